@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/error.h"
+#include "base/error.h"
 #include "wire/frame.h"
 
 namespace capture {
@@ -93,7 +93,7 @@ public:
     virtual std::optional<std::uint32_t> id_of(std::size_t interface) const;
 
     /// Meaningful after ReadStatus::error.
-    virtual const Error& error() const = 0;
+    virtual const base::Error& error() const = 0;
 };
 
 }  // namespace capture

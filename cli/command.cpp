@@ -4,8 +4,8 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "base/similar.h"
 #include "cli/console.h"
-#include "text/similar.h"
 
 namespace cli {
 
@@ -31,7 +31,7 @@ const Command* find(std::span<const Command> commands, std::string_view name) {
 int unknown(std::string_view name, std::span<const Command> commands) {
     if (name.starts_with('-')) {
         constexpr std::array<std::string_view, 2> options{"--help", "--version"};
-        std::string meant = text::did_you_mean(name, options);
+        std::string meant = base::did_you_mean(name, options);
         // Who knows tcpdump begins with an option.
         if (meant.empty())
             meant = fmt::format("; a command comes first, as in `rdmascope {} {}`", commands.front().name, name);
@@ -41,7 +41,7 @@ int unknown(std::string_view name, std::span<const Command> commands) {
     std::vector<std::string_view> known{"help"};
     for (const Command& command : commands) known.push_back(command.name);
     tell("rdmascope: there is no command '{}'{}\nrdmascope: `rdmascope help` lists the commands", name,
-         text::did_you_mean(name, known));
+         base::did_you_mean(name, known));
     return exit_usage;
 }
 
@@ -53,7 +53,7 @@ int help(const std::vector<std::string>& topics, std::span<const Command> comman
 
 }  // namespace
 
-int run(const std::vector<std::string>& arguments, const Environment& environment) {
+int run_command(const std::vector<std::string>& arguments, const Environment& environment) {
     const std::span<const Command> commands = environment.commands;
     if (arguments.empty()) {
         tell("{}", overview(commands));

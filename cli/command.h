@@ -34,7 +34,7 @@ struct Command {
 };
 
 /// Finds the subcommand, or `help`, `--help`, `--version`, and runs it. `arguments` lacks the program's name.
-int run(const std::vector<std::string>& arguments, const Environment& environment);
+int run_command(const std::vector<std::string>& arguments, const Environment& environment);
 
 /// Prints the error, and where the options are listed; `command` may be a part: "endpoint serve". Returns exit_usage.
 int usage_error(const Environment& environment, std::string_view command, options::UsageError error);

@@ -46,7 +46,7 @@ void HostNames::add_line(std::string_view line) {
     names_.try_emplace(std::move(octets), name);  // as the resolver: the first line counts
 }
 
-bool HostNames::append(std::string& out, wire::Bytes address) const {
+bool HostNames::append(std::string& out, base::Bytes address) const {
     const auto found = names_.find(std::string(reinterpret_cast<const char*>(address.data()), address.size()));
     if (found == names_.end()) return false;
     out += found->second;

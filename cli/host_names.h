@@ -3,7 +3,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 namespace cli {
 
@@ -15,7 +15,7 @@ public:
     static HostNames read(const std::string& path = "/etc/hosts");
 
     /// Appends the name of an address of 4 or 16 octets; false where it has none.
-    bool append(std::string& out, wire::Bytes address) const;
+    bool append(std::string& out, base::Bytes address) const;
 
     void add_line(std::string_view line);
     bool empty() const { return names_.empty(); }

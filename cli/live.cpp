@@ -13,15 +13,15 @@ constexpr int wait_ms = 100;  ///< how late a signal may be answered, and a quie
 
 }  // namespace
 
-capture::Result<std::unique_ptr<LiveSources>> LiveSources::open(const std::vector<std::string>& interfaces,
-                                                                capture::LiveOptions how) {
+base::Result<std::unique_ptr<LiveSources>> LiveSources::open(const std::vector<std::string>& interfaces,
+                                                             capture::LiveOptions how) {
     how.timeout_ms = wait_ms;
     how.wait = false;
     auto all = std::make_unique<LiveSources>();
     for (const std::string& interface : interfaces) {
         how.interface = interface;
         auto source = capture::LiveSource::open(how);
-        if (!source) return wire::Failure{source.error()};
+        if (!source) return base::Failure{source.error()};
         all->interfaces_.push_back((*source)->interfaces().front());
         all->interfaces_.back().ordinal = static_cast<std::uint32_t>(all->sources_.size());
         all->sources_.push_back(std::move(source).value());

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/live_source.h"
+#include "capture/live/live_source.h"
 #include "capture/source.h"
 
 namespace cli {
@@ -13,14 +13,14 @@ namespace cli {
 class LiveSources final : public capture::Source {
 public:
     /// `how` is said of every interface; its own name is not looked at.
-    static capture::Result<std::unique_ptr<LiveSources>> open(const std::vector<std::string>& interfaces,
-                                                              capture::LiveOptions how);
+    static base::Result<std::unique_ptr<LiveSources>> open(const std::vector<std::string>& interfaces,
+                                                           capture::LiveOptions how);
 
     capture::ReadStatus next(wire::Frame& frame) override;
     const std::vector<capture::InterfaceInfo>& interfaces() const override { return interfaces_; }
     using Source::statistics;
     capture::Statistics statistics(std::size_t interface) const override { return sources_[interface]->statistics(0); }
-    const capture::Error& error() const override { return sources_[current_]->error(); }
+    const base::Error& error() const override { return sources_[current_]->error(); }
 
     /// What ought to be told although the capture goes on, one line each.
     std::vector<std::string> warnings() const;

@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "base/ascii.h"
-#include "capture/output.h"
+#include "capture/files/output.h"
 
 namespace cli {
 

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/quantities.h"
 #include "cli/console.h"
-#include "text/quantities.h"
 
 namespace cli {
 
@@ -47,12 +47,12 @@ std::string progress_bar(const capture::FileSource::Progress& at, std::uint64_t 
                          unsigned columns) {
     const double rate = elapsed_sec > 0 ? static_cast<double>(at.octets) / elapsed_sec : 0;
     if (!at.total || *at.total == 0)
-        return fmt::format("{} packets, {}, {}", frames, text::format_size(at.octets), text::format_byte_rate(rate))
+        return fmt::format("{} packets, {}, {}", frames, base::format_size(at.octets), base::format_byte_rate(rate))
             .substr(0, columns);
     const double share = std::min(1.0, static_cast<double>(at.octets) / static_cast<double>(*at.total));
     const double left_sec = rate > 0 ? static_cast<double>(*at.total - std::min(at.octets, *at.total)) / rate : 0;
-    const std::string tail = fmt::format(" {:>6}  {} packets  {}  {} left", text::format_percent(share), frames,
-                                         text::format_byte_rate(rate), text::format_duration(left_sec * 1e9));
+    const std::string tail = fmt::format(" {:>6}  {} packets  {}  {} left", base::format_percent(share), frames,
+                                         base::format_byte_rate(rate), base::format_duration(left_sec * 1e9));
     if (tail.size() + 12 > columns) return tail.substr(0, columns);
     const std::size_t width = std::min<std::size_t>(columns - tail.size() - 2, 40);
     const auto full = static_cast<std::size_t>(share * static_cast<double>(width));

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "capture/file_source.h"
+#include "capture/files/file_source.h"
 
 namespace cli {
 

@@ -34,11 +34,11 @@ bool is_mistaken(const std::string& expression) {
     return !capture::PacketFilter::compile(expression, {.of_file = true}).ok();
 }
 
-capture::Result<std::string> expression_of(const std::string& words, const std::optional<std::string>& path) {
+base::Result<std::string> expression_of(const std::string& words, const std::optional<std::string>& path) {
     if (!path) return words;
     const auto failure = [&](const char* what) {
-        return wire::Failure{
-            capture::Error{.message = std::string("the expression cannot be read: ") + what, .path = *path}};
+        return base::Failure{
+            base::Error{.message = std::string("the expression cannot be read: ") + what, .path = *path}};
     };
     const bool standard_input = *path == "-";
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(

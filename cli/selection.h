@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/bpf.h"
+#include "capture/filter/bpf.h"
 #include "capture/source.h"
 
 namespace cli {
@@ -27,7 +27,7 @@ public:
     /// Makes ready for frames of that type; false: see error().
     bool compile(wire::LinkType link_type, std::uint32_t snaplen);
 
-    const capture::Error& error() const { return error_; }
+    const base::Error& error() const { return error_; }
 
 private:
     struct ForLink {
@@ -38,13 +38,13 @@ private:
     bool optimize_;
     std::vector<ForLink> compiled_ = {};
     const ForLink* last_ = nullptr;
-    capture::Error error_ = {};
+    base::Error error_ = {};
 };
 
 /// Whether no frame of Ethernet could be matched against it either: it is no expression.
 bool is_mistaken(const std::string& expression);
 
 /// The expression that the options ask for: the rest of the line, or what stands in the file of `-F`.
-capture::Result<std::string> expression_of(const std::string& words, const std::optional<std::string>& path);
+base::Result<std::string> expression_of(const std::string& words, const std::optional<std::string>& path);
 
 }  // namespace cli

@@ -1,11 +1,39 @@
-# rdma_layer(<folder> [COLD] [USES <folder>...] [LINKS <library>...] [EXCEPT <subfolder>] [OPTIONS <option>...])
+# The rows of cmake/layers.txt: folder | namespace | folders that it may include.
+set(rdma_layer_table ${CMAKE_CURRENT_LIST_DIR}/layers.txt)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${rdma_layer_table})
+
+# rdma_layer_folders(<variable>): the top folders of the table.
+function(rdma_layer_folders result)
+  file(STRINGS ${rdma_layer_table} rows REGEX "^[a-z]")
+  list(TRANSFORM rows REPLACE "[/ |].*" "")
+  list(REMOVE_DUPLICATES rows)
+  set(${result} ${rows} PARENT_SCOPE)
+endfunction()
+
+# rdma_layer_uses(<folder> <variable>): the other top folders that a top folder, with its subfolders, may include.
+function(rdma_layer_uses name result)
+  file(STRINGS ${rdma_layer_table} rows REGEX "^${name}[/ ]")
+  set(used "")
+  foreach(row IN LISTS rows)
+    string(REGEX REPLACE "^.*[|] *" "" cell "${row}")
+    string(REGEX MATCHALL "[^ ]+" cells "${cell}")
+    list(APPEND used ${cells})
+  endforeach()
+  list(TRANSFORM used REPLACE "/.*" "")
+  list(REMOVE_DUPLICATES used)
+  list(REMOVE_ITEM used ${name})
+  set(${result} ${used} PARENT_SCOPE)
+endfunction()
+
+# rdma_layer(<folder> [COLD] [LINKS <library>...] [EXCEPT <subfolder>] [OPTIONS <option>...])
 #
-# A folder of the house is one library. USES is at once what it links, what it may include, and what the CTest
-# `layering.<folder>` enforces: all headers share the repository's root, so the compiler alone would not object.
-# LINKS names libraries from outside, private to the folder. EXCEPT is a part that is no part of the library. COLD and
-# OPTIONS say how the folder is compiled (rdma_product).
+# A folder of the house is one library. cmake/layers.txt says which folders it may include; it links exactly these, and
+# the CTest `layering.<folder>` holds its files to them: all headers share the repository's root, so the compiler alone
+# would not object. LINKS names libraries from outside, private to the folder. EXCEPT is a subfolder that is a target of
+# its own. COLD and OPTIONS say how the folder is compiled (rdma_product).
 function(rdma_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "EXCEPT" "USES;LINKS;OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "EXCEPT" "LINKS;OPTIONS")
+  rdma_layer_uses(${name} arg_USES)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
   if(arg_EXCEPT)
@@ -33,10 +61,6 @@ function(rdma_layer name)
     endforeach()
   endif()
   add_library(rdma::${name} ALIAS rdma_${name})
-  list(JOIN arg_USES "," uses)
-  add_test(NAME layering.${name}
-    COMMAND ${CMAKE_COMMAND} -DFOLDER=${name} -DUSES=${uses} -DROOT=${PROJECT_SOURCE_DIR}
-            -P ${PROJECT_SOURCE_DIR}/cmake/check_layer.cmake)
 endfunction()
 
 # What is tested is compiled as it is shipped; the tests themselves need no speed, and half of the build's time was theirs.
@@ -53,7 +77,7 @@ if(RDMASCOPE_UNITY_TESTS)
 endif()
 
 # rdma_unit_test(<area> <folder> [SLOW] [LINKS <library>...]): tests/unit/<area>/*.cpp, linked with the folder's library
-# and fmt, become the CTests `unit.<area>.*`. An area is the folder's own name, or a part of it: `dissect/stream`. SLOW
+# and fmt, become the CTests `unit.<area>.*`. An area is the folder's own name, or a part of it: `dissect/tcp`. SLOW
 # areas have the label `slow`, all others `fast`.
 function(rdma_unit_test area folder)
   cmake_parse_arguments(PARSE_ARGV 2 arg "SLOW" "" "LINKS")

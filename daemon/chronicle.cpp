@@ -30,12 +30,12 @@ std::vector<metrics::Address> own_addresses() {
         if (one->ifa_addr->sa_family == AF_INET) {
             sockaddr_in ip{};
             std::memcpy(&ip, one->ifa_addr, sizeof ip);
-            address.family = dissect::Network::Family::ipv4;
+            address.family = wire::AddressFamily::ipv4;
             std::memcpy(address.octets.data(), &ip.sin_addr, 4);
         } else if (one->ifa_addr->sa_family == AF_INET6) {
             sockaddr_in6 ip{};
             std::memcpy(&ip, one->ifa_addr, sizeof ip);
-            address.family = dissect::Network::Family::ipv6;
+            address.family = wire::AddressFamily::ipv6;
             std::memcpy(address.octets.data(), &ip.sin6_addr, 16);
         } else {
             continue;
@@ -47,8 +47,8 @@ std::vector<metrics::Address> own_addresses() {
 
 }  // namespace
 
-Chronicle::Chronicle(const Config& config, std::unique_ptr<HistoryWriter> history, std::unique_ptr<Triggers> triggers,
-                     const metrics::HostNames& names, Log& log)
+Chronicle::Chronicle(const Config& config, std::unique_ptr<history::HistoryWriter> history,
+                     std::unique_ptr<Triggers> triggers, const metrics::HostNames& names, Log& log)
     : config_(config),
       history_(std::move(history)),
       triggers_(std::move(triggers)),
@@ -135,7 +135,7 @@ std::vector<::prometheus::MetricFamily> Chronicle::families() const {
     return totals_.families();
 }
 
-HistoryCounters Chronicle::history() const {
+history::HistoryCounters Chronicle::history() const {
     const std::lock_guard lock(mutex_);
     return history_counters_;
 }

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "daemon/config/config.h"
-#include "daemon/history/history.h"
 #include "daemon/log.h"
 #include "daemon/observer.h"
 #include "daemon/recorder/triggers.h"
 #include "exporters/prometheus/traffic.h"
-#include "metrics/snapshot_sum.h"
-#include "metrics/why/answer.h"
+#include "history/history.h"
+#include "metrics/answers/answer.h"
+#include "metrics/figures/snapshot_sum.h"
 
 namespace service {
 
@@ -22,7 +22,7 @@ namespace service {
 class Chronicle {
 public:
     /// `history` may be absent.
-    Chronicle(const Config& config, std::unique_ptr<HistoryWriter> history, std::unique_ptr<Triggers> triggers,
+    Chronicle(const Config& config, std::unique_ptr<history::HistoryWriter> history, std::unique_ptr<Triggers> triggers,
               const metrics::HostNames& names, Log& log);
 
     /// Returns what the interval has set off.
@@ -34,7 +34,7 @@ public:
     void reconfigure(const Config& config, std::unique_ptr<Triggers> triggers);
 
     std::vector<::prometheus::MetricFamily> families() const;
-    HistoryCounters history() const;
+    history::HistoryCounters history() const;
 
 private:
     void keep(metrics::Snapshot&& difference, const Taken& taken);
@@ -43,12 +43,12 @@ private:
     void look_for_own_addresses();
 
     Config config_;
-    std::unique_ptr<HistoryWriter> history_;
+    std::unique_ptr<history::HistoryWriter> history_;
     std::unique_ptr<Triggers> triggers_;
     const metrics::HostNames& names_;
     Log& log_;
     std::shared_ptr<const metrics::Snapshot> previous_;
-    std::optional<HistoryInterval> pending_;
+    std::optional<history::HistoryInterval> pending_;
     metrics::SnapshotSum pending_sum_;  ///< its difference
     bool history_failed_ = false;
     bool told_unseen_ = false;
@@ -57,7 +57,7 @@ private:
 
     mutable std::mutex mutex_;  ///< of what follows
     exporters::prometheus::TrafficTotals totals_;
-    HistoryCounters history_counters_;
+    history::HistoryCounters history_counters_;
 };
 
 }  // namespace service

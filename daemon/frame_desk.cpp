@@ -35,11 +35,11 @@ private:
 
 }  // namespace
 
-std::string FrameDesk::open(FramesOf which, const capture::FlightRecorder* recorder,
+std::string FrameDesk::open(control::FramesOf which, const capture::FlightRecorder* recorder,
                             const std::vector<capture::InterfaceInfo>& interfaces,
                             const std::shared_ptr<Exchange>& exchange, const std::vector<bool>& gone) {
     tidy();
-    if (which == FramesOf::recorder && recorder == nullptr)
+    if (which == control::FramesOf::recorder && recorder == nullptr)
         return "the flight recorder is off; `recorder.directory` (--record DIR) switches it on";
     if (open_.size() >= max_streams)
         return fmt::format("{} clients are sent frames already; come again when one has gone", max_streams);
@@ -48,7 +48,7 @@ std::string FrameDesk::open(FramesOf which, const capture::FlightRecorder* recor
             capture::FlightRecorderOptions{.memory_octets = own_memory_octets, .frame_octets = frame_octets_});
     exchange->pieces = std::make_unique<FramePieces>(
         recorder != nullptr ? *recorder : *own_,
-        which == FramesOf::recorder ? FramePieces::From::oldest : FramePieces::From::now, interfaces, gone);
+        which == control::FramesOf::recorder ? FramePieces::From::oldest : FramePieces::From::now, interfaces, gone);
     open_.push_back(exchange);
     return {};
 }

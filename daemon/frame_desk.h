@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "capture/flight_recorder.h"
-#include "daemon/control/commands.h"
+#include "capture/recorder/flight_recorder.h"
 #include "daemon/recorder/frame_pieces.h"
+#include "daemon/server/commands.h"
 
 namespace service {
 
@@ -35,7 +35,7 @@ public:
     // All of the capture thread. `recorder` is null where nothing is recorded.
 
     /// Returns why there is none.
-    std::string open(FramesOf which, const capture::FlightRecorder* recorder,
+    std::string open(control::FramesOf which, const capture::FlightRecorder* recorder,
                      const std::vector<capture::InterfaceInfo>& interfaces, const std::shared_ptr<Exchange>& exchange,
                      const std::vector<bool>& gone = {});
     /// Every frame, where nothing is recorded.

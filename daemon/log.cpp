@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/text_format.h"
 #include "daemon/line_limit.h"
-#include "dissect/output/value_format.h"
 
 namespace service {
 
@@ -67,7 +67,7 @@ std::unique_ptr<spdlog::formatter> formatter() {
 /// Names of hosts and interfaces come from elsewhere: no line may end early, or speak to a terminal.
 std::string cleaned(std::string_view line) {
     std::string out;
-    dissect::output::append_printable(out, line.substr(0, longest_line));
+    base::append_printable(out, line.substr(0, longest_line));
     return line.size() > longest_line ? out + "..." : out;
 }
 

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "daemon/capture_time.h"
 #include "daemon/frame_desk.h"
-#include "daemon/traces/traced_analyzer.h"
+#include "observe/traced_analyzer.h"
 
 namespace service {
 
@@ -82,7 +82,7 @@ capture::TapOptions tap_options(const Config& config) {
 }
 
 struct Observer::State {
-    State(const Config& given, std::unique_ptr<Sources> from, std::unique_ptr<TraceInput> traces, Hooks with)
+    State(const Config& given, std::unique_ptr<Sources> from, std::unique_ptr<observe::TraceInput> traces, Hooks with)
         : config(given),
           sources(std::move(from)),
           hooks(std::move(with)),
@@ -114,7 +114,7 @@ struct Observer::State {
     std::unique_ptr<Sources> sources;
     Hooks hooks;
     std::uint64_t frames_end = 0;
-    TracedAnalyzer analyzer;
+    observe::TracedAnalyzer analyzer;
     std::unique_ptr<capture::FlightRecorder> recorder;
     FrameDesk desk;
     Recordings recordings;
@@ -317,7 +317,7 @@ std::string Observer::State::order(std::function<std::string()> work) {
     return answer.get();
 }
 
-Observer::Observer(const Config& config, std::unique_ptr<Sources> sources, std::unique_ptr<TraceInput> traces,
+Observer::Observer(const Config& config, std::unique_ptr<Sources> sources, std::unique_ptr<observe::TraceInput> traces,
                    Hooks hooks)
     : state_(std::make_unique<State>(config, std::move(sources), std::move(traces), std::move(hooks))) {
     state_->last.snapshot = std::make_shared<metrics::Snapshot>();
@@ -391,14 +391,14 @@ std::string Observer::record_now(const Incident& incident) {
     return state_->order([this, incident] { return state_->begin(incident); });
 }
 
-wire::Result<std::unique_ptr<FrameStream>, std::string> Observer::frames(FramesOf which) {
+base::Result<std::unique_ptr<FrameStream>, std::string> Observer::frames(control::FramesOf which) {
     auto exchange = std::make_shared<FrameDesk::Exchange>();
     State& state = *state_;
     std::string why = state.order([&state, exchange, which] {
         return state.desk.open(which, state.recorder.get(), state.sources->interfaces(), exchange,
                                state.gone_interfaces());
     });
-    if (!why.empty()) return wire::Failure{std::move(why)};
+    if (!why.empty()) return base::Failure{std::move(why)};
     return stream_of(std::move(exchange), [&state] {
         state.wanted.store(true, std::memory_order_release);
         state.sources->wake();

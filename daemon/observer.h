@@ -10,15 +10,15 @@
 #include <thread>
 #include <vector>
 
-#include "capture/flight_recorder.h"
+#include "base/result.h"
+#include "capture/recorder/flight_recorder.h"
 #include "daemon/config/config.h"
-#include "daemon/control/commands.h"
 #include "daemon/recorder/recordings.h"
 #include "daemon/recorder/triggers.h"
+#include "daemon/server/commands.h"
 #include "daemon/sources.h"
-#include "daemon/traces/trace_input.h"
-#include "metrics/snapshot.h"
-#include "wire/result.h"
+#include "metrics/figures/snapshot.h"
+#include "observe/trace_input.h"
 
 namespace service {
 
@@ -56,7 +56,8 @@ public:
         std::function<void(bool warning, const std::string& kind, const std::string& line)> log;
     };
     /// `traces` may be null.
-    Observer(const Config& config, std::unique_ptr<Sources> sources, std::unique_ptr<TraceInput> traces, Hooks hooks);
+    Observer(const Config& config, std::unique_ptr<Sources> sources, std::unique_ptr<observe::TraceInput> traces,
+             Hooks hooks);
     ~Observer();
     Observer(const Observer&) = delete;
     Observer& operator=(const Observer&) = delete;
@@ -76,7 +77,7 @@ public:
     /// Sets the flight recorder off at once. Returns why it cannot; else empty.
     std::string record_now(const Incident& incident);
     /// Frames for a client, whose stream must not outlive this. Fails with a sentence.
-    wire::Result<std::unique_ptr<FrameStream>, std::string> frames(FramesOf which);
+    base::Result<std::unique_ptr<FrameStream>, std::string> frames(control::FramesOf which);
     /// What takes effect without a restart. Returns what went wrong; else empty.
     std::string reconfigure(const Config& config);
 

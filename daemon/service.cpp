@@ -15,20 +15,20 @@
 
 #include "base/clock.h"
 #include "base/descriptor.h"
-#include "capture/bpf.h"
-#include "capture/link_watch.h"
+#include "base/quantities.h"
+#include "capture/filter/bpf.h"
+#include "capture/live/link_watch.h"
 #include "daemon/chronicle.h"
 #include "daemon/config/config_file.h"
-#include "daemon/control/server.h"
-#include "daemon/counter_watch.h"
 #include "daemon/observer.h"
 #include "daemon/privileges.h"
 #include "daemon/recorder/recording_folder.h"
+#include "daemon/server/server.h"
 #include "daemon/systemd/notify.h"
 #include "exporters/prometheus/devices.h"
 #include "exporters/prometheus/front_page.h"
 #include "exporters/prometheus/listener.h"
-#include "text/quantities.h"
+#include "observe/counter_watch.h"
 
 namespace service {
 
@@ -92,8 +92,8 @@ struct Service::State final : Commands {
 
     std::vector<std::string> open();
     std::vector<std::unique_ptr<capture::VerbsSource>> open_devices(std::vector<std::string>& wrong) const;
-    std::unique_ptr<TraceInput> open_traces(std::vector<std::string>& wrong) const;
-    std::unique_ptr<HistoryWriter> open_history(std::vector<std::string>& wrong) const;
+    std::unique_ptr<observe::TraceInput> open_traces(std::vector<std::string>& wrong) const;
+    std::unique_ptr<history::HistoryWriter> open_history(std::vector<std::string>& wrong) const;
     void open_control(std::vector<std::string>& wrong);
     void open_listener(std::vector<std::string>& wrong);
     std::vector<std::string> run(const std::function<void()>& ready);
@@ -127,7 +127,7 @@ struct Service::State final : Commands {
     }
     std::string reload() override;
     std::string history_directory() const override { return config.history.directory; }
-    wire::Result<std::unique_ptr<FrameStream>, std::string> frames(FramesOf which) override {
+    base::Result<std::unique_ptr<FrameStream>, std::string> frames(control::FramesOf which) override {
         return observer->frames(which);
     }
 
@@ -146,7 +146,7 @@ struct Service::State final : Commands {
     std::unique_ptr<prom::Listener> listener;
     bool stopping = false;
     std::int64_t life_due_ns = 0;
-    CounterWatch counters;
+    observe::CounterWatch counters;
     std::int64_t counters_due_ns = 0;
     std::string told_systemd;
 
@@ -186,7 +186,7 @@ std::vector<std::string> Service::State::open() {
                     "/proc does not show the processes of other users (ProtectProc= of systemd, hidepid=): only "
                     "programs of this daemon's user are traced");
 
-    std::unique_ptr<HistoryWriter> history = open_history(wrong);
+    std::unique_ptr<history::HistoryWriter> history = open_history(wrong);
     if (const std::string& folder = config.recorder.directory; !folder.empty())
         if (std::string why = prepare_recording_folder(folder); !why.empty()) wrong.push_back(std::move(why));
     if (!wrong.empty()) return wrong;
@@ -224,23 +224,23 @@ std::vector<std::unique_ptr<capture::VerbsSource>> Service::State::open_devices(
     return all;
 }
 
-std::unique_ptr<TraceInput> Service::State::open_traces(std::vector<std::string>& wrong) const {
+std::unique_ptr<observe::TraceInput> Service::State::open_traces(std::vector<std::string>& wrong) const {
     if (!config.traces.wanted()) return nullptr;
-    LiveTraces how{.programs = config.traces.programs, .make_folder = true};
+    observe::LiveTraces how{.programs = config.traces.programs, .make_folder = true};
     if (!config.traces.kernel_events.empty()) how.kernel_events = config.traces.kernel_events;
     std::string error;
-    auto opened = open_live_trace(how, error);
+    auto opened = observe::open_live_trace(how, error);
     if (!error.empty()) wrong.push_back("traces: " + error);
     return opened;
 }
 
-std::unique_ptr<HistoryWriter> Service::State::open_history(std::vector<std::string>& wrong) const {
+std::unique_ptr<history::HistoryWriter> Service::State::open_history(std::vector<std::string>& wrong) const {
     if (config.history.directory.empty()) return nullptr;
-    HistoryOptions how;
+    history::HistoryOptions how;
     how.directory = config.history.directory;
     how.max_octets = config.history.max_octets;
     how.max_age_ns = config.history.max_age_ns;
-    auto opened = HistoryWriter::open(how);
+    auto opened = history::HistoryWriter::open(how);
     if (opened) return std::move(opened).value();
     wrong.push_back(opened.error().text());
     return nullptr;
@@ -414,7 +414,7 @@ std::string Service::State::apply(const Config& wanted) {
 Status Service::State::status() {
     const ObserverStatus seen = observer->status();
     const Taken taken = observer->latest(~std::uint64_t{0}, 0);
-    const HistoryCounters kept = chronicle->history();
+    const history::HistoryCounters kept = chronicle->history();
     Status out;
     out.version = options.version;
     out.started_ns = started_ns;
@@ -509,7 +509,7 @@ std::string Service::State::stuck(const ObserverStatus& seen) const {
     const std::int64_t silent_ns = base::steady_ns() - seen.alive_ns;
     const auto bound_ns = static_cast<std::int64_t>(options.config.engine.interval_ns * 5 + 5'000'000'000);
     if (silent_ns <= bound_ns) return {};
-    return fmt::format("the capture thread has not come around for {}", text::format_duration(silent_ns));
+    return fmt::format("the capture thread has not come around for {}", base::format_duration(silent_ns));
 }
 
 prom::Pages::Health Service::State::health() {

@@ -6,7 +6,7 @@
 
 #include "daemon/config/config.h"
 #include "daemon/log.h"
-#include "metrics/why/answer.h"
+#include "metrics/answers/answer.h"
 
 namespace service {
 

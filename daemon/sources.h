@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "capture/tap.h"
-#include "capture/verbs/verbs_source.h"
+#include "capture/live/tap.h"
+#include "capture/sniffer/verbs_source.h"
 
 namespace service {
 
@@ -24,12 +24,12 @@ public:
     const std::vector<capture::InterfaceInfo>& interfaces() const override;
     capture::Statistics statistics() const override;
     capture::Statistics statistics(std::size_t interface) const override;
-    const capture::Error& error() const override { return *error_; }
+    const base::Error& error() const override { return *error_; }
 
     void wake() { tap_->wake(); }
     /// What happened to interfaces and devices since the last call.
     std::vector<capture::TapEvent> events();
-    capture::Result<bool> reconfigure(const capture::TapOptions& options) { return tap_->reconfigure(options); }
+    base::Result<bool> reconfigure(const capture::TapOptions& options) { return tap_->reconfigure(options); }
     bool is_open(std::size_t interface) const;
     bool hardware_timestamps(std::size_t interface) const;
 
@@ -46,7 +46,7 @@ private:
     std::uint32_t device_interfaces_ = 0;
     std::size_t turn_ = 0;
     std::uint64_t frames_;
-    const capture::Error* error_;
+    const base::Error* error_;
     std::vector<capture::TapEvent> events_;
     mutable std::vector<capture::InterfaceInfo> interfaces_;
 };

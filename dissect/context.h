@@ -3,8 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/bytes.h"
 #include "dissect/dissection.h"
-#include "wire/bytes.h"
 
 namespace dissect {
 
@@ -18,7 +18,7 @@ struct ParseOptions {
 /// truncated from malformed.
 class Context {
 public:
-    Context(wire::Bytes described, std::uint32_t wire_length, const ParseOptions& settings, Dissection& result)
+    Context(base::Bytes described, std::uint32_t wire_length, const ParseOptions& settings, Dissection& result)
         : out(result), options(settings), end(wire_length), bytes_(described) {}
 
     Dissection& out;
@@ -26,7 +26,7 @@ public:
     std::uint32_t offset = 0;  ///< of the next octet to read
     std::uint32_t end;         ///< where the data ends on the wire; never below `offset`
 
-    wire::Bytes bytes() const { return bytes_; }
+    base::Bytes bytes() const { return bytes_; }
     const std::byte* at(std::uint32_t position) const { return bytes_.data() + position; }
     std::uint32_t captured() const { return static_cast<std::uint32_t>(bytes_.size()); }
 
@@ -117,7 +117,7 @@ private:
         return missing_ == Reason::bad_total_length ? Outcome::malformed : Outcome::truncated;
     }
 
-    wire::Bytes bytes_;
+    base::Bytes bytes_;
     Reason missing_ = Reason::snapped;
     std::array<LayerId, 8> announced_;
     std::uint8_t announced_next_ = 0;

@@ -5,7 +5,7 @@
 
 namespace dissect {
 
-wire::Value value_of(const wire::FieldInfo& info, wire::Bytes octets) {
+wire::Value value_of(const wire::FieldInfo& info, base::Bytes octets) {
     wire::Value value;
     switch (info.kind) {
         case wire::Kind::none:
@@ -19,7 +19,7 @@ wire::Value value_of(const wire::FieldInfo& info, wire::Bytes octets) {
     return value;
 }
 
-void describe_fields(std::span<const wire::FieldInfo> fields, wire::Bytes octets, std::uint32_t offset,
+void describe_fields(std::span<const wire::FieldInfo> fields, base::Bytes octets, std::uint32_t offset,
                      Visitor& visitor) {
     for (const auto& info : fields) {
         if (info.bit_width == 0) continue;
@@ -30,7 +30,7 @@ void describe_fields(std::span<const wire::FieldInfo> fields, wire::Bytes octets
     }
 }
 
-void describe(const Dissection& dissection, wire::Bytes bytes, Visitor& visitor, const LayerSet& wanted) {
+void describe(const Dissection& dissection, base::Bytes bytes, Visitor& visitor, const LayerSet& wanted) {
     const wire::FieldInfo* protocol = nullptr;
     LayerId opener = LayerId::none;  // a protocol that follows itself, as VLAN tags do, has a heading each time
     for (unsigned i = 0; i < dissection.layer_count; ++i) {
@@ -48,7 +48,7 @@ void describe(const Dissection& dissection, wire::Bytes bytes, Visitor& visitor,
             row.describe(view, visitor);
             continue;
         }
-        const wire::Bytes octets = view.octets();
+        const base::Bytes octets = view.octets();
         const bool headed = !row.heading.name.empty();
         if (headed) visitor.open(row.heading, {0, octets, {}}, {layer.offset, layer.length});
         describe_fields(row.fields, octets, layer.offset, visitor);

@@ -1,8 +1,8 @@
 #pragma once
 #include <cstdint>
 
+#include "base/bytes.h"
 #include "dissect/dissection.h"
-#include "wire/bytes.h"
 #include "wire/field.h"
 #include "wire/frame.h"
 
@@ -29,22 +29,22 @@ public:
 struct LayerView {
     const Dissection& dissection;
     const LayerRef& layer;
-    wire::Bytes bytes;                  ///< what the dissection describes, from its first octet
+    base::Bytes bytes;                  ///< what the dissection describes, from its first octet
     LayerSet wanted = LayerSet::all();  ///< for a layer that is shown below another's heading where that is shown too
 
-    wire::Bytes octets() const { return bytes.subspan(layer.offset, layer.length); }
+    base::Bytes octets() const { return bytes.subspan(layer.offset, layer.length); }
 };
 
 /// Describes the layers of a dissection that are in `wanted`. Consecutive layers of one protocol share its heading.
-void describe(const Dissection& dissection, wire::Bytes bytes, Visitor& visitor,
+void describe(const Dissection& dissection, base::Bytes bytes, Visitor& visitor,
               const LayerSet& wanted = LayerSet::all());
 
 /// Reads one declared field from its layer's octets. The field has a fixed place (`bit_width` != 0) and lies within
 /// `octets`.
-wire::Value value_of(const wire::FieldInfo& info, wire::Bytes octets);
+wire::Value value_of(const wire::FieldInfo& info, base::Bytes octets);
 
 /// Visits every field of the table that lies within `octets`, which start at `offset` of the described bytes.
-void describe_fields(std::span<const wire::FieldInfo> fields, wire::Bytes octets, std::uint32_t offset,
+void describe_fields(std::span<const wire::FieldInfo> fields, base::Bytes octets, std::uint32_t offset,
                      Visitor& visitor);
 
 }  // namespace dissect

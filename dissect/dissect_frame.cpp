@@ -36,7 +36,7 @@ void dissect_frame(const wire::Frame& frame, const ParseOptions& options, Dissec
     run(first, context);
 }
 
-void dissect_unit(LayerId first, wire::Bytes bytes, std::uint32_t wire_length, const ParseOptions& options,
+void dissect_unit(LayerId first, base::Bytes bytes, std::uint32_t wire_length, const ParseOptions& options,
                   Dissection& out) {
     out.reset();
     Context context{bytes, wire_length, options, out};

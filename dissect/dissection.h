@@ -3,9 +3,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/bytes.h"
 #include "dissect/diagnostic.h"
 #include "dissect/layer_id.h"
-#include "wire/bytes.h"
+#include "wire/transport.h"
 
 namespace dissect {
 
@@ -24,16 +25,15 @@ enum class CrcStatus : std::uint8_t { absent, unchecked, good, bad };
 
 /// The innermost network layer.
 struct Network {
-    enum class Family : std::uint8_t { none, lid, ipv4, ipv6, gid } family = Family::none;
+    using Family = wire::AddressFamily;
+    Family family = Family::none;
     std::uint8_t traffic_class = 0;  ///< DSCP and ECN, IPv4 TOS or IPv6/GRH traffic class
     std::uint8_t hop_limit = 0;
     std::uint32_t source_offset = 0;  ///< of the address within the described bytes
     std::uint32_t destination_offset = 0;
 
     constexpr std::uint8_t ecn() const { return traffic_class & 3; }  ///< 3 = congestion experienced, RFC 3168
-    constexpr std::uint32_t address_length() const {
-        return family == Family::ipv4 ? 4 : family == Family::lid ? 2 : family == Family::none ? 0 : 16;
-    }
+    constexpr std::uint32_t address_length() const { return wire::address_length(family); }
 };
 
 /// What the metrics need of a TCP segment. RFC 9293.

@@ -5,7 +5,7 @@
 #include "dissect/fragments.h"
 #include "dissect/plain_segment.h"
 #include "dissect/repeats.h"
-#include "dissect/stream/stream_table.h"
+#include "dissect/tcp/stream_table.h"
 #include "dissect/tcp_flags.h"
 
 namespace dissect {
@@ -37,7 +37,7 @@ struct Dissector::State {
     DissectorCounters counters;
     RepeatTable repeats;
     FragmentTable fragments;
-    stream::StreamTable streams;
+    tcp::StreamTable streams;
     Dissection dissection;  ///< of the frame
     Dissection datagram;    ///< of a datagram put together from fragments
     PlainSegment segment;
@@ -72,15 +72,15 @@ Transport transport_of(const Dissection& dissection) {
 }  // namespace
 
 namespace {
-bool is_fragment(const LayerRef& layer, wire::Bytes bytes) {
+bool is_fragment(const LayerRef& layer, base::Bytes bytes) {
     constexpr std::uint32_t flags_at = 6;
     constexpr std::uint16_t more_or_offset = 0x3fff;
     if (layer.id == LayerId::ipv6_fragment) return true;
-    return layer.id == LayerId::ipv4 && (wire::load_be16(bytes.data() + layer.offset + flags_at) & more_or_offset) != 0;
+    return layer.id == LayerId::ipv4 && (base::load_be16(bytes.data() + layer.offset + flags_at) & more_or_offset) != 0;
 }
 
 /// What lies above the fragmented IP header belongs to the datagram, which shows it once it is whole.
-void end_at_fragment(Dissection& dissection, wire::Bytes bytes) {
+void end_at_fragment(Dissection& dissection, base::Bytes bytes) {
     unsigned kept = 0;
     while (kept < dissection.layer_count && !is_fragment(dissection.layers[kept], bytes)) ++kept;
     if (kept == dissection.layer_count) return;

@@ -8,10 +8,11 @@
 #include "dissect/dissection.h"
 #include "dissect/ipv4_ends.h"
 #include "wire/frame.h"
+#include "wire/transport.h"
 
 namespace dissect {
 
-enum class Transport : std::uint8_t { roce2, roce1, infiniband, iwarp };
+using wire::Transport;
 
 /// One RDMA message unit: an InfiniBand transport packet, an FPDU, or an MPA start frame. Everything it refers to dies
 /// when the callback returns.
@@ -19,7 +20,7 @@ struct Unit {
     const wire::Frame& frame;            ///< the frame that completed the unit
     const Dissection& frame_dissection;  ///< the frame's own layers
     const Dissection& dissection;        ///< the unit's layers: the frame's own where `in_frame`
-    wire::Bytes bytes;                   ///< what `dissection` describes; markers already taken out of an FPDU
+    base::Bytes bytes;                   ///< what `dissection` describes; markers already taken out of an FPDU
     bool in_frame;                       ///< the unit's layers are among the frame's: do not describe both
     Transport transport;
 
@@ -100,7 +101,7 @@ LayerId first_layer(wire::LinkType link_type);
 
 /// Takes one FPDU or MPA start frame apart, from its first octet, markers taken out. `wire_length` is its length on the
 /// wire.
-void dissect_unit(LayerId first, wire::Bytes bytes, std::uint32_t wire_length, const ParseOptions& options,
+void dissect_unit(LayerId first, base::Bytes bytes, std::uint32_t wire_length, const ParseOptions& options,
                   Dissection& out);
 
 /// Frames in, message units out; remembers TCP streams, IP fragments and recent PSNs within the bounds of its options.

@@ -80,7 +80,7 @@ const FieldCollector::Wanted* FieldCollector::find(const wire::FieldInfo* info) 
     return nullptr;
 }
 
-void FieldCollector::begin_frame(wire::Bytes frame) {
+void FieldCollector::begin_frame(base::Bytes frame) {
     for (auto& slot : slots_) slot.clear();
     frame_ = frame;
     described_ = frame;
@@ -89,7 +89,7 @@ void FieldCollector::begin_frame(wire::Bytes frame) {
     layer_ = 1;
 }
 
-void FieldCollector::add(const Dissection& dissection, wire::Bytes described) {
+void FieldCollector::add(const Dissection& dissection, base::Bytes described) {
     if (!dissection.present.intersects(layers_)) return;
     described_ = described;
     const bool follows_protocols = wants_protocols_ || numbers_layers_;
@@ -142,13 +142,13 @@ void FieldCollector::enter_protocol(const Dissection& dissection, unsigned first
         return;
     }
     const std::uint32_t packet_end = std::max(end, end_of_packet(dissection, first, described_));
-    const wire::Bytes packet = kept(described_.subspan(begin, packet_end - begin));
+    const base::Bytes packet = kept(described_.subspan(begin, packet_end - begin));
     if (packet.size() >= end - begin) values.push_back({protocol, {0, packet.first(end - begin), {}}, layer_, packet});
 }
 
 void FieldCollector::read(const Plan& plan, const LayerView& view) {
     if (plan.describes) return row_of(view.layer.id).describe(view, *this);
-    const wire::Bytes octets = view.octets();
+    const base::Bytes octets = view.octets();
     if (plan.has_heading) store(plan.heading_slot, row_of(view.layer.id).heading, {0, octets, {}});
     for (const auto& wanted : plan.fields)
         if ((wanted.info->bit_offset + wanted.info->bit_width - 1u) / 8u < octets.size())
@@ -180,7 +180,7 @@ void FieldCollector::store(std::uint32_t slot, const wire::FieldInfo& info, wire
         if (value.bytes.empty()) return;
     }
     if (!value.text.empty()) {
-        const wire::Bytes copy = kept(std::as_bytes(std::span{value.text}));
+        const base::Bytes copy = kept(std::as_bytes(std::span{value.text}));
         if (copy.empty()) return;
         value.text = {reinterpret_cast<const char*>(copy.data()), copy.size()};
     }
@@ -189,7 +189,7 @@ void FieldCollector::store(std::uint32_t slot, const wire::FieldInfo& info, wire
 
 /// The octets themselves where they lie in the frame, else a copy: a unit's octets and scratch space die first.
 /// Empty where there is no room for one.
-wire::Bytes FieldCollector::kept(wire::Bytes octets) {
+base::Bytes FieldCollector::kept(base::Bytes octets) {
     const std::less_equal<> not_after;
     const bool in_frame = !frame_.empty() && not_after(frame_.data(), octets.data()) &&
                           not_after(octets.data() + octets.size(), frame_.data() + frame_.size());

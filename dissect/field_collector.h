@@ -17,7 +17,7 @@ struct FoundValue {
     wire::Value value;
     std::uint32_t layer =
         1;  ///< the how-manieth layer of its protocol it stands in; kept where `number_layers` was called
-    wire::Bytes packet =
+    base::Bytes packet =
         {};  ///< of a protocol, kept where `want_packets` was called: its own octets and all it carries
 };
 
@@ -47,8 +47,8 @@ public:
     /// Whether a chosen field belongs to the frame, not to a layer.
     bool wants_frame_fields() const { return wants_frame_fields_; }
 
-    void begin_frame(wire::Bytes frame);
-    void add(const Dissection& dissection, wire::Bytes described);
+    void begin_frame(base::Bytes frame);
+    void add(const Dissection& dissection, base::Bytes described);
 
     std::span<const FoundValue> values(std::uint32_t slot) const { return slots_[slot]; }
     /// Occurrences left out since the beginning.
@@ -83,7 +83,7 @@ private:
     void enter_protocol(const Dissection& dissection, unsigned first, const wire::FieldInfo* protocol);
     void read(const Plan& plan, const LayerView& view);
     void store(std::uint32_t slot, const wire::FieldInfo& info, wire::Value value);
-    wire::Bytes kept(wire::Bytes octets);
+    base::Bytes kept(base::Bytes octets);
 
     std::vector<std::uint32_t> slot_of_id_;
     std::vector<std::vector<FoundValue>> slots_;
@@ -97,8 +97,8 @@ private:
     bool wants_protocols_ = false;
     bool numbers_layers_ = false;
 
-    wire::Bytes frame_;
-    wire::Bytes described_;
+    base::Bytes frame_;
+    base::Bytes described_;
     Arena arena_{max_octets};
     std::array<ProtocolCount, 32> protocols_{};
     std::size_t protocol_count_ = 0;

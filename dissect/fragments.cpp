@@ -41,19 +41,19 @@ FragmentTable::FragmentTable(const FragmentOptions& options) : options_(options)
 
 // --- finding the fragment in a frame ---------------------------------------------------------------------------------
 
-bool FragmentTable::locate(const Dissection& dissection, wire::Bytes bytes, Piece& piece) {
+bool FragmentTable::locate(const Dissection& dissection, base::Bytes bytes, Piece& piece) {
     for (unsigned i = 0; i < dissection.layer_count; ++i) {
         const LayerRef& layer = dissection.layers[i];
         const std::byte* p = bytes.data() + layer.offset;
-        if (layer.id == LayerId::ipv4 && (wire::load_be16(p + 6) & 0x3fff) != 0)
+        if (layer.id == LayerId::ipv4 && (base::load_be16(p + 6) & 0x3fff) != 0)
             return locate_ipv4(layer, bytes, piece);
-        if (layer.id == LayerId::ipv6_fragment && (wire::load_be16(p + 2) & 0xfff9) != 0)
+        if (layer.id == LayerId::ipv6_fragment && (base::load_be16(p + 2) & 0xfff9) != 0)
             return locate_ipv6(dissection, i, bytes, piece);
     }
     return false;
 }
 
-bool FragmentTable::locate_ipv4(const LayerRef& layer, wire::Bytes bytes, Piece& piece) {
+bool FragmentTable::locate_ipv4(const LayerRef& layer, base::Bytes bytes, Piece& piece) {
     const auto header = wire::View<Ipv4>::unchecked(bytes.data() + layer.offset);
     const std::uint32_t total = header.get<&Ipv4::total_length>();
     piece.layer = LayerId::ipv4;
@@ -72,7 +72,7 @@ bool FragmentTable::locate_ipv4(const LayerRef& layer, wire::Bytes bytes, Piece&
     return true;
 }
 
-bool FragmentTable::locate_ipv6(const Dissection& dissection, unsigned index, wire::Bytes bytes, Piece& piece) {
+bool FragmentTable::locate_ipv6(const Dissection& dissection, unsigned index, base::Bytes bytes, Piece& piece) {
     unsigned ip = index;
     while (ip > 0 && dissection.layers[ip].id != LayerId::ipv6) --ip;
     if (dissection.layers[ip].id != LayerId::ipv6) return false;
@@ -106,7 +106,7 @@ std::uint32_t& FragmentTable::bucket_of(const Key& key) {
     std::uint64_t hash = base::mix(
         std::uint64_t{key.identification} << 16 | std::uint64_t{key.protocol} << 1 | (key.is_ipv6 ? 1u : 0u), 0);
     for (std::size_t i = 0; i < key.addresses.size(); i += 8)
-        hash = base::mix(hash, wire::load_be64(&key.addresses[i]));
+        hash = base::mix(hash, base::load_be64(&key.addresses[i]));
     return buckets_[hash & (buckets_.size() - 1)];
 }
 
@@ -226,14 +226,14 @@ bool FragmentTable::contradicts(const Datagram& datagram, const Piece& piece) {
     return !piece.more && datagram.end > end;
 }
 
-bool FragmentTable::same_octets(const Datagram& datagram, const Piece& piece, wire::Bytes bytes) {
+bool FragmentTable::same_octets(const Datagram& datagram, const Piece& piece, base::Bytes bytes) {
     const std::uint32_t known =
         datagram.prefix <= piece.offset ? 0 : std::min(piece.captured, datagram.prefix - piece.offset);
     return std::memcmp(datagram.octets.get() + header_room + piece.offset, bytes.data() + piece.data_offset, known) ==
            0;
 }
 
-void FragmentTable::keep(Datagram& datagram, const Piece& piece, wire::Bytes bytes) {
+void FragmentTable::keep(Datagram& datagram, const Piece& piece, base::Bytes bytes) {
     std::byte* const payload = datagram.octets.get() + header_room;
     std::memcpy(payload + piece.offset, bytes.data() + piece.data_offset, piece.captured);
     mark(datagram, piece.offset / unit_octets, (piece.offset + piece.length - 1) / unit_octets);
@@ -260,16 +260,16 @@ namespace {
 void clear_fragmentation(std::byte* header, std::uint32_t header_length, std::uint32_t payload, bool is_ipv6,
                          bool congestion) {
     if (is_ipv6) {
-        wire::store_be16(header + 4, static_cast<std::uint16_t>(header_length - ipv6_header + payload));
+        base::store_be16(header + 4, static_cast<std::uint16_t>(header_length - ipv6_header + payload));
         if (congestion) header[1] |= std::byte{congestion_experienced << 4};
         return;
     }
-    wire::store_be16(header + 2, static_cast<std::uint16_t>(header_length + payload));
+    base::store_be16(header + 2, static_cast<std::uint16_t>(header_length + payload));
     header[6] &= std::byte{0xc0};
     header[7] = std::byte{0};
     if (congestion) header[1] |= std::byte{congestion_experienced};
-    wire::store_be16(header + 10, 0);
-    wire::store_be16(header + 10, wire::internet_checksum({header, header_length}));
+    base::store_be16(header + 10, 0);
+    base::store_be16(header + 10, wire::internet_checksum({header, header_length}));
 }
 
 }  // namespace
@@ -298,7 +298,7 @@ FragmentTable::Added FragmentTable::refuse(Reason reason, const Piece& piece) {
     return added;
 }
 
-FragmentTable::Added FragmentTable::add(const Dissection& dissection, wire::Bytes bytes, std::int64_t time_ns,
+FragmentTable::Added FragmentTable::add(const Dissection& dissection, base::Bytes bytes, std::int64_t time_ns,
                                         std::uint64_t frame_number) {
     lost_.clear();
     expire(time_ns);

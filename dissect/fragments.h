@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "base/bytes.h"
 #include "dissect/dissection.h"
-#include "wire/bytes.h"
 
 namespace dissect {
 
@@ -42,7 +42,7 @@ public:
     struct Added {
         Result result = Result::pending;
         LayerId first = LayerId::none;  ///< of `bytes`: ipv4 or ipv6
-        wire::Bytes bytes = {};         ///< the IP header without a trace of fragmentation, and the payload; valid
+        base::Bytes bytes = {};         ///< the IP header without a trace of fragmentation, and the payload; valid
                                         ///< until the next call
         std::uint32_t wire_length = 0;  ///< more than `bytes` where a fragment was not captured whole
         std::uint64_t first_frame = 0;  ///< the one that began the datagram, in the order of capture
@@ -59,7 +59,7 @@ public:
 
     /// Adds the outermost fragment of a dissection that has `fragmented` set; `bytes` are what it describes. Where a
     /// tunnel's datagram is itself a fragment, dissect the result and add that.
-    Added add(const Dissection& dissection, wire::Bytes bytes, std::int64_t time_ns, std::uint64_t frame_number);
+    Added add(const Dissection& dissection, base::Bytes bytes, std::int64_t time_ns, std::uint64_t frame_number);
     /// Gives up all that is pending, at the end of a capture.
     void finish();
 
@@ -118,9 +118,9 @@ private:
     };
     enum class Cover : std::uint8_t { none, some, all };
 
-    static bool locate(const Dissection& dissection, wire::Bytes bytes, Piece& piece);
-    static bool locate_ipv4(const LayerRef& layer, wire::Bytes bytes, Piece& piece);
-    static bool locate_ipv6(const Dissection& dissection, unsigned index, wire::Bytes bytes, Piece& piece);
+    static bool locate(const Dissection& dissection, base::Bytes bytes, Piece& piece);
+    static bool locate_ipv4(const LayerRef& layer, base::Bytes bytes, Piece& piece);
+    static bool locate_ipv6(const Dissection& dissection, unsigned index, base::Bytes bytes, Piece& piece);
 
     std::uint32_t& bucket_of(const Key& key);
     std::uint32_t find_or_begin(const Piece& piece, std::int64_t time_ns, std::uint64_t frame_number);
@@ -135,8 +135,8 @@ private:
     static Cover cover_of(const Datagram& datagram, std::uint32_t first, std::uint32_t last);
     static void mark(Datagram& datagram, std::uint32_t first, std::uint32_t last);
     static bool contradicts(const Datagram& datagram, const Piece& piece);
-    static bool same_octets(const Datagram& datagram, const Piece& piece, wire::Bytes bytes);
-    static void keep(Datagram& datagram, const Piece& piece, wire::Bytes bytes);
+    static bool same_octets(const Datagram& datagram, const Piece& piece, base::Bytes bytes);
+    static void keep(Datagram& datagram, const Piece& piece, base::Bytes bytes);
     static bool is_complete(const Datagram& datagram);
     Added complete(std::uint32_t index);
     Added refuse(Reason reason, const Piece& piece);

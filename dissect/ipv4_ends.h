@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/bytes.h"
 #include "dissect/dissection.h"
-#include "wire/bytes.h"
 
 namespace dissect {
 
@@ -16,7 +16,7 @@ struct Ipv4Ends {
     bool known = false;           ///< false for other networks: then it is nobody's
 
     Ipv4Ends() = default;
-    Ipv4Ends(const Dissection& dissection, wire::Bytes bytes) {
+    Ipv4Ends(const Dissection& dissection, base::Bytes bytes) {
         const Network& network = dissection.network;
         known = network.family == Network::Family::ipv4 && network.destination_offset == network.source_offset + 4 &&
                 network.source_offset + 8 <= bytes.size();

@@ -27,8 +27,10 @@ struct LayerRow {
 
 const LayerRow& row_of(LayerId id);
 
+inline namespace layers {
 #define X(name) extern const LayerRow name##_layer;
 RDMASCOPE_LAYERS(X)
 #undef X
+}  // namespace layers
 
 }  // namespace dissect

@@ -46,14 +46,14 @@ std::uint32_t carried_end(const LayerRef& layer, const std::byte* p) {
                        ? no_limit
                        : after(layer.offset + layer.length,
                                wire::View<wire::Erf>::unchecked(p).get<&wire::Erf::wire_length>());
-        case LayerId::mpa_fpdu: return layer.length < 2 ? no_limit : layer.offset + 2 + wire::load_be16(p);
+        case LayerId::mpa_fpdu: return layer.length < 2 ? no_limit : layer.offset + 2 + base::load_be16(p);
         default: return own_end(layer, p);
     }
 }
 
 }  // namespace
 
-std::uint32_t end_of_packet(const Dissection& dissection, unsigned layer, wire::Bytes described) {
+std::uint32_t end_of_packet(const Dissection& dissection, unsigned layer, base::Bytes described) {
     const auto octets_of = [&](const LayerRef& ref) { return described.data() + ref.offset; };
     auto end = static_cast<std::uint32_t>(described.size());
     for (unsigned i = 0; i < layer; ++i)

@@ -17,7 +17,7 @@ inline constexpr std::uint32_t plain_addresses_offset = 14 + 12;
 /// False where a frame is clearly no plain segment: for who has others to look for as well.
 inline bool may_be_plain_segment(const wire::Frame& frame) {
     constexpr std::uint32_t protocol = 14 + 9;
-    return frame.bytes.size() > protocol && wire::load_u8(frame.bytes.data() + protocol) == wire::ip_protocol::tcp;
+    return frame.bytes.size() > protocol && base::load_u8(frame.bytes.data() + protocol) == wire::ip_protocol::tcp;
 }
 
 /// Ethernet, IPv4 without options and in one piece, and a TCP segment whose header length and the datagram's agree,
@@ -32,23 +32,23 @@ inline bool is_plain_segment(const wire::Frame& frame, std::uint32_t& payload) {
     if (size < plain_tcp_offset + least_header || size > frame.wire_length ||
         frame.link_type != wire::LinkType::ethernet)
         return false;
-    const std::uint64_t front = wire::load_be64(p + 12);  // to the identification
+    const std::uint64_t front = base::load_be64(p + 12);  // to the identification
     constexpr std::uint32_t fragment_and_protocol = 0x3fff00ff;
     const std::uint32_t differs = (static_cast<std::uint32_t>(front >> 40) ^ type_and_version) |
-                                  ((wire::load_be32(p + ip + 6) & fragment_and_protocol) ^ wire::ip_protocol::tcp);
+                                  ((base::load_be32(p + ip + 6) & fragment_and_protocol) ^ wire::ip_protocol::tcp);
     const std::uint32_t total = static_cast<std::uint32_t>(front >> 16) & 0xffff;
-    const std::uint32_t header = (wire::load_u8(p + plain_tcp_offset + 12) >> 4) * 4u;
+    const std::uint32_t header = (base::load_u8(p + plain_tcp_offset + 12) >> 4) * 4u;
     if (differs != 0 || header < least_header || total < 20 + header || ip + total > size) return false;
     payload = total - 20 - header;
     return true;
 }
 
 /// The ends of a plain segment, without a look at what else is in it.
-inline Ipv4Ends plain_segment_ends(wire::Bytes bytes) {
+inline Ipv4Ends plain_segment_ends(base::Bytes bytes) {
     Ipv4Ends ends;
     ends.known = true;
     std::memcpy(&ends.addresses, bytes.data() + plain_addresses_offset, sizeof ends.addresses);
-    ends.ports = wire::load_be32(bytes.data() + plain_tcp_offset);
+    ends.ports = base::load_be32(bytes.data() + plain_tcp_offset);
     return ends;
 }
 
@@ -73,19 +73,19 @@ public:
     const Dissection& describe(const wire::Frame& frame) {
         const std::byte* const ip = frame.bytes.data() + 14;
         const std::byte* const p = frame.bytes.data() + plain_tcp_offset;
-        const std::uint32_t header = (wire::load_u8(p + 12) >> 4) * 4u;
+        const std::uint32_t header = (base::load_u8(p + 12) >> 4) * 4u;
         dissection_.layers[2].length = dissection_.layers[2].wire_length = header;
-        dissection_.network.traffic_class = wire::load_u8(ip + 1);
-        dissection_.network.hop_limit = wire::load_u8(ip + 8);
-        dissection_.source_port = wire::load_be16(p);
-        dissection_.destination_port = wire::load_be16(p + 2);
+        dissection_.network.traffic_class = base::load_u8(ip + 1);
+        dissection_.network.hop_limit = base::load_u8(ip + 8);
+        dissection_.source_port = base::load_be16(p);
+        dissection_.destination_port = base::load_be16(p + 2);
         TcpSummary& tcp = dissection_.tcp;
-        tcp.sequence = wire::load_be32(p + 4);
-        tcp.acknowledgment = wire::load_be32(p + 8);
-        tcp.flags = wire::load_u8(p + 13);
-        tcp.window = wire::load_be16(p + 14);
+        tcp.sequence = base::load_be32(p + 4);
+        tcp.acknowledgment = base::load_be32(p + 8);
+        tcp.flags = base::load_u8(p + 13);
+        tcp.window = base::load_be16(p + 14);
         tcp.payload_offset = plain_tcp_offset + header;
-        tcp.payload_captured = tcp.payload_length = wire::load_be16(ip + 2) - 20u - header;
+        tcp.payload_captured = tcp.payload_length = base::load_be16(ip + 2) - 20u - header;
         return dissection_;
     }
 

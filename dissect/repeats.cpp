@@ -21,8 +21,8 @@ Role role_of(std::uint8_t opcode) {
     return Role::request;
 }
 
-std::uint64_t mix(std::uint64_t hash, wire::Bytes octets) {
-    for (; octets.size() >= 4; octets = octets.subspan(4)) hash = base::mix(hash, wire::load_be32(octets.data()));
+std::uint64_t mix(std::uint64_t hash, base::Bytes octets) {
+    for (; octets.size() >= 4; octets = octets.subspan(4)) hash = base::mix(hash, base::load_be32(octets.data()));
     for (const std::byte octet : octets) hash = base::mix(hash, std::to_integer<std::uint64_t>(octet));
     return hash;
 }
@@ -32,7 +32,7 @@ std::uint64_t mix(std::uint64_t hash, wire::Bytes octets) {
 RepeatTable::RepeatTable(std::size_t packets)
     : entries_(std::bit_ceil(packets < 2 ? std::size_t{2} : packets)), mask_(entries_.size() - 1) {}
 
-std::uint64_t RepeatTable::note(const Dissection& dissection, wire::Bytes bytes, std::uint64_t frame_number) {
+std::uint64_t RepeatTable::note(const Dissection& dissection, base::Bytes bytes, std::uint64_t frame_number) {
     const Role role = role_of(dissection.bth.opcode);
     if (role == Role::other) return 0;
     const Network& network = dissection.network;

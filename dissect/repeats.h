@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/bytes.h"
 #include "dissect/dissection.h"
-#include "wire/bytes.h"
 
 namespace dissect {
 
@@ -19,7 +19,7 @@ public:
     explicit RepeatTable(std::size_t packets);
 
     /// Notes the packet and returns the number of the earlier frame with the same PSN, 0 where none is known.
-    std::uint64_t note(const Dissection& dissection, wire::Bytes bytes, std::uint64_t frame_number);
+    std::uint64_t note(const Dissection& dissection, base::Bytes bytes, std::uint64_t frame_number);
 
 private:
     struct Entry {

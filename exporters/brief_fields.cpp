@@ -26,7 +26,7 @@ std::string operations_text(const FlowSnapshot& flow) {
     if (kinds == 1) return std::string(metrics::operation_names[main]);
     const double share = static_cast<double>(flow.operations[main].count) / static_cast<double>(total);
     return fmt::format("{} {}, +{}", metrics::operation_names[main],
-                       text::format_percent(share, {text::Spacing::column}), kinds - 1);
+                       base::format_percent(share, {base::Spacing::column}), kinds - 1);
 }
 
 Value latency(const FlowSnapshot& flow, double share) {
@@ -93,7 +93,7 @@ std::string pair_text(const std::string& a, const std::string& b) { return fmt::
 std::vector<FlowField> make_brief() {
     FieldBuilder<FlowRow> fields;
     fields.add("kind", "", "kind", Unit::text, "transport and service", [](const FlowRow& row) {
-        const bool iwarp = row.flow.transport == dissect::Transport::iwarp;
+        const bool iwarp = row.flow.transport == wire::Transport::iwarp;
         return iwarp ? std::string("iwarp")
                      : fmt::format("{} {}", metrics::name_of(row.flow.transport), name_of(row.flow.service));
     });
@@ -115,7 +115,7 @@ std::vector<FlowField> make_brief() {
         .add("message_rate", "", "msg/s", Unit::ratio,
              "messages per second of the flow's wall time (of the interval's length)",
              [](const FlowRow& row) { return value(message_rate(row)); })
-        .text = [](const FlowRow& row) { return text::format_count(message_rate(row)); };
+        .text = [](const FlowRow& row) { return base::format_count(message_rate(row)); };
     fields.add("latency_p50", "", "p50", Unit::ns, "median latency of the most frequent operation",
                [](const FlowRow& row) { return latency(row.flow, 0.5); });
     fields.add("latency_p99", "", "p99", Unit::ns, "99th percentile of its latency",
@@ -125,7 +125,7 @@ std::vector<FlowField> make_brief() {
              [](const FlowRow& row) { return has_depth(row.flow) ? Value{row.flow.messages_mean} : Value{}; })
         .text = [](const FlowRow& row) {
         if (!has_depth(row.flow)) return std::string("-");
-        return fmt::format("{}/{}", text::format_decimal(row.flow.messages_mean), row.flow.messages_max);
+        return fmt::format("{}/{}", base::format_decimal(row.flow.messages_mean), row.flow.messages_max);
     };
     fields.add("depth_used", "", "used", Unit::share,
                "mean of outstanding messages by the ORD agreed on where only READs and atomics were sent, else by the "
@@ -142,7 +142,7 @@ std::vector<FlowField> make_brief() {
         .text = [](const FlowRow& row) {
         const metrics::LevelFigures* const queue = traced_queue(row);
         if (queue == nullptr) return std::string("-");
-        std::string text = fmt::format("{}/{}", text::format_decimal(queue->mean), queue->max);
+        std::string text = fmt::format("{}/{}", base::format_decimal(queue->mean), queue->max);
         return queue->capacity ? fmt::format("{}/{}", text, *queue->capacity) : text;
     };
     fields.add(
@@ -172,7 +172,7 @@ std::vector<FlowField> make_brief() {
                    std::string_view name = metrics::state_names[top->state];
                    constexpr std::string_view prefix = "application_";
                    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
-                   return Value{fmt::format("{} {}", name, text::format_percent(top->share, {text::Spacing::column}))};
+                   return Value{fmt::format("{} {}", name, base::format_percent(top->share, {base::Spacing::column}))};
                });
     return std::move(fields.all);
 }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "exporters/field.h"
-#include "metrics/histogram/histogram.h"
+#include "metrics/figures/histogram.h"
 
 namespace exporters {
 

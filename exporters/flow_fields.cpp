@@ -18,7 +18,7 @@ using metrics::FlowSnapshot;
 using Fields = FieldBuilder<FlowRow>;
 
 Value address_of(const Endpoint& endpoint) {
-    if (endpoint.address.family == dissect::Network::Family::none) return {};
+    if (endpoint.address.family == wire::AddressFamily::none) return {};
     return metrics::to_text(endpoint.address);
 }
 Value name_of_host(const Endpoint& endpoint, const metrics::HostNames* names) {
@@ -183,13 +183,13 @@ void add_answers(Fields& fields) {
                [](const FlowRow& row) { return value(row.flow.rate_drop_after_cnp); });
     fields.add("icrc_bad", "", "ICRC bad", Unit::count,
                "RoCE, InfiniBand: packets with a wrong ICRC; null where it was not verified", [](const FlowRow& row) {
-                   const bool verified = row.context.crc_verified && row.flow.transport != dissect::Transport::iwarp;
+                   const bool verified = row.context.crc_verified && row.flow.transport != wire::Transport::iwarp;
                    return verified ? Value{row.flow.icrc_bad} : Value{};
                });
     fields.add("crc_bad", "", "CRC bad", Unit::count,
                "iWARP: FPDUs with a wrong MPA CRC; null where it was not verified", [](const FlowRow& row) {
                    const bool verified = row.context.crc_verified && !lacks_crcs(row.flow) &&
-                                         row.flow.transport == dissect::Transport::iwarp;
+                                         row.flow.transport == wire::Transport::iwarp;
                    return verified ? Value{row.flow.crc_bad} : Value{};
                });
     fields.add("terminates", "", "terminates", Unit::count, "iWARP: Terminate messages",
@@ -242,7 +242,7 @@ std::optional<double> goodput(const FlowRow& row) {
 
 std::string goodput_text(const FlowRow& row) {
     const auto octets = goodput(row);
-    return octets ? text::format_bit_rate(*octets * 8, {text::Spacing::column}) : "-";
+    return octets ? base::format_bit_rate(*octets * 8, {base::Spacing::column}) : "-";
 }
 
 const std::vector<FlowField>& flow_fields() {

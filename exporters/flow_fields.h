@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "exporters/field.h"
-#include "metrics/snapshot.h"
-#include "metrics/why/answer.h"
+#include "metrics/answers/answer.h"
+#include "metrics/figures/snapshot.h"
 
 namespace exporters {
 

@@ -34,7 +34,7 @@ enum class Side : std::uint8_t { client, server };
 
 void put_endpoint(ObjectWriter& object, Side side, const metrics::Endpoint& endpoint, const Context& context) {
     const std::string host = context.names != nullptr ? context.names->name(endpoint.address) : std::string{};
-    const bool known = endpoint.address.family != dissect::Network::Family::none;
+    const bool known = endpoint.address.family != wire::AddressFamily::none;
     // The paths outlive the object: these are all there are.
     static const std::array<std::string, 8> paths{"client.address", "client.name", "client.qpn", "client.port",
                                                   "server.address", "server.name", "server.qpn", "server.port"};

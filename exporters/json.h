@@ -3,9 +3,9 @@
 #include <string_view>
 
 #include "exporters/flow_fields.h"
-#include "metrics/snapshot.h"
+#include "metrics/figures/snapshot.h"
 
-namespace metrics {
+namespace metrics::inline figures {
 struct DeviceFigures;
 }
 

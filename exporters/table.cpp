@@ -113,8 +113,8 @@ void Table::append_line(std::string& out, const std::vector<std::string>& cells)
     out += '\n';
 }
 
-std::string cell(const FlowField& field, const FlowRow& row, text::Charset charset) {
-    return field.text ? field.text(row) : readable(field.value(row), field.unit, {text::Spacing::column, charset});
+std::string cell(const FlowField& field, const FlowRow& row, base::Charset charset) {
+    return field.text ? field.text(row) : readable(field.value(row), field.unit, {base::Spacing::column, charset});
 }
 
 Table flow_table(const FlowColumns& columns, bool growing) {

@@ -37,7 +37,7 @@ private:
 };
 
 /// A cell of the table.
-std::string cell(const FlowField& field, const FlowRow& row, text::Charset charset = text::charset());
+std::string cell(const FlowField& field, const FlowRow& row, base::Charset charset = base::charset());
 /// `growing`: rows come piece by piece, so columns of numbers begin as wide as they usually become.
 Table flow_table(const FlowColumns& columns, bool growing = false);
 

@@ -120,7 +120,7 @@ void append_csv(std::string& out, const Value& value) {
                value);
 }
 
-std::string readable(const Value& value, Unit unit, text::Style style) {
+std::string readable(const Value& value, Unit unit, base::Style style) {
     if (const auto* text = std::get_if<std::string>(&value)) return *text;
     if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "yes" : "no";
     std::string out;
@@ -128,12 +128,12 @@ std::string readable(const Value& value, Unit unit, text::Style style) {
     if (std::holds_alternative<std::monostate>(value)) out.push_back('-');
     if (!out.empty()) return out;
     switch (unit) {
-        case Unit::ns: return text::format_duration(number_of(value), style);
-        case Unit::bytes: return text::format_size(number_of(value), style);
-        case Unit::bytes_per_sec: return text::format_byte_rate(number_of(value), style);
-        case Unit::bits_per_sec: return text::format_bit_rate(number_of(value), style);
-        case Unit::share: return text::format_percent(number_of(value), style);
-        case Unit::ratio: return text::format_decimal(number_of(value));
+        case Unit::ns: return base::format_duration(number_of(value), style);
+        case Unit::bytes: return base::format_size(number_of(value), style);
+        case Unit::bytes_per_sec: return base::format_byte_rate(number_of(value), style);
+        case Unit::bits_per_sec: return base::format_bit_rate(number_of(value), style);
+        case Unit::share: return base::format_percent(number_of(value), style);
+        case Unit::ratio: return base::format_decimal(number_of(value));
         case Unit::time:
             if (const auto* time_ns = std::get_if<std::int64_t>(&value)) return clock_time(*time_ns);
             break;

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "text/quantities.h"
+#include "base/quantities.h"
 
 namespace exporters {
 
@@ -35,7 +35,7 @@ void append_json(std::string& out, const Value& value);
 /// As a field of CSV, quoted where RFC 4180 asks for it; frames are joined by blanks.
 void append_csv(std::string& out, const Value& value);
 /// For people, in columns unless `style` says otherwise: three digits and a unit; `-` for nothing.
-std::string readable(const Value& value, Unit unit, text::Style style = {text::Spacing::column});
+std::string readable(const Value& value, Unit unit, base::Style style = {base::Spacing::column});
 
 /// -1, 0, 1: how values follow one another when sorted upwards. Nothing goes first, numbers before text.
 int compare(const Value& a, const Value& b);

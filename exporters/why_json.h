@@ -2,8 +2,8 @@
 #include <span>
 #include <string>
 
-#include "metrics/snapshot.h"
-#include "metrics/why/answer.h"
+#include "metrics/answers/answer.h"
+#include "metrics/figures/snapshot.h"
 
 namespace exporters {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "metrics/why/words.h"
-#include "text/quantities.h"
+#include "base/quantities.h"
+#include "metrics/answers/words.h"
 
 namespace exporters {
 
@@ -12,7 +12,7 @@ namespace {
 
 using metrics::Answer;
 using metrics::Evidence;
-namespace words = metrics::why;
+namespace words = metrics::answers;
 
 constexpr std::size_t brief_figures = 8;  ///< of a finding, without -v
 
@@ -109,7 +109,7 @@ private:
                       fmt::format("{}{}", meaning_of(answers_.front()),
                                   alarms == 1 ? std::string()
                                               : fmt::format(" And {} below.",
-                                                            text::format_counted(alarms - 1, "more finding"))));
+                                                            base::format_counted(alarms - 1, "more finding"))));
         else if (snapshot_.flows.empty())
             paragraph("NOTHING TO JUDGE:", bold, 18,
                       snapshot_.capture.rdma_units == 0 ? "the capture holds no RDMA."
@@ -124,13 +124,13 @@ private:
         const metrics::CaptureFigures& capture = snapshot_.capture;
         std::vector<std::string> parts;
         if (capture.kernel_dropped.value_or(0) > 0)
-            parts.push_back(text::format_counted(*capture.kernel_dropped, "packet was", "packets were") +
+            parts.push_back(base::format_counted(*capture.kernel_dropped, "packet was", "packets were") +
                             " dropped by the capturing kernel");
         if (capture.stream_octets_lost > 0)
-            parts.push_back(text::format_counted(capture.stream_octets_lost, "octet") +
+            parts.push_back(base::format_counted(capture.stream_octets_lost, "octet") +
                             " of TCP streams are not in it");
         if (capture.flows_evicted > 0)
-            parts.push_back(text::format_counted(capture.flows_evicted, "flow was", "flows were") +
+            parts.push_back(base::format_counted(capture.flows_evicted, "flow was", "flows were") +
                             " forgotten for want of room");
         if (parts.empty()) return {};
         std::string text = "the capture is not complete: ";
@@ -142,7 +142,7 @@ private:
     std::string unsorted() const {
         const std::uint64_t count = snapshot_.capture.unsorted;
         if (count == 0) return {};
-        return text::format_counted(count, "packet is", "packets are") +
+        return base::format_counted(count, "packet is", "packets are") +
                " out of the order of time. Times between them and their neighbours are less sure.";
     }
 
@@ -209,7 +209,7 @@ private:
     }
 
     void certainty(const Answer& answer) {
-        std::string text = text::format_percent(answer.confidence);
+        std::string text = base::format_percent(answer.confidence);
         if (answer.vantage != metrics::Vantage::unknown)
             text += fmt::format(", seen {}", answer.vantage == metrics::Vantage::sender ? "near the sender"
                                              : answer.vantage == metrics::Vantage::receiver

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "metrics/snapshot.h"
-#include "metrics/why/answer.h"
+#include "metrics/answers/answer.h"
+#include "metrics/figures/snapshot.h"
 
 namespace exporters {
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <utility>
 
-#include "wire/result.h"
+#include "base/result.h"
 
 namespace replay {
 
@@ -14,12 +14,12 @@ struct Error {
 };
 
 template <class T>
-using Result = wire::Result<T, Error>;
+using Result = base::Result<T, Error>;
 
 /// The value of a step that has none.
 struct Done {};
 using Status = Result<Done>;
 
-inline wire::Failure<Error> failure(std::string message) { return {Error{std::move(message)}}; }
+inline base::Failure<Error> failure(std::string message) { return {Error{std::move(message)}}; }
 
 }  // namespace replay

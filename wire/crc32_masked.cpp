@@ -48,7 +48,7 @@ alignas(16) constexpr std::array<std::int8_t, 48> shifts = [] {
 
 bool masked_crc32_there() { return __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1"); }
 
-WIRE_FOLD std::uint32_t masked_crc32(std::uint32_t state, Bytes octets, const FrontMask& ones) {
+WIRE_FOLD std::uint32_t masked_crc32(std::uint32_t state, base::Bytes octets, const FrontMask& ones) {
     constexpr std::size_t block = 16;
     static_assert(block == masked_crc32_least);
     assert(octets.size() >= block);
@@ -98,6 +98,6 @@ WIRE_FOLD std::uint32_t masked_crc32(std::uint32_t state, Bytes octets, const Fr
 #elif !defined(__aarch64__)  // crc32_masked_arm64.cpp
 namespace wire::detail {
 bool masked_crc32_there() { return false; }
-std::uint32_t masked_crc32(std::uint32_t state, Bytes, const FrontMask&) { return state; }
+std::uint32_t masked_crc32(std::uint32_t state, base::Bytes, const FrontMask&) { return state; }
 }  // namespace wire::detail
 #endif

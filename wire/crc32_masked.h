@@ -2,7 +2,7 @@
 #include <array>
 #include <cstdint>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 /// Ethernet's CRC-32 of a packet where it lies, some bits at its beginning taken as ones: without a copy, which would
 /// cost more than the CRC of a short packet does. By carry-less multiplication of 128-bit registers.
@@ -29,6 +29,6 @@ inline constexpr std::size_t masked_crc32_least = 16;
 /// Whether this machine can.
 bool masked_crc32_there();
 /// The register moved forward, inverted neither before nor after.
-std::uint32_t masked_crc32(std::uint32_t state, Bytes octets, const FrontMask& ones);
+std::uint32_t masked_crc32(std::uint32_t state, base::Bytes octets, const FrontMask& ones);
 
 }  // namespace wire::detail

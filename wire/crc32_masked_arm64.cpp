@@ -55,7 +55,7 @@ bool masked_crc32_there() {
     return there;
 }
 
-WIRE_PMULL std::uint32_t masked_crc32(std::uint32_t state, Bytes octets, const FrontMask& ones) {
+WIRE_PMULL std::uint32_t masked_crc32(std::uint32_t state, base::Bytes octets, const FrontMask& ones) {
     constexpr std::size_t block = 16;
     assert(octets.size() >= masked_crc32_least);
     const std::byte* const first = octets.data();

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <isa-l/crc.h>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 /// ISA-L's CRCs, and the registers left as the code behind them wants them.
 namespace wire::detail {
@@ -20,7 +20,7 @@ inline void leave_wide_registers() {
 }
 
 /// CRC-32C's register (iSCSI) moved forward, inverted neither before nor after; at most 2^31 - 1 octets.
-inline std::uint32_t library_crc32c(std::uint32_t state, Bytes octets) {
+inline std::uint32_t library_crc32c(std::uint32_t state, base::Bytes octets) {
     // The library takes a pointer to non-const but only reads.
     auto* const first = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(octets.data()));
     state = crc32_iscsi(first, static_cast<int>(octets.size()), state);
@@ -29,7 +29,7 @@ inline std::uint32_t library_crc32c(std::uint32_t state, Bytes octets) {
 }
 
 /// Ethernet's CRC-32 of what has the CRC `crc` (0: nothing) and these octets behind it.
-inline std::uint32_t library_crc32(std::uint32_t crc, Bytes octets) {
+inline std::uint32_t library_crc32(std::uint32_t crc, base::Bytes octets) {
     crc = crc32_gzip_refl(crc, reinterpret_cast<const unsigned char*>(octets.data()), octets.size());
     leave_wide_registers();
     return crc;

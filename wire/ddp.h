@@ -83,13 +83,13 @@ constexpr void emit_ddp(std::span<std::byte, ddp_untagged_size> out, const DdpUn
     write_bits(out.data(), 8, 40, header.ulp);
     emit<DdpUntaggedBuffer>(out.last<12>(), {header.queue, header.msn, header.offset});
 }
-constexpr std::optional<DdpTagged> parse_ddp_tagged(Bytes bytes) {
+constexpr std::optional<DdpTagged> parse_ddp_tagged(base::Bytes bytes) {
     if (bytes.size() < ddp_tagged_size) return std::nullopt;
     const auto buffer = View<DdpTaggedBuffer>::unchecked(bytes.data() + 2);
-    return DdpTagged{*parse<DdpControl>(bytes), load_u8(bytes.data() + 1), buffer.get<&DdpTaggedBuffer::stag>(),
+    return DdpTagged{*parse<DdpControl>(bytes), base::load_u8(bytes.data() + 1), buffer.get<&DdpTaggedBuffer::stag>(),
                      buffer.get<&DdpTaggedBuffer::offset>()};
 }
-constexpr std::optional<DdpUntagged> parse_ddp_untagged(Bytes bytes) {
+constexpr std::optional<DdpUntagged> parse_ddp_untagged(base::Bytes bytes) {
     if (bytes.size() < ddp_untagged_size) return std::nullopt;
     const auto buffer = View<DdpUntaggedBuffer>::unchecked(bytes.data() + 6);
     return DdpUntagged{*parse<DdpControl>(bytes), read_bits<8, 40>(bytes.data()),

@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 namespace wire {
 
@@ -56,7 +56,7 @@ struct FieldInfo {
 /// and addresses; `text` holds strings.
 struct Value {
     std::uint64_t number = 0;
-    Bytes bytes = {};
+    base::Bytes bytes = {};
     std::string_view text = {};
 };
 

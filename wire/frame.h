@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 namespace wire {
 
@@ -28,7 +28,7 @@ enum class Direction : std::uint8_t { unknown, inbound, outbound };
 
 /// One captured frame, seen in place. `bytes` and `comment` are valid until the source is asked for the next frame.
 struct Frame {
-    Bytes bytes;                          ///< the octets captured: at most `wire_length` of them
+    base::Bytes bytes;                          ///< the octets captured: at most `wire_length` of them
     std::uint32_t wire_length = 0;        ///< octets the frame had on the wire
     LinkType link_type = LinkType::ethernet;
     Direction direction = Direction::unknown;

@@ -59,21 +59,21 @@ constexpr detail::FrontMask global_packet = mask_of({ipv6, bth});
 constexpr detail::FrontMask over_ipv4 = mask_of({ipv4, udp, bth});
 constexpr detail::FrontMask over_ipv6 = mask_of({ipv6, udp, bth});
 
-bool is_ipv4(Bytes network) { return std::to_integer<unsigned>(network[0]) >> 4 == 4; }
+bool is_ipv4(base::Bytes network) { return std::to_integer<unsigned>(network[0]) >> 4 == 4; }
 
-const Header& network_header(Bytes network) { return is_ipv4(network) ? ipv4 : ipv6; }
+const Header& network_header(base::Bytes network) { return is_ipv4(network) ? ipv4 : ipv6; }
 
-bool adjoin(Bytes front, Bytes back) { return front.data() + front.size() == back.data(); }
+bool adjoin(base::Bytes front, base::Bytes back) { return front.data() + front.size() == back.data(); }
 
 /// What has its headers in one of the four usual ways, one behind the other: the octets, and which of their bits vary.
 struct Whole {
-    Bytes octets;
+    base::Bytes octets;
     const detail::FrontMask* ones = nullptr;
     std::uint32_t state = after_ones;
 };
 Whole whole(const IcrcPieces& pieces) {
-    const Bytes& front = pieces.network.empty() ? pieces.lrh : pieces.network;
-    const Bytes& middle = pieces.udp.empty() ? front : pieces.udp;
+    const base::Bytes& front = pieces.network.empty() ? pieces.lrh : pieces.network;
+    const base::Bytes& middle = pieces.udp.empty() ? front : pieces.udp;
     if (front.empty() || !adjoin(middle, pieces.transport)) return {};
     Whole found;
     found.octets = {front.data(), pieces.transport.data() + pieces.transport.size()};
@@ -98,11 +98,11 @@ Whole whole(const IcrcPieces& pieces) {
 /// headers, because a second call of the CRC costs more than that.
 class MaskedHeaders {
 public:
-    void append(Bytes octets) {
+    void append(base::Bytes octets) {
         std::copy(octets.begin(), octets.end(), octets_.data() + size_);
         size_ += octets.size();
     }
-    void append(Bytes piece, const Header& header) {
+    void append(base::Bytes piece, const Header& header) {
         std::byte* const first = octets_.data() + size_;
         append(piece.first(header.octets));
         for (const Variant& variant : header.variants) first[variant.octet] |= std::byte{variant.bits};
@@ -114,7 +114,7 @@ public:
     }
     /// Feeds what has been gathered to the CRC and starts anew.
     void flush(std::uint32_t& crc) {
-        crc = detail::library_crc32(crc, Bytes{octets_}.first(size_));
+        crc = detail::library_crc32(crc, base::Bytes{octets_}.first(size_));
         size_ = 0;
     }
 
@@ -123,11 +123,11 @@ private:
     std::size_t size_ = 0;
 };
 
-void add(std::uint32_t& crc, Bytes octets) {
+void add(std::uint32_t& crc, base::Bytes octets) {
     if (!octets.empty()) crc = detail::library_crc32(crc, octets);
 }
 
-void mask_network(MaskedHeaders& headers, Bytes network, std::uint32_t& crc) {
+void mask_network(MaskedHeaders& headers, base::Bytes network, std::uint32_t& crc) {
     const Header& header = network_header(network);
     headers.append(network, header);
     network = network.subspan(header.octets);
@@ -136,7 +136,7 @@ void mask_network(MaskedHeaders& headers, Bytes network, std::uint32_t& crc) {
     add(crc, network);
 }
 
-[[maybe_unused]] bool whole_header(Bytes network) {
+[[maybe_unused]] bool whole_header(base::Bytes network) {
     return network.empty() || network.size() >= network_header(network).octets;
 }
 
@@ -159,7 +159,7 @@ std::uint32_t icrc(const IcrcPieces& pieces) {
     if (!pieces.network.empty()) mask_network(headers, pieces.network, crc);
     if (!pieces.udp.empty()) headers.append(pieces.udp, udp);
     headers.append(pieces.transport, bth);
-    const Bytes rest = pieces.transport.subspan(bth.octets);
+    const base::Bytes rest = pieces.transport.subspan(bth.octets);
     if (rest.size() <= headers.room()) {
         headers.append(rest);
         headers.flush(crc);

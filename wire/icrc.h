@@ -1,16 +1,16 @@
 #pragma once
 #include <cstdint>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 namespace wire {
 
 /// The octets that an invariant CRC covers, where they lie. A piece that a packet does not have is empty.
 struct IcrcPieces {
-    Bytes lrh;        ///< InfiniBand's own links: 8 octets
-    Bytes network;    ///< IPv4 header with its options, IPv6 header with its extension headers, or GRH
-    Bytes udp;        ///< RoCEv2: 8 octets
-    Bytes transport;  ///< from the BTH's first octet up to the one before the ICRC, pad octets included
+    base::Bytes lrh;        ///< InfiniBand's own links: 8 octets
+    base::Bytes network;    ///< IPv4 header with its options, IPv6 header with its extension headers, or GRH
+    base::Bytes udp;        ///< RoCEv2: 8 octets
+    base::Bytes transport;  ///< from the BTH's first octet up to the one before the ICRC, pad octets included
 };
 
 /// The invariant CRC as it stands in the packet, read as a big-endian number (the way Wireshark prints it). What

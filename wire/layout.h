@@ -33,9 +33,9 @@ constexpr std::uint64_t read_bits(const std::byte* p) {
     static_assert(octets <= 8, "a field may span eight octets at most");
     std::uint64_t value = 0;
     if constexpr (octets <= 4)
-        value = detail::load_be<octets, std::uint32_t>(p + first);
+        value = base::detail::load_be<octets, std::uint32_t>(p + first);
     else
-        value = detail::load_be<octets, std::uint64_t>(p + first);
+        value = base::detail::load_be<octets, std::uint64_t>(p + first);
     value >>= (first + octets) * 8 - (Offset + Width);
     if constexpr (Width == 64)
         return value;
@@ -230,7 +230,7 @@ inline constexpr auto field_table = detail::make_field_table<H>();
 template <class H>
 class View {
 public:
-    static constexpr std::optional<View> at(Bytes bytes) {
+    static constexpr std::optional<View> at(base::Bytes bytes) {
         if (bytes.size() < size_of<H>) return std::nullopt;
         return View{bytes.data()};
     }
@@ -259,7 +259,7 @@ private:
 
 /// Copies a header out of `bytes`; nullopt where there are too few octets.
 template <class H>
-constexpr std::optional<H> parse(Bytes bytes) {
+constexpr std::optional<H> parse(base::Bytes bytes) {
     if (bytes.size() < size_of<H>) return std::nullopt;
     H header{};
     detail::for_each_field<H>([&](const auto& field, unsigned offset) {

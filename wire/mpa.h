@@ -105,7 +105,7 @@ enum class MpaStartKind : std::uint8_t { none, request, reply };
 
 /// Which start frame begins here, judged by as many octets of the key as there are (at least `decided`); with fewer
 /// octets than the key has, a Request and a Reply may still be told from anything else.
-constexpr MpaStartKind mpa_start_kind(Bytes bytes) {
+constexpr MpaStartKind mpa_start_kind(base::Bytes bytes) {
     constexpr std::size_t decided = 10;  // "MPA ID Req" and "MPA ID Rep" differ in the tenth octet
     if (bytes.size() < decided) return MpaStartKind::none;
     bool request = true;
@@ -117,7 +117,7 @@ constexpr MpaStartKind mpa_start_kind(Bytes bytes) {
     return request ? MpaStartKind::request : reply ? MpaStartKind::reply : MpaStartKind::none;
 }
 /// Whether what is there so far, be it one octet, can be the beginning of a start frame.
-constexpr bool mpa_start_possible(Bytes bytes) {
+constexpr bool mpa_start_possible(base::Bytes bytes) {
     for (std::size_t i = 0; i < mpa_key_size && i < bytes.size(); ++i)
         if (bytes[i] != mpa_request_key[i] && bytes[i] != mpa_reply_key[i]) return false;
     return true;

@@ -17,7 +17,7 @@ struct Ppi {
 };
 
 constexpr std::uint16_t load_le16(const std::byte* p) {
-    return static_cast<std::uint16_t>(load_u8(p) | load_u8(p + 1) << 8);
+    return static_cast<std::uint16_t>(base::load_u8(p) | base::load_u8(p + 1) << 8);
 }
 constexpr std::uint32_t load_le32(const std::byte* p) {
     return load_le16(p) | static_cast<std::uint32_t>(load_le16(p + 2)) << 16;
@@ -27,7 +27,7 @@ constexpr std::uint64_t load_le64(const std::byte* p) {
 }
 
 /// Reads a header of which `Ppi::size` octets are there.
-constexpr Ppi parse_ppi(const std::byte* p) { return {load_u8(p), load_u8(p + 1), load_le16(p + 2), load_le32(p + 4)}; }
+constexpr Ppi parse_ppi(const std::byte* p) { return {base::load_u8(p), base::load_u8(p + 1), load_le16(p + 2), load_le32(p + 4)}; }
 
 constexpr void emit_ppi(std::span<std::byte, Ppi::size> out, const Ppi& header) {
     out[0] = std::byte{header.version};

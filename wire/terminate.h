@@ -139,22 +139,22 @@ constexpr bool terminate_known(std::uint8_t layer, std::uint8_t type, std::uint8
 /// specification wants them at 7, 6 and 5 and reserves the rest, and layer and type have changed places. Where none of
 /// the three is set, only sense can tell.
 constexpr bool terminate_is_swapped(const std::byte* control) {
-    const auto flags = load_u8(control + 2);
-    if (load_u8(control + 3) != 0 || (flags & 0xf8) != 0) return false;
+    const auto flags = base::load_u8(control + 2);
+    if (base::load_u8(control + 3) != 0 || (flags & 0xf8) != 0) return false;
     if (flags != 0) return true;
-    const auto high = static_cast<std::uint8_t>(load_u8(control) >> 4);
-    const auto low = static_cast<std::uint8_t>(load_u8(control) & 15);
-    return !terminate_known(high, low, load_u8(control + 1)) && terminate_known(low, high, load_u8(control + 1));
+    const auto high = static_cast<std::uint8_t>(base::load_u8(control) >> 4);
+    const auto low = static_cast<std::uint8_t>(base::load_u8(control) & 15);
+    return !terminate_known(high, low, base::load_u8(control + 1)) && terminate_known(low, high, base::load_u8(control + 1));
 }
 
 /// Finds the parts of a Terminate message; nullopt where even the control field is not there. Parts that go beyond
 /// `bytes` are left out, and `wanted` exceeds its size. RFC 5040 section 4.8.
-constexpr std::optional<TerminateParts> parse_terminate(Bytes bytes) {
+constexpr std::optional<TerminateParts> parse_terminate(base::Bytes bytes) {
     const auto control = parse<TerminateControl>(bytes);
     if (!control) return std::nullopt;
     TerminateParts parts{*control, terminate_is_swapped(bytes.data()), {}, {}, {}, 4};
     if (parts.byte_swapped) {
-        const auto flags = load_u8(bytes.data() + 2);
+        const auto flags = base::load_u8(bytes.data() + 2);
         parts.control.length_valid = (flags & 1) != 0;
         parts.control.ddp_header = (flags & 2) != 0;
         parts.control.rdma_header = (flags & 4) != 0;
@@ -179,18 +179,18 @@ inline constexpr std::size_t terminate_longest = 4 + 2 + ddp_untagged_size + siz
 
 /// Writes a Terminate as RFC 5040 wants it and returns how many octets it took; `out` holds `terminate_longest`.
 /// `ddp_header` and `rdma_header` are the headers of the segment at fault, or empty.
-constexpr std::size_t emit_terminate(MutableBytes out, TerminateControl control, std::uint16_t segment_length,
-                                     Bytes ddp_header, Bytes rdma_header) {
+constexpr std::size_t emit_terminate(base::MutableBytes out, TerminateControl control, std::uint16_t segment_length,
+                                     base::Bytes ddp_header, base::Bytes rdma_header) {
     control.ddp_header = !ddp_header.empty();
     control.length_valid = control.ddp_header;
     control.rdma_header = !rdma_header.empty();
     emit<TerminateControl>(out.first<4>(), control);
     std::size_t at = terminate_control_size;
     if (control.ddp_header) {
-        store_be16(out.data() + at, segment_length);
+        base::store_be16(out.data() + at, segment_length);
         at += 2;
     }
-    for (const Bytes part : {ddp_header, rdma_header})
+    for (const base::Bytes part : {ddp_header, rdma_header})
         for (const std::byte octet : part) out[at++] = octet;
     return at;
 }

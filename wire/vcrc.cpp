@@ -20,7 +20,7 @@ constexpr std::array<std::uint16_t, 256> table = make_table();
 
 }  // namespace
 
-std::uint16_t vcrc(Bytes packet) {
+std::uint16_t vcrc(base::Bytes packet) {
     unsigned crc = 0xffff;
     for (const std::byte octet : packet) crc = crc >> 8 ^ table[(crc ^ std::to_integer<unsigned>(octet)) & 0xff];
     crc ^= 0xffff;

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 namespace wire {
 
@@ -10,6 +10,6 @@ inline constexpr unsigned vcrc_octets = 2;
 
 /// The variant CRC over `packet`, from the LRH's first octet to the last before the VCRC; as it stands in the packet,
 /// read as a big-endian number. IBTA vol. 1, 7.8.2: polynomial 0x100B, the least significant bit of an octet first.
-std::uint16_t vcrc(Bytes packet);
+std::uint16_t vcrc(base::Bytes packet);
 
 }  // namespace wire

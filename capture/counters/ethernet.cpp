@@ -18,7 +18,7 @@
 
 namespace capture::counters {
 
-using wire::Failure;
+using base::Failure;
 
 namespace {
 
@@ -49,7 +49,7 @@ struct Request {
     std::vector<std::uint64_t> octets;
 };
 
-std::vector<fs::path> entries(const fs::path& folder) {
+std::vector<fs::path> folder_entries(const fs::path& folder) {
     std::vector<fs::path> found;
     std::error_code fault;
     for (fs::directory_iterator at(folder, fault); !fault && at != fs::directory_iterator(); at.increment(fault))
@@ -59,16 +59,16 @@ std::vector<fs::path> entries(const fs::path& folder) {
 
 }  // namespace
 
-Result<std::vector<EthernetCounter>> read_ethernet_counters(const std::string& interface) {
+base::Result<std::vector<EthernetCounter>> read_ethernet_counters(const std::string& interface) {
     if (interface.empty() || interface.size() >= IFNAMSIZ)
-        return Failure{Error{"is no name of an interface", interface}};
+        return Failure{base::Error{"is no name of an interface", interface}};
     const AnySocket socket;
     Request<ethtool_sset_info> how_many(sizeof(std::uint32_t));
     how_many.header().cmd = ETHTOOL_GSSET_INFO;
     how_many.header().sset_mask = std::uint64_t{1} << ETH_SS_STATS;
     if (!socket.ask(interface, how_many.octets.data())) {
         if (errno == EOPNOTSUPP || errno == ENOTTY) return std::vector<EthernetCounter>();
-        return Failure{Error{fmt::format("its counters cannot be read: {}", std::strerror(errno)), interface}};
+        return Failure{base::Error{fmt::format("its counters cannot be read: {}", std::strerror(errno)), interface}};
     }
     std::uint32_t count = 0;
     if (how_many.header().sset_mask != 0) std::memcpy(&count, how_many.behind(), sizeof count);
@@ -83,7 +83,7 @@ Result<std::vector<EthernetCounter>> read_ethernet_counters(const std::string& i
     values.header().cmd = ETHTOOL_GSTATS;
     values.header().n_stats = count;
     if (!socket.ask(interface, names.octets.data()) || !socket.ask(interface, values.octets.data()))
-        return Failure{Error{fmt::format("its counters cannot be read: {}", std::strerror(errno)), interface}};
+        return Failure{base::Error{fmt::format("its counters cannot be read: {}", std::strerror(errno)), interface}};
     // The kernel says again how many there were: queues can have been added in between.
     count = std::min({count, names.header().len, values.header().n_stats});
     std::vector<EthernetCounter> counters;
@@ -98,9 +98,9 @@ Result<std::vector<EthernetCounter>> read_ethernet_counters(const std::string& i
 
 std::vector<CarryingInterface> carrying_interfaces(const std::string& root) {
     std::vector<CarryingInterface> found;
-    for (const fs::path& device : entries(root))
-        for (const fs::path& port : entries(device / "ports"))
-            for (const fs::path& entry : entries(port / "gid_attrs" / "ndevs")) {
+    for (const fs::path& device : folder_entries(root))
+        for (const fs::path& port : folder_entries(device / "ports"))
+            for (const fs::path& entry : folder_entries(port / "gid_attrs" / "ndevs")) {
                 std::ifstream file(entry);
                 CarryingInterface carrying{device.filename(), 0, {}};
                 const std::string text = port.filename();

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "capture/counters/meaning.h"
-#include "capture/error.h"
 
 namespace capture::counters {
 
@@ -14,7 +14,7 @@ struct EthernetCounter {
 };
 
 /// All that `ethtool -S INTERFACE` shows. An error where there is no such interface; empty where its driver has none.
-Result<std::vector<EthernetCounter>> read_ethernet_counters(const std::string& interface);
+base::Result<std::vector<EthernetCounter>> read_ethernet_counters(const std::string& interface);
 
 /// An Ethernet interface under a port of an RDMA device.
 struct CarryingInterface {

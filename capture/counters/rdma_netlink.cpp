@@ -12,7 +12,7 @@
 
 namespace capture::counters {
 
-using wire::Failure;
+using base::Failure;
 
 namespace {
 
@@ -22,7 +22,7 @@ constexpr std::uint32_t max_number = 0xffffff;
 constexpr std::size_t aligned(std::size_t octets) { return (octets + 3) & ~std::size_t{3}; }
 
 template <class T>
-T value_at(wire::Bytes octets) {  // the caller has checked the size
+T value_at(base::Bytes octets) {  // the caller has checked the size
     T value;
     std::memcpy(&value, octets.data(), sizeof value);
     return value;
@@ -30,7 +30,7 @@ T value_at(wire::Bytes octets) {  // the caller has checked the size
 
 /// Walks the attributes in `octets`, up to the first that does not fit: netlink(7), struct nlattr.
 template <class Visit>
-void each_attribute(wire::Bytes octets, Visit visit) {
+void each_attribute(base::Bytes octets, Visit visit) {
     while (octets.size() >= sizeof(nlattr)) {
         const auto header = value_at<nlattr>(octets);
         if (header.nla_len < sizeof header || header.nla_len > octets.size()) return;
@@ -42,7 +42,7 @@ void each_attribute(wire::Bytes octets, Visit visit) {
 
 /// Walks the messages of one command and hands over what is behind their headers.
 template <class Visit>
-void each_message(wire::Bytes octets, std::uint16_t command, Visit visit) {
+void each_message(base::Bytes octets, std::uint16_t command, Visit visit) {
     while (octets.size() >= sizeof(nlmsghdr)) {
         const auto header = value_at<nlmsghdr>(octets);
         if (header.nlmsg_len < sizeof header || header.nlmsg_len > octets.size()) return;
@@ -52,25 +52,25 @@ void each_message(wire::Bytes octets, std::uint16_t command, Visit visit) {
     }
 }
 
-void take(wire::Bytes from, std::uint8_t& into) {
+void take(base::Bytes from, std::uint8_t& into) {
     if (from.size() >= sizeof into) into = value_at<std::uint8_t>(from);
 }
-void take(wire::Bytes from, std::uint32_t& into) {
+void take(base::Bytes from, std::uint32_t& into) {
     if (from.size() >= sizeof into) into = value_at<std::uint32_t>(from);
 }
-void take(wire::Bytes from, std::uint64_t& into) {
+void take(base::Bytes from, std::uint64_t& into) {
     if (from.size() >= sizeof into) into = value_at<std::uint64_t>(from);
 }
-void take(wire::Bytes from, std::string& into) {
+void take(base::Bytes from, std::string& into) {
     const std::string_view text(reinterpret_cast<const char*>(from.data()), from.size());
     into = text.substr(0, text.find('\0'));
 }
 
 /// Numbers of queue pairs in a RES_QP of a set of counters.
-void take_queue_pairs(wire::Bytes nested, std::vector<std::uint32_t>& into) {
-    each_attribute(nested, [&](std::uint16_t type, wire::Bytes entry) {
+void take_queue_pairs(base::Bytes nested, std::vector<std::uint32_t>& into) {
+    each_attribute(nested, [&](std::uint16_t type, base::Bytes entry) {
         if (type != RDMA_NLDEV_ATTR_RES_QP_ENTRY) return;
-        each_attribute(entry, [&](std::uint16_t inner, wire::Bytes value) {
+        each_attribute(entry, [&](std::uint16_t inner, base::Bytes value) {
             std::uint32_t number = 0;
             take(value, number);
             if (inner == RDMA_NLDEV_ATTR_RES_LQPN) into.push_back(number & max_number);
@@ -78,11 +78,11 @@ void take_queue_pairs(wire::Bytes nested, std::vector<std::uint32_t>& into) {
     });
 }
 
-void take_values(wire::Bytes nested, std::vector<std::pair<std::string, std::uint64_t>>& into) {
-    each_attribute(nested, [&](std::uint16_t type, wire::Bytes entry) {
+void take_values(base::Bytes nested, std::vector<std::pair<std::string, std::uint64_t>>& into) {
+    each_attribute(nested, [&](std::uint16_t type, base::Bytes entry) {
         if (type != RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY) return;
         std::pair<std::string, std::uint64_t> counter;
-        each_attribute(entry, [&](std::uint16_t inner, wire::Bytes value) {
+        each_attribute(entry, [&](std::uint16_t inner, base::Bytes value) {
             if (inner == RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME) take(value, counter.first);
             if (inner == RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE) take(value, counter.second);
         });
@@ -90,7 +90,7 @@ void take_values(wire::Bytes nested, std::vector<std::pair<std::string, std::uin
     });
 }
 
-void take_set(std::uint16_t type, wire::Bytes value, QueuePairCounters& set) {
+void take_set(std::uint16_t type, base::Bytes value, QueuePairCounters& set) {
     if (type == RDMA_NLDEV_ATTR_DEV_NAME) take(value, set.device);
     if (type == RDMA_NLDEV_ATTR_PORT_INDEX) take(value, set.port);
     if (type == RDMA_NLDEV_ATTR_STAT_COUNTER_ID) take(value, set.identifier);
@@ -99,8 +99,8 @@ void take_set(std::uint16_t type, wire::Bytes value, QueuePairCounters& set) {
     if (type == RDMA_NLDEV_ATTR_STAT_HWCOUNTERS) take_values(value, set.values);
 }
 
-void take_queue_pair(wire::Bytes entry, QueuePairResource& pair) {
-    each_attribute(entry, [&](std::uint16_t type, wire::Bytes value) {
+void take_queue_pair(base::Bytes entry, QueuePairResource& pair) {
+    each_attribute(entry, [&](std::uint16_t type, base::Bytes value) {
         switch (type) {
             case RDMA_NLDEV_ATTR_PORT_INDEX: take(value, pair.port); break;
             case RDMA_NLDEV_ATTR_RES_LQPN: take(value, pair.number); break;
@@ -117,12 +117,12 @@ void take_queue_pair(wire::Bytes entry, QueuePairResource& pair) {
 }
 
 /// Where a datagram's messages say that the answer is over: 0, or the negative error number.
-std::optional<int> verdict(wire::Bytes octets, std::uint32_t sequence) {
+std::optional<int> verdict(base::Bytes octets, std::uint32_t sequence) {
     while (octets.size() >= sizeof(nlmsghdr)) {
         const auto header = value_at<nlmsghdr>(octets);
         if (header.nlmsg_len < sizeof header || header.nlmsg_len > octets.size()) return -EBADMSG;
         if (header.nlmsg_seq == sequence) {
-            const wire::Bytes body = octets.subspan(sizeof header, header.nlmsg_len - sizeof header);
+            const base::Bytes body = octets.subspan(sizeof header, header.nlmsg_len - sizeof header);
             if (header.nlmsg_type == NLMSG_DONE || header.nlmsg_type == NLMSG_ERROR)
                 return body.size() >= sizeof(int) ? value_at<int>(body) : 0;
             if ((header.nlmsg_flags & NLM_F_MULTI) == 0) return 0;
@@ -134,11 +134,11 @@ std::optional<int> verdict(wire::Bytes octets, std::uint32_t sequence) {
 
 }  // namespace
 
-std::vector<RdmaDevice> parse_devices(wire::Bytes messages) {
+std::vector<RdmaDevice> parse_devices(base::Bytes messages) {
     std::vector<RdmaDevice> devices;
-    each_message(messages, RDMA_NLDEV_CMD_GET, [&](wire::Bytes body) {
+    each_message(messages, RDMA_NLDEV_CMD_GET, [&](base::Bytes body) {
         RdmaDevice device;
-        each_attribute(body, [&](std::uint16_t type, wire::Bytes value) {
+        each_attribute(body, [&](std::uint16_t type, base::Bytes value) {
             if (type == RDMA_NLDEV_ATTR_DEV_INDEX) take(value, device.index);
             if (type == RDMA_NLDEV_ATTR_DEV_NAME) take(value, device.name);
             if (type == RDMA_NLDEV_ATTR_PORT_INDEX) take(value, device.ports);
@@ -150,11 +150,11 @@ std::vector<RdmaDevice> parse_devices(wire::Bytes messages) {
     return devices;
 }
 
-std::vector<RdmaPort> parse_ports(wire::Bytes messages) {
+std::vector<RdmaPort> parse_ports(base::Bytes messages) {
     std::vector<RdmaPort> ports;
-    each_message(messages, RDMA_NLDEV_CMD_PORT_GET, [&](wire::Bytes body) {
+    each_message(messages, RDMA_NLDEV_CMD_PORT_GET, [&](base::Bytes body) {
         RdmaPort port;
-        each_attribute(body, [&](std::uint16_t type, wire::Bytes value) {
+        each_attribute(body, [&](std::uint16_t type, base::Bytes value) {
             if (type == RDMA_NLDEV_ATTR_DEV_INDEX) take(value, port.device_index);
             if (type == RDMA_NLDEV_ATTR_DEV_NAME) take(value, port.device);
             if (type == RDMA_NLDEV_ATTR_PORT_INDEX) take(value, port.port);
@@ -166,16 +166,16 @@ std::vector<RdmaPort> parse_ports(wire::Bytes messages) {
     return ports;
 }
 
-std::vector<QueuePairResource> parse_queue_pairs(wire::Bytes messages) {
+std::vector<QueuePairResource> parse_queue_pairs(base::Bytes messages) {
     std::vector<QueuePairResource> pairs;
-    each_message(messages, RDMA_NLDEV_CMD_RES_QP_GET, [&](wire::Bytes body) {
+    each_message(messages, RDMA_NLDEV_CMD_RES_QP_GET, [&](base::Bytes body) {
         std::string device;
-        each_attribute(body, [&](std::uint16_t type, wire::Bytes value) {
+        each_attribute(body, [&](std::uint16_t type, base::Bytes value) {
             if (type == RDMA_NLDEV_ATTR_DEV_NAME) take(value, device);
         });
-        each_attribute(body, [&](std::uint16_t type, wire::Bytes nested) {
+        each_attribute(body, [&](std::uint16_t type, base::Bytes nested) {
             if (type != RDMA_NLDEV_ATTR_RES_QP) return;
-            each_attribute(nested, [&](std::uint16_t inner, wire::Bytes entry) {
+            each_attribute(nested, [&](std::uint16_t inner, base::Bytes entry) {
                 if (inner != RDMA_NLDEV_ATTR_RES_QP_ENTRY) return;
                 QueuePairResource pair;
                 pair.device = device;
@@ -187,14 +187,14 @@ std::vector<QueuePairResource> parse_queue_pairs(wire::Bytes messages) {
     return pairs;
 }
 
-std::vector<QueuePairCounters> parse_counters(wire::Bytes messages) {
+std::vector<QueuePairCounters> parse_counters(base::Bytes messages) {
     std::vector<QueuePairCounters> sets;
-    each_message(messages, RDMA_NLDEV_CMD_STAT_GET, [&](wire::Bytes body) {
+    each_message(messages, RDMA_NLDEV_CMD_STAT_GET, [&](base::Bytes body) {
         QueuePairCounters common;  // a port's own counters stand beside the device, a dump's in entries of a table
-        std::vector<wire::Bytes> entries;
-        each_attribute(body, [&](std::uint16_t type, wire::Bytes value) {
+        std::vector<base::Bytes> entries;
+        each_attribute(body, [&](std::uint16_t type, base::Bytes value) {
             if (type == RDMA_NLDEV_ATTR_STAT_COUNTER)
-                each_attribute(value, [&](std::uint16_t inner, wire::Bytes entry) {
+                each_attribute(value, [&](std::uint16_t inner, base::Bytes entry) {
                     if (inner == RDMA_NLDEV_ATTR_STAT_COUNTER_ENTRY) entries.push_back(entry);
                 });
             else
@@ -202,30 +202,30 @@ std::vector<QueuePairCounters> parse_counters(wire::Bytes messages) {
         });
         if (!common.values.empty()) sets.push_back(common);
         common.values.clear();
-        for (const wire::Bytes entry : entries) {
+        for (const base::Bytes entry : entries) {
             QueuePairCounters set = common;
-            each_attribute(entry, [&](std::uint16_t type, wire::Bytes value) { take_set(type, value, set); });
+            each_attribute(entry, [&](std::uint16_t type, base::Bytes value) { take_set(type, value, set); });
             sets.push_back(std::move(set));
         }
     });
     return sets;
 }
 
-Result<RdmaNetlink> RdmaNetlink::open() {
+base::Result<RdmaNetlink> RdmaNetlink::open() {
     base::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA));
     if (!socket)
         return Failure{
-            Error{fmt::format("the kernel's RDMA subsystem cannot be asked: {}; it comes with its modules "
-                              "(modprobe ib_core)",
-                              std::strerror(errno))}};
+            base::Error{fmt::format("the kernel's RDMA subsystem cannot be asked: {}; it comes with its modules "
+                                    "(modprobe ib_core)",
+                                    std::strerror(errno))}};
     const timeval patience{5, 0};
     static_cast<void>(::setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience));
     return RdmaNetlink(std::move(socket));
 }
 
-Result<std::vector<std::byte>> RdmaNetlink::ask(std::uint16_t command, bool all,
-                                                const std::vector<std::pair<std::uint16_t, std::uint32_t>>& attributes,
-                                                std::initializer_list<int> means_none) {
+base::Result<std::vector<std::byte>> RdmaNetlink::ask(
+    std::uint16_t command, bool all, const std::vector<std::pair<std::uint16_t, std::uint32_t>>& attributes,
+    std::initializer_list<int> means_none) {
     nlmsghdr header = {};
     header.nlmsg_type = static_cast<std::uint16_t>(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command));
     header.nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | (all ? NLM_F_DUMP : 0));
@@ -244,18 +244,20 @@ Result<std::vector<std::byte>> RdmaNetlink::ask(std::uint16_t command, bool all,
     kernel.nl_family = AF_NETLINK;
     if (::sendto(socket_.number(), octets.data(), octets.size(), 0, reinterpret_cast<sockaddr*>(&kernel),
                  sizeof kernel) < 0)
-        return Failure{Error{fmt::format("the kernel's RDMA subsystem cannot be asked: {}", std::strerror(errno))}};
+        return Failure{
+            base::Error{fmt::format("the kernel's RDMA subsystem cannot be asked: {}", std::strerror(errno))}};
     std::vector<std::byte> answer;
     std::vector<std::byte> datagram(256 * 1024);
     for (;;) {
         const ssize_t got = ::recv(socket_.number(), datagram.data(), datagram.size(), MSG_TRUNC);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0)
-            return Failure{Error{fmt::format("the kernel's RDMA subsystem does not answer: {}", std::strerror(errno))}};
+            return Failure{
+                base::Error{fmt::format("the kernel's RDMA subsystem does not answer: {}", std::strerror(errno))}};
         const auto octets_got = static_cast<std::size_t>(got);
         if (octets_got > datagram.size() || answer.size() + octets_got > max_answer)
-            return Failure{Error{"the kernel's RDMA subsystem answers more than can be held"}};
-        const wire::Bytes part = wire::Bytes(datagram).first(octets_got);
+            return Failure{base::Error{"the kernel's RDMA subsystem answers more than can be held"}};
+        const base::Bytes part = base::Bytes(datagram).first(octets_got);
         // What is left of an answer that nobody waited for any more.
         if (octets_got >= sizeof(nlmsghdr) && value_at<nlmsghdr>(part).nlmsg_seq != sequence_) continue;
         answer.insert(answer.end(), part.begin(), part.end());
@@ -264,29 +266,29 @@ Result<std::vector<std::byte>> RdmaNetlink::ask(std::uint16_t command, bool all,
         if (*over == 0) return answer;
         if (std::find(means_none.begin(), means_none.end(), -*over) != means_none.end())
             return std::vector<std::byte>();
-        return Failure{Error{fmt::format("the kernel's RDMA subsystem refuses: {}", std::strerror(-*over))}};
+        return Failure{base::Error{fmt::format("the kernel's RDMA subsystem refuses: {}", std::strerror(-*over))}};
     }
 }
 
-Result<std::vector<RdmaDevice>> RdmaNetlink::devices() {
+base::Result<std::vector<RdmaDevice>> RdmaNetlink::devices() {
     const auto answer = ask(RDMA_NLDEV_CMD_GET, true, {});
     if (!answer) return Failure{answer.error()};
     return parse_devices(answer.value());
 }
 
-Result<std::vector<RdmaPort>> RdmaNetlink::ports(const RdmaDevice& device) {
+base::Result<std::vector<RdmaPort>> RdmaNetlink::ports(const RdmaDevice& device) {
     const auto answer = ask(RDMA_NLDEV_CMD_PORT_GET, true, {{RDMA_NLDEV_ATTR_DEV_INDEX, device.index}});
     if (!answer) return Failure{answer.error()};
     return parse_ports(answer.value());
 }
 
-Result<std::vector<QueuePairResource>> RdmaNetlink::queue_pairs(const RdmaDevice& device) {
+base::Result<std::vector<QueuePairResource>> RdmaNetlink::queue_pairs(const RdmaDevice& device) {
     const auto answer = ask(RDMA_NLDEV_CMD_RES_QP_GET, true, {{RDMA_NLDEV_ATTR_DEV_INDEX, device.index}});
     if (!answer) return Failure{answer.error()};
     return parse_queue_pairs(answer.value());
 }
 
-Result<std::vector<QueuePairCounters>> RdmaNetlink::queue_pair_counters(const RdmaDevice& device) {
+base::Result<std::vector<QueuePairCounters>> RdmaNetlink::queue_pair_counters(const RdmaDevice& device) {
     const auto answer =
         ask(RDMA_NLDEV_CMD_STAT_GET, true,
             {{RDMA_NLDEV_ATTR_DEV_INDEX, device.index}, {RDMA_NLDEV_ATTR_STAT_RES, RDMA_NLDEV_ATTR_RES_QP}});
@@ -294,7 +296,7 @@ Result<std::vector<QueuePairCounters>> RdmaNetlink::queue_pair_counters(const Rd
     return parse_counters(answer.value());
 }
 
-Result<std::vector<QueuePairCounters>> RdmaNetlink::port_counters(const RdmaDevice& device, std::uint32_t port) {
+base::Result<std::vector<QueuePairCounters>> RdmaNetlink::port_counters(const RdmaDevice& device, std::uint32_t port) {
     // The kernel has no other word for a driver without counters (nldev.c, stat_get_doit_default_counter).
     const auto answer =
         ask(RDMA_NLDEV_CMD_STAT_GET, false,

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/descriptor.h"
-#include "capture/error.h"
-#include "wire/bytes.h"
+#include "base/error.h"
 
 /// What the kernel knows of RDMA devices and of whose objects they hold, over netlink: rdma_netlink.h of the kernel's
 /// interface, clients RDMA_NL_NLDEV; what rdma(8) shows.
@@ -62,32 +62,32 @@ struct QueuePairCounters {
 
 // Answers as they come off the socket: any number of messages, at most one level of which is cut short. What is not
 // understood is passed over; these never fail.
-std::vector<RdmaDevice> parse_devices(wire::Bytes messages);
-std::vector<RdmaPort> parse_ports(wire::Bytes messages);
-std::vector<QueuePairResource> parse_queue_pairs(wire::Bytes messages);
-std::vector<QueuePairCounters> parse_counters(wire::Bytes messages);
+std::vector<RdmaDevice> parse_devices(base::Bytes messages);
+std::vector<RdmaPort> parse_ports(base::Bytes messages);
+std::vector<QueuePairResource> parse_queue_pairs(base::Bytes messages);
+std::vector<QueuePairCounters> parse_counters(base::Bytes messages);
 
 /// A socket to ask by. Not for several threads at once.
 class RdmaNetlink {
 public:
     /// An error says that the kernel has no RDMA, and what loads it.
-    static Result<RdmaNetlink> open();
+    static base::Result<RdmaNetlink> open();
 
-    Result<std::vector<RdmaDevice>> devices();
-    Result<std::vector<RdmaPort>> ports(const RdmaDevice& device);
+    base::Result<std::vector<RdmaDevice>> devices();
+    base::Result<std::vector<RdmaPort>> ports(const RdmaDevice& device);
     /// Those of this network namespace; processes of others only with CAP_NET_ADMIN.
-    Result<std::vector<QueuePairResource>> queue_pairs(const RdmaDevice& device);
+    base::Result<std::vector<QueuePairResource>> queue_pairs(const RdmaDevice& device);
     /// Sets that are bound to queue pairs (`rdma statistic qp set link DEVICE auto type on`); none where nobody asked
     /// for them, or the driver has none.
-    Result<std::vector<QueuePairCounters>> queue_pair_counters(const RdmaDevice& device);
+    base::Result<std::vector<QueuePairCounters>> queue_pair_counters(const RdmaDevice& device);
     /// None where the driver has none: siw.
-    Result<std::vector<QueuePairCounters>> port_counters(const RdmaDevice& device, std::uint32_t port);
+    base::Result<std::vector<QueuePairCounters>> port_counters(const RdmaDevice& device, std::uint32_t port);
 
 private:
     explicit RdmaNetlink(base::Descriptor socket) : socket_(std::move(socket)) {}
-    Result<std::vector<std::byte>> ask(std::uint16_t command, bool all,
-                                       const std::vector<std::pair<std::uint16_t, std::uint32_t>>& attributes,
-                                       std::initializer_list<int> means_none = {});
+    base::Result<std::vector<std::byte>> ask(std::uint16_t command, bool all,
+                                             const std::vector<std::pair<std::uint16_t, std::uint32_t>>& attributes,
+                                             std::initializer_list<int> means_none = {});
 
     base::Descriptor socket_;
     std::uint32_t sequence_ = 0;

@@ -4,7 +4,7 @@
 #include <set>
 #include <tuple>
 
-#include "capture/device_counters.h"
+#include "capture/counters/device_counters.h"
 
 namespace capture::counters {
 namespace {

@@ -19,11 +19,11 @@ struct CounterReading {
     Meaning meaning = {};
 };
 
-using EthernetReader = std::function<Result<std::vector<EthernetCounter>>(const std::string& interface)>;
+using EthernetReader = std::function<base::Result<std::vector<EthernetCounter>>(const std::string& interface)>;
 
-/// Counters of the RDMA devices (capture/device_counters.h), and those of the Ethernet interfaces that carry their
-/// traffic as far as they are about pauses, drops and corruption; ordered by device, port and name. An interface that
-/// cannot be read is left out. Reading wakes no adapter up: the kernel keeps hw_counters for `lifespan`, 10 ms.
+/// Counters of the RDMA devices (capture/counters/device_counters.h), and those of the Ethernet interfaces that carry
+/// their traffic as far as they are about pauses, drops and corruption; ordered by device, port and name. An interface
+/// that cannot be read is left out. Reading wakes no adapter up: the kernel keeps hw_counters for `lifespan`, 10 ms.
 std::vector<CounterReading> read_counters(const std::string& root = "/sys/class/infiniband",
                                           const EthernetReader& ethernet = read_ethernet_counters);
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "cli/analysis/options.h"
-#include "metrics/engine/analyzer.h"
+#include "metrics/measure/engine/analyzer.h"
 
 namespace cli::analysis {
 

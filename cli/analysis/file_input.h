@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/file_source.h"
+#include "capture/files/file_source.h"
 #include "cli/analysis/merged_files.h"
 
 namespace cli::analysis {
@@ -11,8 +11,8 @@ namespace cli::analysis {
 /// The files of all `-r` as one source.
 class FileInput {
 public:
-    static capture::Result<std::unique_ptr<FileInput>> open(const std::vector<std::string>& paths,
-                                                            const capture::FileOptions& options);
+    static base::Result<std::unique_ptr<FileInput>> open(const std::vector<std::string>& paths,
+                                                         const capture::FileOptions& options);
 
     capture::Source& source() const { return merged_ ? static_cast<capture::Source&>(*merged_) : *file_; }
     capture::FileSource::Progress progress() const { return merged_ ? merged_->progress() : file_->progress(); }

@@ -4,12 +4,12 @@
 
 namespace cli::analysis {
 
-capture::Result<std::unique_ptr<MergedFiles>> MergedFiles::open(const std::vector<std::string>& paths,
-                                                                const capture::FileOptions& options) {
+base::Result<std::unique_ptr<MergedFiles>> MergedFiles::open(const std::vector<std::string>& paths,
+                                                             const capture::FileOptions& options) {
     auto merged = std::make_unique<MergedFiles>();
     for (const std::string& path : paths) {
         auto file = capture::open_file(path, options);
-        if (!file) return wire::Failure{file.error()};
+        if (!file) return base::Failure{file.error()};
         merged->parts_.push_back({.file = std::move(file).value()});
         // Known before the first frame, so that an expression can be compiled for every link type.
         const std::size_t part = merged->parts_.size() - 1;

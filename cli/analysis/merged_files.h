@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/file_source.h"
+#include "capture/files/file_source.h"
 
 namespace cli::analysis {
 
@@ -13,8 +13,8 @@ namespace cli::analysis {
 /// and every file has interfaces of its own. A file that breaks off is told at the end, after all frames of the others.
 class MergedFiles final : public capture::Source {
 public:
-    static capture::Result<std::unique_ptr<MergedFiles>> open(const std::vector<std::string>& paths,
-                                                              const capture::FileOptions& options);
+    static base::Result<std::unique_ptr<MergedFiles>> open(const std::vector<std::string>& paths,
+                                                           const capture::FileOptions& options);
 
     capture::ReadStatus next(wire::Frame& frame) override { return next_batch({&frame, 1}).status; }
     capture::Batch next_batch(std::span<wire::Frame> frames) override;
@@ -22,7 +22,7 @@ public:
     const std::vector<capture::InterfaceInfo>& interfaces() const override { return interfaces_; }
     using Source::statistics;
     capture::Statistics statistics(std::size_t interface) const override;
-    const capture::Error& error() const override { return error_; }
+    const base::Error& error() const override { return error_; }
 
     capture::FileSource::Progress progress() const;
 
@@ -44,7 +44,7 @@ private:
     std::vector<capture::InterfaceInfo> interfaces_ = {};
     std::vector<std::pair<std::size_t, std::size_t>> origins_ = {};  ///< of interfaces_: part and its interface
     std::uint64_t frames_ = 0;
-    capture::Error error_ = {};
+    base::Error error_ = {};
     bool failed_ = false;
 };
 

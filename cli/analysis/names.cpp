@@ -17,12 +17,12 @@ Names::Names(bool wanted) {
 Names::~Names() = default;
 
 std::string Names::name(const metrics::Address& address) const {
-    using Family = dissect::Network::Family;
+    using Family = wire::AddressFamily;
     // RFC 4291, 2.5.5.2: the GID of a RoCE port that has an IPv4 address.
     constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     std::string name;
     if (!table_ || address.family == Family::none || address.family == Family::lid) return name;
-    const wire::Bytes octets = std::as_bytes(std::span(address.octets));
+    const base::Bytes octets = std::as_bytes(std::span(address.octets));
     if (address.family == Family::ipv4)
         table_->hosts.append(name, octets.first(4));
     else if (!table_->hosts.append(name, octets) && std::equal(mapped.begin(), mapped.end(), address.octets.begin()))

@@ -4,10 +4,10 @@
 #include <fmt/core.h>
 #include <limits>
 
+#include "base/moment.h"
 #include "cli/live.h"
 #include "cli/options/setters.h"
-#include "daemon/control/client.h"
-#include "text/moment.h"
+#include "control/client.h"
 
 namespace cli::analysis {
 
@@ -30,7 +30,7 @@ std::string take_autostop(AnalysisOptions& options, const std::string& value) {
 }
 
 std::string take_connect(AnalysisOptions& options, const std::string& value) {
-    options.connect = value.empty() ? service::default_socket : value;
+    options.connect = value.empty() ? control::default_socket : value;
     return {};
 }
 
@@ -143,8 +143,8 @@ std::string contradiction_of_history(const AnalysisOptions& options) {
     if (options.connect) return fmt::format("{} and --connect are given: figures come from one or the other", source);
     if (options.duration_ns) return "--seconds is of captures; of a history say --from and --to";
     if (options.from_ns && options.to_ns && *options.from_ns >= *options.to_ns)
-        return fmt::format("--from ({}) is not before --to ({})", text::moment(*options.from_ns),
-                           text::moment(*options.to_ns));
+        return fmt::format("--from ({}) is not before --to ({})", base::moment(*options.from_ns),
+                           base::moment(*options.to_ns));
     return contradiction_of_figures(options, source, "the daemon that recorded the history");
 }
 
@@ -154,8 +154,8 @@ std::span<const options::Option<AnalysisOptions>> shared_options() { return shar
 
 void choose_default_source(AnalysisOptions& options) {
     if (options.read_paths.empty() && options.interfaces.empty() && !options.connect && !options.recalls() &&
-        service::daemon_listens(service::default_socket))
-        options.connect = service::default_socket;
+        control::daemon_listens(control::default_socket))
+        options.connect = control::default_socket;
 }
 
 std::string contradiction(const AnalysisOptions& options) {
@@ -168,7 +168,7 @@ std::string contradiction(const AnalysisOptions& options) {
         return source_choices(options.expression,
                               fmt::format(", --history DIR reads what a daemon recorded, --connect asks a running one "
                                           "(none answers at {})",
-                                          service::default_socket));
+                                          control::default_socket));
     if (options.trace_path && options.read_paths.empty())
         return "--trace is of a file of packets, -r FILE; beside -i, programs that are traced are read anyway";
     if (options.counters_path && options.read_paths.empty())

@@ -5,9 +5,9 @@
 #include <limits>
 #include <optional>
 
-#include "daemon/history/history.h"
-#include "metrics/snapshot_sum.h"
-#include "text/moment.h"
+#include "base/moment.h"
+#include "history/history.h"
+#include "metrics/figures/snapshot_sum.h"
 
 namespace cli::analysis {
 
@@ -18,7 +18,7 @@ class Groups {
 public:
     Groups(std::uint64_t length_ns, const Session::IntervalSink& sink) : length_ns_(length_ns), sink_(sink) {}
 
-    bool add(const service::HistoryInterval& stored) {
+    bool add(const history::HistoryInterval& stored) {
         const bool longer = stored.length_ns > length_ns_;
         const std::int64_t start =
             longer ? stored.start_ns : begin_of(stored.start_ns, static_cast<std::int64_t>(length_ns_));
@@ -43,18 +43,18 @@ private:
     metrics::SnapshotSum sum_;
 };
 
-std::string nothing_there(const service::HistoryReader& reader, const std::string& directory,
+std::string nothing_there(const history::HistoryReader& reader, const std::string& directory,
                           const AnalysisOptions& options) {
     const auto extent = reader.extent();
     if (!extent) return fmt::format("{}: the history is empty yet", directory);
     std::string range;
-    if (options.from_ns) range += " from " + text::moment(*options.from_ns);
-    if (options.to_ns) range += " to " + text::moment(*options.to_ns);
+    if (options.from_ns) range += " from " + base::moment(*options.from_ns);
+    if (options.to_ns) range += " to " + base::moment(*options.to_ns);
     return fmt::format("{}: nothing was recorded{}; the history goes from {} to {}", directory, range,
-                       text::moment(extent->first_ns), text::moment(extent->last_ns));
+                       base::moment(extent->first_ns), base::moment(extent->last_ns));
 }
 
-std::string all_at_once(service::HistoryReader& reader, std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
+std::string all_at_once(history::HistoryReader& reader, std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
                         bool (*stop)(), Recalled& recalled) {
     auto sum = reader.merged(from_ns, to_ns, max_flows, [stop] { return !stop(); });
     if (!sum) return sum.error().text();
@@ -64,10 +64,10 @@ std::string all_at_once(service::HistoryReader& reader, std::int64_t from_ns, st
     return {};
 }
 
-std::string in_groups(service::HistoryReader& reader, std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
+std::string in_groups(history::HistoryReader& reader, std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
                       bool (*stop)(), Groups groups, Recalled& recalled) {
     metrics::SnapshotSum whole(max_flows);
-    const auto read = reader.read(from_ns, to_ns, [&](service::HistoryInterval&& interval) {
+    const auto read = reader.read(from_ns, to_ns, [&](history::HistoryInterval&& interval) {
         recalled.any = true;
         recalled.crc_verified &= interval.crc_verified;
         const bool wanted = groups.add(interval);
@@ -90,8 +90,8 @@ std::int64_t begin_of(std::int64_t time, std::int64_t length) {
 Recalled recall(const AnalysisOptions& options, std::uint64_t interval_ns, const Session::IntervalSink& sink,
                 bool (*stop)()) {
     Recalled recalled;
-    const std::string directory = options.history.value_or(service::default_history);
-    auto reader = service::HistoryReader::open(directory);
+    const std::string directory = options.history.value_or(history::default_history);
+    auto reader = history::HistoryReader::open(directory);
     if (!reader) {
         recalled.error = reader.error().text();
         return recalled;

@@ -22,11 +22,11 @@
 #include "cli/progress.h"
 #include "cli/selection.h"
 #include "cli/signals.h"
-#include "daemon/counter_watch.h"
-#include "daemon/traces/traced_analyzer.h"
 #include "exporters/device_json.h"
 #include "exporters/flow_fields.h"
-#include "metrics/engine/analyzer.h"
+#include "metrics/measure/engine/analyzer.h"
+#include "observe/counter_watch.h"
+#include "observe/traced_analyzer.h"
 
 namespace cli::analysis {
 
@@ -37,15 +37,15 @@ constexpr std::size_t most_counter_octets = std::size_t{256} << 20;
 using Clock = std::chrono::steady_clock;
 
 /// A file of counters as text; fails with a sentence.
-wire::Result<std::string, std::string> read_text(const std::string& path) {
+base::Result<std::string, std::string> read_text(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::string text;
     std::array<char, 65536> piece{};
     while (file.read(piece.data(), piece.size()) || file.gcount() > 0) {
         text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
-        if (text.size() > most_counter_octets) return wire::Failure{path + ": is too large to be a file of counters"};
+        if (text.size() > most_counter_octets) return base::Failure{path + ": is too large to be a file of counters"};
     }
-    if (!file.eof()) return wire::Failure{fmt::format("{}: {}", path, std::strerror(errno))};
+    if (!file.eof()) return base::Failure{fmt::format("{}: {}", path, std::strerror(errno))};
     return text;
 }
 
@@ -91,7 +91,7 @@ struct Session::State {
     Selection selection;
     Progress progress;
     std::optional<Signals> signals = {};
-    std::optional<service::TracedAnalyzer> analyzer = {};
+    std::optional<observe::TracedAnalyzer> analyzer = {};
 
     std::uint64_t interval_ns = 0;
     IntervalSink sink = {};
@@ -109,7 +109,7 @@ struct Session::State {
     bool mistaken = false;  ///< what failed is the expression
     bool crc_verified = true;
     metrics::Snapshot result = {};
-    service::CounterWatch counters = {};  ///< of what is live
+    observe::CounterWatch counters = {};  ///< of what is live
     metrics::DeviceFigures devices = {};
 };
 
@@ -157,16 +157,16 @@ bool Session::State::open() {
 }
 
 bool Session::State::open_trace() {
-    std::unique_ptr<service::TraceInput> trace;
+    std::unique_ptr<observe::TraceInput> trace;
     std::string error;
     if (options.trace_path) {
-        trace = service::open_trace_file(*options.trace_path, error);
+        trace = observe::open_trace_file(*options.trace_path, error);
         if (trace == nullptr) {
             fail(error);
             return false;
         }
     } else if (live) {
-        trace = service::open_live_trace({.kernel_events = options.kernel_events}, error);
+        trace = observe::open_live_trace({.kernel_events = options.kernel_events}, error);
         if (!error.empty()) {
             fail("--kernel-events: " + error);
             return false;
@@ -382,8 +382,8 @@ bool Session::crc_verified() const {
     return asked_for && exporters::can_verify(snapshot().capture);
 }
 const Names& Session::names() const { return state_->host_names; }
-std::vector<capture::trace::EventCount> Session::kernel_events() const {
-    return state_->analyzer ? state_->analyzer->kernel_events() : std::vector<capture::trace::EventCount>{};
+std::vector<trace::EventCount> Session::kernel_events() const {
+    return state_->analyzer ? state_->analyzer->kernel_events() : std::vector<trace::EventCount>{};
 }
 const metrics::DeviceFigures& Session::devices() const { return state_->devices; }
 const AnalysisOptions& Session::options() const { return state_->options; }

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "capture/trace/trace_source.h"
 #include "cli/analysis/options.h"
-#include "metrics/device_figures.h"
-#include "metrics/snapshot.h"
-#include "metrics/why/answer.h"
+#include "metrics/answers/answer.h"
+#include "metrics/figures/device_figures.h"
+#include "metrics/figures/snapshot.h"
+#include "trace/trace_source.h"
 
 namespace cli::analysis {
 
@@ -66,7 +66,7 @@ public:
     /// What tell_summary() tells.
     std::string summary() const;
     /// How often the kernel's events came, where they were asked for.
-    std::vector<capture::trace::EventCount> kernel_events() const;
+    std::vector<trace::EventCount> kernel_events() const;
     /// What this machine's devices counted meanwhile, or the daemon's, or as --counters has it; else empty.
     const metrics::DeviceFigures& devices() const;
     const AnalysisOptions& options() const;

@@ -2,9 +2,9 @@
 #include <fmt/core.h>
 #include <map>
 
+#include "base/quantities.h"
 #include "cli/analysis/session.h"
 #include "cli/console.h"
-#include "text/quantities.h"
 
 namespace cli::analysis {
 
@@ -33,7 +33,7 @@ std::string attempts(const metrics::Snapshot& snapshot) {
         if (attempt.outcome != metrics::AttemptOutcome::established) ++outcomes[attempt.outcome];
     std::string text;
     for (const auto& [outcome, count] : outcomes)
-        text += fmt::format(", {} {}", text::format_counted(count, "connection attempt"), name_of(outcome));
+        text += fmt::format(", {} {}", base::format_counted(count, "connection attempt"), name_of(outcome));
     return text;
 }
 
@@ -52,11 +52,11 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Capture
                                             "traffic (`rdmascope dump -i IFACE --all` shows all of it)";
     if (capture.rdma_units != 0)
         return fmt::format("{}, whose RDMA is connection management only: no data flow",
-                           text::format_counted(capture.packets, "packet"));
+                           base::format_counted(capture.packets, "packet"));
     if (!unknown_links.empty())
         return fmt::format("no RDMA in {} that can be read: rdmascope does not know the link type {}",
-                           text::format_counted(capture.packets, "packet"), unknown_links);
-    std::string text = fmt::format("no RDMA in {}:", text::format_counted(capture.packets, "packet"));
+                           base::format_counted(capture.packets, "packet"), unknown_links);
+    std::string text = fmt::format("no RDMA in {}:", base::format_counted(capture.packets, "packet"));
     if (expression) text += " check the expression;";
     text +=
         " RoCEv2 is UDP port 4791, iWARP is recognised where its connection is set up (MPA) or by its FPDUs; adapters "
@@ -72,11 +72,11 @@ std::string Session::summary() const {
     const metrics::CaptureFigures& capture = all.capture;
     const std::int64_t length_ns = std::max<std::int64_t>(capture.last_ns - capture.first_ns, 0);
     std::string text = fmt::format(
-        "{} in {}, {} in {}", text::format_counted(capture.packets, "packet"), text::format_duration(length_ns),
-        text::format_counted(capture.rdma_units, "RDMA message unit"), text::format_counted(all.flows.size(), "flow"));
+        "{} in {}, {} in {}", base::format_counted(capture.packets, "packet"), base::format_duration(length_ns),
+        base::format_counted(capture.rdma_units, "RDMA message unit"), base::format_counted(all.flows.size(), "flow"));
     const std::uint64_t known = in_flows(all);
     if (capture.flows_evicted == 0 && known < capture.packets)
-        text += fmt::format(", {} of set-up or other traffic", text::format_counted(capture.packets - known, "packet"));
+        text += fmt::format(", {} of set-up or other traffic", base::format_counted(capture.packets - known, "packet"));
     if (capture.kernel_dropped) text += fmt::format(", {} dropped by the kernel", *capture.kernel_dropped);
     text += attempts(all);
     append(text, capture.truncated, "cut by the snapshot length");
@@ -88,7 +88,7 @@ std::string Session::summary() const {
     append(text, capture.stream_octets_skipped, "octets of TCP streams not understood");
     if (const std::uint64_t unread = flows_partly_read(all); unread != 0)
         text += fmt::format(
-            ", {} of which goodput and depth are unknown{}", text::format_counted(unread, "flow"),
+            ", {} of which goodput and depth are unknown{}", base::format_counted(unread, "flow"),
             capture.truncated == 0
                 ? ""
                 : ": their segments hold many FPDUs and are cut by the snapshot length (capture with -s 0)");
@@ -97,7 +97,7 @@ std::string Session::summary() const {
            "values in a neighbour's bucket for want of memory (percentiles are doubtful)");
     append(text, capture.beyond_hosts, "of hosts too many to keep figures of (incast and link rates leave them out)");
     if (capture.flows_evicted != 0)
-        text += fmt::format(", {} forgotten to stay within {}", text::format_counted(capture.flows_evicted, "flow"),
+        text += fmt::format(", {} forgotten to stay within {}", base::format_counted(capture.flows_evicted, "flow"),
                             options().connect     ? "the daemon's engine.max_flows"
                             : options().recalls() ? "--max-flows or the daemon's engine.max_flows"
                                                   : "--max-flows");
@@ -110,7 +110,7 @@ void Session::tell_summary() const {
              attempts(snapshot()));
     else
         tell("{}", summary());
-    if (options().kernel_events) tell("kernel events: {}", capture::trace::counts_text(kernel_events()));
+    if (options().kernel_events) tell("kernel events: {}", trace::counts_text(kernel_events()));
 }
 
 }  // namespace cli::analysis

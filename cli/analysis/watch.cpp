@@ -20,7 +20,7 @@ constexpr nanoseconds nap = std::chrono::milliseconds(50);  ///< how late a sign
 }  // namespace
 
 std::string Watch::run() {
-    auto connected = service::Client::connect(path_);
+    auto connected = control::Client::connect(path_);
     if (!connected) return connected.error();
     client_ = std::move(connected).value();
     std::string fault = look();

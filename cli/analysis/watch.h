@@ -6,8 +6,8 @@
 #include <string>
 
 #include "cli/analysis/session.h"
-#include "daemon/control/client.h"
-#include "metrics/device_figures.h"
+#include "control/client.h"
+#include "metrics/figures/device_figures.h"
 
 namespace cli::analysis {
 
@@ -38,7 +38,7 @@ private:
     bool close_interval(std::int64_t start_ns);
 
     std::string path_;
-    std::unique_ptr<service::Client> client_ = {};
+    std::unique_ptr<control::Client> client_ = {};
     std::optional<metrics::Snapshot> first_ = {};     ///< where what came before is not wanted
     std::optional<metrics::Snapshot> previous_ = {};  ///< at the beginning of the interval
     std::optional<metrics::Snapshot> latest_ = {};

@@ -1,5 +1,6 @@
 #include "cli/daemon/daemon.h"
 
+#include "base/quantities.h"
 #include "cli/analysis/session.h"
 #include "cli/console.h"
 #include "cli/daemon/judge.h"
@@ -7,7 +8,6 @@
 #include "daemon/log.h"
 #include "daemon/service.h"
 #include "daemon/systemd/notify.h"
-#include "text/quantities.h"
 
 namespace cli::daemon {
 
@@ -55,7 +55,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         case Action::run: break;
     }
     // What the daemon says goes to logs, files and clients, even if a terminal started it.
-    text::set_charset(text::Charset::ascii);
+    base::set_charset(base::Charset::ascii);
     const auto config = load_config(options);
     if (!config) return tell_all(config.error().lines);
     if (const std::vector<std::string> wrong = judge(options, *config); !wrong.empty()) return tell_all(wrong);

@@ -15,7 +15,7 @@
 #include <toml++/toml.h>
 #include <unistd.h>
 
-#include "capture/bpf.h"
+#include "capture/filter/bpf.h"
 #include "daemon/recorder/triggers.h"
 #include "daemon/service.h"
 

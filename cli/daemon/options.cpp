@@ -145,7 +145,7 @@ std::string help_text() {
         "\nExit status: 0 done, 1 the work failed, 2 usage. Manual: rdmascope-daemon(1), rdmascope.toml(5).\n");
 }
 
-wire::Result<service::Config, service::ConfigErrors> load_config(const DaemonOptions& options) {
+base::Result<service::Config, service::ConfigErrors> load_config(const DaemonOptions& options) {
     service::Config config;
     if (options.config_path) {
         auto read = service::read_config(*options.config_path);
@@ -154,7 +154,7 @@ wire::Result<service::Config, service::ConfigErrors> load_config(const DaemonOpt
     }
     apply(options, config);
     service::ConfigErrors wrong{service::contradictions(config)};
-    if (!wrong.lines.empty()) return wire::Failure{std::move(wrong)};
+    if (!wrong.lines.empty()) return base::Failure{std::move(wrong)};
     return config;
 }
 

@@ -27,6 +27,6 @@ std::string help_text();
 
 /// The file, or the defaults where there is none, and on top of it what the command line says. Called at the start and
 /// at every reload.
-wire::Result<service::Config, service::ConfigErrors> load_config(const DaemonOptions& options);
+base::Result<service::Config, service::ConfigErrors> load_config(const DaemonOptions& options);
 
 }  // namespace cli::daemon

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "capture/writer.h"
+#include "capture/files/writer.h"
 #include "cli/analysis/session.h"
 #include "cli/console.h"
 #include "cli/demo/recorded.h"
@@ -25,9 +25,9 @@
 #include "cli/top/settings_file.h"
 #include "cli/why/page.h"
 #include "iwarp/iwarp.h"
-#include "metrics/engine/analyzer.h"
-#include "metrics/operation.h"
-#include "metrics/why/answer.h"
+#include "metrics/answers/answer.h"
+#include "metrics/figures/operation.h"
+#include "metrics/measure/engine/analyzer.h"
 
 namespace cli::demo {
 

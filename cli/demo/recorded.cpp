@@ -15,7 +15,7 @@ namespace cli::demo {
 /// From pcaps/demo-loopback.pcap.gz, by cmake/embed.cmake.
 extern const std::span<const unsigned char> recorded_octets;
 
-capture::Result<std::unique_ptr<capture::FileSource>> open_recorded() {
+base::Result<std::unique_ptr<capture::FileSource>> open_recorded() {
     // Files are opened by name: this one lives in memory and has a name there.
     const base::Descriptor file(::memfd_create("demo-loopback", MFD_CLOEXEC));
     if (file) {

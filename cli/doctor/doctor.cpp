@@ -98,7 +98,7 @@ int compare_hosts(const Inventory& machine, const DoctorOptions& options) {
         tell("rdmascope doctor: {}: {}", options.compare_path, error);
         return exit_failed;
     }
-    return print_findings(machine, ::doctor::compare(to_json(machine), other.inventory), options);
+    return print_findings(machine, ::doctor::compare_inventories(to_json(machine), other.inventory), options);
 }
 
 int examine_machine(const ::doctor::Root& root, const Inventory& machine, const ::doctor::Transcript& transcript,

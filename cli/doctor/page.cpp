@@ -33,7 +33,7 @@ std::string_view color_of(Severity severity) {
 
 std::string_view title_of(std::string_view id) {
     for (const std::span<const Check> table :
-         {::doctor::checks(), ::doctor::binary_checks(), ::doctor::compare_checks()})
+         {::doctor::all_checks(), ::doctor::binary_checks(), ::doctor::compare_checks()})
         for (const Check& check : table)
             if (check.id == id) return check.title;
     return {};
@@ -131,7 +131,7 @@ std::string binary_page(const ::doctor::Host& host, const ::doctor::BinaryReport
 std::string list_of_checks() {
     std::string out;
     for (const std::span<const Check> table :
-         {::doctor::checks(), ::doctor::binary_checks(), ::doctor::compare_checks()})
+         {::doctor::all_checks(), ::doctor::binary_checks(), ::doctor::compare_checks()})
         for (const Check& check : table)
             out += fmt::format("{:<22}{:<9}{} ({})\n", check.id, name_of(check.worst), check.title, check.evidence);
     return out;

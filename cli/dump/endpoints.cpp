@@ -13,8 +13,8 @@ namespace cli::dump {
 
 namespace {
 
-wire::Failure<capture::Error> failure(std::string message, std::string path = {}) {
-    return wire::Failure{capture::Error{.message = std::move(message), .path = std::move(path)}};
+base::Failure<base::Error> failure(std::string message, std::string path = {}) {
+    return base::Failure{base::Error{.message = std::move(message), .path = std::move(path)}};
 }
 
 capture::WriterOptions writer_options(const DumpOptions& options, const capture::Source& source) {
@@ -29,7 +29,7 @@ capture::WriterOptions writer_options(const DumpOptions& options, const capture:
     return writer;
 }
 
-capture::Result<capture::LiveOptions> live_options(const DumpOptions& options, const std::string& filter) {
+base::Result<capture::LiveOptions> live_options(const DumpOptions& options, const std::string& filter) {
     capture::LiveOptions live;
     live.snaplen = options.snaplen;
     live.promiscuous = options.promiscuous;
@@ -43,9 +43,9 @@ capture::Result<capture::LiveOptions> live_options(const DumpOptions& options, c
     if (!options.link_type.empty()) {
         live.link_type = capture::link_type_named(options.link_type);
         if (!live.link_type)
-            return wire::Failure{capture::Error{
-                .message = fmt::format("-y {}: there is no such link type; -L lists those of an interface",
-                                       options.link_type)}};
+            return base::Failure{
+                base::Error{.message = fmt::format("-y {}: there is no such link type; -L lists those of an interface",
+                                                   options.link_type)}};
     }
     return live;
 }
@@ -62,8 +62,7 @@ std::vector<capture::FileId> files_read(const DumpOptions& options) {
 
 }  // namespace
 
-capture::Result<Input> open_input(const DumpOptions& options, const std::string& expression,
-                                  std::function<bool()> stop) {
+base::Result<Input> open_input(const DumpOptions& options, const std::string& expression, std::function<bool()> stop) {
     Input input;
     if (options.read_path) {
         if (*options.read_path == "-" && is_terminal(STDIN_FILENO))
@@ -72,19 +71,19 @@ capture::Result<Input> open_input(const DumpOptions& options, const std::string&
         capture::FileOptions reading;
         reading.stop = std::move(stop);
         auto file = capture::open_file(*options.read_path, reading);
-        if (!file) return wire::Failure{file.error()};
+        if (!file) return base::Failure{file.error()};
         input.file = std::move(file).value();
     } else {
         auto how = live_options(options, expression);
-        if (!how) return wire::Failure{how.error()};
+        if (!how) return base::Failure{how.error()};
         auto live = LiveSources::open(options.interfaces, std::move(how).value());
-        if (!live) return wire::Failure{live.error()};
+        if (!live) return base::Failure{live.error()};
         input.live = std::move(live).value();
     }
     return input;
 }
 
-capture::Result<Kept> open_kept(const DumpOptions& options, const Input& input) {
+base::Result<Kept> open_kept(const DumpOptions& options, const Input& input) {
     Kept kept;
     if (!options.write_path) return kept;
     const std::string& path = *options.write_path;
@@ -102,15 +101,15 @@ capture::Result<Kept> open_kept(const DumpOptions& options, const Input& input) 
         ring.command = options.rotate_command;
         ring.sources = files_read(options);
         auto opened = capture::RingWriter::open(path, std::move(ring), writer);
-        if (!opened) return wire::Failure{opened.error()};
+        if (!opened) return base::Failure{opened.error()};
         kept.ring = opened->get();
         kept.writer = std::move(opened).value();
     } else {
         auto opened = capture::open_writer(path, writer);
-        if (!opened) return wire::Failure{opened.error()};
+        if (!opened) return base::Failure{opened.error()};
         kept.writer = std::move(opened).value();
     }
-    if (!kept.describe(input.source())) return wire::Failure{kept.writer->error()};
+    if (!kept.describe(input.source())) return base::Failure{kept.writer->error()};
     return kept;
 }
 

@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "capture/file_source.h"
-#include "capture/ring.h"
-#include "capture/writer.h"
+#include "capture/files/file_source.h"
+#include "capture/files/ring.h"
+#include "capture/files/writer.h"
 #include "cli/dump/options.h"
 #include "cli/live.h"
 
@@ -22,8 +22,7 @@ struct Input {
 
 /// Opens `-r` or the interfaces of `-i`; an interface filters in the kernel.
 /// `stop` is asked while a file is waited for: true ends it.
-capture::Result<Input> open_input(const DumpOptions& options, const std::string& expression,
-                                  std::function<bool()> stop);
+base::Result<Input> open_input(const DumpOptions& options, const std::string& expression, std::function<bool()> stop);
 
 /// Where packets are kept, section by section as their source has them.
 class Kept {
@@ -50,6 +49,6 @@ private:
 };
 
 /// Opens `-w`; empty where there is none.
-capture::Result<Kept> open_kept(const DumpOptions& options, const Input& input);
+base::Result<Kept> open_kept(const DumpOptions& options, const Input& input);
 
 }  // namespace cli::dump

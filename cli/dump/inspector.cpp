@@ -25,7 +25,7 @@ namespace output = dissect::output;
 
 using Fields = std::vector<const dissect::RegisteredField*>;
 template <class T>
-using Made = wire::Result<T, std::string>;
+using Made = base::Result<T, std::string>;
 
 /// Gathers what a display filter asks for where the printer gathers nothing itself.
 class FilterFields final : public output::ChosenFields {
@@ -52,7 +52,7 @@ Made<Fields> fields_of(const std::vector<std::string>& names, const dissect::Fie
                                likes.empty() ? "" : fmt::format("; near it are {}", likes));
     }
     if (unknown.empty()) return fields;
-    return wire::Failure{unknown + "\n`rdmascope dump -G fields` lists all"};
+    return base::Failure{unknown + "\n`rdmascope dump -G fields` lists all"};
 }
 
 output::TextOptions text_options(const DumpOptions& options) {
@@ -72,7 +72,7 @@ output::TextOptions text_options(const DumpOptions& options) {
     text.octets_of_link = options.octets_of_link;
     if (options.names)
         if (auto names = std::make_shared<const HostNames>(HostNames::read()); !names->empty())
-            text.host_names = [names](std::string& out, wire::Bytes address) { return names->append(out, address); };
+            text.host_names = [names](std::string& out, base::Bytes address) { return names->append(out, address); };
     return text;
 }
 
@@ -206,7 +206,7 @@ struct Inspector::State final : dissect::Sink {
     output::ChosenFields* chosen = nullptr;  ///< the printer, where it is one of those
     std::unique_ptr<FilterFields> filter_fields = {};
     dissect::FieldCollector* collector = nullptr;  ///< what the filter looks at
-    std::optional<dissect::Filter> filter = {};
+    std::optional<dissect::filter::Filter> filter = {};
     Needs needs = {};
     std::unique_ptr<dissect::Dissector> dissector = {};
     bool carries_rdma = false;
@@ -216,7 +216,7 @@ struct Inspector::State final : dissect::Sink {
 
 Made<bool> Inspector::State::make_printer(const dissect::FieldRegistry& registry) {
     auto fields = fields_of(options.fields, registry);
-    if (!fields) return wire::Failure{fields.error()};
+    if (!fields) return base::Failure{fields.error()};
     if (!options.prints()) return true;
     std::string& to = out.text();
     if (options.form == Form::text) {
@@ -248,8 +248,8 @@ Made<bool> Inspector::State::make_filter(const dissect::FieldRegistry& registry)
     if (options.display_filter.empty()) return true;
     if (chosen == nullptr) filter_fields = std::make_unique<FilterFields>(registry, names());
     collector = chosen != nullptr ? &chosen->collector() : &filter_fields->collector();
-    auto compiled = dissect::Filter::compile(options.display_filter, registry, *collector);
-    if (!compiled) return wire::Failure{fmt::format("-Y: {}", compiled.error().text())};
+    auto compiled = dissect::filter::Filter::compile(options.display_filter, registry, *collector);
+    if (!compiled) return base::Failure{fmt::format("-Y: {}", compiled.error().text())};
     filter.emplace(std::move(compiled).value());
     if (collector->wants_frame_fields()) needs = {true, true};
     needs.of_layers(collector->layers());
@@ -263,8 +263,8 @@ Made<std::unique_ptr<Inspector>> Inspector::make(const DumpOptions& options, con
                                                  TextOutput& output) {
     auto state = std::make_unique<State>(options, output);
     state->needs = {options.prints(), options.prints()};
-    if (auto made = state->make_printer(environment.fields); !made) return wire::Failure{made.error()};
-    if (auto made = state->make_filter(environment.fields); !made) return wire::Failure{made.error()};
+    if (auto made = state->make_printer(environment.fields); !made) return base::Failure{made.error()};
+    if (auto made = state->make_filter(environment.fields); !made) return base::Failure{made.error()};
     if (!state->printer && !state->filter) return std::unique_ptr<Inspector>{};
     state->dissector = std::make_unique<dissect::Dissector>(dissector_options(options, state->needs));
     return std::unique_ptr<Inspector>(new Inspector(std::move(state)));

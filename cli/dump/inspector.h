@@ -2,12 +2,12 @@
 #include <memory>
 #include <string>
 
+#include "base/result.h"
 #include "capture/source.h"
 #include "cli/command.h"
 #include "cli/dump/options.h"
 #include "cli/text_output.h"
 #include "wire/frame.h"
-#include "wire/result.h"
 
 namespace cli::dump {
 
@@ -15,7 +15,7 @@ namespace cli::dump {
 class Inspector {
 public:
     /// Null where no frame has to be looked into: nothing is printed and there is no display filter.
-    static wire::Result<std::unique_ptr<Inspector>, std::string> make(const DumpOptions& options,
+    static base::Result<std::unique_ptr<Inspector>, std::string> make(const DumpOptions& options,
                                                                       const Environment& environment,
                                                                       TextOutput& output);
     ~Inspector();

@@ -51,7 +51,7 @@ void Job::fail(const std::string& message) {
     failed_ = true;
 }
 
-void Job::fail(const capture::Error& error) { fail(error.text()); }
+void Job::fail(const base::Error& error) { fail(error.text()); }
 
 /// What the command line says cannot be obeyed.
 void Job::refuse(const std::string& message) {

@@ -40,7 +40,7 @@ private:
     void tell_unknown_links() const;
     void report() const;
     void tell_listening() const;
-    void fail(const capture::Error& error);
+    void fail(const base::Error& error);
     void fail(const std::string& message);
     void refuse(const std::string& message);
     void fail_expression();

@@ -4,24 +4,22 @@
 #include <fmt/core.h>
 #include <iterator>
 
-#include "capture/trace/kernel_events.h"
+#include "trace/kernel/kernel_events.h"
 
 namespace cli::dump {
-
-namespace trace = capture::trace;
 
 KernelLines::KernelLines(const DumpOptions& options, TextOutput& output)
     : output_(output),
       times_(static_cast<dissect::output::TimeStyle>(options.time_style),
              options.precision == capture::TimePrecision::nano) {}
 
-capture::Result<std::unique_ptr<KernelLines>> KernelLines::open(const DumpOptions& options, TextOutput& output) {
+base::Result<std::unique_ptr<KernelLines>> KernelLines::open(const DumpOptions& options, TextOutput& output) {
     std::unique_ptr<KernelLines> lines(new KernelLines(options, output));
     trace::KernelTraceOptions how;
     how.events = *options.kernel_events;
     how.perf.listener = [to = lines.get()](const auto& sample, auto name, auto text) { to->line(sample, name, text); };
     auto source = trace::open_kernel_trace(how);
-    if (!source) return wire::Failure{source.error()};
+    if (!source) return base::Failure{source.error()};
     lines->source_ = std::move(source).value();
     return lines;
 }

@@ -2,11 +2,11 @@
 #include <memory>
 #include <string>
 
-#include "capture/error.h"
-#include "capture/trace/trace_source.h"
+#include "base/error.h"
 #include "cli/dump/options.h"
 #include "cli/text_output.h"
 #include "dissect/output/timestamp.h"
+#include "trace/trace_source.h"
 
 namespace cli::dump {
 
@@ -18,7 +18,7 @@ namespace cli::dump {
 class KernelLines {
 public:
     /// Begins at once. An error says what is missing. `output` outlives this.
-    static capture::Result<std::unique_ptr<KernelLines>> open(const DumpOptions& options, TextOutput& output);
+    static base::Result<std::unique_ptr<KernelLines>> open(const DumpOptions& options, TextOutput& output);
 
     /// Prints those that came since the last time and are a millisecond old, in order. Does not wait.
     void print();
@@ -27,11 +27,11 @@ public:
 
 private:
     KernelLines(const DumpOptions& options, TextOutput& output);
-    void line(const capture::trace::EventSample& sample, std::string_view name, std::string_view text);
+    void line(const trace::EventSample& sample, std::string_view name, std::string_view text);
 
     TextOutput& output_;
     dissect::output::Timestamps times_;
-    std::unique_ptr<capture::trace::TraceSource> source_ = {};
+    std::unique_ptr<trace::TraceSource> source_ = {};
 };
 
 }  // namespace cli::dump

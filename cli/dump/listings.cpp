@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 
-#include "capture/bpf.h"
+#include "capture/filter/bpf.h"
 #include "capture/link_type.h"
-#include "capture/live_source.h"
+#include "capture/live/live_source.h"
 #include "cli/selection.h"
 #include "dissect/output/listing.h"
 
@@ -12,7 +12,7 @@ namespace cli::dump {
 
 namespace {
 
-using Text = capture::Result<std::string>;
+using Text = base::Result<std::string>;
 
 /// In tcpdump's words: what an interface is.
 std::string state_of(const capture::Device& device) {
@@ -32,9 +32,8 @@ std::string state_of(const capture::Device& device) {
 
 Text interfaces() {
     const auto devices = capture::list_devices();
-    if (!devices) return wire::Failure{devices.error()};
-    if (devices->empty())
-        return wire::Failure{capture::Error{.message = "no interface can be captured on; try as root"}};
+    if (!devices) return base::Failure{devices.error()};
+    if (devices->empty()) return base::Failure{base::Error{.message = "no interface can be captured on; try as root"}};
     std::string out;
     std::size_t number = 0;
     for (const capture::Device& device : *devices) {
@@ -48,7 +47,7 @@ Text interfaces() {
 Text choices(const DumpOptions& options, bool link_types) {
     const std::string& interface = options.interfaces.front();
     const auto offered = link_types ? capture::link_types(interface) : capture::timestamp_types(interface);
-    if (!offered) return wire::Failure{offered.error()};
+    if (!offered) return base::Failure{offered.error()};
     if (offered->empty()) return fmt::format("{} has one clock and does not let it be chosen\n", interface);
     std::string out = fmt::format("{} types for {} (use option {} to set):\n", link_types ? "Data link" : "Time stamp",
                                   interface, link_types ? "-y" : "-j");
@@ -59,39 +58,39 @@ Text choices(const DumpOptions& options, bool link_types) {
 }
 
 /// The link type that the code is for: that of `-y`, the file, or the interface; Ethernet where nothing is given.
-capture::Result<wire::LinkType> link_type(const DumpOptions& options) {
+base::Result<wire::LinkType> link_type(const DumpOptions& options) {
     if (!options.link_type.empty()) {
         const auto named = capture::link_type_named(options.link_type);
         if (named) return *named;
-        return wire::Failure{
-            capture::Error{.message = fmt::format("-y {}: there is no such link type", options.link_type)}};
+        return base::Failure{
+            base::Error{.message = fmt::format("-y {}: there is no such link type", options.link_type)}};
     }
     if (options.read_path) {
         auto file = capture::open_file(*options.read_path);
-        if (!file) return wire::Failure{file.error()};
+        if (!file) return base::Failure{file.error()};
         if ((*file)->interfaces().empty()) return wire::LinkType::ethernet;
         return (*file)->interfaces().front().link_type;
     }
     if (options.interfaces.empty()) return wire::LinkType::ethernet;
     if (options.interfaces.front() == "any") return wire::LinkType::linux_sll2;
     const auto offered = capture::link_types(options.interfaces.front());
-    if (!offered) return wire::Failure{offered.error()};
+    if (!offered) return base::Failure{offered.error()};
     if (offered->empty()) return wire::LinkType::ethernet;
     return capture::link_type_named(offered->front().name).value_or(wire::LinkType::ethernet);
 }
 
 Text code(const DumpOptions& options) {
     const auto expression = expression_of(options.expression, options.expression_path);
-    if (!expression) return wire::Failure{expression.error()};
+    if (!expression) return base::Failure{expression.error()};
     const auto type = link_type(options);
-    if (!type) return wire::Failure{type.error()};
+    if (!type) return base::Failure{type.error()};
     capture::FilterOptions filter_options;
     filter_options.link_type = *type;
     filter_options.snaplen = options.snaplen;
     filter_options.optimise = options.optimize;
     filter_options.of_file = options.read_path.has_value();
     const auto filter = capture::PacketFilter::compile(*expression, filter_options);
-    if (!filter) return wire::Failure{filter.error()};
+    if (!filter) return base::Failure{filter.error()};
     using Listing = capture::PacketFilter::Listing;
     return filter->listing(options.code_form == 1   ? Listing::mnemonics
                            : options.code_form == 2 ? Listing::c_fragment

@@ -1,13 +1,13 @@
 #pragma once
 #include <string>
 
-#include "capture/error.h"
+#include "base/error.h"
 #include "cli/command.h"
 #include "cli/dump/options.h"
 
 namespace cli::dump {
 
 /// What `-D`, `-L`, `-J`, `-d` and `-G fields` print.
-capture::Result<std::string> listing(const DumpOptions& options, const Environment& environment);
+base::Result<std::string> listing(const DumpOptions& options, const Environment& environment);
 
 }  // namespace cli::dump

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "capture/ring.h"
+#include "capture/files/ring.h"
 #include "cli/options/setters.h"
 
 namespace cli::dump {
@@ -369,7 +369,7 @@ bool wants_fields(const std::vector<std::string>& arguments) {
     // Read as if -e were a flag: what would be its value is then a word of the expression, and -T is found all the
     // same.
     const options::OptionTable<Reading> table = option_table(link_header_row());
-    text::OptionParser parser(options::syntax_of(table.options()), arguments);
+    base::OptionParser parser(options::syntax_of(table.options()), arguments);
     bool wanted = false;
     for (auto step = parser.next(); step.found || step.error; step = parser.next())
         if (step.found && table.options()[step.found->index].text.letter == 'T')
@@ -377,16 +377,16 @@ bool wants_fields(const std::vector<std::string>& arguments) {
     return wanted;
 }
 
-wire::Result<DumpOptions, options::UsageError> parse_options(const std::vector<std::string>& arguments) {
+base::Result<DumpOptions, options::UsageError> parse_options(const std::vector<std::string>& arguments) {
     Reading reading;
     std::vector<std::string> words;
     const Row row_of_e = wants_fields(arguments) ? field_row : link_header_row();
-    if (auto error = option_table(row_of_e).parse(arguments, reading, words)) return wire::Failure{std::move(*error)};
+    if (auto error = option_table(row_of_e).parse(arguments, reading, words)) return base::Failure{std::move(*error)};
     if (reading.tree && reading.form == Form::text) reading.form = Form::tree;
     if (!reading.expression_path) reading.expression = options::joined(words);  // as tcpdump: -F goes first
     const bool asks_for_help = reading.listing == Listing::help || reading.listing == Listing::version;
     if (reading.mistake.empty() && !asks_for_help) reading.mistake = contradiction(reading);
-    if (!reading.mistake.empty()) return wire::Failure{options::UsageError{std::move(reading.mistake)}};
+    if (!reading.mistake.empty()) return base::Failure{options::UsageError{std::move(reading.mistake)}};
     return static_cast<DumpOptions&&>(reading);
 }
 

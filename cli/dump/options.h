@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "capture/writer.h"
+#include "base/result.h"
+#include "capture/files/writer.h"
 #include "cli/options/shared.h"
 #include "cli/options/table.h"
-#include "wire/result.h"
 
 namespace cli::dump {
 
@@ -44,7 +44,7 @@ struct DumpOptions {
     Traffic traffic = Traffic::both;
     bool promiscuous = true;
     bool immediate = false;
-    /// Patterns of capture::trace::Tracefs::events; empty: all groups of RDMA.
+    /// Patterns of trace::Tracefs::events; empty: all groups of RDMA.
     std::optional<std::vector<std::string>> kernel_events = {};
 
     // Which packets.
@@ -91,7 +91,7 @@ struct DumpOptions {
 
 /// Understands the arguments that follow `dump`: letters bundled, values joined or apart, options before and after
 /// the expression, as getopt_long(3) and so tcpdump take them.
-wire::Result<DumpOptions, options::UsageError> parse_options(const std::vector<std::string>& arguments);
+base::Result<DumpOptions, options::UsageError> parse_options(const std::vector<std::string>& arguments);
 
 /// Whether `-T` asks for a form whose `-e` names a field. Looked for first, since it decides how the rest is read.
 bool wants_fields(const std::vector<std::string>& arguments);

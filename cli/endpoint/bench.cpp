@@ -4,8 +4,8 @@
 #include <fmt/core.h>
 
 #include "base/clock.h"
+#include "base/quantities.h"
 #include "cli/signals.h"
-#include "text/quantities.h"
 
 namespace cli::endpoint {
 
@@ -216,7 +216,7 @@ void Bench::fail_if_stuck() {
         return;
     }
     fail(fmt::format("{}: nothing has completed for {}; is what listens there `rdmascope endpoint serve`?",
-                     text_of(options_.to), text::format_duration(options_.timeout_ns)));
+                     text_of(options_.to), base::format_duration(options_.timeout_ns)));
 }
 
 void Bench::fail(const std::string& what) {

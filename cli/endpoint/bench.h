@@ -15,7 +15,7 @@
 #include "cli/endpoint/option_table.h"
 #include "cli/endpoint/pattern.h"
 #include "cli/endpoint/protocol.h"
-#include "metrics/histogram/histogram.h"
+#include "metrics/figures/histogram.h"
 
 namespace cli::endpoint {
 

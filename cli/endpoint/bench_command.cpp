@@ -2,13 +2,13 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "base/similar.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/endpoint/bench.h"
 #include "cli/endpoint/parts.h"
 #include "cli/endpoint/server.h"
 #include "cli/signals.h"
-#include "text/similar.h"
 
 namespace cli::endpoint {
 
@@ -67,7 +67,7 @@ std::string choose(const std::string& word, BenchOptions& options) {
         return {};
     }
     if (word.empty()) return "what shall be measured? write, read, send or atomic";
-    return fmt::format("'{}' is none of write, read, send and atomic{}", word, text::did_you_mean(word, names));
+    return fmt::format("'{}' is none of write, read, send and atomic{}", word, base::did_you_mean(word, names));
 }
 
 constexpr std::uint64_t most_completions = std::uint64_t{1} << 24;  ///< in the queue that all connections share
@@ -80,7 +80,7 @@ std::string contradiction(const BenchOptions& options) {
     constexpr std::uint64_t most = std::uint64_t{1} << 36;
     if (options.connections * options.depth * std::max<std::uint64_t>(options.size, 64) > most)
         return fmt::format("--size, --depth and --connections together ask for more than {}",
-                           text::format_exact_size(most));
+                           base::format_exact_size(most));
     if (const std::uint64_t each = Lane::completions(options); options.connections * each + 16 > most_completions)
         return fmt::format(
             "--depth and --connections together ask for too many completions: of this depth there can be {} "

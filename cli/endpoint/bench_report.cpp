@@ -2,8 +2,8 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "base/quantities.h"
 #include "cli/endpoint/bench.h"
-#include "text/quantities.h"
 
 namespace cli::endpoint {
 
@@ -44,32 +44,32 @@ std::string text_of(const BenchOptions& options, const BenchResult& result) {
     const double seconds = seconds_of(result.duration_ns);
     std::string out =
         fmt::format("{}{}, {}, depth {}, {} connection{}", name_of(options.kind), options.ping_pong ? " and back" : "",
-                    options.kind == BenchKind::atomic ? "8 B" : text::format_exact_size(options.size), result.deepest,
+                    options.kind == BenchKind::atomic ? "8 B" : base::format_exact_size(options.size), result.deepest,
                     options.connections, options.connections == 1 ? "" : "s");
     if (result.agreement) out += fmt::format(", {}", text_of(*result.agreement));
     out += fmt::format("\n  {} messages, {} octets in {}\n", result.messages, result.octets,
-                       text::format_duration(result.duration_ns));
+                       base::format_duration(result.duration_ns));
     if (result.messages == 0) return out;
-    out += fmt::format("  bandwidth  {}, {}\n", text::format_bit_rate(static_cast<double>(result.octets) * 8 / seconds),
-                       text::format_byte_rate(static_cast<double>(result.octets) / seconds));
+    out += fmt::format("  bandwidth  {}, {}\n", base::format_bit_rate(static_cast<double>(result.octets) * 8 / seconds),
+                       base::format_byte_rate(static_cast<double>(result.octets) / seconds));
     out +=
-        fmt::format("  rate       {} messages/s\n", text::format_count(static_cast<double>(result.messages) / seconds));
+        fmt::format("  rate       {} messages/s\n", base::format_count(static_cast<double>(result.messages) / seconds));
     const metrics::Histogram& latency = result.latency;
-    const auto quantile = [&](double share) { return text::format_duration(latency.quantile(share)); };
+    const auto quantile = [&](double share) { return base::format_duration(latency.quantile(share)); };
     if (!latency.empty())
         out += fmt::format("  {} min {}, mean {}, p50 {}, p90 {}, p99 {}, p99.9 {}, max {}\n",
                            options.ping_pong ? "round trip" : "latency   ", quantile(0),
-                           text::format_duration(latency.mean()), quantile(0.5), quantile(0.9), quantile(0.99),
+                           base::format_duration(latency.mean()), quantile(0.5), quantile(0.9), quantile(0.99),
                            quantile(0.999), quantile(1));
     const auto cpu = [&](const Usage& usage) {
-        std::string text = fmt::format("{} user, {} system", text::format_duration(usage.user_ns),
-                                       text::format_duration(usage.system_ns));
+        std::string text = fmt::format("{} user, {} system", base::format_duration(usage.user_ns),
+                                       base::format_duration(usage.system_ns));
         const auto cpu_ns = static_cast<double>(usage.cpu_ns());
         constexpr std::uint64_t small_octets = 16384;  // the price of a message says more there than that of an octet
         if (result.octets / result.messages < small_octets)
-            text += fmt::format(", {} a message", text::format_duration(cpu_ns / static_cast<double>(result.messages)));
+            text += fmt::format(", {} a message", base::format_duration(cpu_ns / static_cast<double>(result.messages)));
         else
-            text += fmt::format(", {}/GB", text::format_duration(cpu_ns * 1e9 / static_cast<double>(result.octets)));
+            text += fmt::format(", {}/GB", base::format_duration(cpu_ns * 1e9 / static_cast<double>(result.octets)));
         return text;
     };
     out += fmt::format("  processor  here {}\n", cpu(result.cpu));

@@ -11,7 +11,7 @@
 #include "cli/endpoint/address.h"
 #include "cli/endpoint/protocol.h"
 #include "iwarp/iwarp.h"
-#include "metrics/histogram/histogram.h"
+#include "metrics/figures/histogram.h"
 
 namespace cli::endpoint {
 

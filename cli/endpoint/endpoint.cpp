@@ -5,10 +5,10 @@
 #include <fmt/core.h>
 #include <string_view>
 
+#include "base/similar.h"
 #include "cli/console.h"
 #include "cli/endpoint/parts.h"
 #include "iwarp/iwarp.h"
-#include "text/similar.h"
 
 namespace cli::endpoint {
 
@@ -42,7 +42,7 @@ int unknown(const std::string& word) {
     std::vector<std::string_view> known;
     known.reserve(endpoint_parts.size());
     for (const Part& part : endpoint_parts) known.push_back(part.name);
-    return refuse(fmt::format("there is no part '{}'{}", word, text::did_you_mean(word, known)));
+    return refuse(fmt::format("there is no part '{}'{}", word, base::did_you_mean(word, known)));
 }
 
 }  // namespace

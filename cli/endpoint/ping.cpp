@@ -148,7 +148,7 @@ private:
                 throw iwarp::Error(
                     fmt::format("{}: no answer within {}; is what listens there `rdmascope endpoint "
                                 "serve` or `rping -s`?",
-                                text_of(options_.to), text::format_duration(options_.timeout_ns)));
+                                text_of(options_.to), base::format_duration(options_.timeout_ns)));
             drive(std::min(left, look_about_ns));
         }
     }
@@ -208,9 +208,9 @@ std::string summary_of(const PingOptions& options, const Outcome& outcome) {
     const metrics::Histogram& times = outcome.round_trips;
     if (!times.empty())
         out += fmt::format("round trip min {}, mean {}, p50 {}, p90 {}, p99 {}, max {}\n",
-                           text::format_duration(times.min()), text::format_duration(times.mean()),
-                           text::format_duration(times.quantile(0.5)), text::format_duration(times.quantile(0.9)),
-                           text::format_duration(times.quantile(0.99)), text::format_duration(times.max()));
+                           base::format_duration(times.min()), base::format_duration(times.mean()),
+                           base::format_duration(times.quantile(0.5)), base::format_duration(times.quantile(0.9)),
+                           base::format_duration(times.quantile(0.99)), base::format_duration(times.max()));
     return out;
 }
 
@@ -238,7 +238,7 @@ void ping_on(Pinger& pinger, const PingOptions& options, Outcome& outcome) {
         if (result.same) ++outcome.same;
         const std::string line =
             fmt::format("{} octets from {}: ping={} time={}{}\n", options.size, text_of(options.to), number,
-                        text::format_duration(result.round_trip_ns), result.same ? "" : " WRONG DATA");
+                        base::format_duration(result.round_trip_ns), result.same ? "" : " WRONG DATA");
         if (!options.quiet && !options.json && !base::write_all(STDOUT_FILENO, line)) return;  // nobody reads any more
         due = std::max(due + static_cast<std::int64_t>(options.interval_ns), base::steady_ns() - 1);
         if (options.interval_ns == 0) due = 0;

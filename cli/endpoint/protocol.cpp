@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sys/resource.h>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 namespace cli::endpoint {
 
@@ -17,25 +17,25 @@ constexpr std::size_t head = 8;
 
 std::vector<std::byte> begin(Kind kind, std::size_t octets) {
     std::vector<std::byte> out(octets);
-    wire::store_be32(out.data(), magic);
+    base::store_be32(out.data(), magic);
     out[4] = std::byte{version};
     out[5] = static_cast<std::byte>(kind);
     return out;
 }
 
 bool is(Kind kind, std::span<const std::byte> data, std::size_t octets, bool any_version = false) {
-    return data.size() >= octets && wire::load_be32(data.data()) == magic && data[5] == static_cast<std::byte>(kind) &&
+    return data.size() >= octets && base::load_be32(data.data()) == magic && data[5] == static_cast<std::byte>(kind) &&
            (any_version || data[4] == std::byte{version});
 }
 
 void store(std::byte* out, const RemoteRegion& region) {
-    wire::store_be32(out, region.stag);
-    wire::store_be64(out + 4, region.offset);
-    wire::store_be64(out + 12, region.length);
+    base::store_be32(out, region.stag);
+    base::store_be64(out + 4, region.offset);
+    base::store_be64(out + 12, region.length);
 }
 
 RemoteRegion load(const std::byte* data) {
-    return {wire::load_be32(data), wire::load_be64(data + 4), wire::load_be64(data + 12)};
+    return {base::load_be32(data), base::load_be64(data + 4), base::load_be64(data + 12)};
 }
 
 std::uint64_t ns_of(const timeval& time) {
@@ -48,28 +48,28 @@ std::vector<std::byte> Hello::encode() const {
     auto out = begin(Kind::hello, octets);
     out[6] = static_cast<std::byte>(service);
     out[7] = static_cast<std::byte>(verify ? 1 : 0);
-    wire::store_be32(&out[head], message_octets);
-    wire::store_be32(&out[head + 4], depth);
-    wire::store_be64(&out[head + 8], writable_octets);
+    base::store_be32(&out[head], message_octets);
+    base::store_be32(&out[head + 4], depth);
+    base::store_be64(&out[head + 8], writable_octets);
     return out;
 }
 
 std::optional<Hello> Hello::decode(std::span<const std::byte> data) {
     if (!is(Kind::hello, data, octets, true)) return {};
     Hello hello;
-    hello.version = wire::load_u8(&data[4]);
+    hello.version = base::load_u8(&data[4]);
     hello.service = static_cast<Service>(data[6]);
     hello.verify = (data[7] & std::byte{1}) != std::byte{0};
-    hello.message_octets = wire::load_be32(&data[head]);
-    hello.depth = wire::load_be32(&data[head + 4]);
-    hello.writable_octets = wire::load_be64(&data[head + 8]);
+    hello.message_octets = base::load_be32(&data[head]);
+    hello.depth = base::load_be32(&data[head + 4]);
+    hello.writable_octets = base::load_be64(&data[head + 8]);
     return hello;
 }
 
 std::vector<std::byte> Offer::encode() const {
     auto out = begin(Kind::offer, octets);
-    wire::store_be32(&out[head], credits);
-    wire::store_be32(&out[head + 4], message_octets);
+    base::store_be32(&out[head], credits);
+    base::store_be32(&out[head + 4], message_octets);
     store(&out[head + 8], readable);
     store(&out[head + 28], writable);
     return out;
@@ -77,7 +77,7 @@ std::vector<std::byte> Offer::encode() const {
 
 std::optional<Offer> Offer::decode(std::span<const std::byte> data) {
     if (!is(Kind::offer, data, octets)) return {};
-    return Offer{wire::load_be32(&data[head]), wire::load_be32(&data[head + 4]), load(&data[head + 8]),
+    return Offer{base::load_be32(&data[head]), base::load_be32(&data[head + 4]), load(&data[head + 8]),
                  load(&data[head + 28])};
 }
 
@@ -102,17 +102,17 @@ std::optional<Refusal> Refusal::decode(std::span<const std::byte> data) {
 
 std::vector<std::byte> Usage::encode() const {
     auto out = begin(Kind::usage, octets);
-    wire::store_be64(&out[head], user_ns);
-    wire::store_be64(&out[head + 8], system_ns);
-    wire::store_be64(&out[head + 16], payload_octets_sent);
-    wire::store_be64(&out[head + 24], payload_octets_received);
+    base::store_be64(&out[head], user_ns);
+    base::store_be64(&out[head + 8], system_ns);
+    base::store_be64(&out[head + 16], payload_octets_sent);
+    base::store_be64(&out[head + 24], payload_octets_received);
     return out;
 }
 
 std::optional<Usage> Usage::decode(std::span<const std::byte> data) {
     if (!is(Kind::usage, data, octets)) return {};
-    return Usage{wire::load_be64(&data[head]), wire::load_be64(&data[head + 8]), wire::load_be64(&data[head + 16]),
-                 wire::load_be64(&data[head + 24])};
+    return Usage{base::load_be64(&data[head]), base::load_be64(&data[head + 8]), base::load_be64(&data[head + 16]),
+                 base::load_be64(&data[head + 24])};
 }
 
 Usage Usage::of_this_process() {
@@ -132,24 +132,24 @@ Usage Usage::since(const Usage& earlier) const {
 }
 
 void Credit::encode(std::span<std::byte, octets> out) const {
-    wire::store_be32(&out[0], magic);
-    wire::store_be32(&out[4], messages);
-    wire::store_be32(&out[8], wrong);
-    wire::store_be32(&out[12], 0);
+    base::store_be32(&out[0], magic);
+    base::store_be32(&out[4], messages);
+    base::store_be32(&out[8], wrong);
+    base::store_be32(&out[12], 0);
 }
 
 Credit Credit::decode(std::span<const std::byte, octets> data) {
-    return {wire::load_be32(&data[4]), wire::load_be32(&data[8])};
+    return {base::load_be32(&data[4]), base::load_be32(&data[8])};
 }
 
 void RpingBuffer::encode(std::span<std::byte, octets> out) const {
-    wire::store_be64(&out[0], address);
-    wire::store_be32(&out[8], stag);
-    wire::store_be32(&out[12], size);
+    base::store_be64(&out[0], address);
+    base::store_be32(&out[8], stag);
+    base::store_be32(&out[12], size);
 }
 
 RpingBuffer RpingBuffer::decode(std::span<const std::byte, octets> data) {
-    return {wire::load_be64(&data[0]), wire::load_be32(&data[8]), wire::load_be32(&data[12])};
+    return {base::load_be64(&data[0]), base::load_be32(&data[8]), base::load_be32(&data[12])};
 }
 
 }  // namespace cli::endpoint

@@ -83,7 +83,7 @@ std::string text_of(const Server& server, const Usage& used, double seconds) {
     const iwarp::DeviceCounters& device = server.device_counters();
     std::string out =
         fmt::format("{}: {} connections ({} at once at most), {} rejected, {} lost, {} handshakes that failed\n",
-                    text::format_duration(seconds * 1e9), counted.established, counted.open_most,
+                    base::format_duration(seconds * 1e9), counted.established, counted.open_most,
                     counted.rejected + device.connections_refused, counted.failed, device.handshakes_failed);
     out += fmt::format("payload: {} octets sent, {} received; {} reads served, {} messages taken, {} pings answered\n",
                        counted.traffic.payload_octets_sent, counted.traffic.payload_octets_received,
@@ -96,8 +96,8 @@ std::string text_of(const Server& server, const Usage& used, double seconds) {
             "connections ended\n",
             counted.traffic.crc_errors, device.terminates_sent, device.terminates_received,
             counted.sessions.messages_wrong, counted.idle_ended);
-    out += fmt::format("processor time: {} user, {} system\n", text::format_duration(used.user_ns),
-                       text::format_duration(used.system_ns));
+    out += fmt::format("processor time: {} user, {} system\n", base::format_duration(used.user_ns),
+                       base::format_duration(used.system_ns));
     return out;
 }
 

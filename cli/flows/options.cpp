@@ -4,7 +4,7 @@
 #include <array>
 #include <fmt/core.h>
 
-#include "text/similar.h"
+#include "base/similar.h"
 
 namespace cli::flows {
 
@@ -44,7 +44,7 @@ constexpr std::array own{
 std::string unknown(std::string_view option, std::string_view name) {
     const auto known = exporters::field_names();
     return fmt::format("{} {}: there is no such column{}; `rdmascope flows --columns help` lists them", option, name,
-                       text::did_you_mean(name, known));
+                       base::did_you_mean(name, known));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "exporters/csv.h"
 #include "exporters/json.h"
 #include "exporters/table.h"
-#include "metrics/device_figures.h"
+#include "metrics/figures/device_figures.h"
 
 namespace cli::flows {
 

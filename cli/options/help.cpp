@@ -15,10 +15,10 @@ std::string left_side(const OptionText& option) {
     std::string text = option.letter != 0 ? fmt::format("  -{}", option.letter) : "    ";
     if (!option.long_name.empty()) text += fmt::format("{}--{}", option.letter != 0 ? ", " : "  ", option.long_name);
     switch (option.argument.kind) {
-        case text::OptionValue::none: return text;
-        case text::OptionValue::required: return fmt::format("{} {}", text, option.argument.name);
-        case text::OptionValue::optional:
-        case text::OptionValue::optional_path: return fmt::format("{}[={}]", text, option.argument.name);
+        case base::OptionValue::none: return text;
+        case base::OptionValue::required: return fmt::format("{} {}", text, option.argument.name);
+        case base::OptionValue::optional:
+        case base::OptionValue::optional_path: return fmt::format("{}[={}]", text, option.argument.name);
     }
     return text;
 }
@@ -42,7 +42,7 @@ void append_option(std::string& out, const OptionText& option) {
 
 }  // namespace
 
-std::string spelling(const OptionText& option) { return text::spelling({option.letter, option.long_name}); }
+std::string spelling(const OptionText& option) { return base::spelling({option.letter, option.long_name}); }
 
 std::string_view heading(Section section) {
     switch (section) {

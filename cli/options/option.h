@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "text/option_parser.h"
+#include "base/option_parser.h"
 
 /// The options of all commands, as tables of rows. A command has one table: rows that it shares with other commands
 /// (shared.h), and its own. Parsing, help, and the tests of manuals and completions read the same table.
@@ -12,17 +12,17 @@ namespace cli::options {
 /// The value of an option in help texts: `FILE`. Empty for a flag.
 struct Argument {
     std::string_view name = {};
-    text::OptionValue kind = text::OptionValue::none;
+    base::OptionValue kind = base::OptionValue::none;
 
     constexpr Argument() = default;
-    constexpr Argument(const char* required) : name(required), kind(text::OptionValue::required) {}
-    constexpr Argument(std::string_view name_in, text::OptionValue kind_in) : name(name_in), kind(kind_in) {}
+    constexpr Argument(const char* required) : name(required), kind(base::OptionValue::required) {}
+    constexpr Argument(std::string_view name_in, base::OptionValue kind_in) : name(name_in), kind(kind_in) {}
 };
 
 /// `--kernel-events[=LIST]`.
-constexpr Argument optional(std::string_view name) { return {name, text::OptionValue::optional}; }
+constexpr Argument optional(std::string_view name) { return {name, base::OptionValue::optional}; }
 /// `--connect[=SOCKET]`, and `--connect /run/socket`.
-constexpr Argument optional_path(std::string_view name) { return {name, text::OptionValue::optional_path}; }
+constexpr Argument optional_path(std::string_view name) { return {name, base::OptionValue::optional_path}; }
 
 /// One option as it is typed and as it is explained.
 struct OptionText {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/moment.h"
+#include "base/quantities.h"
 #include "cli/options/option.h"
-#include "text/moment.h"
-#include "text/quantities.h"
 
 /// What rows of options do with their values. Each function is a Setter; its template arguments end with the member
 /// that it sets, or with the members that lead there: `number<1, 9, &Options::connection, &Connection::depth>`.
@@ -92,7 +92,7 @@ std::string append(Settings& settings, const std::string& value) {
 template <std::uint64_t Least, std::uint64_t Most, auto... Path, class Settings>
 std::string number(Settings& settings, const std::string& value) {
     std::uint64_t given = 0;
-    std::string expected = text::take_number(value, Least, Most, given);
+    std::string expected = base::take_number(value, Least, Most, given);
     if (expected.empty()) detail::assign<Path...>(settings, given);
     return expected;
 }
@@ -101,7 +101,7 @@ std::string number(Settings& settings, const std::string& value) {
 template <std::uint64_t Least, std::uint64_t Most, auto... Path, class Settings>
 std::string size(Settings& settings, const std::string& value) {
     std::uint64_t given = 0;
-    std::string expected = text::take_size(value, Least, Most, given);
+    std::string expected = base::take_size(value, Least, Most, given);
     if (expected.empty()) detail::assign<Path...>(settings, given);
     return expected;
 }
@@ -110,7 +110,7 @@ std::string size(Settings& settings, const std::string& value) {
 template <auto... Path, class Settings>
 std::string duration(Settings& settings, const std::string& value) {
     std::uint64_t given = 0;
-    std::string expected = text::take_duration(value, given);
+    std::string expected = base::take_duration(value, given);
     if (expected.empty()) detail::assign<Path...>(settings, given);
     return expected;
 }
@@ -127,7 +127,7 @@ std::string duration_or_zero(Settings& settings, const std::string& value) {
 template <auto... Path, class Settings>
 std::string rate(Settings& settings, const std::string& value) {
     std::uint64_t given = 0;
-    std::string expected = text::take_rate(value, given);
+    std::string expected = base::take_rate(value, given);
     if (expected.empty()) detail::assign<Path...>(settings, given);
     return expected;
 }
@@ -136,7 +136,7 @@ std::string rate(Settings& settings, const std::string& value) {
 template <auto... Path, class Settings>
 std::string moment(Settings& settings, const std::string& value) {
     std::int64_t given = 0;
-    std::string expected = text::take_moment(value, base::wall_ns(), given);
+    std::string expected = base::take_moment(value, base::wall_ns(), given);
     if (expected.empty()) detail::assign<Path...>(settings, given);
     return expected;
 }
@@ -145,7 +145,7 @@ std::string moment(Settings& settings, const std::string& value) {
 template <auto... Path, class Settings>
 std::string on_off(Settings& settings, const std::string& value) {
     bool given = false;
-    std::string expected = text::take_switch(value, given);
+    std::string expected = base::take_switch(value, given);
     if (expected.empty()) detail::assign<Path...>(settings, given);
     return expected;
 }

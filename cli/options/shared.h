@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "capture/file_source.h"
+#include "capture/files/file_source.h"
 #include "cli/options/option.h"
 #include "cli/options/setters.h"
 

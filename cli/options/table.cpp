@@ -12,8 +12,8 @@ std::optional<UsageError> usage_error_if(std::string reason) {
     return UsageError{std::move(reason)};
 }
 
-std::vector<text::OptionSyntax> syntax_of(std::span<const ListedOption> options) {
-    std::vector<text::OptionSyntax> syntax;
+std::vector<base::OptionSyntax> syntax_of(std::span<const ListedOption> options) {
+    std::vector<base::OptionSyntax> syntax;
     syntax.reserve(options.size());
     for (const auto& [text, section] : options)
         syntax.push_back({text.letter, text.long_name, text.argument.kind, text.argument.name});
@@ -21,10 +21,10 @@ std::vector<text::OptionSyntax> syntax_of(std::span<const ListedOption> options)
 }
 
 std::optional<UsageError> detail::parse(std::span<const ListedOption> options, const std::vector<std::string>& words,
-                                        text::ParsingRules rules, std::string_view (*hint)(std::string_view option),
+                                        base::ParsingRules rules, std::string_view (*hint)(std::string_view option),
                                         const Apply& apply, std::vector<std::string>& operands) {
-    text::OptionParser parser(syntax_of(options), words, rules);
-    for (text::OptionParser::Step step = parser.next(); step.found || step.error; step = parser.next()) {
+    base::OptionParser parser(syntax_of(options), words, rules);
+    for (base::OptionParser::Step step = parser.next(); step.found || step.error; step = parser.next()) {
         if (step.error) {
             const std::string_view elsewhere = step.error->unknown && hint != nullptr ? hint(*step.error->unknown) : "";
             if (elsewhere.empty()) return UsageError{std::move(step.error->message), std::move(step.error->unknown)};

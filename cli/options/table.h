@@ -30,7 +30,7 @@ struct ListedOption {
 };
 
 /// What the parser needs of the rows.
-std::vector<text::OptionSyntax> syntax_of(std::span<const ListedOption> options);
+std::vector<base::OptionSyntax> syntax_of(std::span<const ListedOption> options);
 
 /// The table of a command, or of a part of one: `endpoint serve`.
 struct CommandOptions {
@@ -45,7 +45,7 @@ namespace detail {
 
 using Apply = std::function<std::string(std::size_t index, const std::string& value)>;
 std::optional<UsageError> parse(std::span<const ListedOption> options, const std::vector<std::string>& words,
-                                text::ParsingRules rules, std::string_view (*hint)(std::string_view option),
+                                base::ParsingRules rules, std::string_view (*hint)(std::string_view option),
                                 const Apply& apply, std::vector<std::string>& operands);
 
 }  // namespace detail
@@ -54,7 +54,7 @@ std::optional<UsageError> parse(std::span<const ListedOption> options, const std
 template <class Settings>
 class OptionTable {
 public:
-    explicit OptionTable(text::ParsingRules rules = {}) : rules_(rules) {}
+    explicit OptionTable(base::ParsingRules rules = {}) : rules_(rules) {}
 
     template <class Base, std::size_t Size>
     OptionTable& add(const std::array<Option<Base>, Size>& rows) {
@@ -88,7 +88,7 @@ public:
     }
 
 private:
-    text::ParsingRules rules_;
+    base::ParsingRules rules_;
     std::string_view (*hint_)(std::string_view option) = nullptr;
     std::vector<ListedOption> options_ = {};
     std::vector<std::function<std::string(Settings&, const std::string&)>> setters_ = {};

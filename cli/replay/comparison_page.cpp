@@ -4,9 +4,9 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "base/quantities.h"
 #include "cli/endpoint/client.h"
-#include "metrics/state.h"
-#include "text/quantities.h"
+#include "metrics/figures/state.h"
 
 namespace cli::replay {
 
@@ -18,7 +18,7 @@ using ::replay::ComparedFlow;
 using ::replay::Figures;
 
 std::string quantile(const metrics::Histogram& latency_ns, double share) {
-    return text::format_duration(latency_ns.quantile(share), {text::Spacing::column});
+    return base::format_duration(latency_ns.quantile(share), {base::Spacing::column});
 }
 
 std::string most_time(const FlowSnapshot& flow) {
@@ -26,19 +26,19 @@ std::string most_time(const FlowSnapshot& flow) {
     if (flow.wall_ns() == 0) return "-";
     const auto state = static_cast<std::size_t>(most - flow.state_ns.begin());
     const double share = static_cast<double>(*most) / static_cast<double>(flow.wall_ns());
-    return fmt::format("{} {}", metrics::state_names[state], text::format_percent(share, {text::Spacing::column}));
+    return fmt::format("{} {}", metrics::state_names[state], base::format_percent(share, {base::Spacing::column}));
 }
 
 std::string depth(const FlowSnapshot& flow) {
     return metrics::knows_depth(flow)
-               ? fmt::format("{}/{}", text::format_decimal(flow.messages_mean), flow.messages_max)
+               ? fmt::format("{}/{}", base::format_decimal(flow.messages_mean), flow.messages_max)
                : "-";
 }
 
 std::string row(std::string_view id, std::string_view which, const FlowSnapshot& flow) {
     const Figures figures = ::replay::figures_of(flow);
     return fmt::format("{:>6}  {:<8} {:>8} {:>11} {:>10} {:>9} {:>9} {:>9} {:>9}  {}\n", id, which, figures.messages,
-                       figures.bytes, text::format_byte_rate(flow.goodput_bytes_per_sec(), {text::Spacing::column}),
+                       figures.bytes, base::format_byte_rate(flow.goodput_bytes_per_sec(), {base::Spacing::column}),
                        quantile(figures.latency_ns, 0.5), quantile(figures.latency_ns, 0.99),
                        quantile(figures.latency_ns, 0.999), depth(flow), most_time(flow));
 }

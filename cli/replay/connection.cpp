@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "capture/file_source.h"
+#include "capture/files/file_source.h"
 #include "cli/analysis/session.h"
 #include "cli/signals.h"
 #include "dissect/dissector.h"
@@ -34,7 +34,7 @@ std::string for_each_frame(const std::string& path, Visit visit) {
     }
 }
 
-ConversationEnd end_of(wire::Bytes frame, std::uint32_t offset, std::uint32_t octets, std::uint16_t port) {
+ConversationEnd end_of(base::Bytes frame, std::uint32_t offset, std::uint32_t octets, std::uint16_t port) {
     ConversationEnd end;
     end.address_octets = static_cast<std::uint8_t>(octets);
     std::copy_n(frame.begin() + offset, octets, end.address.begin());
@@ -48,7 +48,7 @@ std::string find_connections(const std::string& path, std::vector<WantedEnds>& f
     return for_each_frame(path, [&](const wire::Frame& frame) {
         dissect::dissect_frame(frame, {.verify_crc = false}, dissection);
         if (!dissection.has(dissect::LayerId::tcp)) return;
-        const wire::Bytes payload = frame.bytes.subspan(dissection.tcp.payload_offset, dissection.tcp.payload_captured);
+        const base::Bytes payload = frame.bytes.subspan(dissection.tcp.payload_offset, dissection.tcp.payload_captured);
         if (wire::mpa_start_kind(payload) != wire::MpaStartKind::request) return;
         const std::uint32_t octets = dissection.network.address_length();
         const WantedEnds ends{
@@ -61,7 +61,7 @@ std::string find_connections(const std::string& path, std::vector<WantedEnds>& f
 
 ConversationEnd end_of(const metrics::Endpoint& endpoint) {
     ConversationEnd end;
-    end.address_octets = endpoint.address.family == dissect::Network::Family::ipv4 ? 4 : 16;
+    end.address_octets = endpoint.address.family == wire::AddressFamily::ipv4 ? 4 : 16;
     for (std::size_t i = 0; i < end.address_octets; ++i)
         end.address[i] = static_cast<std::byte>(endpoint.address.octets[i]);
     end.port = endpoint.port.value_or(0);
@@ -80,24 +80,24 @@ std::vector<NumberedFlow> iwarp_flows(const ReplayOptions& options) {
     std::vector<NumberedFlow> flows;
     if (!session.run()) return flows;
     for (const metrics::FlowSnapshot& flow : session.snapshot().flows)
-        if (flow.transport == dissect::Transport::iwarp)
+        if (flow.transport == wire::Transport::iwarp)
             flows.push_back({flow.id, {end_of(flow.source), end_of(flow.destination)}});
     return flows;
 }
 
-wire::Result<WantedEnds, std::string> choose(const ReplayOptions& options) {
+base::Result<WantedEnds, std::string> choose(const ReplayOptions& options) {
     std::vector<WantedEnds> connections;
     std::string error = find_connections(options.path, connections);
     // What came before a damage is there.
     if (connections.empty())
-        return wire::Failure{
+        return base::Failure{
             error.empty() ? options.path + ": no iWARP connection begins in this capture (no MPA Request)" : error};
     if (options.flows.empty() && connections.size() == 1) return connections.front();
     const std::vector<NumberedFlow> flows = iwarp_flows(options);
     if (!options.flows.empty()) {
         for (const NumberedFlow& flow : flows)
             if (flow.id == options.flows.front()) return flow.ends;
-        return wire::Failure{fmt::format("--flow {}: no such iWARP flow; `rdmascope flows -r {}` lists them",
+        return base::Failure{fmt::format("--flow {}: no such iWARP flow; `rdmascope flows -r {}` lists them",
                                          options.flows.front(), options.path)};
     }
     std::string list;
@@ -107,15 +107,15 @@ wire::Result<WantedEnds, std::string> choose(const ReplayOptions& options) {
         if (flow != flows.end())
             list += fmt::format("\n  --flow {:<6} {} > {}", flow->id, text_of(each.one), text_of(each.other));
     }
-    return wire::Failure{
+    return base::Failure{
         fmt::format("{} connections begin in this capture: which one is to be played?{}", connections.size(), list)};
 }
 
 }  // namespace
 
-wire::Result<::replay::Conversation, std::string> read_connection(const ReplayOptions& options) {
+base::Result<::replay::Conversation, std::string> read_connection(const ReplayOptions& options) {
     const auto ends = choose(options);
-    if (!ends) return wire::Failure{ends.error()};
+    if (!ends) return base::Failure{ends.error()};
     ::replay::ConversationReader reader(*ends);
     for_each_frame(options.path, [&](const wire::Frame& frame) { reader.take(frame); });
     return reader.finish();

@@ -1,13 +1,13 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "capture/file_source.h"
+#include "base/quantities.h"
+#include "capture/files/file_source.h"
 #include "cli/console.h"
 #include "cli/replay/parts.h"
 #include "cli/signals.h"
 #include "replay/frames/steady_clock.h"
 #include "replay/sockets/frame_socket.h"
-#include "text/quantities.h"
 
 namespace cli::replay {
 
@@ -33,16 +33,16 @@ double per_second(std::uint64_t count, const InjectReport& report) {
 std::string injection_text(const Done& done) {
     const InjectReport& report = done.report;
     std::string out = fmt::format("{} frames, {} octets by {} in {}", report.sent, report.octets, done.interface.name,
-                                  text::format_duration(report.seconds() * 1e9));
+                                  base::format_duration(report.seconds() * 1e9));
     if (report.seconds() > 0)
-        out += fmt::format(": {} frames/s, {}", text::format_count(per_second(report.sent, report)),
-                           text::format_bit_rate(per_second(report.octets, report) * 8));
+        out += fmt::format(": {} frames/s, {}", base::format_count(per_second(report.sent, report)),
+                           base::format_bit_rate(per_second(report.octets, report) * 8));
     out += '\n';
     if (!report.late_ns.empty())
         out += fmt::format("later than due: {} at the median, {} at the 99th percentile, {} at most\n",
-                           text::format_duration(report.late_ns.quantile(0.5)),
-                           text::format_duration(report.late_ns.quantile(0.99)),
-                           text::format_duration(report.late_ns.max()));
+                           base::format_duration(report.late_ns.quantile(0.5)),
+                           base::format_duration(report.late_ns.quantile(0.99)),
+                           base::format_duration(report.late_ns.max()));
     if (done.outgoing.rewritten().frames != 0)
         out += fmt::format("{} frames written anew\n", done.outgoing.rewritten().frames);
     if (done.outgoing.rewritten().unfollowed != 0)

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <fmt/core.h>
 
+#include "base/quantities.h"
 #include "cli/options/setters.h"
 #include "replay/frames/outgoing.h"
-#include "text/quantities.h"
 
 namespace cli::replay {
 
@@ -74,7 +74,7 @@ std::string take_speed(O& options, const std::string& value) {
 /// "1%" or "0.01".
 template <auto Member>
 std::string take_share(O& options, const std::string& value) {
-    const auto share = text::parse_share(value);
+    const auto share = base::parse_share(value);
     if (!share) return share.error();
     options.impairment.*Member = *share;
     return {};
@@ -89,7 +89,7 @@ std::string take_milliseconds(O& options, const std::string& value) {
         ns = 0;
         return {};
     }
-    const auto given = text::parse_duration(value, text::BareDuration::milliseconds);
+    const auto given = base::parse_duration(value, base::BareDuration::milliseconds);
     if (!given) return given.error();
     ns = *given;
     return {};
@@ -97,7 +97,7 @@ std::string take_milliseconds(O& options, const std::string& value) {
 
 std::string take_flow(O& options, const std::string& value) {
     std::uint64_t id = 0;
-    if (!text::take_number(value, 0, std::uint64_t{1} << 62, id).empty())
+    if (!base::take_number(value, 0, std::uint64_t{1} << 62, id).empty())
         return "a flow's id, as `rdmascope flows` prints it,";
     options.flows.push_back(id);
     return {};
@@ -105,7 +105,7 @@ std::string take_flow(O& options, const std::string& value) {
 
 std::string take_seed(O& options, const std::string& value) {
     options.seed_given = value;
-    return text::take_number(value, 0, ~std::uint64_t{0}, options.impairment.seed);
+    return base::take_number(value, 0, ~std::uint64_t{0}, options.impairment.seed);
 }
 
 constexpr std::array roles{std::pair<std::string_view, Role>{"initiator", Role::initiator},

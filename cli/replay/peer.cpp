@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include "base/clock.h"
+#include "base/quantities.h"
 #include "cli/console.h"
 #include "cli/replay/connection.h"
 #include "cli/replay/parts.h"
@@ -11,7 +12,6 @@
 #include "replay/peer/player.h"
 #include "replay/sockets/relay.h"
 #include "replay/sockets/tcp_socket.h"
-#include "text/quantities.h"
 
 namespace cli::replay {
 
@@ -37,7 +37,7 @@ using Way = std::unique_ptr<::replay::Relay>;
     std::uint16_t port = options.address.port;
     if (options.impairment.any()) {
         auto made = ::replay::Relay::open("127.0.0.1", 0, {host, port}, options.impairment);
-        if (!made) return wire::Failure{made.error()};
+        if (!made) return base::Failure{made.error()};
         way = std::move(*made);
         host = "127.0.0.1";
         port = way->port();
@@ -54,7 +54,7 @@ using Way = std::unique_ptr<::replay::Relay>;
     if (impaired) {
         auto made = ::replay::Relay::open(options.address.host, options.address.port,
                                           {"127.0.0.1", ::replay::local_port(*listener)}, options.impairment);
-        if (!made) return wire::Failure{made.error()};
+        if (!made) return base::Failure{made.error()};
         way = std::move(*made);
         where = endpoint::text_of({options.address.host, way->port()});
     }
@@ -64,7 +64,7 @@ using Way = std::unique_ptr<::replay::Relay>;
         auto socket = ::replay::accept_tcp(*listener);
         if (!socket || *socket) return socket;
     }
-    return wire::Failure{std::string("stopped before anybody connected")};
+    return base::Failure{std::string("stopped before anybody connected")};
 }
 
 /// Where the relay could not pass anything on, that is what went wrong, and not what its other side saw of it.
@@ -81,7 +81,7 @@ void perform(Player& player, base::Descriptor& socket) {
     bool closed = false;  // ours
     player.begin(base::steady_ns());
     while (!player.over() && !Signals::stop()) {
-        for (wire::Bytes out = player.output(); !out.empty(); out = player.output()) {
+        for (base::Bytes out = player.output(); !out.empty(); out = player.output()) {
             const auto sent = ::replay::send_some(socket, out);
             if (!sent.error.empty()) {
                 player.peer_ended(StreamEnd::reset, base::steady_ns());
@@ -100,7 +100,7 @@ void perform(Player& player, base::Descriptor& socket) {
         const short seen = wait_for(socket, events, player.deadline_ns().value_or(0));
         if (!ended && (seen & (POLLIN | POLLHUP | POLLERR)) != 0) {
             const auto got = ::replay::receive_some(socket, buffer);
-            if (got.octets != 0) player.receive(wire::Bytes{buffer}.first(got.octets), base::steady_ns());
+            if (got.octets != 0) player.receive(base::Bytes{buffer}.first(got.octets), base::steady_ns());
             ended = got.ended || !got.error.empty();
             if (ended) player.peer_ended(got.error.empty() ? StreamEnd::closed : StreamEnd::reset, base::steady_ns());
         }
@@ -111,9 +111,9 @@ void perform(Player& player, base::Descriptor& socket) {
 
 std::string peer_text(const ::replay::PlayReport& report) {
     std::string out = fmt::format(
-        "{} of {} sent, {}; {} of the peer, {} in the capture\n", text::group_digits(report.pieces_sent),
-        text::format_counted(report.pieces, "piece"), text::format_counted(report.octets_sent, "octet"),
-        text::format_counted(report.live_messages, "message"), text::group_digits(report.captured_messages));
+        "{} of {} sent, {}; {} of the peer, {} in the capture\n", base::group_digits(report.pieces_sent),
+        base::format_counted(report.pieces, "piece"), base::format_counted(report.octets_sent, "octet"),
+        base::format_counted(report.live_messages, "message"), base::group_digits(report.captured_messages));
     for (const auto& difference : report.differences) {
         out += difference.frame == 0 ? std::string("not captured") : fmt::format("frame {}", difference.frame);
         out += fmt::format(": {}: {}", difference.message, difference.what);
@@ -122,10 +122,10 @@ std::string peer_text(const ::replay::PlayReport& report) {
         out += '\n';
     }
     if (report.recut != 0)
-        out += fmt::format("note: {} came in another number of FPDUs\n", text::format_counted(report.recut, "message"));
+        out += fmt::format("note: {} came in another number of FPDUs\n", base::format_counted(report.recut, "message"));
     for (const std::string& note : report.notes) out += "note: " + note + "\n";
     out +=
-        report.equal() ? "equal\n" : fmt::format("{}\n", text::format_counted(report.differences.size(), "difference"));
+        report.equal() ? "equal\n" : fmt::format("{}\n", base::format_counted(report.differences.size(), "difference"));
     return out;
 }
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/quantities.h"
 #include "cli/endpoint/client.h"
-#include "text/quantities.h"
 
 namespace cli::replay {
 
@@ -65,8 +65,8 @@ std::uint64_t bytes_of(const SideResult& done) {
     return sum;
 }
 
-std::string late(const metrics::Histogram& late_ns, double share, text::Spacing spacing) {
-    return text::format_duration(late_ns.quantile(share), {spacing});
+std::string late(const metrics::Histogram& late_ns, double share, base::Spacing spacing) {
+    return base::format_duration(late_ns.quantile(share), {spacing});
 }
 
 /// How many had the octets of the capture, of how many that could have; null where that was not asked for.
@@ -87,8 +87,8 @@ std::string text_of(const Survey& survey, const ::replay::Reenactment& run, bool
     std::uint64_t could_have = 0;
     for (const auto& [id, result] : flows) {
         out += fmt::format("{:>6} {:>6} {:>9} {:>12} {:>9} {:>9}  {}\n", id, result.copies, result.done.posted(),
-                           bytes_of(result.done), late(result.done.late_ns, 0.5, text::Spacing::column),
-                           late(result.done.late_ns, 0.95, text::Spacing::column), kinds_of(result.done));
+                           bytes_of(result.done), late(result.done.late_ns, 0.5, base::Spacing::column),
+                           late(result.done.late_ns, 0.95, base::Spacing::column), kinds_of(result.done));
         all.merge(result.done.late_ns);
         posted += result.done.posted();
         bytes += bytes_of(result.done);
@@ -96,10 +96,10 @@ std::string text_of(const Survey& survey, const ::replay::Reenactment& run, bool
         could_have += result.done.could_have;
     }
     out += fmt::format("\n{} operations, {} octets in {} on {} flows", posted, bytes,
-                       text::format_duration(run.duration_ns()), flows.size());
+                       base::format_duration(run.duration_ns()), flows.size());
     if (!all.empty())
-        out += fmt::format("; posted late by {} (p50), {} (p95)", late(all, 0.5, text::Spacing::sentence),
-                           late(all, 0.95, text::Spacing::sentence));
+        out += fmt::format("; posted late by {} (p50), {} (p95)", late(all, 0.5, base::Spacing::sentence),
+                           late(all, 0.95, base::Spacing::sentence));
     out += ".\n";
     if (payload)
         out += fmt::format("{} of {} Sends and Writes with octets had those of the capture, the others a pattern.\n",

@@ -104,7 +104,7 @@ int print_results(const ReplayOptions& options, const ::replay::Survey& survey, 
                   const ::replay::Recording* recording) {
     std::vector<::replay::ComparedFlow> flows;
     const analysis::Names names(true);
-    if (recording != nullptr) flows = ::replay::compare(survey, run, recording->snapshot, names);
+    if (recording != nullptr) flows = ::replay::compare_runs(survey, run, recording->snapshot, names);
     if (!options.json) {
         std::string page = text_of(survey, run, options.payload.value_or(false));
         if (recording != nullptr) page.append("\n").append(comparison_text(flows, *recording));

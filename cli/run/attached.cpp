@@ -9,19 +9,17 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "capture/trace/attach.h"
-#include "capture/trace/file.h"
-#include "capture/trace/process.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/run/kernel_side.h"
-#include "cli/run/trace_summary.h"
+#include "observe/trace_summary.h"
+#include "trace/file/trace_file.h"
+#include "trace/process.h"
+#include "trace/uprobe/attach.h"
 
-namespace cli::launch {
+namespace cli::run {
 
 namespace {
-
-namespace trace = capture::trace;
 
 volatile std::sig_atomic_t stop_signal = 0;
 
@@ -72,7 +70,7 @@ int run_attached(int process, const Tracing& how) {
         kernel = std::move(opened).value();
     }
     std::deque<trace::Process> processes{trace::describe_process(static_cast<std::uint32_t>(process))};
-    TraceSummary summary;
+    observe::TraceSummary summary;
     std::vector<trace::Record> batch(4096);
     std::int64_t stop_ns = 0;
     const auto deliver = [&](std::span<const trace::Record> some, const std::deque<trace::Process>& whose) {
@@ -106,4 +104,4 @@ int run_attached(int process, const Tracing& how) {
     return exit_done;
 }
 
-}  // namespace cli::launch
+}  // namespace cli::run

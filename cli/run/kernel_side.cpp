@@ -5,13 +5,11 @@
 #include <limits>
 
 #include "base/clock.h"
-#include "capture/trace/kernel_events.h"
+#include "trace/kernel/kernel_events.h"
 
-namespace cli::launch {
+namespace cli::run {
 
 namespace {
-
-namespace trace = capture::trace;
 
 /// Rings are read every two milliseconds, and the kernel's events are a millisecond old when they come.
 constexpr std::int64_t settle_ns = 50'000'000;
@@ -21,9 +19,9 @@ constexpr std::size_t most_processes = 4096;
 
 KernelSide::KernelSide(std::unique_ptr<trace::TraceSource> source) : source_(std::move(source)), batch_(4096) {}
 
-capture::Result<std::unique_ptr<KernelSide>> KernelSide::open(const std::vector<std::string>& events) {
+base::Result<std::unique_ptr<KernelSide>> KernelSide::open(const std::vector<std::string>& events) {
     auto source = trace::open_kernel_trace({events, {}, {}});
-    if (!source) return wire::Failure{source.error()};
+    if (!source) return base::Failure{source.error()};
     return std::unique_ptr<KernelSide>(new KernelSide(std::move(source).value()));
 }
 
@@ -72,4 +70,4 @@ std::string KernelSide::text() const {
     return fmt::format("rdmascope run: kernel events: {}\n", trace::counts_text(source_->events()));
 }
 
-}  // namespace cli::launch
+}  // namespace cli::run

@@ -6,41 +6,41 @@
 #include <string>
 #include <vector>
 
-#include "capture/error.h"
-#include "capture/trace/process.h"
-#include "capture/trace/record.h"
-#include "capture/trace/trace_source.h"
+#include "base/error.h"
+#include "trace/process.h"
+#include "trace/record.h"
+#include "trace/trace_source.h"
 
-namespace cli::launch {
+namespace cli::run {
 
 /// The kernel's events beside what a program records: one stream of both, in the order of time.
 class KernelSide {
 public:
-    /// `events`: patterns of capture::trace::Tracefs::events; empty: all groups of RDMA.
-    static capture::Result<std::unique_ptr<KernelSide>> open(const std::vector<std::string>& events);
+    /// `events`: patterns of trace::Tracefs::events; empty: all groups of RDMA.
+    static base::Result<std::unique_ptr<KernelSide>> open(const std::vector<std::string>& events);
 
     /// What the program recorded, in order.
-    void add(std::span<const capture::trace::Record> records);
+    void add(std::span<const trace::Record> records);
     /// Both, as far as nothing earlier can come any more; valid until the next call. `last`: the program has ended, and
     /// this is all.
-    std::span<const capture::trace::Record> take(bool last);
+    std::span<const trace::Record> take(bool last);
     /// Those of the program and those that the kernel's events named.
-    const std::deque<capture::trace::Process>& processes(const std::deque<capture::trace::Process>& of_program);
+    const std::deque<trace::Process>& processes(const std::deque<trace::Process>& of_program);
 
     std::uint64_t lost() const { return source_->lost(); }
     /// A line, ended: how often each event came.
     std::string text() const;
 
 private:
-    explicit KernelSide(std::unique_ptr<capture::trace::TraceSource> source);
+    explicit KernelSide(std::unique_ptr<trace::TraceSource> source);
     void introduce(std::uint32_t pid);
 
-    std::unique_ptr<capture::trace::TraceSource> source_;
-    std::vector<capture::trace::Record> batch_;
-    std::vector<capture::trace::Record> waiting_ = {};
-    std::vector<capture::trace::Record> ready_ = {};
-    std::deque<capture::trace::Process> named_ = {};  ///< by the kernel's events; of thousands, the latest
-    std::deque<capture::trace::Process> all_ = {};
+    std::unique_ptr<trace::TraceSource> source_;
+    std::vector<trace::Record> batch_;
+    std::vector<trace::Record> waiting_ = {};
+    std::vector<trace::Record> ready_ = {};
+    std::deque<trace::Process> named_ = {};  ///< by the kernel's events; of thousands, the latest
+    std::deque<trace::Process> all_ = {};
 };
 
-}  // namespace cli::launch
+}  // namespace cli::run

@@ -12,7 +12,7 @@
 
 #include "doctor/elf/elf_file.h"
 
-namespace cli::launch {
+namespace cli::run {
 
 namespace {
 /// ld.so would only mention a file that it cannot load, and run the program without it.
@@ -58,4 +58,4 @@ void preload(const std::string& path) {
     setenv("LD_PRELOAD", (has_earlier ? std::string(earlier) + ":" + path : path).c_str(), 1);
 }
 
-}  // namespace cli::launch
+}  // namespace cli::run

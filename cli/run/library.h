@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-namespace cli::launch {
+namespace cli::run {
 
 /// A library of ours to be put before a program's own, in `path`: beside this program, as in a build folder, or where
 /// it was installed. Returns why there is none, else an empty string. `purpose`: "of the software stack".
@@ -11,4 +11,4 @@ std::string find_library(const char* name, const char* purpose, std::string& pat
 /// must be the first, and whoever wraps the functions of a library stands above it.
 void preload(const std::string& path);
 
-}  // namespace cli::launch
+}  // namespace cli::run

@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <fmt/core.h>
 
+#include "base/quantities.h"
 #include "cli/options/setters.h"
-#include "text/quantities.h"
 
-namespace cli::launch {
+namespace cli::run {
 
 namespace {
 
@@ -21,7 +21,7 @@ using Judge = std::string (*)(const std::string& value);
 
 std::string judge_switch(const std::string& value) {
     bool on = false;
-    return text::take_switch(value, on);
+    return base::take_switch(value, on);
 }
 
 std::string judge_address(const std::string& value) {
@@ -36,13 +36,13 @@ std::string judge_revision(const std::string& value) { return value == "1" || va
 std::string judge_ulpdu(const std::string& value) {
     if (value == "0") return {};
     std::uint64_t octets = 0;
-    const std::string expected = text::take_number(value, 128, 64768, octets);
+    const std::string expected = base::take_number(value, 128, 64768, octets);
     return expected.empty() ? expected : "0 or " + expected;
 }
 
 std::string judge_patience(const std::string& value) {
     std::uint64_t ms = 0;
-    return text::take_number(value, 0, 600'000, ms);
+    return base::take_number(value, 0, 600'000, ms);
 }
 
 constexpr const char* address_variable = "RDMASCOPE_SOFTWARE_ADDRESS";
@@ -178,4 +178,4 @@ std::string help_text() {
         "Manual: rdmascope-run(1).\n");
 }
 
-}  // namespace cli::launch
+}  // namespace cli::run

@@ -8,7 +8,7 @@
 #include "cli/options/table.h"
 #include "cli/run/traced.h"
 
-namespace cli::launch {
+namespace cli::run {
 
 struct Options : options::HelpOptions {
     bool software = false;
@@ -24,4 +24,4 @@ std::optional<options::UsageError> parse(const std::vector<std::string>& argumen
 options::OptionTable<Options> option_table();
 std::string help_text();
 
-}  // namespace cli::launch
+}  // namespace cli::run

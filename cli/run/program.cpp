@@ -20,7 +20,7 @@
 #include "base/descriptor.h"
 #include "cli/console.h"
 
-namespace cli::launch {
+namespace cli::run {
 
 namespace {
 
@@ -201,4 +201,4 @@ int become(const Program& program, const std::vector<std::string>& command) {
     return exit_unusable;
 }
 
-}  // namespace cli::launch
+}  // namespace cli::run

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-namespace cli::launch {
+namespace cli::run {
 
 /// A program as it was found, and whether a library can be loaded into it.
 struct Program {
@@ -29,4 +29,4 @@ constexpr int exit_missing = 127;
 /// where that cannot be, having said why.
 int become(const Program& program, const std::vector<std::string>& command);
 
-}  // namespace cli::launch
+}  // namespace cli::run

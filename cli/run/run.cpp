@@ -8,7 +8,7 @@
 #include "cli/run/software.h"
 #include "cli/run/traced.h"
 
-namespace cli::launch {
+namespace cli::run {
 
 namespace {
 
@@ -44,4 +44,4 @@ std::string help() { return help_text(); }
 
 std::vector<options::CommandOptions> option_lists() { return {{"run", option_table().options()}}; }
 
-}  // namespace cli::launch
+}  // namespace cli::run

@@ -5,10 +5,10 @@
 #include "cli/command.h"
 
 /// `rdmascope run`: somebody else's program, traced, or over the software iWARP stack.
-namespace cli::launch {
+namespace cli::run {
 
 int run(const std::vector<std::string>& arguments, const Environment& environment);
 std::string help();
 std::vector<options::CommandOptions> option_lists();
 
-}  // namespace cli::launch
+}  // namespace cli::run

@@ -5,7 +5,7 @@
 #include "cli/console.h"
 #include "cli/run/library.h"
 
-namespace cli::launch {
+namespace cli::run {
 
 bool put_software_first(const Options& options) {
     std::string library;
@@ -19,4 +19,4 @@ bool put_software_first(const Options& options) {
     return true;
 }
 
-}  // namespace cli::launch
+}  // namespace cli::run

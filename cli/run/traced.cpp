@@ -16,21 +16,19 @@
 #include <unistd.h>
 #include <vector>
 
-#include "capture/trace/file.h"
-#include "capture/trace/ring_layout.h"
-#include "capture/trace/rings.h"
-#include "capture/trace/trace_directory.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/run/kernel_side.h"
 #include "cli/run/library.h"
-#include "cli/run/trace_summary.h"
+#include "observe/trace_summary.h"
+#include "trace/file/trace_file.h"
+#include "trace/ring/ring_layout.h"
+#include "trace/ring/rings.h"
+#include "trace/ring/trace_directory.h"
 
-namespace cli::launch {
+namespace cli::run {
 
 namespace {
-
-namespace trace = capture::trace;
 
 constexpr const char* library_name = "librdmascope-trace.so";
 
@@ -108,7 +106,7 @@ public:
     bool saw_processes() const { return !rings_.processes().empty(); }
     std::string text() const { return summary_.text(lost()); }
     std::string kernel_text() const { return kernel_ == nullptr ? std::string{} : kernel_->text(); }
-    const std::deque<capture::Error>& refusals() const { return rings_.refusals(); }
+    const std::deque<base::Error>& refusals() const { return rings_.refusals(); }
 
 private:
     std::uint64_t lost() const { return rings_.lost() + (kernel_ == nullptr ? 0 : kernel_->lost()); }
@@ -129,7 +127,7 @@ private:
     trace::Rings rings_;
     std::optional<trace::TraceFileWriter> file_;
     std::unique_ptr<KernelSide> kernel_;
-    TraceSummary summary_ = {};
+    observe::TraceSummary summary_ = {};
     std::vector<trace::Record> batch_ = std::vector<trace::Record>(16384);
     bool failed_ = false;
 };
@@ -185,7 +183,7 @@ int run_traced(const Tracing& how, const std::function<int()>& start) {
         _exit(start());
     }
     const int status = wait_and_read(child, reading);
-    for (const capture::Error& refusal : reading.refusals()) tell("rdmascope run: {}", refusal.text());
+    for (const base::Error& refusal : reading.refusals()) tell("rdmascope run: {}", refusal.text());
     if (how.summary && reading.saw_processes()) tell_line(reading.text());
     if (how.summary && !reading.saw_processes())
         tell("rdmascope run: nothing was traced: the program made no queue pair by libibverbs");
@@ -193,4 +191,4 @@ int run_traced(const Tracing& how, const std::function<int()>& start) {
     return reading.failed() && status == exit_done ? exit_failed : status;
 }
 
-}  // namespace cli::launch
+}  // namespace cli::run

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-namespace cli::launch {
+namespace cli::run {
 
 struct Tracing {
     std::string file = {};  ///< the records go there; empty: nowhere but to whoever reads the rings
-    /// The kernel's events beside what the program records, as patterns of capture::trace::Tracefs::events; empty: all
+    /// The kernel's events beside what the program records, as patterns of trace::Tracefs::events; empty: all
     /// groups of RDMA.
     std::optional<std::vector<std::string>> kernel_events = {};
     bool summary = true;  ///< what each queue pair did, on standard error, at the end
@@ -20,4 +20,4 @@ struct Tracing {
 /// said why, where nothing can be traced.
 int run_traced(const Tracing& how, const std::function<int()>& start);
 
-}  // namespace cli::launch
+}  // namespace cli::run

@@ -26,7 +26,7 @@ bool began_anew(const metrics::CaptureFigures& before, const metrics::CaptureFig
 
 std::unique_ptr<DaemonFeed> DaemonFeed::open(const analysis::AnalysisOptions& options, const Pace& pace,
                                              std::string& error) {
-    auto client = service::Client::connect(*options.connect, answer_ns);
+    auto client = control::Client::connect(*options.connect, answer_ns);
     if (!client) {
         error = client.error();
         return nullptr;
@@ -34,7 +34,7 @@ std::unique_ptr<DaemonFeed> DaemonFeed::open(const analysis::AnalysisOptions& op
     return std::unique_ptr<DaemonFeed>(new DaemonFeed(*options.connect, std::move(client).value(), options, pace));
 }
 
-DaemonFeed::DaemonFeed(std::string path, std::unique_ptr<service::Client> client,
+DaemonFeed::DaemonFeed(std::string path, std::unique_ptr<control::Client> client,
                        const analysis::AnalysisOptions& options, const Pace& pace)
     : FeedThread(tui::SourceKind::daemon, path, pace),
       path_(std::move(path)),
@@ -55,7 +55,7 @@ void DaemonFeed::lose(const std::string& why) {
 /// False where there is no daemon.
 bool DaemonFeed::look(std::uint64_t interval_ns) {
     if (!client_) {
-        auto again = service::Client::connect(path_, answer_ns);
+        auto again = control::Client::connect(path_, answer_ns);
         if (!again) {
             lose(again.error());
             return false;

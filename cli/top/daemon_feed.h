@@ -1,6 +1,6 @@
 #pragma once
 #include "cli/top/feed_thread.h"
-#include "daemon/control/client.h"
+#include "control/client.h"
 
 namespace cli::top {
 
@@ -12,7 +12,7 @@ public:
     ~DaemonFeed() override { stop(); }
 
 private:
-    DaemonFeed(std::string path, std::unique_ptr<service::Client> client, const analysis::AnalysisOptions& options,
+    DaemonFeed(std::string path, std::unique_ptr<control::Client> client, const analysis::AnalysisOptions& options,
                const Pace& pace);
     void work();
     bool look(std::uint64_t interval_ns);
@@ -20,7 +20,7 @@ private:
 
     const std::string path_;
     const Clock::time_point deadline_;
-    std::unique_ptr<service::Client> client_;  ///< null while it is gone
+    std::unique_ptr<control::Client> client_;  ///< null while it is gone
     tui::ReadingPtr previous_ = {};
     Clock::time_point looked_ = {};
     bool restarted_ = false;

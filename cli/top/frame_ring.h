@@ -6,7 +6,7 @@
 #include <mutex>
 #include <span>
 
-#include "capture/flight_recorder.h"
+#include "capture/recorder/flight_recorder.h"
 
 namespace cli::top {
 

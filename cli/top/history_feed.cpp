@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "metrics/snapshot_sum.h"
-#include "text/moment.h"
+#include "base/moment.h"
+#include "metrics/figures/snapshot_sum.h"
 
 namespace cli::top {
 
@@ -16,7 +16,7 @@ using std::chrono::nanoseconds;
 
 constexpr std::size_t read_at_once = 32;
 
-std::int64_t end_of(const service::HistoryInterval& interval) {
+std::int64_t end_of(const history::HistoryInterval& interval) {
     return interval.start_ns + static_cast<std::int64_t>(interval.length_ns);
 }
 
@@ -24,8 +24,8 @@ std::int64_t end_of(const service::HistoryInterval& interval) {
 
 std::unique_ptr<HistoryFeed> HistoryFeed::open(const analysis::AnalysisOptions& options, const Pace& pace,
                                                std::string& error) {
-    const std::string directory = options.history.value_or(service::default_history);
-    auto reader = service::HistoryReader::open(directory);
+    const std::string directory = options.history.value_or(history::default_history);
+    auto reader = history::HistoryReader::open(directory);
     if (!reader) {
         error = reader.error().text();
         return nullptr;
@@ -39,16 +39,16 @@ std::unique_ptr<HistoryFeed> HistoryFeed::open(const analysis::AnalysisOptions& 
     const std::int64_t end_ns = std::min(options.to_ns.value_or(extent->last_ns), extent->last_ns);
     if (begin_ns >= end_ns) {
         error = fmt::format("{}: nothing was recorded from {} to {}; the history goes from {} to {}", directory,
-                            text::moment(options.from_ns.value_or(extent->first_ns)),
-                            text::moment(options.to_ns.value_or(extent->last_ns)), text::moment(extent->first_ns),
-                            text::moment(extent->last_ns));
+                            base::moment(options.from_ns.value_or(extent->first_ns)),
+                            base::moment(options.to_ns.value_or(extent->last_ns)), base::moment(extent->first_ns),
+                            base::moment(extent->last_ns));
         return nullptr;
     }
     return std::unique_ptr<HistoryFeed>(
         new HistoryFeed(std::move(reader).value(), directory, begin_ns, end_ns, options.max_flows, pace));
 }
 
-HistoryFeed::HistoryFeed(std::unique_ptr<service::HistoryReader> reader, std::string directory, std::int64_t begin_ns,
+HistoryFeed::HistoryFeed(std::unique_ptr<history::HistoryReader> reader, std::string directory, std::int64_t begin_ns,
                          std::int64_t end_ns, std::size_t max_flows, const Pace& pace)
     : FeedThread(tui::SourceKind::history, std::move(directory), pace),
       reader_(std::move(reader)),
@@ -75,9 +75,9 @@ void HistoryFeed::end(std::string trouble) {
 }
 
 /// The next stored interval; null at the end.
-const service::HistoryInterval* HistoryFeed::next() {
+const history::HistoryInterval* HistoryFeed::next() {
     if (ahead_.empty() && !ended_) {
-        const auto read = reader_->read(read_ns_, end_ns_, [this](service::HistoryInterval&& interval) {
+        const auto read = reader_->read(read_ns_, end_ns_, [this](history::HistoryInterval&& interval) {
             ahead_.push_back(std::move(interval));
             return ahead_.size() < read_at_once;
         });
@@ -93,14 +93,14 @@ const service::HistoryInterval* HistoryFeed::next() {
             end({});
             return nullptr;
         }
-        for (const service::HistoryInterval& interval : ahead_) read_ns_ = std::max(read_ns_, end_of(interval));
+        for (const history::HistoryInterval& interval : ahead_) read_ns_ = std::max(read_ns_, end_of(interval));
         update([](tui::FeedStatus& status) { status.health = tui::FeedStatus::Health::good; });
     }
     return ahead_.empty() ? nullptr : &ahead_.front();
 }
 
 /// Makes an interval part of the reading that comes next.
-void HistoryFeed::add(service::HistoryInterval&& interval) {
+void HistoryFeed::add(history::HistoryInterval&& interval) {
     const std::int64_t end_ns = end_of(interval);
     if (!group_) {
         group_ = std::make_shared<tui::Reading>();
@@ -149,7 +149,7 @@ void HistoryFeed::jump(std::int64_t to_ns) {
     read_ns_ = to_ns;
     now_ns_ = to_ns;
     update([](tui::FeedStatus& status) { status.at_end = false; });
-    const service::HistoryInterval* const there = next();
+    const history::HistoryInterval* const there = next();
     if (there == nullptr) return;
     if (there->start_ns > begin_ns_) {
         auto before =
@@ -194,7 +194,7 @@ void HistoryFeed::play_on(const Orders& orders, Clock::time_point tick) {
 
 void HistoryFeed::work() {
     Orders orders = first_orders();
-    if (const service::HistoryInterval* const first = next(); first != nullptr && own_speed_) {
+    if (const history::HistoryInterval* const first = next(); first != nullptr && own_speed_) {
         const double speed = static_cast<double>(first->length_ns) / static_cast<double>(orders.interval_ns);
         set_speed(std::max(speed, 1.0));
     }

@@ -2,7 +2,7 @@
 #include <deque>
 
 #include "cli/top/feed_thread.h"
-#include "daemon/history/history.h"
+#include "history/history.h"
 
 namespace cli::top {
 
@@ -14,25 +14,25 @@ public:
     ~HistoryFeed() override { stop(); }
 
 private:
-    HistoryFeed(std::unique_ptr<service::HistoryReader> reader, std::string directory, std::int64_t begin_ns,
+    HistoryFeed(std::unique_ptr<history::HistoryReader> reader, std::string directory, std::int64_t begin_ns,
                 std::int64_t end_ns, std::size_t max_flows, const Pace& pace);
     void work();
     void take_steps(int intervals);
     void jump(std::int64_t to_ns);
     void play_on(const Orders& orders, Clock::time_point tick);
-    const service::HistoryInterval* next();
-    void add(service::HistoryInterval&& interval);
+    const history::HistoryInterval* next();
+    void add(history::HistoryInterval&& interval);
     bool take_one();
     void publish_group();
     void end(std::string trouble);
 
-    std::unique_ptr<service::HistoryReader> reader_;
+    std::unique_ptr<history::HistoryReader> reader_;
     const std::int64_t begin_ns_;
     const std::int64_t end_ns_;
     const std::size_t max_flows_;
     const bool own_speed_;  ///< one interval of the history in each of the user's
 
-    std::deque<service::HistoryInterval> ahead_ = {};  ///< read, but not shown yet
+    std::deque<history::HistoryInterval> ahead_ = {};  ///< read, but not shown yet
     std::int64_t read_ns_;                             ///< all that ends before it has been read
     std::int64_t now_ns_;                              ///< the clock of playing
     tui::ReadingPtr previous_ = {};

@@ -52,7 +52,7 @@ std::unique_ptr<LiveFeed> LiveFeed::open(const analysis::AnalysisOptions& option
             if (event.kind == capture::TapEvent::Kind::failed && event.interface == *missing) error = event.message;
         return nullptr;
     }
-    auto trace = service::open_live_trace({.kernel_events = options.kernel_events}, error);
+    auto trace = observe::open_live_trace({.kernel_events = options.kernel_events}, error);
     if (!error.empty()) error = "--kernel-events: " + error;
     if (!error.empty()) return nullptr;
     std::unique_ptr<LiveFeed> feed(new LiveFeed(std::move(tap).value(), std::move(trace), options, pace));
@@ -60,7 +60,7 @@ std::unique_ptr<LiveFeed> LiveFeed::open(const analysis::AnalysisOptions& option
     return feed;
 }
 
-LiveFeed::LiveFeed(std::unique_ptr<capture::Tap> tap, std::unique_ptr<service::TraceInput> trace,
+LiveFeed::LiveFeed(std::unique_ptr<capture::Tap> tap, std::unique_ptr<observe::TraceInput> trace,
                    const analysis::AnalysisOptions& options, const Pace& pace)
     : FeedThread(tui::SourceKind::live, fmt::format("{}", fmt::join(options.interfaces, ", ")), pace),
       max_packets_(options.max_packets),

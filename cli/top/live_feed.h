@@ -2,7 +2,7 @@
 #include <map>
 #include <string>
 
-#include "capture/tap.h"
+#include "capture/live/tap.h"
 #include "cli/top/feed_thread.h"
 #include "cli/top/frame_ring.h"
 #include "cli/top/measuring.h"
@@ -22,7 +22,7 @@ public:
     }
 
 private:
-    LiveFeed(std::unique_ptr<capture::Tap> tap, std::unique_ptr<service::TraceInput> trace,
+    LiveFeed(std::unique_ptr<capture::Tap> tap, std::unique_ptr<observe::TraceInput> trace,
              const analysis::AnalysisOptions& options, const Pace& pace);
     void work();
     /// False when no more is wanted.

@@ -33,7 +33,7 @@ void keep_first_frames(metrics::Snapshot& now, const metrics::Snapshot& former) 
 
 }  // namespace
 
-Measuring::Measuring(const analysis::AnalysisOptions& options, std::unique_ptr<service::TraceInput> trace)
+Measuring::Measuring(const analysis::AnalysisOptions& options, std::unique_ptr<observe::TraceInput> trace)
     : options_(analysis::analyzer_options(options)), trace_path_(options.trace_path) {
     if (trace != nullptr)
         begin(std::move(trace));
@@ -41,12 +41,12 @@ Measuring::Measuring(const analysis::AnalysisOptions& options, std::unique_ptr<s
         restart();
 }
 
-void Measuring::begin(std::unique_ptr<service::TraceInput> trace) {
-    analyzer_ = std::make_unique<service::TracedAnalyzer>(options_, std::move(trace));
+void Measuring::begin(std::unique_ptr<observe::TraceInput> trace) {
+    analyzer_ = std::make_unique<observe::TracedAnalyzer>(options_, std::move(trace));
     previous_.reset();
 }
 
-void Measuring::restart() { begin(trace_path_ ? service::open_trace_file(*trace_path_, trouble_) : nullptr); }
+void Measuring::restart() { begin(trace_path_ ? observe::open_trace_file(*trace_path_, trouble_) : nullptr); }
 
 std::string Measuring::take_trouble() {
     if (!trouble_.empty()) return std::exchange(trouble_, {});

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/analysis/options.h"
-#include "daemon/traces/traced_analyzer.h"
+#include "observe/traced_analyzer.h"
 #include "tui/model/reading.h"
 
 namespace cli::top {
@@ -15,7 +15,7 @@ namespace cli::top {
 class Measuring {
 public:
     /// `trace`: what is traced now, if anything; a file's trace is opened here.
-    explicit Measuring(const analysis::AnalysisOptions& options, std::unique_ptr<service::TraceInput> trace = nullptr);
+    explicit Measuring(const analysis::AnalysisOptions& options, std::unique_ptr<observe::TraceInput> trace = nullptr);
     /// Why the trace beside the packets cannot be read, or gives no more; once.
     std::string take_trouble();
 
@@ -34,11 +34,11 @@ public:
                                         std::optional<std::uint64_t> kernel_dropped, std::int64_t idle_since_ns);
 
 private:
-    void begin(std::unique_ptr<service::TraceInput> trace);
+    void begin(std::unique_ptr<observe::TraceInput> trace);
 
     metrics::AnalyzerOptions options_;
     std::optional<std::string> trace_path_;
-    std::unique_ptr<service::TracedAnalyzer> analyzer_ = {};
+    std::unique_ptr<observe::TracedAnalyzer> analyzer_ = {};
     std::string trouble_ = {};
     std::shared_ptr<const tui::Reading> previous_ = {};
 };

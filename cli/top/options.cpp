@@ -5,9 +5,9 @@
 #include <charconv>
 #include <fmt/core.h>
 
+#include "base/quantities.h"
+#include "base/similar.h"
 #include "exporters/flow_fields.h"
-#include "text/quantities.h"
-#include "text/similar.h"
 #include "tui/model/columns.h"
 #include "tui/model/flow_filter.h"
 #include "tui/view/theme.h"
@@ -125,7 +125,7 @@ std::string unknown_column(std::string_view option, std::string_view name) {
     std::erase_if(known, [](std::string_view one) { return !tui::column_named(one); });
     for (const tui::Column& column : tui::usual_columns()) known.push_back(column.name);
     return fmt::format("{} {}: there is no such column{}; `rdmascope top --columns help` lists them", option, name,
-                       text::did_you_mean(name, known));
+                       base::did_you_mean(name, known));
 }
 
 std::string top_contradiction(const TopOptions& options) {
@@ -149,7 +149,7 @@ std::string top_contradiction(const TopOptions& options) {
 
 std::string take_interval(const std::string& value, std::uint64_t& into) {
     std::uint64_t given = 0;
-    if (!text::take_duration(value, given).empty() || given < least_interval_ns || given > most_interval_ns)
+    if (!base::take_duration(value, given).empty() || given < least_interval_ns || given > most_interval_ns)
         return "a time from 100ms to 10s";
     into = given;
     return {};

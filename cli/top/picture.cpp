@@ -9,9 +9,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/quantities.h"
 #include "cli/console.h"
 #include "cli/signals.h"
-#include "text/quantities.h"
 #include "tui/view/screen.h"
 
 namespace cli::top {
@@ -27,7 +27,7 @@ constexpr int look_ms = 200;
 int number_of(const char* variable, int otherwise) {
     const char* const text = std::getenv(variable);
     std::uint64_t number = 0;
-    return text != nullptr && text::take_number(text, 1, 1000, number).empty() ? static_cast<int>(number) : otherwise;
+    return text != nullptr && base::take_number(text, 1, 1000, number).empty() ? static_cast<int>(number) : otherwise;
 }
 
 Size size_of(const TopOptions& options) {

@@ -4,7 +4,7 @@
 
 #include "cli/top/options.h"
 #include "dissect/registry.h"
-#include "metrics/why/answer.h"
+#include "metrics/answers/answer.h"
 #include "tui/model/feed.h"
 #include "tui/model/model.h"
 

@@ -16,9 +16,9 @@
 
 #include "base/descriptor.h"
 #include "base/file.h"
+#include "base/quantities.h"
 #include "cli/console.h"
 #include "cli/top/options.h"
-#include "text/quantities.h"
 #include "tui/model/columns.h"
 #include "tui/view/theme.h"
 
@@ -31,8 +31,9 @@ using tui::Settings;
 constexpr std::string_view heading =
     "# What was last chosen in `rdmascope top`, which writes this file at its end.\n\n";
 
-constexpr std::array stored_groupings{tui::Grouping::none,      tui::Grouping::source,        tui::Grouping::destination,
-                               tui::Grouping::transport, tui::Grouping::traffic_class, tui::Grouping::process};
+constexpr std::array stored_groupings{tui::Grouping::none,          tui::Grouping::source,
+                                      tui::Grouping::destination,   tui::Grouping::transport,
+                                      tui::Grouping::traffic_class, tui::Grouping::process};
 
 /// A key of the file. `take` returns what is wanted in place of the value; `give` stores it.
 struct Key {
@@ -128,7 +129,7 @@ const std::array<Key, 7> keys{{
      [](const Settings& a, const Settings& b) { return a.theme == b.theme; }},
     {"interval", take_time,
      [](toml::table& table, const Settings& s) {
-         table.insert_or_assign("interval", text::spell_duration(s.interval_ns));
+         table.insert_or_assign("interval", base::spell_duration(s.interval_ns));
      },
      [](const Settings& a, const Settings& b) { return a.interval_ns == b.interval_ns; }},
     {"names", take_names, [](toml::table& table, const Settings& s) { table.insert_or_assign("names", s.names); },

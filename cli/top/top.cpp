@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "base/quantities.h"
 #include "cli/analysis/session.h"
 #include "cli/console.h"
 #include "cli/selection.h"
@@ -11,7 +12,6 @@
 #include "cli/top/screen_loop.h"
 #include "cli/top/settings_file.h"
 #include "exporters/flow_fields.h"
-#include "text/quantities.h"
 #include "tui/model/columns.h"
 
 namespace cli::top {
@@ -56,7 +56,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (options.column_help()) return print(column_help());
     // A picture has the glyphs of the locale in a pipe too, and the words of the picture follow its glyphs.
     if (options.ascii || options.once)
-        text::set_charset(!options.ascii && writes_utf8() ? text::Charset::utf8 : text::Charset::ascii);
+        base::set_charset(!options.ascii && writes_utf8() ? base::Charset::utf8 : base::Charset::ascii);
     if (!options.once && !is_terminal(STDOUT_FILENO)) return no_screen("standard output is not a terminal");
 
     SettingsFile file(SettingsFile::usual_path());

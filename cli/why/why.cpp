@@ -2,12 +2,12 @@
 
 #include <unistd.h>
 
+#include "base/quantities.h"
 #include "cli/analysis/session.h"
 #include "cli/console.h"
 #include "cli/why/options.h"
 #include "cli/why/page.h"
-#include "metrics/why/counters.h"
-#include "text/quantities.h"
+#include "metrics/answers/counters.h"
 
 namespace cli::why {
 
@@ -39,7 +39,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (const auto status = answered(environment, "why", error, options, help)) return *status;
 
     // The sentences of JSON are the same on a terminal and in a pipe.
-    if (options.json) text::set_charset(text::Charset::ascii);
+    if (options.json) base::set_charset(base::Charset::ascii);
     analysis::Session session(options, "why");
     if (!session.run()) return session.status();
     const metrics::Snapshot& snapshot = session.snapshot();

@@ -7,7 +7,7 @@
 /// What the daemon is told to do: one struct a section of its TOML file. Each member is a key of the same name; its
 /// default, unit, range and explanation are in the table of `config_table.cpp`, from which reading, checking and the
 /// manual are made. A key with a duration takes "10s", one with a size "64MiB", one with a rate "100G".
-namespace service {
+namespace service::inline config {
 
 struct CaptureConfig {
     /// Names, or patterns of them (`eth*`, `en?s0`); `any` is every interface there is, but loopback. They may come and
@@ -120,4 +120,4 @@ struct Config {
     bool operator==(const Config&) const = default;
 };
 
-}  // namespace service
+}  // namespace service::inline config

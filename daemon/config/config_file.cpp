@@ -9,12 +9,12 @@
 #include <set>
 #include <toml++/toml.h>
 
+#include "base/similar.h"
+#include "base/text_format.h"
 #include "daemon/config/config_table.h"
 #include "daemon/config/contradiction.h"
-#include "dissect/output/value_format.h"
-#include "text/similar.h"
 
-namespace service {
+namespace service::inline config {
 
 namespace {
 
@@ -29,7 +29,7 @@ struct Mistake {
 std::string shown(std::string_view text) {
     constexpr std::size_t longest = 60;
     std::string out;
-    dissect::output::append_printable(out, text.substr(0, longest));
+    base::append_printable(out, text.substr(0, longest));
     return text.size() > longest ? out + "..." : out;
 }
 
@@ -74,13 +74,13 @@ class TableReader {
 public:
     explicit TableReader(std::string path) : path_(std::move(path)) {}
 
-    wire::Result<Config, ConfigErrors> read(std::string_view toml) {
+    base::Result<Config, ConfigErrors> read(std::string_view toml) {
         try {
             read_sections(toml::parse(toml, std::string_view(path_)));
         } catch (const toml::parse_error& error) {
             tell(error.source().begin, syntax(error.description()));
         }
-        if (!mistakes_.empty()) return wire::Failure{ConfigErrors{lines()}};
+        if (!mistakes_.empty()) return base::Failure{ConfigErrors{lines()}};
         return std::move(config_);
     }
 
@@ -99,7 +99,7 @@ private:
         constexpr std::string_view where = "Error while parsing ";
         if (description.starts_with(where)) description.remove_prefix(where.size());
         std::string out = "this is no TOML: ";
-        dissect::output::append_printable(out, description.substr(0, 400));
+        base::append_printable(out, description.substr(0, 400));
         return out;
     }
 
@@ -189,7 +189,7 @@ private:
             for (const Key& key : keys())
                 if (key.name == name && key.section != trigger_section)
                     return fmt::format("{0}: this key is in no section, it belongs under [{1}]", name, key.section);
-        return fmt::format("{}: there is no such section{}", shown(name), text::did_you_mean(name, known));
+        return fmt::format("{}: there is no such section{}", shown(name), base::did_you_mean(name, known));
     }
 
     static std::string unknown_key(std::string_view section, std::string_view name) {
@@ -197,7 +197,7 @@ private:
         for (const Key& key : keys())
             if (key.section == section) known.push_back(key.name);
         if (section == "recorder") known.push_back("trigger");
-        std::string meant = text::did_you_mean(name, known);
+        std::string meant = base::did_you_mean(name, known);
         for (const Key& key : keys())
             if (meant.empty() && key.name == name) meant = fmt::format(", did you mean '{}'?", key.path());
         return "there is no such key" + meant;
@@ -237,22 +237,22 @@ ConfigErrors one_line(std::string line) { return {{std::move(line)}}; }
 
 }  // namespace
 
-wire::Result<Config, ConfigErrors> parse_config(std::string_view toml, const std::string& path) {
+base::Result<Config, ConfigErrors> parse_config(std::string_view toml, const std::string& path) {
     return TableReader(path).read(toml);
 }
 
-wire::Result<Config, ConfigErrors> read_config(const std::string& path) {
+base::Result<Config, ConfigErrors> read_config(const std::string& path) {
     errno = 0;
     std::ifstream file(path, std::ios::binary);
     if (!file)
-        return wire::Failure{one_line(fmt::format("{}: {}; `rdmascope daemon --print-config` prints a complete file",
+        return base::Failure{one_line(fmt::format("{}: {}; `rdmascope daemon --print-config` prints a complete file",
                                                   path, std::strerror(errno)))};
     std::string toml(max_config_octets + 1, '\0');
     file.read(toml.data(), static_cast<std::streamsize>(toml.size()));
-    if (file.bad()) return wire::Failure{one_line(fmt::format("{}: {}", path, std::strerror(errno)))};
+    if (file.bad()) return base::Failure{one_line(fmt::format("{}: {}", path, std::strerror(errno)))};
     toml.resize(static_cast<std::size_t>(file.gcount()));
     if (toml.size() > max_config_octets)
-        return wire::Failure{
+        return base::Failure{
             one_line(fmt::format("{}: more than {} octets, this is no configuration", path, max_config_octets))};
     return parse_config(toml, path);
 }
@@ -264,4 +264,4 @@ std::string set_key(Config& config, std::string_view key, const std::vector<std:
     return take(*found, config, nullptr, values);
 }
 
-}  // namespace service
+}  // namespace service::inline config

@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "daemon/config/config.h"
-#include "wire/result.h"
 
-namespace service {
+namespace service::inline config {
 
 /// What is wrong with a configuration, one line a mistake, each ready for stderr:
 /// `rdmascope.toml:12:1: capture.snaplenn: there is no such key, did you mean 'snaplen'?`
@@ -19,9 +19,9 @@ struct ConfigErrors {
 /// or out of range, and what contradicts itself (history.interval that is no multiple of engine.interval, a trigger
 /// with neither condition). What only others can judge is told by them: whether `filter` compiles by capture, `when`
 /// and `verdict` by the triggers.
-wire::Result<Config, ConfigErrors> parse_config(std::string_view toml, const std::string& path);
+base::Result<Config, ConfigErrors> parse_config(std::string_view toml, const std::string& path);
 /// The same of a file of at most max_config_octets.
-wire::Result<Config, ConfigErrors> read_config(const std::string& path);
+base::Result<Config, ConfigErrors> read_config(const std::string& path);
 inline constexpr std::size_t max_config_octets = std::size_t{1} << 20;
 
 /// What contradicts itself, a line a mistake ("history.interval: ..."); empty where nothing does. parse_config says the
@@ -47,4 +47,4 @@ struct ConfigChange {
 };
 ConfigChange compare(const Config& running, const Config& wanted);
 
-}  // namespace service
+}  // namespace service::inline config

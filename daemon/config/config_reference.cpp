@@ -5,7 +5,7 @@
 #include "daemon/config/config_file.h"
 #include "daemon/config/config_table.h"
 
-namespace service {
+namespace service::inline config {
 
 namespace {
 
@@ -141,4 +141,4 @@ ConfigChange compare(const Config& running, const Config& wanted) {
     return change;
 }
 
-}  // namespace service
+}  // namespace service::inline config

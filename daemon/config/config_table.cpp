@@ -5,7 +5,7 @@
 
 #include "daemon/config/forms.h"
 
-namespace service {
+namespace service::inline config {
 
 namespace {
 
@@ -410,4 +410,4 @@ const Key* find_key(std::string_view path) {
     return at == key_table.end() ? nullptr : &*at;
 }
 
-}  // namespace service
+}  // namespace service::inline config

@@ -12,7 +12,7 @@
 #include "daemon/config/config.h"
 
 /// The one table of all keys: what reads a file, checks it, writes the reference and the manual goes by it.
-namespace service {
+namespace service::inline config {
 
 enum class Kind : std::uint8_t { text, choice, list, numbers, number, size, duration, rate, toggle };
 
@@ -81,4 +81,4 @@ std::string take(const Key& key, Config& config, TriggerConfig* trigger, const s
 /// The key's value as TOML.
 std::string format(const Key& key, Config& config, TriggerConfig* trigger = nullptr);
 
-}  // namespace service
+}  // namespace service::inline config

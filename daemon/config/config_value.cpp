@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "base/quantities.h"
 #include "daemon/config/config_table.h"
-#include "text/quantities.h"
 
-namespace service {
+namespace service::inline config {
 
 namespace {
 
@@ -26,7 +26,7 @@ std::string in_quotes(std::string_view text) {
 std::string measured(const std::string& spelled) {
     return spelled.back() >= '0' && spelled.back() <= '9' ? spelled : in_quotes(spelled);
 }
-std::string duration_text(std::uint64_t ns) { return ns == 0 ? "0" : in_quotes(text::spell_duration(ns)); }
+std::string duration_text(std::uint64_t ns) { return ns == 0 ? "0" : in_quotes(base::spell_duration(ns)); }
 
 template <class Range, class Format>
 std::string listed(const Range& range, Format&& one) {
@@ -66,10 +66,10 @@ bool in_range(const Key& key, std::uint64_t value) { return value >= key.least &
 bool take_measured(const Key& key, const std::string& value, std::uint64_t& into) {
     if (key.or_zero && (value == "0" || (key.kind == Kind::duration && value == "0s"))) return into = 0, true;
     switch (key.kind) {
-        case Kind::number: return text::take_number(value, key.least, key.most, into).empty();
-        case Kind::size: return text::take_size(value, key.least, key.most, into).empty();
+        case Kind::number: return base::take_number(value, key.least, key.most, into).empty();
+        case Kind::size: return base::take_size(value, key.least, key.most, into).empty();
         case Kind::duration:
-            if (const auto ns = text::parse_duration(value, text::BareDuration::refused); ns && in_range(key, *ns)) {
+            if (const auto ns = base::parse_duration(value, base::BareDuration::refused); ns && in_range(key, *ns)) {
                 into = *ns;
                 return true;
             }
@@ -102,7 +102,7 @@ struct Taker {
     bool operator()(std::vector<std::uint64_t>& into) const {
         std::vector<std::uint64_t> numbers;
         for (const std::string& value : values)
-            if (!text::take_number(value, key.least, key.most, numbers.emplace_back()).empty()) return false;
+            if (!base::take_number(value, key.least, key.most, numbers.emplace_back()).empty()) return false;
         return into = std::move(numbers), true;
     }
     bool operator()(std::uint64_t& into) const { return single() && take_measured(key, values.front(), into); }
@@ -110,7 +110,7 @@ struct Taker {
         if (!single()) return false;
         if (values.front() == "auto") return into.reset(), true;
         std::uint64_t rate = 0;
-        if (!has_unit(values.front()) || !text::take_rate(values.front(), rate).empty()) return false;
+        if (!has_unit(values.front()) || !base::take_rate(values.front(), rate).empty()) return false;
         return into = rate, true;
     }
     bool operator()(bool& into) const {
@@ -129,10 +129,10 @@ struct Formatter {
     }
     std::string operator()(std::uint64_t value) const {
         if (key.kind == Kind::duration) return duration_text(value);
-        return key.kind == Kind::size ? measured(text::spell_size(value)) : std::to_string(value);
+        return key.kind == Kind::size ? measured(base::spell_size(value)) : std::to_string(value);
     }
     std::string operator()(const std::optional<std::uint64_t>& value) const {
-        return value ? in_quotes(text::spell_bit_rate(*value)) : "\"auto\"";
+        return value ? in_quotes(base::spell_bit_rate(*value)) : "\"auto\"";
     }
     std::string operator()(bool value) const { return value ? "true" : "false"; }
 };
@@ -148,8 +148,8 @@ std::string wanted(const Key& key) {
         case Kind::numbers: return fmt::format("a list of numbers from {} to {}", key.least, key.most);
         case Kind::number: return fmt::format("a number from {} to {}{}", key.least, key.most, zero);
         case Kind::size:
-            return fmt::format("a size from {} to {}{}", measured(text::spell_size(key.least)),
-                               measured(text::spell_size(key.most)), zero);
+            return fmt::format("a size from {} to {}{}", measured(base::spell_size(key.least)),
+                               measured(base::spell_size(key.most)), zero);
         case Kind::duration:
             return fmt::format("a time from {} to {}{}", duration_text(key.least), duration_text(key.most), zero);
         case Kind::rate: return "a rate in bits per second such as \"100G\", or \"auto\",";
@@ -166,4 +166,4 @@ std::string format(const Key& key, Config& config, TriggerConfig* trigger) {
     return visit_value(key, config, trigger, Formatter{key});
 }
 
-}  // namespace service
+}  // namespace service::inline config

@@ -6,7 +6,7 @@
 #include "daemon/config/config_file.h"
 #include "daemon/config/config_table.h"
 
-namespace service {
+namespace service::inline config {
 
 namespace {
 
@@ -85,4 +85,4 @@ std::vector<std::string> contradictions(const Config& config) {
     return lines;
 }
 
-}  // namespace service
+}  // namespace service::inline config

@@ -4,7 +4,7 @@
 
 #include "daemon/config/config.h"
 
-namespace service {
+namespace service::inline config {
 
 /// Values that are good each, but not together.
 struct Contradiction {
@@ -16,4 +16,4 @@ std::vector<Contradiction> find_contradictions(const Config& config);
 /// "recorder.trigger[2]", of the third.
 std::string trigger_path(std::size_t index);
 
-}  // namespace service
+}  // namespace service::inline config

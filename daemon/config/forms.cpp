@@ -9,7 +9,7 @@
 
 #include "base/ascii.h"
 
-namespace service::forms {
+namespace service::inline config::forms {
 
 namespace {
 
@@ -83,4 +83,4 @@ bool is_trigger_name(std::string_view name) {
     });
 }
 
-}  // namespace service::forms
+}  // namespace service::inline config::forms

@@ -2,7 +2,7 @@
 #include <string_view>
 
 /// What texts of a configuration have to look like.
-namespace service::forms {
+namespace service::inline config::forms {
 
 bool is_empty_or_absolute(std::string_view path);
 /// A path that fits a socket's address, or nothing.
@@ -19,4 +19,4 @@ bool is_empty_or_account(std::string_view name);
 /// Fit for a file's name: letters, digits, `-` and `_`.
 bool is_trigger_name(std::string_view name);
 
-}  // namespace service::forms
+}  // namespace service::inline config::forms

@@ -7,17 +7,17 @@
 #include <optional>
 
 #include "base/ascii.h"
-#include "text/quantities.h"
-#include "text/similar.h"
+#include "base/quantities.h"
+#include "base/similar.h"
 
-namespace service {
+namespace service::inline recorder {
 namespace {
 
+using base::Failure;
 using exporters::Unit;
 using exporters::Value;
-using wire::Failure;
 template <class T>
-using Parsed = wire::Result<T, std::string>;
+using Parsed = base::Result<T, std::string>;
 
 struct Operation {
     std::string_view text;
@@ -66,7 +66,7 @@ Parsed<const exporters::FlowField*> find_field(std::string_view path) {
     const exporters::FlowColumns found = exporters::find_fields(path);
     if (found.empty())
         return Failure{fmt::format("'{}' is no figure of a flow{}; `rdmascope flows --columns help` lists them", path,
-                                   text::did_you_mean(path, exporters::field_names()))};
+                                   base::did_you_mean(path, exporters::field_names()))};
     if (found.size() > 1 || found.front()->path != path)
         return Failure{fmt::format("'{}' is a group of figures, name one of them: {}", path, found.front()->path)};
     if (path.ends_with(".frames"))
@@ -98,29 +98,29 @@ std::optional<Value> number(std::string_view text) {
 std::optional<Value> duration(const std::string& text) {
     if (text == "0") return Value{std::uint64_t{0}};
     // A plain number is seconds to some, and nanoseconds to those who read JSON.
-    const auto ns = text::parse_duration(text, text::BareDuration::refused);
+    const auto ns = base::parse_duration(text, base::BareDuration::refused);
     return ns ? std::optional<Value>(*ns) : std::nullopt;
 }
 
 std::optional<Value> size(const std::string& text) {
-    const auto bytes = text::parse_size(text);
+    const auto bytes = base::parse_size(text);
     return bytes ? std::optional<Value>(*bytes) : std::nullopt;
 }
 
 std::optional<Value> bit_rate(const std::string& text) {
     if (text == "0") return Value{std::uint64_t{0}};
-    const auto bits = text::parse_bit_rate(text);
+    const auto bits = base::parse_bit_rate(text);
     return bits ? std::optional<Value>(*bits) : std::nullopt;
 }
 
 std::optional<Value> byte_rate(const std::string& text) {
     // "10G" is 10 GiB to one and 10 Gbit to another.
-    const auto rate = text::parse_byte_rate(text, {.binary = true});
+    const auto rate = base::parse_byte_rate(text, {.binary = true});
     return rate ? std::optional<Value>(*rate) : std::nullopt;
 }
 
 std::optional<Value> share(std::string_view text) {
-    const auto share = text::parse_share(text, HUGE_VAL);
+    const auto share = base::parse_share(text, HUGE_VAL);
     return share ? std::optional<Value>(*share) : std::nullopt;
 }
 
@@ -209,7 +209,7 @@ bool Term::holds(const Value& figure) const {
     return order != 0;
 }
 
-wire::Result<Condition, std::string> Condition::parse(std::string_view text) {
+base::Result<Condition, std::string> Condition::parse(std::string_view text) {
     Rest rest(text);
     Condition condition;
     do {
@@ -222,4 +222,4 @@ wire::Result<Condition, std::string> Condition::parse(std::string_view text) {
     } while (true);
 }
 
-}  // namespace service
+}  // namespace service::inline recorder

@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "exporters/flow_fields.h"
-#include "wire/result.h"
 
-namespace service {
+namespace service::inline recorder {
 
 enum class Comparison : std::uint8_t { more, at_least, less, at_most, same, other };
 
@@ -30,7 +30,7 @@ struct Condition {
     std::vector<Term> terms;
 
     /// Fails with a sentence: what is wrong, and what to write in its place.
-    static wire::Result<Condition, std::string> parse(std::string_view text);
+    static base::Result<Condition, std::string> parse(std::string_view text);
 };
 
-}  // namespace service
+}  // namespace service::inline recorder

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstddef>
 
-namespace service {
+namespace service::inline recorder {
 namespace {
 
 using metrics::EventKind;
@@ -69,4 +69,4 @@ std::vector<EventKind> kinds_behind(std::string_view path) {
     return {};
 }
 
-}  // namespace service
+}  // namespace service::inline recorder

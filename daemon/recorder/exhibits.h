@@ -2,12 +2,12 @@
 #include <string_view>
 #include <vector>
 
-#include "metrics/snapshot.h"
+#include "metrics/figures/snapshot.h"
 
-namespace service {
+namespace service::inline recorder {
 
 /// The kinds of events that a figure counts or comes from: "rnr_naks" has `rnr_nak`. Empty where none stands for it,
 /// and all may be shown.
 std::vector<metrics::EventKind> kinds_behind(std::string_view path);
 
-}  // namespace service
+}  // namespace service::inline recorder

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-namespace service {
+namespace service::inline recorder {
 namespace {
 
 constexpr std::uint64_t piece_frames = 2048;
@@ -61,4 +61,4 @@ bool FramePieces::write(capture::FlightRecorder::Kept& kept, const std::vector<c
     return writer_.write(kept.frame, known) == capture::WriteStatus::ok;
 }
 
-}  // namespace service
+}  // namespace service::inline recorder

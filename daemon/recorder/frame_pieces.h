@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "capture/flight_recorder.h"
-#include "capture/pcapng_writer.h"
+#include "capture/files/pcapng_writer.h"
+#include "capture/recorder/flight_recorder.h"
 #include "capture/source.h"
 
-namespace service {
+namespace service::inline recorder {
 
 /// Frames of a flight recorder as the octets of one pcapng file, in pieces of about a millisecond's work: what it
 /// holds, or what comes from now on. A frame that gave way before it was read is counted, in a comment on the next one.
@@ -38,4 +38,4 @@ private:
     std::vector<capture::InterfaceInfo> known_ = {};
 };
 
-}  // namespace service
+}  // namespace service::inline recorder

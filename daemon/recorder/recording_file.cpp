@@ -11,7 +11,7 @@
 #include "daemon/recorder/recording_folder.h"
 #include "daemon/recorder/recording_names.h"
 
-namespace service {
+namespace service::inline recorder {
 namespace {
 
 /// Pieces of the past go to the kernel in writes of this size.
@@ -19,16 +19,16 @@ constexpr std::size_t write_buffer_octets = std::size_t{256} << 10;
 
 }  // namespace
 
-wire::Result<std::unique_ptr<RecordingFile>, std::string> RecordingFile::create(const std::string& directory,
+base::Result<std::unique_ptr<RecordingFile>, std::string> RecordingFile::create(const std::string& directory,
                                                                                 const std::string& name,
                                                                                 const std::string& comment) {
     const std::string path = directory + '/' + unfinished_name(name);
     base::Descriptor lock(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
-    if (!lock) return wire::Failure{no_recording_in(directory, errno)};
+    if (!lock) return base::Failure{no_recording_in(directory, errno)};
     ::flock(lock.number(), LOCK_EX | LOCK_NB);
     std::unique_ptr<RecordingFile> file(new RecordingFile(directory, name, std::move(lock)));
     auto writer = capture::open_writer(path, {.section = {.comment = comment}, .buffer_octets = write_buffer_octets});
-    if (!writer) return wire::Failure{writer.error().text()};
+    if (!writer) return base::Failure{writer.error().text()};
     file->writer_ = std::move(writer).value();
     return file;
 }
@@ -68,4 +68,4 @@ std::string RecordingFile::complete() {
     return {};
 }
 
-}  // namespace service
+}  // namespace service::inline recorder

@@ -4,18 +4,18 @@
 #include <string>
 
 #include "base/descriptor.h"
+#include "base/result.h"
+#include "capture/files/writer.h"
 #include "capture/source.h"
-#include "capture/writer.h"
 #include "wire/frame.h"
-#include "wire/result.h"
 
-namespace service {
+namespace service::inline recorder {
 
 /// One recording while it is being written, under its hidden name. Removes itself unless it was completed.
 class RecordingFile {
 public:
     /// Fails with a sentence.
-    static wire::Result<std::unique_ptr<RecordingFile>, std::string> create(const std::string& directory,
+    static base::Result<std::unique_ptr<RecordingFile>, std::string> create(const std::string& directory,
                                                                             const std::string& name,
                                                                             const std::string& comment);
     ~RecordingFile();
@@ -47,4 +47,4 @@ private:
     bool completed_ = false;
 };
 
-}  // namespace service
+}  // namespace service::inline recorder

@@ -11,7 +11,7 @@
 
 #include "base/descriptor.h"
 
-namespace service {
+namespace service::inline recorder {
 namespace {
 
 /// 0 where a file can be made there; else an errno.
@@ -44,4 +44,4 @@ std::string no_recording_in(const std::string& directory, int code) {
     return text;
 }
 
-}  // namespace service
+}  // namespace service::inline recorder

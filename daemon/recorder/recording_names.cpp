@@ -12,7 +12,7 @@
 #include "base/ascii.h"
 #include "base/descriptor.h"
 
-namespace service {
+namespace service::inline recorder {
 namespace {
 
 constexpr std::string_view prefix = "rdmascope-";
@@ -111,4 +111,4 @@ std::uint64_t remove_oldest(const std::string& directory, std::uint64_t max_file
     return removed;
 }
 
-}  // namespace service
+}  // namespace service::inline recorder

@@ -4,7 +4,7 @@
 #include <string_view>
 
 /// How recordings are called, and which of the files in their directory are theirs.
-namespace service {
+namespace service::inline recorder {
 
 /// "rdmascope-20261121T101530.123Z-TRIGGER.pcapng". Of the trigger's name letters, digits, `-` and `_` stay, the rest
 /// is `_`; at most 64 of them.
@@ -20,4 +20,4 @@ void remove_unfinished(const std::string& directory);
 /// was set since, and go first. Returns how many were removed.
 std::uint64_t remove_oldest(const std::string& directory, std::uint64_t max_files, const std::string& just_written);
 
-}  // namespace service
+}  // namespace service::inline recorder

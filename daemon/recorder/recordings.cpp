@@ -9,12 +9,12 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "base/quantities.h"
 #include "daemon/recorder/recording_file.h"
 #include "daemon/recorder/recording_folder.h"
 #include "daemon/recorder/recording_names.h"
-#include "text/quantities.h"
 
-namespace service {
+namespace service::inline recorder {
 namespace {
 
 /// A piece: about a millisecond's work. More where more came by since, or the writer would never arrive.
@@ -67,7 +67,7 @@ struct Recordings::State {
     void tidy();
     std::string reason_to_wait(const Incident& incident, std::int64_t now_ns);
     std::string fail(const std::string& trigger, const std::string& error);
-    wire::Result<std::unique_ptr<RecordingFile>, std::string> create_file(const Incident& incident,
+    base::Result<std::unique_ptr<RecordingFile>, std::string> create_file(const Incident& incident,
                                                                           std::int64_t now_ns) const;
     void note_wall_clock(const capture::FlightRecorder& past, std::int64_t now_ns);
     enum class Step : unsigned char { written, waiting, ended, failed };
@@ -103,7 +103,7 @@ std::string Recordings::State::reason_to_wait(const Incident& incident, std::int
     before->second = std::min(before->second, now_ns);
     const std::uint64_t since = static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(before->second);
     if (since >= options.pause_ns) return {};
-    return fmt::format("paused for another {}", text::format_duration(options.pause_ns - since));
+    return fmt::format("paused for another {}", base::format_duration(options.pause_ns - since));
 }
 
 std::string Recordings::State::fail(const std::string& trigger, const std::string& error) {
@@ -113,7 +113,7 @@ std::string Recordings::State::fail(const std::string& trigger, const std::strin
     return text;
 }
 
-wire::Result<std::unique_ptr<RecordingFile>, std::string> Recordings::State::create_file(const Incident& incident,
+base::Result<std::unique_ptr<RecordingFile>, std::string> Recordings::State::create_file(const Incident& incident,
                                                                                          std::int64_t now_ns) const {
     std::string name = recording_name(now_ns, incident.trigger);
     while (::access((options.directory + '/' + name).c_str(), F_OK) == 0) {
@@ -330,4 +330,4 @@ bool Recordings::recording() const { return state_->active || state_->closing; }
 const RecordingsCounters& Recordings::counters() const { return state_->counters; }
 std::vector<RecordingsMessage> Recordings::messages() { return std::exchange(state_->messages, {}); }
 
-}  // namespace service
+}  // namespace service::inline recorder

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "capture/flight_recorder.h"
+#include "capture/recorder/flight_recorder.h"
 #include "capture/source.h"
 #include "daemon/recorder/triggers.h"
 
-namespace service {
+namespace service::inline recorder {
 
 struct RecordingsOptions {
     std::string directory = {};  ///< made with those above it, where they are missing
@@ -73,4 +73,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace service
+}  // namespace service::inline recorder

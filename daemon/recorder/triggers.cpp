@@ -5,11 +5,11 @@
 #include <optional>
 #include <variant>
 
+#include "base/similar.h"
 #include "daemon/recorder/condition.h"
 #include "daemon/recorder/exhibits.h"
-#include "text/similar.h"
 
-namespace service {
+namespace service::inline recorder {
 namespace {
 
 using metrics::FlowSnapshot;
@@ -76,7 +76,7 @@ std::string figures_text(const Condition& condition, const Hit& hit) {
     for (std::size_t i = 0; i < condition.terms.size(); ++i) {
         const Term& term = condition.terms[i];
         text += fmt::format("{}{} {} {} {}", i == 0 ? "" : " and ", term.field->path,
-                            exporters::readable(hit.figures[i], term.field->unit, text::Style{}), term.operation_text,
+                            exporters::readable(hit.figures[i], term.field->unit, base::Style{}), term.operation_text,
                             term.value_text);
     }
     return text;
@@ -161,7 +161,7 @@ private:
 };
 
 /// A verdict that raises an alarm for at least one question.
-wire::Result<metrics::Verdict, std::string> parse_alarm(const std::string& name) {
+base::Result<metrics::Verdict, std::string> parse_alarm(const std::string& name) {
     std::vector<metrics::Verdict> alarms;
     for (std::size_t i = 0; i < metrics::question_count; ++i)
         for (const metrics::VerdictMeaning& each : metrics::verdicts(static_cast<metrics::Question>(i)))
@@ -172,29 +172,29 @@ wire::Result<metrics::Verdict, std::string> parse_alarm(const std::string& name)
     for (const metrics::Verdict each : alarms) names.push_back(name_of(each));
     const std::string list = fmt::format("{}", fmt::join(names, ", "));
     if (verdict)
-        return wire::Failure{fmt::format(
+        return base::Failure{fmt::format(
             "verdict '{}' describes and raises no alarm, so that it can set nothing off; there are: {}", name, list)};
-    return wire::Failure{
-        fmt::format("'{}' is no verdict of why{}; there are: {}", name, text::did_you_mean(name, names), list)};
+    return base::Failure{
+        fmt::format("'{}' is no verdict of why{}; there are: {}", name, base::did_you_mean(name, names), list)};
 }
 
-wire::Result<Trigger, std::string> compile_one(const TriggerConfig& config) {
-    if (config.name.empty()) return wire::Failure<std::string>{"a name is wanted: it is part of the files' names"};
+base::Result<Trigger, std::string> compile_one(const TriggerConfig& config) {
+    if (config.name.empty()) return base::Failure<std::string>{"a name is wanted: it is part of the files' names"};
     if (config.when.empty() == config.verdict.empty())
-        return wire::Failure<std::string>{"either `when` or `verdict` is wanted"};
+        return base::Failure<std::string>{"either `when` or `verdict` is wanted"};
     if (config.when.empty()) {
         const auto verdict = parse_alarm(config.verdict);
-        if (!verdict) return wire::Failure{verdict.error()};
+        if (!verdict) return base::Failure{verdict.error()};
         return Trigger{WaitForVerdict{config.name, *verdict}};
     }
     auto condition = Condition::parse(config.when);
-    if (!condition) return wire::Failure{condition.error()};
+    if (!condition) return base::Failure{condition.error()};
     return Trigger{When{config.name, std::move(condition).value()}};
 }
 
 }  // namespace
 
-wire::Result<std::unique_ptr<Triggers>, std::vector<std::string>> Triggers::compile(
+base::Result<std::unique_ptr<Triggers>, std::vector<std::string>> Triggers::compile(
     const std::vector<TriggerConfig>& triggers) {
     std::vector<Trigger> compiled;
     std::vector<std::string> wrong;
@@ -208,8 +208,8 @@ wire::Result<std::unique_ptr<Triggers>, std::vector<std::string>> Triggers::comp
         if (!config.name.empty() && &*std::find_if(triggers.begin(), triggers.end(), same) != &config)
             wrong.push_back(fmt::format("trigger '{}': another trigger has this name", config.name));
     }
-    if (!wrong.empty()) return wire::Failure{std::move(wrong)};
+    if (!wrong.empty()) return base::Failure{std::move(wrong)};
     return std::unique_ptr<Triggers>(std::make_unique<CompiledTriggers>(std::move(compiled)));
 }
 
-}  // namespace service
+}  // namespace service::inline recorder

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "daemon/config/config.h"
-#include "metrics/snapshot.h"
-#include "metrics/why/answer.h"
-#include "wire/result.h"
+#include "metrics/answers/answer.h"
+#include "metrics/figures/snapshot.h"
 
-namespace service {
+namespace service::inline recorder {
 
 /// What set a trigger off.
 struct Incident {
@@ -28,7 +28,7 @@ inline constexpr std::size_t max_incident_frames = 64;
 class Triggers {
 public:
     /// Fails with one line a mistake; unknown figures and verdicts with what was probably meant.
-    static wire::Result<std::unique_ptr<Triggers>, std::vector<std::string>> compile(
+    static base::Result<std::unique_ptr<Triggers>, std::vector<std::string>> compile(
         const std::vector<TriggerConfig>& triggers);
     virtual ~Triggers() = default;
 
@@ -38,4 +38,4 @@ public:
     virtual std::vector<Incident> judge(const metrics::Snapshot& interval, const metrics::HostNames& names) = 0;
 };
 
-}  // namespace service
+}  // namespace service::inline recorder

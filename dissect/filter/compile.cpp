@@ -56,9 +56,9 @@ class Compiler {
 public:
     Compiler(const Syntax& tree, FieldCollector& collector) : tree_(tree), collector_(collector) {}
 
-    wire::Result<Program, SyntaxError> run() {
+    base::Result<Program, SyntaxError> run() {
         test(tree_.root);
-        if (failed_) return wire::Failure{*failed_};
+        if (failed_) return base::Failure{*failed_};
         return std::move(program_);
     }
 
@@ -346,7 +346,7 @@ std::optional<std::uint32_t> Compiler::constant(const Node& node, Type wanted, c
 
 }  // namespace
 
-wire::Result<Program, SyntaxError> compile(const Syntax& tree, FieldCollector& collector) {
+base::Result<Program, SyntaxError> compile(const Syntax& tree, FieldCollector& collector) {
     return Compiler{tree, collector}.run();
 }
 

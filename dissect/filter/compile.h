@@ -1,6 +1,6 @@
 #pragma once
+#include "base/result.h"
 #include "dissect/filter/program.h"
-#include "wire/result.h"
 
 namespace dissect {
 class FieldCollector;
@@ -9,6 +9,6 @@ class FieldCollector;
 namespace dissect::filter {
 
 /// Turns a checked tree into a program that reads its fields from `collector`, which is told to gather them.
-wire::Result<Program, SyntaxError> compile(const Syntax& tree, FieldCollector& collector);
+base::Result<Program, SyntaxError> compile(const Syntax& tree, FieldCollector& collector);
 
 }  // namespace dissect::filter

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace dissect {
+namespace dissect::filter {
 
 namespace {
 constexpr std::size_t columns_before = 60;
@@ -63,4 +63,4 @@ std::string FilterError::text() const {
     return out;
 }
 
-}  // namespace dissect
+}  // namespace dissect::filter

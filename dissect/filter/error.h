@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dissect {
+namespace dissect::filter {
 
 /// Why a display filter was refused, and where in it.
 struct FilterError {
@@ -21,4 +21,4 @@ struct FilterError {
     std::string line() const;
 };
 
-}  // namespace dissect
+}  // namespace dissect::filter

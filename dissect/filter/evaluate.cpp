@@ -23,7 +23,7 @@ Operand operand_of(const FoundValue& found, Type type, bool whole = false) {
         operand.data = found.value.text.data();
         operand.size = static_cast<std::uint32_t>(found.value.text.size());
     } else {
-        const wire::Bytes octets = whole && !found.packet.empty() ? found.packet : found.value.bytes;
+        const base::Bytes octets = whole && !found.packet.empty() ? found.packet : found.value.bytes;
         operand.data = reinterpret_cast<const char*>(octets.data());
         operand.size = static_cast<std::uint32_t>(octets.size());
     }

@@ -9,10 +9,10 @@
 #include "dissect/filter/evaluate.h"
 #include "dissect/filter/parser.h"
 
-namespace dissect {
+namespace dissect::filter {
 
 namespace {
-wire::Failure<FilterError> failure(std::string_view expression, filter::SyntaxError error) {
+base::Failure<FilterError> failure(std::string_view expression, filter::SyntaxError error) {
     return {
         {std::move(error.message), std::string{expression}, error.column, error.length, std::move(error.suggestions)}};
 }
@@ -30,7 +30,7 @@ Filter::Filter(Filter&&) noexcept = default;
 Filter& Filter::operator=(Filter&&) noexcept = default;
 Filter::~Filter() = default;
 
-wire::Result<Filter, FilterError> Filter::compile(std::string_view expression, const FieldRegistry& registry,
+base::Result<Filter, FilterError> Filter::compile(std::string_view expression, const FieldRegistry& registry,
                                                   FieldCollector& collector) {
     if (expression.size() > max_length)
         return failure(expression.substr(0, max_length), {"The filter is longer than 64 KiB", 0, 1, {}});
@@ -53,4 +53,4 @@ bool Filter::matches(const FieldCollector& collector) {
     return filter::evaluate(state_->program, collector, state_->workspace);
 }
 
-}  // namespace dissect
+}  // namespace dissect::filter

@@ -3,13 +3,15 @@
 #include <memory>
 #include <string_view>
 
+#include "base/result.h"
 #include "dissect/filter/error.h"
-#include "wire/result.h"
 
 namespace dissect {
-
 class FieldCollector;
 class FieldRegistry;
+}  // namespace dissect
+
+namespace dissect::filter {
 
 /// A display filter in Wireshark's language (wireshark-filter(4) of Wireshark 4.0), over the fields of a registry.
 /// Beyond it: `xor`, parentheses around values, literals on the left, functions of slices, addresses in quotes.
@@ -20,7 +22,7 @@ public:
 
     /// Tells `collector` which fields to gather. Any octets at all may be given as `expression`; an empty one passes
     /// every frame.
-    static wire::Result<Filter, FilterError> compile(std::string_view expression, const FieldRegistry& registry,
+    static base::Result<Filter, FilterError> compile(std::string_view expression, const FieldRegistry& registry,
                                                      FieldCollector& collector);
 
     /// Whether the frame whose values the collector holds passes. The collector is the one that the filter was
@@ -37,4 +39,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace dissect
+}  // namespace dissect::filter

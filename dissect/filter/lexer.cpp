@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/ascii.h"
-#include "dissect/output/utf8.h"
+#include "base/utf8.h"
 
 namespace dissect::filter {
 
@@ -111,7 +111,7 @@ std::size_t unescape(std::string_view rest, std::string& out) {
         const std::size_t wanted = rest[0] == 'u' ? 4 : 8;
         if (read_digits(rest.substr(1), 16, wanted, value) != wanted) return 0;
         if (value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff)) return 0;
-        output::append_utf8(out, value);
+        base::append_utf8(out, value);
         return 1 + wanted;
     }
     const std::size_t count = read_digits(rest, 8, 3, value);
@@ -135,7 +135,7 @@ bool is_percentage(std::string_view number, std::string_view behind) {
     });
 }
 
-wire::Failure<SyntaxError> fail(std::string message, std::size_t column, std::size_t length) {
+base::Failure<SyntaxError> fail(std::string message, std::size_t column, std::size_t length) {
     return {{std::move(message), static_cast<std::uint32_t>(column), static_cast<std::uint32_t>(length), {}}};
 }
 }  // namespace
@@ -149,7 +149,7 @@ Token Lexer::make(TokenKind kind, std::size_t first, std::size_t length) const {
     return token;
 }
 
-wire::Result<Token, SyntaxError> Lexer::next() {
+base::Result<Token, SyntaxError> Lexer::next() {
     while (at_ < expression_.size() && base::is_space(expression_[at_])) ++at_;
     if (at_ == expression_.size()) return make(TokenKind::end, at_, 0);
     const std::string_view rest = expression_.substr(at_);
@@ -195,7 +195,7 @@ Token Lexer::word(std::size_t first) {
     return make(TokenKind::word, first, last - first);
 }
 
-wire::Result<Token, SyntaxError> Lexer::quoted(std::size_t first, char quote, bool raw) {
+base::Result<Token, SyntaxError> Lexer::quoted(std::size_t first, char quote, bool raw) {
     std::string decoded;
     std::size_t at = first + (raw ? 2 : 1);
     while (at < expression_.size() && expression_[at] != quote) {
@@ -220,7 +220,7 @@ wire::Result<Token, SyntaxError> Lexer::quoted(std::size_t first, char quote, bo
     return token;
 }
 
-wire::Result<Token, SyntaxError> Lexer::brackets() {
+base::Result<Token, SyntaxError> Lexer::brackets() {
     const std::size_t first = at_;
     const std::size_t last = expression_.find(']', first);
     if (last == std::string_view::npos) return fail("The closing bracket is missing", first, 1);

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wire/result.h"
+#include "base/result.h"
 
 namespace dissect::filter {
 
@@ -69,17 +69,17 @@ class Lexer {
 public:
     explicit Lexer(std::string_view expression) : expression_(expression) {}
 
-    wire::Result<Token, SyntaxError> next();
+    base::Result<Token, SyntaxError> next();
 
     /// The inside of a slice or layer range, up to `]`, which is consumed; to be asked for after `[` was the last
     /// token.
-    wire::Result<Token, SyntaxError> brackets();
+    base::Result<Token, SyntaxError> brackets();
 
     std::string_view expression() const { return expression_; }
 
 private:
     Token make(TokenKind kind, std::size_t first, std::size_t length) const;
-    wire::Result<Token, SyntaxError> quoted(std::size_t first, char quote, bool raw);
+    base::Result<Token, SyntaxError> quoted(std::size_t first, char quote, bool raw);
     Token word(std::size_t first);
 
     std::string_view expression_;

@@ -56,11 +56,11 @@ class Parser {
 public:
     explicit Parser(std::string_view expression) : lexer_(expression) { tree_.expression = expression; }
 
-    wire::Result<Syntax, SyntaxError> run() {
+    base::Result<Syntax, SyntaxError> run() {
         advance();
         const NodeId root = disjunction();
         if (!failed_ && token_.kind != TokenKind::end) unexpected();
-        if (failed_) return wire::Failure{*failed_};
+        if (failed_) return base::Failure{*failed_};
         tree_.root = root;
         return std::move(tree_);
     }
@@ -410,6 +410,6 @@ NodeId Parser::call(const Token& name) {
 
 }  // namespace
 
-wire::Result<Syntax, SyntaxError> parse(std::string_view expression) { return Parser{expression}.run(); }
+base::Result<Syntax, SyntaxError> parse(std::string_view expression) { return Parser{expression}.run(); }
 
 }  // namespace dissect::filter

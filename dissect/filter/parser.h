@@ -1,8 +1,8 @@
 #pragma once
 #include <string_view>
 
+#include "base/result.h"
 #include "dissect/filter/syntax.h"
-#include "wire/result.h"
 
 namespace dissect::filter {
 
@@ -11,6 +11,6 @@ inline constexpr unsigned max_depth = 100;
 
 /// The tree of an expression, or where it is no expression. From loosest to tightest: or, xor, and, not, comparison,
 /// bitwise and, sum, product, sign, slice. Names are not looked up yet. The expression outlives the tree.
-wire::Result<Syntax, SyntaxError> parse(std::string_view expression);
+base::Result<Syntax, SyntaxError> parse(std::string_view expression);
 
 }  // namespace dissect::filter

@@ -35,7 +35,7 @@ Regex::Regex(Regex&&) noexcept = default;
 Regex& Regex::operator=(Regex&&) noexcept = default;
 Regex::~Regex() = default;
 
-wire::Result<Regex, Regex::Error> Regex::compile(std::string_view pattern) {
+base::Result<Regex, Regex::Error> Regex::compile(std::string_view pattern) {
     const std::unique_ptr<pcre2_compile_context, Free> context{pcre2_compile_context_create(nullptr)};
     pcre2_set_parens_nest_limit(context.get(), parenthesis_limit);
     int number = 0;
@@ -47,7 +47,7 @@ wire::Result<Regex, Regex::Error> Regex::compile(std::string_view pattern) {
     if (!state->code) {
         std::array<char, 256> message{};
         pcre2_get_error_message(number, reinterpret_cast<PCRE2_UCHAR*>(message.data()), message.size());
-        return wire::Failure<Error>{{message.data(), offset}};
+        return base::Failure<Error>{{message.data(), offset}};
     }
     if (pattern.size() <= longest_translated) pcre2_jit_compile(state->code.get(), PCRE2_JIT_COMPLETE);
     state->match.reset(pcre2_match_data_create(1, nullptr));

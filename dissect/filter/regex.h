@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "wire/result.h"
+#include "base/result.h"
 
 namespace dissect::filter {
 
@@ -15,7 +15,7 @@ public:
         std::string message;
         std::size_t offset = 0;  ///< into the pattern
     };
-    static wire::Result<Regex, Error> compile(std::string_view pattern);
+    static base::Result<Regex, Error> compile(std::string_view pattern);
 
     bool search(std::string_view subject) const;
 

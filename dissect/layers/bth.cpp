@@ -6,7 +6,7 @@
 #include "dissect/layers/payload.h"
 #include "dissect/layers/protocols.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 namespace {
 
 constexpr LayerId layer_of(wire::ExtendedHeader header) {
@@ -85,4 +85,4 @@ LayerId parse_bth(Context& context) {
 constinit const LayerRow bth_layer{
     "bth", &protocol::infiniband, wire::heading_of<wire::Bth>(), parse_bth, nullptr, wire::bth_fields, {}};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

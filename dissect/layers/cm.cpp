@@ -16,7 +16,7 @@
 #include "wire/cm_rtu.h"
 #include "wire/cm_sidr.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 namespace {
 
 /// A message that the snap length cut is recorded as far as it goes: the limits come before the private data.
@@ -61,7 +61,7 @@ constexpr const wire::FieldInfo& ip_cm_private = cm_computed[8];
 constexpr std::span ip_cm_header = std::span{cm_computed}.subspan<9, 5>();
 constexpr std::span ip_cm_ipv6 = std::span{cm_computed}.subspan<14, 2>();
 
-bool is_ipv4_mapped(wire::Bytes address) {
+bool is_ipv4_mapped(base::Bytes address) {
     const auto is = [](std::byte value) { return [value](std::byte octet) { return octet == value; }; };
     return std::all_of(address.begin(), address.begin() + 10, is(std::byte{0})) &&
            std::all_of(address.begin() + 10, address.begin() + 12, is(std::byte{0xff}));
@@ -69,7 +69,7 @@ bool is_ipv4_mapped(wire::Bytes address) {
 
 /// The octets of a message and where they lie.
 struct Message {
-    wire::Bytes octets;
+    base::Bytes octets;
     std::uint32_t offset;
     Visitor& visitor;
     bool over_ipv4;
@@ -80,7 +80,7 @@ struct Message {
 
 void describe_service_id(const Message& message, const wire::FieldInfo& info) {
     const std::uint32_t at = info.bit_offset / 8u;
-    const wire::Bytes id = message.octets.subspan(at, info.bit_width / 8u);
+    const base::Bytes id = message.octets.subspan(at, info.bit_width / 8u);
     message.visitor.open(info, value_of(info, message.octets), {message.offset + at, info.bit_width / 8u});
     describe_fields(service_id_parts, id, message.offset + at, message.visitor);
     message.visitor.close();
@@ -88,7 +88,7 @@ void describe_service_id(const Message& message, const wire::FieldInfo& info) {
 
 void describe_gid(const Message& message, const wire::FieldInfo& info, const wire::FieldInfo& as_ipv4) {
     const std::uint32_t at = info.bit_offset / 8u;
-    const wire::Bytes gid = message.octets.subspan(at, 16);
+    const base::Bytes gid = message.octets.subspan(at, 16);
     if (message.over_ipv4 && is_ipv4_mapped(gid))
         message.visitor.field(as_ipv4, {0, gid.last(4), {}}, {message.offset + at + 12, 4});
     else
@@ -98,7 +98,7 @@ void describe_gid(const Message& message, const wire::FieldInfo& info, const wir
 void describe_ip_cm(const Message& message, const wire::FieldInfo& info) {
     constexpr unsigned header_octets = wire::size_of<wire::IpCm>;
     const std::uint32_t at = message.offset + info.bit_offset / 8u;
-    const wire::Bytes data = message.octets.subspan(info.bit_offset / 8u, info.bit_width / 8u);
+    const base::Bytes data = message.octets.subspan(info.bit_offset / 8u, info.bit_width / 8u);
     const bool ipv4 = wire::View<wire::IpCm>::unchecked(data.data()).get<&wire::IpCm::ip_version>() == 4;
     Visitor& visitor = message.visitor;
     visitor.open(ip_cm_heading, {0, data, {}}, {at, info.bit_width / 8u});
@@ -160,4 +160,4 @@ RDMASCOPE_MESSAGE(cm_lap, CmLap, nullptr, wire::field_table<wire::CmLap>, {});
 RDMASCOPE_MESSAGE(cm_apr, CmApr, nullptr, wire::field_table<wire::CmApr>, {});
 #undef RDMASCOPE_MESSAGE
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

@@ -4,7 +4,7 @@
 #include "dissect/layers/protocols.h"
 #include "wire/linux_cooked.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 
 namespace {
 
@@ -57,7 +57,7 @@ void describe_cooked_address(const Tree& tree, std::uint32_t first, std::uint32_
 
 void describe_protocol(const Tree& tree, std::uint32_t first, std::uint16_t hardware,
                        const wire::FieldInfo& ether_type) {
-    const std::uint16_t protocol = wire::load_be16(tree.at(first));
+    const std::uint16_t protocol = base::load_be16(tree.at(first));
     if (hardware == wire::hardware_type::gre)
         tree.number(pick(cooked_computed, "sll.gretype"), protocol, first, 2);
     else if (protocol < wire::ether_type::first_type)
@@ -69,16 +69,16 @@ void describe_protocol(const Tree& tree, std::uint32_t first, std::uint16_t hard
 void describe_sll(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
     tree.fields<&LinuxCooked::packet_type, &LinuxCooked::hardware_type, &LinuxCooked::address_length>();
-    describe_cooked_address(tree, 6, wire::load_be16(tree.at(4)), info_of<&LinuxCooked::address>());
-    describe_protocol(tree, 14, wire::load_be16(tree.at(2)), info_of<&LinuxCooked::protocol>());
+    describe_cooked_address(tree, 6, base::load_be16(tree.at(4)), info_of<&LinuxCooked::address>());
+    describe_protocol(tree, 14, base::load_be16(tree.at(2)), info_of<&LinuxCooked::protocol>());
 }
 
 void describe_sll2(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
-    describe_protocol(tree, 0, wire::load_be16(tree.at(8)), info_of<&LinuxCooked2::protocol>());
+    describe_protocol(tree, 0, base::load_be16(tree.at(8)), info_of<&LinuxCooked2::protocol>());
     tree.fields<&LinuxCooked2::interface, &LinuxCooked2::hardware_type, &LinuxCooked2::packet_type,
                 &LinuxCooked2::address_length>();
-    describe_cooked_address(tree, 12, wire::load_u8(tree.at(11)), info_of<&LinuxCooked2::address>());
+    describe_cooked_address(tree, 12, base::load_u8(tree.at(11)), info_of<&LinuxCooked2::address>());
 }
 
 }  // namespace
@@ -88,4 +88,4 @@ constinit const LayerRow linux_sll_layer{
 constinit const LayerRow linux_sll2_layer{
     "sll", &protocol::cooked, {}, parse_sll2, describe_sll2, wire::field_table<LinuxCooked2>, cooked_computed};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

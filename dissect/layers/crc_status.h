@@ -6,7 +6,7 @@
 #include "dissect/dissection.h"
 #include "wire/field.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 
 /// Numbers and words as Wireshark has them for the status of a checksum.
 inline constexpr std::array<wire::ValueName, 5> crc_status_names{
@@ -26,4 +26,4 @@ constexpr wire::FieldInfo crc_status_field(std::string_view name, std::string_vi
     return {name, label, 0, 0, wire::Kind::uint8, wire::Base::dec, false, crc_status_names};
 }
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

@@ -3,7 +3,7 @@
 #include "dissect/layer_table.h"
 #include "dissect/layers/protocols.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 namespace {
 
 /// Version and reserved bits, the same in both buffer models. Returns whether the rest can be trusted.
@@ -25,7 +25,7 @@ LayerId note_cut_header(Context& context, std::uint32_t at) {
     const auto control = wire::View<wire::DdpControl>::unchecked(context.at(at));
     context.out.ddp.tagged = control.get<&wire::DdpControl::tagged>();
     context.out.ddp.last = control.get<&wire::DdpControl::last>();
-    context.out.ddp.opcode = wire::load_u8(context.at(at + 1)) & 0x0f;
+    context.out.ddp.opcode = base::load_u8(context.at(at + 1)) & 0x0f;
     return LayerId::none;
 }
 
@@ -79,7 +79,7 @@ constexpr std::size_t buffer_heading = 5;
 constexpr const wire::FieldInfo& ulp_field = ddp_untagged_fields[9];
 
 void describe_header(const LayerView& view, Visitor& visitor) {
-    const wire::Bytes octets = view.octets();
+    const base::Bytes octets = view.octets();
     const std::uint32_t at = view.layer.offset;
     const bool tagged = view.layer.id == LayerId::ddp_tagged;
     const std::span<const wire::FieldInfo> fields =
@@ -90,7 +90,7 @@ void describe_header(const LayerView& view, Visitor& visitor) {
     describe_fields(fields.subspan(1, 4), octets.first(1), at, visitor);
     visitor.close();
     if (!tagged) visitor.field(ulp_field, value_of(ulp_field, octets), {at + 1, 5});
-    const wire::Bytes buffer = octets.subspan(buffer_at);
+    const base::Bytes buffer = octets.subspan(buffer_at);
     visitor.open(fields[buffer_heading], {0, buffer, {}}, {at + buffer_at, static_cast<std::uint32_t>(buffer.size())});
     describe_fields(fields.subspan(buffer_heading + 1), buffer, at + buffer_at, visitor);
     visitor.close();
@@ -106,4 +106,4 @@ constinit const LayerRow ddp_untagged_layer{"ddp_untagged",     &protocol::ddp_r
                                             parse_untagged,     describe_header,      {},
                                             ddp_untagged_fields};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

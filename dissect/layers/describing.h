@@ -8,7 +8,7 @@
 #include "wire/layout.h"
 
 /// What the layers' own `describe` functions are written with.
-namespace dissect {
+namespace dissect::inline layers {
 
 /// `wire::size_of` in the type that offsets have.
 template <class Header>
@@ -60,7 +60,7 @@ class Tree {
 public:
     Tree(const LayerView& view, Visitor& visitor)
         : octets_(view.octets()), offset_(view.layer.offset), visitor_(visitor) {}
-    Tree(wire::Bytes octets, std::uint32_t offset, Visitor& visitor)
+    Tree(base::Bytes octets, std::uint32_t offset, Visitor& visitor)
         : octets_(octets), offset_(offset), visitor_(visitor) {}
 
     /// The part that begins at `first`.
@@ -72,7 +72,7 @@ public:
 
     std::uint32_t size() const { return static_cast<std::uint32_t>(octets_.size()); }
     const std::byte* at(std::uint32_t position) const { return octets_.data() + position; }
-    wire::Bytes octets() const { return octets_; }
+    base::Bytes octets() const { return octets_; }
 
     /// A field at its fixed place.
     void field(const wire::FieldInfo& info) const {
@@ -122,9 +122,9 @@ private:
         return local.offset + local.length <= size();
     }
 
-    wire::Bytes octets_;
+    base::Bytes octets_;
     std::uint32_t offset_;
     Visitor& visitor_;
 };
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

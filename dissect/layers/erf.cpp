@@ -4,7 +4,7 @@
 #include "dissect/layers/describing.h"
 #include "dissect/layers/protocols.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 
 namespace {
 
@@ -44,7 +44,7 @@ LayerId parse_erf(Context& context) {
     for (bool more = header.get<&Erf::has_extension>(); more;) {
         if (context.available() < wire::erf_extension_size)
             return context.stop_short(LayerId::erf, wire::erf_extension_size);
-        more = wire::load_u8(context.at(context.offset)) >> 7 != 0;
+        more = base::load_u8(context.at(context.offset)) >> 7 != 0;
         context.offset += wire::erf_extension_size;
     }
     const std::uint8_t type = header.get<&Erf::type>();
@@ -87,8 +87,8 @@ constexpr wire::FieldInfo erf_computed[] = {
 /// Seven octets of content: what they mean depends on the type, and nothing in them concerns RDMA.
 std::uint32_t describe_extensions(const Tree& tree) {
     std::uint32_t at = octets_of<Erf>;
-    for (bool more = (wire::load_u8(tree.at(8)) & 0x80) != 0; more && at + wire::erf_extension_size <= tree.size();) {
-        const std::uint64_t extension = wire::load_be64(tree.at(at));
+    for (bool more = (base::load_u8(tree.at(8)) & 0x80) != 0; more && at + wire::erf_extension_size <= tree.size();) {
+        const std::uint64_t extension = base::load_be64(tree.at(at));
         more = extension >> 63 != 0;
         tree.number(pick(erf_computed, "erf.ehdr.types"), extension >> 56 & 0x7f, at, 1);
         tree.number(pick(erf_computed, "rdma.erf.extension"), extension & 0xffffffffffffff, at + 1, 7);
@@ -99,14 +99,14 @@ std::uint32_t describe_extensions(const Tree& tree) {
 
 void describe_link_packet(const Tree& tree, std::uint32_t at) {
     if (at + link_packet_octets > tree.size()) return;
-    const std::uint32_t sent = wire::load_be16(tree.at(at));
-    const std::uint32_t limit = wire::load_be16(tree.at(at + 2));
+    const std::uint32_t sent = base::load_be16(tree.at(at));
+    const std::uint32_t limit = base::load_be16(tree.at(at + 2));
     tree.open(pick(erf_computed, "infiniband_link"), at, link_packet_octets);
     tree.number(pick(erf_computed, "infiniband_link.op"), sent >> 12, at, 2);
     tree.number(pick(erf_computed, "infiniband_link.fctbs"), sent & 0xfff, at, 2);
     tree.number(pick(erf_computed, "infiniband_link.vl"), limit >> 12, at + 2, 2);
     tree.number(pick(erf_computed, "infiniband_link.fccl"), limit & 0xfff, at + 2, 2);
-    tree.number(pick(erf_computed, "infiniband_link.lpcrc"), wire::load_be16(tree.at(at + 4)), at + 4, 2);
+    tree.number(pick(erf_computed, "infiniband_link.lpcrc"), base::load_be16(tree.at(at + 4)), at + 4, 2);
     tree.close();
 }
 
@@ -122,11 +122,11 @@ void describe_erf(const LayerView& view, Visitor& visitor) {
     tree.close();
     tree.fields<&Erf::record_length, &Erf::loss_counter, &Erf::wire_length>();
     const std::uint32_t at = describe_extensions(tree);
-    if ((wire::load_u8(tree.at(8)) & 0x7f) == wire::erf_type::infiniband_link) return describe_link_packet(tree, at);
+    if ((base::load_u8(tree.at(8)) & 0x7f) == wire::erf_type::infiniband_link) return describe_link_packet(tree, at);
     if (at + ethernet_pad > tree.size()) return;
     tree.open(pick(erf_computed, "erf.eth"), at, ethernet_pad);
-    tree.number(pick(erf_computed, "erf.eth.off"), wire::load_u8(tree.at(at)), at, 1);
-    tree.number(pick(erf_computed, "erf.eth.pad"), wire::load_u8(tree.at(at + 1)), at + 1, 1);
+    tree.number(pick(erf_computed, "erf.eth.off"), base::load_u8(tree.at(at)), at, 1);
+    tree.number(pick(erf_computed, "erf.eth.pad"), base::load_u8(tree.at(at + 1)), at + 1, 1);
     tree.close();
 }
 
@@ -135,4 +135,4 @@ void describe_erf(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow erf_layer{"erf",        &protocol::erf,         {},          parse_erf,
                                    describe_erf, wire::field_table<Erf>, erf_computed};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

@@ -5,7 +5,7 @@
 #include "dissect/layers/next.h"
 #include "dissect/layers/protocols.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 
 namespace {
 
@@ -65,7 +65,7 @@ constexpr wire::FieldInfo erspan_computed[] = {
 
 void describe_subheader(const Tree& tree) {
     tree.field(pick(erspan_computed, "erspan.platid"));
-    const unsigned platform = wire::load_u8(tree.at(octets_of<Erspan3>)) >> 2;
+    const unsigned platform = base::load_u8(tree.at(octets_of<Erspan3>)) >> 2;
     const auto show = [&](const auto&... info) { (tree.field(info), ...); };
     switch (platform) {
         case 1:
@@ -101,4 +101,4 @@ constinit const LayerRow erspan2_layer{"erspan",         &protocol::erspan,     
 constinit const LayerRow erspan3_layer{
     "erspan", &protocol::erspan, {}, parse_erspan3, describe_erspan3, wire::field_table<Erspan3>, erspan_computed};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

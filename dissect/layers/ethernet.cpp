@@ -9,7 +9,7 @@
 #include "wire/llc.h"
 #include "wire/vlan.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 
 namespace {
 
@@ -43,11 +43,11 @@ constexpr wire::FieldInfo ethernet_computed[] = {
 
 void describe_ethernet_address(const Tree& tree, const wire::FieldInfo& address, const wire::FieldInfo& oui,
                                const wire::FieldInfo& local, const wire::FieldInfo& group, std::uint32_t first) {
-    const std::uint8_t leading = wire::load_u8(tree.at(first));
+    const std::uint8_t leading = base::load_u8(tree.at(first));
     tree.open(address);
     tree.field(oui);
     tree.octets(pick(ethernet_computed, "eth.addr"), first, 6);
-    tree.number(pick(ethernet_computed, "eth.addr.oui"), wire::load_be24(tree.at(first)), first, 3);
+    tree.number(pick(ethernet_computed, "eth.addr.oui"), base::load_be24(tree.at(first)), first, 3);
     tree.field(local);
     tree.number(pick(ethernet_computed, "eth.lg"), leading >> 1 & 1, first, 1);
     tree.field(group);
@@ -87,7 +87,7 @@ void describe_trailer(const LayerView& view, const Tree& frame, std::uint32_t pa
     if (has_check) size -= 4;
     if (size > at) frame.octets(pick(ethernet_computed, "eth.trailer"), at, size - at);
     if (!has_check) return;
-    frame.number(pick(ethernet_computed, "eth.fcs"), wire::load_be32(frame.at(size)), size, 4);
+    frame.number(pick(ethernet_computed, "eth.fcs"), base::load_be32(frame.at(size)), size, 4);
     frame.number(pick(ethernet_computed, "eth.fcs.status"), 2, size, 4);
 }
 
@@ -97,7 +97,7 @@ void describe_ethernet(const LayerView& view, Visitor& visitor) {
                               pick(ethernet_computed, "eth.dst.lg"), pick(ethernet_computed, "eth.dst.ig"), 0);
     describe_ethernet_address(tree, info_of<&wire::Ethernet::source>(), pick(ethernet_computed, "eth.src.oui"),
                               pick(ethernet_computed, "eth.src.lg"), pick(ethernet_computed, "eth.src.ig"), 6);
-    const std::uint16_t type = wire::load_be16(tree.at(12));
+    const std::uint16_t type = base::load_be16(tree.at(12));
     if (type >= wire::ether_type::first_type)
         tree.field<&wire::Ethernet::type>();
     else
@@ -125,7 +125,7 @@ constexpr std::uint8_t service_tag = 1;  ///< 802.1ad's
 LayerId parse_vlan(Context& context) {
     // Whatever leads here ends with the tag protocol identifier, but for SLL2, which Linux gives no S-TAGs to.
     const bool is_service_tag =
-        context.offset >= 2 && wire::load_be16(context.at(context.offset - 2)) == wire::ether_type::qinq;
+        context.offset >= 2 && base::load_be16(context.at(context.offset - 2)) == wire::ether_type::qinq;
     const std::byte* p = context.take(LayerId::vlan, octets_of<wire::Vlan>);
     if (p == nullptr) return LayerId::none;
     if (is_service_tag) context.out.layers[context.out.layer_count - 1u].variant = service_tag;
@@ -148,7 +148,7 @@ void describe_vlan(const LayerView& view, Visitor& visitor) {
         tree.field(pick(vlan_computed, "ieee8021ad.id"));
     }
     tree.fields<&wire::Vlan::priority, &wire::Vlan::drop_eligible, &wire::Vlan::id>();
-    const std::uint16_t type = wire::load_be16(tree.at(2));
+    const std::uint16_t type = base::load_be16(tree.at(2));
     if (type >= wire::ether_type::first_type)
         tree.field<&wire::Vlan::type>();
     else
@@ -164,9 +164,9 @@ namespace {
 
 /// Octets of an LLC header, SNAP's with them, as far as they can be seen.
 std::uint32_t llc_size(const std::byte* p) {
-    if (!wire::is_unnumbered(wire::load_u8(p + 2))) return octets_of<wire::Llc> + 1;
-    const bool snap = wire::load_u8(p) == wire::snap_access_point && wire::load_u8(p + 1) == wire::snap_access_point &&
-                      wire::load_u8(p + 2) == wire::unnumbered_information;
+    if (!wire::is_unnumbered(base::load_u8(p + 2))) return octets_of<wire::Llc> + 1;
+    const bool snap = base::load_u8(p) == wire::snap_access_point && base::load_u8(p + 1) == wire::snap_access_point &&
+                      base::load_u8(p + 2) == wire::unnumbered_information;
     return octets_of<wire::Llc> + (snap ? octets_of<wire::Snap> : 0);
 }
 
@@ -202,7 +202,7 @@ void describe_llc(const LayerView& view, Visitor& visitor) {
     tree.field<&wire::Llc::control>();
     if (tree.size() < octets_of<wire::Llc> + octets_of<wire::Snap>) return;
     tree.field(pick(llc_computed, "llc.oui"));
-    tree.field(wire::load_be24(tree.at(3)) == 0 ? pick(llc_computed, "llc.type") : pick(llc_computed, "llc.pid"));
+    tree.field(base::load_be24(tree.at(3)) == 0 ? pick(llc_computed, "llc.type") : pick(llc_computed, "llc.pid"));
 }
 
 }  // namespace
@@ -210,4 +210,4 @@ void describe_llc(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow llc_layer{
     "llc", &protocol::llc, {}, parse_llc, describe_llc, wire::field_table<wire::Llc>, llc_computed};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

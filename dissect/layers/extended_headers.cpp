@@ -18,7 +18,7 @@
 #include "wire/reth.h"
 #include "wire/xrceth.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 namespace {
 
 void note(wire::View<wire::Rdeth>, Context&) {}
@@ -54,10 +54,10 @@ void note(wire::View<wire::AtomicAckEth> header, Context& context) {
     context.out.bth.original_data = header.get<&wire::AtomicAckEth::original_data>();
 }
 void note(wire::View<wire::ImmDt> header, Context& context) {
-    context.out.bth.immediate = wire::load_be32(header.data());
+    context.out.bth.immediate = base::load_be32(header.data());
 }
 void note(wire::View<wire::Ieth> header, Context& context) {
-    context.out.bth.invalidated_key = wire::load_be32(header.data());
+    context.out.bth.invalidated_key = base::load_be32(header.data());
 }
 void note(wire::View<wire::AtomicWrite> header, Context& context) {
     context.out.bth.swap_or_add = header.get<&wire::AtomicWrite::data>();
@@ -82,9 +82,9 @@ const wire::FieldInfo& syndrome_value(std::uint8_t syndrome) {
 
 void describe_aeth(const LayerView& view, Visitor& visitor) {
     constexpr std::span fields = wire::field_table<wire::Aeth>;
-    const wire::Bytes octets = view.octets();
+    const base::Bytes octets = view.octets();
     const std::uint32_t at = view.layer.offset;
-    const std::uint8_t syndrome = wire::load_u8(octets.data());
+    const std::uint8_t syndrome = base::load_u8(octets.data());
     visitor.open(aeth_layer.heading, {0, octets, {}}, {at, view.layer.length});
     visitor.open(fields.front(), {syndrome, {}, {}}, {at, 1});
     describe_fields(std::span{syndrome_parts}.first(2), octets, at, visitor);
@@ -123,4 +123,4 @@ constinit const LayerRow aeth_layer{"aeth",
                                     wire::field_table<wire::Aeth>,
                                     syndrome_parts};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

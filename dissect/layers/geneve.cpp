@@ -5,7 +5,7 @@
 #include "dissect/layers/next.h"
 #include "dissect/layers/protocols.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 
 namespace {
 
@@ -43,7 +43,7 @@ void describe_geneve_option(const Tree& option) {
     option.field(pick(geneve_computed, "geneve.option.class"));
     option.field(pick(geneve_computed, "geneve.option.type"));
     option.field(pick(geneve_computed, "geneve.option.type.critical"));
-    option.number(pick(geneve_computed, "geneve.option.flags"), wire::load_u8(option.at(3)) >> 5, 3, 1);
+    option.number(pick(geneve_computed, "geneve.option.flags"), base::load_u8(option.at(3)) >> 5, 3, 1);
     option.field(pick(geneve_computed, "geneve.option.flags.reserved"));
     option.number(pick(geneve_computed, "geneve.option.length"), option.size(), 3, 1);
     if (option.size() > octets_of<GeneveOption>)
@@ -64,7 +64,7 @@ void describe_geneve(const LayerView& view, Visitor& visitor) {
     if (option_octets == 0) return;
     tree.open(pick(geneve_computed, "geneve.options"), octets_of<Geneve>, option_octets);
     for (std::uint32_t at = octets_of<Geneve>; at + octets_of<GeneveOption> <= tree.size();) {
-        const std::uint32_t size = octets_of<GeneveOption> + (wire::load_u8(tree.at(at + 3)) & 31u) * 4;
+        const std::uint32_t size = octets_of<GeneveOption> + (base::load_u8(tree.at(at + 3)) & 31u) * 4;
         if (at + size > tree.size()) break;
         describe_geneve_option(tree.part(at, size));
         at += size;
@@ -77,4 +77,4 @@ void describe_geneve(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow geneve_layer{
     "geneve", &protocol::geneve, {}, parse_geneve, describe_geneve, wire::field_table<Geneve>, geneve_computed};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

@@ -5,7 +5,7 @@
 #include "dissect/layers/next.h"
 #include "dissect/layers/protocols.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 
 namespace {
 
@@ -49,16 +49,16 @@ void describe_gre(const LayerView& view, Visitor& visitor) {
     tree.field<&Gre::protocol>();
     std::uint32_t at = octets_of<Gre>;
     if (header.has_checksum || header.has_routing) {
-        tree.number(pick(gre_computed, "gre.checksum"), wire::load_be16(tree.at(at)), at, 2);
-        tree.number(pick(gre_computed, "gre.offset"), wire::load_be16(tree.at(at + 2)), at + 2, 2);
+        tree.number(pick(gre_computed, "gre.checksum"), base::load_be16(tree.at(at)), at, 2);
+        tree.number(pick(gre_computed, "gre.offset"), base::load_be16(tree.at(at + 2)), at + 2, 2);
         at += 4;
     }
     if (header.has_key) {
-        tree.number(pick(gre_computed, "gre.key"), wire::load_be32(tree.at(at)), at, 4);
+        tree.number(pick(gre_computed, "gre.key"), base::load_be32(tree.at(at)), at, 4);
         at += 4;
     }
     if (header.has_sequence)
-        tree.number(pick(gre_computed, "gre.sequence_number"), wire::load_be32(tree.at(at)), at, 4);
+        tree.number(pick(gre_computed, "gre.sequence_number"), base::load_be32(tree.at(at)), at, 4);
 }
 
 }  // namespace
@@ -66,4 +66,4 @@ void describe_gre(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow gre_layer{"gre",        &protocol::gre,         {},          parse_gre,
                                    describe_gre, wire::field_table<Gre>, gre_computed};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

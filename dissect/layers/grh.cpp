@@ -3,7 +3,7 @@
 #include "dissect/layer_table.h"
 #include "dissect/layers/protocols.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 namespace {
 
 constexpr std::uint32_t grh_source_offset = 8;
@@ -32,4 +32,4 @@ LayerId parse_grh(Context& context) {
 constinit const LayerRow grh_layer{
     "grh", &protocol::infiniband, wire::heading_of<wire::Grh>(), parse_grh, nullptr, wire::field_table<wire::Grh>, {}};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

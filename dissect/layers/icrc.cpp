@@ -5,7 +5,7 @@
 #include "dissect/layers/protocols.h"
 #include "wire/bth.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 namespace {
 
 constexpr wire::FieldInfo icrc_field{"infiniband.invariant.crc", "Invariant CRC", 0, 32,
@@ -45,7 +45,7 @@ bool find_pieces(const Context& context, std::uint32_t crc_offset, wire::IcrcPie
 CrcStatus verify(const Context& context, std::uint32_t crc_offset) {
     wire::IcrcPieces pieces;
     if (!context.options.verify_crc || !find_pieces(context, crc_offset, pieces)) return CrcStatus::unchecked;
-    return wire::icrc(pieces) == wire::load_be32(context.at(crc_offset)) ? CrcStatus::good : CrcStatus::bad;
+    return wire::icrc(pieces) == base::load_be32(context.at(crc_offset)) ? CrcStatus::good : CrcStatus::bad;
 }
 
 /// The octets before were captured, or the parsers of the layers before would have stopped.
@@ -69,4 +69,4 @@ void describe_icrc(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow icrc_layer{"icrc",           &protocol::infiniband,  {}, parse_icrc, describe_icrc,
                                     {&icrc_field, 1}, {&icrc_status_field, 1}};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

@@ -6,7 +6,7 @@
 #include "dissect/layers/next.h"
 #include "dissect/layers/protocols.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 
 namespace {
 
@@ -42,13 +42,13 @@ LayerId parse_ipv4(Context& context) {
     const std::byte* p = context.take(LayerId::ipv4, octets_of<Ipv4>);
     if (p == nullptr) return LayerId::none;
     const auto header = wire::View<Ipv4>::unchecked(p);
-    const unsigned first = wire::load_u8(p);
+    const unsigned first = base::load_u8(p);
     if (first >> 4 != 4) [[unlikely]]
         return context.stop(Outcome::unsupported, Reason::bad_version, LayerId::ipv4, start, 0);
     const std::uint32_t header_size = (first & 15) * 4;
     if (header_size != octets_of<Ipv4> && parse_ipv4_options(context, start, header_size) == LayerId::none) [[unlikely]]
         return LayerId::none;
-    context.out.network = {Network::Family::ipv4, wire::load_u8(p + 1), header.get<&Ipv4::ttl>(), start + 12,
+    context.out.network = {Network::Family::ipv4, base::load_u8(p + 1), header.get<&Ipv4::ttl>(), start + 12,
                            start + 16};
 
     // A total length of 0 is left to the network card to fill in: the packet goes on to the end of the frame.
@@ -60,7 +60,7 @@ LayerId parse_ipv4(Context& context) {
     }
 
     const LayerId next = after_ip_protocol(header.get<&Ipv4::protocol>());
-    const std::uint16_t flags = wire::load_be16(p + 6);
+    const std::uint16_t flags = base::load_be16(p + 6);
     if ((flags & (more_fragments | fragment_offset)) != 0) [[unlikely]]
         return after_fragment(context, flags, next);
     return next_or_last(context, next, LayerId::ipv4);
@@ -97,7 +97,7 @@ constexpr wire::FieldInfo ipv4_computed[] = {
 };
 
 void describe_option_type(const Tree& option) {
-    const std::uint8_t type = wire::load_u8(option.at(0));
+    const std::uint8_t type = base::load_u8(option.at(0));
     const wire::FieldInfo& heading = pick(ipv4_computed, "ip.opt.type");
     option.number(heading, type, 0, 1);
     option.number(pick(ipv4_computed, "ip.opt.type.copy"), type >> 7, 0, 1);
@@ -120,10 +120,10 @@ const wire::FieldInfo& ipv4_option_heading(std::uint8_t type) {
 
 /// RFC 791, 3.1: time stamps, each behind the address of who made it where the flag says so.
 void describe_timestamps(const Tree& option) {
-    const std::uint8_t overflow_and_flag = wire::load_u8(option.at(3));
+    const std::uint8_t overflow_and_flag = base::load_u8(option.at(3));
     const unsigned flag = overflow_and_flag & 15;
     const bool addresses = flag == 1 || flag == 3;
-    option.number(pick(ipv4_computed, "ip.opt.ptr"), wire::load_u8(option.at(2)), 2, 1);
+    option.number(pick(ipv4_computed, "ip.opt.ptr"), base::load_u8(option.at(2)), 2, 1);
     option.number(pick(ipv4_computed, "ip.opt.overflow"), overflow_and_flag >> 4, 3, 1);
     option.number(pick(ipv4_computed, "ip.opt.flag"), flag, 3, 1);
     if (flag != 0 && !addresses) return;
@@ -132,32 +132,32 @@ void describe_timestamps(const Tree& option) {
             option.octets(pick(ipv4_computed, "ip.opt.time_stamp_addr"), at, 4);
             at += 4;
         }
-        option.number(pick(ipv4_computed, "ip.opt.time_stamp"), wire::load_be32(option.at(at)), at, 4);
+        option.number(pick(ipv4_computed, "ip.opt.time_stamp"), base::load_be32(option.at(at)), at, 4);
     }
 }
 
 void describe_ipv4_option(const Tree& option) {
-    const std::uint8_t type = wire::load_u8(option.at(0));
+    const std::uint8_t type = base::load_u8(option.at(0));
     option.open(ipv4_option_heading(type), 0, option.size());
     describe_option_type(option);
-    if (option.size() >= 2) option.number(pick(ipv4_computed, "ip.opt.len"), wire::load_u8(option.at(1)), 1, 1);
+    if (option.size() >= 2) option.number(pick(ipv4_computed, "ip.opt.len"), base::load_u8(option.at(1)), 1, 1);
     if (type == wire::ipv4_option::router_alert && option.size() == 4)
-        option.number(pick(ipv4_computed, "ip.opt.ra"), wire::load_be16(option.at(2)), 2, 2);
+        option.number(pick(ipv4_computed, "ip.opt.ra"), base::load_be16(option.at(2)), 2, 2);
     const bool is_route = type == wire::ipv4_option::record_route || type == wire::ipv4_option::loose_source_route ||
                           type == wire::ipv4_option::strict_source_route;
     if (is_route && option.size() >= 3)
-        option.number(pick(ipv4_computed, "ip.opt.ptr"), wire::load_u8(option.at(2)), 2, 1);
+        option.number(pick(ipv4_computed, "ip.opt.ptr"), base::load_u8(option.at(2)), 2, 1);
     if (type == wire::ipv4_option::timestamp && option.size() >= 4) describe_timestamps(option);
     option.close();
 }
 
 void describe_ipv4_options(const Tree& tree) {
     for (std::uint32_t at = octets_of<Ipv4>; at < tree.size();) {
-        const std::uint8_t type = wire::load_u8(tree.at(at));
+        const std::uint8_t type = base::load_u8(tree.at(at));
         std::uint32_t length = 1;
         if (type > wire::ipv4_option::no_operation) {
             if (at + 2 > tree.size()) return;
-            length = wire::load_u8(tree.at(at + 1));
+            length = base::load_u8(tree.at(at + 1));
             if (length < 2 || at + length > tree.size()) return;
         }
         describe_ipv4_option(tree.part(at, length));
@@ -169,7 +169,7 @@ void describe_ipv4_options(const Tree& tree) {
 void describe_ipv4(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
     tree.field<&Ipv4::version>();
-    tree.number(pick(ipv4_computed, "ip.hdr_len"), (wire::load_u8(tree.at(0)) & 15u) * std::uint64_t{4}, 0, 1);
+    tree.number(pick(ipv4_computed, "ip.hdr_len"), (base::load_u8(tree.at(0)) & 15u) * std::uint64_t{4}, 0, 1);
     tree.open(pick(ipv4_computed, "ip.dsfield"));
     tree.fields<&Ipv4::dscp, &Ipv4::ecn>();
     tree.close();
@@ -192,4 +192,4 @@ void describe_ipv4(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow ipv4_layer{"ip",          &protocol::ipv4,         {},           parse_ipv4,
                                     describe_ipv4, wire::field_table<Ipv4>, ipv4_computed};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

@@ -5,7 +5,7 @@
 #include "dissect/layers/next.h"
 #include "dissect/layers/protocols.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 
 namespace {
 
@@ -18,7 +18,7 @@ LayerId parse_ipv6(Context& context) {
     const std::byte* p = context.take(LayerId::ipv6, octets_of<Ipv6>);
     if (p == nullptr) return LayerId::none;
     const auto header = wire::View<Ipv6>::unchecked(p);
-    const std::uint32_t first = wire::load_be32(p);
+    const std::uint32_t first = base::load_be32(p);
     if (first >> 28 != 6) [[unlikely]]
         return context.stop(Outcome::unsupported, Reason::bad_version, LayerId::ipv6, start, 0);
     context.out.network = {Network::Family::ipv6, static_cast<std::uint8_t>(first >> 20),
@@ -55,4 +55,4 @@ void describe_ipv6(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow ipv6_layer{"ipv6",        &protocol::ipv6,         {},           parse_ipv6,
                                     describe_ipv6, wire::field_table<Ipv6>, ipv6_computed};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

@@ -4,7 +4,7 @@
 #include "dissect/layers/protocols.h"
 #include "wire/ipv6.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 
 namespace {
 
@@ -24,20 +24,20 @@ const std::byte* take_extension(Context& context, LayerId id, std::uint32_t (*si
         context.stop_short(id, octets_of<Ipv6Extension>);
         return nullptr;
     }
-    return context.take(id, size_of_length(wire::load_u8(context.at(context.offset + 1))));
+    return context.take(id, size_of_length(base::load_u8(context.at(context.offset + 1))));
 }
 
 /// RFC 2675, 2: the length of a packet whose header says 0, counted from the end of the header. Where the option is
 /// not there or not well formed, nothing is changed.
-bool apply_jumbo(Context& context, wire::Bytes options) {
+bool apply_jumbo(Context& context, base::Bytes options) {
     const LayerRef* ip = context.out.find(LayerId::ipv6);
-    if (ip == nullptr || wire::load_be16(context.at(ip->offset + 4)) != 0) return true;
+    if (ip == nullptr || base::load_be16(context.at(ip->offset + 4)) != 0) return true;
     for (std::size_t at = octets_of<Ipv6Extension>; at + 1 < options.size();) {
-        const std::uint8_t type = wire::load_u8(&options[at]);
-        const std::uint8_t length = type == wire::ipv6_option::pad1 ? 0 : wire::load_u8(&options[at + 1]);
+        const std::uint8_t type = base::load_u8(&options[at]);
+        const std::uint8_t length = type == wire::ipv6_option::pad1 ? 0 : base::load_u8(&options[at + 1]);
         if (type == wire::ipv6_option::jumbo && length == 4 && at + 6 <= options.size()) {
             const std::uint64_t end =
-                std::uint64_t{ip->offset} + octets_of<wire::Ipv6> + wire::load_be32(&options[at + 2]);
+                std::uint64_t{ip->offset} + octets_of<wire::Ipv6> + base::load_be32(&options[at + 2]);
             return end >= context.offset && end <= context.end && context.end_at(static_cast<std::uint32_t>(end));
         }
         at += type == wire::ipv6_option::pad1 ? 1u : 2u + length;
@@ -49,13 +49,13 @@ LayerId parse_ipv6_options(Context& context) {
     const std::uint32_t start = context.offset;
     const bool first =
         context.out.layer_count != 0 && context.out.layers[context.out.layer_count - 1u].id == LayerId::ipv6;
-    const bool hop_by_hop = first && wire::load_u8(context.at(context.offset - octets_of<wire::Ipv6> + 6)) == 0;
+    const bool hop_by_hop = first && base::load_u8(context.at(context.offset - octets_of<wire::Ipv6> + 6)) == 0;
     const std::byte* p = take_extension(context, LayerId::ipv6_options, wire::ipv6_extension_size);
     if (p == nullptr) return LayerId::none;
     context.out.layers[context.out.layer_count - 1u].variant = hop_by_hop ? is_hop_by_hop : is_destination;
     if (hop_by_hop && !apply_jumbo(context, {p, context.offset - start}))
         return context.stop(Outcome::malformed, Reason::bad_total_length, LayerId::ipv6_options, start, 0);
-    return next_or_last(context, after_next_header(wire::load_u8(p)), LayerId::ipv6_options);
+    return next_or_last(context, after_next_header(base::load_u8(p)), LayerId::ipv6_options);
 }
 
 constexpr wire::FieldInfo options_computed[] = {
@@ -84,17 +84,17 @@ void describe_ipv6_option_value(const Tree& option, std::uint8_t type, std::uint
     if (type == wire::ipv6_option::padn)
         option.octets(pick(options_computed, "ipv6.opt.padn"), 2, length);
     else if (type == wire::ipv6_option::router_alert && length == 2)
-        option.number(pick(options_computed, "ipv6.opt.router_alert"), wire::load_be16(option.at(2)), 2, 2);
+        option.number(pick(options_computed, "ipv6.opt.router_alert"), base::load_be16(option.at(2)), 2, 2);
     else if (type == wire::ipv6_option::jumbo && length == 4)
-        option.number(pick(options_computed, "ipv6.opt.jumbo"), wire::load_be32(option.at(2)), 2, 4);
+        option.number(pick(options_computed, "ipv6.opt.jumbo"), base::load_be32(option.at(2)), 2, 4);
     else if (type == wire::ipv6_option::tunnel_limit && length == 1)
-        option.number(pick(options_computed, "ipv6.opt.tel"), wire::load_u8(option.at(2)), 2, 1);
+        option.number(pick(options_computed, "ipv6.opt.tel"), base::load_u8(option.at(2)), 2, 1);
     else
         option.octets(pick(options_computed, "ipv6.opt.unknown"), 2, length);
 }
 
 void describe_ipv6_option(const Tree& option) {
-    const std::uint8_t type = wire::load_u8(option.at(0));
+    const std::uint8_t type = base::load_u8(option.at(0));
     option.open(pick(options_computed, "ipv6.opt"), 0, option.size());
     option.number(pick(options_computed, "ipv6.opt.type"), type, 0, 1);
     option.number(pick(options_computed, "ipv6.opt.type.action"), type >> 6, 0, 1);
@@ -130,13 +130,13 @@ void describe_ipv6_options(const LayerView& view, Visitor& visitor) {
     const auto& octets =
         destination ? pick(options_computed, "ipv6.dstopts.len_oct") : pick(options_computed, "ipv6.hopopts.len_oct");
     tree.open(destination ? pick(options_computed, "ipv6.dstopts") : ipv6_options_layer.heading, 0, tree.size());
-    tree.number(next, wire::load_u8(tree.at(0)), 0, 1);
-    tree.number(length, wire::load_u8(tree.at(1)), 1, 1);
+    tree.number(next, base::load_u8(tree.at(0)), 0, 1);
+    tree.number(length, base::load_u8(tree.at(1)), 1, 1);
     tree.number(octets, tree.size(), 1, 1);
     for (std::uint32_t at = octets_of<Ipv6Extension>; at < tree.size();) {
-        const bool pad1 = wire::load_u8(tree.at(at)) == wire::ipv6_option::pad1;
+        const bool pad1 = base::load_u8(tree.at(at)) == wire::ipv6_option::pad1;
         if (!pad1 && at + 2 > tree.size()) break;
-        const std::uint32_t size = pad1 ? 1 : 2u + wire::load_u8(tree.at(at + 1));
+        const std::uint32_t size = pad1 ? 1 : 2u + base::load_u8(tree.at(at + 1));
         if (at + size > tree.size()) break;
         describe_ipv6_option(tree.part(at, size));
         at += size;
@@ -147,7 +147,7 @@ void describe_ipv6_options(const LayerView& view, Visitor& visitor) {
 LayerId parse_routing(Context& context) {
     const std::byte* p = take_extension(context, LayerId::ipv6_routing, wire::ipv6_extension_size);
     if (p == nullptr) return LayerId::none;
-    return next_or_last(context, after_next_header(wire::load_u8(p)), LayerId::ipv6_routing);
+    return next_or_last(context, after_next_header(base::load_u8(p)), LayerId::ipv6_routing);
 }
 
 constexpr wire::FieldInfo routing_computed[] = {
@@ -178,16 +178,16 @@ void describe_routing(const LayerView& view, Visitor& visitor) {
     tree.fields<&Ipv6Routing::next_header, &Ipv6Routing::length>();
     tree.number(pick(routing_computed, "ipv6.routing.len_oct"), tree.size(), 1, 1);
     tree.fields<&Ipv6Routing::type, &Ipv6Routing::segments_left>();
-    const std::uint8_t type = wire::load_u8(tree.at(2));
+    const std::uint8_t type = base::load_u8(tree.at(2));
     if (type == 0) {
         tree.octets(pick(routing_computed, "ipv6.routing.src.reserved"), 4, 4);
         for (std::uint32_t at = 8; at + 16 <= tree.size(); at += 16)
             tree.octets(pick(routing_computed, "ipv6.routing.src.addr"), at, 16);
     } else if (type == 4) {  // RFC 8754, 2
-        tree.number(pick(routing_computed, "ipv6.routing.srh.last_entry"), wire::load_u8(tree.at(4)), 4, 1);
-        tree.number(pick(routing_computed, "ipv6.routing.srh.flags"), wire::load_u8(tree.at(5)), 5, 1);
+        tree.number(pick(routing_computed, "ipv6.routing.srh.last_entry"), base::load_u8(tree.at(4)), 4, 1);
+        tree.number(pick(routing_computed, "ipv6.routing.srh.flags"), base::load_u8(tree.at(5)), 5, 1);
         tree.octets(pick(routing_computed, "ipv6.routing.srh.tag"), 6, 2);
-        const std::uint32_t entries = wire::load_u8(tree.at(4)) + 1u;
+        const std::uint32_t entries = base::load_u8(tree.at(4)) + 1u;
         for (std::uint32_t i = 0; i < entries && 24 + i * 16 <= tree.size(); ++i)
             tree.octets(pick(routing_computed, "ipv6.routing.srh.addr"), 8 + i * 16, 16);
     } else {
@@ -230,7 +230,7 @@ LayerId parse_auth(Context& context) {
     if (context.out.layers[context.out.layer_count - 1u].length < octets_of<wire::IpAuth>)
         return context.stop(Outcome::malformed, Reason::bad_header_length, LayerId::ipv6_auth, context.offset,
                             octets_of<wire::IpAuth>);
-    return next_or_last(context, after_next_header(wire::load_u8(p)), LayerId::ipv6_auth);
+    return next_or_last(context, after_next_header(base::load_u8(p)), LayerId::ipv6_auth);
 }
 
 constexpr wire::FieldInfo auth_computed[] = {
@@ -249,4 +249,4 @@ void describe_auth(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow ipv6_auth_layer{
     "ah", &protocol::auth, {}, parse_auth, describe_auth, wire::field_table<wire::IpAuth>, auth_computed};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

@@ -6,7 +6,7 @@
 #include "wire/rwh.h"
 #include "wire/vcrc.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 namespace {
 
 constexpr std::uint32_t lrh_destination_offset = 2;
@@ -28,7 +28,7 @@ LayerId take_vcrc(Context& context, std::uint32_t lrh_offset, std::uint32_t octe
         return LayerId::none;
     }
     const std::uint16_t computed = wire::vcrc({context.at(lrh_offset), octets});
-    context.out.bth.vcrc = computed == wire::load_be16(first) ? CrcStatus::good : CrcStatus::bad;
+    context.out.bth.vcrc = computed == base::load_be16(first) ? CrcStatus::good : CrcStatus::bad;
     return LayerId::none;
 }
 
@@ -100,4 +100,4 @@ constinit const LayerRow rwh_layer{
 constinit const LayerRow vcrc_layer{"vcrc",           &protocol::infiniband,  {}, parse_vcrc, describe_vcrc,
                                     {&vcrc_field, 1}, {&vcrc_status_field, 1}};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

@@ -4,7 +4,7 @@
 #include "dissect/layers/describing.h"
 #include "dissect/layers/protocols.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 
 namespace {
 
@@ -14,7 +14,7 @@ using wire::Kind;
 LayerId parse_mac_control(Context& context) {
     if (context.available() < 2) return context.stop_short(LayerId::mac_control, 2);
     std::uint32_t size = 2;
-    switch (wire::load_be16(context.at(context.offset))) {
+    switch (base::load_be16(context.at(context.offset))) {
         case wire::mac_control_opcode::pause: size = octets_of<wire::Pause>; break;
         case wire::mac_control_opcode::priority_pause: size = octets_of<wire::PriorityPause>; break;
         default: break;
@@ -52,4 +52,4 @@ constinit const LayerRow mac_control_layer{"macc",
                                            wire::field_table<wire::PriorityPause>,
                                            mac_control_computed};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

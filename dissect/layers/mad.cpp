@@ -8,7 +8,7 @@
 #include "dissect/layers/protocols.h"
 #include "wire/cm.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 namespace {
 
 constexpr std::array mad_computed{
@@ -60,7 +60,7 @@ LayerId parse_mad(Context& context) {
 
 void describe_mad(const LayerView& view, Visitor& visitor) {
     constexpr std::uint32_t header_octets = wire::size_of<wire::Mad>;
-    const wire::Bytes octets = view.octets();
+    const base::Bytes octets = view.octets();
     const auto header = wire::View<wire::Mad>::unchecked(octets.data());
     visitor.open(mad_layer.heading, {0, octets, {}}, {view.layer.offset, view.layer.length});
     describe_fields(wire::mad_fields, octets, view.layer.offset, visitor);
@@ -78,4 +78,4 @@ constinit const LayerRow mad_layer{"mad",       &protocol::infiniband, wire::hea
                                    parse_mad,   describe_mad,          wire::mad_fields,
                                    mad_computed};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

@@ -4,7 +4,7 @@
 #include "dissect/layers/iwarp.h"
 #include "dissect/layers/protocols.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 namespace {
 
 using wire::Base;
@@ -53,12 +53,12 @@ LayerId parse_reply(Context& context) { return parse_start<wire::MpaReply>(conte
 
 template <class Start>
 void describe_start(const LayerView& view, Visitor& visitor) {
-    const wire::Bytes octets = view.octets();
+    const base::Bytes octets = view.octets();
     const std::uint32_t at = view.layer.offset;
     constexpr auto header_size = static_cast<std::uint32_t>(wire::size_of<Start>);
     visitor.open(row_of(view.layer.id).heading, {0, octets, {}}, {at, view.layer.length});
     describe_fields(wire::field_table<Start>, octets, at, visitor);
-    const wire::Bytes data = octets.size() > header_size ? octets.subspan(header_size) : wire::Bytes{};
+    const base::Bytes data = octets.size() > header_size ? octets.subspan(header_size) : base::Bytes{};
     if (!data.empty()) {
         const auto length = static_cast<std::uint32_t>(data.size());
         visitor.field(private_data, {0, data, {}}, {at + header_size, length});
@@ -74,7 +74,7 @@ void describe_start(const LayerView& view, Visitor& visitor) {
 LayerId parse_fpdu(Context& context) {
     const std::uint32_t first = context.offset;
     if (context.available() < 2) return context.stop_short(LayerId::mpa_fpdu, 2);
-    const std::uint32_t length = wire::load_be16(context.at(first));
+    const std::uint32_t length = base::load_be16(context.at(first));
     const std::uint32_t size = wire::mpa_fpdu_size(length);
     const std::uint32_t captured = std::min(context.available(), size);
     context.record(LayerId::mpa_fpdu, first, captured, size);
@@ -124,17 +124,17 @@ void describe_markers(const LayerView& view, Visitor& visitor) {
 }
 
 void describe_fpdu(const LayerView& view, Visitor& visitor) {
-    const wire::Bytes octets = view.octets();
+    const base::Bytes octets = view.octets();
     const std::uint32_t at = view.layer.offset;
     visitor.open(mpa_fpdu_layer.heading, {0, octets, {}}, {at, view.layer.length});
     describe_fields(wire::field_table<wire::MpaFpdu>, octets, at, visitor);
     if (octets.size() == view.layer.wire_length) {
         const std::uint32_t crc_at = view.layer.length - wire::mpa_crc_size;
-        const std::uint32_t pad = wire::mpa_pad(wire::load_be16(octets.data()));
+        const std::uint32_t pad = wire::mpa_pad(base::load_be16(octets.data()));
         if (pad != 0) visitor.field(pad_field, {0, octets.subspan(crc_at - pad, pad), {}}, {at + crc_at - pad, pad});
         const CrcStatus status = view.dissection.ddp.crc;
         const bool checked = status == CrcStatus::good || status == CrcStatus::bad;
-        visitor.field(checked ? crc_check_field : fpdu_crc_field, {wire::load_be32(octets.data() + crc_at), {}, {}},
+        visitor.field(checked ? crc_check_field : fpdu_crc_field, {base::load_be32(octets.data() + crc_at), {}, {}},
                       {at + crc_at, 4});
         visitor.field(fpdu_crc_status_field, {status_number(status), {}, {}}, {at + crc_at, 4});
     }
@@ -171,4 +171,4 @@ constinit const LayerRow mpa_fpdu_layer{"mpa_fpdu",   &protocol::mpa, {"iwarp_mp
                                         parse_fpdu,   describe_fpdu,  wire::field_table<wire::MpaFpdu>,
                                         fpdu_computed};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

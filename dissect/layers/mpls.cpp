@@ -6,14 +6,14 @@
 #include "dissect/layers/protocols.h"
 #include "wire/ethernet.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 
 namespace {
 
 /// Whether a frame with a type that rdmascope reads begins `skipped` octets on.
 bool looks_like_ethernet(const Context& context, std::uint32_t skipped) {
     if (context.available() < skipped + octets_of<wire::Ethernet>) return false;
-    const std::uint16_t type = wire::load_be16(context.at(context.offset + skipped + 12));
+    const std::uint16_t type = base::load_be16(context.at(context.offset + skipped + 12));
     return type == wire::ether_type::arp || after_ether_type(type) != LayerId::none;
 }
 
@@ -21,7 +21,7 @@ bool looks_like_ethernet(const Context& context, std::uint32_t skipped) {
 /// after a control word that begins with a zero nibble (RFC 4385, 3) or without one.
 LayerId after_stack(Context& context) {
     if (context.available() == 0) return context.stop_short(LayerId::mpls, 1);
-    const unsigned nibble = wire::load_u8(context.at(context.offset)) >> 4;
+    const unsigned nibble = base::load_u8(context.at(context.offset)) >> 4;
     if (nibble == 0 && looks_like_ethernet(context, wire::pseudowire_control_word_size)) {
         LayerRef& layer = context.out.layers[context.out.layer_count - 1u];
         layer.length += wire::pseudowire_control_word_size;
@@ -60,4 +60,4 @@ void describe_mpls(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow mpls_layer{
     "mpls", &protocol::mpls, {}, parse_mpls, describe_mpls, wire::field_table<wire::Mpls>, mpls_computed};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

@@ -5,7 +5,7 @@
 
 /// Which layer a number of one of the shared registries leads to. What leads to no RDMA ends the dissection without
 /// complaint: ARP and LLDP are as complete as they need be.
-namespace dissect {
+namespace dissect::inline layers {
 
 inline LayerId after_ether_type(std::uint16_t type) {
     if (type == wire::ether_type::ipv4) [[likely]]
@@ -74,4 +74,4 @@ inline void end_datagram(Context& context, std::uint32_t position, LayerId layer
     context.end_at(position);
 }
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

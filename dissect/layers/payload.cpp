@@ -7,7 +7,7 @@
 #include "wire/bth.h"
 #include "wire/mad.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 namespace {
 
 constexpr wire::FieldInfo payload_fields[] = {
@@ -73,4 +73,4 @@ void finish_unknown_packet(Context& context) {
 constinit const LayerRow payload_layer{"payload", &protocol::data, {}, parse_payload, describe_payload,
                                        {},        payload_fields};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

@@ -1,7 +1,7 @@
 #pragma once
 #include "dissect/context.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 
 /// Records what follows a BTH whose opcode is not known: octets that may be headers or payload, and the ICRC.
 void finish_unknown_packet(Context& context);
@@ -9,4 +9,4 @@ void finish_unknown_packet(Context& context);
 /// Goes past the payload, read or not, and its pad octets; returns the layer there.
 LayerId after_payload(Context& context);
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

@@ -2,7 +2,7 @@
 #include "wire/field.h"
 
 /// The outermost headings, shared by the layers below them; names as Wireshark has them.
-namespace dissect::protocol {
+namespace dissect::inline layers::protocol {
 
 inline constexpr wire::FieldInfo ethernet{"eth", "Ethernet II"};
 inline constexpr wire::FieldInfo cooked{"sll", "Linux cooked-mode capture"};
@@ -30,4 +30,4 @@ inline constexpr wire::FieldInfo ddp_rdmap{"iwarp_ddp_rdmap",
                                            "iWARP Direct Data Placement and Remote Direct Memory Access Protocol"};
 inline constexpr wire::FieldInfo data{"data", "Data"};  // what no layer of the house takes apart
 
-}  // namespace dissect::protocol
+}  // namespace dissect::inline layers::protocol

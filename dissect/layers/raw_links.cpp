@@ -6,7 +6,7 @@
 #include "wire/ipoib.h"
 #include "wire/null_loopback.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 
 namespace {
 
@@ -18,7 +18,7 @@ using wire::NullLoopback;
 LayerId parse_raw(Context& context) {
     context.record(LayerId::raw_ip, context.offset, 0, 0);
     if (context.available() == 0) return context.stop_short(LayerId::raw_ip, 1);
-    switch (wire::load_u8(context.at(context.offset)) >> 4) {
+    switch (base::load_u8(context.at(context.offset)) >> 4) {
         case 4: return LayerId::ipv4;
         case 6: return LayerId::ipv6;
         default: return context.stop(Outcome::unsupported, Reason::bad_version, LayerId::raw_ip, context.offset, 0);
@@ -33,7 +33,7 @@ constexpr wire::FieldInfo null_computed[] = {floating("null.type", "Type", Kind:
 LayerId parse_null(Context& context) {
     const std::byte* p = context.take(LayerId::null_loopback, octets_of<NullLoopback>);
     if (p == nullptr) return LayerId::none;
-    const std::uint32_t family = wire::in_any_order(wire::load_be32(p));
+    const std::uint32_t family = wire::in_any_order(base::load_be32(p));
     if (is_ether_type(family)) return after_ether_type(static_cast<std::uint16_t>(family));
     if (family == 2) return LayerId::ipv4;
     return wire::is_inet6(family) ? LayerId::ipv6 : LayerId::none;
@@ -41,7 +41,7 @@ LayerId parse_null(Context& context) {
 
 void describe_null(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
-    const std::uint32_t family = wire::in_any_order(wire::load_be32(tree.at(0)));
+    const std::uint32_t family = wire::in_any_order(base::load_be32(tree.at(0)));
     tree.number(is_ether_type(family) ? null_computed[0] : info_of<&NullLoopback::family>(), family, 0, 4);
 }
 
@@ -64,7 +64,7 @@ constexpr wire::FieldInfo ipoib_computed[] = {
 
 void describe_ipoib(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
-    if (wire::load_be32(tree.at(0)) != 0) {
+    if (base::load_be32(tree.at(0)) != 0) {
         tree.open(pick(ipoib_computed, "ipoib.grh"), 0, 40);
         tree.field(pick(ipoib_computed, "ipoib.grh.ipver"));
         tree.field(pick(ipoib_computed, "ipoib.grh.tclass"));
@@ -87,4 +87,4 @@ constinit const LayerRow null_loopback_layer{"null",        &protocol::null_loop
 constinit const LayerRow ipoib_layer{
     "ipoib", &protocol::ipoib, {}, parse_ipoib, describe_ipoib, wire::field_table<Ipoib>, ipoib_computed};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

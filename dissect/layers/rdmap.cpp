@@ -6,7 +6,7 @@
 #include "wire/rdmap_atomic.h"
 #include "wire/terminate.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 namespace {
 
 using wire::RdmapOpcode;
@@ -48,7 +48,7 @@ LayerId parse_rdmap(Context& context) {
     if (control.get<&wire::RdmapControl::reserved>() != 0) [[unlikely]]
         context.odd(Reason::reserved_not_zero, LayerId::rdmap, at);
     if (!ddp.tagged) {
-        const std::uint32_t stag = wire::load_be32(context.at(at + 1));
+        const std::uint32_t stag = base::load_be32(context.at(at + 1));
         if (wire::rdmap_invalidates(ddp.opcode))
             ddp.invalidate_stag = stag;
         else if (stag != 0) [[unlikely]]
@@ -109,7 +109,7 @@ LayerId parse_atomic_response(Context& context) {
 LayerId parse_immediate(Context& context) {
     const std::byte* first = take_message<wire::RdmapImmediate>(context, LayerId::rdmap_immediate);
     if (first == nullptr) return LayerId::none;
-    context.out.ddp.immediate = wire::load_be64(first);
+    context.out.ddp.immediate = base::load_be64(first);
     return iwarp::finish_unit(context);
 }
 
@@ -184,7 +184,7 @@ void describe_unless_within(const LayerView& view, Visitor& visitor) {
 }
 
 void describe_rdmap(const LayerView& view, Visitor& visitor) {
-    const wire::Bytes octets = view.octets();
+    const base::Bytes octets = view.octets();
     const std::uint32_t at = view.layer.offset;
     const std::uint8_t opcode = view.dissection.ddp.opcode;
     visitor.open(rdmap_layer.heading, {0, octets, {}}, {at, view.layer.length});
@@ -194,7 +194,7 @@ void describe_rdmap(const LayerView& view, Visitor& visitor) {
     if (octets.size() == 5) {
         const bool names_nothing = opcode == 1 || opcode == 3 || opcode == 5 || opcode == 7;
         if (wire::rdmap_invalidates(opcode))
-            visitor.field(invalidate_field, {wire::load_be32(octets.data() + 1), {}, {}}, {at + 1, 4});
+            visitor.field(invalidate_field, {base::load_be32(octets.data() + 1), {}, {}}, {at + 1, 4});
         else if (names_nothing)
             visitor.field(reserved_field, {0, octets.subspan(1), {}}, {at + 1, 4});
     }
@@ -249,4 +249,4 @@ constinit const LayerRow rdmap_immediate_layer{"rdmap_immediate",
 constinit const LayerRow ulp_payload_layer{
     "ulp_payload", &protocol::data, {}, parse_ulp_payload, describe_ulp_payload, {}, ulp_payload_fields};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

@@ -8,7 +8,7 @@
 #include "dissect/layers/next.h"
 #include "dissect/layers/protocols.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 
 namespace {
 
@@ -24,7 +24,7 @@ void summarise_tcp(Context& context, wire::View<Tcp> header) {
     tcp.sequence = header.get<&Tcp::sequence>();
     tcp.acknowledgment = header.get<&Tcp::acknowledgment>();
     tcp.window = header.get<&Tcp::window>();
-    tcp.flags = wire::load_u8(header.data() + 13);
+    tcp.flags = base::load_u8(header.data() + 13);
     tcp.stray_reset = false;
     tcp.payload_offset = context.offset;
     tcp.payload_captured = context.available();
@@ -117,14 +117,14 @@ const wire::FieldInfo& tcp_option_heading(std::uint8_t kind) {
 
 void describe_sack(const Tree& option) {
     for (std::uint32_t at = 2; at + 8 <= option.size(); at += 8) {
-        option.number(pick(tcp_computed, "rdma.tcp.sack_le_raw"), wire::load_be32(option.at(at)), at, 4);
-        option.number(pick(tcp_computed, "rdma.tcp.sack_re_raw"), wire::load_be32(option.at(at + 4)), at + 4, 4);
+        option.number(pick(tcp_computed, "rdma.tcp.sack_le_raw"), base::load_be32(option.at(at)), at, 4);
+        option.number(pick(tcp_computed, "rdma.tcp.sack_re_raw"), base::load_be32(option.at(at + 4)), at + 4, 4);
     }
     option.number(pick(tcp_computed, "tcp.options.sack.count"), (option.size() - 2) / 8, 1, 1);
 }
 
 void describe_window_scale(const Tree& option) {
-    const std::uint8_t shift = wire::load_u8(option.at(2));
+    const std::uint8_t shift = base::load_u8(option.at(2));
     option.number(pick(tcp_computed, "tcp.options.wscale.shift"), shift, 2, 1);
     option.number(pick(tcp_computed, "tcp.options.wscale.multiplier"),
                   std::uint64_t{1} << std::min<unsigned>(shift, 14), 2, 1);
@@ -134,20 +134,20 @@ void describe_window_scale(const Tree& option) {
 void describe_tcp_option(const Tree& option, std::uint8_t kind) {
     const std::uint32_t size = option.size();
     if (kind == wire::tcp_option::mss && size == 4) {
-        option.number(pick(tcp_computed, "tcp.options.mss_val"), wire::load_be16(option.at(2)), 2, 2);
+        option.number(pick(tcp_computed, "tcp.options.mss_val"), base::load_be16(option.at(2)), 2, 2);
     } else if (kind == wire::tcp_option::window_scale && size == 3) {
         describe_window_scale(option);
     } else if (kind == wire::tcp_option::sack) {
         describe_sack(option);
     } else if (kind == wire::tcp_option::timestamp && size == 10) {
-        option.number(pick(tcp_computed, "tcp.options.timestamp.tsval"), wire::load_be32(option.at(2)), 2, 4);
-        option.number(pick(tcp_computed, "tcp.options.timestamp.tsecr"), wire::load_be32(option.at(6)), 6, 4);
+        option.number(pick(tcp_computed, "tcp.options.timestamp.tsval"), base::load_be32(option.at(2)), 2, 4);
+        option.number(pick(tcp_computed, "tcp.options.timestamp.tsecr"), base::load_be32(option.at(6)), 6, 4);
     } else if (kind == wire::tcp_option::user_timeout && size == 4) {
-        const std::uint16_t value = wire::load_be16(option.at(2));
+        const std::uint16_t value = base::load_be16(option.at(2));
         option.number(pick(tcp_computed, "tcp.options.user_to_granularity"), value >> 15, 2, 2);
         option.number(pick(tcp_computed, "tcp.options.user_to_val"), value & 0x7fffu, 2, 2);
     } else if ((kind == wire::tcp_option::experimental1 || kind == wire::tcp_option::experimental2) && size >= 4) {
-        option.number(pick(tcp_computed, "tcp.options.experimental.exid"), wire::load_be16(option.at(2)), 2, 2);
+        option.number(pick(tcp_computed, "tcp.options.experimental.exid"), base::load_be16(option.at(2)), 2, 2);
         if (size > 4) option.octets(pick(tcp_computed, "tcp.options.experimental.data"), 4, size - 4);
     } else if (&tcp_option_heading(kind) == &pick(tcp_computed, "tcp.options.unknown") && size > 2) {
         option.octets(pick(tcp_computed, "tcp.options.unknown.payload"), 2, size - 2);
@@ -158,10 +158,10 @@ void describe_tcp_options(const Tree& options) {
     if (options.size() == 0) return;
     options.open(pick(tcp_computed, "tcp.options"), 0, options.size());
     for (std::uint32_t at = 0; at < options.size();) {
-        const std::uint8_t kind = wire::load_u8(options.at(at));
+        const std::uint8_t kind = base::load_u8(options.at(at));
         const bool has_length = kind > wire::tcp_option::no_operation;
         if (has_length && at + 2 > options.size()) break;
-        const std::uint32_t length = has_length ? wire::load_u8(options.at(at + 1)) : 1;
+        const std::uint32_t length = has_length ? base::load_u8(options.at(at + 1)) : 1;
         if (has_length && length < 2) break;
         const Tree option = options.part(at, length);
         option.open(tcp_option_heading(kind), 0, option.size());
@@ -194,15 +194,15 @@ void describe_flags(const Tree& tree) {
     tree.open(pick(tcp_computed, "tcp.flags"));
     tree.fields<&Tcp::reserved_flags, &Tcp::accurate_ecn, &Tcp::cwr, &Tcp::ece, &Tcp::urg, &Tcp::ack, &Tcp::psh,
                 &Tcp::rst, &Tcp::syn, &Tcp::fin>();
-    tree.text(pick(tcp_computed, "tcp.flags.str"), flags_text(wire::load_be16(tree.at(12)) & 0xfff, buffer), 12, 2);
+    tree.text(pick(tcp_computed, "tcp.flags.str"), flags_text(base::load_be16(tree.at(12)) & 0xfff, buffer), 12, 2);
     tree.close();
 }
 
 void describe_tcp(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
     tree.fields<&Tcp::source_port, &Tcp::destination_port>();
-    tree.number(pick(tcp_computed, "tcp.port"), wire::load_be16(tree.at(0)), 0, 2);
-    tree.number(pick(tcp_computed, "tcp.port"), wire::load_be16(tree.at(2)), 2, 2);
+    tree.number(pick(tcp_computed, "tcp.port"), base::load_be16(tree.at(0)), 0, 2);
+    tree.number(pick(tcp_computed, "tcp.port"), base::load_be16(tree.at(2)), 2, 2);
     const bool innermost = view.dissection.find(LayerId::tcp)->depth == view.layer.depth;
     const TcpSummary& summary = view.dissection.tcp;
     if (innermost && view.layer.variant != length_unknown)
@@ -224,4 +224,4 @@ void describe_tcp(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow tcp_layer{"tcp",        &protocol::tcp,         {},          parse_tcp,
                                    describe_tcp, wire::field_table<Tcp>, tcp_computed};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

@@ -4,7 +4,7 @@
 #include "dissect/layers/iwarp.h"
 #include "dissect/layers/protocols.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 namespace {
 
 using wire::Base;
@@ -16,7 +16,7 @@ using wire::Kind;
 void check_segment_length(Context& context, const wire::TerminateParts& parts, const std::byte* first,
                           std::uint32_t at) {
     if (parts.segment_length.size == 0) return;
-    const std::uint32_t length = wire::load_be16(first + parts.segment_length.offset);
+    const std::uint32_t length = base::load_be16(first + parts.segment_length.offset);
     if (parts.byte_swapped || (parts.ddp_header.size != 0 && length < parts.ddp_header.size))
         context.odd(Reason::wrong_length, LayerId::rdmap_terminate, at + parts.segment_length.offset);
 }
@@ -103,7 +103,7 @@ const FieldInfo& code_field(std::uint8_t layer, std::uint8_t type) {
 
 /// Error type and code under the names of their layer; everything as its bits are sent.
 void describe_control(const LayerView& view, Visitor& visitor) {
-    const wire::Bytes octets = view.octets().first(wire::terminate_control_size);
+    const base::Bytes octets = view.octets().first(wire::terminate_control_size);
     const std::uint32_t at = view.layer.offset;
     const auto control = *wire::parse<wire::TerminateControl>(octets);
     visitor.open(fields[0], {0, octets, {}}, {at, 4});
@@ -120,10 +120,10 @@ void describe_control(const LayerView& view, Visitor& visitor) {
 void describe_taken_apart(const LayerView& view, const wire::TerminateParts& parts, Visitor& visitor) {
     const std::uint32_t at = view.layer.offset;
     if (parts.ddp_header.size != 0) {
-        const wire::Bytes header = view.octets().subspan(parts.ddp_header.offset, parts.ddp_header.size);
+        const base::Bytes header = view.octets().subspan(parts.ddp_header.offset, parts.ddp_header.size);
         const std::uint32_t header_at = at + parts.ddp_header.offset;
         visitor.open(ddp_heading, {0, header, {}}, {header_at, parts.ddp_header.size});
-        const std::uint64_t length = wire::load_be16(view.octets().data() + parts.segment_length.offset);
+        const std::uint64_t length = base::load_be16(view.octets().data() + parts.segment_length.offset);
         visitor.field(length_field, {length, {}, {}}, {at + parts.segment_length.offset, 2});
         visitor.field(opcode_field, value_of(opcode_field, header), {header_at + 1, 1});
         describe_fields(header.size() == wire::ddp_tagged_size ? terminated_tagged_fields : terminated_untagged_fields,
@@ -131,7 +131,7 @@ void describe_taken_apart(const LayerView& view, const wire::TerminateParts& par
         visitor.close();
     }
     if (parts.rdma_header.size != 0) {
-        const wire::Bytes header = view.octets().subspan(parts.rdma_header.offset, parts.rdma_header.size);
+        const base::Bytes header = view.octets().subspan(parts.rdma_header.offset, parts.rdma_header.size);
         visitor.open(read_heading, {0, header, {}}, {at + parts.rdma_header.offset, parts.rdma_header.size});
         describe_fields(read_fields, header, at + parts.rdma_header.offset, visitor);
         visitor.close();
@@ -146,7 +146,7 @@ void describe_terminated(const LayerView& view, Visitor& visitor) {
 
 namespace iwarp {
 void describe_terminate(const LayerView& view, Visitor& visitor) {
-    const wire::Bytes octets = view.octets();
+    const base::Bytes octets = view.octets();
     const std::uint32_t at = view.layer.offset;
     const auto parts = wire::parse_terminate(octets);
     if (!parts) return;
@@ -171,4 +171,4 @@ constinit const LayerRow rdmap_terminate_layer{"rdmap_terminate",
                                                {},
                                                fields};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

@@ -8,7 +8,7 @@
 #include "wire/udp_port.h"
 #include "wire/vxlan.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 
 namespace {
 
@@ -20,7 +20,7 @@ LayerId after_old_vxlan_port(const Context& context) {
     if (context.available() < octets_of<wire::Vxlan>) return LayerId::none;
     const auto header = wire::View<wire::Vxlan>::unchecked(context.at(context.offset));
     const bool plausible = header.get<&wire::Vxlan::has_vni>() && header.get<&wire::Vxlan::reserved5>() == 0 &&
-                           (wire::load_be16(header.data()) & wire::vxlan_reserved_flags) == 0;
+                           (base::load_be16(header.data()) & wire::vxlan_reserved_flags) == 0;
     return plausible ? LayerId::vxlan : LayerId::none;
 }
 
@@ -73,10 +73,10 @@ std::uint8_t checksum_status(const LayerView& view, std::uint16_t checksum) {
 void describe_udp(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
     tree.fields<&Udp::source_port, &Udp::destination_port>();
-    tree.number(pick(udp_computed, "udp.port"), wire::load_be16(tree.at(0)), 0, 2);
-    tree.number(pick(udp_computed, "udp.port"), wire::load_be16(tree.at(2)), 2, 2);
+    tree.number(pick(udp_computed, "udp.port"), base::load_be16(tree.at(0)), 0, 2);
+    tree.number(pick(udp_computed, "udp.port"), base::load_be16(tree.at(2)), 2, 2);
     tree.field<&Udp::length>();
-    const std::uint16_t checksum = wire::load_be16(tree.at(6));
+    const std::uint16_t checksum = base::load_be16(tree.at(6));
     // Wireshark has the status below a checksum that was not computed, and beside one that was.
     if (checksum == 0)
         tree.open(info_of<&Udp::checksum>());
@@ -84,7 +84,7 @@ void describe_udp(const LayerView& view, Visitor& visitor) {
         tree.field<&Udp::checksum>();
     tree.number(pick(udp_computed, "udp.checksum.status"), checksum_status(view, checksum), 6, 2);
     if (checksum == 0) tree.close();
-    const std::uint32_t length = wire::load_be16(tree.at(4));
+    const std::uint32_t length = base::load_be16(tree.at(4));
     const std::uint32_t begin = view.layer.offset + octets_of<Udp>;
     if (length <= octets_of<Udp> || begin >= view.bytes.size()) return;
     const Tree all{view.bytes, 0, visitor};
@@ -97,4 +97,4 @@ void describe_udp(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow udp_layer{"udp",        &protocol::udp,         {},          parse_udp,
                                    describe_udp, wire::field_table<Udp>, udp_computed};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

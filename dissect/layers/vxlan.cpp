@@ -4,7 +4,7 @@
 #include "dissect/layers/describing.h"
 #include "dissect/layers/protocols.h"
 
-namespace dissect {
+namespace dissect::inline layers {
 
 namespace {
 
@@ -25,7 +25,7 @@ void describe_vxlan(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
     tree.open(pick(vxlan_computed, "vxlan.flags"));
     tree.fields<&Vxlan::group_policy, &Vxlan::has_vni, &Vxlan::dont_learn, &Vxlan::policy_applied>();
-    tree.number(pick(vxlan_computed, "vxlan.flags_reserved"), wire::load_be16(tree.at(0)) & wire::vxlan_reserved_flags,
+    tree.number(pick(vxlan_computed, "vxlan.flags_reserved"), base::load_be16(tree.at(0)) & wire::vxlan_reserved_flags,
                 0, 2);
     tree.close();
     tree.fields<&Vxlan::group, &Vxlan::vni, &Vxlan::reserved5>();
@@ -36,4 +36,4 @@ void describe_vxlan(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow vxlan_layer{
     "vxlan", &protocol::vxlan, {}, parse_vxlan, describe_vxlan, wire::field_table<Vxlan>, vxlan_computed};
 
-}  // namespace dissect
+}  // namespace dissect::inline layers

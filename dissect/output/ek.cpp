@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/text_format.h"
 #include "dissect/output/json.h"
 #include "dissect/output/value_format.h"
 
@@ -12,7 +13,8 @@ namespace {
 void append_milliseconds(std::string& out, std::int64_t time_ns) {
     constexpr std::int64_t millisecond = 1'000'000;
     if (time_ns < 0) out += '-';
-    append_decimal(out, static_cast<std::uint64_t>(time_ns < 0 ? -(time_ns / millisecond) : time_ns / millisecond));
+    base::append_decimal(out,
+                         static_cast<std::uint64_t>(time_ns < 0 ? -(time_ns / millisecond) : time_ns / millisecond));
 }
 
 /// `2026-11-21T01:40:49.473152000Z`: the same digits as frame.time, in the order of RFC 3339.
@@ -40,7 +42,7 @@ void append_ek_value(std::string& out, const wire::FieldInfo& info, const wire::
         append_json_string(out, value.text);
     } else {
         out += '"';
-        append_value(out, info, value, OctetStyle::colons);
+        append_value(out, info, value, base::OctetStyle::colons);
         out += '"';
     }
 }

@@ -1,5 +1,6 @@
 #include "dissect/output/fields.h"
 
+#include "base/text_format.h"
 #include "dissect/output/ek.h"
 #include "dissect/output/json.h"
 #include "dissect/output/value_format.h"
@@ -76,7 +77,7 @@ void append_occurrence(std::string& out, const RegisteredField& field, const Fou
     if (protocol)
         out += field.info->name;
     else
-        append_value(out, *found.info, found.value, OctetStyle::plain);
+        append_value(out, *found.info, found.value, base::OctetStyle::plain);
 }
 
 /// A text's line ends and tabs are escaped, as tshark does under any quote, so that a frame stays a line and a field a

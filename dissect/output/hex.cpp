@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dissect/output/value_format.h"
+#include "base/text_format.h"
 
 namespace dissect::output {
 
@@ -14,10 +14,10 @@ constexpr std::size_t hex_width = octets_per_line / 2 * 5;
 unsigned code(std::byte octet) { return std::to_integer<unsigned>(octet); }
 bool is_graphic(std::byte octet) { return code(octet) > 0x20 && code(octet) < 0x7f; }
 
-void append_line(std::string& out, wire::Bytes octets, std::size_t offset, bool with_ascii) {
+void append_line(std::string& out, base::Bytes octets, std::size_t offset, bool with_ascii) {
     constexpr std::string_view digits = "0123456789abcdef";
     out += '\t';
-    append_hex(out, offset, 4);
+    base::append_hex(out, offset, 4);
     out += ": ";
     for (std::size_t i = 0; i < octets.size(); ++i) {
         if (i % 2 == 0) out += ' ';
@@ -32,7 +32,7 @@ void append_line(std::string& out, wire::Bytes octets, std::size_t offset, bool 
     out += '\n';
 }
 
-void append_ascii(std::string& out, wire::Bytes octets) {
+void append_ascii(std::string& out, base::Bytes octets) {
     for (std::size_t i = 0; i < octets.size(); ++i) {
         const char c = static_cast<char>(octets[i]);
         if (c == '\r') {
@@ -63,7 +63,7 @@ bool is_link(LayerId id) {
 
 }  // namespace
 
-void append_dump(std::string& out, wire::Bytes octets, OctetDump form) {
+void append_dump(std::string& out, base::Bytes octets, OctetDump form) {
     if (form == OctetDump::none) return;
     if (form == OctetDump::ascii) return append_ascii(out, octets);
     for (std::size_t at = 0; at < octets.size(); at += octets_per_line)

@@ -2,7 +2,8 @@
 
 #include <chrono>
 
-#include "dissect/output/utf8.h"
+#include "base/text_format.h"
+#include "base/utf8.h"
 #include "dissect/output/value_format.h"
 
 namespace dissect::output {
@@ -38,7 +39,7 @@ void indent(std::string& out, unsigned level) { out.append(2 * static_cast<std::
 void append_json_string(std::string& out, std::string_view text) {
     out += '"';
     while (!text.empty()) {
-        const std::size_t length = utf8_length(text);
+        const std::size_t length = base::utf8_length(text);
         if (length == 1)
             append_escaped(out, text.front());
         else
@@ -56,7 +57,7 @@ void append_date(std::string& out, std::int64_t time_ns) {
         out += static_cast<char>('0' + value / 10);
         out += static_cast<char>('0' + value % 10);
     };
-    append_decimal(out, static_cast<std::uint64_t>(static_cast<int>(date.year())));
+    base::append_decimal(out, static_cast<std::uint64_t>(static_cast<int>(date.year())));
     two_digits(static_cast<unsigned>(date.month()));
     two_digits(static_cast<unsigned>(date.day()));
 }
@@ -75,7 +76,7 @@ void JsonVisitor::member(std::string_view name, std::string_view suffix) {
 void JsonVisitor::write_value(const wire::FieldInfo& info, const wire::Value& value) {
     if (info.kind == wire::Kind::string) return append_json_string(*out_, value.text);
     *out_ += '"';
-    if (info.kind != wire::Kind::none) append_value(*out_, info, value, OctetStyle::colons);
+    if (info.kind != wire::Kind::none) append_value(*out_, info, value, base::OctetStyle::colons);
     *out_ += '"';
 }
 

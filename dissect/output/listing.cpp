@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "base/text_format.h"
 #include "dissect/output/frame_fields.h"
 #include "dissect/output/value_format.h"
 
@@ -45,7 +46,7 @@ void append_base(std::string& out, const FieldInfo& info) {
     if (hex_digits(info.kind) != 0) {
         out += info.base == wire::Base::hex ? "BASE_HEX" : "BASE_DEC";
     } else if (info.kind == Kind::boolean && mask_of(info) != 0) {
-        append_decimal(out, (info.bit_offset % 8u + info.bit_width + 7u) / 8 * std::uint64_t{8});
+        base::append_decimal(out, (info.bit_offset % 8u + info.bit_width + 7u) / 8 * std::uint64_t{8});
     }
 }
 
@@ -59,9 +60,9 @@ void append_values(std::string& out, const FieldInfo& info) {
             break;
         }
         if (info.base == wire::Base::hex)
-            append_hex(out, known.value, 1);
+            base::append_hex(out, known.value, 1);
         else
-            append_decimal(out, known.value);
+            base::append_decimal(out, known.value);
         out += ' ';
         out += known.text;
     }
@@ -80,7 +81,7 @@ void append_field(std::string& out, const RegisteredField& field) {
     out += '\t';
     append_base(out, info);
     out += '\t';
-    append_hex(out, mask_of(info), 1);
+    base::append_hex(out, mask_of(info), 1);
     out += '\t';
     append_values(out, info);
     out += '\n';

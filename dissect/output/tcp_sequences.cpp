@@ -11,18 +11,18 @@ namespace {
 
 using End = std::array<std::byte, 18>;
 
-End end_of(const Network& network, wire::Bytes bytes, std::uint32_t address_offset, std::uint16_t port) {
+End end_of(const Network& network, base::Bytes bytes, std::uint32_t address_offset, std::uint16_t port) {
     End end{};
     const std::size_t length = network.address_length();
     if (address_offset + length <= bytes.size())
         std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(address_offset), length, end.begin());
-    wire::store_be16(end.data() + 16, port);
+    base::store_be16(end.data() + 16, port);
     return end;
 }
 
 }  // namespace
 
-TcpSequences::Numbers TcpSequences::next(const Dissection& dissection, wire::Bytes bytes) {
+TcpSequences::Numbers TcpSequences::next(const Dissection& dissection, base::Bytes bytes) {
     const TcpSummary& tcp = dissection.tcp;
     const Numbers raw{tcp.sequence, tcp.acknowledgment};
     if ((tcp.flags & tcp_ack) == 0) return raw;

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/bytes.h"
 #include "dissect/dissection.h"
-#include "wire/bytes.h"
 
 namespace dissect::output {
 
@@ -19,7 +19,7 @@ public:
     static constexpr std::size_t capacity = 4096;  ///< a power of two
 
     /// Called for every TCP segment, in order. The first of a connection, and every SYN, is numbered as it is.
-    Numbers next(const Dissection& dissection, wire::Bytes bytes);
+    Numbers next(const Dissection& dissection, base::Bytes bytes);
 
 private:
     /// The addresses and ports of both ends, the smaller end first.

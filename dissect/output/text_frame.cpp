@@ -1,7 +1,7 @@
+#include "base/text_format.h"
 #include "dissect/layer_table.h"
 #include "dissect/output/text_parts.h"
 #include "dissect/output/unit_names.h"
-#include "dissect/output/value_format.h"
 #include "dissect/tcp_flags.h"
 #include "wire/erspan.h"
 #include "wire/ether_type.h"
@@ -27,52 +27,52 @@ void pad(std::string& out, std::size_t start, std::size_t width) {
 
 void word(std::string& out, std::string_view name, std::uint64_t decimal) {
     ((out += ' ') += name) += ' ';
-    append_decimal(out, decimal);
+    base::append_decimal(out, decimal);
 }
 
 void word_hex(std::string& out, std::string_view name, std::uint64_t value, unsigned digits) {
     ((out += ' ') += name) += ' ';
-    append_hex(out, value, digits);
+    base::append_hex(out, value, digits);
 }
 
 namespace {
 
 /// A layer's octets if all of a header `H` were captured.
 template <class H>
-std::optional<wire::View<H>> view_of(const Dissection& dissection, LayerId id, wire::Bytes bytes) {
+std::optional<wire::View<H>> view_of(const Dissection& dissection, LayerId id, base::Bytes bytes) {
     const LayerRef* layer = dissection.find(id);
     if (layer == nullptr || layer->offset + std::size_t{layer->length} > bytes.size()) return std::nullopt;
     return wire::View<H>::at(bytes.subspan(layer->offset, layer->length));
 }
 
-void append_address(std::string& out, const Network& network, wire::Bytes bytes, std::uint32_t offset,
+void append_address(std::string& out, const Network& network, base::Bytes bytes, std::uint32_t offset,
                     const TextOptions& options) {
     const std::uint32_t length = network.address_length();
     if (offset + std::size_t{length} > bytes.size()) {
         out += '?';
         return;
     }
-    const wire::Bytes address = bytes.subspan(offset, length);
+    const base::Bytes address = bytes.subspan(offset, length);
     switch (network.family) {
         case Network::Family::lid:
             out += "lid ";
-            append_decimal(out, wire::load_be16(address.data()));
+            base::append_decimal(out, base::load_be16(address.data()));
             return;
         case Network::Family::ipv4:
-            if (!options.host_names || !options.host_names(out, address)) append_ipv4(out, address);
+            if (!options.host_names || !options.host_names(out, address)) base::append_ipv4(out, address);
             return;
         case Network::Family::ipv6:
         case Network::Family::gid:
-            if (!options.host_names || !options.host_names(out, address)) append_ipv6(out, address);
+            if (!options.host_names || !options.host_names(out, address)) base::append_ipv6(out, address);
             return;
         case Network::Family::none: return;
     }
 }
 
 void append_macs(std::string& out, wire::View<wire::Ethernet> header) {
-    append_ether(out, header.get<&wire::Ethernet::source>());
+    base::append_ether(out, header.get<&wire::Ethernet::source>());
     out += " > ";
-    append_ether(out, header.get<&wire::Ethernet::destination>());
+    base::append_ether(out, header.get<&wire::Ethernet::destination>());
 }
 
 /// tcpdump's names for the types it meets beside RDMA.
@@ -101,13 +101,13 @@ void append_type(std::string& out, std::uint16_t type, const TextOptions& option
         return;
     }
     ((out += "ethertype ") += type_name(type)) += " (";
-    append_hex(out, type, 4);
+    base::append_hex(out, type, 4);
     out += ')';
 }
 
 }  // namespace
 
-void endpoints(std::string& out, const Dissection& dissection, wire::Bytes bytes, bool with_ports,
+void endpoints(std::string& out, const Dissection& dissection, base::Bytes bytes, bool with_ports,
                const TextOptions& options) {
     const Network& network = dissection.network;
     if (network.family == Network::Family::none) {
@@ -121,7 +121,7 @@ void endpoints(std::string& out, const Dissection& dissection, wire::Bytes bytes
         append_address(out, network, bytes, offset, options);
         if (!with_ports) return;
         out += '.';
-        append_decimal(out, port);
+        base::append_decimal(out, port);
     };
     end(network.source_offset, dissection.source_port);
     out += " > ";
@@ -141,7 +141,7 @@ template <class H>
 bool append_cooked(std::string& out, wire::View<H> header, const TextOptions& options) {
     const std::array<std::byte, 8> address = header.template get<&H::address>();
     if (header.template get<&H::address_length>() == 6) {
-        append_ether(out, wire::Bytes(address).template first<6>());
+        base::append_ether(out, base::Bytes(address).template first<6>());
         out += ' ';
     }
     if (options.quiet) return false;
@@ -178,7 +178,7 @@ bool append_link(std::string& out, const wire::Frame& frame, const Dissection& d
         out += name.empty() ? "Unknown" : name;
         if (!options.quiet) {
             out += " (";
-            append_decimal(out, family);
+            base::append_decimal(out, family);
             out += ')';
         }
         out += ", ";
@@ -196,7 +196,7 @@ bool append_link(std::string& out, const wire::Frame& frame, const Dissection& d
 void link_header(std::string& out, const wire::Frame& frame, const Dissection& dissection, const TextOptions& options) {
     if (append_link(out, frame, dissection, options)) {
         out += "length ";
-        append_decimal(out, frame.wire_length);
+        base::append_decimal(out, frame.wire_length);
         out += ": ";
     }
     for (unsigned i = 0; i < dissection.layer_count; ++i) {
@@ -204,9 +204,9 @@ void link_header(std::string& out, const wire::Frame& frame, const Dissection& d
         if (layer.id != LayerId::vlan || layer.length < wire::size_of<wire::Vlan>) continue;
         const auto tag = wire::View<wire::Vlan>::unchecked(frame.bytes.data() + layer.offset);
         out += "vlan ";
-        append_decimal(out, tag.get<&wire::Vlan::id>());
+        base::append_decimal(out, tag.get<&wire::Vlan::id>());
         out += ", p ";
-        append_decimal(out, tag.get<&wire::Vlan::priority>());
+        base::append_decimal(out, tag.get<&wire::Vlan::priority>());
         out += tag.get<&wire::Vlan::drop_eligible>() ? ", DEI, " : ", ";
     }
 }
@@ -214,15 +214,15 @@ void link_header(std::string& out, const wire::Frame& frame, const Dissection& d
 namespace {
 
 /// `vxlan 5001, `: the tunnels and labels that a packet is carried in, the outermost first.
-void append_carriers(std::string& out, const Dissection& dissection, wire::Bytes bytes) {
+void append_carriers(std::string& out, const Dissection& dissection, base::Bytes bytes) {
     for (unsigned i = 0; i < dissection.layer_count; ++i) {
         const LayerRef& layer = dissection.layers[i];
         if (layer.offset + std::size_t{layer.length} > bytes.size()) continue;
-        const wire::Bytes octets = bytes.subspan(layer.offset, layer.length);
+        const base::Bytes octets = bytes.subspan(layer.offset, layer.length);
         const auto carrier = [&]<auto member, class H>(std::string_view name, std::optional<wire::View<H>> header) {
             if (!header) return;
             (out += name) += ' ';
-            append_decimal(out, header->template get<member>());
+            base::append_decimal(out, header->template get<member>());
             out += ", ";
         };
         switch (layer.id) {
@@ -249,14 +249,14 @@ void append_carriers(std::string& out, const Dissection& dissection, wire::Bytes
 
 }  // namespace
 
-void network_details(std::string& out, const Dissection& dissection, wire::Bytes bytes, const TextOptions&) {
+void network_details(std::string& out, const Dissection& dissection, base::Bytes bytes, const TextOptions&) {
     const bool present =
         dissection.network.family != Network::Family::none && dissection.network.family != Network::Family::lid;
     if (!present) return;
     const bool version4 = dissection.network.family == Network::Family::ipv4;
     append_carriers(out += " (", dissection, bytes);
     out += version4 ? "tos " : "class ";
-    append_hex(out, dissection.network.traffic_class, 1);
+    base::append_hex(out, dissection.network.traffic_class, 1);
     word(out += ',', version4 ? "ttl" : "hlim", dissection.network.hop_limit);
     if (const auto header = view_of<wire::Ipv4>(dissection, LayerId::ipv4, bytes); header && version4) {
         word(out += ',', "id", header->get<&wire::Ipv4::identification>());
@@ -266,7 +266,7 @@ void network_details(std::string& out, const Dissection& dissection, wire::Bytes
     }
     if (dissection.has(LayerId::udp)) {
         word(out += ',', "udp", dissection.source_port);
-        append_decimal(out += " > ", dissection.destination_port);
+        base::append_decimal(out += " > ", dissection.destination_port);
     }
     if (dissection.has(LayerId::tcp)) word(out += ',', "win", dissection.tcp.window);
     out += ')';
@@ -278,8 +278,8 @@ void mac_control(std::string& out, const wire::Frame& frame, const Dissection& d
     if (const auto header = view_of<wire::Ethernet>(dissection, LayerId::ethernet, frame.bytes))
         append_macs(out, *header);
     const LayerRef& layer = *dissection.find(LayerId::mac_control);
-    const wire::Bytes octets = frame.bytes.subspan(layer.offset, layer.length);
-    const auto opcode = octets.size() < 2 ? std::uint16_t{0} : wire::load_be16(octets.data());
+    const base::Bytes octets = frame.bytes.subspan(layer.offset, layer.length);
+    const auto opcode = octets.size() < 2 ? std::uint16_t{0} : base::load_be16(octets.data());
     const auto priorities = wire::parse<wire::PriorityPause>(octets);
     const auto pause = wire::parse<wire::Pause>(octets);
     if (opcode == wire::mac_control_opcode::priority_pause && priorities) {
@@ -318,7 +318,7 @@ void append_tcp(std::string& out, const TcpSummary& tcp, TcpSequences::Numbers n
     if (tcp.payload_length != 0 || (tcp.flags & (tcp_fin | tcp_syn | tcp_rst)) != 0) {
         word(out += ',', "seq", numbers.sequence);
         if (tcp.payload_length != 0)
-            append_decimal(out += ':', static_cast<std::uint32_t>(numbers.sequence + tcp.payload_length));
+            base::append_decimal(out += ':', static_cast<std::uint32_t>(numbers.sequence + tcp.payload_length));
     }
     if ((tcp.flags & tcp_ack) != 0) word(out += ',', "ack", numbers.acknowledgment);
     word(out += ',', "win", tcp.window);
@@ -331,7 +331,7 @@ struct NetworkPayload {
     std::uint32_t length = 0;
 };
 
-std::optional<NetworkPayload> network_payload(const Dissection& dissection, wire::Bytes bytes) {
+std::optional<NetworkPayload> network_payload(const Dissection& dissection, base::Bytes bytes) {
     if (const auto header = view_of<wire::Ipv4>(dissection, LayerId::ipv4, bytes)) {
         const std::uint32_t header_octets = header->get<&wire::Ipv4::header_words>() * 4u;
         const std::uint32_t total = header->get<&wire::Ipv4::total_length>();
@@ -345,7 +345,7 @@ std::optional<NetworkPayload> network_payload(const Dissection& dissection, wire
     return std::nullopt;
 }
 
-void append_ip(std::string& out, const Dissection& dissection, wire::Bytes bytes, TcpSequences::Numbers numbers,
+void append_ip(std::string& out, const Dissection& dissection, base::Bytes bytes, TcpSequences::Numbers numbers,
                const TextOptions& options) {
     const bool ports = dissection.has(LayerId::tcp) || dissection.has(LayerId::udp);
     out += dissection.network.family == Network::Family::ipv6 ? "IP6 " : "IP ";
@@ -362,20 +362,20 @@ void append_ip(std::string& out, const Dissection& dissection, wire::Bytes bytes
     if (payload->protocol == wire::ip_protocol::icmpv6)
         out += "ICMP6";
     else if (name.empty())
-        append_decimal(out += "ip-proto-", payload->protocol);
+        base::append_decimal(out += "ip-proto-", payload->protocol);
     else
         out += name;
     word(out += ',', "length", payload->length);
 }
 
 /// An Ethernet ARP packet for IPv4. RFC 826.
-void append_arp(std::string& out, wire::Bytes octets, const TextOptions& options) {
+void append_arp(std::string& out, base::Bytes octets, const TextOptions& options) {
     constexpr std::size_t size = 28;
     out += "ARP";
-    if (octets.size() < size || wire::load_be16(octets.data() + 2) != wire::ether_type::ipv4) return;
+    if (octets.size() < size || base::load_be16(octets.data() + 2) != wire::ether_type::ipv4) return;
     const Network network{Network::Family::ipv4};
     const auto address = [&](std::uint32_t at) { append_address(out, network, octets, at, options); };
-    const unsigned operation = wire::load_be16(octets.data() + 6);
+    const unsigned operation = base::load_be16(octets.data() + 6);
     if (operation == 1) {
         out += ", Request who-has ";
         address(24);
@@ -385,7 +385,7 @@ void append_arp(std::string& out, wire::Bytes octets, const TextOptions& options
         out += ", Reply ";
         address(14);
         out += " is-at ";
-        append_ether(out, octets.subspan(8, 6));
+        base::append_ether(out, octets.subspan(8, 6));
     } else {
         word(out += ',', "operation", operation);
     }
@@ -444,7 +444,7 @@ void diagnostic(std::string& out, const Diagnostic& found) {
         append_layer(out, found.layer);
         word(out, "needs", found.needed);
         word(out += " octets", "at", found.offset);
-        append_decimal(out += ", ", found.available);
+        base::append_decimal(out += ", ", found.available);
         out += found.reason == Reason::snapped ? " captured" : " there";
     } else {
         out += dissect::text(found.reason);
@@ -475,18 +475,18 @@ void diagnostics(std::string& out, const Dissection& dissection, const TextOptio
 void notice(std::string& out, const Notice& found) {
     const bool of_datagrams = found.kind == Notice::Kind::fragments_evicted;
     if (!of_datagrams) {
-        append_decimal(out += "iWARP stream ", found.stream);
+        base::append_decimal(out += "iWARP stream ", found.stream);
         out += ": ";
     }
     // A gap is measured in octets; what happened to a segment is told first, its size last.
     const bool measures = found.kind == Notice::Kind::stream_gap || found.kind == Notice::Kind::stream_skipped ||
                           found.kind == Notice::Kind::stream_unread;
-    if (measures && found.octets != 0) append_decimal(out, found.octets);
+    if (measures && found.octets != 0) base::append_decimal(out, found.octets);
     if (measures && found.octets != 0) out += ' ';
     out += text_of(found.kind);
     if (found.related_frame != 0)
         word(out, found.kind == Notice::Kind::tcp_retransmission ? "of frame" : "since frame", found.related_frame);
-    if (!measures && found.octets != 0) append_decimal(out += " (", found.octets);
+    if (!measures && found.octets != 0) base::append_decimal(out += " (", found.octets);
     if (!measures && found.octets != 0) out += " octets)";
 }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/text_format.h"
 #include "dissect/output/text_parts.h"
 #include "dissect/output/tree.h"
 #include "dissect/output/unit_names.h"
-#include "dissect/output/value_format.h"
 
 namespace dissect::output {
 
@@ -48,7 +48,7 @@ void TextPrinter::on_unit(const Unit& unit) {
     // A datagram put together from fragments has its addresses in its own octets or in those of its last frame.
     const bool own = !iwarp && unit.dissection.network.family != Network::Family::none;
     const Dissection& addressed = own ? unit.dissection : unit.frame_dissection;
-    const wire::Bytes bytes = own ? unit.bytes : unit.frame.bytes;
+    const base::Bytes bytes = own ? unit.bytes : unit.frame.bytes;
 
     begin_line();
     text::endpoints(lines_, addressed, bytes, iwarp, options_);
@@ -114,7 +114,7 @@ bool TextPrinter::has_lines() const {
 void TextPrinter::write_head(std::string& out) {
     if (options_.number) {
         const std::size_t begin = out.size();
-        append_decimal(out, frame_->number);
+        base::append_decimal(out, frame_->number);
         const std::size_t written = out.size() - begin;
         if (written < number_width) out.insert(begin, number_width - written, ' ');
         out += "  ";

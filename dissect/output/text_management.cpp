@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/text_format.h"
 #include "dissect/layer_table.h"
 #include "dissect/output/text_parts.h"
 #include "dissect/output/value_format.h"
@@ -76,7 +77,7 @@ constexpr Shown shown[] = {
 };
 
 /// Private data are of a fixed size and filled with zeros: what counts ends with the last octet that is none.
-std::size_t used_octets(wire::Bytes octets) {
+std::size_t used_octets(base::Bytes octets) {
     const auto last =
         std::find_if(octets.rbegin(), octets.rend(), [](std::byte octet) { return octet != std::byte{0}; });
     return static_cast<std::size_t>(octets.rend() - last);
@@ -105,14 +106,14 @@ private:
     void append(const Shown& row, const wire::FieldInfo& info, const wire::Value& value) {
         ((out_ += ' ') += row.word) += ' ';
         switch (row.form) {
-            case Form::hex: append_hex(out_, value.number, hex_digits(info.kind)); break;
-            case Form::decimal: append_decimal(out_, value.number); break;
-            case Form::private_data: append_decimal(out_, used_octets(value.bytes)); break;
+            case Form::hex: base::append_hex(out_, value.number, hex_digits(info.kind)); break;
+            case Form::decimal: base::append_decimal(out_, value.number); break;
+            case Form::private_data: base::append_decimal(out_, used_octets(value.bytes)); break;
             case Form::service: out_ += xrc_ ? "XRC" : wire::name_of(info.values, value.number); break;
             case Form::name: {
                 const std::string_view known = wire::name_of(info.values, value.number);
                 if (known.empty())
-                    append_value(out_, info, value, OctetStyle::plain);
+                    append_value(out_, info, value, base::OctetStyle::plain);
                 else
                     out_ += known;
             }

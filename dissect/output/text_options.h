@@ -2,14 +2,14 @@
 #include <functional>
 #include <string>
 
+#include "base/bytes.h"
 #include "dissect/output/hex.h"
 #include "dissect/output/timestamp.h"
-#include "wire/bytes.h"
 
 namespace dissect::output {
 
 /// Appends the name of an address of 4 or 16 octets; false where it has none. May be an empty function.
-using HostNames = std::function<bool(std::string&, wire::Bytes)>;
+using HostNames = std::function<bool(std::string&, base::Bytes)>;
 
 /// How lines look; what tcpdump's options of the same letters choose.
 struct TextOptions {

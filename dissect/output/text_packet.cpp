@@ -1,8 +1,8 @@
 #include <span>
 
+#include "base/text_format.h"
 #include "dissect/output/text_parts.h"
 #include "dissect/output/unit_names.h"
-#include "dissect/output/value_format.h"
 #include "wire/aeth.h"
 #include "wire/atomic_write.h"
 #include "wire/bth_opcode.h"
@@ -67,7 +67,7 @@ void packet_operation(std::string& out, const Unit& unit) {
     if (const std::string_view service = service_word(opcode); !service.empty()) (out += service) += ' ';
     if (d.has(LayerId::mad)) return append_management(out, unit);
     if (!opcode.known()) {
-        append_hex(out += "opcode ", d.bth.opcode, 2);
+        base::append_hex(out += "opcode ", d.bth.opcode, 2);
         return;
     }
     const bool refuses = opcode.operation == wire::BthOperation::acknowledge && d.has(LayerId::aeth) &&
@@ -88,9 +88,9 @@ void append_named(std::string& out, std::string_view name, std::span<const wire:
 
 /// What the summary has no room for: the headers of FLUSH and ATOMIC WRITE.
 void append_persistence_headers(std::string& out, const Unit& unit) {
-    const auto header = [&](LayerId id) -> wire::Bytes {
+    const auto header = [&](LayerId id) -> base::Bytes {
         const LayerRef* layer = unit.dissection.find(id);
-        return layer == nullptr ? wire::Bytes{} : unit.bytes.subspan(layer->offset, layer->length);
+        return layer == nullptr ? base::Bytes{} : unit.bytes.subspan(layer->offset, layer->length);
     };
     if (const auto flush = wire::parse<wire::Feth>(header(LayerId::feth))) {
         append_named(out, "placement", wire::flush_placement_names, flush->placement);

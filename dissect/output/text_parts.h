@@ -22,12 +22,12 @@ void word_hex(std::string& out, std::string_view name, std::uint64_t value, unsi
 
 /// `192.0.2.1 > 192.0.2.2`, with ports behind the addresses where asked for; the MAC addresses where there is no
 /// network layer. `bytes` is what the dissection describes.
-void endpoints(std::string& out, const Dissection& dissection, wire::Bytes bytes, bool with_ports,
+void endpoints(std::string& out, const Dissection& dissection, base::Bytes bytes, bool with_ports,
                const TextOptions& options);
 /// `52:54:00:00:00:02 > 52:54:00:00:00:01, ethertype IPv4 (0x0800), length 322: `, as tcpdump has it of each link type.
 void link_header(std::string& out, const wire::Frame& frame, const Dissection& dissection, const TextOptions& options);
 /// ` (tos 0x0, ttl 64, id 53642, flags [DF])` and what else -v adds of the layers below the transport.
-void network_details(std::string& out, const Dissection& dissection, wire::Bytes bytes, const TextOptions& options);
+void network_details(std::string& out, const Dissection& dissection, base::Bytes bytes, const TextOptions& options);
 
 /// `RC RDMA WRITE First`, and what follows: ` qp 0x000011 psn 671625 len 1024 ...`. For InfiniBand, RoCE.
 void packet_operation(std::string& out, const Unit& unit);

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "base/text_format.h"
 #include "dissect/output/text_parts.h"
 #include "dissect/output/unit_names.h"
-#include "dissect/output/value_format.h"
 #include "wire/mpa.h"
 #include "wire/rdmap.h"
 #include "wire/rdmap_atomic.h"
@@ -36,7 +36,7 @@ void append_lower(std::string& out, std::string_view words) {
 void append_start_details(std::string& out, const Unit& unit) {
     const LayerRef* layer = unit.dissection.find(LayerId::mpa_request);
     if (layer == nullptr) layer = unit.dissection.find(LayerId::mpa_reply);
-    const wire::Bytes octets = unit.bytes.subspan(layer->offset, layer->length);
+    const base::Bytes octets = unit.bytes.subspan(layer->offset, layer->length);
     // Request and Reply differ in the key alone.
     const auto start = wire::parse<wire::MpaRequest>(octets);
     if (!start) return;
@@ -44,7 +44,7 @@ void append_start_details(std::string& out, const Unit& unit) {
     if (start->crc) out += " crc";
     if (start->marker) out += " markers";
     if (start->rejected) out += " rejected";
-    const wire::Bytes data = octets.subspan(wire::size_of<wire::MpaRequest>);
+    const base::Bytes data = octets.subspan(wire::size_of<wire::MpaRequest>);
     const auto enhanced = start->enhanced() ? wire::parse<wire::MpaEnhanced>(data) : std::nullopt;
     if (enhanced) {
         word(out, "ird", enhanced->ird);
@@ -128,16 +128,16 @@ void terminate_reason(std::string& out, std::uint8_t layer, std::uint8_t type, s
     const std::string_view type_name = wire::name_of(wire::terminate_type_field(layer).values, type);
     const std::string_view code_name = wire::terminate_code_name(layer, type, code);
     out += layer_name == "RDMA" ? "RDMAP" : layer_name.empty() ? "layer" : layer_name;
-    if (layer_name.empty()) append_decimal(out += ' ', layer);
+    if (layer_name.empty()) base::append_decimal(out += ' ', layer);
     out += ' ';
     if (type_name.empty())
-        append_hex(out += "type ", type, 1);
+        base::append_hex(out += "type ", type, 1);
     else
         append_lower(out, type_name);
     if (code_name == type_name && !code_name.empty()) return;
     out += ": ";
     if (code_name.empty())
-        append_hex(out += "code ", code, 2);
+        base::append_hex(out += "code ", code, 2);
     else
         append_lower(out, code_name);
 }
@@ -157,7 +157,7 @@ void segment_operation(std::string& out, const Unit& unit) {
     } else if (const std::string_view name = wire::name_of(wire::rdmap_opcodes, d.ddp.opcode); !name.empty()) {
         (out += "RDMAP ") += name;
     } else {
-        append_hex(out += "RDMAP opcode ", d.ddp.opcode, 1);
+        base::append_hex(out += "RDMAP opcode ", d.ddp.opcode, 1);
     }
 }
 

@@ -2,7 +2,7 @@
 
 #include <ctime>
 
-#include "dissect/output/value_format.h"
+#include "base/text_format.h"
 
 namespace dissect::output {
 
@@ -47,7 +47,7 @@ void Timestamps::append_span(std::string& out, std::int64_t nanoseconds) const {
     if (seconds / 3600 < 100)
         append_padded(out, seconds / 3600, 2);
     else
-        append_decimal(out, seconds / 3600);
+        base::append_decimal(out, seconds / 3600);
     out += ':';
     append_padded(out, seconds / 60 % 60, 2);
     out += ':';
@@ -69,7 +69,7 @@ void Timestamps::append(std::string& out, std::int64_t time_ns) {
         const std::int64_t seconds = time_ns / second_ns - (remainder < 0 ? 1 : 0);
         if (style_ == TimeStyle::seconds) {
             if (seconds < 0) out += '-';
-            append_decimal(out, static_cast<std::uint64_t>(seconds < 0 ? -seconds : seconds));
+            base::append_decimal(out, static_cast<std::uint64_t>(seconds < 0 ? -seconds : seconds));
         } else {
             append_clock(out, seconds);
         }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/text_format.h"
 #include "dissect/output/value_format.h"
 
 namespace dissect::output {
@@ -28,9 +29,9 @@ constexpr Highlight highlights[] = {
 
 /// `322 bytes on wire (2576 bits)`
 void append_length(std::string& out, std::uint64_t octets, std::string_view where) {
-    append_decimal(out, octets);
+    base::append_decimal(out, octets);
     (out += octets == 1 ? " byte " : " bytes ") += where;
-    append_decimal(out += " (", 8 * octets);
+    base::append_decimal(out += " (", 8 * octets);
     out += " bits)";
 }
 
@@ -41,7 +42,7 @@ void TreeVisitor::highlight(const wire::FieldInfo& info, const wire::Value& valu
     const auto* found = std::ranges::find(highlights, info.name, &Highlight::field);
     if (found == std::end(highlights) || highlight_lengths_[found->place] != 0) return;
     const std::size_t end = out_->size();
-    append_value(*out_ += found->before, info, value, OctetStyle::plain);
+    append_value(*out_ += found->before, info, value, base::OctetStyle::plain);
     *out_ += found->after;
     highlight_lengths_[found->place] = out_->size() - end;
     const auto length =
@@ -86,7 +87,7 @@ void TreeVisitor::close() {
 void TreePrinter::show(const FrameView& view) {
     std::string& out = out_;
     out += "Frame ";
-    append_decimal(out, view.frame.number);
+    base::append_decimal(out, view.frame.number);
     out += ": ";
     append_length(out, view.frame.wire_length, "on wire");
     append_length(out += ", ", view.frame.bytes.size(), "captured");

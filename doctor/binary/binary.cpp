@@ -11,7 +11,7 @@
 #include "doctor/inventory/parts.h"
 #include "doctor/words.h"
 
-namespace doctor {
+namespace doctor::inline binary {
 
 namespace {
 
@@ -357,4 +357,4 @@ BinaryReport examine_binary(const Root& root, const Inventory& machine, const st
     return report;
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline binary

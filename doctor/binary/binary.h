@@ -6,7 +6,7 @@
 
 #include "doctor/checks/check.h"
 
-namespace doctor {
+namespace doctor::inline binary {
 
 /// Whether a program, or a library, will work with this machine's stack.
 struct BinaryReport {
@@ -26,4 +26,4 @@ std::span<const Check> binary_checks();
 /// the others. Nothing is run or loaded. `path` is one of the examined machine.
 BinaryReport examine_binary(const Root& root, const Inventory& machine, const std::string& path);
 
-}  // namespace doctor
+}  // namespace doctor::inline binary

@@ -4,7 +4,7 @@
 
 #include "doctor/words.h"
 
-namespace doctor {
+namespace doctor::inline binary {
 
 namespace {
 
@@ -140,4 +140,4 @@ bool Loaded::has_symbol(std::string_view name, std::string_view version) const {
     });
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline binary

@@ -10,7 +10,7 @@
 #include "doctor/inventory/loader_path.h"
 #include "doctor/root.h"
 
-namespace doctor {
+namespace doctor::inline binary {
 
 /// A program and every library that the loader would load with it, in its order.
 class Loaded {
@@ -59,4 +59,4 @@ private:
     std::unordered_multimap<std::string_view, Definition> symbols_ = {};
 };
 
-}  // namespace doctor
+}  // namespace doctor::inline binary

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <zlib.h>
 
-namespace doctor {
+namespace doctor::inline bundle {
 
 namespace {
 
@@ -84,4 +84,4 @@ std::string make_archive(const std::vector<std::pair<std::string, std::string>>&
     return gzip(tar);
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline bundle

@@ -6,7 +6,7 @@
 #include "doctor/bundle/mask.h"
 #include "doctor/output/json.h"
 
-namespace doctor {
+namespace doctor::inline bundle {
 
 namespace {
 
@@ -45,4 +45,4 @@ std::string make_bundle(const Root& root, const Inventory& machine, std::span<co
                         now_s);
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline bundle

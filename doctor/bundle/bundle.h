@@ -6,7 +6,7 @@
 
 #include "doctor/checks/check.h"
 
-namespace doctor {
+namespace doctor::inline bundle {
 
 /// What a bug report should have, as a .tar.gz: findings, inventory, and the small files of /sys and /proc that were
 /// read, all masked (Mask).
@@ -16,4 +16,4 @@ std::string make_bundle(const Root& root, const Inventory& machine, std::span<co
                         const Transcript& transcript, std::string_view page, std::string_view version,
                         std::int64_t now_s);
 
-}  // namespace doctor
+}  // namespace doctor::inline bundle

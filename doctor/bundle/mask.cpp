@@ -8,7 +8,7 @@
 #include "base/ascii.h"
 #include "doctor/words.h"
 
-namespace doctor {
+namespace doctor::inline bundle {
 
 namespace {
 
@@ -166,4 +166,4 @@ Json Mask::json(const Json& document) {
     return out;
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline bundle

@@ -9,7 +9,7 @@
 
 #include "doctor/output/json.h"
 
-namespace doctor {
+namespace doctor::inline bundle {
 
 /// Takes out of texts what tells whose machine it is: IP addresses, hardware addresses, GUIDs, names of hosts, domains
 /// and users. What is the same stays the same: each becomes one placeholder ("ip-3") wherever it stands, so that what
@@ -40,4 +40,4 @@ private:
     std::map<std::string, unsigned, std::less<>> counts_ = {};
 };
 
-}  // namespace doctor
+}  // namespace doctor::inline bundle

@@ -9,7 +9,7 @@
 
 #include "doctor/inventory/inventory.h"
 
-namespace doctor {
+namespace doctor::inline checks {
 
 /// How bad it is.
 enum class Severity : std::uint8_t {
@@ -62,7 +62,7 @@ struct Check {
     void (*run)(const Inventory& machine, Report& report);
 };
 
-std::span<const Check> checks();
+std::span<const Check> all_checks();
 
 /// Every check's findings: the worst first, else in the order of the table.
 std::vector<Finding> examine(const Inventory& machine);
@@ -124,4 +124,4 @@ void check_counters(const Inventory& machine, Report& report);
 /// include/rdma/ib_addr.h, iboe_get_mtu: 96 octets of headers at most).
 unsigned roce_mtu(std::uint64_t netdev_mtu);
 
-}  // namespace doctor
+}  // namespace doctor::inline checks

@@ -4,7 +4,7 @@
 #include "doctor/checks/check.h"
 #include "doctor/words.h"
 
-namespace doctor {
+namespace doctor::inline checks {
 
 void check_any_device(const Inventory& machine, Report& report) {
     if (!machine.devices.empty()) {
@@ -123,4 +123,4 @@ void check_ports(const Inventory& machine, Report& report) {
     report.fine_devices(machine, "all are active");
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline checks

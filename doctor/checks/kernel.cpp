@@ -6,7 +6,7 @@
 #include "doctor/inventory/parts.h"
 #include "doctor/words.h"
 
-namespace doctor {
+namespace doctor::inline checks {
 
 namespace {
 
@@ -204,4 +204,4 @@ void check_taint(const Inventory& machine, Report& report) {
     report.fine(fmt::format("{}", *machine.kernel.taint));
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline checks

@@ -6,7 +6,7 @@
 #include "doctor/checks/check.h"
 #include "doctor/words.h"
 
-namespace doctor {
+namespace doctor::inline checks {
 
 namespace {
 
@@ -184,4 +184,4 @@ void check_layout(const Inventory& machine, Report& report) {
                    {}, "rdmascope doctor --binary PROGRAM");
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline checks

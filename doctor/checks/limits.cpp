@@ -1,10 +1,10 @@
 #include <fmt/core.h>
 
+#include "base/quantities.h"
 #include "doctor/checks/check.h"
 #include "doctor/words.h"
-#include "text/quantities.h"
 
-namespace doctor {
+namespace doctor::inline checks {
 
 namespace {
 
@@ -22,7 +22,7 @@ void check_memlock(const Inventory& machine, Report& report) {
         return report.add(Severity::unseen, {}, "/proc/self/limits cannot be read", {}, "ulimit -l");
     if (!machine.limits.memlock) return report.fine("unlimited");
     const std::uint64_t octets = *machine.limits.memlock;
-    const std::string size = text::format_exact_size(octets);
+    const std::string size = base::format_exact_size(octets);
     // Root's CAP_IPC_LOCK lifts the limit for itself; the users' programs have it all the same.
     const Severity severity = machine.limits.exempt ? Severity::note : Severity::warning;
     report.add(
@@ -38,9 +38,9 @@ void check_memlock_configured(const Inventory& machine, Report& report) {
     for (const LimitLine& line : machine.limits.configured)
         if (line.octets)
             report.add(*line.octets < tight ? Severity::warning : Severity::note, line.file,
-                       fmt::format("`{}`: {}", line.text, text::format_exact_size(*line.octets)),
+                       fmt::format("`{}`: {}", line.text, base::format_exact_size(*line.octets)),
                        "unlimited, where RDMA programs run", "sudoedit " + shell_word(line.file));
     report.fine("nothing there limits it");
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline checks

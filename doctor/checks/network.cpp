@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "base/quantities.h"
 #include "doctor/checks/check.h"
 #include "doctor/words.h"
-#include "text/quantities.h"
 
-namespace doctor {
+namespace doctor::inline checks {
 
 namespace {
 
@@ -73,7 +73,7 @@ void check_mtu(const Inventory& machine, Report& report) {
             // Payload and the 82 octets of Ethernet, IPv4, UDP, BTH, ICRC, FCS, preamble and gap.
             report.add(Severity::note, netdev.name,
                        fmt::format("its MTU of {} leaves {} an MTU of {}: at most {} of the wire is payload",
-                                   *netdev.mtu, device.name, mtu, text::format_percent(mtu / (mtu + 82.0))),
+                                   *netdev.mtu, device.name, mtu, base::format_percent(mtu / (mtu + 82.0))),
                        "4200, for packets of 4096 (98 %), on both hosts and all switches between them",
                        fmt::format("ip link set {} mtu 4200", netdev.name));
     });
@@ -186,4 +186,4 @@ void check_pauses(const Inventory& machine, Report& report) {
     report.fine_devices(machine, "there is no adapter that would have any");
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline checks

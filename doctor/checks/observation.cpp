@@ -4,7 +4,7 @@
 #include "doctor/checks/check.h"
 #include "doctor/words.h"
 
-namespace doctor {
+namespace doctor::inline checks {
 
 namespace {
 
@@ -125,4 +125,4 @@ void check_counters(const Inventory& machine, Report& report) {
     report.fine_devices(machine, "they do");
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline checks

@@ -5,7 +5,7 @@
 #include "doctor/checks/check.h"
 #include "doctor/words.h"
 
-namespace doctor {
+namespace doctor::inline checks {
 
 namespace {
 
@@ -146,4 +146,4 @@ void check_provider_kernel_abi(const Inventory& machine, Report& report) {
     report.fine_devices(machine, "every device's is within its provider's range");
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline checks

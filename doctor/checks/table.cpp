@@ -3,7 +3,7 @@
 
 #include "doctor/checks/check.h"
 
-namespace doctor {
+namespace doctor::inline checks {
 
 namespace {
 
@@ -80,7 +80,7 @@ constexpr std::array checks_table{
 
 }  // namespace
 
-std::span<const Check> checks() { return checks_table; }
+std::span<const Check> all_checks() { return checks_table; }
 
 std::string_view name_of(Severity severity) {
     switch (severity) {
@@ -137,4 +137,4 @@ Severity worst_of(std::span<const Finding> findings) {
     return worst;
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline checks

@@ -7,7 +7,7 @@
 
 #include "doctor/words.h"
 
-namespace doctor {
+namespace doctor::inline compare {
 
 namespace {
 
@@ -268,6 +268,8 @@ OtherHost read_inventory(std::string_view text_of_file) {
     return other;
 }
 
-std::vector<Finding> compare(const Json& ours, const Json& theirs) { return Comparison(ours, theirs).run(); }
+std::vector<Finding> compare_inventories(const Json& ours, const Json& theirs) {
+    return Comparison(ours, theirs).run();
+}
 
-}  // namespace doctor
+}  // namespace doctor::inline compare

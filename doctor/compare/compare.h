@@ -6,7 +6,7 @@
 
 #include "doctor/output/json.h"
 
-namespace doctor {
+namespace doctor::inline compare {
 
 /// What another host's `--export` wrote.
 struct OtherHost {
@@ -20,6 +20,6 @@ std::span<const Check> compare_checks();
 
 /// What two hosts that should talk to each other disagree on. Both as to_json(const Inventory&) has them; `theirs` may
 /// be damaged or hostile: what has another type than it should is taken as not known.
-std::vector<Finding> compare(const Json& ours, const Json& theirs);
+std::vector<Finding> compare_inventories(const Json& ours, const Json& theirs);
 
-}  // namespace doctor
+}  // namespace doctor::inline compare

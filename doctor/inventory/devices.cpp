@@ -7,7 +7,7 @@
 #include "doctor/inventory/parts.h"
 #include "doctor/words.h"
 
-namespace doctor {
+namespace doctor::inline inventory {
 
 namespace {
 
@@ -160,4 +160,4 @@ std::vector<NetDevice> look_at_netdevs(const Root& root, const std::vector<Devic
     return found;
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline inventory

@@ -4,7 +4,7 @@
 #include "doctor/inventory/parts.h"
 #include "doctor/words.h"
 
-namespace doctor {
+namespace doctor::inline inventory {
 
 namespace {
 
@@ -156,4 +156,4 @@ Observation look_at_observation(const Root& root) {
     return seen;
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline inventory

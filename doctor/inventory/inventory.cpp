@@ -4,7 +4,7 @@
 
 #include "doctor/inventory/parts.h"
 
-namespace doctor {
+namespace doctor::inline inventory {
 
 namespace {
 
@@ -54,4 +54,4 @@ Inventory take_inventory(const Root& root) {
     return inventory;
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline inventory

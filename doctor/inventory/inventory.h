@@ -10,7 +10,7 @@
 
 /// What there is on a machine of an RDMA stack, as far as files tell. Nothing here judges; the checks do.
 /// What could not be seen is absent (`optional`, an empty text), never 0.
-namespace doctor {
+namespace doctor::inline inventory {
 
 struct Host {
     std::string name = {};
@@ -184,4 +184,4 @@ struct Inventory {
 /// Looks at everything. Takes a second at most on a usual machine; needs no rights, but sees more with them.
 Inventory take_inventory(const Root& root);
 
-}  // namespace doctor
+}  // namespace doctor::inline inventory

@@ -11,7 +11,7 @@
 #include "doctor/inventory/parts.h"
 #include "doctor/words.h"
 
-namespace doctor {
+namespace doctor::inline inventory {
 
 namespace {
 
@@ -239,4 +239,4 @@ Kernel look_at_kernel(const Root& root, const std::string& release) {
     return kernel;
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline inventory

@@ -5,7 +5,7 @@
 #include "doctor/inventory/parts.h"
 #include "doctor/words.h"
 
-namespace doctor {
+namespace doctor::inline inventory {
 
 namespace {
 
@@ -223,4 +223,4 @@ std::vector<DriverEntry> look_at_drivers(const Root& root, const LoaderPath& pat
     return entries;
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline inventory

@@ -8,7 +8,7 @@
 #include "base/ascii.h"
 #include "doctor/words.h"
 
-namespace doctor {
+namespace doctor::inline inventory {
 
 namespace {
 
@@ -122,4 +122,4 @@ std::string LoaderPath::find(const Root& root, std::string_view name) const {
     return {};
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline inventory

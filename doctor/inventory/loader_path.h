@@ -6,7 +6,7 @@
 
 #include "doctor/root.h"
 
-namespace doctor {
+namespace doctor::inline inventory {
 
 /// /etc/ld.so.cache: library names and where they are, in the loader's order; for 64-bit programs of this machine, and
 /// without those for processors of special abilities (glibc-hwcaps). Empty where the octets are no cache.
@@ -34,4 +34,4 @@ private:
     bool has_cache_ = false;
 };
 
-}  // namespace doctor
+}  // namespace doctor::inline inventory

@@ -4,7 +4,7 @@
 #include "doctor/inventory/parts.h"
 #include "doctor/words.h"
 
-namespace doctor {
+namespace doctor::inline inventory {
 
 namespace {
 
@@ -60,4 +60,4 @@ std::map<std::string, std::string> debian_owners(const Root& root, const std::ve
     return owners;
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline inventory

@@ -7,7 +7,7 @@
 #include "doctor/inventory/loader_path.h"
 
 /// The parts that take_inventory() is made of.
-namespace doctor {
+namespace doctor::inline inventory {
 
 Host look_at_host(const Root& root);
 std::vector<ProcessLibraries> look_at_processes(const Root& root, std::vector<std::string>& unseen);
@@ -37,4 +37,4 @@ std::string_view rdma_half_of(std::string_view kernel_driver);
 /// Modules that RDMA is made of.
 bool is_rdma_module(std::string_view name);
 
-}  // namespace doctor
+}  // namespace doctor::inline inventory

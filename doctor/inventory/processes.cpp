@@ -5,7 +5,7 @@
 #include "doctor/inventory/parts.h"
 #include "doctor/words.h"
 
-namespace doctor {
+namespace doctor::inline inventory {
 
 namespace {
 
@@ -67,4 +67,4 @@ std::vector<ProcessLibraries> look_at_processes(const Root& root, std::vector<st
     return found;
 }
 
-}  // namespace doctor
+}  // namespace doctor::inline inventory

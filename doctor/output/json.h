@@ -6,7 +6,7 @@
 #include "doctor/binary/binary.h"
 #include "doctor/checks/check.h"
 
-namespace doctor {
+namespace doctor::inline output {
 
 using Json = nlohmann::ordered_json;
 
@@ -18,4 +18,4 @@ Json to_json(const BinaryReport& report);
 /// As text, indented, with a newline. Octets that are no UTF-8 become U+FFFD.
 std::string dumped(const Json& json);
 
-}  // namespace doctor
+}  // namespace doctor::inline output

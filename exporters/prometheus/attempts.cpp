@@ -14,7 +14,7 @@ const metrics::ConnectionAttempt* find(const metrics::Snapshot& snapshot, std::u
 }
 }  // namespace
 
-void Attempts::count(dissect::Transport transport, metrics::AttemptOutcome outcome) {
+void Attempts::count(wire::Transport transport, metrics::AttemptOutcome outcome) {
     const auto known = std::find(attempt_outcomes.begin(), attempt_outcomes.end() - 1, outcome);
     ++counts_[static_cast<std::size_t>(transport) % transports]
              [static_cast<std::size_t>(known - attempt_outcomes.begin())];

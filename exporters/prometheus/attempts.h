@@ -4,7 +4,7 @@
 #include <map>
 
 #include "exporters/prometheus/tables.h"
-#include "metrics/snapshot.h"
+#include "metrics/figures/snapshot.h"
 
 namespace exporters::prometheus {
 
@@ -25,7 +25,7 @@ private:
         std::int64_t since_ns = 0;
         bool counted = false;
     };
-    void count(dissect::Transport transport, metrics::AttemptOutcome outcome);
+    void count(wire::Transport transport, metrics::AttemptOutcome outcome);
     void look_after_waiting(const metrics::Snapshot& now);
 
     std::map<std::uint64_t, Waiting> waiting_;  ///< by request frame

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "exporters/prometheus/traffic.h"
-#include "metrics/device_figures.h"
+#include "metrics/figures/device_figures.h"
 
 namespace exporters::prometheus {
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <fmt/core.h>
 
+#include "base/quantities.h"
 #include "exporters/prometheus/labels.h"
-#include "text/quantities.h"
 
 namespace exporters::prometheus {
 namespace {
@@ -50,7 +50,7 @@ std::string front_page(const ProgramFigures& figures) {
     out += fmt::format(
         "<h1>rdmascope {}</h1>\n<p>Has captured RDMA traffic on this machine for {}: {} packets, {} flows "
         "in the table.</p>\n",
-        escaped(figures.version), text::format_duration(figures.uptime_seconds * 1e9), figures.captured_packets,
+        escaped(figures.version), base::format_duration(figures.uptime_seconds * 1e9), figures.captured_packets,
         figures.flows);
     out += links;
     out +=

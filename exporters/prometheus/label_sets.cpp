@@ -61,7 +61,7 @@ const LabelSets::Host& LabelSets::host(const metrics::Address& address) {
     host.own = std::binary_search(own_addresses_.begin(), own_addresses_.end(), address);
     std::string name = names_ == nullptr ? std::string{} : names_->name(address);
     if (name.empty() || name == other)
-        name = address.family == dissect::Network::Family::none ? "unknown" : metrics::to_text(address);
+        name = address.family == wire::AddressFamily::none ? "unknown" : metrics::to_text(address);
     host.label = label_value(name);
     host.has_place = peers_.number(host.label) != 0;
     return host;

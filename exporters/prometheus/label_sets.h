@@ -18,14 +18,14 @@ struct LabelSet {
 
     static constexpr std::uint8_t other_class = 1;  ///< a class has no ECN bits, so it is none
     static LabelSet of(std::uint32_t peer, std::uint16_t interface, std::uint8_t traffic_class,
-                       dissect::Transport transport, std::uint8_t direction) {
+                       wire::Transport transport, std::uint8_t direction) {
         return {std::uint64_t{peer} << 32 | std::uint64_t{interface} << 16 | std::uint64_t{traffic_class} << 8 |
                 static_cast<std::uint64_t>(transport) << 4 | direction};
     }
     std::uint32_t peer() const { return static_cast<std::uint32_t>(key >> 32); }
     std::uint16_t interface() const { return static_cast<std::uint16_t>(key >> 16); }
     std::uint8_t traffic_class() const { return static_cast<std::uint8_t>(key >> 8); }
-    dissect::Transport transport() const { return static_cast<dissect::Transport>(key >> 4 & 0xf); }
+    wire::Transport transport() const { return static_cast<wire::Transport>(key >> 4 & 0xf); }
     std::uint8_t direction() const { return static_cast<std::uint8_t>(key & 0xf); }
     /// Where it is counted when there are too many combinations.
     LabelSet folded() const { return of(0, 0, other_class, transport(), direction()); }

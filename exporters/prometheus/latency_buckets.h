@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "metrics/histogram/histogram.h"
+#include "metrics/figures/histogram.h"
 
 namespace exporters::prometheus {
 

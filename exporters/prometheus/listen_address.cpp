@@ -43,9 +43,9 @@ std::uint16_t port_of(const sockaddr_storage& storage) {
     return ntohs(address.sin_port);
 }
 
-wire::Result<Address, std::string> parse(const std::string& text) {
+base::Result<Address, std::string> parse(const std::string& text) {
     const auto wrong = [](std::string_view what) {
-        return wire::Failure{fmt::format("{}; an address is like 127.0.0.1:9879, [::1]:9879, or :9879 for all", what)};
+        return base::Failure{fmt::format("{}; an address is like 127.0.0.1:9879, [::1]:9879, or :9879 for all", what)};
     };
     const std::size_t colon = text.rfind(':');
     if (colon == std::string::npos) return wrong("there is no port");
@@ -101,9 +101,9 @@ base::Descriptor try_to_listen(const Address& address) {
 
 }  // namespace
 
-wire::Result<ListeningSocket, std::string> listen_on(const std::string& text) {
+base::Result<ListeningSocket, std::string> listen_on(const std::string& text) {
     const auto failure = [&text](const std::string& why) {
-        return wire::Failure{fmt::format("cannot listen on '{}': {}", text, why)};
+        return base::Failure{fmt::format("cannot listen on '{}': {}", text, why)};
     };
     auto parsed = parse(text);
     if (!parsed.ok()) return failure(parsed.error());

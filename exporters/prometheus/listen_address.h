@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/descriptor.h"
-#include "wire/result.h"
+#include "base/result.h"
 
 namespace exporters::prometheus {
 
@@ -14,6 +14,6 @@ struct ListeningSocket {
 };
 
 /// Listens on exactly that: "127.0.0.1:9879", "[::1]:9879", ":9879" for all of IPv4 and, where the kernel has it, IPv6.
-wire::Result<ListeningSocket, std::string> listen_on(const std::string& address);
+base::Result<ListeningSocket, std::string> listen_on(const std::string& address);
 
 }  // namespace exporters::prometheus

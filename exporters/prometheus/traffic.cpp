@@ -289,7 +289,7 @@ void TrafficTotals::State::append_others(std::vector<MetricFamily>& all) const {
             if (const std::uint64_t count = attempts.counts()[transport][outcome]; count != 0)
                 family.metric.push_back(
                     sample(family, static_cast<double>(count),
-                           {{"transport", std::string(metrics::name_of(static_cast<dissect::Transport>(transport)))},
+                           {{"transport", std::string(metrics::name_of(static_cast<wire::Transport>(transport)))},
                             {"outcome", std::string(name_of(attempt_outcomes[outcome]))}}));
     all.push_back(std::move(family));
     for (const TruncationGauge& row : table.truncation) {

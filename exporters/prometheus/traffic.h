@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "metrics/snapshot.h"
-#include "metrics/why/answer.h"
+#include "metrics/answers/answer.h"
+#include "metrics/figures/snapshot.h"
 
 /// Prometheus' view of the traffic: sums over flows, by labels that cannot grow without bound.
 namespace exporters::prometheus {

@@ -31,7 +31,7 @@ FlowCounter counter(std::string_view name, std::string_view unit, std::string_vi
     return {flow_series(name, unit, Type::Counter, help, dimension.label), dimension, factor, take};
 }
 
-bool is_iwarp(const FlowSnapshot& flow) { return flow.transport == dissect::Transport::iwarp; }
+bool is_iwarp(const FlowSnapshot& flow) { return flow.transport == wire::Transport::iwarp; }
 /// Services in which somebody acknowledges.
 bool is_reliable(const FlowSnapshot& flow) { return flow.retransmitted_packets.has_value(); }
 

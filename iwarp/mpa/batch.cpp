@@ -19,12 +19,12 @@ bool Batch::full() const {
            pieces_.size() + max_payload_pieces + 2 > max_pieces;
 }
 
-std::span<const wire::Bytes> Batch::next_fpdu() const {
+std::span<const base::Bytes> Batch::next_fpdu() const {
     next_.clear();
     if (empty()) return next_;
     std::size_t left = ends_[first_end_] - consumed_;
     for (std::size_t i = first_; left != 0; ++i) {
-        const wire::Bytes piece = pieces_[i].first(std::min(left, pieces_[i].size()));
+        const base::Bytes piece = pieces_[i].first(std::min(left, pieces_[i].size()));
         next_.push_back(piece);
         left -= piece.size();
     }
@@ -69,7 +69,7 @@ void Batch::detach() {
     }
     std::byte* const memory = chunks_[chunk_].memory.get();
     std::byte* to = memory;
-    for (const wire::Bytes piece : pieces()) to = std::ranges::copy(piece, to).out;
+    for (const base::Bytes piece : pieces()) to = std::ranges::copy(piece, to).out;
     pieces_.assign(1, {memory, size});
     first_ = 0;
     chunk_used_ = size;
@@ -103,7 +103,7 @@ std::byte* Batch::append(std::size_t octets) {
     return memory;
 }
 
-void Batch::append(wire::Bytes octets) {
+void Batch::append(base::Bytes octets) {
     if (octets.empty()) return;
     pieces_.push_back(octets);
     own_last_ = false;

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "base/bytes.h"
 #include "iwarp/mpa/stream_memory.h"
-#include "wire/bytes.h"
 
 namespace iwarp::mpa {
 
@@ -27,11 +27,11 @@ public:
     /// The next FPDU waits until this one is empty again: counts what was added since then, sent or not.
     bool full() const;
     /// What is left to send, in order; valid until consume() or clear(), also while FPDUs are added.
-    std::span<const wire::Bytes> pieces() const { return std::span{pieces_}.subspan(first_); }
+    std::span<const base::Bytes> pieces() const { return std::span{pieces_}.subspan(first_); }
     std::size_t octets() const { return added_ - consumed_; }  ///< left to send
     /// Pieces up to and including the next FPDU's last: for transports that keep FPDUs and segments aligned. Valid
     /// until the next call of anything.
-    std::span<const wire::Bytes> next_fpdu() const;
+    std::span<const base::Bytes> next_fpdu() const;
     void consume(std::size_t octets);
     void clear();
     /// Copies what is left into memory of the batch: for payload that may change or go away before it is sent (a peer
@@ -53,12 +53,12 @@ private:
     /// So many octets of the batch's own memory, appended to what is sent.
     std::byte* append(std::size_t octets);
     /// Octets of the user's memory.
-    void append(wire::Bytes octets);
+    void append(base::Bytes octets);
     void end_fpdu() { ends_.push_back(added_); }
 
-    std::vector<wire::Bytes> pieces_;
+    std::vector<base::Bytes> pieces_;
     std::vector<std::size_t> ends_;  ///< octets added up to each FPDU's end
-    mutable std::vector<wire::Bytes> next_;
+    mutable std::vector<base::Bytes> next_;
     std::vector<Chunk> chunks_;
     StreamMemory* memory_;
     StreamMemory::Part part_;

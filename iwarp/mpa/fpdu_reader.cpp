@@ -15,34 +15,34 @@ namespace {
 class Unmarked {
 public:
     /// `fpdu` begins at the stream's position `phase` modulo 512, with the marker that may stand there.
-    Unmarked(wire::Bytes fpdu, std::uint32_t phase)
+    Unmarked(base::Bytes fpdu, std::uint32_t phase)
         : rest_(fpdu), left_((wire::mpa_marker_interval - phase) % wire::mpa_marker_interval) {}
 
     /// The next octets that lie together, at most `most`; more than none while there are any.
-    wire::Bytes run(std::size_t most) {
+    base::Bytes run(std::size_t most) {
         if (left_ == 0) {
             rest_ = rest_.subspan(wire::mpa_marker_size);
             left_ = wire::mpa_marker_interval - wire::mpa_marker_size;
         }
-        const wire::Bytes run = rest_.first(std::min({most, left_, rest_.size()}));
+        const base::Bytes run = rest_.first(std::min({most, left_, rest_.size()}));
         rest_ = rest_.subspan(run.size());
         left_ -= run.size();
         return run;
     }
 
 private:
-    wire::Bytes rest_;
+    base::Bytes rest_;
     std::size_t left_;  ///< octets before the next marker
 };
 
 /// Every marker points to the ULPDU length, the one before it has 0. RFC 5044 section 4.3: the receiver takes the two
 /// low bits for zero.
-bool markers_agree(wire::Bytes fpdu, std::uint32_t phase) {
+bool markers_agree(base::Bytes fpdu, std::uint32_t phase) {
     const std::size_t length_at = phase == 0 ? wire::mpa_marker_size : 0;
     std::size_t at = (wire::mpa_marker_interval - phase) % wire::mpa_marker_interval;
     for (; at + wire::mpa_crc_size < fpdu.size(); at += wire::mpa_marker_interval) {
         const auto expected = static_cast<std::uint16_t>(at < length_at ? 0 : at - length_at);
-        if ((wire::load_be16(fpdu.data() + at + 2) & 0xfffc) != expected) return false;
+        if ((base::load_be16(fpdu.data() + at + 2) & 0xfffc) != expected) return false;
     }
     return true;
 }
@@ -63,7 +63,7 @@ FpduReader::FpduReader(Settings settings, SegmentSink& sink, std::shared_ptr<Sta
 
 FpduReader::~FpduReader() { release_stage(); }
 
-std::optional<Fault> FpduReader::receive(wire::Bytes octets) {
+std::optional<Fault> FpduReader::receive(base::Bytes octets) {
     if (paused_) {
         held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(std::exchange(held_at_, 0)));
         held_.insert(held_.end(), octets.begin(), octets.end());
@@ -72,7 +72,7 @@ std::optional<Fault> FpduReader::receive(wire::Bytes octets) {
     return take_or_hold(octets);
 }
 
-std::optional<Fault> FpduReader::take_or_hold(wire::Bytes octets) {
+std::optional<Fault> FpduReader::take_or_hold(base::Bytes octets) {
     const auto fault = take(octets);
     if (fault != fault::not_yet) return conclude(fault);
     paused_ = true;
@@ -85,7 +85,7 @@ std::optional<Fault> FpduReader::take_or_hold(wire::Bytes octets) {
 std::optional<Fault> FpduReader::resume() {
     if (!std::exchange(paused_, false)) return std::nullopt;
     std::vector<std::byte> held = std::exchange(held_, {});
-    wire::Bytes octets = wire::Bytes{held}.subspan(std::exchange(held_at_, 0));
+    base::Bytes octets = base::Bytes{held}.subspan(std::exchange(held_at_, 0));
     std::optional<Fault> fault;
     // An FPDU that is whole in the reader's own memory waits for no more octets.
     if (state_ == State::staged || head_size_ != 0) fault = step(octets);
@@ -97,13 +97,13 @@ std::optional<Fault> FpduReader::resume() {
     return conclude(std::nullopt);
 }
 
-std::optional<Fault> FpduReader::take(wire::Bytes& octets) {
+std::optional<Fault> FpduReader::take(base::Bytes& octets) {
     while (!octets.empty() && state_ != State::ended)
         if (const auto fault = step(octets)) return fault;
     return std::nullopt;
 }
 
-std::optional<Fault> FpduReader::step(wire::Bytes& octets) {
+std::optional<Fault> FpduReader::step(base::Bytes& octets) {
     switch (state_) {
         case State::head: return take_head(octets);
         case State::staged: return take_staged(octets);
@@ -125,7 +125,7 @@ std::optional<Fault> FpduReader::conclude(std::optional<Fault> fault) {
 
 /// Of the FPDU whose first octets, up to its length, are at `fpdu`.
 std::size_t FpduReader::whole_size(const std::byte* fpdu) const {
-    const std::uint32_t plain = wire::mpa_fpdu_size(wire::load_be16(fpdu + lead()));
+    const std::uint32_t plain = wire::mpa_fpdu_size(base::load_be16(fpdu + lead()));
     return settings_.markers ? plain + wire::mpa_marker_size * wire::mpa_markers(plain, phase_) : plain;
 }
 
@@ -140,7 +140,7 @@ std::size_t FpduReader::wanted_head() const {
     return head_size_ < 3 ? 3 : 2 + wire::ddp_header_size(head_[2]);
 }
 
-std::optional<Fault> FpduReader::take_head(wire::Bytes& octets) {
+std::optional<Fault> FpduReader::take_head(base::Bytes& octets) {
     if (head_size_ == 0 && octets.size() >= lead() + 2) {
         const std::size_t total = whole_size(octets.data());
         if (octets.size() >= total) {
@@ -149,7 +149,7 @@ std::optional<Fault> FpduReader::take_head(wire::Bytes& octets) {
             return fault;
         }
         if (direct_ && total > head_.size() && octets.size() >= longest_head) {
-            const wire::Bytes head = octets.first(2 + wire::ddp_header_size(octets[2]));
+            const base::Bytes head = octets.first(2 + wire::ddp_header_size(octets[2]));
             const auto fault = begin_direct(head);
             if (fault != fault::not_yet) octets = octets.subspan(head.size());
             return fault;
@@ -165,7 +165,7 @@ std::optional<Fault> FpduReader::take_head(wire::Bytes& octets) {
         wanted = wanted_head();
     }
     const std::size_t total = whole_size(head_.data());
-    const wire::Bytes head = wire::Bytes{head_}.first(head_size_);
+    const base::Bytes head = base::Bytes{head_}.first(head_size_);
     if (total == head.size() || direct_) {
         const auto fault = total == head.size() ? whole(head) : begin_direct(head);
         if (fault != fault::not_yet) head_size_ = 0;
@@ -175,13 +175,13 @@ std::optional<Fault> FpduReader::take_head(wire::Bytes& octets) {
     stage_total_ = static_cast<std::uint32_t>(total);
     stage_have_ = 0;
     state_ = State::staged;
-    wire::Bytes moved = head;
+    base::Bytes moved = head;
     return take_staged(moved);
 }
 
 /// Keeps octets until the FPDU is whole. A peer that announces a long FPDU must send more than the small size before it
 /// is given room for all of it.
-std::optional<Fault> FpduReader::take_staged(wire::Bytes& octets) {
+std::optional<Fault> FpduReader::take_staged(base::Bytes& octets) {
     const std::size_t part = std::min<std::size_t>(octets.size(), stage_total_ - stage_have_);
     if (!reserve_stage(stage_have_ + part)) return fault::mpa_local;
     std::memcpy(stage_.get() + stage_have_, octets.data(), part);
@@ -217,17 +217,17 @@ void FpduReader::release_stage() {
 }
 
 /// An FPDU with all its octets in one place: nothing of it is believed before its CRC. RFC 5044 sections 4.4, 6.
-std::optional<Fault> FpduReader::whole(wire::Bytes fpdu) {
-    const wire::Bytes covered = fpdu.first(fpdu.size() - wire::mpa_crc_size);
+std::optional<Fault> FpduReader::whole(base::Bytes fpdu) {
+    const base::Bytes covered = fpdu.first(fpdu.size() - wire::mpa_crc_size);
     if (settings_.crc && wire::crc32c(covered) != wire::load_crc32c(fpdu.data() + covered.size())) return fault::crc;
-    const std::uint32_t length = wire::load_be16(fpdu.data() + lead());
+    const std::uint32_t length = base::load_be16(fpdu.data() + lead());
     if (settings_.markers) return deliver_marked(fpdu, length);
     if (too_short(length, fpdu[2])) return fault::marker_or_length;
     const std::size_t header = wire::ddp_header_size(fpdu[2]);
     return deliver(fpdu.subspan(2, header), fpdu.subspan(2 + header, length - header));
 }
 
-std::optional<Fault> FpduReader::deliver(wire::Bytes header, wire::Bytes payload) {
+std::optional<Fault> FpduReader::deliver(base::Bytes header, base::Bytes payload) {
     const auto target = sink_->begin_segment(header, static_cast<std::uint32_t>(payload.size()));
     if (!target) return target.error();
     target_ = target->pieces;
@@ -236,7 +236,7 @@ std::optional<Fault> FpduReader::deliver(wire::Bytes header, wire::Bytes payload
     return finish();
 }
 
-std::optional<Fault> FpduReader::deliver_marked(wire::Bytes fpdu, std::uint32_t length) {
+std::optional<Fault> FpduReader::deliver_marked(base::Bytes fpdu, std::uint32_t length) {
     const std::uint32_t phase = phase_;
     phase_ = static_cast<std::uint16_t>((phase_ + fpdu.size()) % wire::mpa_marker_interval);
     if (!markers_agree(fpdu, phase)) return fault::marker_or_length;
@@ -248,13 +248,13 @@ std::optional<Fault> FpduReader::deliver_marked(wire::Bytes fpdu, std::uint32_t 
     std::array<std::byte, longest_head> head;
     content = Unmarked{fpdu, phase};
     for (std::size_t have = 0; have < 2 + header_size;) {
-        const wire::Bytes run = content.run(2 + header_size - have);
+        const base::Bytes run = content.run(2 + header_size - have);
         std::memcpy(head.data() + have, run.data(), run.size());
         have += run.size();
     }
     std::size_t left = length - header_size;
     const auto target =
-        sink_->begin_segment(wire::Bytes{head}.subspan(2, header_size), static_cast<std::uint32_t>(left));
+        sink_->begin_segment(base::Bytes{head}.subspan(2, header_size), static_cast<std::uint32_t>(left));
     if (!target) {
         if (target.error() == fault::not_yet) phase_ = static_cast<std::uint16_t>(phase);
         return target.error();
@@ -262,7 +262,7 @@ std::optional<Fault> FpduReader::deliver_marked(wire::Bytes fpdu, std::uint32_t 
     target_ = target->pieces;
     target_at_ = 0;
     while (left != 0) {
-        const wire::Bytes run = content.run(left);
+        const base::Bytes run = content.run(left);
         if (!place(run)) return fault::mpa_local;
         left -= run.size();
     }
@@ -270,8 +270,8 @@ std::optional<Fault> FpduReader::deliver_marked(wire::Bytes fpdu, std::uint32_t 
 }
 
 /// `head`: length and DDP header of an FPDU whose payload is still to come.
-std::optional<Fault> FpduReader::begin_direct(wire::Bytes head) {
-    const std::uint32_t length = wire::load_be16(head.data());
+std::optional<Fault> FpduReader::begin_direct(base::Bytes head) {
+    const std::uint32_t length = base::load_be16(head.data());
     header_size_ = static_cast<std::uint8_t>(head.size() - 2);
     payload_left_ = length - header_size_;
     trailer_size_ = static_cast<std::uint8_t>(wire::mpa_pad(length) + wire::mpa_crc_size);
@@ -292,8 +292,8 @@ std::optional<Fault> FpduReader::begin_direct(wire::Bytes head) {
     return std::nullopt;
 }
 
-std::optional<Fault> FpduReader::take_payload(wire::Bytes& octets) {
-    const wire::Bytes part = octets.first(std::min<std::size_t>(octets.size(), payload_left_));
+std::optional<Fault> FpduReader::take_payload(base::Bytes& octets) {
+    const base::Bytes part = octets.first(std::min<std::size_t>(octets.size(), payload_left_));
     octets = octets.subspan(part.size());
     if (settings_.crc) crc_.update(part);
     if (!refusal_ && !place(part)) return fault::mpa_local;
@@ -302,7 +302,7 @@ std::optional<Fault> FpduReader::take_payload(wire::Bytes& octets) {
     return std::nullopt;
 }
 
-std::optional<Fault> FpduReader::take_trailer(wire::Bytes& octets) {
+std::optional<Fault> FpduReader::take_trailer(base::Bytes& octets) {
     const std::size_t part = std::min<std::size_t>(octets.size(), trailer_size_ - trailer_have_);
     std::memcpy(trailer_.data() + trailer_have_, octets.data(), part);
     trailer_have_ = static_cast<std::uint8_t>(trailer_have_ + part);
@@ -311,7 +311,7 @@ std::optional<Fault> FpduReader::take_trailer(wire::Bytes& octets) {
     state_ = State::head;
     if (settings_.crc) {
         const std::size_t pad = trailer_size_ - wire::mpa_crc_size;
-        crc_.update(wire::Bytes{trailer_}.first(pad));
+        crc_.update(base::Bytes{trailer_}.first(pad));
         if (crc_.value() != wire::load_crc32c(trailer_.data() + pad)) return fault::crc;
     }
     if (refusal_) return refusal_;
@@ -326,13 +326,13 @@ std::optional<Fault> FpduReader::finish() {
 }
 
 /// Copies into what is left of the target; `false` where the sink gave less than it promised.
-bool FpduReader::place(wire::Bytes octets) {
+bool FpduReader::place(base::Bytes octets) {
     while (!octets.empty()) {
         if (target_.empty()) {
             assert(false && "a target is as long as the payload");
             return false;
         }
-        const wire::MutableBytes piece = target_.front().subspan(target_at_);
+        const base::MutableBytes piece = target_.front().subspan(target_at_);
         const std::size_t part = std::min(piece.size(), octets.size());
         if (part != 0) std::memcpy(piece.data(), octets.data(), part);
         octets = octets.subspan(part);
@@ -345,13 +345,13 @@ bool FpduReader::place(wire::Bytes octets) {
     return true;
 }
 
-std::span<const wire::MutableBytes> FpduReader::room(std::size_t minimum) {
+std::span<const base::MutableBytes> FpduReader::room(std::size_t minimum) {
     if (state_ != State::payload || refusal_ || payload_left_ < minimum) return {};
     std::size_t count = 0;
     std::size_t left = payload_left_;
     std::size_t skip = target_at_;
-    for (const wire::MutableBytes whole_piece : target_) {
-        const wire::MutableBytes piece = whole_piece.subspan(std::exchange(skip, 0));
+    for (const base::MutableBytes whole_piece : target_) {
+        const base::MutableBytes piece = whole_piece.subspan(std::exchange(skip, 0));
         if (left == 0 || count == room_.size()) break;
         if (piece.empty()) continue;
         room_[count] = piece.first(std::min(piece.size(), left));
@@ -359,7 +359,7 @@ std::span<const wire::MutableBytes> FpduReader::room(std::size_t minimum) {
     }
     // The next header is likely to be of the same kind; more would be copied twice.
     if (left == 0 && count < room_.size())
-        room_[count++] = wire::MutableBytes{ahead_}.first(std::size_t{trailer_size_} + 2 + header_size_);
+        room_[count++] = base::MutableBytes{ahead_}.first(std::size_t{trailer_size_} + 2 + header_size_);
     else if (payload_left_ - left < minimum)
         return {};
     return std::span{room_}.first(count);
@@ -371,7 +371,7 @@ std::optional<Fault> FpduReader::received(std::size_t octets) {
     octets -= placed;
     payload_left_ -= static_cast<std::uint32_t>(placed);
     while (placed != 0 && !target_.empty()) {
-        const wire::MutableBytes piece = target_.front().subspan(target_at_);
+        const base::MutableBytes piece = target_.front().subspan(target_at_);
         const std::size_t part = std::min(piece.size(), placed);
         if (settings_.crc) crc_.update(piece.first(part));
         placed -= part;
@@ -382,7 +382,7 @@ std::optional<Fault> FpduReader::received(std::size_t octets) {
         }
     }
     if (payload_left_ == 0) state_ = State::trailer;
-    return take_or_hold(wire::Bytes{ahead_}.first(std::min(octets, ahead_.size())));
+    return take_or_hold(base::Bytes{ahead_}.first(std::min(octets, ahead_.size())));
 }
 
 }  // namespace iwarp::mpa

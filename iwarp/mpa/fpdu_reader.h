@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "base/bytes.h"
 #include "iwarp/mpa/segment_sink.h"
 #include "iwarp/mpa/stage_pool.h"
-#include "wire/bytes.h"
 #include "wire/crc32c.h"
 
 namespace iwarp::mpa {
@@ -37,7 +37,7 @@ public:
     FpduReader(FpduReader&&) = delete;
 
     /// Takes all of `octets`, unless a fault ends the stream. The fault is told once; later calls do nothing.
-    std::optional<Fault> receive(wire::Bytes octets);
+    std::optional<Fault> receive(base::Bytes octets);
     /// Whether the sink said fault::not_yet to a segment. It, and all octets since, are kept; the transport had better
     /// receive no more.
     bool paused() const { return paused_; }
@@ -48,7 +48,7 @@ public:
     /// `minimum` octets are missing: pieces of the target, then a few octets of the reader's own for CRC and the next
     /// header. Empty where that is not possible (strict, markers, between FPDUs, less missing, too many small pieces).
     /// Valid until the next call.
-    std::span<const wire::MutableBytes> room(std::size_t minimum);
+    std::span<const base::MutableBytes> room(std::size_t minimum);
     /// `octets` of that room have been filled, from its beginning.
     std::optional<Fault> received(std::size_t octets);
 
@@ -68,24 +68,24 @@ private:
     static constexpr std::size_t longest_trailer = 3 + 4;
     static constexpr std::size_t longest_head = 2 + 18;
 
-    std::optional<Fault> take(wire::Bytes& octets);
-    std::optional<Fault> step(wire::Bytes& octets);
-    std::optional<Fault> take_or_hold(wire::Bytes octets);
-    std::optional<Fault> take_head(wire::Bytes& octets);
-    std::optional<Fault> take_staged(wire::Bytes& octets);
-    std::optional<Fault> take_payload(wire::Bytes& octets);
-    std::optional<Fault> take_trailer(wire::Bytes& octets);
-    std::optional<Fault> whole(wire::Bytes fpdu);
-    std::optional<Fault> deliver(wire::Bytes header, wire::Bytes payload);
-    std::optional<Fault> deliver_marked(wire::Bytes fpdu, std::uint32_t length);
-    std::optional<Fault> begin_direct(wire::Bytes head);
+    std::optional<Fault> take(base::Bytes& octets);
+    std::optional<Fault> step(base::Bytes& octets);
+    std::optional<Fault> take_or_hold(base::Bytes octets);
+    std::optional<Fault> take_head(base::Bytes& octets);
+    std::optional<Fault> take_staged(base::Bytes& octets);
+    std::optional<Fault> take_payload(base::Bytes& octets);
+    std::optional<Fault> take_trailer(base::Bytes& octets);
+    std::optional<Fault> whole(base::Bytes fpdu);
+    std::optional<Fault> deliver(base::Bytes header, base::Bytes payload);
+    std::optional<Fault> deliver_marked(base::Bytes fpdu, std::uint32_t length);
+    std::optional<Fault> begin_direct(base::Bytes head);
     std::optional<Fault> finish();
     std::optional<Fault> conclude(std::optional<Fault> fault);
 
     std::size_t lead() const { return settings_.markers && phase_ == 0 ? 4 : 0; }
     std::size_t whole_size(const std::byte* fpdu) const;
     std::size_t wanted_head() const;
-    bool place(wire::Bytes octets);
+    bool place(base::Bytes octets);
     void move_to_stage(std::size_t total);
     bool reserve_stage(std::size_t octets);
     void release_stage();
@@ -106,7 +106,7 @@ private:
     wire::Crc32c crc_;
     std::optional<Fault> refusal_;  ///< the sink's, until the CRC has been seen
     SegmentSink* sink_;
-    std::span<const wire::MutableBytes>
+    std::span<const base::MutableBytes>
         target_;  ///< what is left of it; of its first piece `target_at_` octets are full
     std::size_t target_at_ = 0;
     std::uint64_t fpdus_ = 0;
@@ -118,7 +118,7 @@ private:
     std::array<std::byte, 24> head_;  ///< holds every FPDU that is too short for its header, and empty messages
     std::array<std::byte, longest_trailer> trailer_;
     std::array<std::byte, longest_trailer + longest_head> ahead_;
-    std::array<wire::MutableBytes, 8> room_;
+    std::array<base::MutableBytes, 8> room_;
 };
 
 }  // namespace iwarp::mpa

@@ -10,7 +10,7 @@
 namespace iwarp::mpa {
 namespace {
 
-std::byte* copied(std::byte* to, wire::Bytes from) {
+std::byte* copied(std::byte* to, base::Bytes from) {
     if (!from.empty()) std::memcpy(to, from.data(), from.size());
     return to + from.size();
 }
@@ -27,7 +27,7 @@ public:
         marker_if_due(0);
         length_ = to_;
     }
-    void write(wire::Bytes octets) {
+    void write(base::Bytes octets) {
         while (!octets.empty()) {
             const std::size_t run = std::min(octets.size(), left_);
             to_ = copied(to_, octets.first(run));
@@ -41,8 +41,8 @@ public:
 private:
     void marker_if_due(std::uint16_t pointer) {
         if (left_ != 0) return;
-        wire::store_be16(to_, 0);
-        wire::store_be16(to_ + 2, pointer);
+        base::store_be16(to_, 0);
+        base::store_be16(to_ + 2, pointer);
         to_ += wire::mpa_marker_size;
         left_ = wire::mpa_marker_interval - wire::mpa_marker_size;
     }
@@ -56,9 +56,9 @@ constexpr std::byte zeros[3] = {};
 
 }  // namespace
 
-void FpduWriter::add(wire::Bytes ddp_header, std::span<const wire::Bytes> payload, Batch& batch) {
+void FpduWriter::add(base::Bytes ddp_header, std::span<const base::Bytes> payload, Batch& batch) {
     std::size_t payload_size = 0;
-    for (const wire::Bytes piece : payload) payload_size += piece.size();
+    for (const base::Bytes piece : payload) payload_size += piece.size();
     assert(ddp_header.size() + payload_size <= wire::mpa_ulpdu_max);
     const auto length = static_cast<std::uint16_t>(ddp_header.size() + payload_size);
     if (settings_.markers)
@@ -71,19 +71,19 @@ void FpduWriter::add(wire::Bytes ddp_header, std::span<const wire::Bytes> payloa
     ++fpdus_;
 }
 
-void FpduWriter::add_copied(wire::Bytes ddp_header, std::span<const wire::Bytes> payload, std::uint16_t length,
+void FpduWriter::add_copied(base::Bytes ddp_header, std::span<const base::Bytes> payload, std::uint16_t length,
                             Batch& batch) {
     const std::uint32_t size = wire::mpa_fpdu_size(length);
     std::byte* const first = batch.append(size);
     std::byte* const crc = first + size - wire::mpa_crc_size;
-    wire::store_be16(first, length);
+    base::store_be16(first, length);
     std::byte* to = copied(first + 2, ddp_header);
-    for (const wire::Bytes piece : payload) to = copied(to, piece);
-    copied(to, wire::Bytes{zeros}.first(wire::mpa_pad(length)));
+    for (const base::Bytes piece : payload) to = copied(to, piece);
+    copied(to, base::Bytes{zeros}.first(wire::mpa_pad(length)));
     store_crc(crc, settings_.crc ? wire::crc32c({first, crc}) : 0, settings_.crc);
 }
 
-void FpduWriter::add_marked(wire::Bytes ddp_header, std::span<const wire::Bytes> payload, std::uint16_t length,
+void FpduWriter::add_marked(base::Bytes ddp_header, std::span<const base::Bytes> payload, std::uint16_t length,
                             Batch& batch) {
     // All of it is copied: the markers of a long FPDU would make hundreds of pieces of it.
     const std::uint32_t plain = wire::mpa_fpdu_size(length);
@@ -92,30 +92,30 @@ void FpduWriter::add_marked(wire::Bytes ddp_header, std::span<const wire::Bytes>
     std::byte* const crc = first + size - wire::mpa_crc_size;
     MarkedCopy copy{first, phase_};
     std::byte length_field[2];
-    wire::store_be16(length_field, length);
+    base::store_be16(length_field, length);
     copy.write(length_field);
     copy.write(ddp_header);
-    for (const wire::Bytes piece : payload) copy.write(piece);
-    copy.write(wire::Bytes{zeros}.first(wire::mpa_pad(length)));
+    for (const base::Bytes piece : payload) copy.write(piece);
+    copy.write(base::Bytes{zeros}.first(wire::mpa_pad(length)));
     assert(copy.end() == crc);
     store_crc(crc, settings_.crc ? wire::crc32c({first, crc}) : 0, settings_.crc);
     phase_ = (phase_ + size) % wire::mpa_marker_interval;
 }
 
-void FpduWriter::add_referred(wire::Bytes ddp_header, std::span<const wire::Bytes> payload, std::uint16_t length,
+void FpduWriter::add_referred(base::Bytes ddp_header, std::span<const base::Bytes> payload, std::uint16_t length,
                               Batch& batch) {
     const std::size_t head_size = 2 + ddp_header.size();
     std::byte* const head = batch.append(head_size);
-    wire::store_be16(head, length);
+    base::store_be16(head, length);
     copied(head + 2, ddp_header);
-    for (const wire::Bytes piece : payload) batch.append(piece);
+    for (const base::Bytes piece : payload) batch.append(piece);
     const std::uint32_t pad = wire::mpa_pad(length);
     std::byte* const tail = batch.append(pad + wire::mpa_crc_size);
-    copied(tail, wire::Bytes{zeros}.first(pad));
+    copied(tail, base::Bytes{zeros}.first(pad));
     wire::Crc32c crc;
     if (settings_.crc) {
         crc.update({head, head_size});
-        for (const wire::Bytes piece : payload) crc.update(piece);
+        for (const base::Bytes piece : payload) crc.update(piece);
         crc.update({tail, pad});
     }
     store_crc(tail + pad, crc.value(), settings_.crc);

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <span>
 
+#include "base/bytes.h"
 #include "iwarp/mpa/batch.h"
-#include "wire/bytes.h"
 
 namespace iwarp::mpa {
 
@@ -19,16 +19,16 @@ public:
 
     /// Adds one FPDU. The header is copied; the payload (header and payload together at most 64768 octets) is referred
     /// to, its CRC taken now, unless it is short or markers make a copy cheaper.
-    void add(wire::Bytes ddp_header, std::span<const wire::Bytes> payload, Batch& batch);
+    void add(base::Bytes ddp_header, std::span<const base::Bytes> payload, Batch& batch);
     std::uint64_t fpdus() const { return fpdus_; }
 
     /// Payloads up to here are copied: next to their headers they cost less than as pieces of their own.
     static constexpr std::size_t copied_payload = 1024;
 
 private:
-    void add_copied(wire::Bytes ddp_header, std::span<const wire::Bytes> payload, std::uint16_t length, Batch& batch);
-    void add_marked(wire::Bytes ddp_header, std::span<const wire::Bytes> payload, std::uint16_t length, Batch& batch);
-    void add_referred(wire::Bytes ddp_header, std::span<const wire::Bytes> payload, std::uint16_t length, Batch& batch);
+    void add_copied(base::Bytes ddp_header, std::span<const base::Bytes> payload, std::uint16_t length, Batch& batch);
+    void add_marked(base::Bytes ddp_header, std::span<const base::Bytes> payload, std::uint16_t length, Batch& batch);
+    void add_referred(base::Bytes ddp_header, std::span<const base::Bytes> payload, std::uint16_t length, Batch& batch);
 
     Settings settings_;
     std::uint32_t phase_ = 0;  ///< with markers: the stream's position, modulo 512

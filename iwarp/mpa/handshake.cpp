@@ -71,7 +71,7 @@ void Handshake::sent(std::size_t octets) {
     output_sent_ = 0;
 }
 
-std::size_t Handshake::receive(wire::Bytes octets) {
+std::size_t Handshake::receive(base::Bytes octets) {
     if (octets.empty()) return 0;
     // RFC 5044 section 7.1.2(2), note: no FPDU is possible before.
     const bool reply_owed =
@@ -86,7 +86,7 @@ std::size_t Handshake::receive(wire::Bytes octets) {
     if (state_ == State::exchanging && header_have_ == header_.size() && before < header_have_) take_header();
     if (state_ != State::exchanging || header_have_ < header_.size()) return of_header;
 
-    const wire::Bytes rest = octets.subspan(of_header);
+    const base::Bytes rest = octets.subspan(of_header);
     const std::size_t of_private = std::min<std::size_t>(rest.size(), start_.private_length - received_.size());
     received_.insert(received_.end(), rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(of_private));
     if (received_.size() == start_.private_length) {
@@ -102,7 +102,7 @@ std::size_t Handshake::receive(wire::Bytes octets) {
 void Handshake::take_key(std::size_t before) {
     const auto& expected = initiates_ ? wire::mpa_reply_key : wire::mpa_request_key;
     const std::size_t have = std::min(header_have_, wire::mpa_key_size);
-    const wire::Bytes key = wire::Bytes{header_}.first(have);
+    const base::Bytes key = base::Bytes{header_}.first(have);
     if (before >= have || std::equal(key.begin(), key.end(), expected.begin())) return;
     const bool other = wire::mpa_start_kind(key) != wire::MpaStartKind::none;
     if (!other)
@@ -252,7 +252,7 @@ void Handshake::accept(const ConnectionOptions& options) {
     state_ = State::agreed;
 }
 
-void Handshake::reject(wire::Bytes private_data) {
+void Handshake::reject(base::Bytes private_data) {
     if (state_ != State::requested || !room_for(private_data.size(), terms_.enhanced)) return;
     const auto parameters = peer_ ? std::optional{reply_parameters()} : std::nullopt;
     emit(reply_start(true), parameters, private_data);
@@ -260,7 +260,7 @@ void Handshake::reject(wire::Bytes private_data) {
 }
 
 void Handshake::emit(const wire::MpaStart& start, const std::optional<wire::MpaEnhanced>& parameters,
-                     wire::Bytes private_data) {
+                     base::Bytes private_data) {
     wire::MpaRequest frame{start};
     const std::size_t enhanced = parameters ? wire::size_of<wire::MpaEnhanced> : 0;
     frame.private_length = static_cast<std::uint16_t>(enhanced + private_data.size());

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "iwarp/fault.h"
 #include "iwarp/iwarp.h"
-#include "wire/bytes.h"
 #include "wire/mpa.h"
 
 /// The exchange of start frames: who asks for CRCs, markers, read depths. RFC 5044 section 7, RFC 6581.
@@ -52,22 +52,22 @@ public:
 
     /// Takes octets of the peer's start frame and returns how many it took. An octet beyond a Request before the Reply
     /// was sent is the peer's violation: failed.
-    std::size_t receive(wire::Bytes octets);
+    std::size_t receive(base::Bytes octets);
     /// The responder's answer, in state requested; enhanced to an enhanced Request, else plain. `options`:
     /// private_data, ird and ord count. ready_message: with a peer-to-peer Request the first common kind in the order
     /// Write, Read, Send is chosen (Linux siw offers no Send), and it alone is answered. Terms::ird is what the peer
     /// asked for, at most options.ird.
     void accept(const ConnectionOptions& options);
-    void reject(wire::Bytes private_data);
+    void reject(base::Bytes private_data);
     /// The peer closed, or time ran out. Without effect on what has failed or was rejected already.
     void fail(std::string why);
 
     State state() const { return state_; }
     /// What is to be sent, in one piece; stays until sent() took it. Nothing once failed.
-    wire::Bytes output() const { return wire::Bytes{output_}.subspan(output_sent_); }
+    base::Bytes output() const { return base::Bytes{output_}.subspan(output_sent_); }
     void sent(std::size_t octets);
     /// Of the peer's frame; complete from state requested, agreed or rejected on. Without RFC 6581's four octets.
-    wire::Bytes private_data() const { return wire::Bytes{received_}.subspan(enhanced_octets_); }
+    base::Bytes private_data() const { return base::Bytes{received_}.subspan(enhanced_octets_); }
     /// Those four octets as the peer sent them (RFC 6581 section 9.1: the ULP is told); absent in a plain frame.
     const std::optional<wire::MpaEnhanced>& peer_parameters() const { return peer_; }
     /// Complete in state agreed, and where there is a failure_fault(); in state requested ird and ord are not.
@@ -100,7 +100,7 @@ private:
     wire::MpaEnhanced reply_parameters();
     bool room_for(std::size_t private_octets, bool enhanced);
     void emit(const wire::MpaStart& start, const std::optional<wire::MpaEnhanced>& parameters,
-              wire::Bytes private_data);
+              base::Bytes private_data);
     wire::MpaStart reply_start(bool rejected) const;
 
     State state_ = State::exchanging;

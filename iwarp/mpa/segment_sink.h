@@ -2,16 +2,16 @@
 #include <optional>
 #include <span>
 
+#include "base/bytes.h"
+#include "base/result.h"
 #include "iwarp/fault.h"
-#include "wire/bytes.h"
-#include "wire/result.h"
 
 namespace iwarp::mpa {
 
 /// Where the payload of one DDP segment goes: pieces of memory in order, together as long as the payload. Valid until
 /// the segment's end or the stream's.
 struct Target {
-    std::span<const wire::MutableBytes> pieces;
+    std::span<const base::MutableBytes> pieces;
 };
 
 /// Takes the ULPDUs of a stream, one after the other: DDP, as MPA sees it.
@@ -20,7 +20,7 @@ public:
     virtual ~SegmentSink() = default;
     /// `header` is the DDP header (14 octets tagged, 18 untagged; the first bit tells), `payload_length` octets follow
     /// it. Every rule that header and length can break is checked here.
-    virtual wire::Result<Target, Fault> begin_segment(wire::Bytes header, std::uint32_t payload_length) = 0;
+    virtual base::Result<Target, Fault> begin_segment(base::Bytes header, std::uint32_t payload_length) = 0;
     /// All of the payload lies in the target and the CRC, if any, was right.
     virtual std::optional<Fault> end_segment() = 0;
 };

@@ -91,7 +91,7 @@ Inbound::Inbound(const Settings& settings, ddp::TaggedBuffers& memory, ddp::Rece
     next_msn_.fill(settings.first_msn);
 }
 
-wire::Result<mpa::Target, Fault> Inbound::begin_segment(wire::Bytes header, std::uint32_t payload_length) {
+base::Result<mpa::Target, Fault> Inbound::begin_segment(base::Bytes header, std::uint32_t payload_length) {
     payload_length_ = payload_length;
     piece_count_ = 0;
     segment_ = Segment::nothing;
@@ -122,7 +122,7 @@ wire::Result<mpa::Target, Fault> Inbound::begin_segment(wire::Bytes header, std:
     if (rdmap.get<&wire::RdmapControl::version>() > 1) return refuse(fault::rdmap_version);
 
     const std::optional<Fault> fault = tagged ? begin_tagged() : begin_untagged();
-    if (fault == fault::not_yet) return wire::Failure<Fault>{*fault};
+    if (fault == fault::not_yet) return base::Failure<Fault>{*fault};
     if (fault) return refuse(*fault);
     memory_changes_ = memory_->changes();
     settings_.owes_ready_message = false;
@@ -280,19 +280,19 @@ std::optional<Fault> Inbound::begin_collected(std::uint32_t offset) {
     return std::nullopt;
 }
 
-wire::Result<mpa::Target, Fault> Inbound::refuse(const Fault& fault) {
+base::Result<mpa::Target, Fault> Inbound::refuse(const Fault& fault) {
     over_ = true;
     fault_ = fault;
     fault_payload_ = payload_length_;
     segment_ = Segment::nothing;
-    return wire::Failure<Fault>{fault};
+    return base::Failure<Fault>{fault};
 }
 
-wire::Result<mpa::Target, Fault> Inbound::drop() {
+base::Result<mpa::Target, Fault> Inbound::drop() {
     segment_ = Segment::dropped;
     static_assert(most_pieces * waste_octets >= 0xffff);  // what MPA's length field can say
     if (payload_length_ > 0 && !waste_) waste_.reset(new (std::nothrow) std::byte[waste_octets]);
-    if (payload_length_ > 0 && !waste_) return wire::Failure<Fault>{fault::local_catastrophic};
+    if (payload_length_ > 0 && !waste_) return base::Failure<Fault>{fault::local_catastrophic};
     for (std::size_t left = payload_length_; left > 0; left -= pieces_[piece_count_ - 1].size())
         aim(waste_.get(), std::min(left, waste_octets));
     return mpa::Target{{pieces_.data(), piece_count_}};
@@ -368,11 +368,11 @@ std::optional<Fault> Inbound::end_receive() {
     Delivered delivered{
         .receive_id = receive_.id, .length = static_cast<std::uint32_t>(received_), .solicited = is_solicited(opcode_)};
     if (receiving_immediate_) {
-        delivered.immediate = wire::load_be64(immediate_.data());
+        delivered.immediate = base::load_be64(immediate_.data());
         delivered.length = 0;
     }
     if (wire::rdmap_invalidates(opcode_)) {
-        const std::uint32_t stag = wire::load_be32(header_.data() + 2);
+        const std::uint32_t stag = base::load_be32(header_.data() + 2);
         if (!invalidate(stag)) return fault::cannot_invalidate;
         delivered.invalidated_stag = stag;
     }
@@ -395,7 +395,7 @@ std::optional<Fault> Inbound::end_collected() {
     message.arrived += payload_length_;
     if (!last_) return std::nullopt;
     ++next_msn_[queue_];
-    const wire::Bytes octets{message.octets.data(), std::exchange(message.arrived, 0)};
+    const base::Bytes octets{message.octets.data(), std::exchange(message.arrived, 0)};
     if (queue_ == wire::queue_terminate) {
         over_ = true;
         events_->terminated(parse_terminate(octets));
@@ -409,7 +409,7 @@ std::optional<Fault> Inbound::end_collected() {
     }
 }
 
-std::optional<Fault> Inbound::read_requested(wire::Bytes message) {
+std::optional<Fault> Inbound::read_requested(base::Bytes message) {
     const auto request = *wire::parse<wire::RdmapReadRequest>(message);
     if (request.size != 0) {  // otherwise the source MUST NOT be validated, RFC 5040 section 5.2.1
         const auto place = memory_->resolve(request.source_stag, request.source_offset, request.size,
@@ -425,7 +425,7 @@ std::optional<Fault> Inbound::read_requested(wire::Bytes message) {
     return std::nullopt;
 }
 
-std::optional<Fault> Inbound::atomic_requested(wire::Bytes message) {
+std::optional<Fault> Inbound::atomic_requested(base::Bytes message) {
     constexpr std::uint64_t octets = sizeof(std::uint64_t);
     const auto request = *wire::parse<wire::RdmapAtomicRequest>(message);
     if (wire::name_of(wire::atomic_operations, request.operation).empty()) return fault::unexpected_opcode;
@@ -444,7 +444,7 @@ std::optional<Fault> Inbound::atomic_requested(wire::Bytes message) {
     return std::nullopt;
 }
 
-std::optional<Fault> Inbound::atomic_answered(wire::Bytes message) {
+std::optional<Fault> Inbound::atomic_answered(base::Bytes message) {
     const auto response = *wire::parse<wire::RdmapAtomicResponse>(message);
     if (outstanding_->empty()) return std::nullopt;  // flushed from above since the message began
     const OutstandingRequest& request = outstanding_->front();
@@ -460,8 +460,8 @@ std::optional<Fault> Inbound::atomic_answered(wire::Bytes message) {
 
 std::vector<std::byte> Inbound::terminate_body(const Fault& fault) const {
     std::array<std::byte, wire::terminate_longest> body{};
-    wire::Bytes ddp;
-    wire::Bytes rdma;
+    base::Bytes ddp;
+    base::Bytes rdma;
     // Headers only for what was found here: those of another segment would mislead.
     if (fault_ == fault) {
         if (fault.headers != Fault::Headers::none) ddp = {header_.data(), wire::ddp_header_size(header_[0])};

@@ -67,7 +67,7 @@ public:
     Inbound(const Settings& settings, ddp::TaggedBuffers& memory, ddp::ReceiveQueue& receives, OwedResponses& owed,
             OutstandingRequests& outstanding, InboundEvents& events);
 
-    wire::Result<mpa::Target, Fault> begin_segment(wire::Bytes header, std::uint32_t payload_length) override;
+    base::Result<mpa::Target, Fault> begin_segment(base::Bytes header, std::uint32_t payload_length) override;
     std::optional<Fault> end_segment() override;
 
     /// A message that finds no receive is refused from now on.
@@ -113,15 +113,15 @@ private:
     std::optional<Fault> place_read_response();
     bool place_receive();
     std::optional<Fault> refuse_receive(Status status, const Fault& fault);
-    wire::Result<mpa::Target, Fault> drop();
-    wire::Result<mpa::Target, Fault> refuse(const Fault& fault);
+    base::Result<mpa::Target, Fault> drop();
+    base::Result<mpa::Target, Fault> refuse(const Fault& fault);
 
     std::optional<Fault> end_read_response();
     std::optional<Fault> end_receive();
     std::optional<Fault> end_collected();
-    std::optional<Fault> read_requested(wire::Bytes message);
-    std::optional<Fault> atomic_requested(wire::Bytes message);
-    std::optional<Fault> atomic_answered(wire::Bytes message);
+    std::optional<Fault> read_requested(base::Bytes message);
+    std::optional<Fault> atomic_requested(base::Bytes message);
+    std::optional<Fault> atomic_answered(base::Bytes message);
 
     bool take_receive();
     bool invalidate(std::uint32_t stag);
@@ -144,7 +144,7 @@ private:
     Segment segment_ = Segment::nothing;
     std::uint32_t payload_length_ = 0;
     std::uint32_t piece_count_ = 0;
-    std::array<wire::MutableBytes, most_pieces> pieces_;
+    std::array<base::MutableBytes, most_pieces> pieces_;
     std::uint64_t memory_changes_ = 0;
 
     // Of the stream.
@@ -170,6 +170,6 @@ private:
 /// Words for a layer, type and code: "DDP tagged buffer error: base or bounds violation".
 std::string terminate_text(std::uint8_t layer, std::uint8_t type, std::uint8_t code);
 /// A received Terminate's body, Linux siw's swapped bit fields included (seen `11 00 03 00` for `11 00 c0 00`).
-Terminate parse_terminate(wire::Bytes body);
+Terminate parse_terminate(base::Bytes body);
 
 }  // namespace iwarp::rdmap

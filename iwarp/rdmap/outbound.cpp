@@ -28,8 +28,8 @@ TaggedHeader tagged(RdmapOpcode opcode, bool last, std::uint32_t stag, std::uint
     TaggedHeader header;
     header[0] = static_cast<std::byte>(0x80U | (last ? 0x40U : 0U) | wire::ddp_version);
     header[1] = static_cast<std::byte>(control_of(opcode));
-    wire::store_be32(header.data() + 2, stag);
-    wire::store_be64(header.data() + 6, offset);
+    base::store_be32(header.data() + 2, stag);
+    base::store_be64(header.data() + 6, offset);
     return header;
 }
 
@@ -38,14 +38,14 @@ UntaggedHeader untagged(RdmapOpcode opcode, bool last, std::uint32_t msn, std::u
     UntaggedHeader header;
     header[0] = static_cast<std::byte>((last ? 0x40U : 0U) | wire::ddp_version);
     header[1] = static_cast<std::byte>(control_of(opcode));
-    wire::store_be32(header.data() + 2, invalidate_stag);
-    wire::store_be32(header.data() + 6, wire::rdmap_queue(static_cast<std::uint8_t>(opcode)));
-    wire::store_be32(header.data() + 10, msn);
-    wire::store_be32(header.data() + 14, offset);
+    base::store_be32(header.data() + 2, invalidate_stag);
+    base::store_be32(header.data() + 6, wire::rdmap_queue(static_cast<std::uint8_t>(opcode)));
+    base::store_be32(header.data() + 10, msn);
+    base::store_be32(header.data() + 14, offset);
     return header;
 }
 
-void add(mpa::FpduWriter& writer, mpa::Batch& batch, wire::Bytes header, wire::Bytes payload = {}) {
+void add(mpa::FpduWriter& writer, mpa::Batch& batch, base::Bytes header, base::Bytes payload = {}) {
     writer.add(header, std::span{&payload, payload.empty() ? 0U : 1U}, batch);
 }
 
@@ -198,7 +198,7 @@ void Outbound::send_segment(WorkRequest& work, mpa::FpduWriter& writer, mpa::Bat
             offset = 0;
         }
     }
-    const std::span<const wire::Bytes> payload{parts.data(), count};
+    const std::span<const base::Bytes> payload{parts.data(), count};
     if (is_send)
         writer.add(
             untagged(send_opcode(work), last, send_msn_, message_offset_, work.invalidate ? work.invalidate_stag : 0),
@@ -335,7 +335,7 @@ void Outbound::respond(mpa::FpduWriter& writer, mpa::Batch& batch) {
         const std::uint32_t room = settings_.max_ulpdu - static_cast<std::uint32_t>(wire::ddp_tagged_size);
         const std::uint32_t size = part_of(response.length, response.length - response_offset_, room);
         const bool last = size == response.length - response_offset_;
-        wire::Bytes payload;
+        base::Bytes payload;
         if (size > 0) {
             const auto source = memory_.resolve(response.source_stag, response.source_offset + response_offset_, size,
                                                 Access::remote_read, settings_.domain, settings_.queue_pair);
@@ -375,7 +375,7 @@ void Outbound::refuse(const OwedResponse& response, ddp::MemoryFault fault) {
     answer_failure_ = AnswerFailure{answer, std::move(body)};
 }
 
-void add_terminate(wire::Bytes body, mpa::FpduWriter& writer, mpa::Batch& batch) {
+void add_terminate(base::Bytes body, mpa::FpduWriter& writer, mpa::Batch& batch) {
     add(writer, batch, untagged(RdmapOpcode::terminate, true, 1, 0), body);
 }
 

@@ -75,7 +75,7 @@ public:
     std::uint64_t reads_served() const { return reads_served_; }
 
 private:
-    using Parts = std::array<wire::Bytes, 32>;
+    using Parts = std::array<base::Bytes, 32>;
     static constexpr std::uint64_t no_ticket = ~std::uint64_t{0};
 
     bool may_send();
@@ -124,6 +124,6 @@ private:
 };
 
 /// A Terminate as one FPDU. RFC 5040 section 5.4: the only message of its queue.
-void add_terminate(wire::Bytes body, mpa::FpduWriter& writer, mpa::Batch& batch);
+void add_terminate(base::Bytes body, mpa::FpduWriter& writer, mpa::Batch& batch);
 
 }  // namespace iwarp::rdmap

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/bytes.h"
 #include "iwarp/iwarp.h"
-#include "wire/bytes.h"
 
 /// The work requests of a queue pair's sending side, from posting to completion.
 namespace iwarp::rdmap {

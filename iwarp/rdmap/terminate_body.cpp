@@ -48,7 +48,7 @@ std::string terminate_text(std::uint8_t layer, std::uint8_t type, std::uint8_t c
     return text + ": " + (code_words.empty() ? fmt::format("code 0x{:02x}", code) : within_sentence(code_words));
 }
 
-Terminate parse_terminate(wire::Bytes body) {
+Terminate parse_terminate(base::Bytes body) {
     Terminate result;
     const auto parts = wire::parse_terminate(body);
     if (!parts) {

@@ -22,7 +22,8 @@ void Host::connect(std::shared_ptr<Stream> stream, const std::string& host, std:
         {std::move(stream), host, port, base::add_ns(now, round_trip_ns), base::add_ns(now, patience_ns)});
 }
 
-Listening Host::listen(const std::string&, std::uint16_t port, int, const ConnectionOptions&, Acceptor& acceptor) {
+iwarp::verbs::Listening Host::listen(const std::string&, std::uint16_t port, int, const ConnectionOptions&,
+                                     iwarp::verbs::Acceptor& acceptor) {
     const bool any = port == 0;
     while (any && (port == 0 || wire_.listeners.contains({name_, port}))) port = wire_.next_port();
     const auto [found, added] = wire_.listeners.try_emplace({name_, port});
@@ -85,11 +86,11 @@ bool Host::accept(End& end) {
     return true;
 }
 
-void Host::hand_over(Stream& stream, wire::Bytes octets) {
+void Host::hand_over(Stream& stream, base::Bytes octets) {
     while (!octets.empty()) {
         std::size_t placed = 0;
         if (wire_.impairment.direct > 0) {
-            for (const wire::MutableBytes piece : stream.room(wire_.impairment.direct)) {
+            for (const base::MutableBytes piece : stream.room(wire_.impairment.direct)) {
                 const std::size_t size = std::min(piece.size(), octets.size() - placed);
                 std::copy_n(octets.begin() + static_cast<std::ptrdiff_t>(placed), size, piece.begin());
                 placed += size;
@@ -163,7 +164,7 @@ bool Host::send(End& end) {
         std::vector<std::byte> octets;
         const std::size_t space = wire_.impairment.window - std::min(other.under_way, wire_.impairment.window);
         bool more = false;
-        for (const wire::Bytes piece : stream->output(wire_.now_ns).pieces) {
+        for (const base::Bytes piece : stream->output(wire_.now_ns).pieces) {
             const std::size_t size = std::min(piece.size(), space - octets.size());
             octets.insert(octets.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(size));
             more = more || size < piece.size();

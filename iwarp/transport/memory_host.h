@@ -18,7 +18,7 @@ struct Pending {
 };
 
 /// The transport of one device.
-class Host final : public Transport {
+class Host final : public iwarp::verbs::Transport {
 public:
     Host(std::shared_ptr<MemoryNetwork> network, Wire& wire, std::string name)
         : network_(std::move(network)), wire_(wire), name_(std::move(name)) {
@@ -31,8 +31,8 @@ public:
     std::int64_t now_ns() const override { return wire_.now_ns; }
     void connect(std::shared_ptr<verbs::Stream> stream, const std::string& host, std::uint16_t port,
                  const ConnectionOptions& options) override;
-    Listening listen(const std::string& host, std::uint16_t port, int backlog, const ConnectionOptions& options,
-                     Acceptor& acceptor) override;
+    iwarp::verbs::Listening listen(const std::string& host, std::uint16_t port, int backlog,
+                                   const ConnectionOptions& options, iwarp::verbs::Acceptor& acceptor) override;
     void stop_listening(std::uint64_t handle) override;
     void attention(verbs::Stream& stream) override;
     bool progress(std::int64_t wait_ns) override;
@@ -47,7 +47,7 @@ private:
     bool answer(Pending& pending);
     bool accept(End& end);
     bool deliver(End& end);
-    void hand_over(verbs::Stream& stream, wire::Bytes octets);
+    void hand_over(verbs::Stream& stream, base::Bytes octets);
     bool tick(End& end);
     bool send(End& end);
     bool serve(End& end);

@@ -26,7 +26,7 @@ public:
         if (connection_) wire_.let_go(end(), !(end().fin_sent && end().fin_received));
     }
 
-    void send(wire::Bytes octets) override {
+    void send(base::Bytes octets) override {
         if (connection_ && !end().gone && !end().fin_sent) wire_.put_octets(end(), {octets.begin(), octets.end()});
     }
     void close() override {
@@ -84,7 +84,7 @@ std::shared_ptr<MemoryNetwork> MemoryNetwork::make(const Impairment& impairment)
     return std::shared_ptr<MemoryNetwork>(new MemoryNetwork(impairment));
 }
 
-std::unique_ptr<Transport> MemoryNetwork::attach(const std::string& host) {
+std::unique_ptr<iwarp::verbs::Transport> MemoryNetwork::attach(const std::string& host) {
     return std::make_unique<Host>(shared_from_this(), *impl_, host);
 }
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "iwarp/transport/transport.h"
-#include "wire/bytes.h"
+#include "base/bytes.h"
+#include "iwarp/verbs/transport.h"
 
 namespace iwarp::transport {
 
@@ -35,13 +35,13 @@ public:
     static std::shared_ptr<MemoryNetwork> make(const Impairment& impairment = {});
     ~MemoryNetwork();
     /// A transport for one more device on this network, known to the others as `host`.
-    std::unique_ptr<Transport> attach(const std::string& host);
+    std::unique_ptr<iwarp::verbs::Transport> attach(const std::string& host);
 
     /// A peer without a stack: octets in and out by hand, for scripts and hostile input.
     class RawPeer {
     public:
         virtual ~RawPeer() = default;
-        virtual void send(wire::Bytes octets) = 0;
+        virtual void send(base::Bytes octets) = 0;
         virtual void close() = 0;  ///< FIN
         virtual void reset() = 0;
         /// What has arrived and was not yet taken.
@@ -69,7 +69,7 @@ public:
         std::string from, to;
         std::uint16_t from_port, to_port;
         bool fin = false, reset = false;
-        wire::Bytes octets;
+        base::Bytes octets;
     };
     void tap(std::function<void(const Passed&)> tap);
 

@@ -71,7 +71,7 @@ struct Connection {
 struct Listener {
     std::uint64_t handle = 0;
     Host* device = nullptr;  ///< null: of raw peers
-    Acceptor* acceptor = nullptr;
+    iwarp::verbs::Acceptor* acceptor = nullptr;
     std::deque<std::shared_ptr<Connection>> waiting;  ///< for accept_raw
 };
 

@@ -28,7 +28,7 @@ std::string text_of(const std::string& host, std::uint16_t port) {
 
 std::string text_of(const TcpAddress& address) { return text_of(host_text(address), port_of(address)); }
 
-wire::Result<std::vector<TcpAddress>, std::string> resolve(const std::string& host, std::uint16_t port,
+base::Result<std::vector<TcpAddress>, std::string> resolve(const std::string& host, std::uint16_t port,
                                                            bool to_listen) {
     std::string bare = host;
     if (bare.size() > 2 && bare.front() == '[' && bare.back() == ']') bare = bare.substr(1, bare.size() - 2);
@@ -43,7 +43,7 @@ wire::Result<std::vector<TcpAddress>, std::string> resolve(const std::string& ho
         if (failure != EAI_NONAME) break;
     }
     if (failure != 0)
-        return wire::Failure{std::string(failure == EAI_SYSTEM ? std::strerror(errno) : gai_strerror(failure))};
+        return base::Failure{std::string(failure == EAI_SYSTEM ? std::strerror(errno) : gai_strerror(failure))};
     std::vector<TcpAddress> addresses;
     const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> list(found, &freeaddrinfo);
     for (const addrinfo* one = list.get(); one != nullptr; one = one->ai_next) {
@@ -53,7 +53,7 @@ wire::Result<std::vector<TcpAddress>, std::string> resolve(const std::string& ho
         address.size = one->ai_addrlen;
         addresses.push_back(address);
     }
-    if (addresses.empty()) return wire::Failure{std::string(gai_strerror(EAI_NONAME))};
+    if (addresses.empty()) return base::Failure{std::string(gai_strerror(EAI_NONAME))};
     return addresses;
 }
 

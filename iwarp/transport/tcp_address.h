@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <vector>
 
-#include "wire/result.h"
+#include "base/result.h"
 
 namespace iwarp::transport {
 
@@ -27,6 +27,6 @@ std::string text_of(const std::string& host, std::uint16_t port);
 /// At least one address, in the order in which they are to be tried, or why there is none, in words. Addresses at once;
 /// a name asks the system's resolver and waits for it. IPv6 may be in brackets. `to_listen`: an empty host stands for
 /// every address of the machine, else for this machine.
-wire::Result<std::vector<TcpAddress>, std::string> resolve(const std::string& host, std::uint16_t port, bool to_listen);
+base::Result<std::vector<TcpAddress>, std::string> resolve(const std::string& host, std::uint16_t port, bool to_listen);
 
 }  // namespace iwarp::transport

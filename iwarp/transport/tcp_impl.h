@@ -18,7 +18,7 @@ inline constexpr std::int64_t never = INT64_MAX;
 struct TcpListener : TcpSource {
     TcpListener() : TcpSource(Kind::listener) {}
     base::Descriptor socket;
-    Acceptor* acceptor = nullptr;
+    iwarp::verbs::Acceptor* acceptor = nullptr;
     std::uint64_t handle = 0;
     bool ready = false;
 };

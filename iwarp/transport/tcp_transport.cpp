@@ -52,8 +52,8 @@ void TcpTransport::connect(std::shared_ptr<Stream> stream, const std::string& ho
     if (impl_->timer) impl_->wind_timer();
 }
 
-Listening TcpTransport::listen(const std::string& host, std::uint16_t port, int backlog,
-                               const ConnectionOptions& options, Acceptor& acceptor) {
+iwarp::verbs::Listening TcpTransport::listen(const std::string& host, std::uint16_t port, int backlog,
+                                             const ConnectionOptions& options, iwarp::verbs::Acceptor& acceptor) {
     const std::string where = "cannot listen on " + text_of(host, port) + ": ";
     const auto addresses = resolve(host, port, true);
     if (!addresses) throw Error(where + addresses.error());

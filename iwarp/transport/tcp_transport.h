@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "iwarp/transport/transport.h"
+#include "iwarp/verbs/transport.h"
 
 namespace iwarp::transport {
 
@@ -43,7 +43,7 @@ struct TcpCounters {
 ///
 /// Names of hosts are looked up by the call of connect() or listen(), which waits for the answer; addresses do not
 /// wait. A connection that its acceptor declines, and every connection that is open when the transport goes, is reset.
-class TcpTransport final : public Transport {
+class TcpTransport final : public iwarp::verbs::Transport {
 public:
     /// Throws Error where the system has no epoll instance left.
     explicit TcpTransport(const TcpOptions& options = {});
@@ -54,8 +54,8 @@ public:
     std::int64_t now_ns() const override;
     void connect(std::shared_ptr<verbs::Stream> stream, const std::string& host, std::uint16_t port,
                  const ConnectionOptions& options) override;
-    Listening listen(const std::string& host, std::uint16_t port, int backlog, const ConnectionOptions& options,
-                     Acceptor& acceptor) override;
+    iwarp::verbs::Listening listen(const std::string& host, std::uint16_t port, int backlog,
+                                   const ConnectionOptions& options, iwarp::verbs::Acceptor& acceptor) override;
     void stop_listening(std::uint64_t handle) override;
     void attention(verbs::Stream& stream) override;
     std::string local(const verbs::Stream& stream) const override;

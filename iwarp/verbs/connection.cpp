@@ -187,13 +187,13 @@ void Connection::segment_size_changed(std::uint32_t emss, std::int64_t) {
     traffic_->send.limit_ulpdu(agreement.max_ulpdu);
 }
 
-void Connection::receive(wire::Bytes bytes, std::int64_t now_ns) {
+void Connection::receive(base::Bytes bytes, std::int64_t now_ns) {
     const Entry entry(*this, now_ns);
     if (is_starting()) negotiation_->receive(bytes);
     if (context_.is_operating() && !bytes.empty()) after_receive(traffic_->receive.receive(bytes));
 }
 
-std::span<const wire::MutableBytes> Connection::room(std::size_t minimum) {
+std::span<const base::MutableBytes> Connection::room(std::size_t minimum) {
     if (!traffic_) return {};
     return traffic_->receive.room(minimum);
 }

@@ -34,8 +34,8 @@ public:
     void connected(const std::string& peer, std::uint32_t emss, std::int64_t now_ns) override;
     void segment_size_changed(std::uint32_t emss, std::int64_t now_ns) override;
     void connect_failed(Failure kind, const std::string& why, std::int64_t now_ns) override;
-    void receive(wire::Bytes bytes, std::int64_t now_ns) override;
-    std::span<const wire::MutableBytes> room(std::size_t minimum) override;
+    void receive(base::Bytes bytes, std::int64_t now_ns) override;
+    std::span<const base::MutableBytes> room(std::size_t minimum) override;
     void received(std::size_t bytes, std::int64_t now_ns) override;
     void peer_closed(std::int64_t now_ns) override;
     void lost(const std::string& why, std::int64_t now_ns) override;

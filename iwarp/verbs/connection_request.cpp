@@ -9,7 +9,7 @@ namespace iwarp {
 ConnectionRequest::Impl::Impl(std::shared_ptr<Device> on_device, std::shared_ptr<verbs::Connection> waiting)
     : device(std::move(on_device)), connection(std::move(waiting)) {
     const mpa::Handshake& handshake = connection->handshake();
-    const wire::Bytes octets = handshake.private_data();
+    const base::Bytes octets = handshake.private_data();
     private_data.assign(octets.begin(), octets.end());
     const auto& parameters = handshake.peer_parameters();
     ird = parameters ? parameters->ird : wire::mpa_depth_unspecified;

@@ -60,8 +60,7 @@ void Device::Impl::withdraw(std::span<const std::byte> owned) {
 Device::Device(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Device::~Device() = default;
 
-std::shared_ptr<Device> verbs::make_device(const DeviceOptions& options,
-                                           std::unique_ptr<transport::Transport> transport) {
+std::shared_ptr<Device> verbs::make_device(const DeviceOptions& options, std::unique_ptr<verbs::Transport> transport) {
     auto impl = std::make_unique<Device::Impl>(options);
     impl->transport = std::move(transport);
     auto device = std::make_shared<Device>(std::move(impl));

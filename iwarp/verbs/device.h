@@ -2,12 +2,12 @@
 #include <memory>
 
 #include "iwarp/iwarp.h"
-#include "iwarp/transport/transport.h"
+#include "iwarp/verbs/transport.h"
 
 namespace iwarp::verbs {
 
 /// A device over any transport, which it owns: how tests put two of them on a network in memory. Device::open is this
 /// over TCP.
-std::shared_ptr<Device> make_device(const DeviceOptions& options, std::unique_ptr<transport::Transport> transport);
+std::shared_ptr<Device> make_device(const DeviceOptions& options, std::unique_ptr<verbs::Transport> transport);
 
 }  // namespace iwarp::verbs

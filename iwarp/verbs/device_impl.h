@@ -8,7 +8,7 @@
 #include "iwarp/ddp/tagged_buffers.h"
 #include "iwarp/iwarp.h"
 #include "iwarp/mpa/stage_pool.h"
-#include "iwarp/transport/transport.h"
+#include "iwarp/verbs/transport.h"
 #include "wire/mpa.h"
 
 namespace iwarp {
@@ -84,7 +84,7 @@ struct Device::Impl {
     std::vector<CompletionQueue::Impl*> overflowed;
     unsigned depth = 0;
     /// Last: its streams go first.
-    std::unique_ptr<transport::Transport> transport;
+    std::unique_ptr<verbs::Transport> transport;
 };
 
 }  // namespace iwarp

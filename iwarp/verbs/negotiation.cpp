@@ -22,7 +22,7 @@ void Negotiation::connected() {
     if (handshake_.state() == mpa::Handshake::State::failed) handshake_failed(handshake_.failure());
 }
 
-void Negotiation::receive(wire::Bytes& bytes) {
+void Negotiation::receive(base::Bytes& bytes) {
     using State = mpa::Handshake::State;
     while (!bytes.empty() && expects_bytes()) {
         const std::size_t consumed = handshake_.receive(bytes);
@@ -46,7 +46,7 @@ void Negotiation::receive(wire::Bytes& bytes) {
     }
 }
 
-std::span<const wire::Bytes> Negotiation::output() {
+std::span<const base::Bytes> Negotiation::output() {
     if (!is(Phase::exchanging) && !is(Phase::replying) && !is(Phase::refusing)) return {};
     output_ = handshake_.output();
     return {&output_, output_.empty() ? 0U : 1U};
@@ -95,7 +95,7 @@ void Negotiation::reject(std::span<const std::byte> private_data) {
 
 PeersAnswer Negotiation::peers_answer() const {
     PeersAnswer answer;
-    const wire::Bytes bytes = handshake_.private_data();
+    const base::Bytes bytes = handshake_.private_data();
     answer.private_data.assign(bytes.begin(), bytes.end());
     if (const auto& parameters = handshake_.peer_parameters()) {
         answer.ird = parameters->ird;

@@ -47,8 +47,8 @@ public:
 
     void connected();
     /// Consumes what there is of a start frame; leaves bytes that follow it, if they may.
-    void receive(wire::Bytes& bytes);
-    std::span<const wire::Bytes> output();
+    void receive(base::Bytes& bytes);
+    std::span<const base::Bytes> output();
     void sent(std::size_t bytes);
     void peer_closed();
     void lost(const std::string& why);
@@ -87,7 +87,7 @@ private:
     ConnectionContext& context_;
     NegotiationEvents& events_;
     mpa::Handshake handshake_;
-    wire::Bytes output_;
+    base::Bytes output_;
     Listener::Impl* listener_ = nullptr;
     Connection* waiting_ = nullptr;  ///< how the listener knows the connection
     Phase phase_ = Phase::connecting;

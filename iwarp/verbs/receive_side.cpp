@@ -33,7 +33,7 @@ ReceiveSide::ReceiveSide(ConnectionContext& context, ReceiveEvents& events, Conn
       reader_({terms.crc, terms.markers_received, context.options.strict}, *this, context.device.stages),
       wait_(connection) {}
 
-std::optional<Fault> ReceiveSide::receive(wire::Bytes bytes) {
+std::optional<Fault> ReceiveSide::receive(base::Bytes bytes) {
     IWARP_PROBE(wire_receive, context_.pair->number, bytes.size());
     auto fault = placing_ ? inbound_.recheck_target() : std::nullopt;
     return counted(fault ? fault : reader_.receive(bytes));
@@ -56,7 +56,7 @@ std::optional<Fault> ReceiveSide::counted(std::optional<Fault> fault) {
     return fault;
 }
 
-std::span<const wire::MutableBytes> ReceiveSide::room(std::size_t minimum) {
+std::span<const base::MutableBytes> ReceiveSide::room(std::size_t minimum) {
     // What was deregistered meanwhile must not be written to: receive() finds that out and says so.
     if (!context_.is_operating() || !placing_ || inbound_.recheck_target()) return {};
     return reader_.room(minimum);
@@ -68,15 +68,15 @@ void ReceiveSide::update_wait() {
     wait_.begin(shared ? &shared->impl() : nullptr, context_.now_ns, context_.options.receive_patience);
 }
 
-wire::Result<mpa::Target, Fault> ReceiveSide::begin_segment(wire::Bytes header, std::uint32_t payload_length) {
-    if (!context_.is_operating()) return wire::Failure{fault::local_catastrophic};
+base::Result<mpa::Target, Fault> ReceiveSide::begin_segment(base::Bytes header, std::uint32_t payload_length) {
+    if (!context_.is_operating()) return base::Failure{fault::local_catastrophic};
     auto place_for = inbound_.begin_segment(header, payload_length);
     if (!place_for) return place_for;
     placing_ = true;
     context_.pair->counters.payload_octets_received += payload_length;
     if ((header[0] & std::byte{0x80}) != std::byte{})
-        IWARP_PROBE(placement, context_.pair->number, wire::load_be32(header.data() + 2),
-                    wire::load_be64(header.data() + 6), payload_length);
+        IWARP_PROBE(placement, context_.pair->number, base::load_be32(header.data() + 2),
+                    base::load_be64(header.data() + 6), payload_length);
     return place_for;
 }
 

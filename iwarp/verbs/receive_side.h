@@ -32,12 +32,12 @@ public:
                 rdmap::OwedResponses& owed, rdmap::OutstandingRequests& outstanding);
 
     // Each returns what is wrong with what arrived.
-    std::optional<Fault> receive(wire::Bytes bytes);
+    std::optional<Fault> receive(base::Bytes bytes);
     /// Bytes that went directly into room().
     std::optional<Fault> received(std::size_t bytes);
     /// A receive was posted, or the message shall wait no longer.
     std::optional<Fault> resume();
-    std::span<const wire::MutableBytes> room(std::size_t minimum);
+    std::span<const base::MutableBytes> room(std::size_t minimum);
 
     /// A message has come that finds no receive posted (ConnectionOptions::receive_patience).
     bool waits() const { return context_.is_operating() && reader_.paused(); }
@@ -65,7 +65,7 @@ private:
     void receive_limit() override;
     void first_fpdu() override { events_.first_fpdu(); }
     // mpa::SegmentSink: Inbound, as long as the stream stands
-    wire::Result<mpa::Target, Fault> begin_segment(wire::Bytes header, std::uint32_t payload_length) override;
+    base::Result<mpa::Target, Fault> begin_segment(base::Bytes header, std::uint32_t payload_length) override;
     std::optional<Fault> end_segment() override;
 
     std::optional<Fault> counted(std::optional<Fault> fault);

@@ -7,7 +7,7 @@
 namespace iwarp::verbs {
 namespace {
 
-bool overlap(wire::Bytes one, wire::Bytes other) {
+bool overlap(base::Bytes one, base::Bytes other) {
     const std::less<const std::byte*> before;
     return before(one.data(), other.data() + other.size()) && before(other.data(), one.data() + one.size());
 }
@@ -38,7 +38,7 @@ void SendBuffer::update_device() {
 Stream::Output SendBuffer::output(bool align) {
     update_device();
     if (!copy_.empty()) {
-        piece_ = wire::Bytes{copy_}.subspan(copy_sent_);
+        piece_ = base::Bytes{copy_}.subspan(copy_sent_);
         return {{&piece_, piece_.empty() ? 0U : 1U}, false};
     }
     if (batch_.empty()) return {};
@@ -78,7 +78,7 @@ void SendBuffer::copy_batch() {
     std::vector<std::byte> rest;
     rest.reserve(bytes());
     rest.assign(copy_.begin() + static_cast<std::ptrdiff_t>(copy_sent_), copy_.end());
-    for (const wire::Bytes piece : batch_.pieces()) rest.insert(rest.end(), piece.begin(), piece.end());
+    for (const base::Bytes piece : batch_.pieces()) rest.insert(rest.end(), piece.begin(), piece.end());
     batch_.clear();
     copy_ = std::move(rest);
     copy_memory_.set(copy_.size());
@@ -87,7 +87,7 @@ void SendBuffer::copy_batch() {
 
 void SendBuffer::withdraw(std::span<const std::byte> memory) {
     const auto pieces = batch_.pieces();
-    if (std::ranges::any_of(pieces, [&](wire::Bytes piece) { return overlap(piece, memory); })) copy_batch();
+    if (std::ranges::any_of(pieces, [&](base::Bytes piece) { return overlap(piece, memory); })) copy_batch();
 }
 
 void SendBuffer::shrink_if_idle(std::int64_t now_ns) {

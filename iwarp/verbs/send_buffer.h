@@ -56,7 +56,7 @@ private:
     std::vector<std::byte> copy_;  ///< leaves before the batch
     std::size_t copy_sent_ = 0;
     mpa::StreamMemory::Part copy_memory_;
-    wire::Bytes piece_;                   ///< what output() shows of the copy
+    base::Bytes piece_;                   ///< what output() shows of the copy
     std::size_t device_place_ = nowhere;  ///< in Device::Impl::sending
     std::optional<std::int64_t> shrink_ns_;
     std::int64_t sent_ns_ = 0;

@@ -49,7 +49,7 @@ void SendSide::fill() {
 
 void SendSide::fill_answers() { outbound_.fill_answers(writer_, buffer_.batch()); }
 
-void SendSide::add_terminate(wire::Bytes body) {
+void SendSide::add_terminate(base::Bytes body) {
     rdmap::add_terminate(body, writer_, buffer_.batch());
     count();
 }

@@ -32,7 +32,7 @@ public:
     void fill();
     /// The last that leaves besides a Terminate: answers, as far as they fit.
     void fill_answers();
-    void add_terminate(wire::Bytes body);
+    void add_terminate(base::Bytes body);
 
     /// Why nothing more will be filled in, and what becomes of the request at fault.
     struct SendFailure {

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
+#include "base/bytes.h"
 #include "iwarp/iwarp.h"
-#include "wire/bytes.h"
 
 namespace iwarp::verbs {
 
@@ -28,9 +28,9 @@ public:
     }
     /// TCP will not be: refused, unreachable, timed out, in words.
     virtual void connect_failed(Failure kind, const std::string& why, std::int64_t now_ns) = 0;
-    virtual void receive(wire::Bytes bytes, std::int64_t now_ns) = 0;
+    virtual void receive(base::Bytes bytes, std::int64_t now_ns) = 0;
     /// Where the transport may receive directly, if at least `minimum` bytes fit; see mpa::FpduReader::room.
-    virtual std::span<const wire::MutableBytes> room(std::size_t minimum) = 0;
+    virtual std::span<const base::MutableBytes> room(std::size_t minimum) = 0;
     virtual void received(std::size_t bytes, std::int64_t now_ns) = 0;
     /// The peer's FIN, after all bytes before it.
     virtual void peer_closed(std::int64_t now_ns) = 0;
@@ -42,7 +42,7 @@ public:
     // What is wanted.
 
     struct Output {
-        std::span<const wire::Bytes> pieces;
+        std::span<const base::Bytes> pieces;
         bool end_of_segment = false;  ///< the next byte must begin a TCP segment (ConnectionOptions::align)
     };
     /// Octets to be sent now, made ready if need be; the pieces stay valid until sent() took them all, whatever else

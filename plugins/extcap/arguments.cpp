@@ -7,16 +7,16 @@
 #include <optional>
 #include <string_view>
 
-#include "capture/file_source.h"
-#include "daemon/control/client.h"
-#include "text/option_parser.h"
+#include "base/option_parser.h"
+#include "capture/files/file_source.h"
+#include "control/client.h"
 
-namespace extcap {
+namespace plugins::extcap {
 namespace {
 
 using Fault = std::string;  ///< empty where all is well
 
-using Value = text::OptionValue;
+using Value = base::OptionValue;
 
 /// What an option asks for by itself, if no other call is given.
 enum class Asks : std::uint8_t { nothing, filter_check, version };
@@ -130,8 +130,8 @@ constexpr std::array options{
     Option{"socket", Value::required, keep<&Arguments::socket>},
 };
 
-std::vector<text::OptionSyntax> syntax() {
-    std::vector<text::OptionSyntax> all;
+std::vector<base::OptionSyntax> syntax() {
+    std::vector<base::OptionSyntax> all;
     for (const Option& option : options)
         all.push_back({option.name == "help" ? 'h' : '\0', option.name, option.value, {}});
     return all;
@@ -150,26 +150,26 @@ Fault incomplete(const Arguments& arguments, bool filter_given) {
 
 }  // namespace
 
-wire::Result<Arguments, std::string> parse(const std::vector<std::string>& words) {
+base::Result<Arguments, std::string> parse(const std::vector<std::string>& words) {
     Arguments arguments;
-    arguments.socket = service::default_socket;
+    arguments.socket = control::default_socket;
     bool filter_given = false;
     bool version_asked = false;
-    text::OptionParser parser(syntax(), words, {.abbreviations = false});
+    base::OptionParser parser(syntax(), words, {.abbreviations = false});
     for (auto step = parser.next(); step.found || step.error; step = parser.next()) {
-        if (step.error) return wire::Failure{step.error->unknown ? unknown(step.error->message) : step.error->message};
+        if (step.error) return base::Failure{step.error->unknown ? unknown(step.error->message) : step.error->message};
         const Option& option = options[step.found->index];
         const std::string& value = step.found->value;
         if (const Fault wanted = option.take(arguments, value); !wanted.empty())
-            return wire::Failure{fmt::format("--{} {}: {} is wanted", option.name, value, wanted)};
+            return base::Failure{fmt::format("--{} {}: {} is wanted", option.name, value, wanted)};
         filter_given = filter_given || option.asks == Asks::filter_check;
         version_asked = version_asked || (option.asks == Asks::version && value.empty());
     }
     if (!parser.operands().empty())
-        return wire::Failure{unknown(fmt::format("there is no option {}", parser.operands().front()))};
+        return base::Failure{unknown(fmt::format("there is no option {}", parser.operands().front()))};
     if (arguments.call == Call::help && filter_given) arguments.call = Call::check_filter;
     if (arguments.call == Call::help && version_asked) arguments.call = Call::version;
-    if (Fault fault = incomplete(arguments, filter_given); !fault.empty()) return wire::Failure{std::move(fault)};
+    if (Fault fault = incomplete(arguments, filter_given); !fault.empty()) return base::Failure{std::move(fault)};
     return arguments;
 }
 
@@ -182,4 +182,4 @@ std::string fifo_of(const std::vector<std::string>& words) {
     return {};
 }
 
-}  // namespace extcap
+}  // namespace plugins::extcap

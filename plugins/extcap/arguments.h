@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "capture/packet_ring.h"
-#include "wire/result.h"
+#include "base/result.h"
+#include "capture/live/packet_ring.h"
 
-namespace extcap {
+namespace plugins::extcap {
 
 /// What Wireshark wants of us.
 enum class Call : std::uint8_t {
@@ -45,9 +45,9 @@ inline constexpr const char* recorder_name = "rdmascope:recorder";
 inline constexpr std::uint32_t header_octets = 192;  ///< what rdmascope's own daemon keeps, and why: rdmascope.toml(5)
 
 /// Fails with a sentence.
-wire::Result<Arguments, std::string> parse(const std::vector<std::string>& words);
+base::Result<Arguments, std::string> parse(const std::vector<std::string>& words);
 
 /// What --fifo says, whatever else is wrong with the words; empty where it says nothing.
 std::string fifo_of(const std::vector<std::string>& words);
 
-}  // namespace extcap
+}  // namespace plugins::extcap

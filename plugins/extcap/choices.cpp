@@ -6,11 +6,11 @@
 #include <fstream>
 #include <system_error>
 
-#include "capture/bpf.h"
-#include "capture/link_watch.h"
-#include "daemon/control/client.h"
+#include "capture/filter/bpf.h"
+#include "capture/live/link_watch.h"
+#include "control/client.h"
 
-namespace extcap {
+namespace plugins::extcap {
 namespace {
 
 /// Where it was installed together with this program, wherever a package has put both; else where it was built to be.
@@ -69,7 +69,7 @@ std::string socket_option() {
     return fmt::format(
         "arg {{number=0}}{{call=--socket}}{{display=Control socket}}{{type=string}}{{default={}}}{{required=true}}"
         "{{tooltip=The daemon's `control.socket`}}\n",
-        service::default_socket);
+        control::default_socket);
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ std::string help() {
         "  --extcap-capture-filter EXPRESSION   pcap-filter(7), in place of RDMA alone\n"
         "\n"
         "See rdmascope-extcap(1).\n",
-        header_octets, service::default_socket);
+        header_octets, control::default_socket);
 }
 
-}  // namespace extcap
+}  // namespace plugins::extcap

@@ -5,7 +5,7 @@
 
 /// What Wireshark is told before a capture, in the sentences of its extcap interface:
 /// https://www.wireshark.org/docs/wsdg_html_chunked/ChCaptureExtcap.html
-namespace extcap {
+namespace plugins::extcap {
 
 std::string version_sentence();
 /// Every interface of the machine, `any`, the daemon and its flight recorder. Needs no rights.
@@ -18,4 +18,4 @@ std::string filter_fault(const Arguments& arguments);
 /// For people.
 std::string help();
 
-}  // namespace extcap
+}  // namespace plugins::extcap

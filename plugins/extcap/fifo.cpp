@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <sys/stat.h>
 
-namespace extcap {
+namespace plugins::extcap {
 namespace {
 
 constexpr int patience_ms = 2000;
@@ -29,12 +29,12 @@ void heed_signals() {
     std::signal(SIGPIPE, SIG_IGN);
 }
 
-wire::Result<std::unique_ptr<Fifo>, std::string> Fifo::open(const std::string& path, const std::string& comment) {
+base::Result<std::unique_ptr<Fifo>, std::string> Fifo::open(const std::string& path, const std::string& comment) {
     capture::WriterOptions options;
     options.section.comment = comment;
     options.section.application = "rdmascope-extcap " RDMASCOPE_VERSION;
     auto writer = capture::open_writer(path, options);
-    if (!writer) return wire::Failure{told_to_end() ? std::string{} : writer.error().text()};
+    if (!writer) return base::Failure{told_to_end() ? std::string{} : writer.error().text()};
     opened = true;
     base::Descriptor watched(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
     std::unique_ptr<Fifo> fifo(new Fifo(std::move(writer).value(), std::move(watched)));
@@ -57,4 +57,4 @@ bool Fifo::closed() const {
     return watched_ && ::poll(&one, 1, 0) > 0 && (one.revents & POLLERR) != 0;
 }
 
-}  // namespace extcap
+}  // namespace plugins::extcap

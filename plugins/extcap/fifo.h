@@ -3,16 +3,16 @@
 #include <string>
 
 #include "base/descriptor.h"
-#include "capture/writer.h"
-#include "wire/result.h"
+#include "base/result.h"
+#include "capture/files/writer.h"
 
-namespace extcap {
+namespace plugins::extcap {
 
 /// Where Wireshark reads: a pcapng, given to it at every batch.
 class Fifo {
 public:
     /// Waits until somebody reads. Fails with a sentence, an empty one where it was told to end meanwhile.
-    static wire::Result<std::unique_ptr<Fifo>, std::string> open(const std::string& path, const std::string& comment);
+    static base::Result<std::unique_ptr<Fifo>, std::string> open(const std::string& path, const std::string& comment);
     capture::Writer& writer() { return *writer_; }
     /// Nobody reads any more. Asked while no frames come, where no write would tell.
     bool closed() const;
@@ -33,4 +33,4 @@ void heed_signals();
 /// capture that cannot be made waits for ever otherwise. Waits itself, a little, for who is about to.
 void let_go(const std::string& path);
 
-}  // namespace extcap
+}  // namespace plugins::extcap

@@ -7,12 +7,12 @@
 #include <unistd.h>
 #include <vector>
 
-#include "capture/bpf.h"
-#include "capture/tap.h"
-#include "daemon/control/client.h"
+#include "capture/filter/bpf.h"
+#include "capture/live/tap.h"
+#include "control/client.h"
 #include "plugins/extcap/fifo.h"
 
-namespace extcap {
+namespace plugins::extcap {
 namespace {
 
 constexpr std::size_t batch_frames = 1024;
@@ -116,7 +116,7 @@ std::string live(const Arguments& arguments) {
 }
 
 std::string of_daemon(const Arguments& arguments) {
-    auto client = service::Client::connect(arguments.socket);
+    auto client = control::Client::connect(arguments.socket);
     if (!client) {
         // The client speaks of the command line of `rdmascope`; here it is an option of the interface.
         std::string why = client.error();
@@ -125,7 +125,7 @@ std::string of_daemon(const Arguments& arguments) {
         return why;
     }
     const bool recorder = arguments.kind == Kind::recorder;
-    auto stream = (*client)->frames(recorder ? service::FramesOf::recorder : service::FramesOf::now);
+    auto stream = (*client)->frames(recorder ? control::FramesOf::recorder : control::FramesOf::now);
     if (!stream) return stream.error();
     // The capture's reader takes standard input, of which we have no other use.
     if (::dup2(stream->number(), STDIN_FILENO) < 0) return "no descriptors are left";
@@ -155,4 +155,4 @@ std::string capture_into_fifo(const Arguments& arguments) {
     return arguments.kind == Kind::live ? live(arguments) : of_daemon(arguments);
 }
 
-}  // namespace extcap
+}  // namespace plugins::extcap

@@ -3,10 +3,10 @@
 
 #include "plugins/extcap/arguments.h"
 
-namespace extcap {
+namespace plugins::extcap {
 
 /// Writes frames into the fifo until Wireshark closes it or sends a signal, or there are no more. Returns what went
 /// wrong, a sentence that Wireshark shows; else empty.
 std::string capture_into_fifo(const Arguments& arguments);
 
-}  // namespace extcap
+}  // namespace plugins::extcap

@@ -5,7 +5,7 @@
 
 #include "dissect/output/frame_fields.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 namespace {
 
@@ -62,7 +62,7 @@ private:
     /// A stream that Wireshark has recognised once is its own from then on, though it shows some FPDUs with another
     /// frame than we do.
     FoundLayers found(const dissect::Unit& unit) {
-        if (unit.transport != dissect::Transport::iwarp) return layers_;
+        if (unit.transport != wire::Transport::iwarp) return layers_;
         if (layers_.mpa) streams_.insert(unit.stream);
         return {streams_.contains(unit.stream)};
     }
@@ -117,4 +117,4 @@ void Analysis::describe(const wire::Frame& frame, dissect::Visitor& visitor) con
     journal_.replay(frame.number, visitor);
 }
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "metrics/notes/frame_notes.h"
+#include "metrics/measure/notes/frame_notes.h"
 #include "plugins/wireshark/journal.h"
 #include "plugins/wireshark/lacking.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 /// What a file's analysis depends on; another choice means another analysis, of all frames.
 struct AnalysisOptions {
@@ -50,4 +50,4 @@ private:
     bool finished_ = false;
 };
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

@@ -17,7 +17,7 @@
 #include <ws_symbol_export.h>
 #include <ws_version.h>
 
-namespace plugin {
+namespace plugins::wireshark {
 
 /// What a preference that is on or off is kept in: gboolean, and bool since 4.4.
 template <class Flag>
@@ -27,7 +27,7 @@ using Flag = decltype(flag_of(prefs_register_bool_preference));
 /// Number of the octets that a frame's tvbuff holds; wider than int in none of the versions.
 inline std::size_t captured_octets(tvbuff_t* tvb) { return static_cast<std::size_t>(tvb_captured_length(tvb)); }
 
-}  // namespace plugin
+}  // namespace plugins::wireshark
 
 #if WIRESHARK_VERSION_MAJOR > 4 || WIRESHARK_VERSION_MINOR >= 4
 #include <wsutil/plugins.h>

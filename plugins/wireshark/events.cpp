@@ -3,10 +3,10 @@
 
 #include <fmt/core.h>
 
-#include "text/quantities.h"
+#include "base/quantities.h"
 #include "wire/terminate.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 using metrics::EventKind;
 
@@ -119,9 +119,9 @@ std::string value_text(Form form, std::uint64_t value) {
         case Form::flag: return {};
         case Form::count:
         case Form::octets:
-        case Form::number: return text::group_digits(value);
+        case Form::number: return base::group_digits(value);
         case Form::difference: return fmt::format("{}", static_cast<std::int64_t>(value));
-        case Form::time: return text::format_duration(value);
+        case Form::time: return base::format_duration(value);
         case Form::nak: return nak_text(value);
         case Form::terminate: return terminate_text(value);
     }
@@ -199,4 +199,4 @@ std::string Events::brief(const metrics::FrameNote::Event& event) {
     return text.empty() ? std::string(row.label) : fmt::format("{}: {}", row.label, text);
 }
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

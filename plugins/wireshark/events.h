@@ -3,10 +3,10 @@
 #include <array>
 #include <string>
 
-#include "metrics/notes/frame_notes.h"
+#include "metrics/measure/notes/frame_notes.h"
 #include "plugins/wireshark/compat.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 /// What metrics has a name for, as a field of its own and as an item of Expert Information.
 class Events {
@@ -31,4 +31,4 @@ private:
     std::array<std::string, metrics::event_kind_count> expert_names_;
 };
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace plugin {
+namespace plugins::wireshark {
 
 namespace {
 
@@ -88,4 +88,4 @@ void Fields::register_fields(int protocol) {
     proto_register_field_array(protocol, registrations_.data(), static_cast<int>(registrations_.size()));
 }
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

@@ -5,7 +5,7 @@
 
 #include "plugins/wireshark/compat.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 /// The analysis' own fields, below `rdma.`; what each means stands in the table of fields.cpp, once.
 enum class FieldId : std::size_t {
@@ -55,4 +55,4 @@ private:
     std::array<hf_register_info, static_cast<std::size_t>(FieldId::count)> registrations_{};
 };
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace plugin {
+namespace plugins::wireshark {
 
 namespace {
 
@@ -93,4 +93,4 @@ wire::Frame frame_of(tvbuff_t* tvb, const packet_info& pinfo, std::vector<std::b
     return frame;
 }
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

@@ -5,7 +5,7 @@
 #include "plugins/wireshark/compat.h"
 #include "wire/frame.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 /// Wireshark's frame as ours. Where its file reader has taken a header away (ERF), it is put in front again, in
 /// `rebuilt`, which must live as long as the frame.
@@ -14,4 +14,4 @@ wire::Frame frame_of(tvbuff_t* tvb, const packet_info& pinfo, std::vector<std::b
 /// Whether Wireshark has found a protocol in the frame. Unlike proto_is_frame_protocol() it compares no names.
 bool has_protocol(const packet_info& pinfo, int protocol);
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

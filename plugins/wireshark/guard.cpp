@@ -7,11 +7,11 @@
 // After compat.h.
 #include <wsutil/report_message.h>
 
-namespace plugin {
+namespace plugins::wireshark {
 
 void tell_failure(const char* what, const char* reason) {
     static std::atomic<bool> told = false;
     if (!told.exchange(true)) report_failure("rdmascope: the plugin's %s failed: %s", what, reason);
 }
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

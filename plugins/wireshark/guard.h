@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-namespace plugin {
+namespace plugins::wireshark {
 
 /// Tells the user what failed, the first time that something does.
 void tell_failure(const char* what, const char* reason);
@@ -22,4 +22,4 @@ void guarded(const char* what, Work&& work) {
     }
 }
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

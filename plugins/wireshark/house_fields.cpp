@@ -10,7 +10,7 @@
 #include "dissect/output/frame_fields.h"
 #include "dissect/output/value_format.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 using dissect::Extent;
 using wire::FieldInfo;
@@ -177,4 +177,4 @@ proto_item* TreeWriter::add(const FieldInfo& info, const Value& value, Extent ex
     return item;
 }
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

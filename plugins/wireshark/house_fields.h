@@ -8,7 +8,7 @@
 #include "dissect/registry.h"
 #include "plugins/wireshark/compat.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 /// Our dissector's fields among Wireshark's: by Wireshark's own registration where it has one of that name, so that its
 /// filters find them, else by one of ours.
@@ -49,4 +49,4 @@ private:
     std::vector<proto_tree*> trees_;
 };
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace plugin {
+namespace plugins::wireshark {
 
 using dissect::Extent;
 using wire::FieldInfo;
@@ -20,7 +20,7 @@ bool holds_number(Kind kind) { return kind != Kind::none && kind != Kind::string
 
 }  // namespace
 
-void Journal::begin(std::uint64_t frame, wire::Bytes frame_octets) {
+void Journal::begin(std::uint64_t frame, base::Bytes frame_octets) {
     frame_octets_ = frame_octets;
     described_ = frame_octets;
     const auto number = static_cast<std::uint32_t>(frame);
@@ -43,7 +43,7 @@ void Journal::mark_layers() {
     if (!entries_.empty()) entries_.back().layers = true;
 }
 
-void Journal::describing(wire::Bytes described) { described_ = described; }
+void Journal::describing(base::Bytes described) { described_ = described; }
 
 Extent Journal::in_frame(Extent extent) const {
     if (frame_octets_.empty() || described_.empty()) return {};
@@ -83,7 +83,7 @@ void Journal::put(Step step, const FieldInfo& info, const Value& value, Extent e
     if (info.kind == Kind::string) put(index_of(value.text));
     if (holds_number(info.kind)) put(value.number);
     if (!holds_octets(info.kind)) return;
-    const wire::Bytes kept = value.bytes.first(std::min(value.bytes.size(), max_octets));
+    const base::Bytes kept = value.bytes.first(std::min(value.bytes.size(), max_octets));
     put(kept.size());
     const auto* first = reinterpret_cast<const std::uint8_t*>(kept.data());
     octets_.insert(octets_.end(), first, first + kept.size());
@@ -183,4 +183,4 @@ std::size_t Journal::memory_octets() const {
     return octets_.capacity() + entries_.capacity() * sizeof(Entry) + texts_.size() * 64;
 }
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

@@ -11,7 +11,7 @@
 #include "dissect/dissector.h"
 #include "wire/field.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 /// What a visitor was shown of each frame, kept to be shown again: some tens of octets a message unit. TCP streams can
 /// be reassembled once only, frames are looked at in any order and often.
@@ -21,11 +21,11 @@ public:
 
     /// Entries that follow belong to the frame; frames come in ascending order. Places in `described` octets become
     /// places in `frame`, where they lie in it.
-    void begin(std::uint64_t frame, wire::Bytes frame_octets);
-    void describing(wire::Bytes described);
+    void begin(std::uint64_t frame, base::Bytes frame_octets);
+    void describing(base::Bytes described);
     /// The frame is one packet that can be taken apart again whenever it is shown: what cannot be seen in it alone.
     struct Packet {
-        dissect::Transport transport{};
+        wire::Transport transport{};
         std::uint64_t repeats_frame = 0;
     };
     /// False where something of the frame is kept already; the packet is then to be shown like the rest.
@@ -50,7 +50,7 @@ private:
         std::uint32_t frame;
         bool layers = false;
         bool packet = false;
-        dissect::Transport transport{};
+        wire::Transport transport{};
         std::uint64_t begin = 0;
     };
     class Reader;
@@ -70,8 +70,8 @@ private:
     std::unordered_map<const wire::FieldInfo*, std::uint32_t> field_index_;
     std::vector<std::string> texts_;
     std::unordered_map<std::string, std::uint32_t> text_index_;
-    wire::Bytes frame_octets_;
-    wire::Bytes described_;
+    base::Bytes frame_octets_;
+    base::Bytes described_;
 };
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

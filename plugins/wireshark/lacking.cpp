@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace plugin {
+namespace plugins::wireshark {
 
 using dissect::Extent;
 using dissect::LayerId;
@@ -89,7 +89,7 @@ bool describe_lacking(const dissect::Unit& unit, const FoundLayers& found, const
                       dissect::Visitor& visitor) {
     const dissect::Dissection& d = unit.dissection;
     if (d.has(LayerId::bth)) return describe_packet(unit, options, visitor);
-    if (unit.transport != dissect::Transport::iwarp) return false;
+    if (unit.transport != wire::Transport::iwarp) return false;
     if (!found.mpa) {
         if (options.streams_midway) dissect::describe(d, unit.bytes, visitor, all_of_iwarp());
         return options.streams_midway;
@@ -104,4 +104,4 @@ bool describe_lacking(const dissect::Unit& unit, const FoundLayers& found, const
     return immediate || terminate || parameters;
 }
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

@@ -3,7 +3,7 @@
 #include "dissect/describe.h"
 #include "dissect/dissector.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 /// Which of the layers that Wireshark 4.0 cannot read, or reads wrongly, are added to its tree.
 struct LackingOptions {
@@ -27,4 +27,4 @@ bool lacks_packet(const dissect::Dissection& packet, const LackingOptions& optio
 bool describe_lacking(const dissect::Unit& unit, const FoundLayers& found, const LackingOptions& options,
                       dissect::Visitor& visitor);
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

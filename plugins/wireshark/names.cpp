@@ -7,10 +7,10 @@
 #include <cstring>
 #include <epan/addr_resolv.h>
 
-namespace plugin {
+namespace plugins::wireshark {
 
 std::string WiresharkNames::name(const metrics::Address& address) const {
-    using Family = dissect::Network::Family;
+    using Family = wire::AddressFamily;
     if (!gbl_resolv_flags.network_name || address.family == Family::none || address.family == Family::lid) return {};
     // RFC 4291, 2.5.5.2: the GID of a RoCE port that has an IPv4 address.
     constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
@@ -36,4 +36,4 @@ std::string WiresharkNames::name(const metrics::Address& address) const {
     return name == metrics::to_text(plain) || name == metrics::to_text(address) ? std::string{} : name;
 }
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

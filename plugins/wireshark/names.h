@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
-#include "metrics/why/answer.h"
+#include "metrics/answers/answer.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 /// Hosts as Wireshark calls them; without names where it is told to resolve none.
 class WiresharkNames final : public metrics::HostNames {
@@ -10,4 +10,4 @@ public:
     std::string name(const metrics::Address& address) const override;
 };
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

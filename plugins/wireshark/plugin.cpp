@@ -12,7 +12,7 @@
 #include "plugins/wireshark/presentation.h"
 #include "plugins/wireshark/statistics.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 namespace {
 
@@ -84,7 +84,7 @@ void hand_off() {
 
 }  // namespace
 
-}  // namespace plugin
+}  // namespace plugins::wireshark
 
 // A constant has internal linkage in C++ unless it is declared so one by one.
 extern "C" WS_DLL_PUBLIC_DEF const gchar plugin_version[] = PLUGIN_VERSION;
@@ -99,12 +99,16 @@ WS_DLL_PUBLIC uint32_t plugin_describe(void);
 
 void plugin_register(void) {
     static proto_plugin plug;
-    plug.register_protoinfo = [] { plugin::guarded("registration", plugin::register_protocol); };
-    plug.register_handoff = [] { plugin::guarded("registration", plugin::hand_off); };
+    plug.register_protoinfo = [] {
+        plugins::wireshark::guarded("registration", plugins::wireshark::register_protocol);
+    };
+    plug.register_handoff = [] { plugins::wireshark::guarded("registration", plugins::wireshark::hand_off); };
     proto_register_plugin(&plug);
     static tap_plugin taps;
     taps.register_tap_listener = [] {
-        plugin::guarded("registration", [] { plugin::register_statistics_commands(plugin::current_analysis); });
+        plugins::wireshark::guarded("registration", [] {
+            plugins::wireshark::register_statistics_commands(plugins::wireshark::current_analysis);
+        });
     };
     tap_register_plugin(&taps);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "plugins/wireshark/preferences.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 void Preferences::register_all(int protocol) {
     module_t* module = prefs_register_protocol(protocol, nullptr);
@@ -45,4 +45,4 @@ Preferences& preferences() {
     return all;
 }
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

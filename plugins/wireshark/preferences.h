@@ -4,7 +4,7 @@
 #include "plugins/wireshark/compat.h"
 #include "plugins/wireshark/presentation.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 /// What Wireshark keeps in its preferences for the protocol "rdma". A change makes it dissect the file anew.
 class Preferences {
@@ -29,4 +29,4 @@ private:
 
 Preferences& preferences();
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/quantities.h"
 #include "exporters/flow_fields.h"
 #include "plugins/wireshark/names.h"
-#include "text/quantities.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 using metrics::FrameNote;
 
@@ -56,7 +56,7 @@ private:
 /// "write 17, 65536 octets"
 std::string message_text(const FrameNote::Message& message) {
     return fmt::format("{} {}, {}", metrics::name_of(message.operation), message.number,
-                       text::format_counted(message.bytes, "octet"));
+                       base::format_counted(message.bytes, "octet"));
 }
 
 bool has(const FrameNote& note, metrics::EventKind kind) {
@@ -135,7 +135,7 @@ private:
     }
     void recovery(const metrics::Repair& repair, Adder& add) {
         const std::string cause(metrics::name_of(repair.cause));
-        const std::string total = repair.total_ns ? ", " + text::format_duration(repair.total_ns) : std::string();
+        const std::string total = repair.total_ns ? ", " + base::format_duration(repair.total_ns) : std::string();
         Adder below = add.below(add.text(FieldId::recovery, cause + total));
         below.text(FieldId::recovery_cause, cause);
         if (repair.nak_generation_ns) below.time(FieldId::recovery_nak_generation, *repair.nak_generation_ns);
@@ -206,4 +206,4 @@ void show(const Analysis& analysis, const Registrations& registered, const ShowO
     analysis.describe(frame, writer);
 }
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

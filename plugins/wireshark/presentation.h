@@ -5,7 +5,7 @@
 #include "plugins/wireshark/fields.h"
 #include "plugins/wireshark/house_fields.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 /// What was registered with Wireshark: written once, at its start.
 struct Registrations {
@@ -29,4 +29,4 @@ struct ShowOptions {
 void show(const Analysis& analysis, const Registrations& registered, const ShowOptions& options,
           const wire::Frame& frame, tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree);
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

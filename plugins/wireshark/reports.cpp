@@ -3,13 +3,13 @@
 
 #include <fmt/core.h>
 
+#include "base/quantities.h"
 #include "exporters/flow_order.h"
 #include "exporters/table.h"
 #include "exporters/why_page.h"
 #include "plugins/wireshark/names.h"
-#include "text/quantities.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 namespace {
 
@@ -24,13 +24,13 @@ std::string flows_text(const metrics::Snapshot& snapshot, bool crc_verified) {
     exporters::NoOrder none;
     const auto order = exporters::flow_order({}, false, none);
     if (!order) return {};
-    std::vector<exporters::FlowRow> rows;
+    std::vector<exporters::FlowRow> report_rows;
     for (const metrics::FlowSnapshot* flow : exporters::ordered_flows(snapshot, context, *order, std::nullopt))
-        rows.push_back({*flow, context});
-    if (rows.empty()) return "The capture holds no RDMA.\n";
-    const exporters::FlowColumns columns = exporters::default_columns(rows, false, std::nullopt);
+        report_rows.push_back({*flow, context});
+    if (report_rows.empty()) return "The capture holds no RDMA.\n";
+    const exporters::FlowColumns columns = exporters::default_columns(report_rows, false, std::nullopt);
     exporters::Table table = exporters::flow_table(columns);
-    for (const exporters::FlowRow& row : rows) {
+    for (const exporters::FlowRow& row : report_rows) {
         std::vector<std::string> cells;
         for (const exporters::FlowField* field : columns) cells.push_back(exporters::cell(*field, row));
         table.add(std::move(cells));
@@ -52,15 +52,15 @@ std::string why_text(const metrics::Snapshot& snapshot) {
 std::vector<std::string> response_times(std::string name, std::uint64_t messages, std::uint64_t bytes,
                                         const metrics::Histogram& latency) {
     return {std::move(name),
-            text::group_digits(messages),
-            text::format_size(bytes),
-            text::group_digits(latency.count()),
-            text::format_duration(latency.min()),
-            text::format_duration(latency.mean()),
-            text::format_duration(latency.quantile(0.5)),
-            text::format_duration(latency.quantile(0.9)),
-            text::format_duration(latency.quantile(0.99)),
-            text::format_duration(latency.max())};
+            base::group_digits(messages),
+            base::format_size(bytes),
+            base::group_digits(latency.count()),
+            base::format_duration(latency.min()),
+            base::format_duration(latency.mean()),
+            base::format_duration(latency.quantile(0.5)),
+            base::format_duration(latency.quantile(0.9)),
+            base::format_duration(latency.quantile(0.99)),
+            base::format_duration(latency.max())};
 }
 
 /// Response times by operation, over the flows.
@@ -108,4 +108,4 @@ std::string text_of(Report report, const Analysis& analysis, const FlowIds* chos
     return {};
 }
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

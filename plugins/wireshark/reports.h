@@ -6,7 +6,7 @@
 
 #include "plugins/wireshark/analysis.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 enum class Report : std::uint8_t { flows, why, srt };
 
@@ -16,4 +16,4 @@ using FlowIds = std::set<std::uint64_t>;
 /// The text of a report, of all flows or of those in `chosen`.
 std::string text_of(Report report, const Analysis& analysis, const FlowIds* chosen);
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

@@ -11,7 +11,7 @@
 // After compat.h.
 #include <wsutil/report_message.h>
 
-namespace plugin {
+namespace plugins::wireshark {
 
 namespace {
 
@@ -131,4 +131,4 @@ void offer_to_taps(const Analysis& analysis, int tap, packet_info* pinfo) {
     tap_queue_packet(tap, pinfo, tapped);
 }
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

@@ -3,7 +3,7 @@
 #include "plugins/wireshark/analysis.h"
 #include "plugins/wireshark/compat.h"
 
-namespace plugin {
+namespace plugins::wireshark {
 
 /// The analysis of the file that is open; nullptr where there is none.
 using CurrentAnalysis = Analysis* (*)();
@@ -17,4 +17,4 @@ void register_statistics_menu(CurrentAnalysis current);
 /// Tells the taps which flows a frame belongs to.
 void offer_to_taps(const Analysis& analysis, int tap, packet_info* pinfo);
 
-}  // namespace plugin
+}  // namespace plugins::wireshark

@@ -5,10 +5,10 @@
 #include <fmt/core.h>
 #include <map>
 
-#include "metrics/state.h"
-#include "text/quantities.h"
+#include "base/quantities.h"
+#include "metrics/figures/state.h"
 
-namespace replay {
+namespace replay::inline compare {
 
 namespace {
 
@@ -47,8 +47,8 @@ std::string difference_of(const FlowSnapshot& original, const FlowSnapshot& repl
         if (change(state) < change(lost)) lost = state;
     }
     const auto told = [&](std::size_t state) {
-        return fmt::format("{} instead of {} of the time in {}", text::format_percent(share_of(replayed, state)),
-                           text::format_percent(share_of(original, state)),
+        return fmt::format("{} instead of {} of the time in {}", base::format_percent(share_of(replayed, state)),
+                           base::format_percent(share_of(original, state)),
                            metrics::name_of(static_cast<metrics::State>(state)));
     };
     std::string out;
@@ -93,7 +93,7 @@ Figures figures_of(const FlowSnapshot& flow) {
 
 std::array<metrics::OperationFigures, metrics::operation_count> over_iwarp(const FlowSnapshot& original) {
     auto out = original.operations;
-    if (original.transport == dissect::Transport::iwarp) return out;
+    if (original.transport == wire::Transport::iwarp) return out;
     metrics::OperationFigures& immediate = out[metrics::index_of(metrics::Operation::send_immediate)];
     metrics::OperationFigures& send = out[metrics::index_of(metrics::Operation::send)];
     send.count += immediate.count;
@@ -102,8 +102,8 @@ std::array<metrics::OperationFigures, metrics::operation_count> over_iwarp(const
     return out;
 }
 
-std::vector<ComparedFlow> compare(const Survey& survey, const Reenactment& run, const metrics::Snapshot& recorded,
-                                  const metrics::HostNames& names) {
+std::vector<ComparedFlow> compare_runs(const Survey& survey, const Reenactment& run, const metrics::Snapshot& recorded,
+                                       const metrics::HostNames& names) {
     const ByPorts flows = by_ports(recorded);
     std::vector<ComparedFlow> out;
     const auto add = [&](std::uint32_t connection, std::size_t side, std::uint16_t from, std::uint16_t to) {
@@ -130,4 +130,4 @@ std::vector<ComparedFlow> compare(const Survey& survey, const Reenactment& run, 
     return out;
 }
 
-}  // namespace replay
+}  // namespace replay::inline compare

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "metrics/snapshot.h"
-#include "metrics/why/answer.h"
+#include "metrics/answers/answer.h"
+#include "metrics/figures/snapshot.h"
 #include "replay/endpoints/reenactment.h"
 #include "replay/plan/survey.h"
 
-namespace replay {
+namespace replay::inline compare {
 
 /// What is set side by side of a flow.
 struct Figures {
@@ -39,7 +39,7 @@ struct ComparedFlow {
 };
 
 /// `recorded` must outlive what is returned, as the survey must. Only flows with operations; of endpoints here.
-std::vector<ComparedFlow> compare(const Survey& survey, const Reenactment& run, const metrics::Snapshot& recorded,
-                                  const metrics::HostNames& names);
+std::vector<ComparedFlow> compare_runs(const Survey& survey, const Reenactment& run, const metrics::Snapshot& recorded,
+                                       const metrics::HostNames& names);
 
-}  // namespace replay
+}  // namespace replay::inline compare

@@ -12,7 +12,7 @@
 #include "wire/ipv4.h"
 #include "wire/tcp.h"
 
-namespace replay {
+namespace replay::inline compare {
 
 namespace {
 
@@ -42,9 +42,9 @@ StackTap::StackTap(std::unique_ptr<capture::Writer> writer)
 
 StackTap::~StackTap() = default;
 
-capture::Result<std::unique_ptr<StackTap>> StackTap::open(const std::string& path, const std::string& why) {
+base::Result<std::unique_ptr<StackTap>> StackTap::open(const std::string& path, const std::string& why) {
     auto writer = open_recording(path);
-    if (!writer) return wire::Failure{writer.error()};
+    if (!writer) return base::Failure{writer.error()};
     std::unique_ptr<StackTap> out(new StackTap(std::move(writer).value()));
     out->recording_.source = fmt::format("the stack's own tap ({})", why);
     return out;
@@ -131,7 +131,7 @@ void StackTap::write(Connection& connection, unsigned side, bool syn, std::span<
     for (const std::size_t octet : {std::size_t{0}, std::size_t{6}, segment.size() >> 8, segment.size() & 0xff})
         pseudo.push_back(static_cast<std::byte>(octet));
     pseudo.insert(pseudo.end(), segment.begin(), segment.end());
-    wire::store_be16(segment.data() + 16, wire::internet_checksum(pseudo));
+    base::store_be16(segment.data() + 16, wire::internet_checksum(pseudo));
 
     wire::Ipv4 ip;
     ip.total_length = static_cast<std::uint16_t>(wire::size_of<wire::Ipv4> + segment.size());
@@ -164,4 +164,4 @@ Recording StackTap::finish() {
     return std::move(recording_);
 }
 
-}  // namespace replay
+}  // namespace replay::inline compare

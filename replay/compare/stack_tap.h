@@ -9,12 +9,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "capture/writer.h"
+#include "capture/files/writer.h"
 #include "iwarp/iwarp.h"
-#include "metrics/engine/analyzer.h"
+#include "metrics/measure/engine/analyzer.h"
 #include "replay/compare/traffic_recorder.h"
 
-namespace replay {
+namespace replay::inline compare {
 
 /// What two devices of this process hand to TCP and take from it, as frames: for those who may not capture. A segment
 /// passes when its sender's TCP has it, an acknowledgement when the receiver's stack has taken the octets; what
@@ -23,7 +23,7 @@ namespace replay {
 class StackTap {
 public:
     /// `path`: where frames are kept; empty: nowhere. `why`: there is no capture, for finish() to say.
-    static capture::Result<std::unique_ptr<StackTap>> open(const std::string& path, const std::string& why);
+    static base::Result<std::unique_ptr<StackTap>> open(const std::string& path, const std::string& why);
     ~StackTap();
 
     /// A device of one end; its connections are seen. The tap must outlive it.
@@ -67,4 +67,4 @@ private:
     std::uint16_t identification_ = 0;
 };
 
-}  // namespace replay
+}  // namespace replay::inline compare

@@ -8,20 +8,20 @@
 #include <vector>
 
 #include "iwarp/transport/tcp_transport.h"
-#include "iwarp/transport/transport.h"
 #include "iwarp/verbs/device.h"
 #include "iwarp/verbs/stream.h"
+#include "iwarp/verbs/transport.h"
 #include "replay/compare/stack_tap.h"
 
-namespace replay {
+namespace replay::inline compare {
 
 namespace {
 
-using iwarp::transport::Acceptor;
-using iwarp::transport::Listening;
 using iwarp::transport::TcpTransport;
-using iwarp::transport::Transport;
+using iwarp::verbs::Acceptor;
+using iwarp::verbs::Listening;
 using iwarp::verbs::Stream;
+using iwarp::verbs::Transport;
 
 std::uint16_t port_in(const std::string& address) {
     std::uint16_t port = 0;
@@ -52,11 +52,11 @@ public:
     void connect_failed(iwarp::Failure kind, const std::string& why, std::int64_t now_ns) override {
         stream_->connect_failed(kind, why, now_ns);
     }
-    void receive(wire::Bytes octets, std::int64_t now_ns) override {
+    void receive(base::Bytes octets, std::int64_t now_ns) override {
         tap_.received(side_, initiator_port_, octets.size());
         stream_->receive(octets, now_ns);
     }
-    std::span<const wire::MutableBytes> room(std::size_t minimum) override { return stream_->room(minimum); }
+    std::span<const base::MutableBytes> room(std::size_t minimum) override { return stream_->room(minimum); }
     void received(std::size_t octets, std::int64_t now_ns) override {
         tap_.received(side_, initiator_port_, octets);
         stream_->received(octets, now_ns);
@@ -73,7 +73,7 @@ public:
     void sent(std::size_t octets, std::int64_t now_ns) override {
         std::vector<std::byte> copy;
         copy.reserve(octets);
-        for (const wire::Bytes piece : offered_) {
+        for (const base::Bytes piece : offered_) {
             const std::size_t size = std::min(piece.size(), octets - copy.size());
             copy.insert(copy.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(size));
         }
@@ -91,7 +91,7 @@ private:
     const TcpTransport& transport_;
     std::shared_ptr<Stream> stream_;
     std::uint16_t initiator_port_ = 0;
-    std::vector<wire::Bytes> offered_ = {};
+    std::vector<base::Bytes> offered_ = {};
 };
 
 class TappedTransport final : public Transport {
@@ -149,4 +149,4 @@ std::shared_ptr<iwarp::Device> tapped_device(StackTap& tap, unsigned side) {
     return iwarp::verbs::make_device({}, std::make_unique<TappedTransport>(tap, side));
 }
 
-}  // namespace replay
+}  // namespace replay::inline compare

@@ -3,7 +3,7 @@
 
 #include "iwarp/iwarp.h"
 
-namespace replay {
+namespace replay::inline compare {
 
 class StackTap;
 
@@ -11,4 +11,4 @@ class StackTap;
 /// accepts.
 std::shared_ptr<iwarp::Device> tapped_device(StackTap& tap, unsigned side);
 
-}  // namespace replay
+}  // namespace replay::inline compare

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <utility>
 
-namespace replay {
+namespace replay::inline compare {
 
 metrics::AnalyzerOptions comparison_analyzer_options() {
     metrics::AnalyzerOptions options;
@@ -14,15 +14,15 @@ metrics::AnalyzerOptions comparison_analyzer_options() {
     return options;
 }
 
-capture::Result<std::unique_ptr<capture::Writer>> open_recording(const std::string& path) {
+base::Result<std::unique_ptr<capture::Writer>> open_recording(const std::string& path) {
     if (path.empty()) return std::unique_ptr<capture::Writer>();
     capture::WriterOptions options;
     options.format = capture::format_of_name(path);
     return capture::open_writer(path, options);
 }
 
-capture::Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& interface, std::uint16_t port,
-                                                          const std::string& path) {
+base::Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& interface, std::uint16_t port,
+                                                       const std::string& path) {
     capture::LiveOptions how;
     how.interface = interface;
     how.promiscuous = false;
@@ -30,9 +30,9 @@ capture::Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& int
     how.timeout_ms = 20;
     how.filter = fmt::format("tcp port {}", port);
     auto source = capture::LiveSource::open(how);
-    if (!source) return wire::Failure{source.error()};
+    if (!source) return base::Failure{source.error()};
     auto writer = open_recording(path);
-    if (!writer) return wire::Failure{writer.error()};
+    if (!writer) return base::Failure{writer.error()};
     return std::unique_ptr<Recorder>(new Recorder(std::move(source).value(), std::move(writer).value(),
                                                   fmt::format("a capture of the interface {}", interface)));
 }
@@ -82,4 +82,4 @@ Recording Recorder::finish() {
     return std::move(recording_);
 }
 
-}  // namespace replay
+}  // namespace replay::inline compare

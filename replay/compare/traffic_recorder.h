@@ -5,12 +5,12 @@
 #include <string>
 #include <thread>
 
-#include "capture/live_source.h"
-#include "capture/writer.h"
-#include "metrics/engine/analyzer.h"
-#include "metrics/snapshot.h"
+#include "capture/files/writer.h"
+#include "capture/live/live_source.h"
+#include "metrics/figures/snapshot.h"
+#include "metrics/measure/engine/analyzer.h"
 
-namespace replay {
+namespace replay::inline compare {
 
 /// What was seen of a re-enactment.
 struct Recording {
@@ -24,14 +24,14 @@ struct Recording {
 metrics::AnalyzerOptions comparison_analyzer_options();
 
 /// What keeps the frames of a re-enactment, in the format that the name asks for; nothing where the path is empty.
-capture::Result<std::unique_ptr<capture::Writer>> open_recording(const std::string& path);
+base::Result<std::unique_ptr<capture::Writer>> open_recording(const std::string& path);
 
 /// Captures an interface's traffic of one TCP port, from its making until finish(), measures it, and keeps it where a
 /// path is given. Frames are not held.
 class Recorder {
 public:
-    static capture::Result<std::unique_ptr<Recorder>> open(const std::string& interface, std::uint16_t port,
-                                                           const std::string& path);
+    static base::Result<std::unique_ptr<Recorder>> open(const std::string& interface, std::uint16_t port,
+                                                        const std::string& path);
     ~Recorder();
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
@@ -51,4 +51,4 @@ private:
     std::thread thread_;
 };
 
-}  // namespace replay
+}  // namespace replay::inline compare

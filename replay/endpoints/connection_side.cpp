@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-namespace replay {
+namespace replay::inline endpoints {
 
 namespace {
 
@@ -115,7 +115,7 @@ Result<std::size_t> ConnectionSide::post(std::int64_t now_ns, std::int64_t start
         const std::int64_t due = *due_ns(start_ns);
         if (due > now_ns || !may_post(operation)) break;
         const auto posted = post_one(operation);
-        if (!posted) return wire::Failure{posted.error()};
+        if (!posted) return base::Failure{posted.error()};
         if (*posted == iwarp::Posted::queue_full) break;
         if (*posted != iwarp::Posted::ok)
             return failure(fmt::format("{}: a {} of {} octets was not taken: {}", queue_pair_->peer(),
@@ -222,4 +222,4 @@ std::string ConnectionSide::unsettled() const {
     return {};
 }
 
-}  // namespace replay
+}  // namespace replay::inline endpoints

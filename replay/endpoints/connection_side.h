@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "iwarp/iwarp.h"
-#include "metrics/histogram/histogram.h"
+#include "metrics/figures/histogram.h"
 #include "replay/endpoints/control_messages.h"
 #include "replay/endpoints/pattern_memory.h"
 #include "replay/plan/payload_window.h"
@@ -16,7 +16,7 @@
 #include "replay/plan/survey.h"
 #include "replay/replay_error.h"
 
-namespace replay {
+namespace replay::inline endpoints {
 
 /// What one side of a connection did, by its own count.
 struct SideResult {
@@ -148,4 +148,4 @@ private:
     SideResult result_ = {};
 };
 
-}  // namespace replay
+}  // namespace replay::inline endpoints

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace replay {
+namespace replay::inline endpoints {
 
 namespace {
 
@@ -59,4 +59,4 @@ std::optional<ControlMessage> ControlConnection::completed(std::uint32_t tag, co
     return message;
 }
 
-}  // namespace replay
+}  // namespace replay::inline endpoints

@@ -8,7 +8,7 @@
 #include "iwarp/iwarp.h"
 #include "replay/endpoints/control_messages.h"
 
-namespace replay {
+namespace replay::inline endpoints {
 
 /// The connection on which the two ends of a re-enactment agree. Its messages are counted on both sides, so that none
 /// comes to a peer without a receive.
@@ -49,4 +49,4 @@ private:
     std::uint64_t reported_ = 0;  ///< of what was received
 };
 
-}  // namespace replay
+}  // namespace replay::inline endpoints

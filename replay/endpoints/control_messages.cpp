@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
-namespace replay {
+namespace replay::inline endpoints {
 
 namespace {
 
@@ -49,11 +49,11 @@ public:
     }
     std::uint32_t u32() {
         const std::byte* at = take(4);
-        return at != nullptr ? wire::load_be32(at) : 0;
+        return at != nullptr ? base::load_be32(at) : 0;
     }
     std::uint64_t u64() {
         const std::byte* at = take(8);
-        return at != nullptr ? wire::load_be64(at) : 0;
+        return at != nullptr ? base::load_be64(at) : 0;
     }
     std::string text() {
         const std::uint32_t size = u32();
@@ -174,4 +174,4 @@ std::optional<ControlMessage> ControlMessage::decode(std::span<const std::byte> 
     return in.good() ? std::optional(out) : std::nullopt;
 }
 
-}  // namespace replay
+}  // namespace replay::inline endpoints

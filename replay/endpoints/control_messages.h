@@ -9,7 +9,7 @@
 /// What the two ends of a re-enactment say to each other beside it: private data of the connections' set-up, and
 /// messages on a connection of their own, so that the re-enacted ones carry nothing but their operations. All numbers
 /// are big-endian. docs/replay.md has the layout.
-namespace replay {
+namespace replay::inline endpoints {
 
 /// What both ends must agree on; the initiator decides. Private data of the control connection's Request.
 struct Terms {
@@ -68,4 +68,4 @@ struct ControlMessage {
     static std::optional<ControlMessage> decode(std::span<const std::byte> data);
 };
 
-}  // namespace replay
+}  // namespace replay::inline endpoints

@@ -10,7 +10,7 @@
 #include "base/descriptor.h"
 #include "iwarp/iwarp.h"
 
-namespace replay {
+namespace replay::inline endpoints {
 
 namespace {
 
@@ -44,4 +44,4 @@ PatternMemory::PatternMemory(std::uint64_t octets, bool patterned)
 
 PatternMemory::~PatternMemory() { ::munmap(octets_, size_); }
 
-}  // namespace replay
+}  // namespace replay::inline endpoints

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-namespace replay {
+namespace replay::inline endpoints {
 
 /// Memory that looks as large as the longest message and takes a megabyte: the same pages over and over. What the
 /// messages of a re-enactment hold is a pattern with the pages' period, so that nothing is lost by it.
@@ -30,4 +30,4 @@ private:
     std::size_t size_ = 0;
 };
 
-}  // namespace replay
+}  // namespace replay::inline endpoints

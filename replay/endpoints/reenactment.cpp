@@ -6,7 +6,7 @@
 
 #include "replay/plan/plan_reader.h"
 
-namespace replay {
+namespace replay::inline endpoints {
 
 namespace {
 
@@ -107,4 +107,4 @@ Reenactment re_enact(const Survey& survey, const ReenactmentOptions& options) {
     return options.place == Place::loopback ? on_loopback(survey, options) : as_one_end(survey, options);
 }
 
-}  // namespace replay
+}  // namespace replay::inline endpoints

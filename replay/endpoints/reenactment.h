@@ -10,7 +10,7 @@
 #include "replay/endpoints/replay_endpoint.h"
 #include "replay/plan/survey.h"
 
-namespace replay {
+namespace replay::inline endpoints {
 
 struct ReenactmentOptions {
     enum class Place : std::uint8_t { loopback, serve, to };
@@ -43,4 +43,4 @@ struct Reenactment {
 /// result.
 Reenactment re_enact(const Survey& survey, const ReenactmentOptions& options);
 
-}  // namespace replay
+}  // namespace replay::inline endpoints

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "text/quantities.h"
+#include "base/quantities.h"
 
-namespace replay {
+namespace replay::inline endpoints {
 
 namespace {
 
@@ -170,7 +170,7 @@ Status ReplayEndpoint::work() {
         connect_sides();
         const std::int64_t now = base::steady_ns();
         const auto posted = post(now);
-        if (!posted) return wire::Failure{posted.error()};
+        if (!posted) return base::Failure{posted.error()};
         if (*posted != 0) progress_ns_ = now;
         report_arrivals();
         if (pending_ == 0 && operations_.ended() && all_settled()) break;
@@ -346,7 +346,7 @@ Status ReplayEndpoint::on_control_message(const ControlMessage& message) {
             break;
         case ControlMessage::Type::finished: peer_finished_ = true; break;
         case ControlMessage::Type::failed:
-            return wire::Failure{Error{.message = fmt::format("the other end: {}", message.text), .by_peer = true}};
+            return base::Failure{Error{.message = fmt::format("the other end: {}", message.text), .by_peer = true}};
     }
     return Done{};
 }
@@ -439,7 +439,7 @@ bool ReplayEndpoint::all_connected() const { return to_open_.empty() && connecte
 
 Status ReplayEndpoint::check_stop() const {
     if (options_.stopped && options_.stopped())
-        return wire::Failure{Error{.message = "stopped before all was done", .stopped = true}};
+        return base::Failure{Error{.message = "stopped before all was done", .stopped = true}};
     return Done{};
 }
 
@@ -455,8 +455,8 @@ Status ReplayEndpoint::check_time() {
         progress_ns_ = now;
         return Done{};
     }
-    return failure(
-        fmt::format("nothing has come about for {}: {}", text::format_duration(options_.timeout_ns), first_unsettled()));
+    return failure(fmt::format("nothing has come about for {}: {}", base::format_duration(options_.timeout_ns),
+                               first_unsettled()));
 }
 
 std::string ReplayEndpoint::first_unsettled() const {
@@ -473,4 +473,4 @@ std::string ReplayEndpoint::name_of(const ConnectionSide& side) const {
     return fmt::format("flow {}", flow->id);
 }
 
-}  // namespace replay
+}  // namespace replay::inline endpoints

@@ -16,7 +16,7 @@
 #include "replay/plan/survey.h"
 #include "replay/replay_error.h"
 
-namespace replay {
+namespace replay::inline endpoints {
 
 /// How an end of a re-enactment works.
 struct EndpointOptions {
@@ -125,4 +125,4 @@ private:
     EndpointResult result_;
 };
 
-}  // namespace replay
+}  // namespace replay::inline endpoints

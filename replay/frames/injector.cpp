@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace replay {
+namespace replay::inline frames {
 
 Injector::Injector(FrameOutput& output, InjectClock& clock, Outgoing& outgoing, const InjectSettings& settings)
     : output_(output),
@@ -90,7 +90,7 @@ bool Injector::let_leave(std::int64_t until_ns) {
     return true;
 }
 
-bool Injector::emit(wire::Bytes octets, std::int64_t due_ns) {
+bool Injector::emit(base::Bytes octets, std::int64_t due_ns) {
     const bool paced = settings_.speed || impaired_;
     if (paced && due_ns > clock_.now_ns()) {
         if (!flush()) return false;
@@ -141,4 +141,4 @@ bool Injector::finish() {
     return flush();
 }
 
-}  // namespace replay
+}  // namespace replay::inline frames

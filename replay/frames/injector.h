@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "metrics/histogram/histogram.h"
+#include "metrics/figures/histogram.h"
 #include "replay/frames/outgoing.h"
 #include "replay/impair/frame_line.h"
 
-namespace replay {
+namespace replay::inline frames {
 
 /// Where frames go, several at once.
 class FrameOutput {
@@ -24,7 +24,7 @@ public:
         std::size_t frames = 0;        ///< of those given, from the first
         Outcome next = Outcome::sent;  ///< what befell the one behind them, if not all were sent
     };
-    virtual Sent send(const std::vector<wire::Bytes>& frames) = 0;
+    virtual Sent send(const std::vector<base::Bytes>& frames) = 0;
     virtual const std::string& error() const = 0;
 };
 
@@ -84,7 +84,7 @@ private:
     bool take(const wire::Frame& frame, const capture::InterfaceInfo& interface);
     std::int64_t due_of(std::int64_t captured_ns);
     bool let_leave(std::int64_t until_ns);
-    bool emit(wire::Bytes octets, std::int64_t due_ns);
+    bool emit(base::Bytes octets, std::int64_t due_ns);
     bool flush();
     bool stop();
 
@@ -102,7 +102,7 @@ private:
     std::int64_t last_due_ns_ = 0;
     std::vector<Slot> batch_;
     std::size_t batched_ = 0;
-    std::vector<wire::Bytes> views_;
+    std::vector<base::Bytes> views_;
 };
 
-}  // namespace replay
+}  // namespace replay::inline frames

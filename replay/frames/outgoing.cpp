@@ -3,14 +3,14 @@
 #include "dissect/dissector.h"
 #include "wire/linux_cooked.h"
 
-namespace replay {
+namespace replay::inline frames {
 namespace {
 
 using wire::LinkType;
 
 constexpr std::size_t null_header = 4;
 
-std::uint16_t type_of_ip(wire::Bytes packet) {
+std::uint16_t type_of_ip(base::Bytes packet) {
     if (packet.empty()) return 0;
     const unsigned version = std::to_integer<unsigned>(packet[0]) >> 4;
     return version == 4 ? wire::ether_type::ipv4 : version == 6 ? wire::ether_type::ipv6 : std::uint16_t{0};
@@ -24,7 +24,7 @@ struct Below {
 };
 
 Below below(const wire::Frame& frame) {
-    const wire::Bytes bytes = frame.bytes;
+    const base::Bytes bytes = frame.bytes;
     switch (frame.link_type) {
         case LinkType::raw:
         case LinkType::ipv4:
@@ -115,4 +115,4 @@ Outgoing::Made Outgoing::make(const wire::Frame& frame, const capture::Interface
     return made;
 }
 
-}  // namespace replay
+}  // namespace replay::inline frames

@@ -11,7 +11,7 @@
 #include "replay/impair/frame_line.h"
 #include "wire/ethernet.h"
 
-namespace replay {
+namespace replay::inline frames {
 
 /// Why a captured frame is not put on the wire.
 enum class Unfit : std::uint8_t {
@@ -42,7 +42,7 @@ public:
 
     struct Made {
         Unfit unfit = Unfit::none;
-        wire::Bytes octets = {};  ///< valid until the next call, and no longer than the captured frame
+        base::Bytes octets = {};  ///< valid until the next call, and no longer than the captured frame
         FramePlaces places = {};
     };
     Made make(const wire::Frame& frame, const capture::InterfaceInfo& interface);
@@ -60,4 +60,4 @@ private:
     dissect::Dissection dissection_;
 };
 
-}  // namespace replay
+}  // namespace replay::inline frames

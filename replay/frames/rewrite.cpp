@@ -7,7 +7,7 @@
 
 #include "replay/frames/checksums.h"
 
-namespace replay {
+namespace replay::inline frames {
 namespace {
 
 using dissect::LayerId;
@@ -77,7 +77,7 @@ std::optional<Value> value_of(F field, const std::string& text) {
             const auto port = number(text, 0xffff);
             if (!port) return std::nullopt;
             value.size = 2;
-            wire::store_be16(value.octets.data(), static_cast<std::uint16_t>(*port));
+            base::store_be16(value.octets.data(), static_cast<std::uint16_t>(*port));
             return value;
         }
         case F::source_qp:
@@ -85,7 +85,7 @@ std::optional<Value> value_of(F field, const std::string& text) {
             const auto qp = number(text, 0xffffff);
             if (!qp) return std::nullopt;
             value.size = 3;
-            wire::store_be24(value.octets.data(), *qp);
+            base::store_be24(value.octets.data(), *qp);
             return value;
         }
     }
@@ -98,30 +98,30 @@ constexpr const char* rule_form =
 
 }  // namespace
 
-wire::Result<RewriteRule, std::string> parse_rewrite(const std::string& text) {
+base::Result<RewriteRule, std::string> parse_rewrite(const std::string& text) {
     const std::size_t colon = text.find(':');
     const std::size_t equals = text.rfind('=');
     if (colon == std::string::npos || equals == std::string::npos || equals < colon)
-        return wire::Failure{std::string(rule_form)};
+        return base::Failure{std::string(rule_form)};
     const auto name = std::find_if(names.begin(), names.end(), [&](const Name& each) {
         return each.name == std::string_view(text).substr(0, colon);
     });
-    if (name == names.end()) return wire::Failure{std::string(rule_form)};
+    if (name == names.end()) return base::Failure{std::string(rule_form)};
     const std::string from = text.substr(colon + 1, equals - colon - 1);
     RewriteRule rule{name->fields};
     const auto to = value_of(*name->fields[0], text.substr(equals + 1));
-    if (!to) return wire::Failure{"in place of '" + text.substr(equals + 1) + "' such a value"};
+    if (!to) return base::Failure{"in place of '" + text.substr(equals + 1) + "' such a value"};
     rule.to = *to;
     if (from == "any") return rule;
     rule.from = value_of(*name->fields[0], from);
-    if (!rule.from) return wire::Failure{"in place of '" + from + "' such a value, or any,"};
-    if (rule.from->size != rule.to.size) return wire::Failure{std::string("two addresses of one kind")};
+    if (!rule.from) return base::Failure{"in place of '" + from + "' such a value, or any,"};
+    if (rule.from->size != rule.to.size) return base::Failure{std::string("two addresses of one kind")};
     return rule;
 }
 
-void Rewriter::put(wire::MutableBytes frame, RewriteField field, std::uint32_t offset, std::size_t size) {
+void Rewriter::put(base::MutableBytes frame, RewriteField field, std::uint32_t offset, std::size_t size) {
     if (offset + size > frame.size()) return;
-    const wire::MutableBytes place = frame.subspan(offset, size);
+    const base::MutableBytes place = frame.subspan(offset, size);
     for (const RewriteRule& rule : rules_) {
         if (rule.to.size != size || (rule.fields[0] != field && rule.fields[1] != field)) continue;
         if (rule.from && !std::equal(place.begin(), place.end(), rule.from->octets.begin())) continue;
@@ -132,7 +132,7 @@ void Rewriter::put(wire::MutableBytes frame, RewriteField field, std::uint32_t o
     }
 }
 
-void Rewriter::apply(wire::MutableBytes frame, const dissect::Dissection& dissection) {
+void Rewriter::apply(base::MutableBytes frame, const dissect::Dissection& dissection) {
     if (rules_.empty()) return;
     before_.assign(frame.begin(), frame.end());
     changed_ = covered_changed_ = false;
@@ -167,4 +167,4 @@ void Rewriter::apply(wire::MutableBytes frame, const dissect::Dissection& dissec
     if (covered_changed_ && !mend_checksums(before_, frame, dissection)) ++counters_.unfollowed;
 }
 
-}  // namespace replay
+}  // namespace replay::inline frames

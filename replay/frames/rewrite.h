@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
+#include "base/result.h"
 #include "dissect/dissection.h"
-#include "wire/bytes.h"
-#include "wire/result.h"
 
-namespace replay {
+namespace replay::inline frames {
 
 /// What of a frame may be written anew.
 enum class RewriteField : std::uint8_t {
@@ -37,7 +37,7 @@ struct RewriteRule {
 
 /// "ip:192.0.2.1=10.0.0.1", "mac.dst:any=02:00:00:00:00:01", "port:4791=4792", "qpn:0x11=0x22"; without `.src` or
 /// `.dst` it is of both. Returns the rule, or what is wanted in place of the text.
-wire::Result<RewriteRule, std::string> parse_rewrite(const std::string& text);
+base::Result<RewriteRule, std::string> parse_rewrite(const std::string& text);
 
 struct RewriteCounters {
     std::uint64_t frames = 0;      ///< in which something was changed
@@ -55,11 +55,11 @@ public:
 
     bool empty() const { return rules_.empty(); }
     /// `frame`: what `dissection` describes.
-    void apply(wire::MutableBytes frame, const dissect::Dissection& dissection);
+    void apply(base::MutableBytes frame, const dissect::Dissection& dissection);
     const RewriteCounters& counters() const { return counters_; }
 
 private:
-    void put(wire::MutableBytes frame, RewriteField field, std::uint32_t offset, std::size_t size);
+    void put(base::MutableBytes frame, RewriteField field, std::uint32_t offset, std::size_t size);
 
     std::vector<RewriteRule> rules_;
     RewriteCounters counters_;
@@ -68,4 +68,4 @@ private:
     bool covered_changed_ = false;  ///< something that checksums cover
 };
 
-}  // namespace replay
+}  // namespace replay::inline frames

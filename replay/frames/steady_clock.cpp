@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-namespace replay {
+namespace replay::inline frames {
 namespace {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
@@ -31,4 +31,4 @@ void SteadyClock::wait(std::int64_t until_ns) {
     }
 }
 
-}  // namespace replay
+}  // namespace replay::inline frames

@@ -1,7 +1,7 @@
 #pragma once
 #include "replay/frames/injector.h"
 
-namespace replay {
+namespace replay::inline frames {
 
 /// CLOCK_MONOTONIC: sleeps until shortly before, and looks at the clock for the rest, as a sleep ends late by what the
 /// scheduler needs.
@@ -17,4 +17,4 @@ private:
     bool (*stop_)();
 };
 
-}  // namespace replay
+}  // namespace replay::inline frames

@@ -5,7 +5,7 @@
 
 #include "replay/impair/mark.h"
 
-namespace replay {
+namespace replay::inline impair {
 namespace {
 
 constexpr unsigned most_passes = 3;
@@ -25,7 +25,7 @@ FrameLine::FrameLine(const ImpairmentSettings& settings)
       distance_(settings.seed, 8),
       pace_(settings.bits_per_sec) {}
 
-void FrameLine::put(wire::Bytes octets, const FramePlaces& places, std::int64_t now_ns) {
+void FrameLine::put(base::Bytes octets, const FramePlaces& places, std::int64_t now_ns) {
     const std::uint64_t number = ++counters_.frames;
     // Every frame draws for everything, so that one impairment's draws do not depend on another's.
     const bool lost = loss_.chance(settings_.loss);
@@ -47,7 +47,7 @@ void FrameLine::put(wire::Bytes octets, const FramePlaces& places, std::int64_t 
     schedule(std::move(copy), now_ns, false);
 }
 
-FrameLine::Waiting FrameLine::copy_of(wire::Bytes octets, std::uint64_t number) {
+FrameLine::Waiting FrameLine::copy_of(base::Bytes octets, std::uint64_t number) {
     Waiting frame;
     frame.number = number;
     if (!spare_.empty()) {
@@ -62,7 +62,7 @@ FrameLine::Waiting FrameLine::copy_of(wire::Bytes octets, std::uint64_t number) 
 void FrameLine::mark(std::vector<std::byte>& octets, const FramePlaces& places) {
     Marking done = Marking::no_ip;
     if (places.network && *places.network < octets.size())
-        done = mark_congestion(wire::MutableBytes{octets}.subspan(*places.network));
+        done = mark_congestion(base::MutableBytes{octets}.subspan(*places.network));
     if (done == Marking::marked)
         ++counters_.marked;
     else if (done != Marking::already)
@@ -159,4 +159,4 @@ void FrameLine::recycle(std::vector<std::byte> octets) {
     if (octets.capacity() != 0 && spare_.size() < spare_frames) spare_.push_back(std::move(octets));
 }
 
-}  // namespace replay
+}  // namespace replay::inline impair

@@ -4,12 +4,12 @@
 #include <optional>
 #include <vector>
 
+#include "base/bytes.h"
 #include "replay/impair/impairment_settings.h"
 #include "replay/impair/pace.h"
 #include "replay/impair/random.h"
-#include "wire/bytes.h"
 
-namespace replay {
+namespace replay::inline impair {
 
 /// Where a frame's octets have a meaning for what happens to it.
 struct FramePlaces {
@@ -45,7 +45,7 @@ public:
     explicit FrameLine(const ImpairmentSettings& settings);
 
     /// A frame comes; `now_ns` never goes back. It is copied.
-    void put(wire::Bytes octets, const FramePlaces& places, std::int64_t now_ns);
+    void put(base::Bytes octets, const FramePlaces& places, std::int64_t now_ns);
     /// No more will come: what is held back to be overtaken leaves when it would have left.
     void end();
 
@@ -58,7 +58,7 @@ public:
     struct Leaving {
         std::int64_t at_ns = 0;
         std::uint64_t number = 0;  ///< of the frame put in, from 1; a copy has its original's
-        wire::Bytes octets = {};   ///< valid until the next call
+        base::Bytes octets = {};   ///< valid until the next call
     };
     /// The next one that leaves at `now_ns` or before.
     std::optional<Leaving> take(std::int64_t now_ns);
@@ -78,7 +78,7 @@ private:
         return a.leaves_ns != b.leaves_ns ? a.leaves_ns > b.leaves_ns : a.order > b.order;
     }
 
-    Waiting copy_of(wire::Bytes octets, std::uint64_t number);
+    Waiting copy_of(base::Bytes octets, std::uint64_t number);
     void mark(std::vector<std::byte>& octets, const FramePlaces& places);
     void corrupt(std::vector<std::byte>& octets, const FramePlaces& places);
     void schedule(Waiting frame, std::int64_t now_ns, bool hold);
@@ -100,4 +100,4 @@ private:
     FrameLineCounters counters_;
 };
 
-}  // namespace replay
+}  // namespace replay::inline impair

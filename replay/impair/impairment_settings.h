@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace replay {
+namespace replay::inline impair {
 
 /// What is put in the way of frames, or of the octets between two endpoints. Shares are of 1, each frame drawn on its
 /// own; the same seed draws the same.
@@ -23,4 +23,4 @@ struct ImpairmentSettings {
     }
 };
 
-}  // namespace replay
+}  // namespace replay::inline impair

@@ -3,7 +3,7 @@
 #include "wire/ipv4.h"
 #include "wire/ipv6.h"
 
-namespace replay {
+namespace replay::inline impair {
 namespace {
 
 constexpr std::byte congestion_v4{0x03};
@@ -24,7 +24,7 @@ std::uint16_t adjusted(std::uint16_t checksum, std::uint16_t before, std::uint16
 
 }  // namespace
 
-Marking mark_congestion(wire::MutableBytes packet) {
+Marking mark_congestion(base::MutableBytes packet) {
     if (packet.empty()) return Marking::no_ip;
     const unsigned version = std::to_integer<unsigned>(packet[0]) >> 4;
     if (version == 6 && packet.size() >= wire::size_of<wire::Ipv6>) {
@@ -35,11 +35,11 @@ Marking mark_congestion(wire::MutableBytes packet) {
     if (version != 4 || packet.size() < wire::size_of<wire::Ipv4>) return Marking::no_ip;
     const Marking verdict = judge(packet[1], congestion_v4);
     if (verdict != Marking::marked) return verdict;
-    const std::uint16_t before = wire::load_be16(packet.data());
+    const std::uint16_t before = base::load_be16(packet.data());
     packet[1] |= congestion_v4;
     std::byte* const checksum = packet.data() + 10;
-    wire::store_be16(checksum, adjusted(wire::load_be16(checksum), before, wire::load_be16(packet.data())));
+    base::store_be16(checksum, adjusted(base::load_be16(checksum), before, base::load_be16(packet.data())));
     return verdict;
 }
 
-}  // namespace replay
+}  // namespace replay::inline impair

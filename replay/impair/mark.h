@@ -1,9 +1,9 @@
 #pragma once
 #include <cstdint>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
-namespace replay {
+namespace replay::inline impair {
 
 enum class Marking : std::uint8_t {
     marked,       ///< now Congestion Experienced, and a header checksum that agrees as it did before
@@ -14,6 +14,6 @@ enum class Marking : std::uint8_t {
 
 /// Marks a packet that begins with its IPv4 or IPv6 header as having met congestion. RFC 3168 section 5; the checksum
 /// by RFC 1624, so that a wrong one stays wrong. An ICRC does not cover the field.
-Marking mark_congestion(wire::MutableBytes packet);
+Marking mark_congestion(base::MutableBytes packet);
 
-}  // namespace replay
+}  // namespace replay::inline impair

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace replay {
+namespace replay::inline impair {
 
 /// A line of so many bits per second: one thing after the other, none sooner than it has come.
 class Pace {
@@ -30,4 +30,4 @@ private:
     std::uint64_t carried_ = 0;  ///< of a nanosecond, in units of 1 / bits_per_sec_
 };
 
-}  // namespace replay
+}  // namespace replay::inline impair

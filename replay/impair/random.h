@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-namespace replay {
+namespace replay::inline impair {
 
 /// SplitMix64: a sequence that is the same on every machine and with every library, unlike the distributions of
 /// <random>.
@@ -36,4 +36,4 @@ private:
     std::uint64_t state_;
 };
 
-}  // namespace replay
+}  // namespace replay::inline impair

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace replay {
+namespace replay::inline impair {
 
 StreamLine::StreamLine(const ImpairmentSettings& settings, unsigned direction)
     : settings_(settings),
@@ -11,12 +11,12 @@ StreamLine::StreamLine(const ImpairmentSettings& settings, unsigned direction)
       jitter_(settings.seed, 48 + direction),
       pace_(settings.bits_per_sec) {}
 
-std::size_t StreamLine::put(wire::Bytes octets, std::int64_t now_ns) {
-    const wire::Bytes taken = octets.first(std::min(octets.size(), room()));
-    for (wire::Bytes rest = taken; !rest.empty();) {
+std::size_t StreamLine::put(base::Bytes octets, std::int64_t now_ns) {
+    const base::Bytes taken = octets.first(std::min(octets.size(), room()));
+    for (base::Bytes rest = taken; !rest.empty();) {
         const auto in_block = static_cast<std::size_t>(position_ % block_octets);
         if (in_block == 0) begin_block();
-        const wire::Bytes piece = rest.first(std::min(rest.size(), block_octets - in_block));
+        const base::Bytes piece = rest.first(std::min(rest.size(), block_octets - in_block));
         take_piece(piece, now_ns);
         rest = rest.subspan(piece.size());
     }
@@ -31,7 +31,7 @@ void StreamLine::begin_block() {
 }
 
 /// Of one block.
-void StreamLine::take_piece(wire::Bytes octets, std::int64_t now_ns) {
+void StreamLine::take_piece(base::Bytes octets, std::int64_t now_ns) {
     const auto in_block = static_cast<std::size_t>(position_ % block_octets);
     octets_.insert(octets_.end(), octets.begin(), octets.end());
     if (bit_ && *bit_ / 8 >= in_block && *bit_ / 8 < in_block + octets.size()) {
@@ -52,13 +52,13 @@ std::optional<std::int64_t> StreamLine::next_ns() const {
     return pieces_.empty() ? std::nullopt : std::optional{pieces_.front().leaves_ns};
 }
 
-wire::Bytes StreamLine::ready(std::int64_t now_ns) const {
+base::Bytes StreamLine::ready(std::int64_t now_ns) const {
     std::uint64_t end = left_;
     for (const Piece& piece : pieces_) {
         if (piece.leaves_ns > now_ns) break;
         end = piece.end;
     }
-    return wire::Bytes{octets_}.subspan(first_, static_cast<std::size_t>(end - left_));
+    return base::Bytes{octets_}.subspan(first_, static_cast<std::size_t>(end - left_));
 }
 
 void StreamLine::consume(std::size_t octets) {
@@ -72,4 +72,4 @@ void StreamLine::consume(std::size_t octets) {
     }
 }
 
-}  // namespace replay
+}  // namespace replay::inline impair

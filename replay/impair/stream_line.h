@@ -5,12 +5,12 @@
 #include <optional>
 #include <vector>
 
+#include "base/bytes.h"
 #include "replay/impair/impairment_settings.h"
 #include "replay/impair/pace.h"
 #include "replay/impair/random.h"
-#include "wire/bytes.h"
 
-namespace replay {
+namespace replay::inline impair {
 
 /// The same for one direction of a stream of octets, as TCP gives it to its users: (octets, now) → which leave when.
 ///
@@ -28,14 +28,14 @@ public:
     StreamLine(const ImpairmentSettings& settings, unsigned direction);
 
     /// Octets come; `now_ns` never goes back. As many as there is room for are taken; returns how many.
-    std::size_t put(wire::Bytes octets, std::int64_t now_ns);
+    std::size_t put(base::Bytes octets, std::int64_t now_ns);
     std::size_t room() const { return queue_octets - waiting(); }
     bool empty() const { return waiting() == 0; }
 
     /// When more leaves than has left by now; nothing where nothing waits.
     std::optional<std::int64_t> next_ns() const;
     /// What leaves at `now_ns` or before, as far as it lies in one piece; valid until the next call.
-    wire::Bytes ready(std::int64_t now_ns) const;
+    base::Bytes ready(std::int64_t now_ns) const;
     void consume(std::size_t octets);
 
     std::uint64_t octets() const { return position_; }             ///< that came
@@ -48,7 +48,7 @@ private:
     };
     std::size_t waiting() const { return static_cast<std::size_t>(position_ - left_); }
     void begin_block();
-    void take_piece(wire::Bytes octets, std::int64_t now_ns);
+    void take_piece(base::Bytes octets, std::int64_t now_ns);
 
     ImpairmentSettings settings_;
     Random corrupt_, place_, jitter_;
@@ -64,4 +64,4 @@ private:
     std::size_t first_ = 0;
 };
 
-}  // namespace replay
+}  // namespace replay::inline impair

@@ -4,11 +4,11 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include "base/quantities.h"
 #include "dissect/dissector.h"
 #include "dissect/tcp_flags.h"
-#include "text/quantities.h"
 
-namespace replay {
+namespace replay::inline peer {
 namespace {
 
 using enum dissect::TcpFlag;
@@ -50,7 +50,7 @@ void ConversationReader::take(const wire::Frame& frame) {
     }
 }
 
-void ConversationReader::take_segment(Stream& stream, const dissect::TcpSummary& tcp, wire::Bytes payload,
+void ConversationReader::take_segment(Stream& stream, const dissect::TcpSummary& tcp, base::Bytes payload,
                                       std::uint64_t frame) {
     const bool opens = (tcp.flags & tcp_syn) != 0;
     if (opens && stream.begun && tcp.sequence + 1 != stream.base) {
@@ -80,7 +80,7 @@ void ConversationReader::take_segment(Stream& stream, const dissect::TcpSummary&
     }
 }
 
-void ConversationReader::append(Stream& stream, std::size_t at, wire::Bytes payload, std::uint64_t frame) {
+void ConversationReader::append(Stream& stream, std::size_t at, base::Bytes payload, std::uint64_t frame) {
     if (streams_[0].octets.size() + streams_[1].octets.size() + payload.size() > most_octets) {
         too_long_ = true;
         return;
@@ -116,12 +116,12 @@ void ConversationReader::cut(const Stream& stream, ConversationSide& side) {
     cutter.markers(side.markers);
     std::size_t at = 0;
     const auto add = [&](PieceKind kind, std::size_t end, std::uint32_t phase) {
-        const wire::Bytes octets = wire::Bytes{side.octets}.subspan(at, end - at);
+        const base::Bytes octets = base::Bytes{side.octets}.subspan(at, end - at);
         side.items.push_back({kind, at, end, phase, kind == PieceKind::fpdu && crc_is_right(octets),
                               frame_at(stream, at), frame_at(stream, end - 1)});
         at = end;
     };
-    while (const auto piece = cutter.next(wire::Bytes{side.octets}.subspan(at))) {
+    while (const auto piece = cutter.next(base::Bytes{side.octets}.subspan(at))) {
         add(piece->kind, at + piece->size, piece->phase);
         if (piece->kind != PieceKind::start) continue;
         const auto start = wire::parse<wire::MpaRequest>(side.octets);
@@ -133,7 +133,7 @@ void ConversationReader::cut(const Stream& stream, ConversationSide& side) {
 void ConversationReader::list_messages(ConversationSide& side, bool crc) {
     MessageBuilder builder;
     for (const ConversationSide::Item& item : side.items) {
-        const wire::Bytes octets = wire::Bytes{side.octets}.subspan(item.begin, item.end - item.begin);
+        const base::Bytes octets = base::Bytes{side.octets}.subspan(item.begin, item.end - item.begin);
         if (item.kind == PieceKind::start)
             side.messages.push_back(MessageBuilder::start_frame(octets, item.first_frame, item.last_frame));
         if (item.kind != PieceKind::fpdu) continue;
@@ -143,18 +143,18 @@ void ConversationReader::list_messages(ConversationSide& side, bool crc) {
     }
 }
 
-wire::Result<Conversation, std::string> ConversationReader::finish() {
+base::Result<Conversation, std::string> ConversationReader::finish() {
     if (too_long_)
-        return wire::Failure{
+        return base::Failure{
             fmt::format("the connection has more than {}: too much to be held; cut its beginning out "
                         "with `rdmascope dump -w`",
-                        text::format_exact_size(most_octets))};
+                        base::format_exact_size(most_octets))};
     std::array<wire::MpaStartKind, 2> kinds{};
     for (unsigned side = 0; side < 2; ++side) kinds[side] = wire::mpa_start_kind(streams_[side].octets);
     const bool turned = kinds[0] == wire::MpaStartKind::reply || kinds[1] == wire::MpaStartKind::request;
     const unsigned initiator = turned ? 1 : 0;
     if (kinds[initiator] != wire::MpaStartKind::request)
-        return wire::Failure{
+        return base::Failure{
             fmt::format("the capture does not have the beginning of the connection between {} and {}: no "
                         "MPA Request",
                         text_of(ends_[0]), text_of(ends_[1]))};
@@ -180,4 +180,4 @@ wire::Result<Conversation, std::string> ConversationReader::finish() {
     return conversation;
 }
 
-}  // namespace replay
+}  // namespace replay::inline peer

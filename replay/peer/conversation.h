@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "capture/source.h"
 #include "dissect/dissection.h"
 #include "replay/peer/message.h"
 #include "replay/peer/pieces.h"
-#include "wire/result.h"
 
-namespace replay {
+namespace replay::inline peer {
 
 /// One end of a TCP connection.
 struct ConversationEnd {
@@ -67,7 +67,7 @@ public:
     explicit ConversationReader(const WantedEnds& ends);
     void take(const wire::Frame& frame);
     /// Why there is nothing to be played, or what there is.
-    wire::Result<Conversation, std::string> finish();
+    base::Result<Conversation, std::string> finish();
 
 private:
     struct Mark {
@@ -84,8 +84,8 @@ private:
         StreamEnd ended = StreamEnd::open;
         std::uint64_t end_frame = 0;
     };
-    void take_segment(Stream& stream, const dissect::TcpSummary& tcp, wire::Bytes payload, std::uint64_t frame);
-    void append(Stream& stream, std::size_t at, wire::Bytes payload, std::uint64_t frame);
+    void take_segment(Stream& stream, const dissect::TcpSummary& tcp, base::Bytes payload, std::uint64_t frame);
+    void append(Stream& stream, std::size_t at, base::Bytes payload, std::uint64_t frame);
     static void cut(const Stream& stream, ConversationSide& side);
     static void list_messages(ConversationSide& side, bool crc);
     static std::uint64_t frame_at(const Stream& stream, std::size_t position);
@@ -97,4 +97,4 @@ private:
     dissect::Dissection dissection_;
 };
 
-}  // namespace replay
+}  // namespace replay::inline peer

@@ -7,7 +7,7 @@
 #include "wire/rdmap.h"
 #include "wire/terminate.h"
 
-namespace replay {
+namespace replay::inline peer {
 namespace {
 
 Channel channel_of(const wire::DdpControl& control, std::uint8_t opcode, std::uint32_t queue) {
@@ -58,12 +58,12 @@ std::string text_of(const Message& message) {
     return fmt::format("{} queue {} msn {}, {} octets", text, message.queue, message.msn, message.body.size());
 }
 
-Message MessageBuilder::start_frame(wire::Bytes octets, std::uint64_t first_frame, std::uint64_t last_frame) {
+Message MessageBuilder::start_frame(base::Bytes octets, std::uint64_t first_frame, std::uint64_t last_frame) {
     Message message;
     message.channel = Channel::start;
     if (const auto start = wire::parse<wire::MpaRequest>(octets)) {
         message.start = *start;
-        const wire::Bytes body = octets.subspan(wire::size_of<wire::MpaRequest>);
+        const base::Bytes body = octets.subspan(wire::size_of<wire::MpaRequest>);
         message.body.assign(body.begin(), body.end());
     }
     message.first_frame = first_frame;
@@ -84,7 +84,7 @@ std::optional<Message> MessageBuilder::take(const std::vector<std::byte>& ulpdu,
         return segment;
     }
     const auto control = *wire::parse<wire::DdpControl>(ulpdu);
-    const auto rdmap = *wire::parse<wire::RdmapControl>(wire::Bytes{ulpdu}.subspan(1));
+    const auto rdmap = *wire::parse<wire::RdmapControl>(base::Bytes{ulpdu}.subspan(1));
     segment.opcode = rdmap.opcode;
     segment.version = rdmap.version;
     if (control.tagged) {
@@ -121,4 +121,4 @@ const Message* MessageBuilder::longest_open() const {
     return octets(*longest) != 0 ? &**longest : nullptr;
 }
 
-}  // namespace replay
+}  // namespace replay::inline peer

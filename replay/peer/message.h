@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 #include "wire/mpa.h"
 
-namespace replay {
+namespace replay::inline peer {
 
 /// Messages of one kind are compared in their order; between the kinds, the order may differ from one run to the next.
 enum class Channel : std::uint8_t {
@@ -55,7 +55,7 @@ public:
                                 std::uint64_t last_frame);
     /// The longest message that is still without its last segment.
     const Message* longest_open() const;
-    static Message start_frame(wire::Bytes octets, std::uint64_t first_frame, std::uint64_t last_frame);
+    static Message start_frame(base::Bytes octets, std::uint64_t first_frame, std::uint64_t last_frame);
 
 private:
     std::array<std::optional<Message>, channels> open_{};
@@ -64,4 +64,4 @@ private:
 /// The error that a Terminate names, in the order of its octets that the RFC wants, whatever its sender's.
 std::optional<std::array<std::uint8_t, 3>> terminate_error(const Message& message);
 
-}  // namespace replay
+}  // namespace replay::inline peer

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace replay {
+namespace replay::inline peer {
 namespace {
 
 class Comparison {
@@ -87,4 +87,4 @@ void compare_messages(const Message& captured, const Message& live, const std::v
     compare_bodies(captured, live, places, to);
 }
 
-}  // namespace replay
+}  // namespace replay::inline peer

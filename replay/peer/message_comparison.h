@@ -6,7 +6,7 @@
 #include "replay/peer/message.h"
 #include "replay/peer/steering.h"
 
-namespace replay {
+namespace replay::inline peer {
 
 /// One thing in which the live peer's answer is not the captured peer's.
 struct Difference {
@@ -23,4 +23,4 @@ struct Difference {
 void compare_messages(const Message& captured, const Message& live, const std::vector<SteeringPlace>& places,
                       std::vector<Difference>& out);
 
-}  // namespace replay
+}  // namespace replay::inline peer

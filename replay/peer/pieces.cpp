@@ -5,7 +5,7 @@
 #include "wire/crc32c.h"
 #include "wire/mpa.h"
 
-namespace replay {
+namespace replay::inline peer {
 namespace {
 
 constexpr std::size_t length_octets = 2;
@@ -21,7 +21,7 @@ std::size_t place_of(std::size_t at, bool markers, std::uint32_t phase) {
 
 }  // namespace
 
-std::optional<PieceCutter::Piece> PieceCutter::next(wire::Bytes octets) {
+std::optional<PieceCutter::Piece> PieceCutter::next(base::Bytes octets) {
     if (octets.empty() || state_ == State::nothing) return std::nullopt;
     if (state_ == State::start) {
         if (!wire::mpa_start_possible(octets)) {
@@ -37,7 +37,7 @@ std::optional<PieceCutter::Piece> PieceCutter::next(wire::Bytes octets) {
     }
     const std::size_t length_at = place_of(0, markers_, phase_);
     if (octets.size() < length_at + length_octets) return std::nullopt;
-    const std::uint32_t plain = wire::mpa_fpdu_size(wire::load_be16(octets.data() + length_at));
+    const std::uint32_t plain = wire::mpa_fpdu_size(base::load_be16(octets.data() + length_at));
     const std::size_t size = plain + (markers_ ? wire::mpa_markers(plain, phase_) * wire::mpa_marker_size : 0);
     if (octets.size() < size) return std::nullopt;
     const Piece piece{PieceKind::fpdu, size, phase_};
@@ -45,11 +45,11 @@ std::optional<PieceCutter::Piece> PieceCutter::next(wire::Bytes octets) {
     return piece;
 }
 
-std::vector<std::byte> ulpdu_of(wire::Bytes fpdu, bool markers, std::uint32_t phase) {
+std::vector<std::byte> ulpdu_of(base::Bytes fpdu, bool markers, std::uint32_t phase) {
     std::vector<std::byte> ulpdu;
     const std::size_t length_at = place_of(0, markers, phase);
     if (fpdu.size() < length_at + length_octets) return ulpdu;
-    const std::size_t length = wire::load_be16(fpdu.data() + length_at);
+    const std::size_t length = base::load_be16(fpdu.data() + length_at);
     ulpdu.reserve(length);
     for (std::size_t i = 0; i < length; ++i) {
         const std::size_t place = place_of(length_octets + i, markers, phase);
@@ -59,23 +59,23 @@ std::vector<std::byte> ulpdu_of(wire::Bytes fpdu, bool markers, std::uint32_t ph
     return ulpdu;
 }
 
-void put_into_ulpdu(wire::MutableBytes fpdu, bool markers, std::uint32_t phase, std::size_t at, wire::Bytes octets) {
+void put_into_ulpdu(base::MutableBytes fpdu, bool markers, std::uint32_t phase, std::size_t at, base::Bytes octets) {
     for (std::size_t i = 0; i < octets.size(); ++i) {
         const std::size_t place = place_of(length_octets + at + i, markers, phase);
         if (place < fpdu.size()) fpdu[place] = octets[i];
     }
 }
 
-bool crc_is_right(wire::Bytes fpdu) {
+bool crc_is_right(base::Bytes fpdu) {
     if (fpdu.size() < wire::mpa_crc_size) return false;
     const std::size_t covered = fpdu.size() - wire::mpa_crc_size;
     return wire::load_crc32c(fpdu.data() + covered) == wire::crc32c(fpdu.first(covered));
 }
 
-void put_crc(wire::MutableBytes fpdu) {
+void put_crc(base::MutableBytes fpdu) {
     const std::size_t covered = fpdu.size() - wire::mpa_crc_size;
     const auto crc = wire::crc32c_octets(wire::crc32c(fpdu.first(covered)));
     std::copy(crc.begin(), crc.end(), fpdu.begin() + static_cast<std::ptrdiff_t>(covered));
 }
 
-}  // namespace replay
+}  // namespace replay::inline peer

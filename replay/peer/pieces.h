@@ -3,10 +3,10 @@
 #include <optional>
 #include <vector>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 /// The octets of one direction of an iWARP connection, cut where MPA cuts them. RFC 5044.
-namespace replay {
+namespace replay::inline peer {
 
 enum class PieceKind : std::uint8_t {
     start,  ///< a Request or a Reply, with its private data
@@ -26,7 +26,7 @@ public:
         std::uint32_t phase = 0;  ///< with markers: of an FPDU's first octet, modulo 512
     };
     /// The piece that `octets`, the stream from where the last one ended, begin with; nothing where more is needed.
-    std::optional<Piece> next(wire::Bytes octets);
+    std::optional<Piece> next(base::Bytes octets);
     /// There was no start frame, or it rejected: nothing is cut any more.
     void stop_cutting() { state_ = State::nothing; }
 
@@ -38,11 +38,11 @@ private:
 };
 
 /// An FPDU as its receiver takes it: the ULPDU without markers, as much of it as the length says.
-std::vector<std::byte> ulpdu_of(wire::Bytes fpdu, bool markers, std::uint32_t phase);
+std::vector<std::byte> ulpdu_of(base::Bytes fpdu, bool markers, std::uint32_t phase);
 /// Writes over octets of the ULPDU where they lie among the markers.
-void put_into_ulpdu(wire::MutableBytes fpdu, bool markers, std::uint32_t phase, std::size_t at, wire::Bytes octets);
+void put_into_ulpdu(base::MutableBytes fpdu, bool markers, std::uint32_t phase, std::size_t at, base::Bytes octets);
 /// The last four octets are the CRC of those before.
-bool crc_is_right(wire::Bytes fpdu);
-void put_crc(wire::MutableBytes fpdu);
+bool crc_is_right(base::Bytes fpdu);
+void put_crc(base::MutableBytes fpdu);
 
-}  // namespace replay
+}  // namespace replay::inline peer

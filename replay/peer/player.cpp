@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-namespace replay {
+namespace replay::inline peer {
 namespace {
 
 /// Octets of a start frame with its private data, about.
@@ -70,7 +70,7 @@ bool Player::all_said() const {
     return ready_for(UINT64_MAX);
 }
 
-void Player::receive(wire::Bytes octets, std::int64_t now_ns) {
+void Player::receive(base::Bytes octets, std::int64_t now_ns) {
     if (over_) return;
     received_ += octets.size();
     input_.insert(input_.end(), octets.begin(), octets.end());
@@ -101,8 +101,8 @@ std::string Player::excess() const {
 
 void Player::take_pieces() {
     std::size_t at = 0;
-    while (const auto piece = cutter_.next(wire::Bytes{input_}.subspan(at))) {
-        const wire::Bytes octets = wire::Bytes{input_}.subspan(at, piece->size);
+    while (const auto piece = cutter_.next(base::Bytes{input_}.subspan(at))) {
+        const base::Bytes octets = base::Bytes{input_}.subspan(at, piece->size);
         at += piece->size;
         if (piece->kind == PieceKind::start) {
             Message start = MessageBuilder::start_frame(octets, 0, 0);
@@ -259,4 +259,4 @@ PlayReport Player::report() const {
     return report;
 }
 
-}  // namespace replay
+}  // namespace replay::inline peer

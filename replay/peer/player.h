@@ -9,7 +9,7 @@
 #include "replay/peer/message_comparison.h"
 #include "replay/peer/steering.h"
 
-namespace replay {
+namespace replay::inline peer {
 
 struct PlayerSettings {
     std::int64_t timeout_ns = 10'000'000'000;  ///< for what the peer said in the capture and does not say now
@@ -45,13 +45,13 @@ public:
 
     /// The connection is there.
     void begin(std::int64_t now_ns);
-    void receive(wire::Bytes octets, std::int64_t now_ns);
+    void receive(base::Bytes octets, std::int64_t now_ns);
     /// The peer ended its stream, or the connection is lost.
     void peer_ended(StreamEnd how, std::int64_t now_ns);
     /// Time has passed.
     void tick(std::int64_t now_ns);
 
-    wire::Bytes output() const { return wire::Bytes{output_}.subspan(output_sent_); }
+    base::Bytes output() const { return base::Bytes{output_}.subspan(output_sent_); }
     void sent(std::size_t octets, std::int64_t now_ns);
     /// What is to be done with our stream once output() is empty.
     StreamEnd our_end() const { return our_end_; }
@@ -113,4 +113,4 @@ private:
     std::int64_t said_ns_ = 0;  ///< when everything had been said; 0: not yet
 };
 
-}  // namespace replay
+}  // namespace replay::inline peer

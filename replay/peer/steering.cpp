@@ -6,7 +6,7 @@
 #include "wire/ddp.h"
 #include "wire/rdmap.h"
 
-namespace replay {
+namespace replay::inline peer {
 namespace {
 
 using Opcode = wire::RdmapOpcode;
@@ -23,11 +23,11 @@ constexpr std::size_t response_id_at = wire::ddp_untagged_size;  ///< of an Atom
 constexpr std::size_t atomic_id_in_body = 4;
 
 std::uint32_t load32(const std::byte* p, bool little) {
-    const std::uint32_t big = wire::load_be32(p);
+    const std::uint32_t big = base::load_be32(p);
     return little ? __builtin_bswap32(big) : big;
 }
 std::uint64_t load64(const std::byte* p, bool little) {
-    const std::uint64_t big = wire::load_be64(p);
+    const std::uint64_t big = base::load_be64(p);
     return little ? __builtin_bswap64(big) : big;
 }
 
@@ -46,7 +46,7 @@ bool is_atomic(const Message& message) {
 Steering::Steering(const ConversationSide& played, const ConversationSide& peer) {
     for (const ConversationSide::Item& item : played.items)
         if (item.kind == PieceKind::fpdu)
-            note_item(ulpdu_of(wire::Bytes{played.octets}.subspan(item.begin, item.end - item.begin), played.markers,
+            note_item(ulpdu_of(base::Bytes{played.octets}.subspan(item.begin, item.end - item.begin), played.markers,
                                item.phase));
     for (std::size_t i = 0; i < peer.messages.size(); ++i) search(i, peer.messages[i]);
 }
@@ -62,20 +62,20 @@ void Steering::note_item(const std::vector<std::byte>& ulpdu) {
     if (ulpdu.size() < wire::ddp_tagged_size) return;
     const Opcode opcode = opcode_of(ulpdu);
     if (is_tagged(ulpdu)) {
-        if (opcode != Opcode::read_response) note(wire::load_be32(&ulpdu[stag_at]), wire::load_be64(&ulpdu[offset_at]));
+        if (opcode != Opcode::read_response) note(base::load_be32(&ulpdu[stag_at]), base::load_be64(&ulpdu[offset_at]));
         return;
     }
-    if (invalidates(opcode)) note(wire::load_be32(&ulpdu[stag_at]), std::nullopt);
+    if (invalidates(opcode)) note(base::load_be32(&ulpdu[stag_at]), std::nullopt);
     if (opcode == Opcode::read_request && ulpdu.size() >= source_offset_at + 8)
-        note(wire::load_be32(&ulpdu[source_stag_at]), wire::load_be64(&ulpdu[source_offset_at]));
+        note(base::load_be32(&ulpdu[source_stag_at]), base::load_be64(&ulpdu[source_offset_at]));
     if (opcode == Opcode::atomic_request && ulpdu.size() >= atomic_offset_at + 8)
-        note(wire::load_be32(&ulpdu[atomic_stag_at]), wire::load_be64(&ulpdu[atomic_offset_at]));
+        note(base::load_be32(&ulpdu[atomic_stag_at]), base::load_be64(&ulpdu[atomic_offset_at]));
 }
 
 void Steering::search(std::size_t index, const Message& message) {
     if (message.channel == Channel::request) {
         if (is_atomic(message) && message.body.size() >= 8) {
-            captured_ids_[index] = wire::load_be32(&message.body[atomic_id_in_body]);
+            captured_ids_[index] = base::load_be32(&message.body[atomic_id_in_body]);
             places_[index].push_back({atomic_id_in_body, 4});
         } else if (const auto request = wire::parse<wire::RdmapReadRequest>(message.body)) {
             requests_[index] = {request->sink_stag, request->sink_offset, request->size};
@@ -134,7 +134,7 @@ void Steering::learn(std::size_t message, const Message& live) {
         }
     }
     if (const auto id = captured_ids_.find(message); id != captured_ids_.end() && live.body.size() >= 8)
-        ids_[id->second] = wire::load_be32(&live.body[atomic_id_in_body]);
+        ids_[id->second] = base::load_be32(&live.body[atomic_id_in_body]);
     const auto told = told_.find(message);
     if (told == told_.end()) return;
     for (const Place& place : told->second) {
@@ -146,28 +146,28 @@ void Steering::learn(std::size_t message, const Message& live) {
 }
 
 bool Steering::apply_region(std::byte* stag, std::byte* offset) const {
-    const auto found = regions_.find(wire::load_be32(stag));
+    const auto found = regions_.find(base::load_be32(stag));
     if (found == regions_.end() || !found->second.stag) return false;
-    wire::store_be32(stag, *found->second.stag);
+    base::store_be32(stag, *found->second.stag);
     if (offset != nullptr && found->second.captured_base && found->second.base)
-        wire::store_be64(offset, wire::load_be64(offset) - *found->second.captured_base + *found->second.base);
+        base::store_be64(offset, base::load_be64(offset) - *found->second.captured_base + *found->second.base);
     return true;
 }
 
 bool Steering::apply_tagged(std::vector<std::byte>& ulpdu) const {
     if (opcode_of(ulpdu) != Opcode::read_response) return apply_region(&ulpdu[stag_at], &ulpdu[offset_at]);
-    const std::uint32_t stag = wire::load_be32(&ulpdu[stag_at]);
-    const std::uint64_t offset = wire::load_be64(&ulpdu[offset_at]);
+    const std::uint32_t stag = base::load_be32(&ulpdu[stag_at]);
+    const std::uint64_t offset = base::load_be64(&ulpdu[offset_at]);
     const auto sink = std::find_if(sinks_.rbegin(), sinks_.rend(), [&](const Sink& each) {
         return each.stag == stag && offset >= each.offset && offset - each.offset <= each.size;
     });
     if (sink == sinks_.rend()) return false;
-    wire::store_be32(&ulpdu[stag_at], sink->live_stag);
-    wire::store_be64(&ulpdu[offset_at], offset - sink->offset + sink->live_offset);
+    base::store_be32(&ulpdu[stag_at], sink->live_stag);
+    base::store_be64(&ulpdu[offset_at], offset - sink->offset + sink->live_offset);
     return true;
 }
 
-void Steering::apply(wire::MutableBytes fpdu, const ConversationSide::Item& item, bool markers, bool crc) {
+void Steering::apply(base::MutableBytes fpdu, const ConversationSide::Item& item, bool markers, bool crc) {
     std::vector<std::byte> ulpdu = ulpdu_of(fpdu, markers, item.phase);
     if (ulpdu.size() < wire::ddp_tagged_size) return;
     const Opcode opcode = opcode_of(ulpdu);
@@ -181,19 +181,19 @@ void Steering::apply(wire::MutableBytes fpdu, const ConversationSide::Item& item
     } else if (opcode == Opcode::atomic_request && ulpdu.size() >= atomic_offset_at + 8) {
         changed = apply_region(&ulpdu[atomic_stag_at], &ulpdu[atomic_offset_at]);
     } else if (opcode == Opcode::atomic_response && ulpdu.size() >= response_id_at + 4) {
-        const auto id = ids_.find(wire::load_be32(&ulpdu[response_id_at]));
+        const auto id = ids_.find(base::load_be32(&ulpdu[response_id_at]));
         changed = id != ids_.end();
-        if (changed) wire::store_be32(&ulpdu[response_id_at], id->second);
+        if (changed) base::store_be32(&ulpdu[response_id_at], id->second);
     }
     if (!changed) return;
     const std::size_t covered = fpdu.size() - 4;
     const std::uint32_t before = wire::crc32c(fpdu.first(covered));
     const std::size_t headers = std::min(ulpdu.size(), source_offset_at + 8);
-    put_into_ulpdu(fpdu, markers, item.phase, 0, wire::Bytes{ulpdu}.first(headers));
+    put_into_ulpdu(fpdu, markers, item.phase, 0, base::Bytes{ulpdu}.first(headers));
     if (!crc) return;
     const std::uint32_t stored = wire::load_crc32c(fpdu.data() + covered);
     const auto now = wire::crc32c_octets(stored ^ before ^ wire::crc32c(fpdu.first(covered)));
     std::copy(now.begin(), now.end(), fpdu.begin() + static_cast<std::ptrdiff_t>(covered));
 }
 
-}  // namespace replay
+}  // namespace replay::inline peer

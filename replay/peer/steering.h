@@ -7,7 +7,7 @@
 
 #include "replay/peer/conversation.h"
 
-namespace replay {
+namespace replay::inline peer {
 
 /// Octets of a message's body that mean a place in the peer's memory: they differ from run to run.
 struct SteeringPlace {
@@ -33,7 +33,7 @@ public:
     void learn(std::size_t message, const Message& live);
     /// Writes the live peer's values into a FPDU of the played side, and the CRC anew as it was: right where it was
     /// right, wrong by the same difference where it was not, untouched where there is none.
-    void apply(wire::MutableBytes fpdu, const ConversationSide::Item& item, bool markers, bool crc);
+    void apply(base::MutableBytes fpdu, const ConversationSide::Item& item, bool markers, bool crc);
 
     struct Region {
         std::optional<std::uint32_t> stag = {};  ///< the live peer's
@@ -77,4 +77,4 @@ private:
     std::map<std::size_t, std::uint32_t> captured_ids_;
 };
 
-}  // namespace replay
+}  // namespace replay::inline peer

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace replay {
+namespace replay::inline plan {
 
 namespace {
 
@@ -114,7 +114,7 @@ void Extractor::message(std::uint64_t flow, const Message& message, std::uint64_
     Poster place;
     // Of a message whose last packet is missing we hear again, if that comes after all.
     if (frame == 0 || side_of(flow, place) == nullptr) return;
-    const bool iwarp = survey_.connections[place.connection].flows[place.side]->transport == dissect::Transport::iwarp;
+    const bool iwarp = survey_.connections[place.connection].flows[place.side]->transport == wire::Transport::iwarp;
     if (message.operation == metrics::Operation::send_immediate && iwarp) {
         add(place, Kind::immediate, 0, message.first_frame, frame, message.position);
         return;
@@ -143,7 +143,7 @@ void Extractor::answered(std::uint64_t flow, std::uint64_t position, const std::
     }
     if (last.position == 0 || frame == 0) return;
     const std::int64_t now = times_.of(frame) + later_ns_;
-    const bool iwarp = survey_.connections[place.connection].flows[place.side]->transport == dissect::Transport::iwarp;
+    const bool iwarp = survey_.connections[place.connection].flows[place.side]->transport == wire::Transport::iwarp;
     side->arrived.add(now, last.messages);
     // On RoCE one acknowledgement is of all before it; iWARP's TCP says nothing of answers.
     if (apart || !iwarp) side->answered.add(now, last.requests);
@@ -154,4 +154,4 @@ void Extractor::forgotten(std::uint64_t flow, bool apart) {
     if (Side* const side = side_of(flow, place)) (apart ? side->waiting_apart : side->waiting).clear();
 }
 
-}  // namespace replay
+}  // namespace replay::inline plan

@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "dissect/dissector.h"
-#include "metrics/frame_observer.h"
+#include "metrics/measure/account/frame_observer.h"
 #include "replay/plan/payload_window.h"
 #include "replay/plan/planned_operation.h"
 #include "replay/plan/survey.h"
 
-namespace replay {
+namespace replay::inline plan {
 
 /// When frames were captured, of the last so many.
 class FrameTimes {
@@ -116,4 +116,4 @@ private:
     std::uint64_t operations_ = 0;
 };
 
-}  // namespace replay
+}  // namespace replay::inline plan

@@ -8,7 +8,7 @@
 
 #include "replay/plan/planned_operation.h"
 
-namespace replay {
+namespace replay::inline plan {
 
 /// Operations on their way from the thread that reads them to the one that posts them: so many at most.
 class OperationQueue {
@@ -62,4 +62,4 @@ private:
     bool closed_ = false;
 };
 
-}  // namespace replay
+}  // namespace replay::inline plan

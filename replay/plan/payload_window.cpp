@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "metrics/opcode_traits.h"
+#include "metrics/measure/packet/opcode_traits.h"
 
-namespace replay {
+namespace replay::inline plan {
 
 namespace {
 
@@ -28,10 +28,10 @@ bool is_write(metrics::Operation operation) {
 }
 
 /// What the unit carries; absent where the snap length cut that or a header in front of it.
-std::optional<wire::Bytes> payload_of(const dissect::Unit& unit, dissect::LayerId id) {
+std::optional<base::Bytes> payload_of(const dissect::Unit& unit, dissect::LayerId id) {
     const dissect::LayerRef* const layer = unit.dissection.find(id);
     if (layer == nullptr)
-        return unit.dissection.stop.outcome == dissect::Outcome::complete ? std::optional(wire::Bytes()) : std::nullopt;
+        return unit.dissection.stop.outcome == dissect::Outcome::complete ? std::optional(base::Bytes()) : std::nullopt;
     if (layer->length != layer->wire_length || layer->offset > unit.bytes.size() ||
         layer->length > unit.bytes.size() - layer->offset)
         return std::nullopt;
@@ -85,7 +85,7 @@ void PayloadCollector::begin_run() {
 
 void PayloadCollector::on_unit(const dissect::Unit& unit) {
     ended_ = {};
-    if (unit.transport == dissect::Transport::iwarp)
+    if (unit.transport == wire::Transport::iwarp)
         keep_segment(unit);
     else
         keep_packet(unit);
@@ -277,4 +277,4 @@ std::shared_ptr<Payload> PayloadCollector::message(std::uint64_t flow, const met
     return std::make_shared<Payload>(std::move(octets), window_);
 }
 
-}  // namespace replay
+}  // namespace replay::inline plan

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "dissect/dissector.h"
-#include "metrics/frame_observer.h"
+#include "metrics/measure/account/frame_observer.h"
 
-namespace replay {
+namespace replay::inline plan {
 
 /// How many captured octets are on their way from the file to the peer: the one that reads waits where they are many.
 class PayloadWindow {
@@ -129,4 +129,4 @@ private:
     std::size_t held_ = 0;  ///< octets, and what is kept beside them
 };
 
-}  // namespace replay
+}  // namespace replay::inline plan

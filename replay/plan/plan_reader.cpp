@@ -4,11 +4,11 @@
 #include <fmt/core.h>
 #include <optional>
 
-#include "capture/file_source.h"
-#include "metrics/engine/analyzer.h"
+#include "capture/files/file_source.h"
+#include "metrics/measure/engine/analyzer.h"
 #include "replay/plan/extractor.h"
 
-namespace replay {
+namespace replay::inline plan {
 
 namespace {
 
@@ -82,10 +82,10 @@ Status PlanReader::read_all(std::uint64_t loops) {
         // A run begins when the last operation of the one before did.
         if (run != 0) extractor.begin_run(extractor.last_ns());
         const auto accepted = read_once(survey_, extractor, into_, window_.get());
-        if (!accepted) return wire::Failure{accepted.error()};
+        if (!accepted) return base::Failure{accepted.error()};
         if (!*accepted) break;
     }
     return Done{};
 }
 
-}  // namespace replay
+}  // namespace replay::inline plan

@@ -8,7 +8,7 @@
 #include "replay/plan/survey.h"
 #include "replay/replay_error.h"
 
-namespace replay {
+namespace replay::inline plan {
 
 /// Reads a capture as often as it is to be re-enacted and gives its operations to all who take part, in a thread of its
 /// own, which waits where they are behind.
@@ -31,4 +31,4 @@ private:
     std::thread thread_;
 };
 
-}  // namespace replay
+}  // namespace replay::inline plan

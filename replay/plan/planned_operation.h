@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-namespace replay {
+namespace replay::inline plan {
 
 class Payload;
 
@@ -53,4 +53,4 @@ struct Operation {
     std::shared_ptr<Payload> payload = {};  ///< `bytes` octets; absent: the pattern
 };
 
-}  // namespace replay
+}  // namespace replay::inline plan

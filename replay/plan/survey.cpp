@@ -5,10 +5,10 @@
 #include <set>
 
 #include "base/hash.h"
-#include "capture/file_source.h"
-#include "metrics/engine/analyzer.h"
+#include "capture/files/file_source.h"
+#include "metrics/measure/engine/analyzer.h"
 
-namespace replay {
+namespace replay::inline plan {
 
 namespace {
 
@@ -21,9 +21,9 @@ std::uint64_t count_of(const FlowSnapshot& flow, Operation operation) {
     return flow.operations[metrics::index_of(operation)].count;
 }
 
-capture::Result<metrics::Snapshot> read(const std::string& path, std::string& broken) {
+base::Result<metrics::Snapshot> read(const std::string& path, std::string& broken) {
     auto source = capture::open_file(path);
-    if (!source) return wire::Failure{source.error()};
+    if (!source) return base::Failure{source.error()};
     metrics::AnalyzerOptions options;
     options.engine.reuse = false;
     metrics::Analyzer analyzer(options);
@@ -76,7 +76,7 @@ void note_flow(const FlowSnapshot& flow, std::vector<std::string>& notes) {
     else if (!flow.reverse)
         note("its reverse was not captured: what its operations waited for is not known");
     if (const std::uint64_t count = count_of(flow, Operation::send_immediate);
-        count != 0 && flow.transport != dissect::Transport::iwarp)
+        count != 0 && flow.transport != wire::Transport::iwarp)
         note(fmt::format("{} Sends with Immediate become Sends with Immediate Data (RFC 7306) behind them", count));
     if (flow.missing_packets.value_or(0) != 0)
         note(fmt::format("{} packets were not captured: messages that end in one are missing", *flow.missing_packets));
@@ -116,7 +116,7 @@ void pair(Survey& out, const std::vector<std::uint64_t>& wanted) {
     }
 }
 
-capture::Error file_failure(const std::string& path, std::string message) { return {std::move(message), path, {}, 0}; }
+base::Error file_failure(const std::string& path, std::string message) { return {std::move(message), path, {}, 0}; }
 
 }  // namespace
 
@@ -140,23 +140,23 @@ std::uint64_t Survey::fingerprint() const {
     return hash;
 }
 
-capture::Result<Survey> survey(const std::string& path, const std::vector<std::uint64_t>& flows) {
+base::Result<Survey> survey(const std::string& path, const std::vector<std::uint64_t>& flows) {
     if (path == "-")
-        return wire::Failure{
+        return base::Failure{
             file_failure(path, "a capture is read twice to be replayed; save standard input to a file")};
     Survey out;
     out.path = path;
     auto snapshot = read(path, out.broken);
-    if (!snapshot) return wire::Failure{snapshot.error()};
+    if (!snapshot) return base::Failure{snapshot.error()};
     out.snapshot = std::move(snapshot).value();
     for (const std::uint64_t id : flows)
         if (out.snapshot.flow(id) == nullptr)
-            return wire::Failure{file_failure(
+            return base::Failure{file_failure(
                 path, fmt::format("there is no flow {}; `rdmascope flows -r {}` lists those there are", id, path))};
     pair(out, flows);
     if (out.connections.empty()) {
         std::string why = out.broken.empty() ? "no RDMA operations in it" : "no RDMA operations before " + out.broken;
-        return wire::Failure{file_failure(path, why + ": nothing can be re-enacted")};
+        return base::Failure{file_failure(path, why + ": nothing can be re-enacted")};
     }
     out.begin_ns = out.snapshot.capture.last_ns;
     for (const PlannedConnection& connection : out.connections)
@@ -171,4 +171,4 @@ capture::Result<Survey> survey(const std::string& path, const std::vector<std::u
     return out;
 }
 
-}  // namespace replay
+}  // namespace replay::inline plan

@@ -5,10 +5,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "capture/error.h"
-#include "metrics/snapshot.h"
+#include "base/error.h"
+#include "metrics/figures/snapshot.h"
 
-namespace replay {
+namespace replay::inline plan {
 
 /// Two flows that answer each other, or one whose answers were not captured.
 struct PlannedConnection {
@@ -47,6 +47,6 @@ struct Survey {
 
 /// Reads the capture once. `flows`: ids, with their reverses; empty: all. Fails where the file cannot be read at all,
 /// has no flow of such an id, or no operations.
-capture::Result<Survey> survey(const std::string& path, const std::vector<std::uint64_t>& flows);
+base::Result<Survey> survey(const std::string& path, const std::vector<std::uint64_t>& flows);
 
-}  // namespace replay
+}  // namespace replay::inline plan

@@ -9,7 +9,7 @@
 #include <linux/if_packet.h>
 #include <sys/socket.h>
 
-namespace replay {
+namespace replay::inline sockets {
 namespace {
 
 constexpr std::size_t most_at_once = 64;
@@ -22,27 +22,27 @@ SocketResult<std::unique_ptr<FrameSocket>> FrameSocket::open(const InterfaceFact
     // Protocol 0: nothing is received.
     base::Descriptor socket{::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)};
     if (!socket && (errno == EPERM || errno == EACCES))
-        return wire::Failure{
+        return base::Failure{
             std::string("no permission to send frames: the capability CAP_NET_RAW is needed; run as root, or "
                         "once as root: setcap cap_net_raw+ep PROGRAM")};
     sockaddr_ll where = {};
     where.sll_family = AF_PACKET;
     where.sll_ifindex = interface.index;
     if (!socket || ::bind(socket.number(), reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0)
-        return wire::Failure{fmt::format("{}: cannot open a packet socket: {}", interface.name, std::strerror(errno))};
+        return base::Failure{fmt::format("{}: cannot open a packet socket: {}", interface.name, std::strerror(errno))};
     if (::setsockopt(socket.number(), SOL_SOCKET, SO_SNDBUFFORCE, &send_buffer, sizeof send_buffer) != 0)
         ::setsockopt(socket.number(), SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
     return std::unique_ptr<FrameSocket>(new FrameSocket(std::move(socket), interface.name));
 }
 
-FrameOutput::Sent FrameSocket::send(const std::vector<wire::Bytes>& frames) {
+FrameOutput::Sent FrameSocket::send(const std::vector<base::Bytes>& frames) {
     std::array<mmsghdr, most_at_once> messages{};
     std::array<iovec, most_at_once> pieces{};
     std::size_t done = 0;
     while (done < frames.size()) {
         const std::size_t count = std::min(frames.size() - done, most_at_once);
         for (std::size_t i = 0; i < count; ++i) {
-            const wire::Bytes octets = frames[done + i];
+            const base::Bytes octets = frames[done + i];
             pieces[i] = {const_cast<std::byte*>(octets.data()), octets.size()};
             messages[i] = {};
             messages[i].msg_hdr.msg_iov = &pieces[i];
@@ -70,4 +70,4 @@ FrameOutput::Sent FrameSocket::send(const std::vector<wire::Bytes>& frames) {
     return {done};
 }
 
-}  // namespace replay
+}  // namespace replay::inline sockets

@@ -6,7 +6,7 @@
 #include "replay/frames/injector.h"
 #include "replay/sockets/interface.h"
 
-namespace replay {
+namespace replay::inline sockets {
 
 /// A packet socket that sends whole Ethernet frames by one interface, and receives nothing. packet(7).
 class FrameSocket final : public FrameOutput {
@@ -15,7 +15,7 @@ public:
     static SocketResult<std::unique_ptr<FrameSocket>> open(const InterfaceFacts& interface);
 
     /// Waits while the interface's queue is full.
-    Sent send(const std::vector<wire::Bytes>& frames) override;
+    Sent send(const std::vector<base::Bytes>& frames) override;
     const std::string& error() const override { return error_; }
     std::uint64_t waited() const { return waited_; }  ///< times that the queue was full
 
@@ -28,4 +28,4 @@ private:
     std::uint64_t waited_ = 0;
 };
 
-}  // namespace replay
+}  // namespace replay::inline sockets

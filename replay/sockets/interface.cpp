@@ -12,16 +12,16 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "capture/packet_socket.h"
+#include "capture/live/packet_socket.h"
 
 // The macros of rtnetlink.h are written in C.
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 
-namespace replay {
+namespace replay::inline sockets {
 namespace {
 
-wire::Failure<std::string> interface_failure(const std::string& doing, int code) {
-    return wire::Failure{fmt::format("{}: {}", doing, std::strerror(code))};
+base::Failure<std::string> interface_failure(const std::string& doing, int code) {
+    return base::Failure{fmt::format("{}: {}", doing, std::strerror(code))};
 }
 
 std::string name_of(int index) {
@@ -103,7 +103,7 @@ SocketResult<std::vector<int>> default_interfaces(unsigned char family) {
 SocketResult<InterfaceFacts> learn_interface(const std::string& name) {
     InterfaceFacts facts{.name = name, .index = static_cast<int>(::if_nametoindex(name.c_str()))};
     if (facts.index == 0 || name.size() >= IFNAMSIZ)
-        return wire::Failure{fmt::format("{}: no such interface; there are: {}", name, capture::names_of_interfaces())};
+        return base::Failure{fmt::format("{}: no such interface; there are: {}", name, capture::names_of_interfaces())};
     const base::Descriptor socket{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
     ifreq ask = {};
     std::copy(name.begin(), name.end(), ask.ifr_name);
@@ -126,7 +126,7 @@ SocketResult<std::vector<std::string>> default_routes_by(const InterfaceFacts& i
     for (const auto& [family, name] : {std::pair{static_cast<unsigned char>(AF_INET), "IPv4"},
                                        std::pair{static_cast<unsigned char>(AF_INET6), "IPv6"}}) {
         const auto interfaces = default_interfaces(family);
-        if (!interfaces) return wire::Failure{interfaces.error()};
+        if (!interfaces) return base::Failure{interfaces.error()};
         for (const int index : *interfaces) {
             const std::string text = fmt::format("{} by {}", name, name_of(index));
             if (carries(interface.name, name_of(index)) && std::find(found.begin(), found.end(), text) == found.end())
@@ -136,4 +136,4 @@ SocketResult<std::vector<std::string>> default_routes_by(const InterfaceFacts& i
     return found;
 }
 
-}  // namespace replay
+}  // namespace replay::inline sockets

@@ -6,7 +6,7 @@
 #include "replay/sockets/tcp_socket.h"
 #include "wire/ethernet.h"
 
-namespace replay {
+namespace replay::inline sockets {
 
 /// What has to be known of an interface before frames are put on it.
 struct InterfaceFacts {
@@ -26,4 +26,4 @@ SocketResult<InterfaceFacts> learn_interface(const std::string& name);
 /// by eth0"; empty where none does. All tables of the kernel are looked at.
 SocketResult<std::vector<std::string>> default_routes_by(const InterfaceFacts& interface);
 
-}  // namespace replay
+}  // namespace replay::inline sockets

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "replay/impair/stream_line.h"
 
-namespace replay {
+namespace replay::inline sockets {
 namespace {
 
 /// One way: from a socket through a line to a socket.
@@ -143,9 +143,9 @@ private:
         }
         const std::size_t room = std::min(way.line.room(), buffer_.size());
         if (room == 0) return;
-        const Transferred got = receive_some(pair.sockets[side], wire::MutableBytes{buffer_}.first(room));
+        const Transferred got = receive_some(pair.sockets[side], base::MutableBytes{buffer_}.first(room));
         if (!got.error.empty()) return lose(pair, got.error);
-        way.line.put(wire::Bytes{buffer_}.first(got.octets), base::steady_ns());
+        way.line.put(base::Bytes{buffer_}.first(got.octets), base::steady_ns());
         (side == 0 ? counters_.octets_there : counters_.octets_back) += got.octets;
         way.ended = got.ended;
     }
@@ -154,7 +154,7 @@ private:
         if (!pair.connected) return;
         for (unsigned side = 0; side < 2 && pair.sockets[0]; ++side) {
             Way& way = pair.ways[side];
-            for (wire::Bytes ready = way.line.ready(base::steady_ns()); !ready.empty() && !way.blocked;
+            for (base::Bytes ready = way.line.ready(base::steady_ns()); !ready.empty() && !way.blocked;
                  ready = way.line.ready(base::steady_ns())) {
                 const Transferred given = send_some(pair.sockets[1 - side], ready);
                 if (!given.error.empty()) return lose(pair, given.error);
@@ -196,9 +196,9 @@ private:
 SocketResult<std::unique_ptr<Relay>> Relay::open(const std::string& host, std::uint16_t port, Target target,
                                                  const ImpairmentSettings& settings) {
     auto listener = listen_tcp(host, port);
-    if (!listener) return wire::Failure{listener.error()};
+    if (!listener) return base::Failure{listener.error()};
     base::Descriptor waker{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-    if (!waker) return wire::Failure{std::string("cannot make an event descriptor: ") + std::strerror(errno)};
+    if (!waker) return base::Failure{std::string("cannot make an event descriptor: ") + std::strerror(errno)};
     return std::unique_ptr<Relay>(new Relay(std::move(*listener), std::move(waker), std::move(target), settings));
 }
 
@@ -220,4 +220,4 @@ const RelayCounters& Relay::stop() {
     return counters_;
 }
 
-}  // namespace replay
+}  // namespace replay::inline sockets

@@ -8,7 +8,7 @@
 #include "replay/impair/impairment_settings.h"
 #include "replay/sockets/tcp_socket.h"
 
-namespace replay {
+namespace replay::inline sockets {
 
 struct RelayCounters {
     std::uint64_t connections = 0;
@@ -52,4 +52,4 @@ private:
     std::thread thread_;
 };
 
-}  // namespace replay
+}  // namespace replay::inline sockets

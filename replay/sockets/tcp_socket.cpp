@@ -13,14 +13,14 @@
 
 #include "base/clock.h"
 
-namespace replay {
+namespace replay::inline sockets {
 namespace {
 
 using iwarp::transport::TcpAddress;
 using namespace std::chrono_literals;
 
-wire::Failure<std::string> socket_failure(const std::string& doing, int code) {
-    return wire::Failure{fmt::format("{}: {}", doing, std::strerror(code))};
+base::Failure<std::string> socket_failure(const std::string& doing, int code) {
+    return base::Failure{fmt::format("{}: {}", doing, std::strerror(code))};
 }
 
 void set_no_delay(int socket) {
@@ -43,7 +43,7 @@ TcpAddress address_of(const base::Descriptor& socket, Ask ask) {
 
 SocketResult<base::Descriptor> listen_tcp(const std::string& host, std::uint16_t port) {
     const auto addresses = iwarp::transport::resolve(host, port, true);
-    if (!addresses) return wire::Failure{addresses.error()};
+    if (!addresses) return base::Failure{addresses.error()};
     const TcpAddress& address = addresses->front();
     base::Descriptor listener = open_socket(address);
     const int on = 1;
@@ -97,7 +97,7 @@ SocketResult<base::Descriptor> connect_tcp(TcpAttempt attempt, std::int64_t time
         attempt.failed(why);
         timeout_ns -= std::min<std::int64_t>(timeout_ns, base::steady_ns() - begun_ns);
     }
-    return wire::Failure{attempt.error()};
+    return base::Failure{attempt.error()};
 }
 
 SocketResult<base::Descriptor> connect_tcp(const std::string& host, std::uint16_t port, std::int64_t timeout_ns) {
@@ -144,7 +144,7 @@ std::uint16_t local_port(const base::Descriptor& socket) {
     return iwarp::transport::port_of(address_of(socket, ::getsockname));
 }
 
-Transferred receive_some(const base::Descriptor& socket, wire::MutableBytes into) {
+Transferred receive_some(const base::Descriptor& socket, base::MutableBytes into) {
     const ssize_t got = ::recv(socket.number(), into.data(), into.size(), 0);
     if (got > 0) return {static_cast<std::size_t>(got)};
     if (got == 0) return {.ended = !into.empty()};
@@ -152,7 +152,7 @@ Transferred receive_some(const base::Descriptor& socket, wire::MutableBytes into
     return {.error = std::strerror(errno)};
 }
 
-Transferred send_some(const base::Descriptor& socket, wire::Bytes octets) {
+Transferred send_some(const base::Descriptor& socket, base::Bytes octets) {
     const ssize_t sent = ::send(socket.number(), octets.data(), octets.size(), MSG_NOSIGNAL);
     if (sent >= 0) return {static_cast<std::size_t>(sent)};
     if (errno == EAGAIN || errno == EINTR) return {};
@@ -167,4 +167,4 @@ void reset(base::Descriptor& socket) {
     socket.reset();
 }
 
-}  // namespace replay
+}  // namespace replay::inline sockets

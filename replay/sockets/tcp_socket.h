@@ -3,16 +3,16 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/descriptor.h"
+#include "base/result.h"
 #include "iwarp/transport/tcp_address.h"
-#include "wire/bytes.h"
-#include "wire/result.h"
 
 /// TCP as two programs use it that pass octets on: sockets that do not block, faults in words. tcp(7).
-namespace replay {
+namespace replay::inline sockets {
 
 template <class T>
-using SocketResult = wire::Result<T, std::string>;
+using SocketResult = base::Result<T, std::string>;
 
 /// A listening socket; port 0 is any free one. Addresses and names as the endpoints take them.
 SocketResult<base::Descriptor> listen_tcp(const std::string& host, std::uint16_t port);
@@ -55,11 +55,11 @@ struct Transferred {
     std::string error = {};  ///< the connection is lost; "Connection reset by peer"
 };
 /// What can be had or given at once.
-Transferred receive_some(const base::Descriptor& socket, wire::MutableBytes into);
-Transferred send_some(const base::Descriptor& socket, wire::Bytes octets);
+Transferred receive_some(const base::Descriptor& socket, base::MutableBytes into);
+Transferred send_some(const base::Descriptor& socket, base::Bytes octets);
 /// The peer will see the end of the stream.
 void end_sending(const base::Descriptor& socket);
 /// Closes with a reset, as a program that died would.
 void reset(base::Descriptor& socket);
 
-}  // namespace replay
+}  // namespace replay::inline sockets

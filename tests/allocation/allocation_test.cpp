@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "capture/file_source.h"
+#include "base/bytes.h"
+#include "capture/files/file_source.h"
 #include "dissect/dissector.h"
 #include "dissect/field_collector.h"
 #include "dissect/filter/filter.h"
@@ -11,7 +12,6 @@
 #include "tests/support/allocations.h"
 #include "tests/support/captures.h"
 #include "tests/support/pcaps.h"
-#include "wire/bytes.h"
 
 namespace {
 
@@ -63,8 +63,8 @@ TEST_P(Allocation, none_in_the_fourth_of_equal_runs) {
         const std::uint64_t before = support::allocations();
         for (support::KeptFrame& frame : frames) {
             for (const std::size_t port : {34u, 36u})  // Ethernet and IPv4 without options
-                wire::store_be16(&frame.octets[port],
-                                 static_cast<std::uint16_t>(wire::load_be16(&frame.octets[port]) +
+                base::store_be16(&frame.octets[port],
+                                 static_cast<std::uint16_t>(base::load_be16(&frame.octets[port]) +
                                                             (frame.octets[23] == std::byte{6} ? 1 : 0)));
             dissector.dissect(frame.frame(++number), sink);
         }
@@ -97,8 +97,8 @@ TEST(AllocationOfFilter, none_after_warm_up) {
     support::load_capture(path_of("rxe-rping.pcap"), 200, frames);
     const dissect::FieldRegistry registry;
     dissect::FieldCollector collector(registry);
-    auto filter = dissect::Filter::compile("infiniband.bth.opcode in {4, 10..12} || eth.src[0:3] == 52:54:00", registry,
-                                           collector);
+    auto filter = dissect::filter::Filter::compile("infiniband.bth.opcode in {4, 10..12} || eth.src[0:3] == 52:54:00",
+                                                   registry, collector);
     ASSERT_TRUE(filter.ok()) << filter.error().text();
     dissect::Dissection dissection;
     std::uint64_t before = 0;

@@ -4,9 +4,9 @@
 #include <benchmark/benchmark.h>
 #include <vector>
 
-#include "metrics/engine/analyzer.h"
+#include "base/bytes.h"
+#include "metrics/measure/engine/analyzer.h"
 #include "tests/support/allocations.h"
-#include "wire/bytes.h"
 #include "wire/icrc.h"
 
 namespace {
@@ -19,7 +19,7 @@ public:
         for (std::size_t i = 0; i < batch; ++i) {
             requests_[i] = frame_of(0x04, payload);  // RC SEND Only
             answers_[i] = frame_of(0x11, 4);         // RC Acknowledge: its AETH
-            wire::store_be32(&answers_[i][54], 31u << 24);
+            base::store_be32(&answers_[i][54], 31u << 24);
         }
     }
 
@@ -43,17 +43,17 @@ public:
 private:
     static std::vector<std::byte> frame_of(std::uint8_t opcode, std::size_t payload) {
         std::vector<std::byte> out(54 + payload + 4);
-        wire::store_be16(&out[12], 0x0800);
+        base::store_be16(&out[12], 0x0800);
         out[14] = std::byte{0x45};
-        wire::store_be16(&out[16], static_cast<std::uint16_t>(out.size() - 14));
+        base::store_be16(&out[16], static_cast<std::uint16_t>(out.size() - 14));
         out[22] = std::byte{64};
         out[23] = std::byte{17};
-        wire::store_be16(&out[34], 0xc000);
-        wire::store_be16(&out[36], 4791);
-        wire::store_be16(&out[38], static_cast<std::uint16_t>(out.size() - 34));
+        base::store_be16(&out[34], 0xc000);
+        base::store_be16(&out[36], 4791);
+        base::store_be16(&out[38], static_cast<std::uint16_t>(out.size() - 34));
         out[42] = std::byte{opcode};
         out[43] = std::byte{0x40};
-        wire::store_be16(&out[44], 0xffff);
+        base::store_be16(&out[44], 0xffff);
         return out;
     }
 
@@ -61,10 +61,10 @@ private:
         // 64 pairs of hosts share the flows; a pair's queue pairs are numbered on both sides alike.
         const std::uint32_t client = 0x0a000000u + flow % 64;
         const std::uint32_t server = 0x0a010000u + flow % 64;
-        wire::store_be32(&octets[26], answer ? server : client);
-        wire::store_be32(&octets[30], answer ? client : server);
-        wire::store_be32(&octets[46], answer ? flow / 64 + 0x400000 : flow / 64 + 16);
-        wire::store_be32(&octets[50], (0x80u << 24) | ((psn + flow * 977u) & 0xffffff));
+        base::store_be32(&octets[26], answer ? server : client);
+        base::store_be32(&octets[30], answer ? client : server);
+        base::store_be32(&octets[46], answer ? flow / 64 + 0x400000 : flow / 64 + 16);
+        base::store_be32(&octets[50], (0x80u << 24) | ((psn + flow * 977u) & 0xffffff));
         wire::Frame frame;
         frame.bytes = octets;
         frame.wire_length = static_cast<std::uint32_t>(octets.size());

@@ -10,12 +10,12 @@
 #include <memory>
 #include <vector>
 
-#include "capture/trace/ring.h"
-#include "capture/trace/ring_layout.h"
+#include "trace/ring/ring.h"
+#include "trace/ring/ring_layout.h"
 
 namespace {
 
-using capture::trace::Record;
+using trace::Record;
 
 int post_send(ibv_qp*, ibv_send_wr* wr, ibv_send_wr**) {
     benchmark::DoNotOptimize(wr);
@@ -105,9 +105,9 @@ void part_clock(benchmark::State& state) {
 }
 
 /// One ring for all threads of a benchmark.
-capture::trace::Ring& ring() {
+trace::Ring& ring() {
     static const auto made = [] {
-        auto fresh = std::make_unique<capture::trace::Ring>();
+        auto fresh = std::make_unique<trace::Ring>();
         char folder[] = "/dev/shm/rdmascope-bench-XXXXXX";
         if (mkdtemp(folder) == nullptr || fresh->open(folder, 1U << 16, 0) != 0) std::abort();
         return fresh;
@@ -116,7 +116,7 @@ capture::trace::Ring& ring() {
 }
 
 void part_lane_of_a_thread(benchmark::State& state) {
-    capture::trace::Lane* const lane = ring().claim();
+    trace::Lane* const lane = ring().claim();
     std::uint64_t id = 0;
     for (auto _ : state) {
         lane->begin(1);
@@ -126,7 +126,7 @@ void part_lane_of_a_thread(benchmark::State& state) {
         lane->publish();
         lane->end();
     }
-    capture::trace::Ring::give_back(*lane);
+    trace::Ring::give_back(*lane);
 }
 
 /// The other way to do it: one ring for all, whose next place is drawn by an atomic addition.

@@ -30,9 +30,9 @@ Octets header() {
 
 class Region final : public SegmentSink {
 public:
-    wire::Result<Target, iwarp::Fault> begin_segment(wire::Bytes, std::uint32_t payload_length) override {
+    base::Result<Target, iwarp::Fault> begin_segment(base::Bytes, std::uint32_t payload_length) override {
         if (at_ + payload_length > memory_.size()) at_ = 0;
-        piece_ = wire::MutableBytes{memory_}.subspan(at_, payload_length);
+        piece_ = base::MutableBytes{memory_}.subspan(at_, payload_length);
         at_ += payload_length;
         return Target{std::span{&piece_, 1}};
     }
@@ -40,7 +40,7 @@ public:
 
 private:
     Octets memory_ = Octets(region_size);
-    wire::MutableBytes piece_;
+    base::MutableBytes piece_;
     std::size_t at_ = 0;
 };
 
@@ -51,10 +51,10 @@ Octets stream(std::size_t ulpdu, FpduWriter::Settings settings) {
     Octets out;
     const Octets head = header();
     const Octets memory(ulpdu - head.size(), std::byte{0x5a});
-    const wire::Bytes payload = memory;
+    const base::Bytes payload = memory;
     while (out.size() < std::size_t{4} << 20) {
         writer.add(head, std::span{&payload, 1}, batch);
-        for (const wire::Bytes piece : batch.pieces()) out.insert(out.end(), piece.begin(), piece.end());
+        for (const base::Bytes piece : batch.pieces()) out.insert(out.end(), piece.begin(), piece.end());
         batch.clear();
     }
     return out;
@@ -87,7 +87,7 @@ void write_fpdus(benchmark::State& state) {
     const auto fill = [&] {
         while (!batch.full()) {
             if (at + ulpdu > memory.size()) at = 0;
-            const wire::Bytes payload = wire::Bytes{memory}.subspan(at, ulpdu - head.size());
+            const base::Bytes payload = base::Bytes{memory}.subspan(at, ulpdu - head.size());
             writer.add(head, std::span{&payload, 1}, batch);
             at += payload.size();
         }
@@ -116,7 +116,7 @@ void read_fpdus(benchmark::State& state) {
     const auto round = [&] {
         FpduReader reader{settings, region, pool};
         for (std::size_t at = 0; at < octets.size(); at += read_size)
-            if (reader.receive(wire::Bytes{octets}.subspan(at, std::min(read_size, octets.size() - at))))
+            if (reader.receive(base::Bytes{octets}.subspan(at, std::min(read_size, octets.size() - at))))
                 state.SkipWithError("a fault");
         fpdus += reader.fpdus();
     };
@@ -139,7 +139,7 @@ void read_directly(benchmark::State& state) {
         std::size_t at = 0;
         while (at < octets.size()) {
             std::size_t taken = 0;
-            for (const wire::MutableBytes piece : reader.room(4096)) {
+            for (const base::MutableBytes piece : reader.room(4096)) {
                 const std::size_t part = std::min(piece.size(), octets.size() - at - taken);
                 std::memcpy(piece.data(), octets.data() + at + taken, part);
                 taken += part;
@@ -148,7 +148,7 @@ void read_directly(benchmark::State& state) {
                 static_cast<void>(reader.received(taken));
             } else {
                 taken = std::min<std::size_t>(20, octets.size() - at);
-                static_cast<void>(reader.receive(wire::Bytes{octets}.subspan(at, taken)));
+                static_cast<void>(reader.receive(base::Bytes{octets}.subspan(at, taken)));
             }
             at += taken;
         }
@@ -167,7 +167,7 @@ void crc_and_copy(benchmark::State& state) {
     for (auto _ : state) {
         for (std::size_t at = 0; at + ulpdu <= octets.size(); at += ulpdu, ++fpdus) {
             if (to + ulpdu > memory.size()) to = 0;
-            const wire::Bytes piece = wire::Bytes{octets}.subspan(at, ulpdu);
+            const base::Bytes piece = base::Bytes{octets}.subspan(at, ulpdu);
             if (state.range(1) != 0) benchmark::DoNotOptimize(wire::crc32c(piece));
             std::ranges::copy(piece, memory.begin() + static_cast<std::ptrdiff_t>(to));
             to += ulpdu;

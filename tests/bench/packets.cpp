@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "capture/file_source.h"
+#include "base/bytes.h"
+#include "capture/files/file_source.h"
 #include "dissect/dissector.h"
 #include "dissect/field_collector.h"
 #include "dissect/filter/filter.h"
@@ -12,7 +13,6 @@
 #include "tests/support/allocations.h"
 #include "tests/support/captures.h"
 #include "tests/support/pcaps.h"
-#include "wire/bytes.h"
 #include "wire/crc32c.h"
 #include "wire/icrc.h"
 
@@ -114,12 +114,12 @@ public:
             KeptFrame frame = start_[3];  // the MPA request: A's side
             frame.octets.resize(headers);
             for (std::size_t j = 0; j < fpdus; ++j) append_send(frame.octets, ++msn, payload);
-            wire::store_be16(&frame.octets[16], static_cast<std::uint16_t>(frame.octets.size() - 14));
+            base::store_be16(&frame.octets[16], static_cast<std::uint16_t>(frame.octets.size() - 14));
             put_checksum(frame.octets);
             frame.wire_length = static_cast<std::uint32_t>(frame.octets.size());
             segments_.push_back(frame);
         }
-        sequence_ = wire::load_be32(&start_[3].octets[38]) + 20;
+        sequence_ = base::load_be32(&start_[3].octets[38]) + 20;
         for (const KeptFrame& frame : segments_) frames_.push_back(frame.frame(0));
     }
 
@@ -142,10 +142,10 @@ private:
     static void append_send(std::vector<std::byte>& out, std::uint32_t msn, std::size_t payload) {
         const std::size_t first = out.size();
         out.resize(first + 2 + 18 + payload + (4 - (2 + 18 + payload) % 4) % 4 + 4);
-        wire::store_be16(&out[first], static_cast<std::uint16_t>(18 + payload));
+        base::store_be16(&out[first], static_cast<std::uint16_t>(18 + payload));
         out[first + 2] = std::byte{0x41};  // untagged, last, version 1
         out[first + 3] = std::byte{0x43};  // RDMAP version 1, Send
-        wire::store_be32(&out[first + 12], msn);
+        base::store_be32(&out[first + 12], msn);
         const auto crc = wire::crc32c_octets(wire::crc32c(std::span(out).subspan(first, out.size() - first - 4)));
         std::copy(crc.begin(), crc.end(), out.end() - 4);
     }
@@ -156,19 +156,19 @@ private:
     }
     /// TCP's checksum over pseudo-header, header and payload. RFC 9293 section 3.1.
     static void put_checksum(std::vector<std::byte>& frame) {
-        wire::store_be16(&frame[50], 0);
+        base::store_be16(&frame[50], 0);
         std::uint32_t sum = 6 + static_cast<std::uint32_t>(frame.size() - 34);
-        for (std::size_t i = 26; i + 1 < frame.size(); i += 2) sum += wire::load_be16(&frame[i]);
-        if (frame.size() % 2 != 0) sum += static_cast<std::uint32_t>(wire::load_u8(&frame.back())) << 8;
-        wire::store_be16(&frame[50], static_cast<std::uint16_t>(~folded(sum)));
+        for (std::size_t i = 26; i + 1 < frame.size(); i += 2) sum += base::load_be16(&frame[i]);
+        if (frame.size() % 2 != 0) sum += static_cast<std::uint32_t>(base::load_u8(&frame.back())) << 8;
+        base::store_be16(&frame[50], static_cast<std::uint16_t>(~folded(sum)));
     }
     /// Another sequence number, and the checksum changed by as much. RFC 1624.
     static void place_at(std::vector<std::byte>& frame, std::uint32_t sequence) {
-        const std::uint32_t old = wire::load_be32(&frame[38]);
-        std::uint32_t sum = ~wire::load_be16(&frame[50]) & 0xffffu;
+        const std::uint32_t old = base::load_be32(&frame[38]);
+        std::uint32_t sum = ~base::load_be16(&frame[50]) & 0xffffu;
         sum += (~old & 0xffff) + (~old >> 16) + (sequence & 0xffff) + (sequence >> 16);
-        wire::store_be16(&frame[50], static_cast<std::uint16_t>(~folded(sum)));
-        wire::store_be32(&frame[38], sequence);
+        base::store_be16(&frame[50], static_cast<std::uint16_t>(~folded(sum)));
+        base::store_be32(&frame[38], sequence);
     }
 
     std::vector<KeptFrame> start_;
@@ -228,8 +228,8 @@ void filter(benchmark::State& state) {
         dissect::dissect_frame(frames[i], {.verify_crc = false}, dissections[i]);
     const dissect::FieldRegistry registry;
     dissect::FieldCollector collector(registry);
-    auto compiled =
-        dissect::Filter::compile("infiniband.bth.opcode == 17 && infiniband.bth.psn > 100", registry, collector);
+    auto compiled = dissect::filter::Filter::compile("infiniband.bth.opcode == 17 && infiniband.bth.psn > 100",
+                                                     registry, collector);
     if (!compiled.ok()) return state.SkipWithError(compiled.error().text().c_str());
     std::uint64_t matched = 0;
     measure(state, frames.size(), [&] {
@@ -249,7 +249,7 @@ void icrc(benchmark::State& state) {
     for (const KeptFrame& frame : kept)
         if (large == nullptr || frame.octets.size() > large->octets.size()) large = &frame;
     const auto size = std::min(large->octets.size(), static_cast<std::size_t>(state.range(0)));
-    const wire::Bytes packet = std::span(large->octets).first(size);
+    const base::Bytes packet = std::span(large->octets).first(size);
     for (auto _ : state)
         benchmark::DoNotOptimize(wire::icrc({.lrh = {},
                                              .network = packet.subspan(14, 20),

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/control/server.h"
-#include "metrics/engine/analyzer.h"
+#include "daemon/server/server.h"
+#include "metrics/measure/engine/analyzer.h"
 #include "tests/support/captures.h"
 
 namespace {
@@ -50,8 +50,8 @@ public:
     std::string trigger(const std::string& /*reason*/) override { return "nothing is recorded here"; }
     std::string reload() override { return {}; }
     std::string history_directory() const override { return {}; }
-    wire::Result<std::unique_ptr<service::FrameStream>, std::string> frames(service::FramesOf /*which*/) override {
-        return wire::Failure{std::string("nothing is captured here")};
+    base::Result<std::unique_ptr<service::FrameStream>, std::string> frames(control::FramesOf /*which*/) override {
+        return base::Failure{std::string("nothing is captured here")};
     }
 
 private:

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/history/history.h"
-#include "metrics/engine/analyzer.h"
+#include "history/history.h"
+#include "metrics/measure/engine/analyzer.h"
 #include "tests/support/captures.h"
 
 int main(int count, char** arguments) {
@@ -18,9 +18,9 @@ int main(int count, char** arguments) {
     if (length_ns <= 0) return std::fputs("an interval of nothing\n", stderr), 2;
     std::vector<support::KeptFrame> frames;
     support::load_capture(arguments[1], 10'000'000, frames);
-    service::HistoryOptions options;
+    history::HistoryOptions options;
     options.directory = arguments[2];
-    auto opened = service::HistoryWriter::open(options);
+    auto opened = history::HistoryWriter::open(options);
     if (!opened) return std::fprintf(stderr, "%s\n", opened.error().text().c_str()), 1;
 
     metrics::Analyzer analyzer;
@@ -29,7 +29,7 @@ int main(int count, char** arguments) {
     std::int64_t start_ns = frames.empty() ? 0 : frames.front().time_ns / length_ns * length_ns;
     const auto keep = [&] {
         metrics::Snapshot now = analyzer.snapshot();
-        service::HistoryInterval interval;
+        history::HistoryInterval interval;
         interval.start_ns = start_ns;
         interval.length_ns = static_cast<std::uint64_t>(length_ns);
         interval.frames_end = number;

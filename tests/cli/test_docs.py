@@ -85,7 +85,7 @@ class Words(TestCase):
 
 class ControlSocket(unittest.TestCase):
     def test_the_answers_shown_have_the_version_of_snapshots_that_is_sent(self):
-        sent = re.search(r"snapshot_version = (\d+);", (ROOT / "metrics/snapshot_codec.h").read_text())[1]
+        sent = re.search(r"snapshot_version = (\d+);", (ROOT / "metrics/figures/snapshot_codec.h").read_text())[1]
         shown = re.findall(r'"snapshot_version":(\d+)', (ROOT / "docs/control.md").read_text())
         self.assertGreater(len(shown), 1)
         self.assertEqual(set(shown), {sent})

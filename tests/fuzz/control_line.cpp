@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/control/answers.h"
+#include "daemon/server/answers.h"
 #include "tests/fuzz/examine.h"
 #include "tests/fuzz/target.h"
-#include "tests/unit/daemon/control/fake.h"
+#include "tests/unit/daemon/server/fake.h"
 
 namespace {
 
@@ -32,10 +32,10 @@ void check_line(const std::string& text, const std::string& id) {
 }
 
 void take(std::string_view line, service::Answers& answers) {
-    const auto request = service::parse_request(line);
-    if (!request) return check_line(service::refusal_line(request.error()), request.error().id);
-    if (request->command == service::Command::unsubscribe) return;
-    if (request->command != service::Command::subscribe)
+    const auto request = control::parse_request(line);
+    if (!request) return check_line(control::refusal_line(request.error()), request.error().id);
+    if (request->command == control::Command::unsubscribe) return;
+    if (request->command != control::Command::subscribe)
         return check_line(whole(*answers.answer(*request, {}).body), request->id);
     const service::Answer refused = answers.refuse_subscription(*request);
     if (refused.refused) return check_line(whole(*refused.body), request->id);

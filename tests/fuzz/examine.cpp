@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/text_format.h"
 #include "dissect/output/frame_fields.h"
 #include "dissect/output/unit_names.h"
 #include "dissect/output/value_format.h"
@@ -49,7 +50,7 @@ void Examiner::look(const wire::FieldInfo& info, const wire::Value& value, disse
     require(extent.offset <= octets_ && extent.length <= octets_ - extent.offset,
             "a field lies within the described octets");
     text_.clear();
-    dissect::output::append_value(text_, info, value, dissect::output::OctetStyle::plain);
+    dissect::output::append_value(text_, info, value, base::OctetStyle::plain);
     dissect::output::append_tree_line(text_, info, value);
 }
 
@@ -62,7 +63,7 @@ void check(const dissect::Dissection& dissection, std::size_t octets) {
         require(dissection.has(layer.id), "a layer is in the set of those present");
     }
     const auto& network = dissection.network;
-    if (network.family != dissect::Network::Family::none) {
+    if (network.family != wire::AddressFamily::none) {
         require(network.source_offset + network.address_length() <= octets,
                 "the source address lies within the octets");
         require(network.destination_offset + network.address_length() <= octets,

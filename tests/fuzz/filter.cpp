@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const dissect::FieldRegistry registry;
     dissect::FieldCollector collector(registry);
     const std::string_view expression(reinterpret_cast<const char*>(data), size);
-    auto filter = dissect::Filter::compile(expression, registry, collector);
+    auto filter = dissect::filter::Filter::compile(expression, registry, collector);
     if (!filter.ok()) {
         if (filter.error().text().empty()) fuzz::violated("a filter that is refused has a reason");
         return 0;

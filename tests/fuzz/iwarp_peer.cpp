@@ -240,7 +240,7 @@ private:
     void name_stag(Octets& octets, std::uint8_t name, std::uint8_t place) const {
         octets.erase(octets.begin(), octets.begin() + 2);
         if (octets.size() < 4 || place > octets.size() - 4) return;
-        wire::store_be32(octets.data() + place, stag_of(static_cast<std::uint8_t>(name % input::names)));
+        base::store_be32(octets.data() + place, stag_of(static_cast<std::uint8_t>(name % input::names)));
     }
 
     iwarp::Sge piece(const std::shared_ptr<iwarp::MemoryRegion>& region, std::uint8_t number) const {

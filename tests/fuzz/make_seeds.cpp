@@ -9,15 +9,15 @@
 #include <set>
 #include <string>
 
-#include "capture/trace/file.h"
-#include "capture/trace/ring_layout.h"
 #include "dissect/dissector.h"
-#include "metrics/engine/analyzer.h"
-#include "metrics/snapshot_codec.h"
+#include "metrics/figures/snapshot_codec.h"
+#include "metrics/measure/engine/analyzer.h"
 #include "tests/fuzz/iwarp_seeds.h"
 #include "tests/fuzz/link_types.h"
 #include "tests/support/captures.h"
 #include "tests/support/pcaps.h"
+#include "trace/file/trace_file.h"
+#include "trace/ring/ring_layout.h"
 
 namespace {
 
@@ -149,14 +149,14 @@ void trace_seeds(const fs::path& folder) {
 
 /// The begin of a ring, where all that a reader must not believe stands.
 void ring_seed(const fs::path& folder) {
-    capture::trace::layout::Header header;
-    header.magic = capture::trace::layout::magic;
-    header.version = capture::trace::layout::version;
-    header.record_octets = sizeof(capture::trace::Record);
+    trace::layout::Header header;
+    header.magic = trace::layout::magic;
+    header.version = trace::layout::version;
+    header.record_octets = sizeof(trace::Record);
     header.lanes = 3;
-    header.capacity = capture::trace::layout::least_capacity;
+    header.capacity = trace::layout::least_capacity;
     header.devices = 1;
-    std::array<capture::trace::layout::LaneHeader, 3> lanes{};
+    std::array<trace::layout::LaneHeader, 3> lanes{};
     lanes[0].written = 300;
     lanes[2].busy_since_ns = 1;
     std::string octets(reinterpret_cast<const char*>(&header), sizeof header);

@@ -26,13 +26,13 @@ class Sink final : public iwarp::mpa::SegmentSink {
 public:
     explicit Sink(std::optional<std::size_t> refused) : refused_(refused) {}
 
-    wire::Result<iwarp::mpa::Target, iwarp::Fault> begin_segment(wire::Bytes header, std::uint32_t length) override {
+    base::Result<iwarp::mpa::Target, iwarp::Fault> begin_segment(base::Bytes header, std::uint32_t length) override {
         require(!over_);
         require(!header.empty() && header.size() == wire::ddp_header_size(header[0]));
         require(header.size() + length <= 0xffff);
         if (refused_ && delivered_.size() == *refused_) {
             over_ = true;
-            return wire::Failure<iwarp::Fault>{iwarp::fault::no_buffer};
+            return base::Failure<iwarp::Fault>{iwarp::fault::no_buffer};
         }
         open_ = true;
         header_.assign(header.begin(), header.end());
@@ -64,7 +64,7 @@ private:
     Octets header_;
     std::unique_ptr<std::byte[]> payload_;
     std::size_t length_ = 0;
-    std::vector<wire::MutableBytes> pieces_;
+    std::vector<base::MutableBytes> pieces_;
     std::vector<Octets> delivered_;
 };
 
@@ -88,10 +88,10 @@ private:
 };
 
 /// What a transport does with a reader that has room.
-std::optional<iwarp::Fault> receive_directly(iwarp::mpa::FpduReader& reader, wire::Bytes& octets, std::size_t most) {
+std::optional<iwarp::Fault> receive_directly(iwarp::mpa::FpduReader& reader, base::Bytes& octets, std::size_t most) {
     const auto room = reader.room(1);
     std::size_t done = 0;
-    for (const wire::MutableBytes piece : room) {
+    for (const base::MutableBytes piece : room) {
         const std::size_t count = std::min({piece.size(), octets.size() - done, most - done});
         if (count != 0) std::memcpy(piece.data(), octets.data() + done, count);
         done += count;
@@ -100,7 +100,7 @@ std::optional<iwarp::Fault> receive_directly(iwarp::mpa::FpduReader& reader, wir
     return done == 0 ? std::nullopt : reader.received(done);
 }
 
-Outcome run(wire::Bytes octets, const iwarp::mpa::FpduReader::Settings& settings, std::optional<std::size_t> refused,
+Outcome run(base::Bytes octets, const iwarp::mpa::FpduReader::Settings& settings, std::optional<std::size_t> refused,
             std::optional<std::uint8_t> cuts_seed, bool direct) {
     Sink sink(refused);
     iwarp::mpa::FpduReader reader(settings, sink);
@@ -138,12 +138,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Octets stream(first, first + (size - input::header));
     std::vector<Octets> ulpdus;
     if (chosen(input::framed)) {
-        wire::Bytes rest(first, size - input::header);
+        base::Bytes rest(first, size - input::header);
         stream.clear();
         script::Framing framing{settings.crc, settings.markers};
         while (rest.size() >= 2) {
-            const auto wish = wire::load_u8(&rest[0]) | static_cast<std::size_t>(wire::load_u8(&rest[1])) << 8;
-            const wire::Bytes ulpdu = rest.subspan(2, std::min(wish, rest.size() - 2));
+            const auto wish = base::load_u8(&rest[0]) | static_cast<std::size_t>(base::load_u8(&rest[1])) << 8;
+            const base::Bytes ulpdu = rest.subspan(2, std::min(wish, rest.size() - 2));
             rest = rest.subspan(2 + ulpdu.size());
             script::put(stream, script::encode_fpdu(ulpdu, framing, {}));
             ulpdus.emplace_back(ulpdu.begin(), ulpdu.end());

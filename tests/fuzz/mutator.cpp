@@ -4,9 +4,9 @@
 #include <array>
 #include <utility>
 
+#include "base/bytes.h"
 #include "dissect/dissector.h"
 #include "tests/fuzz/link_types.h"
-#include "wire/bytes.h"
 
 namespace fuzz {
 
@@ -27,13 +27,13 @@ void change_number(std::vector<std::byte>& octets, Random& random) {
     const std::size_t at = std::min(place(octets.size(), random), octets.size() - width);
     std::uint32_t value = telling[random.below(telling.size())];
     if (random.one_in(3)) {  // a little more or less than what stands there: off by one is where parsers go wrong
-        const std::uint32_t old = width == 2 ? wire::load_be16(&octets[at]) : wire::load_be32(&octets[at]);
+        const std::uint32_t old = width == 2 ? base::load_be16(&octets[at]) : base::load_be32(&octets[at]);
         value = old + static_cast<std::uint32_t>(random.below(9)) - 4;
     }
     if (width == 2)
-        wire::store_be16(&octets[at], static_cast<std::uint16_t>(value));
+        base::store_be16(&octets[at], static_cast<std::uint16_t>(value));
     else
-        wire::store_be32(&octets[at], value);
+        base::store_be32(&octets[at], value);
 }
 
 void mutate_once(support::KeptFrame& frame, const support::KeptFrame& other, Random& random) {
@@ -87,7 +87,7 @@ bool find_payload(const support::KeptFrame& frame, std::size_t& tcp, std::size_t
 
 void shift_sequence(support::KeptFrame& frame, std::size_t tcp, std::uint32_t by) {
     std::byte* sequence = &frame.octets[tcp + 4];
-    wire::store_be32(sequence, wire::load_be32(sequence) + by);
+    base::store_be32(sequence, base::load_be32(sequence) + by);
 }
 
 /// Cuts one segment in two, as another sender would have sent it; the length in an IPv4 header is put right.
@@ -104,7 +104,7 @@ void split(std::vector<support::KeptFrame>& frames, std::size_t at, Random& rand
     shift_sequence(second, tcp, static_cast<std::uint32_t>(head));
     for (support::KeptFrame* part : {&first, &second}) {
         part->wire_length = static_cast<std::uint32_t>(part->octets.size());
-        wire::store_be16(&part->octets[tcp - 18], static_cast<std::uint16_t>(part->octets.size() - tcp + 20));
+        base::store_be16(&part->octets[tcp - 18], static_cast<std::uint16_t>(part->octets.size() - tcp + 20));
     }
     frames.insert(frames.begin() + static_cast<std::ptrdiff_t>(at) + 1, std::move(second));
 }

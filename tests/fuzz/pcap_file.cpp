@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "capture/file_source.h"
+#include "capture/files/file_source.h"
 #include "tests/fuzz/examine.h"
 #include "tests/fuzz/target.h"
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "metrics/snapshot_codec.h"
+#include "metrics/figures/snapshot_codec.h"
 #include "tests/fuzz/target.h"
 
 namespace {
@@ -21,7 +21,7 @@ std::vector<std::byte> octets_of(const metrics::Snapshot& snapshot) {
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const wire::Bytes octets(reinterpret_cast<const std::byte*>(data), size);
+    const base::Bytes octets(reinterpret_cast<const std::byte*>(data), size);
     const auto decoded = metrics::decode_snapshot(octets);
     if (!decoded) {
         require(!decoded.error().message.empty() && decoded.error().offset <= size);

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <vector>
 
+#include "base/bytes.h"
 #include "tests/fuzz/examine.h"
 #include "tests/fuzz/target.h"
-#include "wire/bytes.h"
 
 namespace {
 
@@ -23,14 +23,14 @@ void write_headers(std::byte* packet, std::size_t payload, unsigned connection, 
                    const Connection& state) {
     std::memset(packet, 0, headers);
     packet[0] = std::byte{0x45};
-    wire::store_be16(packet + 2, static_cast<std::uint16_t>(headers + payload));
+    base::store_be16(packet + 2, static_cast<std::uint16_t>(headers + payload));
     packet[8] = std::byte{64};
     packet[9] = std::byte{6};
-    wire::store_be32(packet + (backwards ? 16 : 12), 0xc0000201);
-    wire::store_be32(packet + (backwards ? 12 : 16), 0xc0000202);
-    wire::store_be16(packet + (backwards ? 22 : 20), static_cast<std::uint16_t>(40000 + connection));
-    wire::store_be16(packet + (backwards ? 20 : 22), 7174);
-    wire::store_be32(packet + 28, state.next[backwards ? 0 : 1]);
+    base::store_be32(packet + (backwards ? 16 : 12), 0xc0000201);
+    base::store_be32(packet + (backwards ? 12 : 16), 0xc0000202);
+    base::store_be16(packet + (backwards ? 22 : 20), static_cast<std::uint16_t>(40000 + connection));
+    base::store_be16(packet + (backwards ? 20 : 22), 7174);
+    base::store_be32(packet + 28, state.next[backwards ? 0 : 1]);
     packet[32] = std::byte{0x50};
     packet[33] = std::byte{flags};
 }
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
                                                      (syn && backwards ? 0x10 : 0) | ((control & 0x80) != 0 ? 4 : 0));
         write_headers(packet.data(), payload, control & 3, backwards, flags, connection);
         std::uint32_t& next = connection.next[backwards ? 1 : 0];
-        wire::store_be32(packet.data() + 24, next + static_cast<std::uint32_t>(displacement));
+        base::store_be32(packet.data() + 24, next + static_cast<std::uint32_t>(displacement));
         if (payload != 0) std::memcpy(packet.data() + headers, data + 4, payload);
         next += static_cast<std::uint32_t>(displacement) + static_cast<std::uint32_t>(payload) + (syn ? 1 : 0);
 

@@ -8,13 +8,13 @@
 #include <unistd.h>
 #include <vector>
 
-#include "capture/trace/ring_reader.h"
 #include "tests/fuzz/examine.h"
 #include "tests/fuzz/target.h"
+#include "trace/ring/ring_reader.h"
 
 namespace {
 
-namespace layout = capture::trace::layout;
+namespace layout = trace::layout;
 
 constexpr std::uint32_t lanes = 3;
 constexpr std::uint32_t capacity = layout::least_capacity;
@@ -53,7 +53,7 @@ private:
         layout::Header header;
         header.magic = layout::magic;
         header.version = layout::version;
-        header.record_octets = sizeof(capture::trace::Record);
+        header.record_octets = sizeof(trace::Record);
         header.lanes = lanes;
         header.capacity = capacity;
         header.pid = 1U << 30;  // nobody's
@@ -63,8 +63,8 @@ private:
             of.written = lane == 0 ? 100 : 1000;
             put(result, layout::lane_headers_at + lane * sizeof of, of);
             for (std::uint64_t i = 0; i < capacity; ++i) {
-                capture::trace::Record record;
-                record.kind = capture::trace::RecordKind::completion;
+                trace::Record record;
+                record.kind = trace::RecordKind::completion;
                 record.time_ns = static_cast<std::int64_t>(i);
                 put(result, layout::records_at(lanes) + lane * layout::lane_octets(capacity) + i * sizeof record,
                     record);
@@ -76,11 +76,11 @@ private:
     int file_ = -1;
 };
 
-void read_all(capture::trace::RingReader& reader, std::int64_t now_ns) {
+void read_all(trace::RingReader& reader, std::int64_t now_ns) {
     std::uint64_t count = 0;
     reader.look(now_ns);
     while (const auto* record = reader.head()) {
-        if (record->kind == capture::trace::RecordKind::none || record->kind > capture::trace::RecordKind::lost)
+        if (record->kind == trace::RecordKind::none || record->kind > trace::RecordKind::lost)
             fuzz::violated("what is no record is not handed out");
         reader.pop();
         if (++count > 4ULL * layout::most_lanes * layout::most_capacity) fuzz::violated("a look comes to an end");
@@ -94,11 +94,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const Victim victim;
     victim.restore();
     size = std::min<std::size_t>(size, layout::records_at(lanes));
-    auto before = capture::trace::RingReader::open(victim.path());
+    auto before = trace::RingReader::open(victim.path());
     if (!before) fuzz::violated("a good ring is read");
     read_all(*before, 1000);
     victim.write(0, data, size);
     read_all(*before, 2000);
-    if (auto opened = capture::trace::RingReader::open(victim.path())) read_all(*opened, 1000);
+    if (auto opened = trace::RingReader::open(victim.path())) read_all(*opened, 1000);
     return 0;
 }

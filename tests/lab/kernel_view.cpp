@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "capture/counters/device_counters.h"
 #include "capture/counters/rdma_netlink.h"
-#include "capture/device_counters.h"
 
 namespace {
 
@@ -14,7 +14,7 @@ using capture::counters::QueuePairCounters;
 using capture::counters::RdmaNetlink;
 
 template <class T>
-T take(capture::Result<T> result) {
+T take(base::Result<T> result) {
     if (result) return std::move(result).value();
     std::fprintf(stderr, "kernel_view: %s\n", result.error().text().c_str());
     std::exit(1);
@@ -54,7 +54,7 @@ nlohmann::json view(RdmaNetlink& netlink) {
         devices.push_back(one);
     }
     nlohmann::json files = nlohmann::json::object();
-    for (const auto& counter : capture::read_device_counters())
+    for (const auto& counter : capture::counters::read_device_counters())
         files[counter.device + "/" + std::to_string(counter.port) + "/" + counter.name] = counter.value;
     return {{"devices", devices}, {"files", files}};
 }

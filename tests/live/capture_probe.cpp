@@ -15,8 +15,8 @@
 #include <sys/resource.h>
 #include <thread>
 
-#include "capture/packet_ring.h"
-#include "capture/tap.h"
+#include "capture/live/packet_ring.h"
+#include "capture/live/tap.h"
 
 using namespace capture;
 

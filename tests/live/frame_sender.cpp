@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "capture/file_source.h"
+#include "capture/files/file_source.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <vector>
 
-#include "capture/trace/probe_source.h"
+#include "trace/uprobe/probe_source.h"
 
 using namespace capture::trace;
 
@@ -23,7 +23,7 @@ void print(const Record& record) {
                static_cast<unsigned>(record.kind), record.time_ns, record.number, record.process, more);
 }
 
-int fail(const capture::Error& error, int status) {
+int fail(const base::Error& error, int status) {
     fmt::print(stderr, "trace_probe: {}\n", error.text());
     return status;
 }

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "metrics/engine/analyzer.h"
+#include "metrics/measure/engine/analyzer.h"
 #include "tests/model/figures.h"
 
 namespace model {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "metrics/snapshot_codec.h"
+#include "metrics/figures/snapshot_codec.h"
 #include "tests/model/analysis.h"
 #include "tests/model/segment.h"
 #include "tests/model/talk.h"

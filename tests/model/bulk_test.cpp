@@ -12,7 +12,7 @@ struct Counting : dissect::Sink {
     void on_unit(const dissect::Unit& unit) override {
         ++units;
         const dissect::Dissection& dissection = unit.dissection;
-        const bool ib = unit.transport != dissect::Transport::iwarp;
+        const bool ib = unit.transport != wire::Transport::iwarp;
         const bool start = !ib && !dissection.has(dissect::LayerId::ddp_tagged);
         const dissect::CrcStatus crc = ib ? dissection.bth.icrc : dissection.ddp.crc;
         bad += !start && crc != dissect::CrcStatus::good ? 1 : 0;

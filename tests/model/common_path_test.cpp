@@ -98,7 +98,7 @@ private:
     void pass(const Packet& packet, std::uint16_t identification) {
         constexpr std::size_t identification_at = 18;
         support::KeptFrame kept = emit(packet, Framing::roce2_ipv4, now_ns_, false);
-        wire::store_be16(kept.octets.data() + identification_at, identification);
+        base::store_be16(kept.octets.data() + identification_at, identification);
         wire::Frame frame = kept.frame(++number_);
         if (told_directions_)
             frame.direction = packet.source_host == 0 ? wire::Direction::outbound : wire::Direction::inbound;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "metrics/operation.h"
+#include "metrics/figures/operation.h"
 #include "tests/model/run.h"
 
 namespace model {

@@ -96,7 +96,7 @@ TEST_P(HostileTest, OctetsChanged) {
 TEST_P(HostileTest, PsnsFromAnywhere) {
     for (support::KeptFrame& frame : frames_)
         if (random_.below(5) == 0)
-            wire::store_be24(frame.octets.data() + 51, static_cast<std::uint32_t>(random_.below(1 << 24)));
+            base::store_be24(frame.octets.data() + 51, static_cast<std::uint32_t>(random_.below(1 << 24)));
     expect(frames_.size());
 }
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "capture/writer.h"
+#include "capture/files/writer.h"
 #include "tests/model/bulk.h"
 
 namespace {

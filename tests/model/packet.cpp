@@ -61,17 +61,17 @@ private:
 
 wire::MacAddress mac(std::uint32_t host) {
     wire::MacAddress address{std::byte{2}};
-    wire::store_be32(address.data() + 2, host);
+    base::store_be32(address.data() + 2, host);
     return address;
 }
 wire::Ipv4Address ipv4(std::uint32_t host) {
     wire::Ipv4Address address{};
-    wire::store_be32(address.data(), 0x0a000001u + host);
+    base::store_be32(address.data(), 0x0a000001u + host);
     return address;
 }
 wire::Ipv6Address ipv6(std::uint32_t host) {
     wire::Ipv6Address address{std::byte{0x20}, std::byte{0x01}, std::byte{0x0d}, std::byte{0xb8}};
-    wire::store_be32(address.data() + 12, host + 1);
+    base::store_be32(address.data() + 12, host + 1);
     return address;
 }
 
@@ -115,7 +115,7 @@ void put_network(Pen& pen, const Packet& packet, Framing framing, std::vector<st
         ip.destination = ipv4(packet.destination_host);
         const std::size_t start = pen.at;
         pen.put(ip);
-        wire::store_be16(out.data() + start + 10, wire::internet_checksum({out.data() + start, 20}));
+        base::store_be16(out.data() + start + 10, wire::internet_checksum({out.data() + start, 20}));
     } else {
         wire::Ipv6 ip;
         ip.dscp = dscp;
@@ -231,9 +231,9 @@ support::KeptFrame emit(const Packet& packet, Framing framing, std::int64_t time
         case Framing::infiniband: pieces.lrh = {octets, 8}; break;
     }
     pieces.transport = {octets + transport, pen.at - transport};
-    wire::store_be32(kept.octets.data() + pen.at, wire::icrc(pieces));
+    base::store_be32(kept.octets.data() + pen.at, wire::icrc(pieces));
     if (framing == Framing::infiniband)
-        wire::store_be16(kept.octets.data() + pen.at + 4, wire::vcrc({octets, pen.at + 4}));
+        base::store_be16(kept.octets.data() + pen.at + 4, wire::vcrc({octets, pen.at + 4}));
     return kept;
 }
 

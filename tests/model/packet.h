@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "metrics/operation.h"
+#include "metrics/figures/operation.h"
 #include "tests/support/captures.h"
 #include "wire/bth_opcode.h"
 

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "metrics/operation.h"
+#include "metrics/figures/operation.h"
 #include "tests/model/packet.h"
 
 /// What is to happen: hosts on one switch, connections between them, what applications, adapters and the network do.

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "metrics/state.h"
+#include "metrics/figures/state.h"
 #include "tests/model/plan.h"
 
 namespace model {

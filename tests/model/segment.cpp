@@ -25,12 +25,12 @@ void put(std::vector<std::byte>& out, std::size_t at, const H& header) {
 
 wire::MacAddress mac(std::uint32_t host) {
     wire::MacAddress address{std::byte{2}};
-    wire::store_be32(address.data() + 2, host);
+    base::store_be32(address.data() + 2, host);
     return address;
 }
 wire::Ipv4Address ipv4(std::uint32_t host) {
     wire::Ipv4Address address{};
-    wire::store_be32(address.data(), 0x0a000001u + host);
+    base::store_be32(address.data(), 0x0a000001u + host);
     return address;
 }
 
@@ -39,7 +39,7 @@ std::uint16_t tcp_checksum(const std::vector<std::byte>& frame, std::size_t leng
     std::array<std::byte, 12> pseudo{};
     std::copy_n(frame.begin() + ip_at + 12, 8, pseudo.begin());
     pseudo[9] = std::byte{wire::ip_protocol::tcp};
-    wire::store_be16(pseudo.data() + 10, static_cast<std::uint16_t>(length));
+    base::store_be16(pseudo.data() + 10, static_cast<std::uint16_t>(length));
     const std::uint32_t first = static_cast<std::uint16_t>(~wire::internet_checksum(pseudo));
     const std::uint32_t second = static_cast<std::uint16_t>(~wire::internet_checksum({frame.data() + tcp_at, length}));
     const std::uint32_t sum = first + second;
@@ -51,7 +51,7 @@ std::vector<std::byte> options_of(const Segment& segment) {
     std::vector<std::byte> out;
     const auto add = [&out](std::uint32_t word) {
         out.resize(out.size() + 4);
-        wire::store_be32(out.data() + out.size() - 4, word);
+        base::store_be32(out.data() + out.size() - 4, word);
     };
     constexpr std::uint32_t two_fillers = 0x01010000;
     if (segment.syn) add(2u << 24 | 4u << 16 | 1460);  // RFC 9293, 3.7.1
@@ -144,7 +144,7 @@ support::KeptFrame emit(const Segment& segment, std::int64_t time_ns) {
     ip.source = ipv4(segment.source_host);
     ip.destination = ipv4(segment.destination_host);
     put(kept.octets, ip_at, ip);
-    wire::store_be16(kept.octets.data() + ip_at + 10, wire::internet_checksum({kept.octets.data() + ip_at, 20}));
+    base::store_be16(kept.octets.data() + ip_at + 10, wire::internet_checksum({kept.octets.data() + ip_at, 20}));
     wire::Tcp tcp;
     tcp.source_port = segment.source_port;
     tcp.destination_port = segment.destination_port;
@@ -164,7 +164,7 @@ support::KeptFrame emit(const Segment& segment, std::int64_t time_ns) {
     std::copy(segment.octets.begin(), segment.octets.end(),
               kept.octets.begin() + static_cast<std::ptrdiff_t>(tcp_at + 20 + options));
     const std::uint16_t checksum = tcp_checksum(kept.octets, length);
-    wire::store_be16(kept.octets.data() + tcp_at + 16,
+    base::store_be16(kept.octets.data() + tcp_at + 16,
                      static_cast<std::uint16_t>(checksum ^ (segment.damaged ? 1 : 0)));
     return kept;
 }

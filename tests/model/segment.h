@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "metrics/operation.h"
+#include "metrics/figures/operation.h"
 #include "tests/support/captures.h"
 #include "wire/rdmap.h"
 

@@ -13,7 +13,7 @@ using namespace model;
 using metrics::DelayFigures;
 using metrics::State;
 using metrics::VerbsFigures;
-using metrics::verbs::TraceJoin;
+using metrics::posts::TraceJoin;
 
 struct Sums {
     std::uint64_t count = 0;

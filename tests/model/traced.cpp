@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "metrics/engine/analyzer.h"
+#include "metrics/measure/engine/analyzer.h"
 #include "wire/aeth.h"
 
 namespace model {
@@ -150,7 +150,7 @@ std::vector<MessageTruth> messages(const History& history, Tap tap, std::uint32_
 }
 
 metrics::Snapshot analyse_both(const History& history, const Frames& frames, const Records& records,
-                               metrics::verbs::TraceJoin& join) {
+                               metrics::posts::TraceJoin& join) {
     metrics::AnalyzerOptions options = options_for(history);
     options.engine.observer = &join;
     metrics::Analyzer analyzer(options);
@@ -158,7 +158,7 @@ metrics::Snapshot analyse_both(const History& history, const Frames& frames, con
 }
 
 metrics::Snapshot analyse_both(const History& history, const Frames& frames, const Records& records,
-                               metrics::verbs::TraceJoin& join, metrics::Analyzer& analyzer) {
+                               metrics::posts::TraceJoin& join, metrics::Analyzer& analyzer) {
     for (std::uint32_t side = 0; side < history.sides.size(); ++side)
         join.queue_pairs().know({process_of(side), "program " + std::to_string(side), ""});
     const auto identify = [&](std::uint64_t id, metrics::FlowSnapshot& out) { return analyzer.identify(id, out); };
@@ -169,7 +169,7 @@ metrics::Snapshot analyse_both(const History& history, const Frames& frames, con
         batch.clear();
         for (std::size_t i = begin; i < std::min(begin + batch_frames, frames.size()); ++i)
             batch.push_back(frames[i].frame(i + 1));
-        const std::int64_t until_ns = batch.back().time_ns + metrics::verbs::TraceJoin::lead_ns;
+        const std::int64_t until_ns = batch.back().time_ns + metrics::posts::TraceJoin::lead_ns;
         for (; record < records.size() && records[record].time_ns <= until_ns; ++record)
             join.queue_pairs().add(records[record]);
         join.frames(batch);

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "metrics/snapshot.h"
-#include "metrics/verbs/trace_join.h"
+#include "metrics/figures/snapshot.h"
+#include "metrics/measure/posts/trace_join.h"
 #include "tests/model/analysis.h"
 #include "wire/trace/record.h"
 
@@ -40,9 +40,9 @@ std::vector<MessageTruth> messages(const History& history, Tap tap, std::uint32_
 
 /// Feeds both, as a command does.
 metrics::Snapshot analyse_both(const History& history, const Frames& frames, const Records& records,
-                               metrics::verbs::TraceJoin& join);
+                               metrics::posts::TraceJoin& join);
 /// The same to an analyzer whose observer `join` is.
 metrics::Snapshot analyse_both(const History& history, const Frames& frames, const Records& records,
-                               metrics::verbs::TraceJoin& join, metrics::Analyzer& analyzer);
+                               metrics::posts::TraceJoin& join, metrics::Analyzer& analyzer);
 
 }  // namespace model

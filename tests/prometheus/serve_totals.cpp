@@ -16,7 +16,7 @@
 #include "exporters/prometheus/front_page.h"
 #include "exporters/prometheus/listener.h"
 #include "exporters/prometheus/traffic.h"
-#include "metrics/engine/analyzer.h"
+#include "metrics/measure/engine/analyzer.h"
 #include "tests/support/captures.h"
 
 namespace {
@@ -30,7 +30,7 @@ struct NoNames final : metrics::HostNames {
 /// Node A's addresses in the captures of the lab: what "this machine" is.
 std::vector<metrics::Address> own_addresses() {
     metrics::Address address;
-    address.family = dissect::Network::Family::ipv4;
+    address.family = wire::AddressFamily::ipv4;
     address.octets = {192, 0, 2, 1};
     return {address};
 }

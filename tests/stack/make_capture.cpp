@@ -367,7 +367,7 @@ void termination(TcpFrames& frames, Json& truth, const Setting& setting, const O
 /// An empty answer to an empty Read, from a peer made by hand.
 Memory read_response(bool crc, const wire::RdmapReadRequest& request) {
     Memory fpdu(wire::mpa_fpdu_size(wire::ddp_tagged_size));
-    wire::store_be16(fpdu.data(), wire::ddp_tagged_size);
+    base::store_be16(fpdu.data(), wire::ddp_tagged_size);
     wire::DdpTagged header;
     header.control = {.tagged = true, .last = true};
     header.ulp = 0x40 | static_cast<std::uint8_t>(wire::RdmapOpcode::read_response);
@@ -375,7 +375,7 @@ Memory read_response(bool crc, const wire::RdmapReadRequest& request) {
     header.offset = request.sink_offset;
     wire::emit_ddp(std::span<std::byte, wire::ddp_tagged_size>(fpdu.data() + 2, wire::ddp_tagged_size), header);
     const std::size_t covered = fpdu.size() - wire::mpa_crc_size;
-    if (crc) std::ranges::copy(wire::crc32c_octets(wire::crc32c(wire::Bytes{fpdu}.first(covered))), &fpdu[covered]);
+    if (crc) std::ranges::copy(wire::crc32c_octets(wire::crc32c(base::Bytes{fpdu}.first(covered))), &fpdu[covered]);
     return fpdu;
 }
 
@@ -408,7 +408,7 @@ void ready_message(TcpFrames& frames, Json& truth, Setting setting, wire::RdmapO
     require(fpdu.size() >= 20, "no ready-to-receive message came");
     require((std::to_integer<unsigned>(fpdu[3]) & 15) == static_cast<unsigned>(opcode), "another message came");
     connection.client.ledger.add(counted, 0);
-    const auto request = wire::parse<wire::RdmapReadRequest>(wire::Bytes{fpdu}.subspan(20));
+    const auto request = wire::parse<wire::RdmapReadRequest>(base::Bytes{fpdu}.subspan(20));
     if (enhanced.read && request) peer->send(read_response(setting.crc, *request));
     connection.run();
     SendRequest write;

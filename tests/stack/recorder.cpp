@@ -4,8 +4,8 @@
 #include <chrono>
 #include <stdexcept>
 
-#include "capture/writer.h"
-#include "metrics/engine/analyzer.h"
+#include "capture/files/writer.h"
+#include "metrics/measure/engine/analyzer.h"
 
 namespace stack {
 

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "capture/live_source.h"
-#include "metrics/snapshot.h"
+#include "capture/live/live_source.h"
+#include "metrics/figures/snapshot.h"
 
 namespace stack {
 

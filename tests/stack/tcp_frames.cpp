@@ -125,7 +125,7 @@ void TcpFrames::write(const Event& event, bool syn) {
     const std::uint32_t echo = tcp.ack ? now : 0;
     append(segment, {echo >> 24, echo >> 16 & 0xff, echo >> 8 & 0xff, echo & 0xff});
     segment.insert(segment.end(), event.octets.begin(), event.octets.end());
-    wire::store_be16(segment.data() + 16, tcp_checksum(event.side, segment));
+    base::store_be16(segment.data() + 16, tcp_checksum(event.side, segment));
     side.next += static_cast<std::uint32_t>(event.octets.size()) + (event.fin || syn ? 1 : 0);
     const std::int64_t there_and_back = event.side == 0 ? 2 * path_.delay_ns : 0;
     sides_[1 - event.side].heard.emplace_back(event.time_ns + there_and_back, side.next);

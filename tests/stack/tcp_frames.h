@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/writer.h"
+#include "capture/files/writer.h"
 #include "iwarp/transport/memory_network.h"
 
 namespace stack {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "metrics/state.h"
+#include "metrics/figures/state.h"
 
 namespace stack {
 

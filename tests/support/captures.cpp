@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "capture/file_source.h"
+#include "capture/files/file_source.h"
 #include "tests/support/pcaps.h"
 
 namespace support {

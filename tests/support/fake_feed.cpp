@@ -7,7 +7,7 @@
 #include <limits>
 #include <sstream>
 
-#include "metrics/engine/analyzer.h"
+#include "metrics/measure/engine/analyzer.h"
 #include "tests/support/pcaps.h"
 
 namespace support {

@@ -19,10 +19,10 @@
 #include <unistd.h>
 #include <vector>
 
-#include "capture/trace/rings.h"
-#include "tests/unit/capture/trace/folder.h"
+#include "tests/unit/trace/folder.h"
+#include "trace/ring/rings.h"
 
-namespace capture::trace {
+namespace trace {
 
 namespace {
 
@@ -428,4 +428,4 @@ TEST_F(InterposerTest, ALibraryInBetweenThatGivesNoVersionsIsNotPassedOver) {
 
 }  // namespace
 
-}  // namespace capture::trace
+}  // namespace trace

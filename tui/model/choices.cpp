@@ -4,7 +4,7 @@
 
 #include "tui/model/workings.h"
 
-namespace tui {
+namespace tui::inline model {
 
 void Workings::sort_by(const std::string& column, bool turned) {
     const auto found = column_named(column);
@@ -46,4 +46,4 @@ void Workings::use_theme(const std::string& name) {
     ask(Request::Kind::theme);
 }
 
-}  // namespace tui
+}  // namespace tui::inline model

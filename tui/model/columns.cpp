@@ -4,7 +4,7 @@
 #include <array>
 #include <iterator>
 
-namespace tui {
+namespace tui::inline model {
 
 namespace {
 
@@ -138,4 +138,4 @@ std::vector<Column> columns_of(std::span<const std::string> names) {
     return columns.empty() ? usual_columns() : columns;
 }
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -8,7 +8,7 @@
 
 #include "exporters/flow_fields.h"
 
-namespace tui {
+namespace tui::inline model {
 
 /// How a cell of the table of flows is drawn.
 enum class CellForm : std::uint8_t {
@@ -52,4 +52,4 @@ std::optional<Column> column_named(std::string_view name);
 /// The chosen columns, the usual ones where `names` is empty. Names that are none are left out.
 std::vector<Column> columns_of(std::span<const std::string> names);
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -6,12 +6,12 @@
 #include <optional>
 #include <utility>
 
+#include "base/quantities.h"
 #include "dissect/output/text_parts.h"
 #include "exporters/flow_fields.h"
-#include "text/quantities.h"
 #include "wire/aeth.h"
 
-namespace tui {
+namespace tui::inline model {
 
 namespace {
 
@@ -178,7 +178,7 @@ void EventList::add(const Reading& reading, const metrics::HostNames* names, con
         line.count = dropped;
         line.text = "the capture";
         line.what =
-            text::format_counted(dropped, "packet") + " dropped by the kernel: what is missing may look like a loss";
+            base::format_counted(dropped, "packet") + " dropped by the kernel: what is missing may look like a loss";
         line.bad = true;
         fresh_.push_back(std::move(line));
     }
@@ -226,8 +226,8 @@ std::string terminate_text(const EventLine& event) {
 }
 
 std::string gap_text(const EventLine& event) {
-    const std::string_view unit = event.transport == dissect::Transport::iwarp ? "octet" : "packet";
-    const std::string missing = text::format_counted(event.value_sum, unit);
+    const std::string_view unit = event.transport == wire::Transport::iwarp ? "octet" : "packet";
+    const std::string missing = base::format_counted(event.value_sum, unit);
     return event.count == 1 ? "gap of " + missing : "gaps, together " + missing;
 }
 
@@ -240,29 +240,29 @@ std::string up_to(const EventLine& event, std::string_view what, std::string val
 std::string describe(const EventLine& event) {
     if (!event.what.empty()) return event.what;
     const auto value = static_cast<double>(event.value_max);
-    const std::string_view piece = event.transport == dissect::Transport::iwarp ? "segment" : "packet";
+    const std::string_view piece = event.transport == wire::Transport::iwarp ? "segment" : "packet";
     switch (event.kind) {
         case EventKind::retransmission: return "retransmission";
         case EventKind::gap: return gap_text(event);
         case EventKind::duplicate: return fmt::format("{} doubled by the network", piece);
         case EventKind::reordered:
-            return up_to(event, "out of order", text::format_counted(event.value_max, "packet") + " late");
+            return up_to(event, "out of order", base::format_counted(event.value_max, "packet") + " late");
         case EventKind::nak: return nak_text(event);
-        case EventKind::rnr_nak: return fmt::format("RNR NAK, timer {}", text::format_duration(value));
+        case EventKind::rnr_nak: return fmt::format("RNR NAK, timer {}", base::format_duration(value));
         case EventKind::timeout:
             return fmt::format("time-out after {}{} of silence", event.count == 1 ? "" : "up to ",
-                               text::format_duration(value));
+                               base::format_duration(value));
         case EventKind::ce_mark: return "ECN: congestion experienced (CE)";
         case EventKind::cnp: return "congestion notification (CNP)";
-        case EventKind::pause: return up_to(event, "pause", text::format_counted(event.value_max, "quantum", "quanta"));
+        case EventKind::pause: return up_to(event, "pause", base::format_counted(event.value_max, "quantum", "quanta"));
         case EventKind::zero_window: return "TCP zero window";
         case EventKind::icrc_bad: return "bad ICRC";
         case EventKind::crc_bad: return "bad MPA CRC";
         case EventKind::terminate: return terminate_text(event);
         case EventKind::credit_exhausted: return "no credits left";
-        case EventKind::long_gap: return up_to(event, "silence", text::format_duration(value));
+        case EventKind::long_gap: return up_to(event, "silence", base::format_duration(value));
         case EventKind::ack_unseen:
-            return up_to(event, "ACK of what was not captured", text::format_counted(event.value_max, piece));
+            return up_to(event, "ACK of what was not captured", base::format_counted(event.value_max, piece));
         case EventKind::connect_request: return "connection request";
         case EventKind::connect_reply: return "connection reply";
         case EventKind::established: return "connection established";
@@ -278,4 +278,4 @@ std::string describe(const EventLine& event) {
     return std::string(metrics::name_of(event.kind));
 }
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -7,11 +7,11 @@
 #include <unordered_set>
 #include <vector>
 
-#include "metrics/snapshot.h"
-#include "metrics/why/answer.h"
+#include "metrics/answers/answer.h"
+#include "metrics/figures/snapshot.h"
 #include "tui/model/reading.h"
 
-namespace tui {
+namespace tui::inline model {
 
 /// Something that happened to a flow in an interval, with the first frames that show it; or a connection that did not
 /// come about; or frames that the capture lost.
@@ -26,7 +26,7 @@ struct EventLine {
     std::uint64_t count = 0;
     std::uint64_t value_max = 0;  ///< see EventKind
     std::uint64_t value_sum = 0;
-    dissect::Transport transport{};
+    wire::Transport transport{};
     std::vector<std::uint64_t> frames = {};
     std::string text = {};  ///< who, in words
     std::string what = {};  ///< of attempts, the capture and the end of a connection: what, in words
@@ -67,4 +67,4 @@ bool is_end(const EventLine& event);
 /// "RNR NAK, timer 0.64 ms", "gap of 3 packets": what an event is, in the words of `dump`.
 std::string describe(const EventLine& event);
 
-}  // namespace tui
+}  // namespace tui::inline model

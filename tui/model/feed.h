@@ -8,7 +8,7 @@
 #include "tui/model/reading.h"
 #include "wire/frame.h"
 
-namespace tui {
+namespace tui::inline model {
 
 /// What the screen shows figures of. All kinds have the same screens.
 enum class SourceKind : std::uint8_t { live, daemon, history, file };
@@ -65,4 +65,4 @@ public:
                                 const std::function<bool(const wire::Frame&)>& sink) = 0;
 };
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -11,7 +11,7 @@
 #include "tui/model/columns.h"
 #include "tui/model/number_forms.h"
 
-namespace tui {
+namespace tui::inline model {
 
 namespace {
 
@@ -114,7 +114,7 @@ std::string searched_word(std::string_view text) {
 struct FlowFilter::State {
     std::string word = {};  ///< looked for in rows; else `filter` decides
     dissect::FieldCollector collector{registry()};
-    std::optional<dissect::Filter> filter = {};
+    std::optional<dissect::filter::Filter> filter = {};
     std::vector<Wanted> wanted = {};
 
     bool finds_word(const FlowRow& row) const;
@@ -126,14 +126,14 @@ FlowFilter::~FlowFilter() = default;
 FlowFilter::FlowFilter(FlowFilter&&) noexcept = default;
 FlowFilter& FlowFilter::operator=(FlowFilter&&) noexcept = default;
 
-wire::Result<FlowFilter, std::string> FlowFilter::compile(std::string_view text) {
+base::Result<FlowFilter, std::string> FlowFilter::compile(std::string_view text) {
     const std::string_view inside = base::trimmed(text);
     if (inside.empty()) return FlowFilter{};
     auto state = std::make_unique<State>();
-    state->word = inside.size() > dissect::Filter::max_length ? std::string{} : searched_word(inside);
+    state->word = inside.size() > dissect::filter::Filter::max_length ? std::string{} : searched_word(inside);
     if (!state->word.empty()) return FlowFilter{std::move(state)};
-    auto filter = dissect::Filter::compile(text, registry(), state->collector);
-    if (!filter) return wire::Failure<std::string>{filter.error().line()};
+    auto filter = dissect::filter::Filter::compile(text, registry(), state->collector);
+    if (!filter) return base::Failure<std::string>{filter.error().line()};
     state->filter = std::move(*filter);
     for (std::size_t i = 0; i < columns().fields.size(); ++i)
         if (state->collector.wants(columns().table[i].info))
@@ -172,4 +172,4 @@ bool FlowFilter::State::finds_word(const FlowRow& row) const {
     return word == fmt::to_string(row.flow.id);
 }
 
-}  // namespace tui
+}  // namespace tui::inline model

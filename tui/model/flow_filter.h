@@ -3,10 +3,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "exporters/flow_fields.h"
-#include "wire/result.h"
 
-namespace tui {
+namespace tui::inline model {
 
 /// Chooses flows by an expression of `dump -Y`'s language over the columns of `flows`: `goodput > 1Gbit && resent > 0`,
 /// `source.name contains "storage"`, `latency_p99 > 1ms`. Numbers may carry the units that people write, which
@@ -16,7 +16,7 @@ namespace tui {
 class FlowFilter {
 public:
     /// Empty text lets every flow through. The error says what is wrong, at which column of the text, and what is near.
-    static wire::Result<FlowFilter, std::string> compile(std::string_view text);
+    static base::Result<FlowFilter, std::string> compile(std::string_view text);
 
     FlowFilter();
     ~FlowFilter();
@@ -33,4 +33,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace tui
+}  // namespace tui::inline model

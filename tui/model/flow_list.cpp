@@ -7,7 +7,7 @@
 #include "tui/model/columns.h"
 #include "tui/model/groups.h"
 
-namespace tui {
+namespace tui::inline model {
 
 namespace {
 
@@ -239,4 +239,4 @@ std::optional<std::size_t> FlowList::find(std::uint64_t id) const {
     return static_cast<std::size_t>(found - lines_.begin());
 }
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -9,12 +9,12 @@
 
 #include "exporters/flow_fields.h"
 #include "exporters/flow_order.h"
-#include "metrics/why/answer.h"
+#include "metrics/answers/answer.h"
 #include "tui/model/flow_filter.h"
 #include "tui/model/reading.h"
 #include "tui/model/settings.h"
 
-namespace tui {
+namespace tui::inline model {
 
 struct Groups;
 
@@ -83,4 +83,4 @@ private:
     std::size_t idle_ = 0;
 };
 
-}  // namespace tui
+}  // namespace tui::inline model

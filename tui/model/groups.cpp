@@ -5,9 +5,9 @@
 #include <map>
 
 #include "exporters/flow_fields.h"
-#include "metrics/snapshot_fields.h"
+#include "metrics/figures/snapshot_fields.h"
 
-namespace tui {
+namespace tui::inline model {
 
 namespace {
 
@@ -20,7 +20,7 @@ std::string host_title(const metrics::Address& address, const metrics::HostNames
 }
 
 std::string kind_title(const FlowSnapshot& flow) {
-    if (flow.transport == dissect::Transport::iwarp) return "iwarp";
+    if (flow.transport == wire::Transport::iwarp) return "iwarp";
     return fmt::format("{} {}", metrics::name_of(flow.transport), name_of(flow.service));
 }
 
@@ -227,4 +227,4 @@ void add_up(FlowSnapshot& sum, const FlowSnapshot& flow, Window window) {
     add_identity(sum, flow);
 }
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "metrics/why/answer.h"
+#include "metrics/answers/answer.h"
 #include "tui/model/settings.h"
 
-namespace tui {
+namespace tui::inline model {
 
 /// Which group every flow of a list belongs to.
 struct Groups {
@@ -19,4 +19,4 @@ Groups groups_of(const std::vector<const metrics::FlowSnapshot*>& flows, Groupin
 /// Takes another flow into a sum, as flow_list.h says. A sum begins as a copy of its first flow.
 void add_up(metrics::FlowSnapshot& sum, const metrics::FlowSnapshot& flow, Window window);
 
-}  // namespace tui
+}  // namespace tui::inline model

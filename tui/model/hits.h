@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tui {
+namespace tui::inline model {
 
 /// What a place on the screen is, so that a click finds it. Made by the view with each picture.
 struct Hit {
@@ -30,4 +30,4 @@ struct Drawn {
     std::size_t overlay_rows = 0;  ///< rows that the overlay has in all
 };
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -1,7 +1,7 @@
 #pragma once
 #include "tui/model/workings.h"
 
-namespace tui {
+namespace tui::inline model {
 
 /// A key with all that there is of it: its words for help and manual, and what it does.
 struct KeyRow {
@@ -135,4 +135,4 @@ void previous(Workings& w);
 void close(Workings& w);
 }  // namespace text_overlay
 
-}  // namespace tui
+}  // namespace tui::inline model

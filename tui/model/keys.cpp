@@ -6,7 +6,7 @@
 
 #include "tui/model/key_row.h"
 
-namespace tui {
+namespace tui::inline model {
 
 namespace {
 
@@ -217,4 +217,4 @@ const KeyRow* find_key(const Key& key, View view, Overlay overlay) {
     return nullptr;
 }
 
-}  // namespace tui
+}  // namespace tui::inline model

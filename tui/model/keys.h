@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tui {
+namespace tui::inline model {
 
 /// A key as the terminal gives it: a character, or one of these.
 enum class Named : std::uint8_t {
@@ -61,4 +61,4 @@ std::span<const KeyText> key_texts();
 /// The keys that `KeyText::keys` names. Ctrl-D is the character 4, Ctrl-Z 26; Space is a blank.
 std::vector<Key> keys_named(std::string_view keys);
 
-}  // namespace tui
+}  // namespace tui::inline model

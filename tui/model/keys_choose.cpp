@@ -4,7 +4,7 @@
 
 #include "tui/model/key_row.h"
 
-namespace tui::choose {
+namespace tui::inline model::choose {
 
 namespace {
 
@@ -106,4 +106,4 @@ void pin(Workings& w) {
     w.say(fresh ? "pinned to the top" : "no longer pinned");
 }
 
-}  // namespace tui::choose
+}  // namespace tui::inline model::choose

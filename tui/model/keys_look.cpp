@@ -4,7 +4,7 @@
 
 #include "tui/model/key_row.h"
 
-namespace tui::look {
+namespace tui::inline model::look {
 
 namespace {
 
@@ -103,4 +103,4 @@ void follow(Workings& w) {
     w.say(held ? "stays" : "follows the newest");
 }
 
-}  // namespace tui::look
+}  // namespace tui::inline model::look

@@ -1,7 +1,7 @@
 // Keys for the program itself.
 #include "tui/model/key_row.h"
 
-namespace tui::program {
+namespace tui::inline model::program {
 
 void theme(Workings& w) { w.open_menu(Menu::Purpose::theme); }
 
@@ -21,4 +21,4 @@ void quit(Workings& w) { w.ask(Request::Kind::quit); }
 void suspend(Workings& w) { w.ask(Request::Kind::suspend); }
 void redraw(Workings& w) { w.ask(Request::Kind::redraw); }
 
-}  // namespace tui::program
+}  // namespace tui::inline model::program

@@ -3,11 +3,11 @@
 #include <array>
 #include <fmt/core.h>
 
-#include "text/quantities.h"
+#include "base/quantities.h"
 #include "tui/model/jump.h"
 #include "tui/model/key_row.h"
 
-namespace tui::time {
+namespace tui::inline model::time {
 
 namespace {
 
@@ -24,7 +24,7 @@ void refresh_every(Workings& w, std::uint64_t interval_ns) {
     w.state.settings.interval_ns = interval_ns;
     w.state.feed.interval_ns = interval_ns;
     w.keep();
-    w.say("every " + text::format_duration(interval_ns));
+    w.say("every " + base::format_duration(interval_ns));
 }
 
 bool playable(Workings& w) {
@@ -79,7 +79,7 @@ void pause(Workings& w) {
 void faster_refresh(Workings& w) {
     const auto at = std::lower_bound(intervals.begin(), intervals.end(), w.state.feed.interval_ns);
     if (at == intervals.begin()) {
-        return w.say(fmt::format("every {} is the most", text::format_duration(intervals.front())));
+        return w.say(fmt::format("every {} is the most", base::format_duration(intervals.front())));
     }
     refresh_every(w, *(at - 1));
 }
@@ -87,7 +87,7 @@ void faster_refresh(Workings& w) {
 void slower_refresh(Workings& w) {
     const auto at = std::upper_bound(intervals.begin(), intervals.end(), w.state.feed.interval_ns);
     if (at == intervals.end()) {
-        return w.say(fmt::format("every {} is the least", text::format_duration(intervals.back())));
+        return w.say(fmt::format("every {} is the least", base::format_duration(intervals.back())));
     }
     refresh_every(w, *at);
 }
@@ -128,4 +128,4 @@ void jump_to_share(Workings& w, std::size_t permille) {
     seek(w, *target);
 }
 
-}  // namespace tui::time
+}  // namespace tui::inline model::time

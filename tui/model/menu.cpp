@@ -4,7 +4,7 @@
 
 #include "tui/model/key_row.h"
 
-namespace tui {
+namespace tui::inline model {
 
 namespace {
 
@@ -182,4 +182,4 @@ void erase_letter(Workings& w) {
 
 }  // namespace menu
 
-}  // namespace tui
+}  // namespace tui::inline model

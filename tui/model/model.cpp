@@ -6,7 +6,7 @@
 
 #include "tui/model/key_row.h"
 
-namespace tui {
+namespace tui::inline model {
 
 const metrics::Snapshot* State::shown() const {
     if (reading == nullptr) return nullptr;
@@ -64,4 +64,4 @@ void Model::say(std::string message, bool is_error) {
 
 std::vector<Request> Model::take_requests() { return std::exchange(workings_->requests, {}); }
 
-}  // namespace tui
+}  // namespace tui::inline model

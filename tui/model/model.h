@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dissect/registry.h"
-#include "metrics/why/answer.h"
+#include "metrics/answers/answer.h"
 #include "tui/model/columns.h"
 #include "tui/model/event_list.h"
 #include "tui/model/feed.h"
@@ -21,7 +21,7 @@
 #include "tui/model/settings.h"
 #include "tui/model/timeline.h"
 
-namespace tui {
+namespace tui::inline model {
 
 /// Where one is in a list.
 struct Place {
@@ -132,4 +132,4 @@ private:
     std::unique_ptr<Workings> workings_;
 };
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -2,7 +2,7 @@
 
 #include "tui/model/key_row.h"
 
-namespace tui {
+namespace tui::inline model {
 
 namespace {
 
@@ -81,4 +81,4 @@ void Model::click(const Mouse& mouse) {
         press_hit(w, *hit, mouse.action == Mouse::Action::double_press);
 }
 
-}  // namespace tui
+}  // namespace tui::inline model

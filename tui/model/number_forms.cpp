@@ -2,10 +2,10 @@
 
 #include <cmath>
 
+#include "base/quantities.h"
 #include "dissect/filter/literal.h"
-#include "text/quantities.h"
 
-namespace tui {
+namespace tui::inline model {
 
 namespace {
 
@@ -13,7 +13,7 @@ using exporters::Unit;
 
 /// A number of a filter, or nothing where the parser expects another.
 template <class T>
-std::optional<T> value_of(const text::Parsed<T>& parsed) {
+std::optional<T> value_of(const base::Parsed<T>& parsed) {
     return parsed ? std::optional<T>(*parsed) : std::nullopt;
 }
 
@@ -35,21 +35,21 @@ std::optional<std::uint64_t> whole(std::string_view text) {
 }
 
 std::optional<std::uint64_t> time_of(std::string_view text) {
-    return value_of(text::parse_duration(text, text::BareDuration::nanoseconds, 0));
+    return value_of(base::parse_duration(text, base::BareDuration::nanoseconds, 0));
 }
-std::optional<std::uint64_t> count_of(std::string_view text) { return value_of(text::parse_count(text)); }
+std::optional<std::uint64_t> count_of(std::string_view text) { return value_of(base::parse_count(text)); }
 std::optional<std::uint64_t> size_of(std::string_view text) {
-    return signed_range(value_of(text::parse_size(text, {.decimals = true, .decimal_bytes = true})));
+    return signed_range(value_of(base::parse_size(text, {.decimals = true, .decimal_bytes = true})));
 }
 std::optional<std::uint64_t> byte_rate_of(std::string_view text) {
-    return scaled(value_of(text::parse_byte_rate(text, {.bare_prefix = true})), 1);
+    return scaled(value_of(base::parse_byte_rate(text, {.bare_prefix = true})), 1);
 }
-std::optional<std::uint64_t> bit_rate_of(std::string_view text) { return value_of(text::parse_bit_rate(text, 0)); }
+std::optional<std::uint64_t> bit_rate_of(std::string_view text) { return value_of(base::parse_bit_rate(text, 0)); }
 std::optional<std::uint64_t> share_of(std::string_view text) {
-    return scaled(value_of(text::parse_share(text, HUGE_VAL)), decimal_parts);
+    return scaled(value_of(base::parse_share(text, HUGE_VAL)), decimal_parts);
 }
 std::optional<std::uint64_t> ratio_of(std::string_view text) {
-    return text.ends_with('%') ? share_of(text) : scaled(value_of(text::parse_decimal(text)), decimal_parts);
+    return text.ends_with('%') ? share_of(text) : scaled(value_of(base::parse_decimal(text)), decimal_parts);
 }
 
 constexpr dissect::NumberForm time_form{whole<time_of>, "a time such as 250us or 1.5ms, or a number of ns"};
@@ -80,4 +80,4 @@ const dissect::NumberForm* form_of(Unit unit) {
     return nullptr;
 }
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -2,7 +2,7 @@
 #include "dissect/registry.h"
 #include "exporters/value.h"
 
-namespace tui {
+namespace tui::inline model {
 
 /// How a filter's numbers are written that are held against a column of this unit: "250us", "64K", "10G", "5%", or a
 /// plain number of the column's own unit. Null where the unit has nothing of its own.
@@ -11,4 +11,4 @@ const dissect::NumberForm* form_of(exporters::Unit unit);
 /// Shares and ratios as a filter holds them: in parts of 10^-9.
 inline constexpr double decimal_parts = 1e9;
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -10,7 +10,7 @@
 #include "dissect/output/tree.h"
 #include "wire/aeth.h"
 
-namespace tui {
+namespace tui::inline model {
 
 namespace {
 
@@ -32,7 +32,7 @@ bool is_bad(const dissect::Unit& unit) {
     const dissect::Dissection& d = unit.dissection;
     if (unit.repeats_frame != 0 || d.has(dissect::LayerId::rdmap_terminate)) return true;
     const bool ddp = d.has(dissect::LayerId::ddp_tagged) || d.has(dissect::LayerId::ddp_untagged);
-    if (unit.transport == dissect::Transport::iwarp) return ddp && d.ddp.crc == dissect::CrcStatus::bad;
+    if (unit.transport == wire::Transport::iwarp) return ddp && d.ddp.crc == dissect::CrcStatus::bad;
     using wire::AethKind;
     const AethKind kind = d.has(dissect::LayerId::aeth) ? wire::kind_of_syndrome(d.bth.syndrome) : AethKind::ack;
     return kind == AethKind::nak || kind == AethKind::rnr_nak || d.bth.icrc == dissect::CrcStatus::bad;
@@ -111,7 +111,7 @@ struct PacketList::State final : dissect::Sink {
     std::vector<bool> bad_parts = {};
     std::optional<output::TextPrinter> printer = {};
     std::unique_ptr<FilterFields> filter_fields = {};
-    std::optional<dissect::Filter> filter = {};
+    std::optional<dissect::filter::Filter> filter = {};
     std::unique_ptr<dissect::Dissector> dissector = {};
     std::deque<PacketLine> lines = {};
     std::uint64_t passed_over = 0;
@@ -138,7 +138,7 @@ PacketList::PacketList(const dissect::FieldRegistry& registry, output::HostNames
     : state_(std::make_unique<State>(registry, std::move(names), max_lines)) {}
 PacketList::~PacketList() = default;
 
-wire::Result<bool, std::string> PacketList::filter(std::string_view expression) {
+base::Result<bool, std::string> PacketList::filter(std::string_view expression) {
     if (expression.empty()) {
         state_->filter.reset();
         state_->filter_fields.reset();
@@ -146,8 +146,8 @@ wire::Result<bool, std::string> PacketList::filter(std::string_view expression) 
         return true;
     }
     auto fields = std::make_unique<FilterFields>(state_->registry);
-    auto compiled = dissect::Filter::compile(expression, state_->registry, fields->collector());
-    if (!compiled) return wire::Failure{compiled.error().line()};
+    auto compiled = dissect::filter::Filter::compile(expression, state_->registry, fields->collector());
+    if (!compiled) return base::Failure{compiled.error().line()};
     state_->filter.emplace(std::move(compiled).value());
     state_->filter_fields = std::move(fields);
     clear();
@@ -249,4 +249,4 @@ std::vector<std::string> PacketList::details(Feed& feed, std::uint64_t frame) co
     return lines;
 }
 
-}  // namespace tui
+}  // namespace tui::inline model

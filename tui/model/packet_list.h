@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "dissect/output/text_options.h"
 #include "dissect/registry.h"
 #include "tui/model/feed.h"
-#include "wire/result.h"
 
-namespace tui {
+namespace tui::inline model {
 
 /// A line of `dump`, and the frame it is about.
 struct PacketLine {
@@ -29,7 +29,7 @@ public:
     ~PacketList();
 
     /// Empty shows all. Starts again with the oldest frame kept. The error as `dump -Y` says it.
-    wire::Result<bool, std::string> filter(std::string_view expression);
+    base::Result<bool, std::string> filter(std::string_view expression);
     void clear();
     /// A call a refresh. Returns whether lines came.
     bool advance(Feed& feed, std::size_t most = 20'000);
@@ -45,4 +45,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace tui
+}  // namespace tui::inline model

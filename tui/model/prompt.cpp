@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include "base/ascii.h"
-#include "dissect/output/utf8.h"
+#include "base/utf8.h"
 #include "exporters/flow_fields.h"
 #include "tui/model/key_row.h"
 
-namespace tui {
+namespace tui::inline model {
 
 namespace {
 
@@ -71,7 +71,7 @@ void Workings::type(char32_t character) {
                         !(character >= 0x80 && character < 0xa0) && !(character >= 0xd800 && character < 0xe000);
     if (!letter) return;
     std::string octets;
-    dissect::output::append_utf8(octets, character);
+    base::append_utf8(octets, character);
     std::string text = state.prompt.text;
     text.insert(state.prompt.cursor, octets);
     edit_prompt(std::move(text), state.prompt.cursor + octets.size());
@@ -184,4 +184,4 @@ void complete(Workings& w) {
 
 }  // namespace prompt
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "metrics/snapshot.h"
+#include "metrics/figures/snapshot.h"
 
-namespace tui {
+namespace tui::inline model {
 
 /// A counter of an RDMA device's port, as the driver names it.
 struct DeviceCounter {
@@ -40,4 +40,4 @@ struct Reading {
 };
 using ReadingPtr = std::shared_ptr<const Reading>;
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -5,7 +5,7 @@
 
 #include "tui/model/workings.h"
 
-namespace tui {
+namespace tui::inline model {
 
 namespace {
 
@@ -126,4 +126,4 @@ bool Model::refresh(std::int64_t now_ns) {
     return news || !readings.empty() || widened;
 }
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -4,11 +4,11 @@
 #include <optional>
 
 #include "dissect/dissector.h"
-#include "metrics/address.h"
+#include "metrics/figures/address.h"
 #include "wire/aeth.h"
 #include "wire/bth_opcode.h"
 
-namespace tui {
+namespace tui::inline model {
 
 namespace {
 
@@ -82,7 +82,7 @@ struct SequenceTrace::State {
     std::uint64_t flow = 0;
     metrics::Endpoint source = {};
     metrics::Endpoint destination = {};
-    dissect::Transport transport{};
+    wire::Transport transport{};
     metrics::Service service{};
     std::optional<std::uint32_t> path_mtu = {};
 
@@ -95,7 +95,7 @@ struct SequenceTrace::State {
 };
 
 void SequenceTrace::State::restart() {
-    const bool iwarp = transport == dissect::Transport::iwarp;
+    const bool iwarp = transport == wire::Transport::iwarp;
     points.clear();
     next_frame = 1;
     forward_space = Space{Unwrapped(iwarp ? 32 : 24, iwarp)};
@@ -109,13 +109,14 @@ void SequenceTrace::State::add(const wire::Frame& frame, Kind kind, bool reverse
 }
 
 void SequenceTrace::State::take(const wire::Frame& frame) {
-    const bool iwarp = transport == dissect::Transport::iwarp;
+    const bool iwarp = transport == wire::Transport::iwarp;
     if (!iwarp && frame.number < first_frame) return;
     static constexpr dissect::ParseOptions options{false};
     dissect::dissect_frame(frame, options, dissection);
     if (!dissection.has(iwarp ? dissect::LayerId::tcp : dissect::LayerId::bth)) return;
-    const metrics::Address from = metrics::source_address(dissection, frame.bytes);
-    const metrics::Address to = metrics::destination_address(dissection, frame.bytes);
+    const dissect::Network& network = dissection.network;
+    const metrics::Address from = metrics::address_at(network.family, network.source_offset, frame.bytes);
+    const metrics::Address to = metrics::address_at(network.family, network.destination_offset, frame.bytes);
     const bool forward = from == source.address && to == destination.address;
     const bool backward = from == destination.address && to == source.address;
     if (!forward && !backward) return;
@@ -276,4 +277,4 @@ bool SequenceTrace::advance(Feed& feed, std::size_t most) {
 const std::deque<SequencePoint>& SequenceTrace::points() const { return state_->points; }
 std::uint64_t SequenceTrace::flow() const { return state_->flow; }
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -3,10 +3,10 @@
 #include <deque>
 #include <memory>
 
-#include "metrics/snapshot.h"
+#include "metrics/figures/snapshot.h"
 #include "tui/model/feed.h"
 
-namespace tui {
+namespace tui::inline model {
 
 /// A point of the plot of sequence against time (W. R. Stevens' plot): PSNs on RoCE and InfiniBand, octets of TCP's
 /// stream on iWARP, both counted on without wrap from the first that was seen.
@@ -47,4 +47,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace tui {
+namespace tui::inline model {
 
 std::string_view name_of(Grouping grouping) {
     constexpr std::array<std::string_view, 6> names{"none",      "source",        "destination",
@@ -10,4 +10,4 @@ std::string_view name_of(Grouping grouping) {
     return names[static_cast<std::size_t>(grouping)];
 }
 
-}  // namespace tui
+}  // namespace tui::inline model

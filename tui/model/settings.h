@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tui {
+namespace tui::inline model {
 
 enum class Grouping : std::uint8_t { none, source, destination, transport, traffic_class, process };
 std::string_view name_of(Grouping grouping);
@@ -28,4 +28,4 @@ struct Settings {
     bool operator==(const Settings&) const = default;
 };
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -3,7 +3,7 @@
 
 #include "tui/model/key_row.h"
 
-namespace tui {
+namespace tui::inline model {
 
 void Workings::close_overlay() {
     state.overlay = Overlay::none;
@@ -53,4 +53,4 @@ void previous(Workings& w) { neighbour(w, -1); }
 
 }  // namespace text_overlay
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -7,10 +7,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "metrics/state.h"
+#include "metrics/figures/state.h"
 #include "tui/model/reading.h"
 
-namespace tui {
+namespace tui::inline model {
 
 /// All traffic in one interval, for sparklines.
 struct Pulse {
@@ -79,4 +79,4 @@ private:
     std::unordered_map<std::uint64_t, std::uint64_t> newest_ = {};  ///< by flow: serial of its newest beat
 };
 
-}  // namespace tui
+}  // namespace tui::inline model

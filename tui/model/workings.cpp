@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-namespace tui {
+namespace tui::inline model {
 
 namespace {
 
@@ -41,10 +41,10 @@ std::vector<const metrics::FlowSnapshot*> congested_flows(const metrics::Snapsho
     return flows;
 }
 
-metrics::Address address_of(wire::Bytes octets) {
+metrics::Address address_of(base::Bytes octets) {
     metrics::Address address;
     if (octets.size() != 4 && octets.size() != address.octets.size()) return address;
-    address.family = octets.size() == 4 ? dissect::Network::Family::ipv4 : dissect::Network::Family::ipv6;
+    address.family = octets.size() == 4 ? wire::AddressFamily::ipv4 : wire::AddressFamily::ipv6;
     std::memcpy(address.octets.data(), octets.data(), octets.size());
     return address;
 }
@@ -69,7 +69,7 @@ Workings::Workings(Settings settings, Feed& source, const metrics::HostNames* ho
     state.columns = columns_of(state.settings.columns);
     state.choice.grouping = state.settings.grouping;
     state.choice.window = state.settings.window;
-    state.packets = std::make_unique<PacketList>(registry, [this](std::string& text, wire::Bytes octets) {
+    state.packets = std::make_unique<PacketList>(registry, [this](std::string& text, base::Bytes octets) {
         const std::string name = state.names == nullptr ? "" : state.names->name(address_of(octets));
         text += name;
         return !name.empty();
@@ -286,4 +286,4 @@ std::optional<std::uint64_t> Workings::selected_flow() const {
     return {};
 }
 
-}  // namespace tui
+}  // namespace tui::inline model

@@ -2,12 +2,12 @@
 #include "tui/terminal/terminal.h"
 #ifndef RDMASCOPE_HAVE_NCURSES
 
-namespace tui {
+namespace tui::inline terminal {
 
 struct Terminal::State {};
 
-wire::Result<std::unique_ptr<Terminal>, std::string> Terminal::open(const TerminalOptions&) {
-    return wire::Failure{std::string("this rdmascope was built without ncurses and has no screen")};
+base::Result<std::unique_ptr<Terminal>, std::string> Terminal::open(const TerminalOptions&) {
+    return base::Failure{std::string("this rdmascope was built without ncurses and has no screen")};
 }
 
 // None of the rest is ever called: nobody has a Terminal.
@@ -22,6 +22,6 @@ void Terminal::redraw() {}
 std::vector<Input> Terminal::wait(std::uint64_t, int) { return {Input{Input::Kind::gone, {}, {}}}; }
 void Terminal::suspend() {}
 
-}  // namespace tui
+}  // namespace tui::inline terminal
 
 #endif

@@ -1,6 +1,6 @@
 #include "tui/terminal/console_letters.h"
 
-namespace tui {
+namespace tui::inline terminal {
 
 Letters console_letters() {
     Letters letters = utf8_letters;
@@ -26,4 +26,4 @@ Letters console_letters() {
     return letters;
 }
 
-}  // namespace tui
+}  // namespace tui::inline terminal

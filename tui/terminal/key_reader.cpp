@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-namespace tui {
+namespace tui::inline terminal {
 
 namespace {
 
@@ -171,4 +171,4 @@ Mouse::Action KeyReader::press(int x, int y) {
     return last_press_.action;
 }
 
-}  // namespace tui
+}  // namespace tui::inline terminal

@@ -7,7 +7,7 @@
 #include "tui/terminal/ncurses.h"
 #include "tui/terminal/terminal.h"
 
-namespace tui {
+namespace tui::inline terminal {
 
 /// What comes from the keyboard and the mouse, by ncurses.
 class KeyReader {
@@ -40,4 +40,4 @@ private:
     std::chrono::steady_clock::time_point last_press_at_ = {};
 };
 
-}  // namespace tui
+}  // namespace tui::inline terminal

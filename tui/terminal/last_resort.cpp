@@ -6,7 +6,7 @@
 #include <exception>
 #include <unistd.h>
 
-namespace tui {
+namespace tui::inline terminal {
 
 namespace {
 
@@ -66,4 +66,4 @@ LastResort::~LastResort() {
     change(on_fault, SIG_DFL);
 }
 
-}  // namespace tui
+}  // namespace tui::inline terminal

@@ -2,7 +2,7 @@
 #include <string_view>
 #include <termios.h>
 
-namespace tui {
+namespace tui::inline terminal {
 
 /// Gives the terminal back where the program ends without unwinding: an exception that nobody caught, abort(), a
 /// fault. One at a time; handlers that others have installed are left alone.
@@ -15,4 +15,4 @@ public:
     LastResort& operator=(const LastResort&) = delete;
 };
 
-}  // namespace tui
+}  // namespace tui::inline terminal

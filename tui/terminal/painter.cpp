@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tui {
+namespace tui::inline terminal {
 
 namespace {
 
@@ -80,4 +80,4 @@ Look Painter::colored(const Paint& paint) const {
     return look;
 }
 
-}  // namespace tui
+}  // namespace tui::inline terminal

@@ -6,7 +6,7 @@
 #include "tui/view/grid.h"
 #include "tui/view/theme.h"
 
-namespace tui {
+namespace tui::inline terminal {
 
 /// How a cell is sent.
 struct Look {
@@ -36,4 +36,4 @@ private:
     std::array<std::optional<Look>, role_count* 8> looks_ = {};  ///< by role, selected, bold, underlined
 };
 
-}  // namespace tui
+}  // namespace tui::inline terminal

@@ -7,7 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-namespace tui {
+namespace tui::inline terminal {
 
 namespace {
 
@@ -70,4 +70,4 @@ bool TerminalSignals::stop() {
     return true;
 }
 
-}  // namespace tui
+}  // namespace tui::inline terminal

@@ -1,7 +1,7 @@
 #pragma once
 #include "base/descriptor.h"
 
-namespace tui {
+namespace tui::inline terminal {
 
 /// The signals of job control and of a window that changes its size, while a screen is up. One at a time; the
 /// destructor gives them back. Signals that were ignored before stay so.
@@ -29,4 +29,4 @@ private:
     base::Descriptor descriptor_;
 };
 
-}  // namespace tui
+}  // namespace tui::inline terminal

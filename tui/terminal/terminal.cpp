@@ -22,7 +22,7 @@
 #include "tui/terminal/painter.h"
 #include "tui/terminal/signals.h"
 
-namespace tui {
+namespace tui::inline terminal {
 
 namespace {
 
@@ -99,8 +99,8 @@ struct Terminal::State {
     bool gone = false;
 };
 
-wire::Result<std::unique_ptr<Terminal>, std::string> Terminal::open(const TerminalOptions& options) {
-    using Error = wire::Failure<std::string>;
+base::Result<std::unique_ptr<Terminal>, std::string> Terminal::open(const TerminalOptions& options) {
+    using Error = base::Failure<std::string>;
     if (::isatty(STDOUT_FILENO) != 1) return Error{"standard output is not a terminal"};
     File keyboard = open_keyboard();
     if (!keyboard || ::isatty(::fileno(keyboard.get())) != 1) return Error{"there is no terminal to read keys from"};
@@ -243,4 +243,4 @@ void Terminal::State::put(int x, int y, const Cell& cell) {
     ::mvwadd_wch(stdscr, y, x, &made);
 }
 
-}  // namespace tui
+}  // namespace tui::inline terminal

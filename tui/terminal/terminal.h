@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "tui/model/keys.h"
 #include "tui/view/grid.h"
 #include "tui/view/letters.h"
 #include "tui/view/theme.h"
-#include "wire/result.h"
 
-namespace tui {
+namespace tui::inline terminal {
 
 struct TerminalOptions {
     enum class Glyphs : std::uint8_t { automatic, ascii, utf8 } glyphs = Glyphs::automatic;
@@ -34,7 +34,7 @@ struct Input {
 class Terminal {
 public:
     /// The error says what is missing: standard input or output is no terminal, TERM is unknown here.
-    static wire::Result<std::unique_ptr<Terminal>, std::string> open(const TerminalOptions& options);
+    static base::Result<std::unique_ptr<Terminal>, std::string> open(const TerminalOptions& options);
     ~Terminal();
     Terminal(const Terminal&) = delete;
     Terminal& operator=(const Terminal&) = delete;
@@ -60,4 +60,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace tui
+}  // namespace tui::inline terminal

@@ -2,19 +2,19 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/quantities.h"
 #include "exporters/why_page.h"
-#include "metrics/why/words.h"
-#include "text/quantities.h"
+#include "metrics/answers/words.h"
 #include "tui/view/pane.h"
 #include "tui/view/screen.h"
 #include "tui/view/wrap.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
 using metrics::Answer;
-namespace words = metrics::why;
+namespace words = metrics::answers;
 
 constexpr std::size_t most_figures = 8;
 constexpr std::size_t most_frames = 12;
@@ -57,7 +57,7 @@ void Page::headline(const std::vector<Answer>& answers) {
     if (alarms == 0)
         return paragraph("OK:", {Role::good, false, true}, 4, "nothing is wrong that this traffic can show.");
     std::string text(exporters::meaning_of(answers.front()));
-    if (alarms > 1) text += fmt::format(" And {} below.", text::format_counted(alarms - 1, "more finding"));
+    if (alarms > 1) text += fmt::format(" And {} below.", base::format_counted(alarms - 1, "more finding"));
     paragraph("WRONG:", {Role::bad, false, true}, 7, text);
 }
 
@@ -87,7 +87,7 @@ void Page::alarm(const Answer& answer) {
         paragraph("  See:", {Role::title, false, true}, 8,
                   fmt::format("frame{} {}", frames.size() == 1 ? "" : "s", fmt::join(frames, ", ")));
     paragraph("  Do:", {Role::title, false, true}, 8, answer.advice);
-    paragraph("  Sure:", {Role::title, false, true}, 8, text::format_percent(answer.confidence), {Role::dim});
+    paragraph("  Sure:", {Role::title, false, true}, 8, base::format_percent(answer.confidence), {Role::dim});
 }
 
 void Page::calm(const Answer& answer) {
@@ -137,4 +137,4 @@ void draw_answers(Canvas& canvas, Area area) {
     pane.fill(0, pane.height() - 1, pane.width(), canvas.letters.horizontal, {Role::dim});
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-namespace tui {
+namespace tui::inline view {
 
 Area draw_box(Canvas& canvas, Area area, int width, int height, std::string_view title) {
     width = std::min(width, area.width);
@@ -39,4 +39,4 @@ void draw_scroll(Canvas& canvas, Area inside, std::size_t top, std::size_t rows)
     pane.text(inside.width - 2 - width_of(text), inside.height, text, {Role::title});
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -3,7 +3,7 @@
 
 #include "tui/view/pane.h"
 
-namespace tui {
+namespace tui::inline view {
 
 /// A frame with a title in the middle of `area`, at most as large as it; what lay under it is cleared. Returns what is
 /// inside: empty where there is no room for a frame.
@@ -11,4 +11,4 @@ namespace tui {
 Area draw_box(Canvas& canvas, Area area, int width, int height, std::string_view title);
 void draw_scroll(Canvas& canvas, Area inside, std::size_t top, std::size_t rows);
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -1,6 +1,6 @@
 #include "tui/view/braille.h"
 
-namespace tui {
+namespace tui::inline view {
 
 Braille::Braille(int width, int height)
     : width_(std::max(width, 0)),
@@ -31,4 +31,4 @@ void Braille::draw(Pane& pane, int x, int y, const std::vector<Ink>& palette) co
         }
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

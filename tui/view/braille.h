@@ -5,7 +5,7 @@
 
 #include "tui/view/pane.h"
 
-namespace tui {
+namespace tui::inline view {
 
 /// What dots are drawn with. Where several meet in a cell, the one that comes last in the palette is seen.
 struct Ink {
@@ -38,4 +38,4 @@ private:
     std::vector<Cell> cells_;
 };
 
-}  // namespace tui
+}  // namespace tui::inline view

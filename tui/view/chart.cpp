@@ -5,7 +5,7 @@
 
 #include "tui/view/figures.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 constexpr int widest_interval = 3;                    ///< columns
@@ -139,4 +139,4 @@ void explain(Pane& pane, const Plot& plot, std::span<const std::string> lines) {
     }
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

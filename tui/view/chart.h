@@ -10,7 +10,7 @@
 #include "tui/view/pane.h"
 
 /// What the charts of one flow have in common: intervals from left to right, the latest at the right.
-namespace tui {
+namespace tui::inline view {
 
 /// A flow as its view shows it. Everything may be missing but the state.
 struct FlowPicture {
@@ -68,4 +68,4 @@ void draw_latency_chart(Canvas& canvas, Area area, const FlowPicture& picture, b
 void draw_sequence_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen);
 void draw_outstanding_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen);
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 #include <numeric>
 
-#include "metrics/why/thresholds.h"
+#include "metrics/answers/thresholds.h"
 #include "tui/view/figures.h"
 #include "tui/view/flow_cells.h"
 #include "tui/view/screen.h"
@@ -10,7 +10,7 @@
 #include "tui/view/state_bar.h"
 #include "tui/view/table.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -47,13 +47,13 @@ std::string ecn_words(const Totals& totals) {
     if (totals.packets == 0) return "";
     if (totals.capable == 0) return "no packet is ECN-capable";
     return fmt::format("{} of {} ECT packets",
-                       text::format_percent(static_cast<double>(totals.ce) / static_cast<double>(totals.capable)),
-                       text::group_digits(totals.capable));
+                       base::format_percent(static_cast<double>(totals.ce) / static_cast<double>(totals.capable)),
+                       base::group_digits(totals.capable));
 }
 
 std::string pause_words(const Totals& totals) {
     if (totals.pauses + totals.pfc == 0) return {};
-    return fmt::format("PAUSE {}, PFC {}", text::group_digits(totals.pauses), text::group_digits(totals.pfc));
+    return fmt::format("PAUSE {}, PFC {}", base::group_digits(totals.pauses), base::group_digits(totals.pfc));
 }
 
 void draw_total(Pane& pane, const State& state, int y, std::string_view name, std::uint64_t count,
@@ -64,7 +64,7 @@ void draw_total(Pane& pane, const State& state, int y, std::string_view name, st
     const bool some = count > 0;
     const int spark = std::clamp(pane.width() - sparks - 36, 0, 120);
     pane.text(2, y, name, {Role::normal, false, some}, names);
-    pane.right(2 + names, y, text::group_digits(count), {some ? Role::warning : Role::dim, false, some}, counts);
+    pane.right(2 + names, y, base::group_digits(count), {some ? Role::warning : Role::dim, false, some}, counts);
     draw_sparkline(pane, sparks, y, spark, state.timeline.pulses(), figure, Role::chart);
     pane.text(sparks + spark + 2, y, words, {Role::dim});
 }
@@ -96,14 +96,14 @@ TableCell pause_cell(const PauseSnapshot& pause, std::size_t priority, std::opti
     if (brief_one) return {short_count(frames), {Role::warning}};
     if (pause.stopped_ns) {
         const auto held_ns = static_cast<double>(pause.stopped_ns->priority_ns[priority]);
-        return {fmt::format("{}: {}", short_count(frames), text::format_duration(held_ns, in_column(letters))),
+        return {fmt::format("{}: {}", short_count(frames), base::format_duration(held_ns, in_column(letters))),
                 {Role::warning}};
     }
     const auto quanta = static_cast<double>(pause.priority_quanta[priority]);
     const bool timed = link && *link > 0;
     const std::string asked =
-        timed ? text::format_duration(quanta * bits_of_quantum * 1e9 / static_cast<double>(*link), in_column(letters))
-              : text::format_count(quanta) + "q";
+        timed ? base::format_duration(quanta * bits_of_quantum * 1e9 / static_cast<double>(*link), in_column(letters))
+              : base::format_count(quanta) + "q";
     return {fmt::format("{}: {}", short_count(frames), asked), {Role::warning}};
 }
 
@@ -121,8 +121,8 @@ int draw_pauses(Canvas& canvas, Pane& pane, int y, const metrics::Snapshot& snap
         const auto link = link_of(snapshot, pause.interface);
         TableRow row;
         row.cells = {{fmt::format("if {}", pause.interface)},
-                     {text::group_digits(pause.pause_frames), {pause.pause_frames > 0 ? Role::warning : Role::dim}},
-                     {text::group_digits(pause.resume_frames), {Role::dim}}};
+                     {base::group_digits(pause.pause_frames), {pause.pause_frames > 0 ? Role::warning : Role::dim}},
+                     {base::group_digits(pause.resume_frames), {Role::dim}}};
         for (std::size_t priority = 0; priority < 8; ++priority)
             row.cells.push_back(pause_cell(pause, priority, link, brief_one, canvas.letters));
         rows.push_back(std::move(row));
@@ -148,11 +148,11 @@ const std::vector<TableColumn>& columns_of_flows() {
 
 TableCell share_cell(double share, double bad_from) {
     if (share <= 0) return {"-", {Role::dim}};
-    return {text::format_percent(share, {text::Spacing::column}), {share >= bad_from ? Role::bad : Role::warning}};
+    return {base::format_percent(share, {base::Spacing::column}), {share >= bad_from ? Role::bad : Role::warning}};
 }
 
 TableCell count_cell(std::uint64_t count) {
-    return {text::group_digits(count), {count > 0 ? Role::warning : Role::dim}};
+    return {base::group_digits(count), {count > 0 ? Role::warning : Role::dim}};
 }
 
 double share_of_state(const FlowSnapshot& flow, metrics::State state) {
@@ -176,8 +176,8 @@ TableRow row_of(const FlowSnapshot& flow, const exporters::Context& context, con
                  count_cell(flow.ecn_ce_packets),
                  share_cell(marked, much),
                  count_cell(flow.cnp_packets),
-                 TableCell{text::format_duration(gap, in_column(letters)), {gap ? Role::normal : Role::dim}},
-                 TableCell{text::format_percent(left, {text::Spacing::column}),
+                 TableCell{base::format_duration(gap, in_column(letters)), {gap ? Role::normal : Role::dim}},
+                 TableCell{base::format_percent(left, {base::Spacing::column}),
                            {!left         ? Role::dim
                             : *left < 0.5 ? Role::bad
                                           : Role::normal}},
@@ -227,4 +227,4 @@ void draw_congestion(Canvas& canvas, Area area) {
     draw_flows_of(canvas, {area.x, area.y + y, area.width, area.height - y});
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

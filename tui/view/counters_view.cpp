@@ -7,7 +7,7 @@
 #include "tui/view/screen.h"
 #include "tui/view/table.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -40,13 +40,13 @@ TableRow row_of(const DeviceCounter& counter, std::uint64_t length_ns) {
     std::string per_sec = "-";
     if (counter.before && length_ns > 0) {
         const double each = counter.octets == 0 ? 1 : counter.octets;
-        per_sec = text::format_count(static_cast<double>(more) * each * 1e9 / static_cast<double>(length_ns));
+        per_sec = base::format_count(static_cast<double>(more) * each * 1e9 / static_cast<double>(length_ns));
         if (counter.octets != 0) per_sec += 'B';
     }
     row.cells = {{counter.device},
                  {fmt::to_string(counter.port)},
                  {counter.name, {role}},
-                 {text::group_digits(counter.value), {role}},
+                 {base::group_digits(counter.value), {role}},
                  {per_sec, {more == 0 ? Role::dim : role}}};
     if (error && more > 0) row.mark.paint = [](Pane& pane, int x, int y, int) { pane.put(x, y, U'!', {Role::bad}); };
     return row;
@@ -87,4 +87,4 @@ void draw_counters(Canvas& canvas, Area area) {
     draw_table(pane, 0, columns, rows);
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

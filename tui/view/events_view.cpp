@@ -8,7 +8,7 @@
 #include "tui/view/screen.h"
 #include "tui/view/table.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -46,11 +46,11 @@ TableRow row_of(const EventLine& event, int width, const Letters& letters) {
     const std::string who = with_arrow(event.text, letters);
     row.cells = {{time_text(event), {Role::dim}}, {who, {}}, {describe(event), style}};
     if (width < narrow_events) {
-        if (event.count > 1) row.cells[2].text += fmt::format(", {} times", text::group_digits(event.count));
+        if (event.count > 1) row.cells[2].text += fmt::format(", {} times", base::group_digits(event.count));
         // Drawn, not measured: the longest of them must not push out what it was.
         row.cells[1] = {{}, {}, [who](Pane& pane, int x, int y, int room) { pane.text(x, y, who, {}, room); }};
     } else {
-        row.cells.push_back({text::group_digits(event.count), style});
+        row.cells.push_back({base::group_digits(event.count), style});
         row.cells.push_back({frames_text(event), {Role::dim}});
     }
     if (event.bad) row.mark.paint = [](Pane& pane, int x, int y, int) { pane.put(x + 1, y, U'!', {Role::bad}); };
@@ -82,7 +82,7 @@ void draw_event(Pane& pane, int y, const EventLine& event, bool opposite) {
     if (event.bad) pane.put(1, y, U'!', {Role::bad});
     int x = 2 + std::max(pane.text(2, y, time_text(event), {Role::dim}), time_width) + 2;
     x += pane.text(x, y, describe(event), {role}, pane.width() - x);
-    if (event.count > 1) x += pane.text(x, y, fmt::format(", {} times", text::group_digits(event.count)), {role});
+    if (event.count > 1) x += pane.text(x, y, fmt::format(", {} times", base::group_digits(event.count)), {role});
     if (opposite) x += pane.text(x, y, " (opposite direction)", {Role::dim});
     if (event.frames.empty()) return;
     pane.text(x, y, fmt::format("  frame{} {}", event.frames.size() == 1 ? "" : "s", frames_text(event)), {Role::dim},
@@ -107,4 +107,4 @@ void draw_events(Canvas& canvas, Area area) {
     draw_table(pane, 0, columns_of(pane.width()), rows);
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

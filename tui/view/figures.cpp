@@ -4,24 +4,24 @@
 #include <fmt/format.h>
 #include <numeric>
 
+#include "base/moment.h"
 #include "dissect/output/timestamp.h"
-#include "text/moment.h"
 #include "tui/view/grid.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
-text::Charset charset_of(const Letters& letters) { return letters.utf8 ? text::Charset::utf8 : text::Charset::ascii; }
+base::Charset charset_of(const Letters& letters) { return letters.utf8 ? base::Charset::utf8 : base::Charset::ascii; }
 
 }  // namespace
 
 std::string short_count(std::uint64_t number) {
-    return number < 100'000 ? text::group_digits(number) : text::format_count(number);
+    return number < 100'000 ? base::group_digits(number) : base::format_count(number);
 }
 
-text::Style in_sentence(const Letters& letters) { return {text::Spacing::sentence, charset_of(letters)}; }
-text::Style in_column(const Letters& letters) { return {text::Spacing::column, charset_of(letters)}; }
+base::Style in_sentence(const Letters& letters) { return {base::Spacing::sentence, charset_of(letters)}; }
+base::Style in_column(const Letters& letters) { return {base::Spacing::column, charset_of(letters)}; }
 
 std::string clock_text(std::int64_t time_ns, bool finer) {
     std::string text;
@@ -45,7 +45,7 @@ std::string between_text(std::int64_t start_ns, std::int64_t end_ns) {
     return fmt::format("{} - {}", first, colon == std::string::npos ? last : last.substr(colon + 1));
 }
 
-std::string date_text(std::int64_t time_ns) { return text::moment(time_ns).substr(0, 10); }
+std::string date_text(std::int64_t time_ns) { return base::moment(time_ns).substr(0, 10); }
 
 std::string host_text(const metrics::Address& address, const metrics::HostNames* names) {
     std::string text = names != nullptr ? names->name(address) : std::string{};
@@ -92,4 +92,4 @@ std::uint64_t shown_ns(const State& state) {
     return capture.last_ns > capture.first_ns ? static_cast<std::uint64_t>(capture.last_ns - capture.first_ns) : 0;
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -4,20 +4,20 @@
 #include <string_view>
 #include <vector>
 
-#include "metrics/snapshot.h"
-#include "text/quantities.h"
+#include "base/quantities.h"
+#include "metrics/figures/snapshot.h"
 #include "tui/model/model.h"
 #include "tui/view/letters.h"
 #include "tui/view/wrap.h"
 
-namespace tui {
+namespace tui::inline view {
 
 /// "12,345", from a hundred thousand on "123k".
 std::string short_count(std::uint64_t number);
 /// The style of quantities in sentences and beside labels: "14.0 ms", "881 µs" where the terminal has that letter.
-text::Style in_sentence(const Letters& letters);
+base::Style in_sentence(const Letters& letters);
 /// The style of quantities in tables and at the axes of charts: "14.0ms".
-text::Style in_column(const Letters& letters);
+base::Style in_column(const Letters& letters);
 /// Local time of day, with milliseconds where `finer`.
 std::string clock_text(std::int64_t time_ns, bool finer);
 /// "02:14:20 - 21": what a local clock showed in [start_ns, end_ns), as finely as that tells something; one time where
@@ -40,4 +40,4 @@ std::vector<int> deal(const std::uint64_t* shares, std::size_t count, int total)
 /// The time that the figures on the screen are about, 0 where there are none: State::choice.window.
 std::uint64_t shown_ns(const State& state);
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -7,11 +7,11 @@
 #include <numeric>
 
 #include "exporters/table.h"
-#include "metrics/why/thresholds.h"
+#include "metrics/answers/thresholds.h"
 #include "tui/view/figures.h"
 #include "tui/view/state_bar.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -32,7 +32,7 @@ double resent_share(const FlowSnapshot& flow) {
 
 Role resent_role(const FlowSnapshot& flow) {
     if (flow.retransmitted_packets.value_or(0) == 0) return Role::dim;
-    return resent_share(flow) >= metrics::why::alarming_loss_share ? Role::bad : Role::warning;
+    return resent_share(flow) >= metrics::answers::alarming_loss_share ? Role::bad : Role::warning;
 }
 
 Role tail_role(const FlowSnapshot& flow) {
@@ -149,14 +149,14 @@ std::string shortened(const End& end, int room, const Letters& letters) {
 /// Its receiver does not read, and waiting for that takes more time than anything else.
 bool is_starved(const FlowSnapshot& flow) {
     const std::uint64_t waiting = flow.state_ns[metrics::index_of(metrics::State::credit)];
-    return flow.tcp && metrics::why::was_shut(*flow.tcp) && waiting > 0 &&
+    return flow.tcp && metrics::answers::was_shut(*flow.tcp) && waiting > 0 &&
            waiting == *std::max_element(flow.state_ns.begin(), flow.state_ns.end());
 }
 
 }  // namespace
 
 Condition condition_of(const FlowSnapshot& flow) {
-    const bool lost = resent_share(flow) >= metrics::why::alarming_loss_share;
+    const bool lost = resent_share(flow) >= metrics::answers::alarming_loss_share;
     if (lost || count_naks(flow) > 0 || flow.timeouts > 0 || flow.icrc_bad + flow.crc_bad + flow.terminates > 0 ||
         is_starved(flow))
         return Condition::sick;
@@ -238,4 +238,4 @@ TableCell flow_cell(const Column& column, const FlowRow& row, const Letters& let
     return cell;
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -4,7 +4,7 @@
 #include "tui/model/columns.h"
 #include "tui/view/table.h"
 
-namespace tui {
+namespace tui::inline view {
 
 /// How a flow fares, at a glance.
 enum class Condition : std::uint8_t {
@@ -30,4 +30,4 @@ std::string flow_text(const exporters::FlowRow& row, const Letters& letters, int
 /// with their kin.
 std::string mix_text(const metrics::FlowSnapshot& flow);
 
-}  // namespace tui
+}  // namespace tui::inline view

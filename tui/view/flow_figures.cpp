@@ -8,7 +8,7 @@
 #include "exporters/value.h"
 #include "tui/view/figures.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -23,8 +23,8 @@ constexpr std::array<std::string_view, metrics::nak_code_count> nak_labels{
 
 /// Digits as long as they fit, then three of them and a prefix.
 std::string count_text(std::uint64_t count) {
-    std::string text = text::group_digits(count);
-    return width_of(text) < value_width ? text : text::format_count(count);
+    std::string text = base::group_digits(count);
+    return width_of(text) < value_width ? text : base::format_count(count);
 }
 
 /// Puts figures together, of the interval and of all.
@@ -52,7 +52,7 @@ public:
     void quantile(std::string label, unsigned weight, double share,
                   const std::function<const metrics::Histogram&(const FlowSnapshot&)>& of) {
         text(std::move(label), weight, [&](const FlowSnapshot& flow) {
-            return text::format_duration(of(flow).quantile(share), in_sentence(letters_));
+            return base::format_duration(of(flow).quantile(share), in_sentence(letters_));
         });
     }
 
@@ -72,7 +72,7 @@ void add_traffic(Maker& maker, const FlowPicture& picture) {
         const auto per_sec = interval && length > 0
                                  ? std::optional(static_cast<double>(flow.message_bytes_total()) * 1e9 / length)
                                  : flow.goodput_bytes_per_sec();
-        return per_sec ? text::format_bit_rate(*per_sec * 8) : std::string("-");
+        return per_sec ? base::format_bit_rate(*per_sec * 8) : std::string("-");
     });
     for (std::size_t i = 0; i < metrics::operation_count; ++i) {
         if (picture.any()->operations[i].count == 0) continue;
@@ -83,12 +83,12 @@ void add_traffic(Maker& maker, const FlowPicture& picture) {
     // Who only answers READs has no messages of its own.
     if (picture.any()->messages_total() == 0 && picture.any()->payload_bytes != 0)
         maker.text(metrics::only_begun(*picture.any()) ? "unfinished" : "responses", 0,
-                   [](const FlowSnapshot& flow) { return text::format_size(flow.payload_bytes); });
+                   [](const FlowSnapshot& flow) { return base::format_size(flow.payload_bytes); });
     if (!picture.any()->message_bytes.empty())
         maker.text("message size", 4,
-                   [](const FlowSnapshot& flow) { return text::format_size(flow.message_bytes.mean()); });
+                   [](const FlowSnapshot& flow) { return base::format_size(flow.message_bytes.mean()); });
     maker.count("packets", 6, [](const FlowSnapshot& flow) { return flow.packets; });
-    maker.text("on the wire", 7, [](const FlowSnapshot& flow) { return text::format_size(flow.wire_bytes); });
+    maker.text("on the wire", 7, [](const FlowSnapshot& flow) { return base::format_size(flow.wire_bytes); });
 }
 
 void add_latency(Maker& maker, const FlowPicture& picture) {
@@ -108,7 +108,7 @@ void add_latency(Maker& maker, const FlowPicture& picture) {
 void add_outstanding(Maker& maker, const FlowPicture& picture) {
     if (picture.any()->messages_max == 0) return;
     maker.text("outstanding", 0, [&picture](const FlowSnapshot& flow) {
-        std::string mean = text::format_decimal(flow.messages_mean);
+        std::string mean = base::format_decimal(flow.messages_mean);
         if (!metrics::knows_depth(flow)) return std::string("-");
         // The most of an interval is not known; nor the mean, where the flow sent nothing in it.
         if (&flow != picture.total && flow.wall_ns() == 0) return std::string("-");
@@ -162,7 +162,7 @@ void add_tcp(Maker& maker, const FlowPicture& picture) {
     maker.trouble("TCP ECE", Role::warning, [tcp](const FlowSnapshot& f) { return tcp(f).ece_acks; });
     if (tcp(*picture.any()).receive_window_min)
         maker.text("TCP window min", 9, [&picture, tcp](const FlowSnapshot& f) {
-            return &f == picture.total ? text::format_size(tcp(f).receive_window_min.value_or(0)) : std::string("-");
+            return &f == picture.total ? base::format_size(tcp(f).receive_window_min.value_or(0)) : std::string("-");
         });
 }
 
@@ -237,14 +237,14 @@ void draw_figures(Canvas& canvas, Area area, std::vector<FlowFigure> figures) {
 
 std::string identity_text(const FlowPicture& picture, const Letters& letters) {
     const FlowSnapshot& flow = *picture.any();
-    std::string text = flow.transport == dissect::Transport::iwarp
+    std::string text = flow.transport == wire::Transport::iwarp
                            ? std::string("iWARP")
                            : fmt::format("{} {}", metrics::name_of(flow.transport), metrics::name_of(flow.service));
     add_part(text, fmt::format("class {:#04x}", flow.traffic_class));
     if (flow.vantage == metrics::Vantage::sender) add_part(text, "seen near its sender");
     if (flow.vantage == metrics::Vantage::receiver) add_part(text, "seen near its receiver");
     if (flow.vantage == metrics::Vantage::mid_path) add_part(text, "seen on its way");
-    add_part(text, fmt::format("lives {}{}", text::format_duration(flow.wall_ns(), in_sentence(letters)),
+    add_part(text, fmt::format("lives {}{}", base::format_duration(flow.wall_ns(), in_sentence(letters)),
                                flow.finished ? ", finished" : ""));
     add_part(text, flow.reverse ? fmt::format("paired by {}", words_of(flow.pairing.method))
                                 : std::string("opposite direction unknown"));
@@ -253,7 +253,7 @@ std::string identity_text(const FlowPicture& picture, const Letters& letters) {
 
 std::string connection_text(const FlowSnapshot& flow, const Letters& letters) {
     const metrics::ConnectionFigures& c = flow.connection;
-    const auto ns = [&letters](std::uint64_t value) { return text::format_duration(value, in_sentence(letters)); };
+    const auto ns = [&letters](std::uint64_t value) { return base::format_duration(value, in_sentence(letters)); };
     std::string text;
     if (!c.end.empty()) text = "ended by " + c.end;
     if (!c.end.empty() && c.end_frame != 0) text += fmt::format(" at frame {}", c.end_frame);
@@ -278,4 +278,4 @@ std::string connection_text(const FlowSnapshot& flow, const Letters& letters) {
     return text;
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

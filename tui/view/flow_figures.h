@@ -4,7 +4,7 @@
 
 #include "tui/view/chart.h"
 
-namespace tui {
+namespace tui::inline view {
 
 /// A figure of one flow, of the interval and in all.
 struct FlowFigure {
@@ -27,4 +27,4 @@ std::string identity_text(const FlowPicture& picture, const Letters& letters);
 /// What the set-up agreed on, and how it ended.
 std::string connection_text(const metrics::FlowSnapshot& flow, const Letters& letters);
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -13,7 +13,7 @@
 #include "tui/view/table.h"
 #include "tui/view/wrap.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -127,4 +127,4 @@ void draw_flow(Canvas& canvas, Area area) {
     charts[chosen](canvas, area, picture, true);
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -8,7 +8,7 @@
 #include "tui/view/screen.h"
 #include "tui/view/state_bar.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -64,7 +64,7 @@ TableRow group_row(const State& state, const FlowLine& line, const exporters::Co
     if (row.cells.empty()) row.cells.emplace_back();
     std::string title;
     append_utf8(title, line.folded ? letters.folded : letters.unfolded);
-    title += fmt::format(" {}, {}", line.title, text::format_counted(line.members, "flow"));
+    title += fmt::format(" {}, {}", line.title, base::format_counted(line.members, "flow"));
     row.cells.front() = {std::move(title), {Role::title, false, true}};
     return row;
 }
@@ -84,7 +84,7 @@ std::vector<std::string> no_flows(const State& state) {
     if (capture.rdma_units > 0 && capture.flows_seen == 0) {
         std::vector<std::string> lines{
             fmt::format("no data{} on {}: only connection set-up was seen", over ? "" : " yet", state.feed.name),
-            text::format_counted(capture.rdma_units, "RDMA message unit")};
+            base::format_counted(capture.rdma_units, "RDMA message unit")};
         lines.back() += capture.rdma_units == 1 ? ", which sets a connection up or ends it"
                                                 : ", all of which set connections up or end them";
         const auto& events = state.events.lines();
@@ -96,10 +96,10 @@ std::vector<std::string> no_flows(const State& state) {
     std::vector<std::string> lines{fmt::format("no RDMA traffic{} on {}", over ? "" : " yet", state.feed.name)};
     if (capture.rdma_units > 0)
         lines.push_back(
-            fmt::format("{} seen, but of no flow", text::format_counted(capture.rdma_units, "RDMA message unit")));
+            fmt::format("{} seen, but of no flow", base::format_counted(capture.rdma_units, "RDMA message unit")));
     else if (capture.packets > 0)
         lines.push_back(fmt::format("{} seen, none of them RoCE, InfiniBand or iWARP",
-                                    text::format_counted(capture.packets, "packet")));
+                                    base::format_counted(capture.packets, "packet")));
     else if (state.feed.rdma_only)
         lines.emplace_back("none was seen; other traffic is not looked at (rdmascope dump --all -i shows it)");
     else
@@ -113,7 +113,7 @@ void draw_no_flows(Canvas& canvas, Pane& pane) {
     std::vector<std::string> lines;
     if (state.list.hidden() > 0) {
         lines = {fmt::format("the filter hides {}{}", state.list.hidden() == 1 ? "the only flow" : "all ",
-                             state.list.hidden() == 1 ? "" : text::format_counted(state.list.hidden(), "flow")),
+                             state.list.hidden() == 1 ? "" : base::format_counted(state.list.hidden(), "flow")),
                  fmt::format("filter {}", state.filter_text), "/ changes it, Escape ends it"};
     } else {
         lines = no_flows(state);
@@ -130,7 +130,7 @@ std::string sick_text(const State& state) {
     const auto sick = std::count_if(lines.begin(), lines.end(), [](const FlowLine& line) {
         return !line.group && condition_of(*line.flow) == Condition::sick;
     });
-    return sick == 0 ? std::string{} : fmt::format("! {} sick", text::group_digits(static_cast<std::uint64_t>(sick)));
+    return sick == 0 ? std::string{} : fmt::format("! {} sick", base::group_digits(static_cast<std::uint64_t>(sick)));
 }
 
 /// Explains the letters that are on the page, which are those of bars of `bar` columns.
@@ -180,4 +180,4 @@ void draw_flows(Canvas& canvas, Area area) {
     if (legend) draw_legend(canvas, pane, page, bar_width(state, widths));
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -5,7 +5,7 @@
 
 #include "tui/model/keys.h"
 
-namespace tui {
+namespace tui::inline view {
 
 /// A key in the last line: one that people want to be reminded of, in fewer words than help has for it.
 struct FooterKey {
@@ -16,4 +16,4 @@ struct FooterKey {
 };
 std::span<const FooterKey> footer_keys();
 
-}  // namespace tui
+}  // namespace tui::inline view

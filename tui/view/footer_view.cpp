@@ -8,7 +8,7 @@
 #include "tui/view/pane.h"
 #include "tui/view/screen.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -108,15 +108,15 @@ std::string filter_in_force(const State& state) {
         return fmt::format("filter {}", state.packet_filter_text);
     }
     if (state.filter_text.empty() || (lists_of_flows & bit_of(state.view)) == 0) return {};
-    return fmt::format("{} of {} hidden by {}", text::group_digits(state.list.hidden()),
-                       text::format_counted(state.list.flows(), "flow"), state.filter_text);
+    return fmt::format("{} of {} hidden by {}", base::group_digits(state.list.hidden()),
+                       base::format_counted(state.list.flows(), "flow"), state.filter_text);
 }
 
 std::string where_in_list(const State& state) {
     const Place& place = state.place();
     if (place.count == 0 || state.view == View::flow) return {};
-    return fmt::format("{} of {}", text::group_digits(std::min(place.selected + 1, place.count)),
-                       text::group_digits(place.count));
+    return fmt::format("{} of {}", base::group_digits(std::min(place.selected + 1, place.count)),
+                       base::group_digits(place.count));
 }
 
 /// What the figures of the view are about.
@@ -127,7 +127,7 @@ std::string window_text(const State& state) {
     if (state.view == View::counters && state.feed.playable) return {};
     // A capture's end that comes with its last interval's has one of no length.
     if (state.reading->length_ns < 1000) return {};
-    std::string text = "last " + text::format_duration(state.reading->length_ns);
+    std::string text = "last " + base::format_duration(state.reading->length_ns);
     if (state.view == View::flows && state.list.idle() > 0) text += " (silent: in all)";
     return text;
 }
@@ -211,4 +211,4 @@ void draw_footer(Canvas& canvas, Area area) {
     draw_keys(canvas.state, pane, y);
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -47,7 +47,7 @@ int width_of(char32_t character) {
 
 char32_t take_character(std::string_view& text) {
     const auto octet = [&text](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-    const std::size_t length = dissect::output::utf8_length(text);
+    const std::size_t length = base::utf8_length(text);
     char32_t character = length <= 1 ? octet(0) : octet(0) & (0xFFU >> (length + 1));
     for (std::size_t i = 1; i < length; ++i) character = (character << 6) | (octet(i) & 0x3F);
     text.remove_prefix(length == 0 ? 1 : length);
@@ -156,4 +156,4 @@ std::string Grid::styles() const {
     return out;
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -4,11 +4,11 @@
 #include <string_view>
 #include <vector>
 
-#include "dissect/output/utf8.h"
-#include "metrics/state.h"
+#include "base/utf8.h"
+#include "metrics/figures/state.h"
 
 /// The picture: a grid of styled cells, without a terminal.
-namespace tui {
+namespace tui::inline view {
 
 /// What a cell is, not what it looks like: a theme (theme.h) gives roles their colours.
 enum class Role : std::uint8_t {
@@ -63,7 +63,7 @@ int width_of(std::string_view text);
 /// The next character of a UTF-8 text, which is shortened by it; U+FFFD for octets that are none. Control characters
 /// become U+FFFD too, so that no text can move a cursor.
 char32_t take_character(std::string_view& text);
-using dissect::output::append_utf8;
+using base::append_utf8;
 
 /// Rows and columns from 0. Everything outside is silently cut: no picture needs to know how large the screen is.
 class Grid {
@@ -104,4 +104,4 @@ private:
     std::vector<Cell> cells_ = {};
 };
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -8,7 +8,7 @@
 #include "tui/view/screen.h"
 #include "tui/view/sparkline.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -38,8 +38,8 @@ Badge drops_badge(const State& state) {
     const std::uint64_t dropped = *capture->kernel_dropped;
     if (dropped == 0) return {"drops 0", {Role::bar}};
     const double all = static_cast<double>(dropped) + static_cast<double>(capture->packets);
-    return {fmt::format(" DROPS {} ({}) ", text::group_digits(dropped),
-                        text::format_percent(static_cast<double>(dropped) / all)),
+    return {fmt::format(" DROPS {} ({}) ", base::group_digits(dropped),
+                        base::format_percent(static_cast<double>(dropped) / all)),
             {Role::alarm}};
 }
 
@@ -139,8 +139,8 @@ void draw_gauges(const State& state, Pane& pane, int y) {
     const auto per_sec = [&](std::uint64_t count, const auto& text) {
         return timed ? text(static_cast<double>(count) / seconds) : std::string("-");
     };
-    const auto number = [](double value) { return text::format_count(value); };
-    const auto bits = [](double value) { return text::format_bit_rate(value); };
+    const auto number = [](double value) { return base::format_count(value); };
+    const auto bits = [](double value) { return base::format_bit_rate(value); };
     const std::size_t flows = state.reading ? state.reading->total.flows.size() : 0;
     const std::vector<Gauge> gauges{
         {per_sec(now.packets, number) + " packets/s", 15, &Pulse::packets, Role::chart},
@@ -207,4 +207,4 @@ void draw_header(Canvas& canvas, Area area) {
     draw_tabs(canvas.state, pane, 2);
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -9,7 +9,7 @@
 #include "exporters/flow_fields.h"
 #include "tui/view/figures.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -24,7 +24,7 @@ std::string quantile(const metrics::FlowSnapshot* flow, metrics::Operation opera
                      const Letters& letters) {
     if (flow == nullptr) return "-";
     const auto ns = flow->operations[metrics::index_of(operation)].latency_ns.quantile(share);
-    return text::format_duration(ns, in_column(letters));
+    return base::format_duration(ns, in_column(letters));
 }
 
 void draw_percentiles(Pane& pane, const Plot& plot, const FlowPicture& picture) {
@@ -120,9 +120,9 @@ void draw_latency_chart(Canvas& canvas, Area area, const FlowPicture& picture, b
     for (std::size_t row = 0; row < map.rows.size(); ++row) {
         const std::size_t bin = map.lowest + row * map.bins_per_row;
         label_row(pane, plot, y_of(plot, map, row) - plot.y,
-                  text::format_duration(std::uint64_t{1} << bin, in_column(pane.letters)));
+                  base::format_duration(std::uint64_t{1} << bin, in_column(pane.letters)));
     }
     label_times(pane, plot, columns.first, columns.begin_ns, columns.end_ns);
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -4,7 +4,7 @@
 #include "tui/view/box.h"
 #include "tui/view/screen.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -96,4 +96,4 @@ void draw_help(Canvas& canvas, Area area) {
         }
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

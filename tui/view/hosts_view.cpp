@@ -2,12 +2,12 @@
 #include <fmt/core.h>
 #include <map>
 
-#include "metrics/why/thresholds.h"
+#include "metrics/answers/thresholds.h"
 #include "tui/view/figures.h"
 #include "tui/view/screen.h"
 #include "tui/view/table.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -31,7 +31,7 @@ double bits_per_sec(std::uint64_t octets, std::uint64_t ns) {
 }
 
 TableCell rate_cell(double bits) {
-    return {bits > 0 ? text::format_bit_rate(bits, {text::Spacing::column}) : "-",
+    return {bits > 0 ? base::format_bit_rate(bits, {base::Spacing::column}) : "-",
             {bits > 0 ? Role::normal : Role::dim}};
 }
 
@@ -46,7 +46,7 @@ TableCell share_cell(double bits, std::optional<std::uint64_t> link) {
         const int bar = width - figure;
         const int full = std::clamp(static_cast<int>(share * bar + 0.5), 1, bar);
         const Role role = share >= nearly_full ? Role::warning : Role::chart;
-        pane.right(x, y, text::format_percent(share, {text::Spacing::column}),
+        pane.right(x, y, base::format_percent(share, {base::Spacing::column}),
                    {share >= nearly_full ? Role::warning : Role::normal}, figure);
         pane.fill(x + figure + 1, y, std::min(full, bar - 1), pane.letters.levels.back(), {role});
     };
@@ -56,18 +56,18 @@ TableCell share_cell(double bits, std::optional<std::uint64_t> link) {
 TableCell incast_cell(const HostSnapshot& host) {
     const std::uint64_t senders = host.incast_senders_max;
     if (senders <= 1) return {senders == 0 ? "-" : "1", {Role::dim}};
-    std::string text = text::format_counted(senders, "host");
+    std::string text = base::format_counted(senders, "host");
     if (host.incast_frame != 0) text += fmt::format(", frame {}", host.incast_frame);
-    return {std::move(text), {senders >= metrics::why::incast_senders ? Role::bad : Role::normal}};
+    return {std::move(text), {senders >= metrics::answers::incast_senders ? Role::bad : Role::normal}};
 }
 
 TableCell host_count_cell(std::uint64_t count) {
-    return {text::group_digits(count), {count > 0 ? Role::normal : Role::dim}};
+    return {base::group_digits(count), {count > 0 ? Role::normal : Role::dim}};
 }
 
 TableCell working_set_cell(const metrics::ReuseFigures& reuse) {
     if (reuse.accesses == 0) return {"-", {Role::dim}};
-    return {fmt::format("{}/{}", text::format_decimal(reuse.working_set_mean), reuse.working_set_max)};
+    return {fmt::format("{}/{}", base::format_decimal(reuse.working_set_mean), reuse.working_set_max)};
 }
 
 /// Flows that a host sends or receives, of those that are on the screen.
@@ -96,7 +96,7 @@ TableRow row_of(const State& state, const HostSnapshot& host, std::uint64_t flow
         share_cell(sent, link),
         rate_cell(received),
         share_cell(received, link),
-        link ? TableCell{text::format_bit_rate(static_cast<double>(*link), {text::Spacing::column})}
+        link ? TableCell{base::format_bit_rate(static_cast<double>(*link), {base::Spacing::column})}
              : TableCell{"-", {Role::dim}},
         host_count_cell(flows),
         host_count_cell(host.senders),
@@ -143,4 +143,4 @@ void draw_hosts(Canvas& canvas, Area area) {
     draw_table(pane, 0, columns_of_hosts(queue_pairs, remote_keys), rows);
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tui {
+namespace tui::inline view {
 
 const Letters utf8_letters{
     true,
@@ -80,4 +80,4 @@ std::string state_words(metrics::State state) {
     return text;
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

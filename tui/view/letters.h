@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "metrics/state.h"
+#include "metrics/figures/state.h"
 
-namespace tui {
+namespace tui::inline view {
 
 /// The glyphs that pictures are made of: those of UTF-8 terminals, or of ASCII alone.
 struct Letters {
@@ -39,4 +39,4 @@ char state_letter(metrics::State state);
 /// "read window", "idle": the state's name in words. Whose fault it is, its letter's case says.
 std::string state_words(metrics::State state);
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -5,7 +5,7 @@
 #include "tui/view/screen.h"
 #include "tui/view/table.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -52,4 +52,4 @@ void draw_menu(Canvas& canvas, Area area) {
     }
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

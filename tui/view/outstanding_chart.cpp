@@ -4,11 +4,11 @@
 #include <cmath>
 #include <fmt/core.h>
 
+#include "base/quantities.h"
 #include "exporters/flow_fields.h"
-#include "text/quantities.h"
 #include "tui/view/chart.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -68,10 +68,10 @@ void draw_outstanding_chart(Canvas& canvas, Area area, const FlowPicture& pictur
         pane.put(plot.x + column, plot.y + row_of(plot, beat->outstanding_max / most), U'-', {Role::chart_second});
         draw_bar(pane, plot, column, static_cast<double>(beat->outstanding_mean) / most);
     }
-    label_row(pane, plot, 0, text::format_decimal(most));
-    if (plot.height >= 5) label_row(pane, plot, plot.height / 2, text::format_decimal(most / 2));
+    label_row(pane, plot, 0, base::format_decimal(most));
+    if (plot.height >= 5) label_row(pane, plot, plot.height / 2, base::format_decimal(most / 2));
     if (plot.height >= 3) label_row(pane, plot, plot.height - 1, "0");
     label_times(pane, plot, columns.first, columns.begin_ns, columns.end_ns);
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

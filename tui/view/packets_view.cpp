@@ -7,7 +7,7 @@
 #include "tui/view/screen.h"
 #include "tui/view/table.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -41,7 +41,7 @@ std::string heading(const State& state) {
         "frame    {}", state.packet_filter_text.empty() ? "packets, as `dump` prints them" : "packets with ");
     text += state.packet_filter_text;
     if (state.packets->passed_over() != 0)
-        text += fmt::format("; {} passed over, too fast to be read", text::group_digits(state.packets->passed_over()));
+        text += fmt::format("; {} passed over, too fast to be read", base::group_digits(state.packets->passed_over()));
     return text;
 }
 
@@ -133,4 +133,4 @@ void draw_packets(Canvas& canvas, Area area) {
     draw_list(canvas, list);
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -4,7 +4,7 @@
 
 #include "tui/view/screen.h"
 
-namespace tui {
+namespace tui::inline view {
 
 /// A part of the grid with columns and rows of its own, from 0; what lies outside is cut, so that no view draws into
 /// another.
@@ -56,4 +56,4 @@ private:
     Area area_;
 };
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -67,4 +67,4 @@ Drawn draw(const State& state, const Letters& letters, Grid& grid) {
     return drawn;
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

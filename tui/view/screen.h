@@ -4,7 +4,7 @@
 #include "tui/view/grid.h"
 #include "tui/view/letters.h"
 
-namespace tui {
+namespace tui::inline view {
 
 /// The least screen on which everything is shown. On smaller ones a line says so.
 inline constexpr int least_width = 80;
@@ -44,4 +44,4 @@ void draw_answers(Canvas& canvas, Area area);
 void draw_header(Canvas& canvas, Area area);
 void draw_footer(Canvas& canvas, Area area);
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -8,7 +8,7 @@
 #include "tui/view/chart.h"
 #include "tui/view/figures.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -75,7 +75,7 @@ void plot_point(Braille& dots, const Bounds& bounds, const SequencePoint& point)
 }
 
 std::string sequence_text(std::int64_t sequence, bool iwarp) {
-    if (iwarp) return text::format_count(static_cast<double>(sequence)) + "B";
+    if (iwarp) return base::format_count(static_cast<double>(sequence)) + "B";
     return fmt::to_string(sequence & 0xffffff);
 }
 
@@ -86,7 +86,7 @@ void draw_legend(Pane& pane, int x, int y, const std::array<std::size_t, 5>& cou
     for (std::size_t i = palette.size(); i-- > 0;) {
         if (counts[i] == 0) continue;
         const Ink& ink = palette[i];
-        const std::string text = fmt::format(" {} {}  ", text::group_digits(counts[i]), names[i]);
+        const std::string text = fmt::format(" {} {}  ", base::group_digits(counts[i]), names[i]);
         if (x + 1 + width_of(text) - 2 > pane.width()) return;
         const char32_t glyph = ink.letter != 0 ? ink.letter : pane.letters.braille ? U'\u28ff' : ink.ascii;
         pane.put(x, y, glyph, {ink.role, false, ink.letter != 0});
@@ -111,7 +111,7 @@ std::vector<std::string> reason(const FlowPicture& picture) {
 
 void draw_sequence_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen) {
     Pane pane(canvas, area);
-    const bool iwarp = picture.any() != nullptr && picture.any()->transport == dissect::Transport::iwarp;
+    const bool iwarp = picture.any() != nullptr && picture.any()->transport == wire::Transport::iwarp;
     const std::deque<SequencePoint>& points = picture.state.trace.points();
     // Who only answers READs sends PSNs of the opposite direction's.
     const bool reverse = std::all_of(points.begin(), points.end(), [](const auto& point) { return point.reverse; });
@@ -148,4 +148,4 @@ void draw_sequence_chart(Canvas& canvas, Area area, const FlowPicture& picture, 
     label_times(pane, plot, 0, bounds->from_ns, bounds->to_ns);
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

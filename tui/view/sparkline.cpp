@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -34,4 +34,4 @@ void draw_sparkline(Pane& pane, int x, int y, int width, const std::deque<Pulse>
     }
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -5,7 +5,7 @@
 #include "tui/model/timeline.h"
 #include "tui/view/pane.h"
 
-namespace tui {
+namespace tui::inline view {
 
 /// A row of levels over the newest intervals, the latest at the right, as high as the greatest of those in sight.
 /// Intervals in which something was lost or repaired have the colour of `trouble()`; with more columns than intervals,
@@ -17,4 +17,4 @@ void draw_sparkline(Pane& pane, int x, int y, int width, const std::deque<Pulse>
 /// `usual`, or the colour of what befell the traffic in an interval: frames that the capture lost, repair, marks.
 Role trouble(const Pulse& pulse, Role usual);
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -4,7 +4,7 @@
 
 #include "tui/view/figures.h"
 
-namespace tui {
+namespace tui::inline view {
 
 void draw_state_bar(Pane& pane, int x, int y, int width, const metrics::StateTimes& times, bool dim) {
     const std::vector<int> columns = deal(times.data(), times.size(), width);
@@ -55,4 +55,4 @@ int draw_state_legend(Pane& pane, int x, int y, int width, const metrics::StateT
     return x - begin;
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -1,10 +1,10 @@
 #pragma once
 #include <vector>
 
-#include "metrics/state.h"
+#include "metrics/figures/state.h"
 #include "tui/view/pane.h"
 
-namespace tui {
+namespace tui::inline view {
 
 /// Where the time went, as a row of letters (letters.h), in the order of metrics::State; each state has its share of
 /// the width by largest remainder. Nothing where no time passed. `dim`: letters alone, without the states' colours.
@@ -17,4 +17,4 @@ void add_state_letters(metrics::StateTimes& letters, int width, const metrics::S
 /// first, then what there is most of. Returns the columns taken.
 int draw_state_legend(Pane& pane, int x, int y, int width, const metrics::StateTimes& letters);
 
-}  // namespace tui
+}  // namespace tui::inline view

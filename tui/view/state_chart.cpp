@@ -7,7 +7,7 @@
 #include "tui/view/chart.h"
 #include "tui/view/figures.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -46,7 +46,7 @@ void draw_words(Pane& pane, const Plot& plot, int x, const metrics::FlowSnapshot
         const double share = static_cast<double>(flow.state_ns[metrics::index_of(state)]) / static_cast<double>(sum);
         pane.put(x, y, static_cast<char32_t>(state_letter(state)), {role_of(state)});
         pane.text(x + 2, y, state_words(state), {}, state_words_width - 10);
-        pane.right(x + state_words_width - 7, y, text::format_percent(share), {}, 7);
+        pane.right(x + state_words_width - 7, y, base::format_percent(share), {}, 7);
     }
 }
 
@@ -69,4 +69,4 @@ void draw_states_chart(Canvas& canvas, Area area, const FlowPicture& picture, bo
     label_times(pane, plot, columns.first, columns.begin_ns, columns.end_ns);
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -5,7 +5,7 @@
 
 #include "tui/view/figures.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -187,4 +187,4 @@ void draw_no_reading(Pane& pane, const State& state) {
     draw_notice(pane, lines, role);
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

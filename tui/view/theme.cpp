@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -166,4 +166,4 @@ const Theme* find_theme(std::string_view name) {
     return found == all_themes.end() ? nullptr : found;
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -7,7 +7,7 @@
 #include "tui/model/settings.h"
 #include "tui/view/grid.h"
 
-namespace tui {
+namespace tui::inline view {
 
 /// A colour: the terminal's own (-1), one of its 16, or one of the 256 of xterm.
 struct Paint {
@@ -31,4 +31,4 @@ struct Theme {
 std::span<const Theme> themes();
 const Theme* find_theme(std::string_view name);
 
-}  // namespace tui
+}  // namespace tui::inline view

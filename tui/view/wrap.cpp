@@ -4,7 +4,7 @@
 
 #include "tui/view/grid.h"
 
-namespace tui {
+namespace tui::inline view {
 
 namespace {
 
@@ -41,4 +41,4 @@ std::vector<std::string> wrapped(std::string_view text, int width) {
     return lines;
 }
 
-}  // namespace tui
+}  // namespace tui::inline view

@@ -1,4 +1,4 @@
-#include "capture/bpf.h"
+#include "capture/filter/bpf.h"
 
 #include <array>
 #include <gmock/gmock.h>

@@ -2,8 +2,8 @@
 #include <pcap/pcap.h>
 #include <random>
 
+#include "capture/files/writer.h"
 #include "capture/link_type.h"
-#include "capture/writer.h"
 #include "support.h"
 #include "tests/support/pcaps.h"
 

@@ -1,5 +1,5 @@
 // Counters of RDMA devices, from a folder made like the kernel's.
-#include "capture/device_counters.h"
+#include "capture/counters/device_counters.h"
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "capture/flight_recorder.h"
+#include "capture/recorder/flight_recorder.h"
 
 #include <deque>
 #include <fmt/core.h>

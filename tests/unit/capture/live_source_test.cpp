@@ -1,4 +1,4 @@
-#include "capture/live_source.h"
+#include "capture/live/live_source.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>

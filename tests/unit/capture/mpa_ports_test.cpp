@@ -1,10 +1,10 @@
-#include "capture/mpa_ports.h"
+#include "capture/live/mpa_ports.h"
 
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <set>
 
-#include "capture/kernel_filter.h"
+#include "capture/filter/kernel_filter.h"
 #include "support.h"
 #include "tests/support/pcaps.h"
 

@@ -1,4 +1,4 @@
-#include "capture/packet_ring.h"
+#include "capture/live/packet_ring.h"
 
 #include <arpa/inet.h>
 #include <chrono>
@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "capture/packet_socket.h"
+#include "capture/live/packet_socket.h"
 #include "support.h"
 
 namespace capture::test {

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <limits>
 
-#include "capture/tick_clock.h"
+#include "capture/files/tick_clock.h"
 #include "support.h"
 
 namespace capture::test {

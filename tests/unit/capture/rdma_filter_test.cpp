@@ -1,4 +1,4 @@
-#include "capture/rdma_filter.h"
+#include "capture/filter/rdma_filter.h"
 
 #include <algorithm>
 #include <gmock/gmock.h>

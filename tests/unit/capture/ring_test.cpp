@@ -1,9 +1,9 @@
-#include "capture/ring.h"
+#include "capture/files/ring.h"
 
 #include <gmock/gmock.h>
 #include <set>
 
-#include "capture/output.h"
+#include "capture/files/output.h"
 #include "support.h"
 
 namespace capture::test {

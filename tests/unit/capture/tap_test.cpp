@@ -1,4 +1,4 @@
-#include "capture/tap.h"
+#include "capture/live/tap.h"
 
 #include <gmock/gmock.h>
 #include <thread>

@@ -6,8 +6,8 @@
 #include <random>
 #include <set>
 
-#include "capture/rdma_filter.h"
-#include "capture/verbs/verbs_source.h"
+#include "capture/filter/rdma_filter.h"
+#include "capture/sniffer/verbs_source.h"
 #include "support.h"
 #include "tests/support/pcaps.h"
 

@@ -1,8 +1,8 @@
-#include "capture/writer.h"
+#include "capture/files/writer.h"
 
 #include <gmock/gmock.h>
 
-#include "capture/output.h"
+#include "capture/files/output.h"
 #include "support.h"
 
 namespace capture::test {

@@ -39,7 +39,7 @@ bool is_ambiguous(std::string_view command, std::string_view spelling) { return 
 Spellings of_table(const CommandOptions& command) {
     Spellings spellings;
     for (const auto& [text, section] : command.options) {
-        const bool has_value = text.argument.kind == text::OptionValue::required;
+        const bool has_value = text.argument.kind == base::OptionValue::required;
         if (text.letter != 0) spellings[std::string("-") + text.letter] = has_value;
         if (!text.long_name.empty()) spellings["--" + std::string(text.long_name)] = has_value;
     }

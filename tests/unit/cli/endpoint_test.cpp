@@ -3,12 +3,12 @@
 #include <array>
 #include <gtest/gtest.h>
 
+#include "base/quantities.h"
 #include "cli/endpoint/address.h"
 #include "cli/endpoint/memory.h"
 #include "cli/endpoint/option_table.h"
 #include "cli/endpoint/pattern.h"
 #include "cli/endpoint/protocol.h"
-#include "text/quantities.h"
 
 namespace cli::endpoint {
 namespace {
@@ -54,7 +54,7 @@ TEST(Address, LoopbackIsWhatOnlyThisMachineReaches) {
 
 TEST(Size, TakesPowersOf1024) {
     std::uint64_t size = 0;
-    const auto taken = [&](const char* text) { return text::take_size(text, 0, std::uint64_t{1} << 40, size).empty(); };
+    const auto taken = [&](const char* text) { return base::take_size(text, 0, std::uint64_t{1} << 40, size).empty(); };
     EXPECT_TRUE(taken("0") && size == 0);
     EXPECT_TRUE(taken("64") && size == 64);
     EXPECT_TRUE(taken("64K") && size == 65536);
@@ -63,8 +63,8 @@ TEST(Size, TakesPowersOf1024) {
     EXPECT_TRUE(taken("1T") && size == 1099511627776);
     for (const char* wrong : {"", "K", "-1", "1.5K", "1KK", "2T", "18446744073709551616", "17179869184T", " 1"})
         EXPECT_FALSE(taken(wrong)) << wrong;
-    EXPECT_FALSE(text::take_size("3", 4, 8, size).empty());
-    EXPECT_FALSE(text::take_size("9", 4, 8, size).empty());
+    EXPECT_FALSE(base::take_size("3", 4, 8, size).empty());
+    EXPECT_FALSE(base::take_size("9", 4, 8, size).empty());
 }
 
 TEST(PatternTest, IsTheManualsFormulaWhereverItBegins) {

@@ -202,8 +202,8 @@ TEST(Commands, every_command_has_help_and_version_and_no_name_twice) {
             EXPECT_TRUE(text.long_name.empty() || names.insert(text.long_name).second) << command << text.long_name;
             EXPECT_FALSE(text.help.empty()) << command << text.long_name;
             // getopt has no letters with an optional value either: `-xVALUE` would be ambiguous.
-            const bool is_optional = text.argument.kind == text::OptionValue::optional ||
-                                     text.argument.kind == text::OptionValue::optional_path;
+            const bool is_optional = text.argument.kind == base::OptionValue::optional ||
+                                     text.argument.kind == base::OptionValue::optional_path;
             EXPECT_TRUE(text.letter == 0 || !is_optional) << command << " -" << text.letter;
         }
         EXPECT_TRUE(names.contains("help") && letters.contains('h') && names.contains("version")) << command;

@@ -6,13 +6,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/similar.h"
 #include "cli/console.h"
 #include "cli/dump/color.h"
 #include "cli/host_names.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
 #include "cli/text_output.h"
-#include "text/similar.h"
 
 namespace cli {
 namespace {
@@ -21,21 +21,21 @@ using namespace std::string_literals;
 using testing::HasSubstr;
 
 TEST(Similar, counts_letters_added_dropped_changed_and_swapped) {
-    EXPECT_EQ(text::distance("dump", "dump"), 0U);
-    EXPECT_EQ(text::distance("dump", "dmup"), 1U);
-    EXPECT_EQ(text::distance("dump", "dum"), 1U);
-    EXPECT_EQ(text::distance("dump", "pump"), 1U);
-    EXPECT_EQ(text::distance("kitten", "sitting"), 3U);
-    EXPECT_EQ(text::distance("", "abc"), 3U);
+    EXPECT_EQ(base::distance("dump", "dump"), 0U);
+    EXPECT_EQ(base::distance("dump", "dmup"), 1U);
+    EXPECT_EQ(base::distance("dump", "dum"), 1U);
+    EXPECT_EQ(base::distance("dump", "pump"), 1U);
+    EXPECT_EQ(base::distance("kitten", "sitting"), 3U);
+    EXPECT_EQ(base::distance("", "abc"), 3U);
 }
 
 TEST(Similar, proposes_only_what_is_near) {
     const std::string_view known[] = {"dump", "help"};
-    EXPECT_EQ(text::nearest("dmup", known), "dump");
-    EXPECT_EQ(text::nearest("du", known), "dump");
-    EXPECT_EQ(text::nearest("tshark", known), "");
-    EXPECT_EQ(text::did_you_mean("dupm", known), ", did you mean 'dump'?");
-    EXPECT_EQ(text::did_you_mean("xyz", known), "");
+    EXPECT_EQ(base::nearest("dmup", known), "dump");
+    EXPECT_EQ(base::nearest("du", known), "dump");
+    EXPECT_EQ(base::nearest("tshark", known), "");
+    EXPECT_EQ(base::did_you_mean("dupm", known), ", did you mean 'dump'?");
+    EXPECT_EQ(base::did_you_mean("xyz", known), "");
 }
 
 TEST(Progress, a_bar_that_fits) {
@@ -68,7 +68,7 @@ TEST(Expression, a_file_without_its_comments) {
 
 std::string name_of(const HostNames& names, const std::string& octets) {
     std::string out;
-    names.append(out, wire::Bytes(reinterpret_cast<const std::byte*>(octets.data()), octets.size()));
+    names.append(out, base::Bytes(reinterpret_cast<const std::byte*>(octets.data()), octets.size()));
     return out;
 }
 

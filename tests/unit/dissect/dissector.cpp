@@ -48,9 +48,9 @@ Octets write_only(std::uint32_t psn, std::uint32_t queue_pair) {
     append(octets, bth);
     append(octets, wire::Reth{0x1122334455667788, 0xabcd, payload_octets});
     for (std::size_t i = 0; i < payload_octets; ++i) octets.push_back(static_cast<std::byte>(i));
-    const wire::Bytes all{octets};
+    const base::Bytes all{octets};
     std::byte icrc[4];
-    wire::store_be32(icrc, wire::icrc({{},
+    base::store_be32(icrc, wire::icrc({{},
                                        all.subspan(ethernet_octets, ip_octets),
                                        all.subspan(ethernet_octets + ip_octets, 8),
                                        all.subspan(ethernet_octets + ip_octets + 8)}));
@@ -68,8 +68,8 @@ std::vector<Octets> fragments_of(const Octets& frame, std::size_t size) {
         fragment.insert(fragment.end(), frame.begin() + static_cast<std::ptrdiff_t>(at),
                         frame.begin() + static_cast<std::ptrdiff_t>(at + length));
         const std::size_t more = at + length < frame.size() ? 0x2000 : 0;
-        wire::store_be16(&fragment[16], static_cast<std::uint16_t>(ip_octets + length));
-        wire::store_be16(&fragment[20], static_cast<std::uint16_t>(more | (at - header) / 8));
+        base::store_be16(&fragment[16], static_cast<std::uint16_t>(ip_octets + length));
+        base::store_be16(&fragment[20], static_cast<std::uint16_t>(more | (at - header) / 8));
         fragments.push_back(std::move(fragment));
     }
     return fragments;
@@ -85,7 +85,7 @@ wire::Frame frame_of(const Octets& octets, std::uint64_t number, std::int64_t ti
 }
 
 struct Seen {
-    dissect::Transport transport;
+    wire::Transport transport;
     std::uint64_t frame, first_frame, repeats_frame;
     std::uint32_t psn;
     bool in_frame;
@@ -243,11 +243,11 @@ TEST(DissectorTransport, IsThatOfTheInnermostPacket) {
          {roce1_send(), tunnelled(roce1_send()), write_only(78, 0x11), tunnelled(write_only(79, 0x11))})
         dissector.dissect(frame_of(octets, ++number), recorder);
     ASSERT_EQ(recorder.units.size(), 4u);
-    EXPECT_EQ(recorder.units[0].transport, dissect::Transport::roce1);
-    EXPECT_EQ(recorder.units[1].transport, dissect::Transport::roce1);
+    EXPECT_EQ(recorder.units[0].transport, wire::Transport::roce1);
+    EXPECT_EQ(recorder.units[1].transport, wire::Transport::roce1);
     EXPECT_EQ(recorder.units[1].psn, 77u);
-    EXPECT_EQ(recorder.units[2].transport, dissect::Transport::roce2);
-    EXPECT_EQ(recorder.units[3].transport, dissect::Transport::roce2);
+    EXPECT_EQ(recorder.units[2].transport, wire::Transport::roce2);
+    EXPECT_EQ(recorder.units[3].transport, wire::Transport::roce2);
     EXPECT_EQ(recorder.units[3].psn, 79u);
 }
 

@@ -33,7 +33,7 @@ const std::vector<std::string> statistics{"count", "min", "mean", "p50", "p90", 
 
 TEST(FlowJson, has_neither_goodput_nor_depth_where_too_little_could_be_read) {
     metrics::FlowSnapshot flow = write_flow();
-    flow.transport = dissect::Transport::iwarp;
+    flow.transport = wire::Transport::iwarp;
     flow.reverse = 2;
     flow.tcp.emplace().connection_bytes = 5'000;
     for (const std::uint64_t unread : {100u, 101u}) {

@@ -27,7 +27,7 @@ struct Names final : metrics::HostNames {
 /// 10.x.y.z by number.
 metrics::Address host(std::uint32_t number) {
     metrics::Address address;
-    address.family = dissect::Network::Family::ipv4;
+    address.family = wire::AddressFamily::ipv4;
     address.octets = {10, static_cast<std::uint8_t>(number >> 16), static_cast<std::uint8_t>(number >> 8),
                       static_cast<std::uint8_t>(number)};
     return address;
@@ -36,7 +36,7 @@ metrics::Address host(std::uint32_t number) {
 metrics::FlowSnapshot flow_to(const metrics::Address& peer, std::uint64_t id, std::uint64_t wire_bytes) {
     metrics::FlowSnapshot flow;
     flow.id = id;
-    flow.transport = dissect::Transport::roce2;
+    flow.transport = wire::Transport::roce2;
     flow.source.address = ipv4(1);
     flow.destination.address = peer;
     flow.destination.qpn = 17;
@@ -314,13 +314,13 @@ TEST(PrometheusTraffic, FewerPlacesEndSeries) {
 /// A flow with every operation, every label different from its neighbours': the most series that one can make.
 metrics::FlowSnapshot hostile_flow(std::uint32_t number) {
     auto flow = flow_to(host(number), number + 1, 1 + number % 7);
-    constexpr std::array transports{dissect::Transport::roce2, dissect::Transport::roce1,
-                                    dissect::Transport::infiniband, dissect::Transport::iwarp};
+    constexpr std::array transports{wire::Transport::roce2, wire::Transport::roce1, wire::Transport::infiniband,
+                                    wire::Transport::iwarp};
     flow.transport = transports[number % 4];
     flow.traffic_class = static_cast<std::uint8_t>(number);
     flow.interface = number % 1000;
     flow.duplicate_packets = flow.reordered_packets = flow.missing_packets = 1;
-    if (flow.transport == dissect::Transport::iwarp) flow.tcp.emplace();
+    if (flow.transport == wire::Transport::iwarp) flow.tcp.emplace();
     if (number % 3 == 1) std::swap(flow.source, flow.destination);
     if (number % 3 == 2) flow.source.address = host(number + 500'000);
     for (auto& operation : flow.operations) {
@@ -417,7 +417,7 @@ TEST(PrometheusTraffic, AttemptsCountOnceByTheirOutcome) {
         metrics::Snapshot now;
         now.capture.last_ns = now_s * second;
         metrics::ConnectionAttempt attempt;
-        attempt.transport = dissect::Transport::iwarp;
+        attempt.transport = wire::Transport::iwarp;
         attempt.request_frame = 5;
         attempt.request_ns = 100 * second;
         attempt.outcome = outcome;

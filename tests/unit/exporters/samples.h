@@ -2,13 +2,13 @@
 #include <string>
 
 #include "exporters/flow_fields.h"
-#include "metrics/snapshot.h"
+#include "metrics/figures/snapshot.h"
 
 namespace exporters::test {
 
 inline metrics::Address ipv4(std::uint8_t last) {
     metrics::Address address;
-    address.family = dissect::Network::Family::ipv4;
+    address.family = wire::AddressFamily::ipv4;
     address.octets = {192, 0, 2, last};
     return address;
 }
@@ -22,7 +22,7 @@ struct OneName final : metrics::HostNames {
 inline metrics::FlowSnapshot write_flow() {
     metrics::FlowSnapshot flow;
     flow.id = 7;
-    flow.transport = dissect::Transport::roce2;
+    flow.transport = wire::Transport::roce2;
     flow.service = metrics::Service::rc;
     flow.source.address = ipv4(1);
     flow.destination.address = ipv4(2);
@@ -52,7 +52,7 @@ inline metrics::FlowSnapshot write_flow() {
 inline metrics::FlowSnapshot bare_tcp_flow() {
     metrics::FlowSnapshot flow;
     flow.id = 9;
-    flow.transport = dissect::Transport::iwarp;
+    flow.transport = wire::Transport::iwarp;
     flow.source.address = ipv4(2);
     flow.source.port = 7174;
     flow.destination.address = ipv4(1);

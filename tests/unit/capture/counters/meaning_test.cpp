@@ -9,7 +9,7 @@
 #include <set>
 
 #include "../support.h"
-#include "capture/device_counters.h"
+#include "capture/counters/device_counters.h"
 #include "tests/support/pcaps.h"
 
 namespace capture::counters {

@@ -38,7 +38,7 @@ std::string message(unsigned command, const std::string& body) {
     return padded(octets_of(header) + body);
 }
 
-wire::Bytes bytes(const std::string& octets) { return std::as_bytes(std::span(octets)); }
+base::Bytes bytes(const std::string& octets) { return std::as_bytes(std::span(octets)); }
 
 std::string of_device(const std::string& name) {
     return u32(RDMA_NLDEV_ATTR_DEV_INDEX, 2) + text(RDMA_NLDEV_ATTR_DEV_NAME, name);

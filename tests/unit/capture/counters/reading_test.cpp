@@ -19,10 +19,10 @@ protected:
     }
     std::vector<CounterReading> read() const {
         return read_counters(
-            directory_.path(), [this](const std::string& interface) -> Result<std::vector<EthernetCounter>> {
+            directory_.path(), [this](const std::string& interface) -> base::Result<std::vector<EthernetCounter>> {
                 if (interface == "eth2")
                     return std::vector<EthernetCounter>{{"rx_packets", 99}, {"rx_prio3_pause", pauses_}};
-                return wire::Failure{Error{"gone", interface}};
+                return base::Failure{base::Error{"gone", interface}};
             });
     }
     static std::string words(const std::vector<CounterReading>& readings) {

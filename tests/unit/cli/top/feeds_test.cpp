@@ -14,12 +14,12 @@
 
 #include "cli/top/frame_ring.h"
 #include "cli/top/open_feed.h"
-#include "daemon/control/server.h"
-#include "daemon/history/history.h"
-#include "metrics/snapshot_codec.h"
+#include "daemon/server/server.h"
+#include "history/history.h"
+#include "metrics/figures/snapshot_codec.h"
 #include "tests/support/fake_feed.h"
 #include "tests/support/pcaps.h"
-#include "tests/unit/daemon/control/fake.h"
+#include "tests/unit/daemon/server/fake.h"
 
 namespace cli::top {
 namespace {
@@ -235,9 +235,9 @@ protected:
         directory_ = testing::TempDir() + "rdmascope-feed-XXXXXX";
         ASSERT_NE(mkdtemp(directory_.data()), nullptr);
         fake_ = support::FakeFeed::of_capture(lossy, 500 * millisecond);
-        service::HistoryOptions options;
+        history::HistoryOptions options;
         options.directory = directory_;
-        auto writer = service::HistoryWriter::open(options);
+        auto writer = history::HistoryWriter::open(options);
         ASSERT_TRUE(writer.ok());
         for (const tui::ReadingPtr& reading : fake_.readings)
             ASSERT_TRUE((*writer)->append(

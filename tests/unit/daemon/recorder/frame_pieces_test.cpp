@@ -8,7 +8,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
-#include "capture/file_source.h"
+#include "capture/files/file_source.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "daemon/recorder/exhibits.h"
-#include "tests/unit/metrics/why/support.h"
+#include "tests/unit/metrics/answers/support.h"
 
 namespace service::test {
 namespace {
@@ -58,7 +58,7 @@ TEST(Triggers, figures_are_said_with_their_units) {
 
 TEST(Triggers, ports_of_iwarp_and_addresses_without_a_name_are_said) {
     metrics::FlowSnapshot flow = healthy();
-    flow.transport = dissect::Transport::iwarp;
+    flow.transport = wire::Transport::iwarp;
     flow.destination.qpn.reset();
     flow.destination.port = 7174;
     const auto incidents = compiled({{"t", "transport == iwarp", ""}})->judge(snapshot_of({flow}), NoNames{});

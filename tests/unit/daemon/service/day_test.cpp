@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "daemon/chronicle.h"
-#include "metrics/engine/analyzer.h"
+#include "metrics/measure/engine/analyzer.h"
 #include "tests/support/captures.h"
 #include "tests/support/pcaps.h"
 

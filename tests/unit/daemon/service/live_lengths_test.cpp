@@ -3,10 +3,10 @@
 #include <pcap/pcap.h>
 #include <string>
 
-#include "capture/kernel_filter.h"
-#include "capture/rdma_filter.h"
+#include "capture/filter/kernel_filter.h"
+#include "capture/filter/rdma_filter.h"
 #include "daemon/observer.h"
-#include "metrics/engine/analyzer.h"
+#include "metrics/measure/engine/analyzer.h"
 #include "tests/support/captures.h"
 #include "tests/support/pcaps.h"
 

@@ -7,12 +7,12 @@
 /// What is refused, where, and that no octets at all bring the filter down.
 namespace {
 
-using dissect::FilterError;
+using dissect::filter::FilterError;
 using testing::HasSubstr;
 
 std::optional<FilterError> error_of(std::string_view expression) {
     dissect::FieldCollector collector{filter_test::registry()};
-    auto filter = dissect::Filter::compile(expression, filter_test::registry(), collector);
+    auto filter = dissect::filter::Filter::compile(expression, filter_test::registry(), collector);
     if (filter) return std::nullopt;
     return filter.error();
 }

@@ -60,7 +60,7 @@ private:
 /// `yes`, `no`, or the error's message.
 inline std::string answer(std::string_view expression, const Feed& feed) {
     dissect::FieldCollector collector{registry()};
-    auto filter = dissect::Filter::compile(expression, registry(), collector);
+    auto filter = dissect::filter::Filter::compile(expression, registry(), collector);
     if (!filter) return filter.error().message;
     feed.visit(collector);
     return filter->matches(collector) ? "yes" : "no";

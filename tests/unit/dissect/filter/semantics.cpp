@@ -227,7 +227,7 @@ TEST(Semantics, ValuesHaveWiresharksNamesToo) {
 /// Occurrences of more than one layer of a protocol, and values that outlive the call that brought them.
 TEST(Collector, KeepsValuesWhoseOctetsDie) {
     dissect::FieldCollector collector{filter_test::registry()};
-    auto filter = dissect::Filter::compile("frame.protocols == \"abc\"", filter_test::registry(), collector);
+    auto filter = dissect::filter::Filter::compile("frame.protocols == \"abc\"", filter_test::registry(), collector);
     ASSERT_TRUE(filter.ok());
     collector.begin_frame({});
     {

@@ -47,13 +47,13 @@ protected:
     dissect::FieldCollector collector{registry};
 
     std::string error_of(std::string_view expression) {
-        const auto filter = dissect::Filter::compile(expression, registry, collector);
+        const auto filter = dissect::filter::Filter::compile(expression, registry, collector);
         return filter ? "" : filter.error().message;
     }
     /// Over 24 eggs, a depth of 1.5, plain 7, "Bread", 1970 and three seconds.
     bool holds(std::string_view expression) {
         dissect::FieldCollector own{registry};
-        auto filter = dissect::Filter::compile(expression, registry, own);
+        auto filter = dissect::filter::Filter::compile(expression, registry, own);
         if (!filter) {
             ADD_FAILURE() << filter.error().text();
             return false;

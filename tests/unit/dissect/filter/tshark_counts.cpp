@@ -34,7 +34,7 @@ public:
             frame.wire_length = load(at + 12);
             frame.link_type = static_cast<wire::LinkType>(load(20) & 0xffff);
             frame.number = frames_.size() + 1;
-            frame.bytes = wire::Bytes{octets_}.subspan(at + 16, load(at + 8));
+            frame.bytes = base::Bytes{octets_}.subspan(at + 16, load(at + 8));
             frames_.push_back(frame);
             at += 16 + frame.bytes.size();
         }
@@ -101,7 +101,7 @@ TEST(Counts, AreTsharks) {
         const Capture& capture = captures.try_emplace(name, name).first->second;
         ASSERT_FALSE(capture.frames().empty()) << name;
         dissect::FieldCollector collector{filter_test::registry()};
-        auto filter = dissect::Filter::compile(expression, filter_test::registry(), collector);
+        auto filter = dissect::filter::Filter::compile(expression, filter_test::registry(), collector);
         if (!filter) {
             ADD_FAILURE() << name << ": " << filter.error().text();
             continue;

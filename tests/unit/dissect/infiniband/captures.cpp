@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "capture/file_source.h"
+#include "capture/files/file_source.h"
 #include "dissect/dissector.h"
 #include "tests/support/pcaps.h"
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text_format.h"
 #include "dissect/describe.h"
 #include "dissect/dissector.h"
 #include "dissect/layer_table.h"
@@ -47,7 +48,7 @@ private:
     void field(const wire::FieldInfo& info, const wire::Value& value, dissect::Extent) override {
         std::string& joined = values_[std::string{info.name}];
         if (!joined.empty()) joined += ',';
-        dissect::output::append_value(joined, info, value, dissect::output::OctetStyle::plain);
+        dissect::output::append_value(joined, info, value, base::OctetStyle::plain);
     }
     void close() override {}
 

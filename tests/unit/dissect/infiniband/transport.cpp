@@ -20,7 +20,7 @@ TEST(InfinibandTransport, LocalPacket) {
     EXPECT_EQ(packet.found.bth.icrc, CrcStatus::good);
     EXPECT_EQ(packet.found.bth.vcrc, CrcStatus::good);
     EXPECT_EQ(packet.found.bth.payload_length, 14u);
-    EXPECT_EQ(packet.found.network.family, dissect::Network::Family::lid);
+    EXPECT_EQ(packet.found.network.family, wire::AddressFamily::lid);
     EXPECT_EQ(packet["infiniband.lrh.vl"], "0x07");
     EXPECT_EQ(packet["infiniband.lrh.dlid"], "14172");
     EXPECT_EQ(packet["infiniband.payload"], "bb884d85fd5cfba4728bc0690ed4");

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/file_source.h"
+#include "capture/files/file_source.h"
 #include "dissect/dissector.h"
 #include "tests/support/pcaps.h"
 #include "tests/support/sanitized.h"

@@ -175,7 +175,7 @@ TEST(Describe, a_layer_alone_is_not_described_twice) {
 Dissection of(std::string_view hex, std::size_t captured) {
     const Octets bytes = octets(hex);
     Dissection dissection;
-    dissect_unit(LayerId::mpa_fpdu, wire::Bytes{bytes}.first(captured), static_cast<std::uint32_t>(bytes.size()), {},
+    dissect_unit(LayerId::mpa_fpdu, base::Bytes{bytes}.first(captured), static_cast<std::uint32_t>(bytes.size()), {},
                  dissection);
     return dissection;
 }

@@ -14,7 +14,7 @@ namespace iwarp_test {
 
 namespace {
 
-void append(Octets& to, wire::Bytes from) { to.insert(to.end(), from.begin(), from.end()); }
+void append(Octets& to, base::Bytes from) { to.insert(to.end(), from.begin(), from.end()); }
 
 void put16(Octets& to, std::uint32_t value) {
     to.push_back(static_cast<std::byte>(value >> 8 & 0xff));
@@ -25,7 +25,7 @@ void put32(Octets& to, std::uint32_t value) {
     put16(to, value & 0xffff);
 }
 
-std::uint32_t sum16(wire::Bytes bytes, std::uint32_t sum) {
+std::uint32_t sum16(base::Bytes bytes, std::uint32_t sum) {
     for (std::size_t i = 0; i < bytes.size(); ++i)
         sum += std::to_integer<std::uint32_t>(bytes[i]) << (i % 2 == 0 ? 8 : 0);
     return sum;
@@ -127,7 +127,7 @@ void Stream::fpdu(std::uint8_t opcode, const Octets& ulpdu, std::size_t payload_
         octets.push_back(octet);
     }
     marker_if_due();
-    const auto check = wire::crc32c_octets(crc        ? wire::crc32c(wire::Bytes{octets}.subspan(at))
+    const auto check = wire::crc32c_octets(crc        ? wire::crc32c(base::Bytes{octets}.subspan(at))
                                            : zero_crc ? 0
                                                       : 0x5a17c0de);
     append(octets, check);
@@ -197,7 +197,7 @@ void Wire::raw(bool from_client, std::uint32_t sequence, std::uint8_t flags, con
     put32(frame, 0x40060000);
     put32(frame, address[me]);
     put32(frame, address[1 - me]);
-    const std::uint32_t ip_sum = folded(sum16(wire::Bytes{frame}.subspan(ip, 20), 0));
+    const std::uint32_t ip_sum = folded(sum16(base::Bytes{frame}.subspan(ip, 20), 0));
     frame[ip + 10] = static_cast<std::byte>(ip_sum >> 8);
     frame[ip + 11] = static_cast<std::byte>(ip_sum & 0xff);
     const std::size_t tcp = frame.size();
@@ -209,8 +209,8 @@ void Wire::raw(bool from_client, std::uint32_t sequence, std::uint8_t flags, con
     put32(frame, 0);
     append(frame, payload);
     const std::uint32_t pseudo =
-        sum16(wire::Bytes{frame}.subspan(ip + 12, 8), 6 + static_cast<std::uint32_t>(frame.size() - tcp));
-    const std::uint32_t tcp_sum = folded(sum16(wire::Bytes{frame}.subspan(tcp), pseudo));
+        sum16(base::Bytes{frame}.subspan(ip + 12, 8), 6 + static_cast<std::uint32_t>(frame.size() - tcp));
+    const std::uint32_t tcp_sum = folded(sum16(base::Bytes{frame}.subspan(tcp), pseudo));
     frame[tcp + 16] = static_cast<std::byte>(tcp_sum >> 8);
     frame[tcp + 17] = static_cast<std::byte>(tcp_sum & 0xff);
     wire_lengths.push_back(static_cast<std::uint32_t>(frame.size()));

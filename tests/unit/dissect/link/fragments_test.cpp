@@ -51,7 +51,7 @@ Octets datagram(std::uint32_t payload) {
         "c00012b700000000"
         "0440ffff0000001180000456");
     for (std::uint32_t i = 0; i < payload + 4; ++i) octets.push_back(static_cast<std::byte>(i * 7 & 0xff));
-    wire::store_be16(&octets[4], static_cast<std::uint16_t>(octets.size()));
+    base::store_be16(&octets[4], static_cast<std::uint16_t>(octets.size()));
     return octets;
 }
 
@@ -273,7 +273,7 @@ TEST_F(Fragments, ImpossiblePiecesAreRefused) {
     const Octets payload = datagram(3000);
     EXPECT_EQ(add(ipv4_fragment(payload, 0, 1479, true)).result, Result::refused);
     Octets beyond = ipv4_fragment(payload, 0, 1480, true);
-    wire::store_be16(&beyond[14 + 6], 0x1fff);  // offset 65528: the ping of death
+    base::store_be16(&beyond[14 + 6], 0x1fff);  // offset 65528: the ping of death
     EXPECT_EQ(add(beyond).problem.reason, Reason::bad_total_length);
     EXPECT_EQ(table_.counters().malformed, 2u);
     EXPECT_EQ(table_.size(), 0u);

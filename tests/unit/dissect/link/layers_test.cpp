@@ -24,7 +24,7 @@ dissect::Dissection all_of(const Octets& octets) {
     return support::dissect_octets(octets, static_cast<std::uint32_t>(octets.size()));
 }
 
-void set16(Octets& octets, std::size_t at, std::uint16_t value) { wire::store_be16(&octets[at], value); }
+void set16(Octets& octets, std::size_t at, std::uint16_t value) { base::store_be16(&octets[at], value); }
 
 TEST(Summary, Ipv4AndUdp) {
     const auto dissection = all_of(sample("roce4"));
@@ -191,7 +191,7 @@ TEST(Erspan, MarkedAsTruncatedIsNotMalformed) {
     Octets octets = sample("erspan2");
     constexpr std::size_t cut = 20;
     octets.resize(octets.size() - cut);
-    set16(octets, 16, static_cast<std::uint16_t>(wire::load_be16(&octets[16]) - cut));
+    set16(octets, 16, static_cast<std::uint16_t>(base::load_be16(&octets[16]) - cut));
     EXPECT_EQ(all_of(octets).stop.outcome, Outcome::malformed);
     octets[44] |= std::byte{0x04};
     const auto dissection = all_of(octets);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text_format.h"
 #include "dissect/describe.h"
 #include "dissect/dissector.h"
 #include "dissect/layer_table.h"
@@ -24,7 +25,7 @@ inline Octets from_hex(std::string_view text) {
     return octets;
 }
 
-inline dissect::Dissection dissect_octets(wire::Bytes octets, std::uint32_t wire_length,
+inline dissect::Dissection dissect_octets(base::Bytes octets, std::uint32_t wire_length,
                                           wire::LinkType link_type = wire::LinkType::ethernet) {
     wire::Frame frame;
     frame.bytes = octets;
@@ -39,7 +40,7 @@ inline dissect::Dissection dissect_octets(wire::Bytes octets, std::uint32_t wire
 /// that what is opened is closed, and that extents lie within the octets.
 class Collected : public dissect::Visitor {
 public:
-    Collected(const dissect::Dissection& dissection, wire::Bytes octets) : octets_(octets) {
+    Collected(const dissect::Dissection& dissection, base::Bytes octets) : octets_(octets) {
         dissect::describe(dissection, octets, *this);
     }
     void open(const wire::FieldInfo& heading, const wire::Value& value, dissect::Extent extent) override {
@@ -52,7 +53,7 @@ public:
     void field(const wire::FieldInfo& info, const wire::Value& value, dissect::Extent extent) override {
         if (extent.offset + extent.length > octets_.size()) within = false;
         std::string text;
-        dissect::output::append_value(text, info, value, dissect::output::OctetStyle::plain);
+        dissect::output::append_value(text, info, value, base::OctetStyle::plain);
         const auto [at, fresh] = values.try_emplace(std::string{info.name}, text);
         if (!fresh) at->second += "|" + text;
     }
@@ -64,7 +65,7 @@ public:
     bool within = true;
 
 private:
-    wire::Bytes octets_;
+    base::Bytes octets_;
     int depth_ = 0;
 };
 

@@ -67,7 +67,7 @@ TEST(Text, NumbersLinkHeadersAndDetails) {
 
 TEST(Text, HostNamesComeFromTheCaller) {
     TextOptions options;
-    options.host_names = [](std::string& out, wire::Bytes address) {
+    options.host_names = [](std::string& out, base::Bytes address) {
         if (address[3] != std::byte{1}) return false;
         out += "alpha";
         return true;

@@ -10,15 +10,17 @@
 #include <string>
 #include <string_view>
 
+#include "base/text_format.h"
+
 namespace {
 
 using namespace std::string_view_literals;
-using dissect::output::OctetStyle;
+using base::OctetStyle;
 using wire::Base;
 using wire::FieldInfo;
 using wire::Kind;
 
-wire::Bytes octets(std::string_view text) { return std::as_bytes(std::span{text}); }
+base::Bytes octets(std::string_view text) { return std::as_bytes(std::span{text}); }
 
 std::string value(const FieldInfo& info, const wire::Value& found, OctetStyle style = OctetStyle::plain) {
     std::string out;
@@ -32,7 +34,7 @@ std::string line(const FieldInfo& info, std::uint64_t number) {
 }
 std::string ipv6(const std::array<unsigned char, 16>& address) {
     std::string out;
-    dissect::output::append_ipv6(out, std::as_bytes(std::span{address}));
+    base::append_ipv6(out, std::as_bytes(std::span{address}));
     return out;
 }
 std::string reference(const std::array<unsigned char, 16>& address) {
@@ -119,7 +121,7 @@ TEST(ValueFormat, LongOctetStringsAreCutInTheTree) {
 
 TEST(ValueFormat, TextFromThePacketCannotSteerATerminal) {
     std::string out;
-    dissect::output::append_printable(out, "a\x1b[31m\n\t\x7f\xff\xc2\x9bgr\xc3\xbc\xc3\x9f");
+    base::append_printable(out, "a\x1b[31m\n\t\x7f\xff\xc2\x9bgr\xc3\xbc\xc3\x9f");
     EXPECT_EQ(out, "a\\x1b[31m\\n\\t\\x7f\\xff\\xc2\\x9bgr\xc3\xbc\xc3\x9f");
 }
 

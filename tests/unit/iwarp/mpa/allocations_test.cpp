@@ -13,7 +13,7 @@ using namespace mpa_test;
 TEST(Allocations, none_for_an_fpdu) {
     for (const std::size_t length : {0u, 64u, 1424u, 1442u, 9000u, 64000u}) {
         const Octets payload(length, std::byte{5});
-        const wire::Bytes piece = payload;
+        const base::Bytes piece = payload;
         const Octets head = header(true);
         for (const auto& settings : all_settings()) {
             for (const std::size_t size : {1500u, 4096u, 100000u}) {
@@ -28,10 +28,10 @@ TEST(Allocations, none_for_an_fpdu) {
                     while (!batch.full()) writer.add(head, std::span{&piece, 1}, batch);
                     static_cast<void>(batch.next_fpdu());
                     auto end = stream.begin();
-                    for (const wire::Bytes part : batch.pieces()) end = std::ranges::copy(part, end).out;
+                    for (const base::Bytes part : batch.pieces()) end = std::ranges::copy(part, end).out;
                     batch.consume(batch.octets());
-                    for (wire::Bytes left{stream.begin(), end}; !left.empty();) {
-                        const wire::Bytes part = left.first(std::min(size, left.size()));
+                    for (base::Bytes left{stream.begin(), end}; !left.empty();) {
+                        const base::Bytes part = left.first(std::min(size, left.size()));
                         if (reader.receive(part)) ADD_FAILURE();
                         left = left.subspan(part.size());
                     }

@@ -20,7 +20,7 @@ struct Filled {
         }
     }
     void add(const Octets& payload) {
-        const wire::Bytes piece = payload;
+        const base::Bytes piece = payload;
         writer.add(header(true), std::span{&piece, 1}, batch);
         expected.add(true, payload);
     }
@@ -35,12 +35,12 @@ TEST(Batch, consumed_in_parts_of_every_size) {
     for (const bool markers : {false, true}) {
         for (std::size_t part = 1; part < 4000; part += 1 + part / 8) {
             Filled filled{payloads, markers};
-            const wire::Bytes all = filled.expected.octets;
+            const base::Bytes all = filled.expected.octets;
             std::size_t at = 0;
             while (!filled.batch.empty()) {
                 ASSERT_EQ(filled.batch.octets(), all.size() - at);
                 ASSERT_TRUE(std::ranges::equal(content(filled.batch.pieces()), all.subspan(at)));
-                for (const wire::Bytes piece : filled.batch.pieces()) ASSERT_FALSE(piece.empty());
+                for (const base::Bytes piece : filled.batch.pieces()) ASSERT_FALSE(piece.empty());
                 // The next FPDU ends where the test's own framing has an end.
                 const auto end = std::ranges::upper_bound(filled.expected.ends, at);
                 ASSERT_TRUE(std::ranges::equal(content(filled.batch.next_fpdu()), all.subspan(at, *end - at)));
@@ -73,7 +73,7 @@ TEST(Batch, added_to_while_half_sent) {
     filled.batch.consume(3030);
     filled.memory.push_back(Octets(60, std::byte{1}));
     filled.add(filled.memory.back());
-    EXPECT_TRUE(std::ranges::equal(content(filled.batch.pieces()), wire::Bytes{filled.expected.octets}.subspan(3030)));
+    EXPECT_TRUE(std::ranges::equal(content(filled.batch.pieces()), base::Bytes{filled.expected.octets}.subspan(3030)));
 }
 
 TEST(Batch, is_full_by_fpdus_octets_or_pieces) {
@@ -93,8 +93,8 @@ TEST(Batch, is_full_by_fpdus_octets_or_pieces) {
     Batch batch;
     FpduWriter writer{{true, false}};
     const Octets memory(2000);
-    std::vector<wire::Bytes> pieces;
-    for (std::size_t i = 0; i < 32; ++i) pieces.push_back(wire::Bytes{memory}.subspan(i * 60, 60));
+    std::vector<base::Bytes> pieces;
+    for (std::size_t i = 0; i < 32; ++i) pieces.push_back(base::Bytes{memory}.subspan(i * 60, 60));
     while (!batch.full()) writer.add(header(true), pieces, batch);
     EXPECT_LE(batch.pieces().size(), Batch::max_pieces);
     EXPECT_LT(writer.fpdus(), Batch::max_fpdus);
@@ -113,7 +113,7 @@ TEST(Batch, detached_from_the_users_memory) {
             filled.batch.consume(consumed);
             filled.batch.detach();
             for (Octets& octets : filled.memory) std::ranges::fill(octets, std::byte{0xdd});
-            const wire::Bytes expected = wire::Bytes{filled.expected.octets}.subspan(consumed);
+            const base::Bytes expected = base::Bytes{filled.expected.octets}.subspan(consumed);
             ASSERT_TRUE(std::ranges::equal(content(filled.batch.pieces()), expected)) << consumed;
             const auto end = std::ranges::upper_bound(filled.expected.ends, consumed);
             ASSERT_EQ(content(filled.batch.next_fpdu()).size(), *end - consumed);
@@ -122,7 +122,7 @@ TEST(Batch, detached_from_the_users_memory) {
             filled.add(filled.memory.back());
             filled.batch.detach();
             filled.memory.back().assign(4000, std::byte{2});
-            const wire::Bytes more = wire::Bytes{filled.expected.octets}.subspan(consumed);
+            const base::Bytes more = base::Bytes{filled.expected.octets}.subspan(consumed);
             ASSERT_TRUE(std::ranges::equal(content(filled.batch.pieces()), more)) << consumed;
             filled.batch.consume(filled.batch.octets());
             filled.batch.detach();

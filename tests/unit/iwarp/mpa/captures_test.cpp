@@ -48,18 +48,18 @@ std::vector<Connection> connections(const std::string& capture) {
         const std::size_t size = little_32(octets, at + 8);
         const std::byte* const ip = octets.data() + at + 16 + 14;
         at += 16 + size;
-        if (wire::load_be16(ip - 2) != 0x0800 || ip[9] != std::byte{6}) continue;
-        const std::byte* const tcp = ip + (wire::load_u8(ip) & 0xfu) * 4;
-        const std::byte* const data = tcp + (wire::load_u8(tcp + 12) >> 4) * 4;
-        const std::byte* const end = ip + wire::load_be16(ip + 2);
-        const std::uint32_t ports = wire::load_be32(tcp);
-        const Direction direction{wire::load_be32(ip + 12), wire::load_be32(ip + 16), ports};
-        const std::uint32_t sequence = wire::load_be32(tcp + 4);
-        const auto flags = wire::load_u8(tcp + 13);
+        if (base::load_be16(ip - 2) != 0x0800 || ip[9] != std::byte{6}) continue;
+        const std::byte* const tcp = ip + (base::load_u8(ip) & 0xfu) * 4;
+        const std::byte* const data = tcp + (base::load_u8(tcp + 12) >> 4) * 4;
+        const std::byte* const end = ip + base::load_be16(ip + 2);
+        const std::uint32_t ports = base::load_be32(tcp);
+        const Direction direction{base::load_be32(ip + 12), base::load_be32(ip + 16), ports};
+        const std::uint32_t sequence = base::load_be32(tcp + 4);
+        const auto flags = base::load_u8(tcp + 13);
         if ((flags & 0x02) != 0) {
             const bool initiates = (flags & 0x10) == 0;
             if (initiates && !halves.contains(direction)) ++count;
-            const Direction other{wire::load_be32(ip + 16), wire::load_be32(ip + 12), ports << 16 | ports >> 16};
+            const Direction other{base::load_be32(ip + 16), base::load_be32(ip + 12), ports << 16 | ports >> 16};
             const std::size_t connection = initiates ? count - 1 : halves.at(other).connection;
             halves[direction] = {sequence + 1, connection, initiates, {}};
         } else if (data < end && halves.contains(direction)) {
@@ -89,7 +89,7 @@ struct Totals {
 };
 
 /// Reads one direction in several ways, each with the same outcome; the writer makes the same octets of it.
-Totals read(wire::Bytes fpdus, const iwarp::mpa::Terms& terms, bool markers, const std::string& what,
+Totals read(base::Bytes fpdus, const iwarp::mpa::Terms& terms, bool markers, const std::string& what,
             std::optional<Fault> expected = std::nullopt) {
     Totals totals;
     std::vector<Octets> ulpdus;
@@ -115,26 +115,26 @@ Totals read(wire::Bytes fpdus, const iwarp::mpa::Terms& terms, bool markers, con
         ++totals.fpdus;
         totals.ulpdu_octets += ulpdu.size();
         const std::size_t header = wire::ddp_header_size(ulpdu[0]);
-        const wire::Bytes payload = wire::Bytes{ulpdu}.subspan(header);
+        const base::Bytes payload = base::Bytes{ulpdu}.subspan(header);
         if (ulpdu.size() > wire::mpa_ulpdu_max) {  // siw with try_gso; never written here
             at += wire::mpa_fpdu_size(static_cast<std::uint32_t>(ulpdu.size()));
             continue;
         }
-        writer.add(wire::Bytes{ulpdu}.first(header), std::span{&payload, 1}, batch);
+        writer.add(base::Bytes{ulpdu}.first(header), std::span{&payload, 1}, batch);
         const Octets written = content(batch.pieces());
         batch.clear();
         if (at + written.size() > fpdus.size()) {
             ADD_FAILURE() << what << " at " << at;
             break;
         }
-        const wire::Bytes sent = fpdus.subspan(at, written.size());
+        const base::Bytes sent = fpdus.subspan(at, written.size());
         at += written.size();
         // siw pads with what an earlier FPDU left behind, and its CRC covers that: then all before it is the same.
-        const wire::Bytes padding =
+        const base::Bytes padding =
             sent.first(sent.size() - 4).last(wire::mpa_pad(static_cast<std::uint32_t>(ulpdu.size())));
         const bool zeros = std::ranges::all_of(padding, [](std::byte octet) { return octet == std::byte{}; });
         const std::size_t same = zeros ? sent.size() : sent.size() - 4 - padding.size();
-        EXPECT_TRUE(std::ranges::equal(sent.first(same), wire::Bytes{written}.first(same))) << what << " before " << at;
+        EXPECT_TRUE(std::ranges::equal(sent.first(same), base::Bytes{written}.first(same))) << what << " before " << at;
         if (markers) {
             EXPECT_TRUE(zeros) << what;
         }
@@ -163,9 +163,9 @@ std::vector<Totals> read_capture(const std::string& capture) {
         theirs[16] &= std::byte{0xf7};
         EXPECT_EQ(hex(initiator.output().first(18)), hex(theirs));
         const auto& terms = initiator.terms();
-        all.push_back(read(wire::Bytes{connection.initiator}.subspan(request), terms, terms.markers_sent,
+        all.push_back(read(base::Bytes{connection.initiator}.subspan(request), terms, terms.markers_sent,
                            capture + " initiator"));
-        all.push_back(read(wire::Bytes{connection.responder}.subspan(reply), terms, terms.markers_received,
+        all.push_back(read(base::Bytes{connection.responder}.subspan(reply), terms, terms.markers_received,
                            capture + " responder"));
     }
     return all;
@@ -226,7 +226,7 @@ TEST(Captures, markers) {
     ASSERT_TRUE(responder.terms().markers_sent);
     // Sends of 24, 400, 600, n and 8 octets and three Writes of 1000: n fills up to the next marker.
     const Totals client =
-        read(wire::Bytes{found[0].initiator}.subspan(request), responder.terms(), true, "client", iwarp::fault::crc);
+        read(base::Bytes{found[0].initiator}.subspan(request), responder.terms(), true, "client", iwarp::fault::crc);
     EXPECT_EQ(client.fpdus, 8u);
     iwarp::ConnectionOptions options;
     options.revision = 1;
@@ -235,7 +235,7 @@ TEST(Captures, markers) {
     const std::size_t reply = initiator.receive(found[0].responder);
     ASSERT_EQ(initiator.state(), Handshake::State::agreed);
     // A Write of 1200 octets and Sends of 0 to 39.
-    EXPECT_EQ(read(wire::Bytes{found[0].responder}.subspan(reply), initiator.terms(), true, "server"),
+    EXPECT_EQ(read(base::Bytes{found[0].responder}.subspan(reply), initiator.terms(), true, "server"),
               (Totals{41, 14 + 1200 + 40 * 18 + 780}));
 }
 

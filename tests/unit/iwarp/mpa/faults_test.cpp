@@ -30,7 +30,7 @@ Wounded wounded(bool crc, bool markers, const Octets& bad) {
 /// The fault, and that nothing is delivered from it on, however the stream is cut.
 void expect_fault(const FpduReader::Settings& settings, const Wounded& sent, const Fault& expected,
                   std::optional<std::size_t> latest = std::nullopt) {
-    const wire::Bytes all = sent.stream.octets;
+    const base::Bytes all = sent.stream.octets;
     for (const std::size_t size : {all.size(), std::size_t{1}, std::size_t{3}, std::size_t{40}, std::size_t{700}}) {
         Sink sink;
         FpduReader reader{settings, sink};
@@ -68,8 +68,8 @@ TEST(Faults, every_bit_under_the_crc) {
                 Sink sink;
                 FpduReader reader{settings, sink};
                 // Where the length became less its CRC is looked for too early, else with or behind the last octet.
-                auto found = give(reader, wire::Bytes{damaged}.first(sent.bad_end - 1));
-                if (!found) found = give(reader, wire::Bytes{damaged}.subspan(sent.bad_end - 1));
+                auto found = give(reader, base::Bytes{damaged}.first(sent.bad_end - 1));
+                if (!found) found = give(reader, base::Bytes{damaged}.subspan(sent.bad_end - 1));
                 ASSERT_EQ(found, fault::crc) << name(settings) << at << ' ' << bit;
                 ASSERT_EQ(give(reader, damaged), std::nullopt);
                 ASSERT_EQ(sink.ulpdus.size(), 2u) << name(settings) << at << ' ' << bit;
@@ -127,8 +127,8 @@ TEST(Faults, marker_that_points_elsewhere) {
                 octets[at + 2] ^= static_cast<std::byte>(bits >> 8);
                 octets[at + 3] ^= static_cast<std::byte>(bits & 0xff);
                 if (settings.crc) {
-                    const wire::Bytes covered =
-                        wire::Bytes{octets}.subspan(sent.bad_begin, sent.bad_end - 4 - sent.bad_begin);
+                    const base::Bytes covered =
+                        base::Bytes{octets}.subspan(sent.bad_begin, sent.bad_end - 4 - sent.bad_begin);
                     const Octets crc = slow_crc(covered);
                     std::copy(crc.begin(), crc.end(), octets.begin() + static_cast<std::ptrdiff_t>(sent.bad_end - 4));
                 }
@@ -154,7 +154,7 @@ TEST(Faults, of_the_sink) {
         for (const bool at_end : {false, true}) {
             for (const std::size_t length : {0u, 9u, 3000u}) {
                 const Wounded sent = wounded(settings.crc, settings.markers, joined({header(true), Octets(length)}));
-                const wire::Bytes all = sent.stream.octets;
+                const base::Bytes all = sent.stream.octets;
                 for (const std::size_t size : {all.size(), std::size_t{1}, std::size_t{50}}) {
                     Sink sink;
                     (at_end ? sink.fault_at : sink.refuse_at) = 2;
@@ -186,7 +186,7 @@ TEST(Faults, refused_header_of_a_damaged_fpdu_is_a_bad_crc) {
             FpduReader reader{{true, false, strict}, sink};
             std::optional<Fault> found;
             for (std::size_t at = 0; at < sent.stream.octets.size() && !found; at += size)
-                found = give(reader, wire::Bytes{sent.stream.octets}.subspan(
+                found = give(reader, base::Bytes{sent.stream.octets}.subspan(
                                          at, std::min(size, sent.stream.octets.size() - at)));
             EXPECT_EQ(found, fault::crc);
             EXPECT_EQ(sink.ulpdus.size(), 2u);
@@ -221,7 +221,7 @@ struct Outcome {
     std::vector<Octets> ulpdus;
     friend bool operator==(const Outcome&, const Outcome&) = default;
 };
-Outcome outcome(const FpduReader::Settings& settings, wire::Bytes all, std::mt19937& random, std::size_t most,
+Outcome outcome(const FpduReader::Settings& settings, base::Bytes all, std::mt19937& random, std::size_t most,
                 bool ask_for_room) {
     Sink sink;
     sink.piece_sizes = {1 + random() % 700, random() % 3, 1 + random() % 3000};
@@ -230,13 +230,13 @@ Outcome outcome(const FpduReader::Settings& settings, wire::Bytes all, std::mt19
     Outcome found;
     for (std::size_t at = 0; at < all.size() && !found.fault;) {
         std::size_t part = std::min(all.size() - at, 1 + random() % most);
-        const auto room = ask_for_room ? reader.room(1) : std::span<const wire::MutableBytes>{};
+        const auto room = ask_for_room ? reader.room(1) : std::span<const base::MutableBytes>{};
         if (room.empty()) {
             found.fault = give(reader, all.subspan(at, part));
         } else {
-            wire::Bytes left = all.subspan(at, part);
-            for (const wire::MutableBytes piece : room) {
-                const wire::Bytes fits = left.first(std::min(left.size(), piece.size()));
+            base::Bytes left = all.subspan(at, part);
+            for (const base::MutableBytes piece : room) {
+                const base::Bytes fits = left.first(std::min(left.size(), piece.size()));
                 std::ranges::copy(fits, piece.begin());
                 left = left.subspan(fits.size());
             }

@@ -439,7 +439,7 @@ TEST(Responder, octets_before_the_reply) {
     const Octets both = joined({request("40010001 07"), octets("0010c140")});
     EXPECT_EQ(handshake.receive(both), 21u);
     EXPECT_EQ(handshake.state(), State::requested);
-    EXPECT_EQ(handshake.receive(wire::Bytes{both}.subspan(21)), 0u);
+    EXPECT_EQ(handshake.receive(base::Bytes{both}.subspan(21)), 0u);
     EXPECT_EQ(handshake.state(), State::failed);
 
     // Neither may they come before the Reply has left.
@@ -466,7 +466,7 @@ TEST(Both, frames_cut_at_every_pair_of_octets) {
             Handshake sides[] = {Handshake::responder({}), Handshake::initiator({})};
             for (Handshake& side : sides) {
                 const Octets all = joined({&side == &sides[0] ? asked : answer, more});
-                const wire::Bytes bytes = all;
+                const base::Bytes bytes = all;
                 std::size_t taken = side.receive(bytes.first(first));
                 EXPECT_EQ(taken, first);
                 if (first < asked.size()) {
@@ -552,7 +552,7 @@ TEST(Both, random_octets_do_no_harm) {
         std::size_t taken = 0;
         while (taken < frame.size() && side.state() == State::exchanging)
             taken += side.receive(
-                wire::Bytes{frame}.subspan(taken, std::min<std::size_t>(frame.size() - taken, 1 + random() % 9)));
+                base::Bytes{frame}.subspan(taken, std::min<std::size_t>(frame.size() - taken, 1 + random() % 9)));
         if (side.state() == State::requested) side.accept(depths(static_cast<std::uint16_t>(random() & 0x3fff), 7));
         if (side.state() == State::failed) {
             ASSERT_FALSE(side.failure().empty());

@@ -32,7 +32,7 @@ TEST(FpduReader, rfc_5044_figures_5_and_6) {
     ASSERT_EQ(stream.octets.size(), 0x1ecu);
     const Octets second = joined({octets("4143 00000000 00000000 00000002 00000000"), Octets(24)});
     stream.fpdu(second);
-    EXPECT_EQ(hex(wire::Bytes{stream.octets}.subspan(0x1ec)),
+    EXPECT_EQ(hex(base::Bytes{stream.octets}.subspan(0x1ec)),
               hex(octets("002a4143 00000000 00000000 00000002 00000000 00000014"
                          "000000000000000000000000000000000000000000000000 84925898")));
     Sink sink;
@@ -48,7 +48,7 @@ TEST(FpduReader, rfc_5044_figure_4_has_a_marker_within) {
     stream.fpdu(joined({header(true), Octets(500 - 4 - 6 - 14)}));
     ASSERT_EQ(stream.octets.size(), 500u);
     stream.fpdu(joined({header(true), octets("0102")}));
-    EXPECT_EQ(hex(wire::Bytes{stream.octets}.subspan(500, 24)),
+    EXPECT_EQ(hex(base::Bytes{stream.octets}.subspan(500, 24)),
               "0010c140"
               "00000b07"
               "00000000"
@@ -77,7 +77,7 @@ TEST_P(EverySetting, one_octet_at_a_time) {
     FpduReader reader{settings(), sink};
     std::size_t ended = 0;
     for (std::size_t i = 0; i < sent.octets.size(); ++i) {
-        ASSERT_EQ(give(reader, wire::Bytes{sent.octets}.subspan(i, 1)), std::nullopt) << i;
+        ASSERT_EQ(give(reader, base::Bytes{sent.octets}.subspan(i, 1)), std::nullopt) << i;
         if (i + 1 == sent.ends[ended]) ++ended;
         // An FPDU is delivered with its last octet.
         ASSERT_EQ(sink.ulpdus.size(), ended) << i;
@@ -97,7 +97,7 @@ TEST_P(EverySetting, segments_that_wait_are_offered_again) {
         std::size_t held = 0;
         for (std::size_t at = 0; at < sent.octets.size(); at += size) {
             // What comes while one waits is kept behind it; two parts may lie there before the first is wanted.
-            ASSERT_EQ(give(reader, wire::Bytes{sent.octets}.subspan(at, std::min(size, sent.octets.size() - at))),
+            ASSERT_EQ(give(reader, base::Bytes{sent.octets}.subspan(at, std::min(size, sent.octets.size() - at))),
                       std::nullopt);
             if (reader.paused() && ++held % 3 == 0) {
                 ASSERT_FALSE(reader.at_boundary());
@@ -116,7 +116,7 @@ TEST_P(EverySetting, segments_that_wait_are_offered_again) {
 
 TEST_P(EverySetting, every_pair_of_cuts) {
     const Stream sent = stream({0, 3, 0, 20, 41});
-    const wire::Bytes all = sent.octets;
+    const base::Bytes all = sent.octets;
     for (std::size_t first = 0; first <= all.size(); ++first) {
         for (std::size_t second = first; second <= all.size(); ++second) {
             Sink sink;
@@ -138,7 +138,7 @@ TEST_P(EverySetting, every_size_of_pieces) {
         Sink sink;
         FpduReader reader{settings(), sink, pool};
         for (std::size_t at = 0; at < sent.octets.size(); at += size)
-            ASSERT_EQ(give(reader, wire::Bytes{sent.octets}.subspan(at, std::min(size, sent.octets.size() - at))),
+            ASSERT_EQ(give(reader, base::Bytes{sent.octets}.subspan(at, std::min(size, sent.octets.size() - at))),
                       std::nullopt);
         ASSERT_EQ(sink.ulpdus, sent.ulpdus) << size;
     }
@@ -155,7 +155,7 @@ TEST(FpduReader, markers_at_every_phase) {
             for (std::size_t at = 0; at < sent.octets.size();) {
                 const std::size_t size =
                     whole ? sent.octets.size() : std::min<std::size_t>(61, sent.octets.size() - at);
-                ASSERT_EQ(give(reader, wire::Bytes{sent.octets}.subspan(at, size)), std::nullopt) << filler;
+                ASSERT_EQ(give(reader, base::Bytes{sent.octets}.subspan(at, size)), std::nullopt) << filler;
                 at += size;
             }
             ASSERT_EQ(sink.ulpdus, sent.ulpdus) << filler;
@@ -177,7 +177,7 @@ TEST_P(EverySetting, longest_ulpdus) {
         FpduReader reader{settings(), sink};
         for (std::size_t at = 0; at < sent.octets.size(); at += size) {
             const auto fault =
-                give(reader, wire::Bytes{sent.octets}.subspan(at, std::min(size, sent.octets.size() - at)));
+                give(reader, base::Bytes{sent.octets}.subspan(at, std::min(size, sent.octets.size() - at)));
             ASSERT_EQ(fault, std::nullopt);
         }
         ASSERT_TRUE(sink.ulpdus == sent.ulpdus) << size;
@@ -205,11 +205,11 @@ TEST(FpduReader, padding_may_be_anything) {
     for (const bool strict : {true, false}) {
         Sink sink;
         FpduReader reader{{true, false, strict}, sink};
-        EXPECT_EQ(give(reader, wire::Bytes{fpdu}.first(18)), std::nullopt);
-        EXPECT_EQ(give(reader, wire::Bytes{fpdu}.subspan(18)), std::nullopt);
+        EXPECT_EQ(give(reader, base::Bytes{fpdu}.first(18)), std::nullopt);
+        EXPECT_EQ(give(reader, base::Bytes{fpdu}.subspan(18)), std::nullopt);
         EXPECT_EQ(give(reader, crc), std::nullopt);
         ASSERT_EQ(sink.ulpdus.size(), 1u);
-        EXPECT_EQ(hex(wire::Bytes{sink.ulpdus[0]}.last(3)), "010203");
+        EXPECT_EQ(hex(base::Bytes{sink.ulpdus[0]}.last(3)), "010203");
     }
 }
 
@@ -230,10 +230,10 @@ TEST(FpduReader, strict_shows_nothing_before_the_crc) {
     Sink sink;
     FpduReader reader{{true, false, true}, sink};
     for (std::size_t i = 0; i + 1 < sent.octets.size(); ++i) {
-        ASSERT_EQ(give(reader, wire::Bytes{sent.octets}.subspan(i, 1)), std::nullopt);
+        ASSERT_EQ(give(reader, base::Bytes{sent.octets}.subspan(i, 1)), std::nullopt);
         ASSERT_EQ(sink.begun, 0u);
     }
-    EXPECT_EQ(give(reader, wire::Bytes{sent.octets}.last(1)), std::nullopt);
+    EXPECT_EQ(give(reader, base::Bytes{sent.octets}.last(1)), std::nullopt);
     EXPECT_EQ(sink.ulpdus, sent.ulpdus);
 }
 
@@ -256,13 +256,13 @@ TEST(FpduReader, direct_begins_with_the_header) {
         const Stream sent = stream_of(settings.crc, false, {5000});
         Sink sink;
         FpduReader reader{settings, sink};
-        EXPECT_EQ(give(reader, wire::Bytes{sent.octets}.first(15)), std::nullopt);
+        EXPECT_EQ(give(reader, base::Bytes{sent.octets}.first(15)), std::nullopt);
         EXPECT_EQ(sink.begun, 0u);
-        EXPECT_EQ(give(reader, wire::Bytes{sent.octets}.subspan(15, 1)), std::nullopt);
+        EXPECT_EQ(give(reader, base::Bytes{sent.octets}.subspan(15, 1)), std::nullopt);
         EXPECT_EQ(sink.begun, 1u);
-        EXPECT_EQ(give(reader, wire::Bytes{sent.octets}.subspan(16, 100)), std::nullopt);
+        EXPECT_EQ(give(reader, base::Bytes{sent.octets}.subspan(16, 100)), std::nullopt);
         ASSERT_EQ(sink.pieces().size(), 1u);
-        EXPECT_EQ(hex(sink.pieces()[0].first(100)), hex(wire::Bytes{sent.ulpdus[0]}.subspan(14, 100)));
+        EXPECT_EQ(hex(sink.pieces()[0].first(100)), hex(base::Bytes{sent.ulpdus[0]}.subspan(14, 100)));
         EXPECT_EQ(std::to_integer<int>(sink.pieces()[0][100]), 0xee);
     }
 }
@@ -276,13 +276,13 @@ TEST(FpduReader, is_small_and_gives_back_what_it_borrowed) {
     {
         FpduReader reader{{true, false, true}, sink, pool};
         // Few octets of a long FPDU take the small size.
-        EXPECT_EQ(give(reader, wire::Bytes{sent.octets}.first(4000)), std::nullopt);
+        EXPECT_EQ(give(reader, base::Bytes{sent.octets}.first(4000)), std::nullopt);
         EXPECT_EQ(pool->kept_octets(), 0u);
-        EXPECT_EQ(give(reader, wire::Bytes{sent.octets}.subspan(4000, 1000)), std::nullopt);
+        EXPECT_EQ(give(reader, base::Bytes{sent.octets}.subspan(4000, 1000)), std::nullopt);
         EXPECT_EQ(pool->kept_octets(), pool->octets(Size::small));
-        EXPECT_EQ(give(reader, wire::Bytes{sent.octets}.subspan(5000)), std::nullopt);
+        EXPECT_EQ(give(reader, base::Bytes{sent.octets}.subspan(5000)), std::nullopt);
         EXPECT_EQ(pool->kept_octets(), pool->octets(Size::small) + pool->octets(Size::large));
-        EXPECT_EQ(give(reader, wire::Bytes{sent.octets}.first(100)), std::nullopt);
+        EXPECT_EQ(give(reader, base::Bytes{sent.octets}.first(100)), std::nullopt);
         EXPECT_EQ(pool->kept_octets(), pool->octets(Size::large));
     }
     EXPECT_EQ(pool->kept_octets(), pool->octets(Size::small) + pool->octets(Size::large));
@@ -301,16 +301,16 @@ TEST(FpduReader, gives_back_what_it_borrowed_before_it_waits) {
     FpduReader reader{{true, false, true}, sink, pool};
     // The second waits behind the first, which came in two parts.
     sink.refuse_at = 1;
-    EXPECT_EQ(give(reader, wire::Bytes{sent.octets}.first(20000)), std::nullopt);
+    EXPECT_EQ(give(reader, base::Bytes{sent.octets}.first(20000)), std::nullopt);
     EXPECT_EQ(pool->kept_octets(), small);
-    EXPECT_EQ(give(reader, wire::Bytes{sent.octets}.subspan(20000, sent.ends[1] - 20000)), std::nullopt);
+    EXPECT_EQ(give(reader, base::Bytes{sent.octets}.subspan(20000, sent.ends[1] - 20000)), std::nullopt);
     EXPECT_TRUE(reader.paused());
     EXPECT_EQ(pool->kept_octets(), all);
     // The third waits while it is in borrowed memory; the fourth behind the third.
     sink.refuse_at = 3;
     EXPECT_EQ(reader.resume(), std::nullopt);
-    EXPECT_EQ(give(reader, wire::Bytes{sent.octets}.subspan(sent.ends[1], 20000)), std::nullopt);
-    EXPECT_EQ(give(reader, wire::Bytes{sent.octets}.subspan(sent.ends[1] + 20000)), std::nullopt);
+    EXPECT_EQ(give(reader, base::Bytes{sent.octets}.subspan(sent.ends[1], 20000)), std::nullopt);
+    EXPECT_EQ(give(reader, base::Bytes{sent.octets}.subspan(sent.ends[1] + 20000)), std::nullopt);
     EXPECT_TRUE(reader.paused());
     EXPECT_EQ(pool->kept_octets(), small);
     sink.refuse_at = 5;

@@ -23,7 +23,7 @@ Octets octets(std::string_view hex) {
     return out;
 }
 
-std::string hex(wire::Bytes bytes) {
+std::string hex(base::Bytes bytes) {
     std::string out;
     for (const std::byte octet : bytes) out += fmt::format("{:02x}", std::to_integer<unsigned>(octet));
     return out;
@@ -35,7 +35,7 @@ Octets pattern(std::mt19937& random, std::size_t length) {
     return out;
 }
 
-Octets slow_crc(wire::Bytes bytes) {
+Octets slow_crc(base::Bytes bytes) {
     std::uint32_t state = 0xffffffff;
     for (const std::byte octet : bytes) {
         state ^= std::to_integer<std::uint32_t>(octet);
@@ -51,9 +51,9 @@ Octets header(bool tagged) {
     return tagged ? octets("c140 00000b07 0000000000001000") : octets("4143 00000000 00000000 00000001 00000000");
 }
 
-Octets joined(std::initializer_list<wire::Bytes> parts) {
+Octets joined(std::initializer_list<base::Bytes> parts) {
     Octets out;
-    for (const wire::Bytes part : parts) out.insert(out.end(), part.begin(), part.end());
+    for (const base::Bytes part : parts) out.insert(out.end(), part.begin(), part.end());
     return out;
 }
 
@@ -76,19 +76,19 @@ void Stream::fpdu(const Octets& ulpdu) {
     // The CRC's first octet may have a marker before it, which the CRC covers.
     put(std::byte{0});
     octets.pop_back();
-    const Octets check = crc ? slow_crc(wire::Bytes{octets}.subspan(begin)) : Octets(4);
+    const Octets check = crc ? slow_crc(base::Bytes{octets}.subspan(begin)) : Octets(4);
     octets.insert(octets.end(), check.begin(), check.end());
     ulpdus.push_back(ulpdu);
     ends.push_back(octets.size());
 }
 
-wire::Result<iwarp::mpa::Target, Fault> Sink::begin_segment(wire::Bytes header, std::uint32_t payload_length) {
-    if (refuse_once && (refused_ = !refused_)) return wire::Failure{iwarp::fault::not_yet};
-    if (begun++ == refuse_at) return wire::Failure{fault};
+base::Result<iwarp::mpa::Target, Fault> Sink::begin_segment(base::Bytes header, std::uint32_t payload_length) {
+    if (refuse_once && (refused_ = !refused_)) return base::Failure{iwarp::fault::not_yet};
+    if (begun++ == refuse_at) return base::Failure{fault};
     open = true;
     header_.assign(header.begin(), header.end());
     std::size_t total = 0;
-    for (const wire::MutableBytes piece : pieces_) total += piece.size();
+    for (const base::MutableBytes piece : pieces_) total += piece.size();
     if (keep_pieces && total == payload_length) return iwarp::mpa::Target{pieces_};
     memory_.clear();
     pieces_.clear();
@@ -124,14 +124,14 @@ std::string name(const FpduReader::Settings& settings) {
                        settings.strict ? "strict" : "direct");
 }
 
-std::optional<Fault> give(FpduReader& reader, wire::Bytes octets) {
+std::optional<Fault> give(FpduReader& reader, base::Bytes octets) {
     const Octets copy(octets.begin(), octets.end());
     return reader.receive(copy);
 }
 
-Octets content(std::span<const wire::Bytes> pieces) {
+Octets content(std::span<const base::Bytes> pieces) {
     Octets out;
-    for (const wire::Bytes piece : pieces) out.insert(out.end(), piece.begin(), piece.end());
+    for (const base::Bytes piece : pieces) out.insert(out.end(), piece.begin(), piece.end());
     return out;
 }
 

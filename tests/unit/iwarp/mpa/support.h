@@ -24,14 +24,14 @@ using iwarp::Fault;
 using iwarp::mpa::FpduReader;
 
 Octets octets(std::string_view hex);
-std::string hex(wire::Bytes bytes);
+std::string hex(base::Bytes bytes);
 Octets pattern(std::mt19937& random, std::size_t length);
 /// Bit by bit: CRC-32C of RFC 3720, as the octets on the wire.
-Octets slow_crc(wire::Bytes bytes);
+Octets slow_crc(base::Bytes bytes);
 
 /// A DDP header: 14 octets tagged, 18 untagged, the rest of it of no sense.
 Octets header(bool tagged);
-Octets joined(std::initializer_list<wire::Bytes> parts);
+Octets joined(std::initializer_list<base::Bytes> parts);
 
 /// One direction.
 struct Stream {
@@ -56,20 +56,20 @@ public:
     bool keep_pieces =
         false;  ///< a target like the last one is filled again, for benchmarks and counting of allocations
 
-    wire::Result<iwarp::mpa::Target, Fault> begin_segment(wire::Bytes header, std::uint32_t payload_length) override;
+    base::Result<iwarp::mpa::Target, Fault> begin_segment(base::Bytes header, std::uint32_t payload_length) override;
     std::optional<Fault> end_segment() override;
 
     std::vector<Octets> ulpdus;  ///< those that ended, header and payload
     std::size_t begun = 0;
     bool open = false;
     /// Of the segment that is under way.
-    const std::vector<wire::MutableBytes>& pieces() const { return pieces_; }
+    const std::vector<base::MutableBytes>& pieces() const { return pieces_; }
 
 private:
     bool refused_ = false;
     Octets header_;
     std::deque<Octets> memory_;
-    std::vector<wire::MutableBytes> pieces_;
+    std::vector<base::MutableBytes> pieces_;
 };
 
 /// Every combination of CRC, markers and strictness.
@@ -77,9 +77,9 @@ std::vector<FpduReader::Settings> all_settings();
 std::string name(const FpduReader::Settings& settings);
 
 /// Gives the reader a copy of its own of these octets, exactly as large, so that an access beyond is found.
-std::optional<Fault> give(FpduReader& reader, wire::Bytes octets);
+std::optional<Fault> give(FpduReader& reader, base::Bytes octets);
 
 /// What a Batch holds, as one.
-Octets content(std::span<const wire::Bytes> pieces);
+Octets content(std::span<const base::Bytes> pieces);
 
 }  // namespace mpa_test

@@ -12,8 +12,8 @@ using iwarp::mpa::FpduWriter;
 
 void add(FpduWriter& writer, const Octets& ulpdu, Batch& batch) {
     const std::size_t header = wire::ddp_header_size(ulpdu[0]);
-    const wire::Bytes payload = wire::Bytes{ulpdu}.subspan(header);
-    writer.add(wire::Bytes{ulpdu}.first(header), std::span{&payload, 1}, batch);
+    const base::Bytes payload = base::Bytes{ulpdu}.subspan(header);
+    writer.add(base::Bytes{ulpdu}.first(header), std::span{&payload, 1}, batch);
 }
 
 // RFC 5044 figures 5 and 6; between them a Send that takes 0x1ec - 0x34 octets.
@@ -25,7 +25,7 @@ TEST(FpduWriter, rfc_5044_figures_5_and_6) {
                                                        "000000000000000000000000000000000000000000000000 52239983")));
     add(writer, joined({header(false), Octets(0x1ec - 0x34 - 6 - 18)}), batch);
     add(writer, joined({octets("4143 00000000 00000000 00000002 00000000"), Octets(24)}), batch);
-    EXPECT_EQ(hex(wire::Bytes{content(batch.pieces())}.subspan(0x1ec)),
+    EXPECT_EQ(hex(base::Bytes{content(batch.pieces())}.subspan(0x1ec)),
               hex(octets("002a4143 00000000 00000000 00000002 00000000 00000014"
                          "000000000000000000000000000000000000000000000000 84925898")));
     EXPECT_EQ(writer.fpdus(), 3u);
@@ -56,7 +56,7 @@ TEST(FpduWriter, every_length_around_the_limits) {
                 const std::size_t before = expected.octets.size();
                 expected.add(payload % 2 == 0, pattern(random, payload));
                 add(writer, expected.ulpdus.back(), batch);
-                ASSERT_TRUE(std::ranges::equal(content(batch.pieces()), wire::Bytes{expected.octets}.subspan(before)))
+                ASSERT_TRUE(std::ranges::equal(content(batch.pieces()), base::Bytes{expected.octets}.subspan(before)))
                     << payload;
                 batch.clear();
             };
@@ -73,9 +73,9 @@ TEST(FpduWriter, payload_in_pieces) {
     for (const bool markers : {true, false}) {
         for (const std::size_t piece_size : {1u, 7u, 90u, 300u, 5000u}) {
             const Octets payload = pattern(random, 3333);
-            std::vector<wire::Bytes> pieces;
+            std::vector<base::Bytes> pieces;
             for (std::size_t at = 0; at < payload.size(); at += piece_size) {
-                pieces.push_back(wire::Bytes{payload}.subspan(at, std::min(piece_size, payload.size() - at)));
+                pieces.push_back(base::Bytes{payload}.subspan(at, std::min(piece_size, payload.size() - at)));
                 pieces.emplace_back();
             }
             Stream expected{.crc = true, .markers = markers, .octets = {}, .ulpdus = {}, .ends = {}};
@@ -103,8 +103,8 @@ TEST(FpduWriter, large_payloads_are_referred_to_small_ones_copied) {
     Batch batch;
     const Octets large(8192, std::byte{7});
     const Octets small(64, std::byte{8});
-    const wire::Bytes large_payload = large;
-    const wire::Bytes small_payload = small;
+    const base::Bytes large_payload = large;
+    const base::Bytes small_payload = small;
     writer.add(header(true), std::span{&large_payload, 1}, batch);
     writer.add(header(true), std::span{&large_payload, 1}, batch);
     // Two iovecs an FPDU: the CRC goes with the next header.
@@ -130,8 +130,8 @@ TEST(FpduWriter, round_trip) {
         for (unsigned i = 0; i < 30; ++i) {
             const bool tagged = random() % 2 == 0;
             memory.push_back(pattern(random, random() % (i % 10 == 0 ? 64750 : i % 2 == 0 ? 3000 : 80)));
-            std::vector<wire::Bytes> pieces;
-            for (wire::Bytes left = memory.back(); !left.empty();) {
+            std::vector<base::Bytes> pieces;
+            for (base::Bytes left = memory.back(); !left.empty();) {
                 pieces.push_back(left.first(std::min<std::size_t>(left.size(), 1 + random() % 20000)));
                 left = left.subspan(pieces.back().size());
             }
@@ -141,7 +141,7 @@ TEST(FpduWriter, round_trip) {
             while (!batch.empty()) {
                 const Octets whole = content(random() % 2 == 0 ? batch.pieces() : batch.next_fpdu());
                 const std::size_t part = 1 + random() % whole.size();
-                ASSERT_EQ(give(reader, wire::Bytes{whole}.first(part)), std::nullopt);
+                ASSERT_EQ(give(reader, base::Bytes{whole}.first(part)), std::nullopt);
                 batch.consume(part);
             }
         }

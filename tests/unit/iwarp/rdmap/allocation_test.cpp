@@ -34,7 +34,7 @@ TEST_F(Allocations, DoNotHappenOnASegmentsWay) {
     const auto payload = support::pattern(100);
     const std::array<iwarp::Sge, 2> pieces{iwarp::Sge{memory.data(), 60, stag}, iwarp::Sge{memory.data(), 60, stag}};
     std::uint32_t msn = 0, request_msn = 0;
-    const auto feed = [&](const std::vector<std::byte>& header, wire::Bytes octets) {
+    const auto feed = [&](const std::vector<std::byte>& header, base::Bytes octets) {
         const auto begun = inbound->begin_segment(header, static_cast<std::uint32_t>(octets.size()));
         if (!begun) return false;
         std::size_t at = 0;
@@ -48,12 +48,12 @@ TEST_F(Allocations, DoNotHappenOnASegmentsWay) {
         bool right = true;
         receives.post({.id = 1, .pieces = pieces});
         receives.post({.id = 2, .pieces = pieces});
-        wire::store_be32(send.data() + 10, ++msn);
+        base::store_be32(send.data() + 10, ++msn);
         right = right && feed(send, payload);
-        wire::store_be32(immediate.data() + 10, ++msn);
+        base::store_be32(immediate.data() + 10, ++msn);
         right = right && feed(immediate, std::span{payload}.first(8));
         right = right && feed(write, payload);
-        wire::store_be32(request.data() + 10, ++request_msn);
+        base::store_be32(request.data() + 10, ++request_msn);
         right = right && feed(request, read);
         owed.pop();
         ask_read(0, 100);

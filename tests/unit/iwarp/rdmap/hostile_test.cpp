@@ -182,7 +182,7 @@ protected:
             default:
                 if (chance(50)) payload_.resize(any(20));
                 untagged(static_cast<RdmapOpcode>(3 + any(4)), 0, offset_, last);
-                wire::store_be32(header_.data() + 2, place.stag);
+                base::store_be32(header_.data() + 2, place.stag);
                 break;
         }
         if (payload_.size() > 60) std::ranges::fill(payload_, static_cast<std::byte>(random_()));
@@ -202,7 +202,7 @@ protected:
     }
 
     /// Whether a piece lies where the peer may write, or in the stream's own keeping.
-    bool is_allowed(wire::MutableBytes piece, bool own) {
+    bool is_allowed(base::MutableBytes piece, bool own) {
         for (const auto& place : places_) {
             const auto octets = place->memory.octets();
             if (piece.data() >= octets.data() && piece.data() < octets.data() + octets.size())
@@ -245,7 +245,7 @@ protected:
     void follow() {
         ++right_[static_cast<std::size_t>(header_[1] & std::byte{0xf})];
         if ((header_[0] & std::byte{0x80}) != std::byte{}) return;
-        const auto queue = wire::load_be32(header_.data() + 6);
+        const auto queue = base::load_be32(header_.data() + 6);
         const bool last = (header_[0] & std::byte{0x40}) != std::byte{};
         if (queue == 0) offset_ = last ? 0 : offset_ + static_cast<std::uint32_t>(payload_.size());
         if (last) ++next_msn_[queue];

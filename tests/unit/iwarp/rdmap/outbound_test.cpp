@@ -51,7 +51,7 @@ protected:
     }
     std::string opcodes() {
         std::vector<std::byte> all;
-        for (const wire::Bytes some : batch.pieces()) all.insert(all.end(), some.begin(), some.end());
+        for (const base::Bytes some : batch.pieces()) all.insert(all.end(), some.begin(), some.end());
         std::string found;
         // Without markers an FPDU has its length first, then DDP's control octet and RDMAP's; then pad and CRC.
         for (std::size_t at = 0; at + 4 < all.size();) {

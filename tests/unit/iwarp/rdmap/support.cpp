@@ -35,7 +35,7 @@ std::string text_of(const std::optional<iwarp::Fault>& fault) {
     return fmt::format("{}/{}/{:02x}", static_cast<int>(fault->layer), fault->type, fault->code);
 }
 
-std::string hex(wire::Bytes octets) {
+std::string hex(base::Bytes octets) {
     std::string text;
     for (const std::byte octet : octets) text += fmt::format("{:02x}", std::to_integer<unsigned>(octet));
     return text;
@@ -103,7 +103,7 @@ std::uint32_t Stream::register_region(Access access, std::uint32_t of_domain) {
     return table.insert(buffer).value();
 }
 
-std::string Stream::raw(wire::Bytes header, wire::Bytes payload) {
+std::string Stream::raw(base::Bytes header, base::Bytes payload) {
     const auto begun = inbound->begin_segment(header, static_cast<std::uint32_t>(payload.size()));
     if (!begun) return text_of(begun.error());
     std::size_t at = 0;

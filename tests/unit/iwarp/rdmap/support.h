@@ -54,7 +54,7 @@ struct Recorder final : iwarp::rdmap::InboundEvents {
 
 /// "1/2/04" as the specifications' tables have it, "" for no fault.
 std::string text_of(const std::optional<iwarp::Fault>& fault);
-std::string hex(wire::Bytes octets);
+std::string hex(base::Bytes octets);
 std::vector<std::byte> octets_of(const std::string& hex);
 std::vector<std::byte> pattern(std::size_t octets, unsigned seed = 1);
 
@@ -84,9 +84,9 @@ public:
     explicit Stream(std::uint32_t ird = 4, std::uint32_t ord = 4);
 
     /// As mpa::FpduReader would: begins, copies, ends.
-    std::string raw(wire::Bytes header, wire::Bytes payload);
-    std::string untagged(const Untagged& segment, wire::Bytes payload = {}) { return raw(header_of(segment), payload); }
-    std::string tagged(const Tagged& segment, wire::Bytes payload = {}) { return raw(header_of(segment), payload); }
+    std::string raw(base::Bytes header, base::Bytes payload);
+    std::string untagged(const Untagged& segment, base::Bytes payload = {}) { return raw(header_of(segment), payload); }
+    std::string tagged(const Tagged& segment, base::Bytes payload = {}) { return raw(header_of(segment), payload); }
     std::string read_request(std::uint32_t msn, const wire::RdmapReadRequest& request);
     std::string atomic_request(std::uint32_t msn, const wire::RdmapAtomicRequest& request);
     std::string atomic_response(std::uint32_t msn, std::uint32_t request_id, std::uint64_t original);

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "iwarp/transport/transport.h"
+#include "iwarp/verbs/transport.h"
 
 namespace transport_test {
 
@@ -27,18 +27,18 @@ public:
         why = text;
         note("failed", now_ns);
     }
-    void receive(wire::Bytes octets, std::int64_t now_ns) override {
+    void receive(base::Bytes octets, std::int64_t now_ns) override {
         got.insert(got.end(), octets.begin(), octets.end());
         pieces.push_back(octets.size());
         note("octets", now_ns);
         after_receive();
     }
-    std::span<const wire::MutableBytes> room(std::size_t minimum) override {
+    std::span<const base::MutableBytes> room(std::size_t minimum) override {
         ++asked_for_room;
         if (room_left < minimum) return {};
         const std::size_t first = room_left / 2;  // two pieces, as a target and what follows it are
         landing.resize(room_left);
-        room_pieces = {wire::MutableBytes(landing).first(first), wire::MutableBytes(landing).subspan(first)};
+        room_pieces = {base::MutableBytes(landing).first(first), base::MutableBytes(landing).subspan(first)};
         return room_pieces;
     }
     void received(std::size_t octets, std::int64_t now_ns) override {
@@ -61,7 +61,7 @@ public:
     Output output(std::int64_t) override {
         ++asked_for_output;
         out_pieces.clear();
-        const wire::Bytes left = wire::Bytes(to_send).subspan(sent_octets);
+        const base::Bytes left = base::Bytes(to_send).subspan(sent_octets);
         const std::size_t size = largest_output == 0 ? left.size() : std::min(left.size(), largest_output);
         for (std::size_t at = 0; at < size; at += piece_octets)
             out_pieces.push_back(left.subspan(at, std::min(piece_octets, size - at)));
@@ -78,7 +78,7 @@ public:
     Closing closing() const override { return wanted; }
     std::optional<std::int64_t> deadline_ns() const override { return deadline; }
 
-    void put(wire::Bytes octets) { to_send.insert(to_send.end(), octets.begin(), octets.end()); }
+    void put(base::Bytes octets) { to_send.insert(to_send.end(), octets.begin(), octets.end()); }
     bool has(const std::string& what) const {
         return std::ranges::any_of(events, [&](const auto& event) { return event.first == what; });
     }
@@ -134,12 +134,12 @@ private:
         got.clear();
     }
     std::vector<std::byte> landing;
-    std::vector<wire::MutableBytes> room_pieces;
-    std::vector<wire::Bytes> out_pieces;
+    std::vector<base::MutableBytes> room_pieces;
+    std::vector<base::Bytes> out_pieces;
 };
 
 /// Takes connections, up to `limit`; `prepare` sees each stream before its transport does.
-class FakeAcceptor : public iwarp::transport::Acceptor {
+class FakeAcceptor : public iwarp::verbs::Acceptor {
 public:
     std::shared_ptr<iwarp::verbs::Stream> accepted(const std::string& peer) override {
         peers.push_back(peer);

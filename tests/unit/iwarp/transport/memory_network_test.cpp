@@ -12,7 +12,7 @@ namespace {
 using iwarp::ConnectionOptions;
 using iwarp::transport::Impairment;
 using iwarp::transport::MemoryNetwork;
-using iwarp::transport::Transport;
+using iwarp::verbs::Transport;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -127,10 +127,10 @@ TEST(MemoryNetwork, OctetsComeAsTheyWereSent) {
     Pair pair;
     auto [client, server] = pair.connected();
     const auto octets = pattern(10);
-    client->put(wire::Bytes(octets).first(7));
+    client->put(base::Bytes(octets).first(7));
     pair.a->attention(*client);
     pair.network->run();
-    client->put(wire::Bytes(octets).subspan(7));
+    client->put(base::Bytes(octets).subspan(7));
     pair.a->attention(*client);
     pair.network->run();
     EXPECT_THAT(server->pieces, ElementsAre(7, 3));

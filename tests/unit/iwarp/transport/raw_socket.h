@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/descriptor.h"
-#include "wire/bytes.h"
 
 namespace transport_test {
 
@@ -44,7 +44,7 @@ public:
         pollfd one{number(), POLLIN, 0};
         return poll(&one, 1, ms) > 0;
     }
-    void send(wire::Bytes octets) {
+    void send(base::Bytes octets) {
         while (!octets.empty()) {
             const ssize_t sent = ::send(number(), octets.data(), octets.size(), MSG_NOSIGNAL);
             if (sent <= 0) return;

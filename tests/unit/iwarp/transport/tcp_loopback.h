@@ -14,9 +14,9 @@
 namespace transport_test {
 
 using iwarp::ConnectionOptions;
-using iwarp::transport::Listening;
 using iwarp::transport::TcpOptions;
 using iwarp::transport::TcpTransport;
+using iwarp::verbs::Listening;
 
 constexpr std::int64_t ms = 1'000'000;
 

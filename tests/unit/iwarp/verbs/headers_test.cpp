@@ -34,7 +34,7 @@ TEST(Headers, AreThoseOfTheDescription) {
     Memory expected;
     const auto add = [&](std::span<const std::byte> header, std::size_t from, std::size_t size) {
         std::byte length[2];
-        wire::store_be16(length, static_cast<std::uint16_t>(header.size() + size));
+        base::store_be16(length, static_cast<std::uint16_t>(header.size() + size));
         expected.insert(expected.end(), length, length + 2);
         expected.insert(expected.end(), header.begin(), header.end());
         const auto first = data.begin() + static_cast<std::ptrdiff_t>(from);

@@ -37,15 +37,15 @@ namespace iwarp::test {
 namespace {
 
 /// Between two devices without a network: its own allocations are none of the stack's.
-class Pipe final : public transport::Transport {
+class Pipe final : public verbs::Transport {
 public:
     std::int64_t now_ns() const override { return 0; }
     void connect(std::shared_ptr<verbs::Stream> stream, const std::string&, std::uint16_t,
                  const ConnectionOptions&) override {
         streams.push_back(std::move(stream));
     }
-    transport::Listening listen(const std::string& host, std::uint16_t port, int, const ConnectionOptions&,
-                                transport::Acceptor& acceptor) override {
+    verbs::Listening listen(const std::string& host, std::uint16_t port, int, const ConnectionOptions&,
+                            verbs::Acceptor& acceptor) override {
         listening = &acceptor;
         return {1, host, port};
     }
@@ -55,7 +55,7 @@ public:
     int descriptor() const override { return -1; }
 
     std::vector<std::shared_ptr<verbs::Stream>> streams;
-    transport::Acceptor* listening = nullptr;
+    verbs::Acceptor* listening = nullptr;
 };
 
 struct Pumped {
@@ -96,7 +96,7 @@ struct Pumped {
     static bool carry(verbs::Stream& from, verbs::Stream& to) {
         bool moved = false;
         for (auto output = from.output(0); !output.pieces.empty(); output = from.output(0)) {
-            const wire::Bytes piece = output.pieces.front();
+            const base::Bytes piece = output.pieces.front();
             to.receive(piece, 0);
             from.sent(piece.size(), 0);
             moved = true;

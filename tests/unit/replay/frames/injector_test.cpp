@@ -23,14 +23,14 @@ public:
     }
     const std::vector<capture::InterfaceInfo>& interfaces() const override { return interfaces_; }
     capture::Statistics statistics(std::size_t) const override { return {}; }
-    const capture::Error& error() const override { return error_; }
+    const base::Error& error() const override { return error_; }
 
 private:
     std::vector<std::int64_t> times_;
     std::size_t at_ = 0;
     std::vector<std::byte> octets_;
     std::vector<capture::InterfaceInfo> interfaces_{1};
-    capture::Error error_ = {};
+    base::Error error_ = {};
 };
 
 class FakeClock final : public InjectClock {
@@ -43,7 +43,7 @@ public:
 class Kept final : public FrameOutput {
 public:
     explicit Kept(FakeClock& clock) : clock_(clock) {}
-    Sent send(const std::vector<wire::Bytes>& frames) override {
+    Sent send(const std::vector<base::Bytes>& frames) override {
         for (std::size_t i = 0; i < frames.size(); ++i) {
             const auto number = std::to_integer<int>(frames[i][14]);
             if (number == too_long) return {i, Outcome::too_long};

@@ -10,7 +10,7 @@ namespace {
 
 std::vector<std::byte> numbered(std::uint32_t number, std::size_t size = 100) {
     std::vector<std::byte> octets(size, std::byte{0});
-    wire::store_be32(octets.data(), number);
+    base::store_be32(octets.data(), number);
     return octets;
 }
 
@@ -206,11 +206,11 @@ TEST(FrameLine, marks_what_can_be_marked) {
         std::vector<std::byte> octets(34, std::byte{0});
         octets[14] = std::byte{0x45};
         octets[15] = static_cast<std::byte>(ecn);
-        wire::store_be16(&octets[16], 20);
+        base::store_be16(&octets[16], 20);
         octets[20] = std::byte{0x40};
         octets[22] = std::byte{0x40};
         octets[23] = std::byte{0x11};
-        wire::store_be16(&octets[24], static_cast<std::uint16_t>(0x3ada - ecn));
+        base::store_be16(&octets[24], static_cast<std::uint16_t>(0x3ada - ecn));
         return octets;
     };
     FrameLine line{ImpairmentSettings{.mark = 1}};

@@ -17,7 +17,7 @@ std::vector<std::byte> pass(StreamLine& line, const std::vector<std::byte>& in, 
     std::vector<std::byte> out;
     const auto drain = [&] {
         for (auto next = line.next_ns(); next; next = line.next_ns()) {
-            const wire::Bytes ready = line.ready(*next);
+            const base::Bytes ready = line.ready(*next);
             ASSERT_FALSE(ready.empty());
             out.insert(out.end(), ready.begin(), ready.end());
             line.consume(ready.size());
@@ -25,7 +25,7 @@ std::vector<std::byte> pass(StreamLine& line, const std::vector<std::byte>& in, 
     };
     for (std::size_t at = 0; at < in.size();) {
         const std::size_t size = std::min(cut, in.size() - at);
-        const std::size_t taken = line.put(wire::Bytes{in}.subspan(at, size), 0);
+        const std::size_t taken = line.put(base::Bytes{in}.subspan(at, size), 0);
         at += taken;
         if (taken < size) drain();
     }

@@ -22,7 +22,7 @@ TEST(Pieces, a_start_frame_however_it_is_cut) {
     const auto whole = start_frame(5);
     for (std::size_t have = 0; have < whole.size(); ++have) {
         PieceCutter cutter;
-        EXPECT_FALSE(cutter.next(wire::Bytes{whole}.first(have)));
+        EXPECT_FALSE(cutter.next(base::Bytes{whole}.first(have)));
         const auto piece = cutter.next(whole);
         ASSERT_TRUE(piece.has_value());
         EXPECT_EQ(piece->kind, PieceKind::start);
@@ -64,7 +64,7 @@ TEST(Pieces, markers_are_taken_out_and_written_around) {
     PieceCutter cutter;
     cutter.markers(true);
     ASSERT_TRUE(cutter.next(stream).has_value());
-    const auto piece = cutter.next(wire::Bytes{stream}.subspan(at));
+    const auto piece = cutter.next(base::Bytes{stream}.subspan(at));
     ASSERT_TRUE(piece.has_value());
     EXPECT_EQ(piece->size, 1016u);
     EXPECT_EQ(ulpdu_of(fpdu, true, 0), ulpdu);
@@ -87,11 +87,11 @@ TEST(Pieces, every_length_is_survived) {
         stream.resize(at + (length + 2 + 3) / 4 * 4 + 4);  // padded to a multiple of four, and the CRC
         PieceCutter cutter;
         ASSERT_TRUE(cutter.next(stream).has_value());
-        EXPECT_FALSE(cutter.next(wire::Bytes{stream}.subspan(at).first(stream.size() - at - 1)));
-        const auto piece = cutter.next(wire::Bytes{stream}.subspan(at));
+        EXPECT_FALSE(cutter.next(base::Bytes{stream}.subspan(at).first(stream.size() - at - 1)));
+        const auto piece = cutter.next(base::Bytes{stream}.subspan(at));
         ASSERT_TRUE(piece.has_value());
         EXPECT_EQ(piece->size, stream.size() - at);
-        EXPECT_EQ(ulpdu_of(wire::Bytes{stream}.subspan(at), false, 0).size(), length);
+        EXPECT_EQ(ulpdu_of(base::Bytes{stream}.subspan(at), false, 0).size(), length);
     }
 }
 

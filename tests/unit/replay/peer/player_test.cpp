@@ -25,12 +25,12 @@ std::vector<std::byte> send(std::size_t payload, bool last, std::uint32_t msn = 
     std::vector<std::byte> ulpdu(wire::ddp_untagged_size + payload, std::byte{'A'});
     ulpdu[0] = last ? std::byte{0x41} : std::byte{0x01};
     ulpdu[1] = std::byte{0x43};
-    wire::store_be32(ulpdu.data() + 2, 0);
-    wire::store_be32(ulpdu.data() + 6, 0);
-    wire::store_be32(ulpdu.data() + 10, msn);
-    wire::store_be32(ulpdu.data() + 14, 0);
+    base::store_be32(ulpdu.data() + 2, 0);
+    base::store_be32(ulpdu.data() + 6, 0);
+    base::store_be32(ulpdu.data() + 10, msn);
+    base::store_be32(ulpdu.data() + 14, 0);
     std::vector<std::byte> fpdu(wire::mpa_fpdu_size(static_cast<std::uint16_t>(ulpdu.size())));
-    wire::store_be16(fpdu.data(), static_cast<std::uint16_t>(ulpdu.size()));
+    base::store_be16(fpdu.data(), static_cast<std::uint16_t>(ulpdu.size()));
     std::copy(ulpdu.begin(), ulpdu.end(), fpdu.begin() + 2);
     return fpdu;
 }

@@ -24,7 +24,7 @@ bool wait(const base::Descriptor& socket, short events) {
     return ::poll(&polled, 1, 10'000) == 1;
 }
 
-void send_all(const base::Descriptor& socket, wire::Bytes octets) {
+void send_all(const base::Descriptor& socket, base::Bytes octets) {
     while (!octets.empty() && wait(socket, POLLOUT)) {
         const Transferred sent = send_some(socket, octets);
         ASSERT_EQ(sent.error, "");
@@ -38,7 +38,7 @@ std::vector<std::byte> receive(const base::Descriptor& socket, std::size_t most,
     std::vector<std::byte> buffer(65'536);
     while (all.size() < most && wait(socket, POLLIN)) {
         const Transferred got =
-            receive_some(socket, wire::MutableBytes{buffer}.first(std::min(buffer.size(), most - all.size())));
+            receive_some(socket, base::MutableBytes{buffer}.first(std::min(buffer.size(), most - all.size())));
         all.insert(all.end(), buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(got.octets));
         if (error != nullptr) *error = got.error;
         if (got.ended || !got.error.empty()) break;

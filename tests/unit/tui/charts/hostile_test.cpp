@@ -80,7 +80,7 @@ public:
     metrics::FlowSnapshot flow(std::uint64_t id) {
         metrics::FlowSnapshot flow;
         flow.id = id;
-        flow.transport = static_cast<dissect::Transport>(number() % 4);
+        flow.transport = static_cast<wire::Transport>(number() % 4);
         flow.first_ns = static_cast<std::int64_t>(number());
         flow.last_ns = static_cast<std::int64_t>(number());
         flow.packets = number();

@@ -7,7 +7,7 @@ namespace tui::test {
 
 metrics::Address host(unsigned number) {
     metrics::Address address;
-    address.family = dissect::Network::Family::ipv4;
+    address.family = wire::AddressFamily::ipv4;
     address.octets[0] = 10;
     address.octets[3] = static_cast<std::uint8_t>(number);
     return address;

@@ -255,7 +255,7 @@ TEST(FlowList, idle_members_are_no_part_of_the_sum_while_others_move) {
 
 TEST(FlowList, groups_have_names_of_hosts_and_of_what_they_are) {
     auto iwarp = writes(3, 2, 9, 35);
-    iwarp.transport = dissect::Transport::iwarp;
+    iwarp.transport = wire::Transport::iwarp;
     auto unreliable = writes(2, 1, 9, 30);
     unreliable.service = metrics::Service::ud;
     unreliable.traffic_class = 0x68;
@@ -327,7 +327,7 @@ TEST(Groups, ends_of_a_sum_are_those_that_all_members_share) {
     add_up(sum, other, Window::total);
     EXPECT_EQ(sum.id, 5U);
     EXPECT_EQ(sum.source.address, host(1));
-    EXPECT_EQ(sum.destination.address.family, dissect::Network::Family::none);
+    EXPECT_EQ(sum.destination.address.family, wire::AddressFamily::none);
     EXPECT_EQ(sum.destination.qpn, std::nullopt);
     EXPECT_EQ(sum.connection.initiator_depth, 20U);
     EXPECT_EQ(sum.wall_ns(), 6U * second) << "from the first one's begin to the last one's end";

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "metrics/address.h"
+#include "metrics/figures/address.h"
 #include "tests/support/fake_feed.h"
 #include "tests/support/pcaps.h"
 
@@ -327,7 +327,7 @@ private:
 
 metrics::Address host(std::uint8_t last) {
     metrics::Address address;
-    address.family = dissect::Network::Family::ipv4;
+    address.family = wire::AddressFamily::ipv4;
     address.octets[0] = 192;
     address.octets[2] = 2;
     address.octets[3] = last;
@@ -345,7 +345,7 @@ metrics::FlowSnapshot roce_flow() {
 metrics::FlowSnapshot iwarp_flow() {
     metrics::FlowSnapshot flow;
     flow.id = 1;
-    flow.transport = dissect::Transport::iwarp;
+    flow.transport = wire::Transport::iwarp;
     flow.source = {host(1), {}, std::uint16_t{40'000}};
     flow.destination = {host(2), {}, std::uint16_t{7'174}};
     return flow;

@@ -83,7 +83,7 @@ support::FakeFeed feed_of(const std::vector<metrics::Snapshot>& intervals) {
 
 metrics::Address ipv4(unsigned a, unsigned b, unsigned c, unsigned d) {
     metrics::Address address;
-    address.family = dissect::Network::Family::ipv4;
+    address.family = wire::AddressFamily::ipv4;
     const std::array<unsigned, 4> octets{a, b, c, d};
     for (std::size_t i = 0; i < octets.size(); ++i) address.octets[i] = static_cast<std::uint8_t>(octets[i]);
     return address;
@@ -91,7 +91,7 @@ metrics::Address ipv4(unsigned a, unsigned b, unsigned c, unsigned d) {
 
 metrics::Address ipv6(std::initializer_list<std::uint16_t> groups) {
     metrics::Address address;
-    address.family = dissect::Network::Family::ipv6;
+    address.family = wire::AddressFamily::ipv6;
     std::size_t at = 0;
     for (const std::uint16_t group : groups) {
         address.octets[at++] = static_cast<std::uint8_t>(group >> 8);
@@ -106,7 +106,7 @@ metrics::FlowSnapshot write_flow(std::uint64_t id, metrics::Address from, metric
     constexpr std::uint64_t headers = 14 + 20 + 8 + 12 + 4;
     metrics::FlowSnapshot flow;
     flow.id = id;
-    flow.transport = dissect::Transport::roce2;
+    flow.transport = wire::Transport::roce2;
     flow.service = metrics::Service::rc;
     flow.source = {from, static_cast<std::uint32_t>(0x100 + id), {}};
     flow.destination = {to, static_cast<std::uint32_t>(0x1100 + id), {}};

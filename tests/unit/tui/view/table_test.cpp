@@ -100,10 +100,10 @@ TEST(Figures, counts_are_short_where_they_are_large) {
 }
 
 TEST(Figures, quantities_have_the_letters_of_the_terminal) {
-    EXPECT_EQ(text::format_duration(881'000, in_sentence(utf8_letters)), "881 µs");
-    EXPECT_EQ(text::format_duration(881'000, in_column(utf8_letters)), "881µs");
-    EXPECT_EQ(text::format_duration(881'000, in_sentence(ascii_letters)), "881 us");
-    EXPECT_EQ(text::format_duration(881'000, in_column(ascii_letters)), "881us");
+    EXPECT_EQ(base::format_duration(881'000, in_sentence(utf8_letters)), "881 µs");
+    EXPECT_EQ(base::format_duration(881'000, in_column(utf8_letters)), "881µs");
+    EXPECT_EQ(base::format_duration(881'000, in_sentence(ascii_letters)), "881 us");
+    EXPECT_EQ(base::format_duration(881'000, in_column(ascii_letters)), "881us");
 }
 
 TEST(Figures, an_interval_is_told_as_finely_as_it_is_known) {

@@ -30,7 +30,7 @@ struct Packet {
     unsigned lrh, network, udp, transport;  // octets of each
 
     wire::IcrcPieces pieces() const {
-        const wire::Bytes all{bytes};
+        const base::Bytes all{bytes};
         return {all.first(lrh), all.subspan(lrh, network), all.subspan(lrh + network, udp),
                 all.subspan(lrh + network + udp, transport)};
     }
@@ -124,7 +124,7 @@ const Kind kinds[] = {
 
 /// Payloads up to where wider registers take over, in packets that lie in one piece and in some whose parts do not.
 TEST(Icrc, EveryPayloadLength) {
-    const auto apart = [](wire::Bytes piece) { return std::vector<std::byte>(piece.begin(), piece.end()); };
+    const auto apart = [](base::Bytes piece) { return std::vector<std::byte>(piece.begin(), piece.end()); };
     for (const Kind& kind : kinds) {
         Packet packet = kind.packet;
         packet.bytes.resize(kind.headers);

@@ -19,7 +19,7 @@ constexpr std::array<std::uint32_t, 256> remainders = [] {
     return table;
 }();
 
-std::uint32_t by_table(std::uint32_t state, wire::Bytes bytes) {
+std::uint32_t by_table(std::uint32_t state, base::Bytes bytes) {
     for (const std::byte byte : bytes)
         state = state >> 8 ^ remainders[(state ^ std::to_integer<std::uint32_t>(byte)) & 0xff];
     return state;
@@ -51,7 +51,7 @@ TEST_F(MaskedCrc32, EveryLengthFromEveryPlace) {
             // The copy ends where its memory does, so that a sanitizer sees a read behind it.
             const std::vector<std::byte> exact(bytes.begin() + static_cast<std::ptrdiff_t>(offset),
                                                bytes.begin() + static_cast<std::ptrdiff_t>(offset + size));
-            const wire::Bytes place = wire::Bytes{bytes}.subspan(offset, size);
+            const base::Bytes place = base::Bytes{bytes}.subspan(offset, size);
             const std::uint32_t expected = by_table(0xffffffff, place);
             ASSERT_EQ(wire::detail::masked_crc32(0xffffffff, exact, none), expected) << size;
             ASSERT_EQ(wire::detail::masked_crc32(0xffffffff, place, none), expected) << size << " from " << offset;
@@ -77,7 +77,7 @@ TEST_F(MaskedCrc32, EveryStateGoesIn) {
     const wire::detail::FrontMask none;
     for (const std::size_t size : {16U, 61U, 130U, 300U})
         for (unsigned bit = 0; bit < 32; ++bit) {
-            const wire::Bytes piece = wire::Bytes{bytes}.first(size);
+            const base::Bytes piece = base::Bytes{bytes}.first(size);
             EXPECT_EQ(wire::detail::masked_crc32(1U << bit, piece, none), by_table(1U << bit, piece)) << size;
         }
 }

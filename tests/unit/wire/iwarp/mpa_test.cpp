@@ -20,7 +20,7 @@ Octets octets(std::string_view hex) {
 }
 
 /// The check value's octets on the wire, as a number read in that order.
-std::uint32_t on_wire(wire::Bytes bytes) { return wire::load_be32(wire::crc32c_octets(wire::crc32c(bytes)).data()); }
+std::uint32_t on_wire(base::Bytes bytes) { return base::load_be32(wire::crc32c_octets(wire::crc32c(bytes)).data()); }
 
 // RFC 3720 appendix B.4.
 TEST(Crc32c, iscsi_vectors) {
@@ -34,7 +34,7 @@ TEST(Crc32c, iscsi_vectors) {
 }
 
 TEST(Crc32c, check_value_of_the_nine_digits) {
-    EXPECT_EQ(wire::crc32c(wire::Bytes{reinterpret_cast<const std::byte*>("123456789"), 9}), 0xe3069283u);
+    EXPECT_EQ(wire::crc32c(base::Bytes{reinterpret_cast<const std::byte*>("123456789"), 9}), 0xe3069283u);
 }
 
 // RFC 5044 figures 5 and 6: a marker before, and a marker within.
@@ -52,8 +52,8 @@ TEST(Crc32c, pieces_are_as_good_as_the_whole) {
     for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i * 7);
     for (std::size_t cut = 0; cut <= data.size(); cut += 37) {
         wire::Crc32c crc;
-        crc.update(wire::Bytes{data}.first(cut));
-        crc.update(wire::Bytes{data}.subspan(cut));
+        crc.update(base::Bytes{data}.first(cut));
+        crc.update(base::Bytes{data}.subspan(cut));
         EXPECT_EQ(crc.value(), wire::crc32c(data));
     }
     EXPECT_EQ(wire::load_crc32c(wire::crc32c_octets(0x12345678).data()), 0x12345678u);
@@ -74,7 +74,7 @@ TEST(MpaStart, of_siw) {
     EXPECT_EQ(start->revision, 2);
     EXPECT_EQ(start->private_length, 4);
     EXPECT_TRUE(start->enhanced());
-    const auto enhanced = wire::parse<wire::MpaEnhanced>(wire::Bytes{request}.subspan(20));
+    const auto enhanced = wire::parse<wire::MpaEnhanced>(base::Bytes{request}.subspan(20));
     ASSERT_TRUE(enhanced);
     EXPECT_TRUE(enhanced->peer_to_peer);
     EXPECT_FALSE(enhanced->send);
@@ -91,10 +91,10 @@ TEST(MpaStart, of_siw) {
 TEST(MpaStart, key_is_told_early) {
     const Octets reply = octets("4d504120494420526570204672616d65");
     EXPECT_EQ(wire::mpa_start_kind(reply), wire::MpaStartKind::reply);
-    EXPECT_EQ(wire::mpa_start_kind(wire::Bytes{reply}.first(10)), wire::MpaStartKind::reply);
-    EXPECT_EQ(wire::mpa_start_kind(wire::Bytes{reply}.first(9)), wire::MpaStartKind::none);
+    EXPECT_EQ(wire::mpa_start_kind(base::Bytes{reply}.first(10)), wire::MpaStartKind::reply);
+    EXPECT_EQ(wire::mpa_start_kind(base::Bytes{reply}.first(9)), wire::MpaStartKind::none);
     for (std::size_t i = 0; i < reply.size(); ++i) {
-        EXPECT_TRUE(wire::mpa_start_possible(wire::Bytes{reply}.first(i)));
+        EXPECT_TRUE(wire::mpa_start_possible(base::Bytes{reply}.first(i)));
         Octets other = reply;
         other[i] ^= std::byte{0x80};
         EXPECT_FALSE(wire::mpa_start_possible(other));

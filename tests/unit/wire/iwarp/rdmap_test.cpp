@@ -40,7 +40,7 @@ TEST(Ddp, untagged_header_of_siw) {
     std::array<std::byte, wire::ddp_untagged_size> again{};
     wire::emit_ddp(again, *header);
     EXPECT_TRUE(std::equal(again.begin(), again.end(), bytes.begin()));
-    EXPECT_FALSE(wire::parse_ddp_untagged(wire::Bytes{bytes}.first(17)));
+    EXPECT_FALSE(wire::parse_ddp_untagged(base::Bytes{bytes}.first(17)));
 }
 
 TEST(Ddp, tagged_header_of_siw) {
@@ -125,7 +125,7 @@ TEST(Terminate, of_siw_with_read_request) {
     EXPECT_EQ(parts->control.code, 0);
     EXPECT_EQ(parts->wanted, bytes.size());
     ASSERT_EQ(parts->rdma_header.size, 28);
-    const auto request = wire::parse<wire::RdmapReadRequest>(wire::Bytes{bytes}.subspan(parts->rdma_header.offset));
+    const auto request = wire::parse<wire::RdmapReadRequest>(base::Bytes{bytes}.subspan(parts->rdma_header.offset));
     EXPECT_EQ(request->size, 5000u);
     EXPECT_EQ(request->source_stag, 0x668c0000u);
 }
@@ -153,9 +153,9 @@ TEST(Terminate, round_trip_and_every_truncation) {
     for (const bool with_ddp : {false, true})
         for (const bool with_rdma : {false, true}) {
             const auto size = wire::emit_terminate(out, {0, 1, 2, false, false, false, 0}, 60,
-                                                   with_ddp ? wire::Bytes{ddp} : wire::Bytes{},
-                                                   with_rdma ? wire::Bytes{rdma} : wire::Bytes{});
-            const wire::Bytes whole{out.data(), size};
+                                                   with_ddp ? base::Bytes{ddp} : base::Bytes{},
+                                                   with_rdma ? base::Bytes{rdma} : base::Bytes{});
+            const base::Bytes whole{out.data(), size};
             const auto parts = wire::parse_terminate(whole);
             ASSERT_TRUE(parts);
             EXPECT_FALSE(parts->byte_swapped);

@@ -63,8 +63,8 @@ TYPED_TEST(EveryHeader, RoundTrip) {
 TYPED_TEST(EveryHeader, TooFewOctetsAreNoHeader) {
     const std::array<std::byte, wire::size_of<TypeParam>> octets{};
     for (std::size_t size = 0; size < octets.size(); ++size) {
-        EXPECT_FALSE(wire::parse<TypeParam>(wire::Bytes{octets}.first(size)));
-        EXPECT_FALSE(wire::View<TypeParam>::at(wire::Bytes{octets}.first(size)));
+        EXPECT_FALSE(wire::parse<TypeParam>(base::Bytes{octets}.first(size)));
+        EXPECT_FALSE(wire::View<TypeParam>::at(base::Bytes{octets}.first(size)));
     }
 }
 

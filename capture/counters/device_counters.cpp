@@ -1,0 +1,65 @@
+#include "capture/counters/device_counters.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <tuple>
+
+#include "base/file.h"
+
+namespace capture::counters {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The names in a folder; none where it is not there.
+std::vector<fs::path> entries(const fs::path& folder) {
+    std::vector<fs::path> found;
+    std::error_code fault;
+    for (fs::directory_iterator at(folder, fault); !fault && at != fs::directory_iterator(); at.increment(fault))
+        found.push_back(at->path());
+    return found;
+}
+
+bool read_number(const fs::path& path, std::uint64_t& into) {
+    const std::string text = base::first_line(path);
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), into);
+    return fault == std::errc{} && end == text.data() + text.size();
+}
+
+void read_folder(const fs::path& folder, const std::string& device, std::uint32_t port,
+                 std::vector<DeviceCounterValue>& out) {
+    for (const fs::path& file : entries(folder)) {
+        std::uint64_t value = 0;
+        if (file.filename() != "lifespan" && read_number(file, value))
+            out.push_back({device, port, file.filename(), value});
+    }
+}
+
+}  // namespace
+
+std::vector<DeviceCounterValue> read_device_counters(const std::string& root) {
+    std::vector<DeviceCounterValue> counters;
+    for (const fs::path& device : entries(root)) {
+        const std::string name = device.filename();
+        read_folder(device / "hw_counters", name, 0, counters);
+        for (const fs::path& port : entries(device / "ports")) {
+            std::uint32_t number = 0;
+            const std::string text = port.filename();
+            std::from_chars(text.data(), text.data() + text.size(), number);
+            read_folder(port / "hw_counters", name, number, counters);
+            read_folder(port / "counters", name, number, counters);
+        }
+    }
+    const auto key = [](const DeviceCounterValue& counter) {
+        return std::tie(counter.device, counter.port, counter.name);
+    };
+    std::stable_sort(counters.begin(), counters.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+    counters.erase(
+        std::unique(counters.begin(), counters.end(), [&](const auto& a, const auto& b) { return key(a) == key(b); }),
+        counters.end());
+    return counters;
+}
+
+}  // namespace capture::counters

@@ -1,0 +1,62 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/descriptor.h"
+
+namespace capture::inline files {
+
+/// A stream of octets, asked for in pieces.
+class OctetReader {
+public:
+    virtual ~OctetReader() = default;
+
+    /// Fills the front of `into` and says how much; 0 is the end, or a fault where fault() is not empty.
+    virtual std::size_t read(base::MutableBytes into) = 0;
+
+    virtual std::string_view compression() const { return {}; }
+    /// Octets taken from the file itself.
+    virtual std::uint64_t consumed() const = 0;
+    const std::string& fault() const { return fault_; }
+    /// Whether the end is one that was asked for.
+    virtual bool stopped() const = 0;
+
+protected:
+    std::string fault_ = {};
+};
+
+/// A descriptor with read(2), and a look ahead for the magic at its beginning.
+class DescriptorReader final : public OctetReader {
+public:
+    /// `stop` is asked while there is nothing to read: true ends the data. Empty is never.
+    DescriptorReader(base::Descriptor descriptor, std::function<bool()> stop)
+        : descriptor_(std::move(descriptor)), stop_(std::move(stop)) {}
+
+    /// The first `octets` octets without consuming them; fewer where there are no more.
+    base::Bytes peek(std::size_t octets);
+    std::size_t read(base::MutableBytes into) override;
+    std::uint64_t consumed() const override { return consumed_; }
+    bool stopped() const override { return stopped_; }
+
+private:
+    std::size_t read_descriptor(base::MutableBytes into);
+    bool told_to_stop();
+
+    base::Descriptor descriptor_;
+    std::function<bool()> stop_;
+    bool stopped_ = false;
+    std::vector<std::byte> ahead_ = {};
+    std::uint64_t consumed_ = 0;
+};
+
+/// The decompressor that the magic at the front of `raw` asks for, or `raw` itself.
+std::unique_ptr<OctetReader> decompress(std::unique_ptr<DescriptorReader> raw);
+
+}  // namespace capture::inline files

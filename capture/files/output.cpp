@@ -1,0 +1,101 @@
+#include "capture/files/output.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace capture::inline files {
+
+Output::Output(base::Descriptor descriptor, std::string path, std::size_t buffer_octets)
+    : descriptor_(std::move(descriptor)),
+      capacity_(std::max<std::size_t>(buffer_octets, 1)),
+      buffer_(std::make_unique_for_overwrite<std::byte[]>(capacity_)) {
+    error_.path = std::move(path);
+}
+
+base::Result<Output> Output::open(const std::string& path, std::size_t buffer_octets) {
+    const bool standard = path == "-";
+    const std::string shown = standard ? "standard output" : path;
+    if (standard && ::isatty(STDOUT_FILENO) == 1)
+        return base::Failure{
+            base::Error{.message = "is a terminal; name a file or pipe it into a program", .path = shown}};
+    // A copy: standard output itself stays open.
+    base::Descriptor descriptor(standard ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                                         : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!descriptor)
+        return base::Failure{base::Error{
+            .message = fmt::format("cannot be opened for writing: {}", std::strerror(errno)), .path = shown}};
+    return Output(std::move(descriptor), shown, buffer_octets);
+}
+
+Output Output::in_memory(std::size_t buffer_octets) {
+    Output output(base::Descriptor(), {}, buffer_octets);
+    output.in_memory_ = true;
+    return output;
+}
+
+void Output::take(std::string& to) {
+    to.append(reinterpret_cast<const char*>(buffer_.get()), used_);
+    written_ += used_;
+    used_ = 0;
+}
+
+bool Output::fail(int code, const char* doing) {
+    failed_ = true;
+    capacity_ = 0;  // so that append() comes by make_room() for ever after
+    error_.message = fmt::format("{} failed after {} bytes: {}", doing, written_, std::strerror(code));
+    if (code == ENOSPC) error_.message += "; the capture up to there is kept, make room and start again";
+    return false;
+}
+
+bool Output::flush() {
+    if (in_memory_) return true;
+    std::size_t done = 0;
+    while (!failed_ && done < used_) {
+        const ssize_t put = ::write(descriptor_.number(), buffer_.get() + done, used_ - done);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return fail(errno, "writing");
+        done += static_cast<std::size_t>(put);
+        written_ += static_cast<std::uint64_t>(put);
+    }
+    used_ = 0;
+    return !failed_;
+}
+
+bool Output::make_room(std::size_t octets) {
+    if (!flush()) return false;
+    if (used_ + octets > capacity_) {
+        capacity_ = std::max(used_ + octets, in_memory_ ? 2 * capacity_ : 0);
+        auto larger = std::make_unique_for_overwrite<std::byte[]>(capacity_);
+        std::copy_n(buffer_.get(), used_, larger.get());
+        buffer_ = std::move(larger);
+    }
+    return true;
+}
+
+bool Output::close() {
+    if (closed_) return !failed_;
+    closed_ = true;
+    if (!flush()) return false;
+    if (!descriptor_) return true;
+    // A network file system tells of a full disk only here.
+    const int closing = descriptor_.release();
+    return ::close(closing) == 0 || fail(errno, "closing");
+}
+
+std::optional<FileId> file_id(const std::string& path) {
+    struct stat found = {};
+    if (::stat(path.c_str(), &found) != 0) return {};
+    return FileId{found.st_dev, found.st_ino};
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+    const auto one = file_id(a);
+    return one && one == file_id(b);
+}
+
+}  // namespace capture::inline files

@@ -1,0 +1,77 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/descriptor.h"
+#include "base/error.h"
+
+namespace capture::inline files {
+
+/// A file being written through a buffer of our own: one write(2) a buffer. Or octets in memory, for whoever sends them
+/// elsewhere.
+class Output {
+public:
+    /// Creates or truncates `path`; `-` is standard output, which must not be a terminal.
+    static base::Result<Output> open(const std::string& path, std::size_t buffer_octets);
+
+    /// Kept until take(), in a buffer that grows to what is appended in between.
+    static Output in_memory(std::size_t buffer_octets);
+
+    /// Room for `octets` more, to be filled by the caller at once; null after a failed write.
+    std::byte* append(std::size_t octets) {
+        if (used_ + octets > capacity_ && !make_room(octets)) [[unlikely]]
+            return nullptr;
+        std::byte* place = buffer_.get() + used_;
+        used_ += octets;
+        return place;
+    }
+
+    /// Hands everything to the kernel; false on failure, then and for ever after.
+    [[nodiscard]] bool flush();
+    /// Flushes and closes; later calls say the same again.
+    [[nodiscard]] bool close();
+
+    /// Of an output in memory: moves what was appended since the last time to the end of `to`.
+    void take(std::string& to);
+
+    /// Octets given to the file, buffered ones included.
+    std::uint64_t octets() const { return written_ + used_; }
+    const base::Error& error() const { return error_; }
+
+private:
+    Output(base::Descriptor descriptor, std::string path, std::size_t buffer_octets);
+    bool make_room(std::size_t octets);
+    bool fail(int code, const char* doing);
+
+    base::Descriptor descriptor_;
+    std::size_t capacity_;
+    std::unique_ptr<std::byte[]> buffer_;
+    std::size_t used_ = 0;
+    std::uint64_t written_ = 0;
+    bool in_memory_ = false;
+    bool closed_ = false;
+    bool failed_ = false;
+    base::Error error_ = {};
+};
+
+/// Which file of the machine it is, by whatever name or link it is reached.
+struct FileId {
+    std::uint64_t device = 0;
+    std::uint64_t number = 0;
+
+    bool operator==(const FileId&) const = default;
+};
+/// Absent where nothing is there.
+std::optional<FileId> file_id(const std::string& path);
+
+/// Why nothing is written there.
+inline constexpr std::string_view is_being_read = "this is the file that is being read: save under another name";
+
+/// Whether two paths lead to the same file: reading a capture while writing over it destroys it.
+bool same_file(const std::string& a, const std::string& b);
+
+}  // namespace capture::inline files

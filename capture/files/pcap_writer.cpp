@@ -1,0 +1,105 @@
+#include "capture/files/pcap_writer.h"
+
+#include <cstring>
+#include <fmt/core.h>
+
+#include "capture/files/pcap_source.h"
+
+namespace capture::inline files {
+namespace {
+
+constexpr std::int64_t ns_per_sec = 1'000'000'000;
+
+struct FileHeader {
+    std::uint32_t magic;
+    std::uint16_t major = 2;
+    std::uint16_t minor = 4;
+    std::uint32_t zone = 0;
+    std::uint32_t accuracy = 0;
+    std::uint32_t snaplen;
+    std::uint32_t network;
+};
+static_assert(sizeof(FileHeader) == 24);
+
+struct RecordHeader {
+    std::uint32_t seconds;
+    std::uint32_t fraction;
+    std::uint32_t captured;
+    std::uint32_t on_wire;
+};
+static_assert(sizeof(RecordHeader) == 16);
+
+}  // namespace
+
+PcapWriter::PcapWriter(Output output, const WriterOptions& options)
+    : output_(std::move(output)),
+      precision_(options.precision),
+      snaplen_(options.snaplen),
+      packet_buffered_(options.packet_buffered) {}
+
+PcapWriter::~PcapWriter() { static_cast<void>(close()); }
+
+bool PcapWriter::write_header(const InterfaceInfo& interface) {
+    if (precision_ == TimePrecision::automatic)
+        precision_ = interface.ticks_per_sec > 1'000'000 ? TimePrecision::nano : TimePrecision::micro;
+    FileHeader header{
+        .magic = precision_ == TimePrecision::nano ? pcap_magic::nanoseconds : pcap_magic::microseconds,
+        .snaplen = snaplen_,
+        .network = static_cast<std::uint32_t>(interface.link_type),
+    };
+    if (interface.fcs_octets) header.network |= 0x0400'0000 | std::uint32_t{*interface.fcs_octets} << 28;
+    link_type_ = interface.link_type;
+    std::byte* place = output_.append(sizeof header);
+    if (place == nullptr) return false;
+    std::memcpy(place, &header, sizeof header);
+    return true;
+}
+
+bool PcapWriter::refuse(wire::LinkType other) {
+    failed_ = true;
+    error_ = output_.error();
+    error_.message = fmt::format("a pcap file holds one link type: it has {} and cannot take {}; write pcapng",
+                                 static_cast<unsigned>(*link_type_), static_cast<unsigned>(other));
+    return false;
+}
+
+bool PcapWriter::describe(const InterfaceInfo& interface) {
+    if (failed_) return false;
+    if (!link_type_) return write_header(interface) && (!packet_buffered_ || output_.flush());
+    return *link_type_ == interface.link_type || refuse(interface.link_type);
+}
+
+WriteStatus PcapWriter::write(const wire::Frame& frame, const InterfaceInfo& interface) {
+    if (link_type_ != frame.link_type) [[unlikely]] {
+        InterfaceInfo of_frame = interface;
+        of_frame.link_type = frame.link_type;
+        if (!describe(of_frame)) return WriteStatus::error;
+    }
+    std::byte* place = failed_ ? nullptr : output_.append(sizeof(RecordHeader) + frame.bytes.size());
+    if (place == nullptr) return WriteStatus::error;
+    std::int64_t seconds = frame.time_ns / ns_per_sec;
+    std::int64_t fraction = frame.time_ns % ns_per_sec;
+    if (fraction < 0) {
+        --seconds;
+        fraction += ns_per_sec;
+    }
+    if (precision_ != TimePrecision::nano) fraction /= 1000;
+    const RecordHeader header{.seconds = static_cast<std::uint32_t>(seconds),
+                              .fraction = static_cast<std::uint32_t>(fraction),
+                              .captured = static_cast<std::uint32_t>(frame.bytes.size()),
+                              .on_wire = frame.wire_length};
+    std::memcpy(place, &header, sizeof header);
+    if (!frame.bytes.empty()) std::memcpy(place + sizeof header, frame.bytes.data(), frame.bytes.size());
+    if (packet_buffered_ && !output_.flush()) return WriteStatus::error;
+    return WriteStatus::ok;
+}
+
+bool PcapWriter::close() {
+    if (closed_) return !failed_ && output_.close();
+    closed_ = true;
+    const bool headed = link_type_.has_value() || write_header(InterfaceInfo{});
+    const bool closed = output_.close();
+    return headed && closed && !failed_;
+}
+
+}  // namespace capture::inline files

@@ -1,0 +1,25 @@
+#include "capture/files/writer.h"
+
+#include "capture/files/output.h"
+#include "capture/files/pcap_writer.h"
+#include "capture/files/pcapng_writer.h"
+
+namespace capture::inline files {
+
+base::Result<std::unique_ptr<Writer>> open_writer(const std::string& path, const WriterOptions& options) {
+    auto output = Output::open(path, options.buffer_octets);
+    if (!output) return base::Failure{output.error()};
+    std::unique_ptr<Writer> writer;
+    if (options.format == FileFormat::pcap)
+        writer = std::make_unique<PcapWriter>(std::move(output).value(), options);
+    else
+        writer = std::make_unique<PcapngWriter>(std::move(output).value(), options);
+    if (options.packet_buffered && !writer->flush()) return base::Failure{writer->error()};
+    return writer;
+}
+
+FileFormat format_of_name(std::string_view path) {
+    return path.ends_with(".pcap") || path.ends_with(".cap") ? FileFormat::pcap : FileFormat::pcapng;
+}
+
+}  // namespace capture::inline files

@@ -1,0 +1,71 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "capture/files/file_source.h"
+#include "capture/source.h"
+#include "wire/frame.h"
+
+namespace capture::inline files {
+
+/// Of the timestamps in a pcap file; pcapng always holds nanoseconds.
+enum class TimePrecision : std::uint8_t {
+    automatic,  ///< nanoseconds where the first interface counts finer than microseconds
+    micro,
+    nano,
+};
+
+struct WriterOptions {
+    FileFormat format = FileFormat::pcapng;
+    TimePrecision precision = TimePrecision::automatic;
+    std::uint32_t snaplen = max_snaplen;  ///< of a pcap file's header; pcapng keeps each interface's own
+    bool packet_buffered = false;         ///< `-U`: every frame reaches the file at once
+    SectionInfo section = {};             ///< pcapng; an empty application or os is filled with ours
+    std::size_t buffer_octets = std::size_t{1} << 20;
+};
+
+enum class WriteStatus : std::uint8_t {
+    ok,
+    finished,  ///< a ring has as many files as it may (`-G` with `-W`); the frame is not kept
+    error,     ///< see error(); nothing can be written any more
+};
+
+/// Where frames are kept. The destructor closes without telling of errors: call close().
+class Writer {
+public:
+    virtual ~Writer() = default;
+    Writer() = default;
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+
+    /// Makes an interface known before its first frame, so that a capture without frames has it too.
+    [[nodiscard]] virtual bool describe(const InterfaceInfo& interface) = 0;
+
+    /// Keeps a frame of `interface`. Interfaces that compare equal are one in the file.
+    [[nodiscard]] virtual WriteStatus write(const wire::Frame& frame, const InterfaceInfo& interface) = 0;
+
+    /// What comes from here on is of another section of its source, and so in a pcapng file. What was counted on the
+    /// interfaces of the one before has been told. A pcap file has no sections.
+    [[nodiscard]] virtual bool begin_section(const SectionInfo&) { return true; }
+
+    /// What the end of the section shall say was counted on `interface`; a pcap file has no place for it.
+    virtual void count(const InterfaceInfo& interface, const Statistics& statistics) = 0;
+
+    /// False: see error().
+    [[nodiscard]] virtual bool flush() = 0;
+    [[nodiscard]] virtual bool close() = 0;
+
+    /// Octets of the file so far, those still in the buffer included.
+    virtual std::uint64_t octets() const = 0;
+    virtual const base::Error& error() const = 0;
+};
+
+/// Creates or truncates `path`; `-` is standard output.
+base::Result<std::unique_ptr<Writer>> open_writer(const std::string& path, const WriterOptions& options = {});
+
+/// By name: `.pcap` and `.cap` are pcap, all else is pcapng.
+FileFormat format_of_name(std::string_view path);
+
+}  // namespace capture::inline files

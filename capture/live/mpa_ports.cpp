@@ -1,0 +1,231 @@
+#include "capture/live/mpa_ports.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "wire/crc32c.h"
+#include "wire/ddp.h"
+#include "wire/ether_type.h"
+#include "wire/ip_protocol.h"
+#include "wire/mpa.h"
+#include "wire/rdmap.h"
+
+namespace capture::inline live {
+namespace {
+
+namespace ether_type = wire::ether_type;
+namespace ip_protocol = wire::ip_protocol;
+
+constexpr std::size_t candidates = 1024;
+constexpr int convinced = 4;
+constexpr std::size_t fpdu_shortest = 2 + wire::ddp_tagged_size + wire::mpa_crc_size;
+
+/// What looks like the beginning of an FPDU, how telling it is, and its size.
+struct Sign {
+    int evidence;
+    std::uint32_t size;
+};
+
+/// `at` has at least `fpdu_shortest` octets.
+std::optional<Sign> sign_of(base::Bytes at) {
+    const std::uint16_t length = base::load_be16(at.data());
+    const unsigned ddp = base::load_u8(at.data() + 2);
+    const unsigned rdmap = base::load_u8(at.data() + 3);
+    const auto opcode = static_cast<std::uint8_t>(rdmap & 0x0f);
+    const bool tagged = (ddp & 0x80) != 0;
+    if ((ddp & 0x3f) != wire::ddp_version || rdmap >> 4 != 0x4) return std::nullopt;  // version 1, nothing reserved
+    if (!wire::rdmap_known(opcode) || wire::rdmap_tagged(opcode) != tagged) return std::nullopt;
+    if (length < wire::ddp_header_size(at[2])) return std::nullopt;
+    const std::uint32_t size = wire::mpa_fpdu_size(length);
+    if (at.size() >= size) {
+        const std::size_t covered = size - wire::mpa_crc_size;
+        if (wire::crc32c(at.first(covered)) == wire::load_crc32c(at.data() + covered)) return Sign{convinced, size};
+    }
+    if (tagged) return Sign{1, size};
+    if (at.size() < 2 + wire::ddp_untagged_size) return Sign{1, size};
+    const auto buffer = wire::View<wire::DdpUntaggedBuffer>::unchecked(at.data() + 2 + 6);
+    if (buffer.get<&wire::DdpUntaggedBuffer::queue>() != wire::rdmap_queue(opcode) ||
+        buffer.get<&wire::DdpUntaggedBuffer::msn>() == 0)
+        return std::nullopt;
+    return Sign{2, size};
+}
+
+/// Where the transport header is, and where its packet ends on the wire; nothing where it is not TCP.
+struct TcpPlace {
+    std::size_t at;
+    std::size_t end;
+    base::Bytes addresses;
+};
+
+std::optional<TcpPlace> tcp_in_ipv4(base::Bytes octets, std::size_t ip, std::size_t wire_end) {
+    if (octets.size() < ip + 20) return std::nullopt;
+    const std::byte* header = octets.data() + ip;
+    if (base::load_u8(header + 9) != ip_protocol::tcp || (base::load_be16(header + 6) & 0x1fff) != 0)
+        return std::nullopt;
+    const std::size_t total = base::load_be16(header + 2);  // 0 in frames that were put together by the adapter
+    const std::size_t end = total == 0 ? wire_end : std::min(wire_end, ip + total);
+    return TcpPlace{ip + (base::load_u8(header) & 0x0fU) * 4, end, octets.subspan(ip + 12, 8)};
+}
+
+std::optional<TcpPlace> tcp_in_ipv6(base::Bytes octets, std::size_t ip, std::size_t wire_end) {
+    if (octets.size() < ip + 40) return std::nullopt;
+    const std::byte* header = octets.data() + ip;
+    const std::size_t payload = base::load_be16(header + 4);
+    const std::size_t end = payload == 0 ? wire_end : std::min(wire_end, ip + 40 + payload);
+    std::uint8_t next = base::load_u8(header + 6);
+    std::size_t at = ip + 40;
+    if (next == ip_protocol::hop_by_hop || next == ip_protocol::routing || next == ip_protocol::destination_options) {
+        if (octets.size() < at + 2) return std::nullopt;
+        next = base::load_u8(octets.data() + at);
+        at += 8 + std::size_t{base::load_u8(octets.data() + at + 1)} * 8;
+    }
+    if (next != ip_protocol::tcp) return std::nullopt;
+    return TcpPlace{at, end, octets.subspan(ip + 8, 32)};
+}
+
+std::optional<TcpPlace> tcp_place(const wire::Frame& frame) {
+    const base::Bytes octets = frame.bytes;
+    if (octets.size() < 34) return std::nullopt;
+    std::size_t ip = 0;
+    std::uint16_t type = base::load_u8(octets.data()) >> 4 == 6 ? ether_type::ipv6 : ether_type::ipv4;
+    if (frame.link_type == wire::LinkType::ethernet) {
+        ip = 14;
+        type = base::load_be16(octets.data() + 12);
+        for (int tags = 0; tags < 3; ++tags) {
+            if (type != ether_type::vlan && type != ether_type::qinq && type != ether_type::qinq_old) break;
+            type = base::load_be16(octets.data() + ip + 2);
+            ip += 4;
+        }
+    }
+    if (type == ether_type::ipv4) return tcp_in_ipv4(octets, ip, frame.wire_length);
+    if (type == ether_type::ipv6) return tcp_in_ipv6(octets, ip, frame.wire_length);
+    return std::nullopt;
+}
+
+}  // namespace
+
+struct MpaPorts::Segment {
+    std::uint16_t source;
+    std::uint16_t destination;
+    std::uint32_t sequence;
+    std::uint64_t flow;
+    base::Bytes payload;          // what was captured of it
+    std::size_t payload_on_wire;  // octets
+};
+
+MpaPorts::MpaPorts(std::size_t capacity, std::int64_t idle_ns)
+    : capacity_(std::min<std::size_t>(capacity, configured - 1)),
+      idle_ns_(idle_ns),
+      place_(std::size_t{1} << 16),
+      candidates_(candidates) {
+    found_.reserve(capacity_);
+}
+
+void MpaPorts::configure(std::span<const std::uint16_t> ports) {
+    std::replace(place_.begin(), place_.end(), configured, unknown);
+    configured_ = 0;
+    for (const std::uint16_t port : ports) {
+        std::erase_if(found_, [&](const Found& each) { return each.port == port; });
+        configured_ += place_[port] != configured ? 1 : 0;
+        place_[port] = configured;
+    }
+    for (std::size_t i = 0; i < found_.size(); ++i) place_[found_[i].port] = static_cast<std::uint8_t>(i + 1);
+}
+
+bool MpaPorts::known(std::uint16_t port, std::int64_t now_ns) {
+    const std::uint8_t place = place_[port];
+    if (place == unknown) return false;
+    if (place != configured) found_[place - 1U].seen_ns = now_ns;
+    return true;
+}
+
+bool MpaPorts::add(std::uint16_t port, std::int64_t now_ns) {
+    if (known(port, now_ns)) return true;
+    if (configured_ + found_.size() < capacity_) {
+        found_.push_back({port, now_ns});
+        place_[port] = static_cast<std::uint8_t>(found_.size());
+        return true;
+    }
+    const auto idlest = std::min_element(found_.begin(), found_.end(),
+                                         [](const Found& a, const Found& b) { return a.seen_ns < b.seen_ns; });
+    if (idlest == found_.end() || now_ns - idlest->seen_ns < idle_ns_) return false;
+    place_[port] = place_[idlest->port];
+    place_[idlest->port] = unknown;
+    *idlest = {port, now_ns};
+    return true;
+}
+
+std::vector<std::uint16_t> MpaPorts::all() const {
+    std::vector<std::uint16_t> ports;
+    for (std::size_t port = 0; port < place_.size(); ++port)
+        if (place_[port] != unknown) ports.push_back(static_cast<std::uint16_t>(port));
+    return ports;
+}
+
+std::optional<MpaPorts::Segment> MpaPorts::segment_of(const wire::Frame& frame) {
+    const auto place = tcp_place(frame);
+    if (!place || frame.bytes.size() < place->at + 20) return std::nullopt;
+    const std::byte* tcp = frame.bytes.data() + place->at;
+    const std::size_t begin = place->at + (base::load_u8(tcp + 12) >> 4) * std::size_t{4};
+    Segment segment{.source = base::load_be16(tcp),
+                    .destination = base::load_be16(tcp + 2),
+                    .sequence = base::load_be32(tcp + 4),
+                    .flow = 0,
+                    .payload = {},
+                    .payload_on_wire = 0};
+    if (begin >= place->at + 20 && begin < place->end && begin < frame.bytes.size()) {
+        segment.payload_on_wire = place->end - begin;
+        segment.payload = frame.bytes.subspan(begin, std::min(frame.bytes.size(), place->end) - begin);
+        segment.flow = base::fnv(base::fnv(base::fnv_begin, place->addresses), {tcp, 4});
+    }
+    return segment;
+}
+
+std::optional<std::uint16_t> MpaPorts::look(const wire::Frame& frame, std::int64_t now_ns, bool streams) {
+    const auto segment = segment_of(frame);
+    if (!segment) return std::nullopt;
+    const bool source = known(segment->source, now_ns);
+    const bool destination = known(segment->destination, now_ns);
+    if (source || destination || segment->payload.empty()) return std::nullopt;
+    switch (wire::mpa_start_kind(segment->payload)) {
+        case wire::MpaStartKind::request: return segment->destination;
+        case wire::MpaStartKind::reply: return segment->source;
+        case wire::MpaStartKind::none: break;
+    }
+    if (streams && speaks_mpa(*segment)) return std::min(segment->source, segment->destination);
+    return std::nullopt;
+}
+
+bool MpaPorts::speaks_mpa(const Segment& segment) {
+    Candidate& candidate = candidates_[segment.flow % candidates_.size()];
+    if (candidate.flow != segment.flow) candidate = {.flow = segment.flow};
+    std::size_t at = 0;
+    if (candidate.predicted) {
+        const auto ahead = static_cast<std::int32_t>(candidate.next - segment.sequence);
+        if (ahead >= 0 && ahead < std::int32_t{wire::mpa_longest})
+            at = static_cast<std::size_t>(ahead);  // else some segments were lost, or come again
+    }
+    if (at >= segment.payload_on_wire) return false;  // within an FPDU
+    while (at < segment.payload_on_wire) {
+        if (at + fpdu_shortest > segment.payload.size()) {
+            candidate.predicted = false;
+            return false;
+        }
+        const auto sign = sign_of(segment.payload.subspan(at));
+        if (!sign) {
+            candidate = {.flow = segment.flow};
+            return false;
+        }
+        candidate.evidence += sign->evidence;
+        if (candidate.evidence >= convinced) {
+            candidate = {};
+            return true;
+        }
+        at += sign->size;
+    }
+    candidate.next = segment.sequence + static_cast<std::uint32_t>(at);
+    candidate.predicted = true;
+    return false;
+}
+
+}  // namespace capture::inline live

@@ -1,0 +1,65 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "wire/frame.h"
+
+namespace capture::inline live {
+
+/// The TCP ports whose connections speak MPA: those that were configured, and those that frames give away.
+///
+/// A start frame does at once: its server's port is where a Request goes and where a Reply comes from. Of a connection
+/// that was there before the capture, FPDUs do where a few in a row stand where they should (RFC 5044 section 4, DDP
+/// and RDMAP of version 1, no markers), or one has the right CRC. Which end is the server is then not known; it is
+/// taken to be that with the lower port. FPDUs that do not begin where segments do are followed as far as the snap
+/// length lets them be seen; such a connection may be found only when it is made anew.
+class MpaPorts {
+public:
+    /// Room for `capacity` ports; what was not seen for `idle_ns` makes room for others.
+    MpaPorts(std::size_t capacity, std::int64_t idle_ns);
+
+    /// In place of those that were configured before.
+    void configure(std::span<const std::uint16_t> ports);
+
+    /// Whether this frame gave away a port that was not known. `now_ns` may be any clock that does not go back;
+    /// `streams`: look for FPDUs, too. Cheap for what is no TCP or is known; allocates only for a new port.
+    std::optional<std::uint16_t> look(const wire::Frame& frame, std::int64_t now_ns, bool streams);
+
+    /// False where there is no room: all are configured or in use.
+    bool add(std::uint16_t port, std::int64_t now_ns);
+
+    /// Ascending.
+    std::vector<std::uint16_t> all() const;
+
+private:
+    struct Found {
+        std::uint16_t port;
+        std::int64_t seen_ns;
+    };
+    /// One direction of a connection that may speak MPA.
+    struct Candidate {
+        std::uint64_t flow = 0;
+        std::uint32_t next = 0;  // sequence number where the next FPDU begins
+        bool predicted = false;
+        int evidence = 0;
+    };
+    static constexpr std::uint8_t unknown = 0;
+    static constexpr std::uint8_t configured = 0xff;
+
+    bool known(std::uint16_t port, std::int64_t now_ns);
+    struct Segment;
+    static std::optional<Segment> segment_of(const wire::Frame& frame);
+    bool speaks_mpa(const Segment& segment);
+
+    std::size_t capacity_;
+    std::int64_t idle_ns_;
+    std::vector<std::uint8_t> place_;  // by port: unknown, configured, or 1 + its place in found_
+    std::vector<Found> found_ = {};
+    std::size_t configured_ = 0;
+    std::vector<Candidate> candidates_;
+};
+
+}  // namespace capture::inline live

@@ -1,0 +1,434 @@
+#include "capture/live/tap.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fmt/core.h>
+#include <fnmatch.h>
+#include <map>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/descriptor.h"
+#include "capture/filter/kernel_filter.h"
+#include "capture/live/link_watch.h"
+#include "capture/live/mpa_ports.h"
+#include "capture/live/packet_socket.h"
+
+namespace capture::inline live {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t ns_per_ms = 1'000'000;
+constexpr std::int64_t look_around_ns = 100 * ns_per_ms;  // for changes of interfaces and phases, while frames come
+constexpr std::int64_t scan_ns = 1000 * ns_per_ms;        // where nobody tells of changes
+constexpr std::int64_t scan_share = 20;                   // of this many parts of the time, one may go there
+constexpr std::int64_t retry_ns = 5000 * ns_per_ms;
+constexpr std::int64_t ending_ns = 5 * ns_per_ms;
+constexpr std::int64_t port_idle_ns = 60'000 * ns_per_ms;
+constexpr std::int64_t all_tcp_ns = 600'000 * ns_per_ms;
+
+/// A name, and the ring that it has at the moment.
+struct Tapped {
+    std::string name;
+    std::unique_ptr<PacketRing> ring = {};
+    Statistics before = {};  // of the rings that it had
+    bool told = false;       // poll said something that memory does not show
+    bool up = true;          // as was told last
+    std::int64_t gone_ns = 0;
+};
+
+struct Refusal {
+    int index;
+    std::string message;
+    std::int64_t retry_at_ns;
+};
+
+/// A sentence that names the interface, as those that hold for all do not.
+std::string about(const std::string& interface, base::Error error) {
+    if (error.path.empty()) error.path = interface;
+    return error.text();
+}
+
+bool same_rings(const PacketRingOptions& a, const PacketRingOptions& b) {
+    return a.buffer_octets == b.buffer_octets && a.block_timeout_ms == b.block_timeout_ms &&
+           a.promiscuous == b.promiscuous && a.timestamps == b.timestamps && a.fanout_group == b.fanout_group;
+}
+
+}  // namespace
+
+struct Tap::State {
+    explicit State(TapOptions wanted) : options(std::move(wanted)), wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+    TapOptions options;
+    base::Descriptor wake;
+    int wait_ms = 100;
+    LinkWatch links = {};
+    std::vector<Tapped> tapped = {};  // by interface number
+    std::vector<InterfaceInfo> infos = {};
+    Statistics former = {};  // of those whose number another one has
+    std::map<std::string, Refusal> refused = {};
+    std::size_t turn = 0;
+    std::uint64_t frames = 0;
+    base::Error problem = {};
+    std::vector<TapEvent> news = {};
+    std::vector<pollfd> polled = {};
+    std::vector<std::size_t> polled_numbers = {};  // of the interfaces behind the first ones of `polled`
+
+    MpaPorts ports{max_filtered_ports, port_idle_ns};
+    RdmaFilter filter = {};
+    std::int64_t begun_ns = base::steady_ns();
+    std::int64_t looked_around_ns = 0;
+    std::int64_t scanned_ns = 0;
+    std::int64_t all_tcp_until_ns = 0;
+    std::int64_t scan_again_ns = 0;  // not before: a host may have thousands of interfaces, and each comes with news
+    bool scan_wanted = true;
+
+    bool narrows() const { return options.rdma_only && options.filter.empty(); }
+    bool scan_due(std::int64_t now) const { return scan_wanted && now >= scan_again_ns; }
+    bool discovers(std::int64_t now) const;
+    PacketRingOptions ring_options(const Link& link) const;
+    void tell(TapEvent::Kind kind, const std::string& interface, std::string message);
+
+    bool wanted(const std::string& name) const;
+    void scan(std::int64_t now);
+    bool open(const Link& link, std::int64_t now);
+    std::size_t number_for(const std::string& name, std::int64_t now);
+    void give_up(Tapped& each, const std::string& why);
+    void turned(Tapped& each, bool up);
+    void refilter(std::int64_t now);
+    void look_around(std::int64_t now);
+    void learn(std::span<const wire::Frame> frames, std::int64_t now);
+    bool wait(std::int64_t now, std::int64_t until);
+    std::optional<std::size_t> serve(std::span<wire::Frame> frames, std::int64_t now);
+};
+
+bool Tap::State::discovers(std::int64_t now) const {
+    if (!options.iwarp_discovery || !narrows()) return false;
+    const std::int64_t since = now - begun_ns;
+    return (options.discovery_period_ns > 0 ? since % options.discovery_period_ns : since) < options.discovery_ns;
+}
+
+PacketRingOptions Tap::State::ring_options(const Link& link) const {
+    PacketRingOptions ring = options.ring;
+    ring.interface = link.name;
+    if (ring.fanout_group)  // a group is of one interface
+        ring.fanout_group = static_cast<std::uint16_t>(*ring.fanout_group + link.index);
+    ring.filter = options.filter;
+    ring.rdma.reset();
+    if (narrows()) ring.rdma = filter;
+    return ring;
+}
+
+void Tap::State::tell(TapEvent::Kind kind, const std::string& interface, std::string message) {
+    constexpr std::size_t unread = 1024;  // nobody asks
+    if (news.size() < unread) news.push_back({kind, interface, std::move(message)});
+}
+
+bool Tap::State::wanted(const std::string& name) const {
+    return std::any_of(options.interfaces.begin(), options.interfaces.end(), [&](const std::string& pattern) {
+        if (pattern == "any") return !is_loopback(name) && !lies_on_others(name);
+        return pattern == name || ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+    });
+}
+
+bool Tap::State::open(const Link& link, std::int64_t now) {
+    if (const auto before = refused.find(link.name);
+        before != refused.end() && before->second.index == link.index && now < before->second.retry_at_ns)
+        return false;
+    auto opened = PacketRing::open(ring_options(link));
+    if (!opened) {
+        Refusal& refusal = refused[link.name];
+        if (refusal.index != link.index || refusal.message != opened.error().message)
+            tell(TapEvent::Kind::failed, link.name, about(link.name, opened.error()));
+        refusal = {link.index, opened.error().message, now + retry_ns};
+        return false;
+    }
+    refused.erase(link.name);
+    const std::size_t number = number_for(link.name, now);
+    tapped[number].ring = std::move(opened).value();
+    tapped[number].up = is_up(link.name);
+    infos[number] = tapped[number].ring->interfaces().front();
+    std::string message = fmt::format("{}: capturing", link.name);
+    if (tapped[number].ring->hardware_timestamps()) message += ", stamped by the adapter";
+    for (const std::string& warning : tapped[number].ring->warnings()) message += "; " + warning;
+    tell(TapEvent::Kind::opened, link.name, std::move(message));
+    return true;
+}
+
+/// Its own from before, else that of the one that has been gone for longest, if that is long, else a new one.
+std::size_t Tap::State::number_for(const std::string& name, std::int64_t now) {
+    std::size_t oldest = tapped.size();
+    for (std::size_t i = 0; i < tapped.size(); ++i) {
+        if (tapped[i].name == name) return i;
+        if (tapped[i].ring || now - tapped[i].gone_ns < options.number_rest_ns) continue;
+        if (oldest == tapped.size() || tapped[i].gone_ns < tapped[oldest].gone_ns) oldest = i;
+    }
+    if (oldest == tapped.size()) {
+        tapped.emplace_back();
+        infos.emplace_back();
+    }
+    former += tapped[oldest].before;
+    tapped[oldest] = {.name = name};
+    return oldest;
+}
+
+void Tap::State::give_up(Tapped& each, const std::string& why) {
+    each.before += each.ring->statistics();
+    each.ring.reset();
+    each.told = false;
+    each.gone_ns = base::steady_ns();
+    tell(TapEvent::Kind::lost, each.name, fmt::format("{}: {}", each.name, why));
+}
+
+/// Its ring stays, and has its frames again once it is up.
+void Tap::State::turned(Tapped& each, bool up) {
+    each.up = up;
+    if (up)
+        tell(TapEvent::Kind::opened, each.name, fmt::format("{}: is up", each.name));
+    else
+        tell(TapEvent::Kind::failed, each.name,
+             fmt::format("{0}: is down; its frames come once it is up: ip link set {0} up", each.name));
+}
+
+void Tap::State::scan(std::int64_t now) {
+    scan_wanted = false;
+    scanned_ns = now;
+    std::int64_t opening_ns = 0;  // once for each interface: nothing to rest from, or the next one waits for it
+    const std::vector<Link> present = present_links();
+    for (Tapped& each : tapped) {
+        if (!each.ring) continue;
+        const auto link = std::find_if(present.begin(), present.end(),
+                                       [&](const Link& one) { return one.index == each.ring->interface_index(); });
+        if (link == present.end())
+            each.told = true;  // its ring is to find out, once it has delivered what it has
+        else if (link->name != each.name)
+            give_up(each, "is called " + link->name + " now");
+        else if (!wanted(each.name))
+            give_up(each, "is not wanted any more");
+        else if (const bool up = is_up(each.name); up != each.up)
+            turned(each, up);
+    }
+    for (const Link& link : present) {
+        const bool taken = std::any_of(tapped.begin(), tapped.end(), [&](const Tapped& each) {
+            return each.ring && (each.name == link.name || each.ring->interface_index() == link.index);
+        });
+        if (taken || !wanted(link.name)) continue;
+        const std::int64_t before = base::steady_ns();
+        if (open(link, now)) opening_ns += base::steady_ns() - before;
+    }
+    std::erase_if(refused, [&](const auto& each) {
+        return std::none_of(present.begin(), present.end(), [&](const Link& one) { return one.name == each.first; });
+    });
+    const std::int64_t done = base::steady_ns();
+    scan_again_ns = done + scan_share * (done - now - opening_ns);
+}
+
+/// What the kernel passes, where it should be another than it is.
+void Tap::State::refilter(std::int64_t now) {
+    if (!narrows()) return;
+    RdmaFilter next{.tcp_ports = ports.all(), .all_tcp = discovers(now) || now < all_tcp_until_ns};
+    if (next == filter) return;
+    filter = std::move(next);
+    for (std::size_t i = 0; i < tapped.size(); ++i) {
+        if (!tapped[i].ring) continue;
+        if (const auto set = tapped[i].ring->set_filter(filter); !set)
+            tell(TapEvent::Kind::failed, tapped[i].name, about(tapped[i].name, set.error()));
+        infos[i].filter = tapped[i].ring->interfaces().front().filter;
+    }
+}
+
+void Tap::State::look_around(std::int64_t now) {
+    looked_around_ns = now;
+    if (links.descriptor() >= 0 && links.changed()) scan_wanted = true;
+    const bool again = now - scanned_ns >= (links.descriptor() < 0 ? scan_ns : retry_ns);
+    if (again && (links.descriptor() < 0 || !refused.empty())) scan_wanted = true;
+    refilter(now);
+    if (scan_due(now)) scan(now);
+}
+
+void Tap::State::learn(std::span<const wire::Frame> seen, std::int64_t now) {
+    const bool streams = options.iwarp_discovery;
+    for (const wire::Frame& frame : seen) {
+        const auto port = ports.look(frame, now, streams);
+        if (!port) continue;
+        if (ports.add(*port, now)) {
+            tell(TapEvent::Kind::narrowed, {},
+                 fmt::format("TCP port {} speaks MPA: its connections are captured from now on", *port));
+            refilter(now);
+        } else if (now >= all_tcp_until_ns) {
+            all_tcp_until_ns = now + all_tcp_ns;
+            tell(TapEvent::Kind::narrowed, {},
+                 fmt::format("more than {} TCP ports speak MPA: all TCP is captured for the next 10 minutes",
+                             max_filtered_ports));
+            refilter(now);
+        }
+    }
+}
+
+/// One round: the number of frames of the first interface in turn that has some.
+std::optional<std::size_t> Tap::State::serve(std::span<wire::Frame> out, std::int64_t now) {
+    for (std::size_t i = 0; i < tapped.size(); ++i) {
+        const std::size_t number = turn % tapped.size();
+        turn = number + 1;
+        Tapped& each = tapped[number];
+        if (!each.ring || !(each.ring->ready() || each.told || each.ring->ending())) continue;
+        const Batch batch = each.ring->next_batch(out);
+        if (batch.status == ReadStatus::frame) {
+            for (wire::Frame& frame : out.first(batch.count)) {
+                frame.interface = static_cast<std::uint32_t>(number);
+                frame.number = ++frames;
+            }
+            if (narrows()) learn(out.first(batch.count), now);
+            return batch.count;
+        }
+        each.told = false;
+        if (batch.status == ReadStatus::end) {
+            give_up(each, "is gone");
+            scan_wanted = true;
+        }
+    }
+    return std::nullopt;
+}
+
+/// False where somebody wants it to end.
+bool Tap::State::wait(std::int64_t now, std::int64_t until) {
+    until = std::min(until, now + look_around_ns);
+    if (scan_wanted) until = std::min(until, scan_again_ns);
+    constexpr std::size_t ours = 2;
+    polled.assign({{wake.number(), POLLIN, 0}, {links.descriptor(), POLLIN, 0}});
+    polled_numbers.clear();
+    for (std::size_t i = 0; i < tapped.size(); ++i) {
+        if (!tapped[i].ring) continue;
+        if (tapped[i].ring->ending()) {  // would end every wait at once
+            until = std::min(until, now + ending_ns);
+            continue;
+        }
+        polled.push_back({tapped[i].ring->descriptor(), POLLIN, 0});
+        polled_numbers.push_back(i);
+    }
+    const auto wait_for = std::max(static_cast<int>((until - now + ns_per_ms - 1) / ns_per_ms), 0);
+    const int ready = ::poll(polled.data(), polled.size(), wait_for);
+    if (ready < 0 && errno == EINTR) return false;  // a signal, which may mean something to the caller
+    if (ready < 0) ::poll(nullptr, 0, wait_for);    // no memory, or fewer files are allowed than are open
+    if (ready <= 0) return true;
+    if (polled[1].revents != 0) looked_around_ns = 0;
+    for (std::size_t i = 0; i < polled_numbers.size(); ++i)
+        tapped[polled_numbers[i]].told |= (polled[i + ours].revents & ~POLLIN) != 0;
+    std::uint64_t count = 0;
+    return polled[0].revents == 0 || ::read(wake.number(), &count, sizeof count) < 0;
+}
+
+Tap::Tap(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Tap::~Tap() = default;
+
+namespace {
+
+base::Result<bool> possible(const TapOptions& options) {
+    if (auto permitted = PacketSocket::permitted(); !permitted) return permitted;
+    auto compiled = compile_for_socket(options.filter, {}, wire::LinkType::ethernet, 192);
+    if (!compiled) return base::Failure{compiled.error()};
+    return true;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Tap>> Tap::open(const TapOptions& options) {
+    if (auto can = possible(options); !can) return base::Failure{can.error()};
+    auto state = std::make_unique<State>(options);
+    if (!state->wake)
+        return base::Failure{base::Error{.message = fmt::format("cannot make an eventfd: {}", std::strerror(errno))}};
+    state->ports.configure(options.iwarp_ports);
+    if (state->narrows() && options.iwarp_ports.size() > max_filtered_ports)
+        state->tell(TapEvent::Kind::narrowed, {},
+                    fmt::format("{} TCP ports are configured, more than {}: all TCP is captured",
+                                options.iwarp_ports.size(), max_filtered_ports));
+    state->look_around(base::steady_ns());
+    return std::unique_ptr<Tap>(new Tap(std::move(state)));
+}
+
+ReadStatus Tap::next(wire::Frame& frame) { return next_batch({&frame, 1}).status; }
+
+Batch Tap::next_batch(std::span<wire::Frame> frames) {
+    State& state = *state_;
+    if (frames.empty()) return {.status = ReadStatus::timeout};
+    std::int64_t now = base::steady_ns();
+    const std::int64_t until = now + state.wait_ms * ns_per_ms;
+    for (;;) {
+        if (state.scan_due(now) || now - state.looked_around_ns >= look_around_ns) state.look_around(now);
+        if (const auto count = state.serve(frames, now)) return {.count = *count};
+        if (state.scan_due(now)) continue;
+        if (now >= until || !state.wait(now, until)) return {.status = ReadStatus::timeout};
+        now = base::steady_ns();
+    }
+}
+
+void Tap::set_wait_ms(int wait_ms) { state_->wait_ms = std::max(wait_ms, 0); }
+
+void Tap::wake() {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(state_->wake.number(), &one, sizeof one);  // full: it is awake
+}
+
+const std::vector<InterfaceInfo>& Tap::interfaces() const { return state_->infos; }
+const base::Error& Tap::error() const { return state_->problem; }
+
+Statistics Tap::statistics(std::size_t interface) const {
+    const Tapped& each = state_->tapped.at(interface);
+    Statistics sum = each.before;
+    if (each.ring) sum += each.ring->statistics(0);
+    return sum;
+}
+
+Statistics Tap::statistics() const {
+    Statistics sum = state_->former;
+    sum += Source::statistics();
+    return sum;
+}
+
+bool Tap::is_open(std::size_t interface) const {
+    return interface < state_->tapped.size() && state_->tapped[interface].ring != nullptr;
+}
+
+bool Tap::hardware_timestamps(std::size_t interface) const {
+    return is_open(interface) && state_->tapped[interface].ring->hardware_timestamps();
+}
+
+std::vector<TapEvent> Tap::events() { return std::exchange(state_->news, {}); }
+void Tap::number_from(std::uint64_t last) { state_->frames = last; }
+std::vector<std::uint16_t> Tap::iwarp_ports() const { return state_->ports.all(); }
+
+base::Result<bool> Tap::reconfigure(const TapOptions& options) {
+    if (auto can = possible(options); !can) return can;
+    State& state = *state_;
+    const TapOptions before = std::exchange(state.options, options);
+    const bool other_rings = !same_rings(before.ring, options.ring);
+    const bool other_filter = before.filter != options.filter || before.rdma_only != options.rdma_only;
+    state.ports.configure(options.iwarp_ports);
+    state.refused.clear();
+    const std::int64_t now = base::steady_ns();
+    state.refilter(now);
+    state.scan(now);
+    for (std::size_t i = 0; i < state.tapped.size(); ++i) {
+        Tapped& each = state.tapped[i];
+        if (!each.ring) continue;
+        base::Result<bool> set = true;
+        if (other_filter)
+            set = state.narrows() ? each.ring->set_filter(state.filter) : each.ring->set_filter(options.filter);
+        if (set && before.ring.snaplen != options.ring.snaplen) set = each.ring->set_snaplen(options.ring.snaplen);
+        if (!set) state.tell(TapEvent::Kind::failed, each.name, about(each.name, set.error()));
+        if (other_rings)
+            state.tell(
+                TapEvent::Kind::failed, each.name,
+                fmt::format("{}: keeps the ring, timestamps and promiscuity that it was opened with", each.name));
+        state.infos[i] = each.ring->interfaces().front();
+    }
+    return true;
+}
+
+}  // namespace capture::inline live

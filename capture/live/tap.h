@@ -1,0 +1,84 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture/live/packet_ring.h"
+#include "capture/source.h"
+
+namespace capture::inline live {
+
+struct TapOptions {
+    /// Names and patterns (fnmatch); `any`: all but loopback, and but bridges, bonds and the like, whose frames pass
+    /// the interfaces that they lie on, and would count twice. Those, and what no ring can be had of, have to be named.
+    std::vector<std::string> interfaces = {"any"};
+    PacketRingOptions ring = {};  ///< its interface and filter are not looked at
+    bool rdma_only = true;
+    std::string filter = {};  ///< in place of the narrowing to RDMA
+    std::vector<std::uint16_t> iwarp_ports = {};
+    bool iwarp_discovery = true;                ///< of connections older than the capture; new ones are always found
+    std::int64_t discovery_ns = 2'000'000'000;  ///< for so long all TCP passes, at the beginning ...
+    std::int64_t discovery_period_ns = 60'000'000'000;  ///< ... and again after so long; 0: only at the beginning
+    /// An interface that has been gone for so long gives its number to one of another name: a host that makes one for
+    /// each container would fill memory with them. By then nobody should have a frame of it any more.
+    std::int64_t number_rest_ns = 600'000'000'000;
+};
+
+/// What happened since it was asked last.
+struct TapEvent {
+    enum class Kind : std::uint8_t {
+        opened,    ///< or up, where it was down
+        lost,      ///< it was removed, or is not wanted any more
+        failed,    ///< to open, to stay up, or to do what was asked; told once, and tried again
+        narrowed,  ///< the kernel's filter changed: ports were found, or are too many
+    } kind{};
+    std::string interface;  ///< empty where it concerns all
+    std::string message;    ///< a sentence for the log, which names the interface
+};
+
+/// Every RDMA frame of this machine's interfaces, for as long as it runs: interfaces are opened as they come and given
+/// up as they go; a name that comes back soon keeps its number. The kernel passes RoCE, pause frames, MPA start frames
+/// of any TCP connection, and all of the connections that were found to speak MPA: rdma_filter.h, mpa_ports.h.
+/// Interfaces take turns, a block of one at a time, so that none has to wait for a busy one. For one thread, but for
+/// wake().
+class Tap final : public Source {
+public:
+    /// Fails where a filter does not compile or capturing is not permitted; no interface at all is no failure.
+    static base::Result<std::unique_ptr<Tap>> open(const TapOptions& options);
+    ~Tap() override;
+
+    ReadStatus next(wire::Frame& frame) override;
+    /// Waits up to wait_ms for any interface. Frames of one call come from one interface. Never ReadStatus::end.
+    Batch next_batch(std::span<wire::Frame> frames) override;
+    void set_wait_ms(int wait_ms);
+    /// Ends the wait of another thread, or the next one.
+    void wake();
+    /// Those that are open, and those that were not long ago. next_batch may add to it and change what it says of
+    /// filters, and give a number to another one.
+    const std::vector<InterfaceInfo>& interfaces() const override;
+    bool is_open(std::size_t interface) const;
+    bool hardware_timestamps(std::size_t interface) const;  ///< of what it has open now
+    /// Of all that there ever were.
+    Statistics statistics() const override;
+    /// Counts of an interface that went stay for as long as its number is its own.
+    Statistics statistics(std::size_t interface) const override;
+    const base::Error& error() const override;
+
+    std::vector<TapEvent> events();
+    /// Opens what is new and closes what is not wanted any more; the others go on without a gap, with the new filter
+    /// and snap length, but with the ring, timestamps and promiscuity that they were opened with (an event says so).
+    base::Result<bool> reconfigure(const TapOptions& options);
+    /// The next frame gets number `last + 1`.
+    void number_from(std::uint64_t last);
+    std::vector<std::uint16_t> iwarp_ports() const;  ///< configured and found, ascending
+
+private:
+    struct State;
+    explicit Tap(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace capture::inline live

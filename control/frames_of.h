@@ -1,0 +1,12 @@
+#pragma once
+#include <cstdint>
+
+namespace control {
+
+/// Which frames a client asks the daemon for.
+enum class FramesOf : std::uint8_t {
+    now,       ///< as they are captured from now on, without end
+    recorder,  ///< that the flight recorder holds
+};
+
+}  // namespace control

@@ -1,0 +1,93 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "control/frames_of.h"
+#include "metrics/answers/answer.h"
+#include "metrics/figures/device_figures.h"
+#include "metrics/figures/snapshot.h"
+
+/// What a client of the daemon may ask for. The server (server.h) turns lines into calls of this, the service
+/// implements it, and tests put a fake in its place. Called from the thread that runs the server.
+namespace service::inline server {
+
+/// Figures with what is needed to show them.
+struct Published {
+    std::shared_ptr<const metrics::Snapshot> snapshot;  ///< since the daemon began; never null
+    std::int64_t taken_ns = 0;                          ///< wall clock
+};
+
+/// The daemon's own state. A key of `status` each, and a series of Prometheus each (exporters/prometheus).
+struct Status {
+    std::string version;
+    std::int64_t started_ns = 0;
+    std::int64_t now_ns = 0;
+    struct Interface {
+        std::string name;
+        bool open = false;
+        std::uint64_t received = 0;
+        std::optional<std::uint64_t> kernel_dropped;
+        std::optional<std::uint64_t> interface_dropped;
+        std::string filter;
+        bool hardware_timestamps = false;
+    };
+    std::vector<Interface> interfaces;
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t flows = 0;
+    std::uint64_t flows_evicted = 0;
+    std::uint64_t flows_forgotten = 0;  ///< for idleness
+    std::uint64_t memory_octets = 0;    ///< that the engines hold
+    double busy_share = 0;              ///< of the capture thread, over the last interval
+    std::uint64_t history_intervals = 0;
+    std::uint64_t history_octets = 0;
+    std::uint64_t history_lost_intervals = 0;
+    std::uint64_t trace_records = 0;  ///< of programs and the kernel's events, that were read
+    std::uint64_t trace_records_lost = 0;
+    std::uint64_t recorder_frames = 0;  ///< held in memory
+    std::uint64_t recordings = 0;       ///< written
+    std::uint64_t recordings_failed = 0;
+    std::string last_recording;  ///< path
+    std::uint64_t clients = 0;
+    std::uint64_t reloads = 0;
+    std::vector<std::string> needs_restart;  ///< keys that were changed but are not in force
+};
+
+/// Frames for one client: the octets of one pcapng file, a piece at a time.
+class FrameStream {
+public:
+    virtual ~FrameStream() = default;
+    enum class Step : std::uint8_t {
+        soon,   ///< more is there; it takes a moment
+        later,  ///< all was taken that there is
+        ended,
+    };
+    /// Appends what was made ready since the last call, a megabyte or so, and asks for more. Does not wait.
+    virtual Step read(std::string& out) = 0;
+};
+
+class Commands {
+public:
+    virtual ~Commands() = default;
+    /// At most `age_ns` old; waits for the capture thread where it is older, at most a second.
+    virtual Published snapshot(std::uint64_t age_ns) = 0;
+    /// What this machine's RDMA devices counted since the daemon began; empty where it has none.
+    virtual metrics::DeviceFigures devices() { return {}; }
+    virtual Status status() = 0;
+    virtual const metrics::HostNames& names() const = 0;
+    virtual bool crc_verified() const = 0;
+    /// Sets the flight recorder off. Returns why it cannot; else empty.
+    virtual std::string trigger(const std::string& reason) = 0;
+    /// Reads the configuration again. Returns what is wrong with it, a line a mistake; else empty.
+    virtual std::string reload() = 0;
+    /// The store's directory, for clients that read it themselves; empty where there is none.
+    virtual std::string history_directory() const = 0;
+    /// Fails with a sentence.
+    virtual base::Result<std::unique_ptr<FrameStream>, std::string> frames(control::FramesOf which) = 0;
+};
+
+}  // namespace service::inline server

@@ -1,0 +1,105 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "daemon/server/answers.h"
+
+namespace service::inline server {
+
+/// One client: lines that came, answers that wait. Takes nothing in while it has not got rid of what it owes, so its
+/// memory is bounded whatever the client does. Times are the caller's clock.
+class Connection {
+public:
+    struct Limits {
+        std::size_t max_line = 0;
+        std::size_t max_waiting = 0;
+    };
+    Connection(base::Descriptor socket, const Limits& limits, std::uint64_t now_ns)
+        : socket_(std::move(socket)), limits_(limits), progress_ns_(now_ns) {}
+
+    int descriptor() const { return socket_.number(); }
+
+    /// Reads once, if there is room.
+    void receive();
+    bool wants_input() const { return !ended_ && (closing_ || !has_line()); }
+    /// The next line, once all that was asked before is on its way; without its newline. Valid until receive().
+    std::optional<std::string_view> take_line();
+    bool has_line() const { return newline_ != std::string::npos || (ended_ && taken_ < in_.size()); }
+    bool ready_for_request() const { return !closing_ && answers_ == 0 && waiting() < high_water(); }
+    /// What stands in front is more than a line may have.
+    bool line_too_long() const;
+
+    void queue(std::unique_ptr<Body> body);
+    /// False where it cannot be taken: the client has too much to read as it is.
+    bool can_take_update(const Subscription& subscription) const;
+    void queue_update(const Subscription& subscription, std::unique_ptr<Body> body);
+
+    /// Makes answers into octets as far as they may wait, and sends what the socket takes.
+    void pump(std::uint64_t now_ns);
+    /// Octets to send, or to be made.
+    bool owes() const { return waiting() != 0 || !bodies_.empty(); }
+    /// More can be made without the socket's taking any ...
+    bool can_produce() const;
+    /// ... after so long.
+    std::uint64_t pause_ns() const { return paused_ ? bodies_.front().body->pause_ns() : 0; }
+    /// There is something to do when the socket takes more.
+    bool wants_output() const { return waiting() != 0 || (!bodies_.empty() && !paused_); }
+
+    /// Nothing more is read as requests; closes when all is sent.
+    void close_when_sent();
+    /// All is said; the client has not hung up yet.
+    bool lingers() const { return closing_ && !owes(); }
+    /// The other end is gone: there is nobody to answer.
+    void lose();
+    bool lost() const { return lost_; }
+    /// Everything is done that can be.
+    bool finished() const;
+    bool ended() const { return ended_; }
+
+    /// Whether the client has taken nothing since `since_ns` while there was something to take.
+    bool stalled(std::uint64_t since_ns) const { return waiting() != 0 && progress_ns_ <= since_ns; }
+    /// When the client last took something, or had taken all.
+    std::uint64_t progress_ns() const { return progress_ns_; }
+
+    std::vector<Subscription>& subscriptions() { return subscriptions_; }
+    const std::vector<Subscription>& subscriptions() const { return subscriptions_; }
+    /// What epoll was asked for.
+    std::uint32_t interest = 0;
+
+private:
+    struct Queued {
+        std::unique_ptr<Body> body;
+        std::uint64_t subscription;  ///< its serial; 0 for an answer
+    };
+    std::size_t waiting() const { return out_.size() - sent_; }
+    std::size_t high_water() const;
+    void find_newline();
+    void send(std::uint64_t now_ns);
+
+    base::Descriptor socket_;
+    Limits limits_;
+    std::string in_ = {};
+    std::size_t taken_ = 0;    ///< octets of in_ that were lines
+    std::size_t scanned_ = 0;  ///< in which no newline was found, from taken_ on
+    std::size_t newline_ = std::string::npos;
+    std::string out_ = {};
+    std::size_t sent_ = 0;
+    std::deque<Queued> bodies_ = {};
+    std::size_t answers_ = 0;  ///< of bodies_, those that are no updates
+    std::vector<Subscription> subscriptions_ = {};
+    std::uint64_t progress_ns_;
+    bool paused_ = false;   ///< what is to be said next is not known yet
+    bool ended_ = false;    ///< the client will send no more
+    bool closing_ = false;  ///< what it sends is not listened to
+    bool lost_ = false;
+    bool shut_ = false;
+};
+
+}  // namespace service::inline server

@@ -1,0 +1,40 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/server/answers.h"
+#include "exporters/flow_order.h"
+#include "exporters/json.h"
+
+namespace service::inline server {
+
+/// Which flows are wanted, what of them, and in which order.
+struct FlowsChoice {
+    exporters::FlowColumns columns;
+    exporters::FlowOrder order;
+    std::optional<std::uint64_t> limit;
+    std::optional<std::uint64_t> flow;
+
+    /// Absent where `error` says why.
+    static std::optional<FlowsChoice> of(const control::Request& request, bool by_interval, std::string& error);
+};
+
+/// `head`, then the document of `flows --json` as `result`, on one line.
+class FlowsBody final : public Body {
+public:
+    FlowsBody(std::string head, std::shared_ptr<const metrics::Snapshot> snapshot, const FlowsChoice& choice,
+              const exporters::Context& context);
+    bool produce(std::string& out, std::size_t octets) override;
+
+private:
+    std::string head_;
+    std::shared_ptr<const metrics::Snapshot> snapshot_;
+    exporters::Context context_;
+    exporters::FlowsDocument document_;
+    std::vector<const metrics::FlowSnapshot*> flows_ = {};
+    std::size_t at_ = 0;
+};
+
+}  // namespace service::inline server

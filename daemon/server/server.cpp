@@ -1,0 +1,309 @@
+#include "daemon/server/server.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fmt/core.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "control/protocol.h"
+#include "daemon/server/answers.h"
+#include "daemon/server/connection.h"
+#include "daemon/server/socket_file.h"
+
+namespace service::inline server {
+
+namespace {
+
+constexpr std::uint64_t never = ~std::uint64_t{0};
+constexpr std::uint64_t nanoseconds_per_ms = 1'000'000;
+constexpr std::uint64_t linger_ns = 1000 * nanoseconds_per_ms;       ///< for a client that is told good-bye to hang up
+constexpr std::uint64_t accept_pause_ns = 100 * nanoseconds_per_ms;  ///< when the process has no descriptor left
+constexpr std::size_t max_subscriptions = 8;                         ///< a client
+constexpr int lines_a_turn = 32;                                     ///< of one client, before others have theirs
+
+bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
+
+class Server final : public ControlServer {
+public:
+    Server(const ServerOptions& options, Commands& commands) : options_(options), answers_(commands) {}
+    std::string begin();
+
+    void progress(int wait_ms) override;
+    void wake() override {
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const ssize_t written = ::write(wake_.number(), &one, sizeof one);
+    }
+    std::string end() override {
+        clients_.clear();
+        return file_->remove();
+    }
+    int descriptor() const override { return epoll_.number(); }
+    const ServerCounters& counters() const override { return counters_; }
+
+private:
+    bool watch(int descriptor, std::uint32_t events, int how) const;
+    void drain(int descriptor) const;
+    void accept_all(std::uint64_t now_ns);
+    void refuse(const base::Descriptor& socket);
+    void serve(Connection& client, std::uint64_t now_ns);
+    void handle(Connection& client, std::string_view line, std::uint64_t now_ns);
+    void subscribe(Connection& client, const control::Request& request, std::uint64_t now_ns);
+    void unsubscribe(Connection& client, const control::Request& request);
+    void update_all(std::uint64_t now_ns);
+    void update(Connection& client, Subscription& subscription, std::uint64_t now_ns);
+    void settle(std::uint64_t now_ns);
+    std::uint64_t due_ns(const Connection& client, std::uint64_t now_ns) const;
+    void arm(std::uint64_t due, std::uint64_t now_ns);
+
+    ServerOptions options_;
+    Answers answers_;
+    ServerCounters counters_ = {};
+    std::unique_ptr<SocketFile> file_ = {};
+    base::Descriptor epoll_ = base::Descriptor();
+    base::Descriptor wake_ = base::Descriptor();
+    base::Descriptor timer_ = base::Descriptor();
+    std::uint64_t armed_ns_ = never;
+    std::uint64_t accept_again_ns_ = never;  ///< while no descriptor is left
+    std::uint64_t subscriptions_begun_ = 0;
+    std::unordered_map<int, std::unique_ptr<Connection>> clients_ = {};
+};
+
+std::string Server::begin() {
+    auto file = SocketFile::open(options_.path, {options_.user, options_.group});
+    if (!file) return file.error();
+    file_ = std::move(file).value();
+    epoll_ = base::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+    wake_ = base::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    timer_ = base::Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    if (epoll_ && wake_ && timer_ && watch(file_->descriptor(), EPOLLIN, EPOLL_CTL_ADD) &&
+        watch(wake_.number(), EPOLLIN, EPOLL_CTL_ADD) && watch(timer_.number(), EPOLLIN, EPOLL_CTL_ADD))
+        return {};
+    return fmt::format("the control socket cannot be watched: {}", std::strerror(errno));
+}
+
+bool Server::watch(int descriptor, std::uint32_t events, int how) const {
+    epoll_event event{};
+    event.events = events;
+    event.data.fd = descriptor;
+    return ::epoll_ctl(epoll_.number(), how, descriptor, &event) == 0;
+}
+
+void Server::drain(int descriptor) const {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t got = ::read(descriptor, &count, sizeof count);
+}
+
+void Server::progress(int wait_ms) {
+    std::array<epoll_event, 64> events;
+    const int found = ::epoll_wait(epoll_.number(), events.data(), static_cast<int>(events.size()), wait_ms);
+    const std::uint64_t now = static_cast<std::uint64_t>(base::steady_ns());
+    bool arrivals = false;
+    for (int i = 0; i < found; ++i) {
+        const epoll_event& event = events[static_cast<std::size_t>(i)];
+        if (event.data.fd == file_->descriptor())
+            arrivals = true;
+        else if (event.data.fd == wake_.number())
+            drain(wake_.number());
+        else if (event.data.fd == timer_.number()) {
+            drain(timer_.number());
+            armed_ns_ = never;
+        } else if (const auto at = clients_.find(event.data.fd); at != clients_.end()) {
+            // Whoever has hung up in both directions may still have asked for something that is to be done.
+            if ((event.events & (EPOLLHUP | EPOLLERR)) != 0) at->second->lose();
+            at->second->receive();
+        }
+    }
+    for (const auto& [descriptor, client] : clients_) serve(*client, now);
+    update_all(now);
+    settle(now);
+    if (arrivals || accept_again_ns_ <= now) accept_all(now);
+}
+
+void Server::serve(Connection& client, std::uint64_t now_ns) {
+    for (int lines = 0; lines < lines_a_turn; ++lines) {
+        if (client.line_too_long()) {
+            ++counters_.requests;
+            ++counters_.errors;
+            client.queue(Answers::text(control::refusal_line(
+                {"null", fmt::format("a line has at most {} octets; this connection ends here", options_.max_line)})));
+            client.close_when_sent();
+            break;
+        }
+        const auto line = client.take_line();
+        if (!line) break;
+        if (!blank(*line)) handle(client, *line, now_ns);
+    }
+    client.pump(now_ns);
+}
+
+void Server::handle(Connection& client, std::string_view line, std::uint64_t now_ns) {
+    ++counters_.requests;
+    const auto request = control::parse_request(line);
+    if (!request) {
+        ++counters_.errors;
+        return client.queue(Answers::text(control::refusal_line(request.error())));
+    }
+    // Figures for nobody are not worth their time.
+    if (client.lost() && request->command != control::Command::trigger && request->command != control::Command::reload)
+        return;
+    if (request->command == control::Command::subscribe) return subscribe(client, *request, now_ns);
+    if (request->command == control::Command::unsubscribe) return unsubscribe(client, *request);
+    Answer answer = answers_.answer(*request, counters_);
+    counters_.errors += answer.refused ? 1U : 0U;
+    client.queue(std::move(answer.body));
+    if (answer.last) client.close_when_sent();
+}
+
+void Server::subscribe(Connection& client, const control::Request& request, std::uint64_t now_ns) {
+    Answer refused = answers_.refuse_subscription(request);
+    if (!refused.refused && client.subscriptions().size() >= max_subscriptions)
+        refused = Answers::refusal(request, fmt::format("{} subscriptions are enough for one connection: end some with "
+                                                        "`unsubscribe`, or connect once more",
+                                                        max_subscriptions));
+    if (refused.refused) {
+        ++counters_.errors;
+        return client.queue(std::move(refused.body));
+    }
+    Subscription subscription;
+    subscription.request = request;
+    subscription.serial = ++subscriptions_begun_;
+    subscription.interval_ns = request.interval_ms * nanoseconds_per_ms;
+    // Those with the same interval are due together, and share what is made for them. The first line is not at once.
+    subscription.due_ns =
+        ((now_ns + subscription.interval_ns / 2) / subscription.interval_ns + 1) * subscription.interval_ns;
+    answers_.begin(subscription);
+    client.queue(
+        Answers::text(control::answer_line(request.id, fmt::format("{{\"subscribed\":\"{}\",\"interval_ms\":{}}}",
+                                                                   name_of(*request.what), request.interval_ms))));
+    client.subscriptions().push_back(std::move(subscription));
+}
+
+void Server::unsubscribe(Connection& client, const control::Request& request) {
+    const std::size_t ended = std::erase_if(client.subscriptions(), [&](const Subscription& subscription) {
+        return !request.what || subscription.request.what == request.what;
+    });
+    client.queue(Answers::text(control::answer_line(request.id, fmt::format("{{\"ended\":{}}}", ended))));
+}
+
+void Server::update_all(std::uint64_t now_ns) {
+    for (const auto& [descriptor, client] : clients_) {
+        bool due = false;
+        for (Subscription& subscription : client->subscriptions()) {
+            if (subscription.due_ns > now_ns) continue;
+            due = true;
+            update(*client, subscription, now_ns);
+        }
+        if (due) client->pump(now_ns);
+    }
+}
+
+void Server::update(Connection& client, Subscription& subscription, std::uint64_t now_ns) {
+    const std::uint64_t before = subscription.due_ns;
+    subscription.due_ns = (now_ns / subscription.interval_ns + 1) * subscription.interval_ns;
+    // Whole intervals in which the server itself was busy have no line of their own either.
+    const std::uint64_t late = (subscription.due_ns - before) / subscription.interval_ns - 1;
+    const std::uint64_t missed = late + (client.can_take_update(subscription) ? 0U : 1U);
+    subscription.skipped += missed;
+    counters_.skipped += missed;
+    if (missed == late) client.queue_update(subscription, answers_.update(subscription, counters_));
+}
+
+void Server::settle(std::uint64_t now_ns) {
+    std::uint64_t due = accept_again_ns_;
+    for (auto at = clients_.begin(); at != clients_.end();) {
+        Connection& client = *at->second;
+        const bool slow = now_ns > options_.slow_ns && client.stalled(now_ns - options_.slow_ns);
+        const bool lingered = client.lingers() && now_ns - client.progress_ns() >= linger_ns;
+        if (slow || lingered || client.finished()) {
+            counters_.closed_slow += slow ? 1U : 0U;
+            at = clients_.erase(at);
+            continue;
+        }
+        const std::uint32_t interest = (client.wants_input() ? std::uint32_t{EPOLLIN} : 0U) |
+                                       (client.wants_output() ? std::uint32_t{EPOLLOUT} : 0U);
+        if (interest != client.interest && watch(client.descriptor(), interest, EPOLL_CTL_MOD))
+            client.interest = interest;
+        due = std::min(due, due_ns(client, now_ns));
+        ++at;
+    }
+    counters_.clients = clients_.size();
+    arm(due, now_ns);
+}
+
+/// When something is to be done for a client without its doing anything.
+std::uint64_t Server::due_ns(const Connection& client, std::uint64_t now_ns) const {
+    std::uint64_t due = never;
+    if (client.has_line() && client.ready_for_request()) due = now_ns;
+    if (client.can_produce()) due = std::min(due, now_ns + client.pause_ns());
+    if (client.owes()) due = std::min(due, client.progress_ns() + options_.slow_ns);
+    if (client.lingers()) due = std::min(due, client.progress_ns() + linger_ns);
+    for (const Subscription& subscription : client.subscriptions()) due = std::min(due, subscription.due_ns);
+    return due;
+}
+
+void Server::arm(std::uint64_t due, std::uint64_t now_ns) {
+    if (due == armed_ns_) return;
+    armed_ns_ = due;
+    itimerspec when{};
+    if (due != never) {
+        const std::uint64_t at = std::max({due, now_ns, std::uint64_t{1}});
+        when.it_value.tv_sec = static_cast<time_t>(at / 1'000'000'000);
+        when.it_value.tv_nsec = static_cast<long>(at % 1'000'000'000);
+    }
+    ::timerfd_settime(timer_.number(), TFD_TIMER_ABSTIME, &when, nullptr);
+}
+
+void Server::accept_all(std::uint64_t now_ns) {
+    if (accept_again_ns_ != never && watch(file_->descriptor(), EPOLLIN, EPOLL_CTL_MOD)) accept_again_ns_ = never;
+    for (;;) {
+        base::Descriptor socket(::accept4(file_->descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (!socket) {
+            if (errno == EINTR || errno == ECONNABORTED) continue;
+            if (errno == EAGAIN) return;
+            // Nothing is left to accept with: whoever waits stays in the queue.
+            watch(file_->descriptor(), 0, EPOLL_CTL_MOD);
+            accept_again_ns_ = now_ns + accept_pause_ns;
+            return arm(std::min(armed_ns_, accept_again_ns_), now_ns);
+        }
+        if (clients_.size() >= options_.max_clients) {
+            refuse(socket);
+            continue;
+        }
+        const int descriptor = socket.number();
+        auto client = std::make_unique<Connection>(std::move(socket),
+                                                   Connection::Limits{options_.max_line, options_.max_waiting}, now_ns);
+        if (!watch(descriptor, EPOLLIN, EPOLL_CTL_ADD)) continue;
+        client->interest = EPOLLIN;
+        clients_.emplace(descriptor, std::move(client));
+        ++counters_.accepted;
+        counters_.clients = clients_.size();
+    }
+}
+
+void Server::refuse(const base::Descriptor& socket) {
+    ++counters_.refused;
+    const std::string line = control::refusal_line(
+        {"null", fmt::format("control.max_clients is {}, and so many are connected; come again when one has gone",
+                             options_.max_clients)});
+    [[maybe_unused]] const ssize_t sent =
+        ::send(socket.number(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<ControlServer>, std::string> ControlServer::open(const ServerOptions& options,
+                                                                              Commands& commands) {
+    auto server = std::make_unique<Server>(options, commands);
+    std::string fault = server->begin();
+    if (!fault.empty()) return base::Failure{std::move(fault)};
+    return std::unique_ptr<ControlServer>(std::move(server));
+}
+
+}  // namespace service::inline server

@@ -1,0 +1,51 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "daemon/server/commands.h"
+
+namespace service::inline server {
+
+struct ServerOptions {
+    std::string path;
+    std::string user;                                 ///< of the socket's file; empty leaves it to the process
+    std::string group;                                ///< the same
+    std::uint64_t max_clients = 64;                   ///< one more is told so and closed
+    std::size_t max_line = 65536;                     ///< octets of a request
+    std::size_t max_waiting = std::size_t{64} << 20;  ///< octets waiting for one client before it counts as slow
+    std::uint64_t slow_ns = 30'000'000'000;           ///< a client that took nothing for so long is closed
+};
+
+struct ServerCounters {
+    std::uint64_t clients = 0;  ///< now
+    std::uint64_t accepted = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t requests = 0;
+    std::uint64_t errors = 0;   ///< requests that were answered with an error
+    std::uint64_t skipped = 0;  ///< updates that a slow subscriber did not get
+    std::uint64_t closed_slow = 0;
+};
+
+/// The control socket: a unix stream socket, mode 0660, JSON lines in and out (protocol.h). One epoll loop, driven by
+/// its owner: a slow or vanishing client costs nobody else anything. A socket file left by a daemon that died is
+/// replaced; one that answers is an error that says so.
+class ControlServer {
+public:
+    static base::Result<std::unique_ptr<ControlServer>, std::string> open(const ServerOptions& options,
+                                                                          Commands& commands);
+    virtual ~ControlServer() = default;  ///< removes the socket's file
+
+    /// Waits up to `wait_ms` (0: not at all; -1: until there is something) and does what is due.
+    virtual void progress(int wait_ms) = 0;
+    /// Ends the wait from another thread, or from a signal handler.
+    virtual void wake() = 0;
+    /// Leaves all clients, and removes the socket's file. Returns why that stays; else empty.
+    virtual std::string end() = 0;
+    /// Readable when progress() has something to do.
+    virtual int descriptor() const = 0;
+    virtual const ServerCounters& counters() const = 0;
+};
+
+}  // namespace service::inline server

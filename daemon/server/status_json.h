@@ -1,0 +1,12 @@
+#pragma once
+#include <string>
+
+#include "daemon/server/commands.h"
+#include "daemon/server/server.h"
+
+namespace service::inline server {
+
+/// A key for every member of Status, and the server's own counts under `control`.
+std::string status_json(const Status& status, const ServerCounters& counters);
+
+}  // namespace service::inline server

@@ -1,0 +1,109 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "metrics/figures/snapshot.h"
+
+/// What happened in the past, interval by interval: a directory of append-only segment files.
+namespace history {
+
+/// Where a daemon keeps its history, and where readers look for it when nothing else was said.
+inline constexpr const char* default_history = "/var/lib/rdmascope/history";
+
+struct HistoryOptions {
+    std::string directory;
+    std::uint64_t max_octets = std::uint64_t{1}
+                               << 30;  ///< of all segments; the oldest is removed first, at least one stays
+    /// Of a segment's newest interval. What is in the files says how old they are: see Ageing.
+    std::uint64_t max_age_ns = std::uint64_t{30} * 86400 * 1'000'000'000;
+    /// A new segment is begun above it, above a quarter of max_octets, when one holds a sixteenth of max_age_ns, or the
+    /// clock made so great a step.
+    std::uint64_t segment_octets = std::uint64_t{16} << 20;
+    bool sync_each = true;  ///< fdatasync() after every append: a power cut costs what was not appended yet
+};
+
+/// What a stretch of time held: [start_ns, start_ns + length_ns) of the wall clock, and the difference of the engine's
+/// states at its ends.
+struct HistoryInterval {
+    std::int64_t start_ns = 0;
+    std::uint64_t length_ns = 0;
+    std::uint64_t frames_end =
+        0;  ///< number of the last frame of the interval: flows' ids and exhibits are such numbers
+    metrics::Snapshot difference;
+    bool crc_verified = false;  ///< how many CRCs were bad is known
+};
+
+struct HistoryError {
+    std::string message;
+    std::string path;
+    std::string text() const { return path.empty() ? message : path + ": " + message; }
+};
+template <class T>
+using HistoryResult = base::Result<T, HistoryError>;
+
+/// Of a stretch of time, as one.
+struct HistorySum {
+    std::uint64_t intervals = 0;
+    bool crc_verified = true;  ///< in all of them
+    metrics::Snapshot whole;
+};
+
+struct HistoryCounters {
+    std::uint64_t intervals = 0;  ///< written by this writer
+    std::uint64_t octets = 0;     ///< on disk, all segments
+    std::uint64_t segments = 0;
+    std::uint64_t removed_segments = 0;  ///< to keep within the bounds
+    std::uint64_t lost_intervals = 0;    ///< could not be written (disk full, ...)
+    std::uint64_t repaired_octets = 0;   ///< cut off the last segment when it was opened
+};
+
+/// One at a time a directory (flock on `lock`, which holds the process's number). What append() has returned from
+/// survives the death of the process, and a power cut where `sync_each`.
+class HistoryWriter {
+public:
+    static HistoryResult<std::unique_ptr<HistoryWriter>> open(const HistoryOptions& options);
+    virtual ~HistoryWriter() = default;
+
+    /// False where it could not be written: told once in error(), counted, and tried again with the next interval. A
+    /// half-written record is taken back.
+    virtual bool append(const HistoryInterval& interval) = 0;
+    /// New bounds take effect at the next append.
+    virtual void set_bounds(std::uint64_t max_octets, std::uint64_t max_age_ns) = 0;
+    virtual const HistoryCounters& counters() const = 0;
+    virtual const HistoryError& error() const = 0;
+    /// The greatest frame number in the store when it was opened: a daemon that is started again goes on from there, so
+    /// that flows' ids stay unique within the store.
+    virtual std::uint64_t frames_end() const = 0;
+};
+
+/// Reads while a writer goes on. A damaged record is skipped and counted; nothing behind it is lost.
+class HistoryReader {
+public:
+    static HistoryResult<std::unique_ptr<HistoryReader>> open(const std::string& directory);
+    virtual ~HistoryReader() = default;
+
+    struct Extent {
+        std::int64_t first_ns = 0;  ///< start of the oldest interval
+        std::int64_t last_ns = 0;   ///< end of the newest
+        std::uint64_t intervals = 0;
+    };
+    virtual std::optional<Extent> extent() const = 0;
+    /// Intervals that overlap [from_ns, to_ns), by their start, whatever the clock did meanwhile. The sink returns
+    /// false to end; the result is false then.
+    virtual HistoryResult<bool> read(std::int64_t from_ns, std::int64_t to_ns,
+                                     const std::function<bool(HistoryInterval&&)>& sink) = 0;
+    /// All that was recorded in between, merged, by as many threads as there are processors. Where there are more flows
+    /// than `max_flows`, the idlest are forgotten. `go_on` is asked by every thread after every interval.
+    virtual HistoryResult<HistorySum> merged(std::int64_t from_ns, std::int64_t to_ns,
+                                             std::size_t max_flows = 1'000'000,
+                                             const std::function<bool()>& go_on = {}) = 0;
+    /// What the last extent() or read() came across.
+    virtual std::uint64_t damaged_records() const = 0;
+};
+
+}  // namespace history

@@ -1,0 +1,277 @@
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/core.h>
+#include <limits>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/descriptor.h"
+#include "base/file.h"
+#include "base/saturating.h"
+#include "history/ageing.h"
+#include "history/history.h"
+#include "history/segment.h"
+
+namespace history {
+
+namespace {
+
+/// 0, or errno.
+int write_all(int file, base::Bytes octets) { return base::write_all(file, octets) ? 0 : errno; }
+
+void sync_directory(const std::string& path) {
+    const base::Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (directory) ::fsync(directory.number());
+}
+
+class Writer final : public HistoryWriter {
+public:
+    explicit Writer(const HistoryOptions& options) : options_(options) {}
+
+    bool begin();
+    bool append(const HistoryInterval& interval) override;
+    void set_bounds(std::uint64_t max_octets, std::uint64_t max_age_ns) override {
+        options_.max_octets = max_octets;
+        options_.max_age_ns = max_age_ns;
+    }
+    const HistoryCounters& counters() const override { return counters_; }
+    const HistoryError& error() const override { return error_; }
+    std::uint64_t frames_end() const override { return frames_end_; }
+
+private:
+    struct Segment {
+        segment::File file = {};
+        std::uint64_t octets = 0;
+        std::uint64_t covered_ns = 0;  ///< by its intervals
+        std::uint64_t records = 0;
+        std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();  ///< latest end
+
+        void take_in(const segment::Record& record) {
+            covered_ns = base::saturating::add(covered_ns, record.length_ns);
+            last_ns = std::max(last_ns, record.end_ns());
+            ++records;
+        }
+    };
+
+    bool fail(std::string message, std::string path) {
+        error_ = {std::move(message), std::move(path)};
+        return false;
+    }
+    bool lock();
+    bool survey(const segment::File& file, bool last);
+    bool go_on_with_last(const segment::Scanner& scanner, std::uint64_t end);
+    bool begin_segment();
+    bool store(base::Bytes record, std::int64_t start_ns);
+    bool write(base::Bytes record);
+    bool is_full(std::size_t more, std::int64_t start_ns) const;
+    bool is_expired(std::size_t oldest_of) const;
+    bool keep_within_bounds();
+    void count() {
+        counters_.segments = segments_.size();
+        counters_.octets = 0;
+        for (const Segment& one : segments_) counters_.octets += one.octets;
+    }
+
+    HistoryOptions options_;
+    base::Descriptor lock_;
+    base::Descriptor current_;  ///< of segments_.back(); none where the next append begins one
+    std::vector<Segment> segments_;
+    std::uint64_t next_number_ = 1;
+    Ageing ageing_;
+    HistoryCounters counters_;
+    HistoryError error_;
+    std::uint64_t frames_end_ = 0;
+};
+
+bool Writer::begin() {
+    const std::string& path = options_.directory;
+    if (path.empty()) return fail("no directory was named for the history", "");
+    std::error_code code;
+    const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+    if (!parent.empty()) std::filesystem::create_directories(parent, code);
+    if (::mkdir(path.c_str(), 0750) != 0 && errno != EEXIST)
+        return fail(fmt::format("cannot be made: {}", std::strerror(errno)), path);
+    if (!lock()) return false;
+    const auto files = segment::list(path);
+    if (!files) return fail(fmt::format("cannot be read: {}", std::strerror(errno)), path);
+    for (std::size_t i = 0; i < files->size(); ++i)
+        if (!survey((*files)[i], i + 1 == files->size())) return false;
+    count();
+    return true;
+}
+
+bool Writer::lock() {
+    const std::string path = options_.directory + "/lock";
+    lock_ = base::Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
+    if (!lock_) return fail(fmt::format("cannot be written: {}", std::strerror(errno)), path);
+    if (::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK) return fail(fmt::format("cannot be locked: {}", std::strerror(errno)), path);
+        std::array<char, 32> pid{};
+        const ssize_t length = ::pread(lock_.number(), pid.data(), pid.size() - 1, 0);
+        std::string who(pid.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
+        who.resize(std::min(who.size(), who.find('\n')));
+        return fail(fmt::format("is being written by {}: stop that, or keep this history in another directory",
+                                who.empty() ? "another process" : "process " + who),
+                    options_.directory);
+    }
+    const std::string pid = fmt::format("{}\n", ::getpid());
+    // Whose it is, for people; the lock itself does not depend on it.
+    if (::ftruncate(lock_.number(), 0) == 0) write_all(lock_.number(), std::as_bytes(std::span(pid)));
+    return true;
+}
+
+/// What a segment that is already there holds; the last is mended, and gone on with.
+bool Writer::survey(const segment::File& file, bool last) {
+    segment::Scanner scanner(file.path);
+    if (scanner.kind() == segment::Scanner::Kind::unreadable) {
+        return fail(fmt::format("cannot be read: {}", std::strerror(errno)), file.path);
+    }
+    next_number_ = file.number + 1;
+    Segment found{.file = file};
+    std::uint64_t end = segment::header_size;
+    while (const auto record = scanner.next()) {
+        if (last && !scanner.payload(*record)) continue;
+        end = record->end();
+        found.take_in(*record);
+        frames_end_ = std::max(frames_end_, record->frames_end);
+        ageing_.add(record->start_ns, record->length_ns, options_.max_age_ns);
+    }
+    found.octets = scanner.size();
+    segments_.push_back(std::move(found));
+    return !last || go_on_with_last(scanner, end);
+}
+
+bool Writer::go_on_with_last(const segment::Scanner& scanner, std::uint64_t end) {
+    using Kind = segment::Scanner::Kind;
+    Segment& last = segments_.back();
+    if (scanner.kind() == Kind::unfinished) {  // ended while it was being made: there was nothing in it
+        if (::unlink(last.file.path.c_str()) != 0)
+            return fail(fmt::format("cannot be removed: {}", std::strerror(errno)), last.file.path);
+        counters_.repaired_octets += scanner.size();
+        next_number_ = last.file.number;
+        segments_.pop_back();
+        return true;
+    }
+    if (scanner.kind() != Kind::good) return true;  // left as it is; the next append begins another
+    base::Descriptor file(::open(last.file.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    if (!file) return fail(fmt::format("cannot be written: {}", std::strerror(errno)), last.file.path);
+    if (end < scanner.size()) {
+        if (::ftruncate(file.number(), static_cast<off_t>(end)) != 0)
+            return fail(fmt::format("cannot be mended: {}", std::strerror(errno)), last.file.path);
+        counters_.repaired_octets += scanner.size() - end;
+        last.octets = end;
+    }
+    current_ = std::move(file);
+    return true;
+}
+
+bool Writer::begin_segment() {
+    current_ = base::Descriptor();
+    const std::string path = segment::path_of(options_.directory, next_number_);
+    base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0640));
+    if (!file) return fail(fmt::format("cannot be made: {}", std::strerror(errno)), path);
+    const auto header = segment::header(base::wall_ns());
+    if (const int error = write_all(file.number(), header)) {
+        ::unlink(path.c_str());
+        return fail(fmt::format("cannot be written: {}", std::strerror(error)), path);
+    }
+    if (options_.sync_each) sync_directory(options_.directory);
+    segments_.push_back({.file = {next_number_++, path}, .octets = header.size()});
+    current_ = std::move(file);
+    return true;
+}
+
+/// Also where the clock has stepped, or nothing was recorded for long: what is old does not stay for what is young.
+bool Writer::is_full(std::size_t more, std::int64_t start_ns) const {
+    const Segment& last = segments_.back();
+    if (last.records == 0) return false;
+    const auto apart = static_cast<std::uint64_t>(std::max(start_ns, last.last_ns)) -
+                       static_cast<std::uint64_t>(std::min(start_ns, last.last_ns));
+    const std::uint64_t most_ns = std::max<std::uint64_t>(options_.max_age_ns / 16, 1);
+    return last.octets + more > std::min(options_.segment_octets, options_.max_octets / 4) ||
+           last.covered_ns >= most_ns || apart > most_ns;
+}
+
+/// One write a record: the kernel keeps it together, whenever the process ends.
+bool Writer::write(base::Bytes record) {
+    Segment& last = segments_.back();
+    int error = write_all(current_.number(), record);
+    if (error == 0 && options_.sync_each && ::fdatasync(current_.number()) != 0) error = errno;
+    if (error == 0) {
+        last.octets += record.size();
+        return true;
+    }
+    fail(fmt::format("an interval could not be written: {}", std::strerror(error)), last.file.path);
+    // A record that cannot be taken back stays for readers to skip, and nothing is written behind it.
+    if (::ftruncate(current_.number(), static_cast<off_t>(last.octets)) != 0) current_ = base::Descriptor();
+    return false;
+}
+
+bool Writer::append(const HistoryInterval& interval) {
+    const auto record = segment::record(interval);
+    // Time passes whether or not anything can be written: on a full disk, what is old gives way to what is young.
+    ageing_.add(interval.start_ns, interval.length_ns, options_.max_age_ns);
+    bool good = record.ok();
+    if (!good) fail(record.error(), options_.directory);
+    if (good) good = store(*record, interval.start_ns) || (keep_within_bounds() && store(*record, interval.start_ns));
+    if (good) {
+        segments_.back().take_in({.start_ns = interval.start_ns, .length_ns = interval.length_ns});
+        ++counters_.intervals;
+        keep_within_bounds();
+    } else {
+        ++counters_.lost_intervals;
+    }
+    count();
+    return good;
+}
+
+bool Writer::store(base::Bytes record, std::int64_t start_ns) {
+    if ((!current_ || is_full(record.size(), start_ns)) && !begin_segment()) return false;
+    return write(record);
+}
+
+/// Old by the clock, or because so much has been recorded since: a time of the future does not keep it for ever.
+bool Writer::is_expired(std::size_t index) const {
+    const std::int64_t now = ageing_.now_ns();
+    const std::int64_t last = segments_[index].last_ns;
+    if (segments_[index].records != 0 && now > last &&
+        static_cast<std::uint64_t>(now) - static_cast<std::uint64_t>(last) > options_.max_age_ns)
+        return true;
+    std::uint64_t since = 0;
+    for (std::size_t i = index + 1; i < segments_.size(); ++i)
+        since = base::saturating::add(since, segments_[i].covered_ns);
+    return since > options_.max_age_ns;
+}
+
+/// Whether anything was removed.
+bool Writer::keep_within_bounds() {
+    count();
+    std::size_t gone = 0;
+    while (gone + 1 < segments_.size() && (counters_.octets > options_.max_octets || is_expired(gone))) {
+        const Segment& oldest = segments_[gone];
+        if (::unlink(oldest.file.path.c_str()) != 0 && errno != ENOENT) {
+            fail(fmt::format("cannot be removed: {}", std::strerror(errno)), oldest.file.path);
+            break;
+        }
+        counters_.octets -= oldest.octets;
+        ++counters_.removed_segments;
+        ++gone;
+    }
+    segments_.erase(segments_.begin(), segments_.begin() + static_cast<std::ptrdiff_t>(gone));
+    return gone > 0;
+}
+
+}  // namespace
+
+HistoryResult<std::unique_ptr<HistoryWriter>> HistoryWriter::open(const HistoryOptions& options) {
+    auto writer = std::make_unique<Writer>(options);
+    if (!writer->begin()) return base::Failure{writer->error()};
+    return std::unique_ptr<HistoryWriter>(std::move(writer));
+}
+
+}  // namespace history

@@ -1,0 +1,110 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/descriptor.h"
+#include "history/history.h"
+
+/// The files of the history: `00000001.rdmahist` and so on, each a header and records, numbers little-endian.
+///
+///     header  octets   record  octets
+///     magic        8   magic         8
+///     version      2   length        4  of the payload
+///     zero         2   raw length    4  of the payload, decompressed
+///     created      8   start         8  ns since 1970
+///     CRC-32C      4   length        8  ns
+///                      last frame    8
+///                      codec         2  version, as the payload's own
+///                      flags         2  1: CRCs were verified
+///                      payload CRC   4
+///                      header CRC    4  of all before it
+///                      payload          zstd of an encoded snapshot
+namespace history::segment {
+
+inline constexpr std::size_t header_size = 24;
+inline constexpr std::size_t record_header_size = 52;
+inline constexpr std::uint16_t version = 1;
+inline constexpr std::uint16_t crc_verified = 1;  ///< in the flags of a record
+/// A snapshot of half a million flows; what claims to be larger is not believed.
+inline constexpr std::uint32_t most_raw_octets = std::uint32_t{256} << 20;
+
+struct Record {
+    std::uint64_t offset = 0;  ///< of its header in the file
+    std::uint32_t length = 0;
+    std::uint32_t raw_length = 0;
+    std::int64_t start_ns = 0;
+    std::uint64_t length_ns = 0;
+    std::uint64_t frames_end = 0;
+    std::uint16_t codec = 0;
+    std::uint16_t flags = 0;
+    std::uint32_t payload_crc = 0;
+
+    std::uint64_t end() const { return offset + record_header_size + length; }
+    std::int64_t end_ns() const;  ///< of its time, bounded
+};
+
+struct File {
+    std::uint64_t number = 0;
+    std::string path;
+};
+/// Ascending; absent where the directory cannot be read (errno says why).
+std::optional<std::vector<File>> list(const std::string& directory);
+std::string path_of(const std::string& directory, std::uint64_t number);
+
+std::vector<std::byte> header(std::int64_t created_ns);
+/// The record's octets, or why there are none.
+base::Result<std::vector<std::byte>, std::string> record(const HistoryInterval& interval);
+
+/// Goes through a segment's records by their headers, over whatever is damaged; as far as the file reached when it was
+/// opened.
+class Scanner {
+public:
+    enum class Kind : std::uint8_t {
+        good,
+        unreadable,  ///< errno says why
+        unfinished,  ///< ends before its header does
+        damaged,     ///< has no header of ours; records may follow all the same
+        later,       ///< of a later version: nothing in it can be read
+    };
+
+    explicit Scanner(const std::string& path);
+
+    Kind kind() const { return kind_; }
+    std::uint64_t size() const { return size_; }
+    unsigned file_version() const { return version_; }
+
+    /// The next record whose header is whole and whose payload is there.
+    std::optional<Record> next();
+    /// Stretches between records that are none.
+    std::uint64_t damaged() const { return damaged_; }
+    /// Octets behind the last record: one that is being written, or was never finished.
+    std::uint64_t tail() const { return tail_; }
+
+    /// Compressed; absent where its CRC does not hold.
+    std::optional<std::vector<std::byte>> payload(const Record& record) const;
+
+private:
+    std::optional<Record> parse(std::uint64_t offset);
+    std::optional<std::uint64_t> find_magic(std::uint64_t from);
+    /// Valid until the next call; short at the end of the file.
+    base::Bytes view(std::uint64_t offset, std::size_t length);
+    bool read_at(std::uint64_t offset, base::MutableBytes into) const;
+
+    base::Descriptor file_;
+    Kind kind_ = Kind::unreadable;
+    unsigned version_ = 0;
+    std::uint64_t size_ = 0;
+    std::uint64_t at_ = 0;
+    std::uint64_t damaged_ = 0;
+    std::uint64_t tail_ = 0;
+    std::vector<std::byte> window_;
+    std::uint64_t window_at_ = 0;
+};
+
+/// The snapshot in a payload; the error in words.
+base::Result<metrics::Snapshot, std::string> unpack(base::Bytes payload, const Record& record);
+
+}  // namespace history::segment

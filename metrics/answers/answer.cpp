@@ -1,0 +1,95 @@
+#include "metrics/answers/answer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "metrics/answers/counters.h"
+#include "metrics/answers/questions.h"
+#include "metrics/answers/subject.h"
+
+namespace metrics::inline answers {
+
+namespace {
+
+struct UnitName {
+    EvidenceUnit unit;
+    std::string_view name;
+};
+constexpr std::array<UnitName, static_cast<std::size_t>(EvidenceUnit::ticks) + 1> unit_names{{
+    {EvidenceUnit::none, ""},
+    {EvidenceUnit::ns, "ns"},
+    {EvidenceUnit::bytes, "bytes"},
+    {EvidenceUnit::bytes_per_second, "bytes/s"},
+    {EvidenceUnit::share, "share"},
+    {EvidenceUnit::packets, "packets"},
+    {EvidenceUnit::messages, "messages"},
+    {EvidenceUnit::frames, "frames"},
+    {EvidenceUnit::fpdus, "FPDUs"},
+    {EvidenceUnit::naks, "NAKs"},
+    {EvidenceUnit::acks, "ACKs"},
+    {EvidenceUnit::recoveries, "recoveries"},
+    {EvidenceUnit::times, "times"},
+    {EvidenceUnit::hosts, "hosts"},
+    {EvidenceUnit::connections, "connections"},
+    {EvidenceUnit::requests, "requests"},
+    {EvidenceUnit::answers, "answers"},
+    {EvidenceUnit::samples, "samples"},
+    {EvidenceUnit::queue_pairs, "queue pairs"},
+    {EvidenceUnit::keys, "keys"},
+    {EvidenceUnit::pages, "pages"},
+    {EvidenceUnit::octets, "octets"},
+    {EvidenceUnit::ticks, "ticks"},
+}};
+constexpr bool unit_names_follow_the_enumeration() {
+    for (std::size_t i = 0; i < unit_names.size(); ++i)
+        if (unit_names[i].unit != static_cast<EvidenceUnit>(i)) return false;
+    return true;
+}
+static_assert(unit_names_follow_the_enumeration());
+
+/// Of two findings of the same severity, the cause comes before its effect: congestion paces and loses packets.
+unsigned precedence(const Answer& answer) {
+    if (answer.question == Question::congestion) return 0;
+    return 1 + static_cast<unsigned>(answer.question);
+}
+
+bool comes_first(const Answer& a, const Answer& b) {
+    if (a.alarm != b.alarm) return a.alarm;
+    if (!a.alarm) return a.question < b.question;
+    if (a.severity != b.severity) return a.severity > b.severity;
+    if (precedence(a) != precedence(b)) return precedence(a) < precedence(b);
+    return a.flows < b.flows;
+}
+
+std::vector<Answer> asked(const Snapshot& snapshot, const HostNames& names, const std::uint64_t* flow) {
+    const answers::Subject subject(snapshot, names, flow);
+    std::vector<Answer> answers;
+    answers::ask_bandwidth(subject, answers);
+    answers::ask_latency(subject, answers);
+    answers::ask_qp_cache(subject, answers);
+    answers::ask_congestion(subject, answers);
+    answers::ask_queue_depth(subject, answers);
+    return answers;
+}
+
+}  // namespace
+
+std::string_view name_of(EvidenceUnit unit) { return unit_names[static_cast<std::size_t>(unit)].name; }
+
+void sort(std::vector<Answer>& answers) { std::stable_sort(answers.begin(), answers.end(), comes_first); }
+
+std::vector<Answer> answer(const Snapshot& snapshot, const HostNames& names, const std::uint64_t* flow) {
+    std::vector<Answer> answers = asked(snapshot, names, flow);
+    answers::sort(answers);
+    return answers;
+}
+
+std::vector<Answer> answer(const Snapshot& snapshot, const HostNames& names, const DeviceFigures& devices,
+                           const std::uint64_t* flow) {
+    std::vector<Answer> answers = asked(snapshot, names, flow);
+    if (flow == nullptr) answers::add_counters(snapshot, devices, answers);
+    answers::sort(answers);
+    return answers;
+}
+
+}  // namespace metrics::inline answers

@@ -1,0 +1,73 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metrics/answers/verdict.h"
+#include "metrics/figures/snapshot.h"
+
+namespace metrics::inline answers {
+
+/// What a figure counts or measures.
+enum class EvidenceUnit : std::uint8_t {
+    none,  ///< a count without one
+    ns,
+    bytes,
+    bytes_per_second,
+    share,  ///< 1 is all
+    packets,
+    messages,
+    frames,
+    fpdus,
+    naks,
+    acks,
+    recoveries,
+    times,
+    hosts,
+    connections,
+    requests,
+    answers,
+    samples,
+    queue_pairs,
+    keys,
+    pages,
+    octets,  ///< of a device's counter
+    ticks,   ///< of a device's counter; their length is the device's own
+};
+std::string_view name_of(EvidenceUnit unit);  ///< "bytes/s"; "" of `none`
+
+/// One figure behind an answer, and the frames that show it.
+struct Evidence {
+    std::string what;  ///< "packets transmitted again"
+    double value = 0;
+    EvidenceUnit unit = EvidenceUnit::none;
+    std::vector<std::uint64_t> frames;
+};
+
+/// One finding. A question has at least one; the first is the one that matters most.
+struct Answer {
+    Question question{};
+    Verdict verdict{};    ///< one of `verdicts(question)`
+    std::string summary;  ///< one plain sentence with the hosts' names
+    double confidence = 0;
+    Vantage vantage = Vantage::unknown;
+    std::vector<std::uint64_t> flows;  ///< ids, the worst first
+    std::vector<Evidence> evidence;
+    std::string advice;
+    double severity = 0;  ///< 0: all is well; 1: nothing else matters. The share of the time or traffic that it costs
+    bool alarm = false;   ///< something is wrong, and not merely described
+};
+
+/// How hosts are called in sentences: "storage-3 (192.0.2.2)" where a name is known, else the address.
+class HostNames {
+public:
+    virtual ~HostNames() = default;
+    virtual std::string name(const Address& address) const = 0;  ///< empty where none is known
+};
+
+/// All answers, the findings that raise an alarm first, worst first, then one for every question that has none.
+/// With `flow`, about that flow and its reverse alone.
+std::vector<Answer> answer(const Snapshot& snapshot, const HostNames& names, const std::uint64_t* flow = nullptr);
+
+}  // namespace metrics::inline answers

@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "metrics/figures/histogram.h"
+#include "metrics/figures/snapshot.h"
+
+namespace metrics::inline answers {
+
+/// Time in which there was something to do: the wall time less what was not seen and what the application left idle.
+/// Waiting for the peer in a dialogue counts.
+std::uint64_t active_ns(const FlowSnapshot& flow);
+std::uint64_t time_in(const FlowSnapshot& flow, std::initializer_list<State> states);
+/// Retransmitting, and waiting for it: after NAKs, RNR NAKs and time-outs.
+std::uint64_t repair_ns(const FlowSnapshot& flow);
+double ratio(double part, double whole);  ///< 0 where the whole is 0; at most 1
+bool carries_data(const FlowSnapshot& flow);
+bool requests_responses(const FlowSnapshot& flow);       ///< READs or atomics are among its messages
+bool only_requests_responses(const FlowSnapshot& flow);  ///< READ and atomics and nothing else
+/// Latencies that can be compared, those of most of a flow's messages: a READ waits for memory and for all of its
+/// bytes, an atomic for memory, any other for an acknowledgement.
+struct AlikeLatencies {
+    Histogram ns;
+    std::string_view of = "Messages";  ///< "READs", where the flow has others beside them
+};
+AlikeLatencies alike_latencies(const FlowSnapshot& flow);
+/// An unpaired flow shows the NAKs, RNR NAKs and CNPs that travelled on it: they are about the other direction.
+bool shows_its_own(const FlowSnapshot& flow);
+/// The end that answers the requests that a flow's NAKs are about: its destination; of one that shows_its_own(), its
+/// source.
+const Endpoint& responder_of(const FlowSnapshot& flow);
+const Endpoint& requester_of(const FlowSnapshot& flow);
+std::uint64_t exhibit_count(const FlowSnapshot& flow, EventKind kind);
+std::uint64_t repeated_packets(const FlowSnapshot& flow);  ///< without tail_probes()
+/// Segments that a TCP sender repeated to get an answer, since the window held it: shown as runs of 0 packets.
+std::uint64_t tail_probes(const FlowSnapshot& flow);
+
+}  // namespace metrics::inline answers

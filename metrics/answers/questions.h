@@ -1,0 +1,19 @@
+#pragma once
+#include <vector>
+
+#include "metrics/answers/subject.h"
+
+namespace metrics::inline answers {
+
+// One file a question. Each adds its findings: those that alarm, or else the one that describes.
+void ask_bandwidth(const Subject& subject, std::vector<Answer>& out);
+void ask_latency(const Subject& subject, std::vector<Answer>& out);
+void ask_qp_cache(const Subject& subject, std::vector<Answer>& out);
+void ask_congestion(const Subject& subject, std::vector<Answer>& out);
+void ask_queue_depth(const Subject& subject, std::vector<Answer>& out);
+
+// Parts of the first question.
+void find_errors(const Subject& subject, std::vector<Answer>& out);  ///< NAKs that end a queue pair, Terminates
+void find_failed_connections(const Subject& subject, std::vector<Answer>& out);
+
+}  // namespace metrics::inline answers

@@ -1,0 +1,16 @@
+#pragma once
+#include <vector>
+
+#include "metrics/answers/subject.h"
+
+namespace metrics::inline answers {
+
+/// A part of the first question: loss, reordering, RNR, corruption.
+void find_repairs(const Subject& subject, std::vector<Answer>& out);
+
+/// Whether packets of it were lost between sender and receiver, before the capture point or after it.
+bool lost_on_the_way(const Subject& subject, const FlowSnapshot& flow);
+/// Whether NAKs travelled on it that report packets lost in the other direction, of a flow that was not found.
+bool tells_of_loss(const FlowSnapshot& flow);
+
+}  // namespace metrics::inline answers

@@ -1,0 +1,19 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "metrics/answers/subject.h"
+
+namespace metrics::inline answers {
+
+/// Of the traced sender of a flow, where it is one: time between messages with work posted and not sent (which is part
+/// of nic_stall), and with nothing posted while an answered request's completion was not taken.
+std::uint64_t held_ns(const FlowSnapshot& flow);
+std::uint64_t unpolled_ns(const FlowSnapshot& flow);
+std::uint64_t unpolled_ns(const FlowSnapshot& flow, State application);
+/// "ib_write_bw (pid 4711) on storage-3", or the host alone if no program was traced.
+std::string program_on(const Subject& subject, const FlowSnapshot& flow);
+/// What posts and completions say: depths, and what messages waited for.
+void add_traced(Answer& answer, const FlowSnapshot& flow);
+
+}  // namespace metrics::inline answers

@@ -1,0 +1,212 @@
+#include "metrics/answers/verdict.h"
+
+#include <algorithm>
+
+namespace metrics::inline answers {
+
+namespace {
+
+struct VerdictName {
+    Verdict verdict;
+    std::string_view name;
+};
+constexpr std::array<VerdictName, verdict_count> names{{
+    {Verdict::undecidable, "undecidable"},
+    {Verdict::remote_access_error, "remote_access_error"},
+    {Verdict::invalid_request, "invalid_request"},
+    {Verdict::remote_operational_error, "remote_operational_error"},
+    {Verdict::terminate, "terminate"},
+    {Verdict::connection_rejected, "connection_rejected"},
+    {Verdict::connection_unanswered, "connection_unanswered"},
+    {Verdict::connection_reset, "connection_reset"},
+    {Verdict::loss_before_tap, "loss_before_tap"},
+    {Verdict::loss_after_tap, "loss_after_tap"},
+    {Verdict::reordering, "reordering"},
+    {Verdict::duplication, "duplication"},
+    {Verdict::corruption, "corruption"},
+    {Verdict::rnr, "rnr"},
+    {Verdict::timeout_recovery, "timeout_recovery"},
+    {Verdict::go_back_n_violation, "go_back_n_violation"},
+    {Verdict::receive_window, "receive_window"},
+    {Verdict::pause, "pause"},
+    {Verdict::congestion_paced, "congestion_paced"},
+    {Verdict::credit, "credit"},
+    {Verdict::read_depth, "read_depth"},
+    {Verdict::window_too_small, "window_too_small"},
+    {Verdict::window_queueing, "window_queueing"},
+    {Verdict::link_full, "link_full"},
+    {Verdict::link_shared, "link_shared"},
+    {Verdict::nic_stall, "nic_stall"},
+    {Verdict::posted_not_sent, "posted_not_sent"},
+    {Verdict::slow_polling, "slow_polling"},
+    {Verdict::small_messages, "small_messages"},
+    {Verdict::application_idle, "application_idle"},
+    {Verdict::application_depth, "application_depth"},
+    {Verdict::peer_wait, "peer_wait"},
+    {Verdict::not_limited, "not_limited"},
+    {Verdict::network_delay, "network_delay"},
+    {Verdict::retransmission, "retransmission"},
+    {Verdict::responder_slow, "responder_slow"},
+    {Verdict::queueing, "queueing"},
+    {Verdict::normal, "normal"},
+    {Verdict::thrashing, "thrashing"},
+    {Verdict::knee, "knee"},
+    {Verdict::no_knee, "no_knee"},
+    {Verdict::small_working_set, "small_working_set"},
+    {Verdict::marked, "marked"},
+    {Verdict::throttled, "throttled"},
+    {Verdict::incast, "incast"},
+    {Verdict::loss, "loss"},
+    {Verdict::none, "none"},
+    {Verdict::at_limit, "at_limit"},
+    {Verdict::underused, "underused"},
+    {Verdict::ok, "ok"},
+}};
+
+constexpr bool is_alarm = true;
+constexpr bool describes = false;
+
+constexpr std::array<VerdictMeaning, 33> bandwidth{{
+    {Verdict::remote_access_error,
+     "The peer refused access to its memory: wrong key, outside the region, or no permission.", is_alarm},
+    {Verdict::invalid_request, "The peer did not understand a request or could not take it as it was.", is_alarm},
+    {Verdict::remote_operational_error,
+     "The peer could not carry out a request, for example a SEND longer than the receive.", is_alarm},
+    {Verdict::terminate, "An iWARP peer ended the connection with a Terminate message.", is_alarm},
+    {Verdict::connection_rejected, "A request for a connection was refused.", is_alarm},
+    {Verdict::connection_unanswered, "A request for a connection got no answer.", is_alarm},
+    {Verdict::connection_reset, "A connection was torn down before it carried anything.", is_alarm},
+    {Verdict::loss_before_tap, "Packets are lost between the sender and the place of the capture: upstream.", is_alarm},
+    {Verdict::loss_after_tap, "Packets are lost between the place of the capture and the receiver: downstream.",
+     is_alarm},
+    {Verdict::reordering, "Packets arrive out of order, without being lost.", is_alarm},
+    {Verdict::duplication, "The network delivers packets twice.", is_alarm},
+    {Verdict::corruption, "Packets arrive with a bad ICRC or CRC.", is_alarm},
+    {Verdict::rnr, "The receiver was not ready: no receive was posted when a message arrived.", is_alarm},
+    {Verdict::timeout_recovery,
+     "Packets are retransmitted because a timer ran out, and nothing else tells what was lost.", is_alarm},
+    {Verdict::go_back_n_violation, "Sender or receiver did not recover from a loss as the specification asks.", is_alarm},
+    {Verdict::receive_window,
+     "The TCP receive window is full: the receiver does not read fast enough, or its buffer is small.", is_alarm},
+    {Verdict::pause, "PAUSE or priority flow control stops the sender in the middle of messages.", describes},
+    {Verdict::congestion_paced, "The sender was slowed down by marks of congestion.", describes},
+    {Verdict::credit, "The sender waits for end-to-end credits: for receives to be posted.", describes},
+    {Verdict::read_depth, "The limit of outstanding READs and atomics (ORD) is reached, and each waits for another.",
+     describes},
+    {Verdict::window_too_small, "The send window is always full: more depth or larger messages would give more.",
+     describes},
+    {Verdict::window_queueing,
+     "The window is full and its packets sit in a queue on the way: more depth will not help.", describes},
+    {Verdict::link_full, "The link carries frames nearly all the time.", describes},
+    {Verdict::link_shared, "Other flows of the same host fill the link.", describes},
+    {Verdict::nic_stall, "The sender stalls in the middle of messages: adapter, PCIe, CPU, or a rate limit.",
+     describes},
+    {Verdict::posted_not_sent,
+     "Work is posted, and the adapter or the stack does not send it: known where programs are traced.", describes},
+    {Verdict::slow_polling,
+     "The program looks late at its completions, and posts nothing before: known where programs are traced.",
+     describes},
+    {Verdict::small_messages, "Messages are so small that each one's fixed cost is the limit, not the link.",
+     describes},
+    {Verdict::application_idle, "The application posts nothing most of the time.", describes},
+    {Verdict::application_depth, "The application keeps few requests outstanding and pauses between them.", describes},
+    {Verdict::peer_wait, "The sender waits for the peer's messages: a dialogue.", describes},
+    {Verdict::not_limited, "Nothing holds the flow back for long.", describes},
+    {Verdict::undecidable, "This capture cannot tell.", describes},
+}};
+
+constexpr std::array<VerdictMeaning, 9> latency{{
+    {Verdict::network_delay, "Even the fastest answer takes long: distance, or something that delays every packet.",
+     is_alarm},
+    {Verdict::rnr, "Messages wait until the receiver has posted receives.", describes},
+    {Verdict::retransmission, "Messages that were retransmitted make the longest waits.", describes},
+    {Verdict::responder_slow, "The answer itself takes the time, not the way there.", describes},
+    {Verdict::queueing, "Typical messages take several times the least round trip: they wait in queues.", describes},
+    {Verdict::posted_not_sent,
+     "Most of the time from post to completion is that before the first packet: known where programs are traced.",
+     describes},
+    {Verdict::slow_polling,
+     "Most of that time is the completion's, until the program takes it: known where programs are traced.", describes},
+    {Verdict::normal, "Nothing of the above: what was measured is the way there and back.", describes},
+    {Verdict::undecidable, "This capture cannot tell.", describes},
+}};
+
+constexpr std::array<VerdictMeaning, 5> qp_cache{{
+    {Verdict::thrashing, "Turnaround steps up at a reuse distance that many accesses exceed: the cache is too small.",
+     is_alarm},
+    {Verdict::knee, "Turnaround steps up at a reuse distance, the estimated size of the cache; few accesses exceed it.",
+     describes},
+    {Verdict::no_knee, "Turnaround does not depend on the reuse distance.", describes},
+    {Verdict::small_working_set, "So few queue pairs, keys and pages are in use that any adapter holds them.",
+     describes},
+    {Verdict::undecidable, "This capture cannot tell.", describes},
+}};
+
+constexpr std::array<VerdictMeaning, 8> congestion{{
+    {Verdict::marked, "Switches mark packets (CE): queues build up on the way.", is_alarm},
+    {Verdict::throttled, "Receivers ask senders to slow down (CNP).", is_alarm},
+    {Verdict::pause, "PAUSE or priority flow control frames were seen.", is_alarm},
+    {Verdict::incast, "Many hosts send to one at the same time, and it shows.", is_alarm},
+    {Verdict::loss, "Packets are lost, which congestion can cause; nothing else of it was seen.", describes},
+    {Verdict::queueing, "Round trips are far above the least: packets wait on the way or in the hosts.", describes},
+    {Verdict::none, "No sign of congestion.", describes},
+    {Verdict::undecidable, "This capture cannot tell.", describes},
+}};
+
+constexpr std::array<VerdictMeaning, 4> queue_depth{{
+    {Verdict::at_limit, "The queue is as full as it may be most of the time.", describes},
+    {Verdict::underused, "Far fewer requests are outstanding than were at the busiest moment.", describes},
+    {Verdict::ok, "The depth is used, and is not what limits.", describes},
+    {Verdict::undecidable, "This capture cannot tell.", describes},
+}};
+
+constexpr std::span<const VerdictMeaning> meanings_for(Question question) {
+    switch (question) {
+        case Question::bandwidth: return bandwidth;
+        case Question::latency: return latency;
+        case Question::qp_cache: return qp_cache;
+        case Question::congestion: return congestion;
+        case Question::queue_depth: break;
+    }
+    return queue_depth;
+}
+
+constexpr const VerdictMeaning* find_meaning(Question question, Verdict verdict) {
+    for (const VerdictMeaning& each : meanings_for(question))
+        if (each.verdict == verdict) return &each;
+    return nullptr;
+}
+
+constexpr bool names_follow_the_enumeration() {
+    for (std::size_t i = 0; i < verdict_count; ++i)
+        if (names[i].verdict != static_cast<Verdict>(i) || names[i].name.empty()) return false;
+    return true;
+}
+static_assert(names_follow_the_enumeration());
+
+constexpr bool every_verdict_has_a_meaning() {
+    for (const VerdictName& each : names) {
+        bool found = false;
+        for (std::size_t i = 0; i < question_count; ++i)
+            found = found || find_meaning(static_cast<Question>(i), each.verdict) != nullptr;
+        if (!found) return false;
+    }
+    return true;
+}
+static_assert(every_verdict_has_a_meaning());
+
+}  // namespace
+
+std::string_view name_of(Verdict verdict) { return names[static_cast<std::size_t>(verdict)].name; }
+
+std::optional<Verdict> verdict_named(std::string_view name) {
+    const auto found = std::ranges::find(names, name, &VerdictName::name);
+    if (found == names.end()) return std::nullopt;
+    return found->verdict;
+}
+
+std::span<const VerdictMeaning> verdicts(Question question) { return meanings_for(question); }
+
+const VerdictMeaning* meaning_of(Question question, Verdict verdict) { return find_meaning(question, verdict); }
+
+}  // namespace metrics::inline answers

@@ -1,0 +1,93 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace metrics::inline answers {
+
+enum class Question : std::uint8_t { bandwidth, latency, qp_cache, congestion, queue_depth };
+inline constexpr std::size_t question_count = 5;
+inline constexpr std::array<std::string_view, question_count> question_names{"bandwidth", "latency", "qp_cache",
+                                                                             "congestion", "queue_depth"};
+constexpr std::string_view name_of(Question question) { return question_names[static_cast<std::size_t>(question)]; }
+
+/// What an answer says, in a word. Several questions share a verdict that has the same cause: `rnr`, `pause`,
+/// `queueing`, `posted_not_sent`, `slow_polling`, `undecidable`. What it means for a question is in `verdicts()`.
+enum class Verdict : std::uint8_t {
+    undecidable,
+    // bandwidth
+    remote_access_error,
+    invalid_request,
+    remote_operational_error,
+    terminate,
+    connection_rejected,
+    connection_unanswered,
+    connection_reset,
+    loss_before_tap,
+    loss_after_tap,
+    reordering,
+    duplication,
+    corruption,
+    rnr,
+    timeout_recovery,
+    go_back_n_violation,
+    receive_window,
+    pause,
+    congestion_paced,
+    credit,
+    read_depth,
+    window_too_small,
+    window_queueing,
+    link_full,
+    link_shared,
+    nic_stall,
+    posted_not_sent,
+    slow_polling,
+    small_messages,
+    application_idle,
+    application_depth,
+    peer_wait,
+    not_limited,
+    // latency
+    network_delay,
+    retransmission,
+    responder_slow,
+    queueing,
+    normal,
+    // qp_cache
+    thrashing,
+    knee,
+    no_knee,
+    small_working_set,
+    // congestion
+    marked,
+    throttled,
+    incast,
+    loss,
+    none,
+    // queue_depth
+    at_limit,
+    underused,
+    ok,
+};
+inline constexpr std::size_t verdict_count = static_cast<std::size_t>(Verdict::ok) + 1;
+
+std::string_view name_of(Verdict verdict);  ///< "rnr": for scripts, the manual and the configuration
+/// Without value if no verdict has this name.
+std::optional<Verdict> verdict_named(std::string_view name);
+
+/// What a verdict means as the answer to one question.
+struct VerdictMeaning {
+    Verdict verdict;
+    std::string_view meaning;  ///< one sentence
+    bool alarm;                ///< something is wrong, and not merely described
+};
+/// Every verdict that a question can get, in the order of the manual.
+std::span<const VerdictMeaning> verdicts(Question question);
+/// Null if the question never gets this verdict.
+const VerdictMeaning* meaning_of(Question question, Verdict verdict);
+
+}  // namespace metrics::inline answers

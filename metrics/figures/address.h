@@ -1,0 +1,36 @@
+#pragma once
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "wire/transport.h"
+
+namespace metrics::inline figures {
+
+/// An IPv4, IPv6 or GID address, or a LID: 16 octets whatever it is, the unused ones zero.
+struct Address {
+    std::array<std::uint8_t, 16> octets{};
+    wire::AddressFamily family = wire::AddressFamily::none;
+
+    auto operator<=>(const Address&) const = default;
+};
+
+/// Takes an address into a hash.
+inline std::uint64_t mix(std::uint64_t hash, const Address& address) {
+    std::array<std::uint64_t, 2> words{};
+    std::memcpy(words.data(), address.octets.data(), sizeof words);
+    hash = base::mix(hash, words[0]);
+    return base::mix(hash, words[1] ^ static_cast<std::uint64_t>(address.family) << 56);
+}
+
+/// The address that begins at `offset` of `bytes`; AddressFamily::none if the snap length cut it.
+Address address_at(wire::AddressFamily family, std::uint32_t offset, base::Bytes bytes);
+
+/// "192.0.2.1", "2001:db8::1", "lid 17", a GID as IPv6; "?" for AddressFamily::none.
+std::string to_text(const Address& address);
+
+}  // namespace metrics::inline figures

@@ -1,0 +1,78 @@
+#include "metrics/figures/snapshot.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace metrics::inline figures {
+namespace {
+constexpr std::array<std::string_view, event_kind_count> event_kind_names{
+    "retransmission",
+    "gap",
+    "duplicate",
+    "reordered",
+    "nak",
+    "rnr_nak",
+    "timeout",
+    "ce_mark",
+    "cnp",
+    "pause",
+    "zero_window",
+    "icrc_bad",
+    "crc_bad",
+    "terminate",
+    "credit_exhausted",
+    "long_gap",
+    "ack_unseen",
+    "connect_request",
+    "connect_reply",
+    "established",
+    "rejected",
+    "disconnected",
+    "reset",
+    "go_back_wrong_start",
+    "go_back_incomplete",
+    "nak_wrong_psn",
+    "nak_missing",
+    "read_restart_wrong",
+};
+static_assert(static_cast<std::size_t>(EventKind::read_restart_wrong) + 1 == event_kind_count);
+
+std::uint64_t sum_of(const std::array<OperationFigures, operation_count>& operations,
+                     std::uint64_t OperationFigures::*member) {
+    std::uint64_t sum = 0;
+    for (const OperationFigures& figures : operations) sum += figures.*member;
+    return sum;
+}
+}  // namespace
+
+AttemptOutcome attempt_outcome_named(std::string_view name) {
+    const auto found = std::ranges::find(attempt_outcome_names, name);
+    if (found == attempt_outcome_names.end()) return AttemptOutcome::unknown;
+    return static_cast<AttemptOutcome>(found - attempt_outcome_names.begin());
+}
+
+std::string_view name_of(EventKind kind) { return event_kind_names[static_cast<std::size_t>(kind)]; }
+
+const Exhibit* FlowSnapshot::exhibit(EventKind kind) const {
+    const auto found =
+        std::find_if(exhibits.begin(), exhibits.end(), [kind](const Exhibit& e) { return e.kind == kind; });
+    return found == exhibits.end() ? nullptr : &*found;
+}
+
+std::uint64_t FlowSnapshot::messages_total() const { return sum_of(operations, &OperationFigures::count); }
+
+std::uint64_t FlowSnapshot::message_bytes_total() const { return sum_of(operations, &OperationFigures::bytes); }
+
+std::optional<double> FlowSnapshot::goodput_bytes_per_sec() const {
+    if (last_ns <= first_ns || partly_read(*this)) return std::nullopt;
+    return static_cast<double>(message_bytes_total()) * 1e9 / static_cast<double>(wall_ns());
+}
+
+const FlowSnapshot* Snapshot::flow(std::uint64_t id) const {
+    const auto found =
+        std::lower_bound(flows.begin(), flows.end(), id,
+                         [](const FlowSnapshot& flow, std::uint64_t sought) { return flow.id < sought; });
+    return found == flows.end() || found->id != id ? nullptr : &*found;
+}
+
+}  // namespace metrics::inline figures

@@ -1,0 +1,387 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "metrics/figures/address.h"
+#include "metrics/figures/flow_key.h"
+#include "metrics/figures/histogram.h"
+#include "metrics/figures/operation.h"
+#include "metrics/figures/post_figures.h"
+#include "metrics/figures/state.h"
+#include "wire/transport.h"
+
+/// What the engine knows, copied out of it at one moment: plain values that are shown, merged and subtracted. Nobody
+/// outside the engine sees anything else. Times are nanoseconds since 1970-01-01 UTC, a value that the traffic cannot
+/// tell is absent, frames are numbers as `dump` shows them.
+namespace metrics::inline figures {
+
+/// How the opposite direction was found; `none` where it was not.
+enum class PairingMethod : std::uint8_t { none, tcp, cm, source_qp, psn };
+constexpr std::string_view name_of(PairingMethod method) {
+    constexpr std::array<std::string_view, 5> names{"none", "tcp", "cm", "source_qp", "psn"};
+    return names[static_cast<std::size_t>(method)];
+}
+struct Pairing {
+    PairingMethod method = PairingMethod::none;
+    double confidence = 0;  ///< 0 to 1
+};
+
+/// Where the frames were taken, seen from the sender of the flow.
+enum class Vantage : std::uint8_t { unknown, sender, receiver, mid_path };
+constexpr std::string_view name_of(Vantage vantage) {
+    constexpr std::array<std::string_view, 4> names{"unknown", "sender", "receiver", "mid_path"};
+    return names[static_cast<std::size_t>(vantage)];
+}
+
+/// One end of a flow: `qpn` on RoCE and InfiniBand (the source's is known once the flow is paired), `port` on iWARP.
+struct Endpoint {
+    Address address;
+    std::optional<std::uint32_t> qpn;
+    std::optional<std::uint16_t> port;
+};
+
+struct OperationFigures {
+    std::uint64_t count = 0;  ///< messages of which the last packet was seen, each once
+    std::uint64_t bytes = 0;  ///< upper-layer octets of the messages, each once
+    Histogram
+        latency_ns;  ///< SEND, WRITE: last packet -> acknowledgement; READ, atomics: request -> last response packet
+    Histogram first_response_ns;  ///< READ: request -> first response packet
+};
+
+/// Negative acknowledgements by code. IBTA vol. 1, table 45; RNR apart.
+enum class NakCode : std::uint8_t {
+    psn_sequence_error,
+    invalid_request,
+    remote_access_error,
+    remote_operational_error,
+    invalid_rd_request,
+    other
+};
+inline constexpr std::size_t nak_code_count = 6;
+inline constexpr std::array<std::string_view, nak_code_count> nak_code_names{
+    "psn_sequence_error",       "invalid_request",    "remote_access_error",
+    "remote_operational_error", "invalid_rd_request", "other"};
+
+/// What happened at a frame, worth pointing at.
+enum class EventKind : std::uint8_t {
+    retransmission,  ///< value: packets of the run
+    gap,             ///< value: packets (TCP: octets) missing at the tap
+    duplicate,
+    reordered,  ///< value: how far behind, in packets
+    nak,        ///< value: NakCode
+    rnr_nak,    ///< value: the timer, ns
+    timeout,    ///< a retransmission that nothing but a timer explains; value: the silence before it, ns
+    ce_mark,
+    cnp,
+    pause,  ///< value: quanta
+    zero_window,
+    icrc_bad,
+    crc_bad,
+    terminate,  ///< value: layer << 12 | type << 8 | code; RFC 5040, 4.8
+    credit_exhausted,
+    long_gap,    ///< the longest gap so far of its state; value: ns
+    ack_unseen,  ///< an acknowledgement of packets that the capture does not hold
+    connect_request,
+    connect_reply,
+    established,
+    rejected,  ///< value: reason
+    disconnected,
+    reset,                ///< TCP RST
+    go_back_wrong_start,  ///< the sender went back to another PSN than the NAK (or the time-out) asks for; value: how
+                          ///< far off
+    go_back_incomplete,   ///< the sender did not repeat all that followed; value: packets left out
+    nak_wrong_psn,        ///< the receiver's NAK names another PSN than the first missing one; value: difference
+    nak_missing,          ///< the receiver saw a hole and told nobody; value: packets that arrived past it
+    read_restart_wrong,   ///< a repeated READ request does not start at the first missing response; value: difference
+};
+inline constexpr std::size_t event_kind_count = 28;
+std::string_view name_of(EventKind kind);  ///< "retransmission", ...
+
+/// The frames that show one kind of event on a flow: the first few and how many there were.
+struct Exhibit {
+    EventKind kind{};
+    std::uint64_t count = 0;
+    std::vector<std::uint64_t> frames;  ///< ascending; at most 4
+    std::uint64_t value_max = 0;
+    std::uint64_t value_sum = 0;
+};
+
+/// How a loss was repaired. Lumina's breakdown.
+struct RecoveryFigures {
+    std::uint64_t count = 0;
+    Histogram nak_generation_ns;  ///< first packet out of sequence -> NAK
+    Histogram nak_reaction_ns;    ///< NAK -> first packet transmitted again
+    Histogram total_ns;           ///< lost packet (or the first packet after the hole) -> its retransmission
+};
+
+/// What the set-up of the connection said. CM: IBTA vol. 1, 12.6; MPA: RFC 5044, 6581.
+struct ConnectionFigures {
+    std::uint64_t setup_frame = 0;                     ///< REQ, or the MPA request
+    std::optional<std::uint64_t> setup_ns;             ///< request -> ready (RTU, or the MPA reply)
+    std::optional<std::uint32_t> initiator_depth;      ///< ORD of this flow's sender
+    std::optional<std::uint32_t> responder_resources;  ///< IRD of this flow's receiver, as far as negotiated
+    std::optional<std::uint32_t> path_mtu;             ///< payload octets
+    std::optional<std::uint64_t> ack_timeout_ns;       ///< local ACK timeout of this flow's sender
+    std::optional<std::uint32_t> retry_count;
+    std::optional<std::uint32_t> rnr_retry_count;  ///< 7 = for ever
+    std::optional<std::uint32_t> starting_psn;
+    std::optional<std::uint32_t> mpa_revision;  ///< iWARP: of the reply, or of the request while there is none
+    std::optional<bool> mpa_crc;                ///< iWARP: FPDUs carry CRCs
+    std::optional<bool> mpa_markers;            ///< iWARP: this flow's stream has markers
+    std::string end;  ///< how it ended: "DREQ", "TCP RST", "REJ: stale connection"; empty while it lives
+    std::uint64_t end_frame = 0;
+};
+
+/// iWARP: what TCP did under the flow. Absent figures: nothing of the kind could be measured.
+struct TcpFigures {
+    std::uint64_t segments = 0;
+    std::uint64_t retransmitted_segments = 0;
+    std::uint64_t retransmitted_bytes = 0;
+    std::uint64_t out_of_order_segments = 0;
+    std::uint64_t duplicate_acks = 0;  ///< that the receiver of this flow sent
+    std::uint64_t sack_blocks = 0;
+    std::uint64_t zero_windows = 0;  ///< advertised by the receiver of this flow
+    std::uint64_t ece_acks = 0;      ///< ACKs with ECE, that is this flow was marked. RFC 3168
+    std::uint64_t cwr_segments = 0;
+    Histogram round_trip_ns;                    ///< octets -> ACK, at the tap (Karn)
+    std::optional<std::uint64_t> handshake_ns;  ///< SYN -> SYN ACK -> ACK, both halves
+    std::optional<std::uint32_t> mss;
+    std::optional<std::uint64_t> receive_window_min;  ///< octets, scaled
+    std::optional<std::uint64_t> receive_window_max;
+    std::uint64_t window_limited_ns = 0;
+    std::uint64_t connection_bytes = 0;  ///< octets of the connection's two streams that passed, each once
+    /// Of them, those in which no FPDU could be followed: segments that hold many FPDUs (GSO, GRO) and of which a snap
+    /// length kept the first head alone.
+    std::uint64_t unread_bytes = 0;
+};
+
+/// Ids of flows that were first seen in one frame lie so far apart: a round number, and JSON's numbers are exact beyond
+/// its eightfold.
+inline constexpr std::uint64_t flow_ids_apart = 1'000'000'000'000'000;
+/// Of the flow that is the `place`-th, from 0, to be first seen in that frame.
+constexpr std::uint64_t flow_id(std::uint64_t frame, std::uint64_t place) { return frame + place * flow_ids_apart; }
+constexpr std::uint64_t first_frame_of(std::uint64_t flow_id) { return flow_id % flow_ids_apart; }
+
+struct FlowSnapshot {
+    /// Number of the frame in which the flow was first seen: the same in every run. Of a second flow that the same
+    /// frame was the first of, flow_ids_apart more.
+    std::uint64_t id = 0;
+    wire::Transport transport{};
+    Service service{};
+    Endpoint source;
+    Endpoint destination;
+    std::optional<std::uint64_t> reverse;  ///< id of the paired flow
+    Pairing pairing;
+    Vantage vantage = Vantage::unknown;
+    double confidence = 1;  ///< 0 to 1: how much of what should be there was captured, and how surely it was paired
+    std::uint8_t traffic_class = 0;
+    std::uint32_t interface = 0;
+
+    std::int64_t first_ns = 0;
+    std::int64_t last_ns = 0;
+    bool finished = false;  ///< the connection ended, or its QPN was used again
+
+    std::uint64_t packets = 0;     ///< frames (iWARP: TCP segments)
+    std::uint64_t wire_bytes = 0;  ///< octets of those frames, preamble, FCS and gap not counted
+    std::uint64_t payload_bytes =
+        0;  ///< upper-layer octets that passed in this direction, READ responses among them, repeats not
+    std::uint64_t acknowledgement_packets = 0;
+    std::optional<std::uint64_t> retransmitted_packets;  ///< absent where the service repeats nothing (UC, UD)
+    std::optional<std::uint64_t> duplicate_packets;      ///< doubled by the network
+    std::optional<std::uint64_t> reordered_packets;      ///< late, but not sent again
+    std::optional<std::uint64_t> missing_packets;        ///< never seen at the tap when later ones were: lost before it
+    std::uint64_t timeouts = 0;                          ///< recoveries that only a timer explains
+    std::uint64_t unseen_acknowledged_packets = 0;       ///< acknowledged by the peer, but not in the capture
+
+    std::array<OperationFigures, operation_count> operations;
+    Histogram message_bytes;
+    Histogram message_duration_ns;  ///< first packet -> last packet of messages of two packets and more
+
+    double messages_mean = 0;  ///< outstanding, over the flow's wall time
+    double bytes_mean = 0;
+    std::uint64_t messages_max = 0;
+    std::uint64_t bytes_max = 0;
+    std::uint64_t responses_max = 0;  ///< READ and atomics outstanding
+    std::uint64_t at_max_ns = 0;
+    std::uint64_t merged_messages = 0;  ///< without a latency sample, because too many were outstanding
+
+    std::array<std::uint64_t, nak_code_count> naks{};  ///< in answer to this flow's requests; RNR not among them
+    std::uint64_t rnr_naks = 0;
+    Histogram rnr_timer_ns;
+    std::optional<std::uint8_t> credits_last;  ///< AETH credit count, as a code; absent where the responder gives none
+    std::uint64_t credits_exhausted = 0;
+    std::uint64_t ecn_ce_packets = 0;
+    std::uint64_t ecn_capable_packets = 0;  ///< ECT(0), ECT(1) or CE
+    std::uint64_t cnp_packets = 0;          ///< that the receiver sent because of this flow
+    Histogram cnp_interval_ns;
+    std::uint64_t icrc_bad = 0;
+    std::uint64_t crc_bad = 0;     ///< MPA CRC
+    std::uint64_t terminates = 0;  ///< sent in this direction
+
+    StateTimes state_ns{};  ///< sums to last_ns - first_ns
+    std::uint64_t state_unsure_ns =
+        0;  ///< of it, what another reaction tolerance (half, double) would have named otherwise
+    std::uint64_t reaction_tolerance_ns = 0;
+    std::uint64_t queueing_ns = 0;                   ///< of ack_window: in excess of the least round trip
+    std::optional<std::uint64_t> link_bits_per_sec;  ///< what wire times were computed with
+    std::optional<std::uint64_t> round_trip_min_ns;  ///< tap -> receiver -> tap
+    std::optional<std::uint64_t> reaction_min_ns;    ///< tap -> sender -> tap: acknowledgement -> next packet
+    std::optional<double> rate_drop_after_cnp;       ///< mean share of the rate that remains in the 1 ms after a CNP
+
+    RecoveryFigures recovery;
+    ConnectionFigures connection;
+    std::optional<TcpFigures> tcp;
+    std::optional<VerbsFigures> verbs;  ///< of the sending process, where it was traced
+    std::vector<Exhibit> exhibits;      ///< by kind; kinds that did not happen are not there
+
+    const Exhibit* exhibit(EventKind kind) const;
+    std::uint64_t messages_total() const;
+    std::uint64_t message_bytes_total() const;
+    std::uint64_t wall_ns() const { return static_cast<std::uint64_t>(last_ns) - static_cast<std::uint64_t>(first_ns); }
+    /// messages' octets by the flow's wall time; absent where the wall time is zero, and where partly_read()
+    std::optional<double> goodput_bytes_per_sec() const;
+};
+
+/// How reuse distance and responder turnaround go together, one row a power of two of the distance.
+struct ReuseBin {
+    std::uint64_t count = 0;
+    double distance = 0;  ///< mean LRU stack distance: distinct keys since the key was last used
+    Histogram turnaround_ns;
+};
+struct ReuseFigures {
+    std::uint64_t accesses = 0;
+    std::uint64_t distinct = 0;
+    std::vector<ReuseBin> bins;   ///< ascending distance
+    double working_set_mean = 0;  ///< distinct keys in a window of 10 ms in which there was traffic
+    std::uint64_t working_set_max = 0;
+};
+
+/// One host, that is one address, as the traffic shows it.
+struct HostSnapshot {
+    Address address;
+    std::uint64_t sent_wire_bytes = 0;
+    std::uint64_t received_wire_bytes = 0;
+    std::uint64_t received_requests = 0;
+    std::optional<std::uint64_t> link_bits_per_sec;  ///< given, or the fastest that it sent inside messages
+    std::uint64_t senders = 0;                       ///< flows towards it with data
+    std::uint64_t incast_senders_max = 0;            ///< most hosts that sent data to it within any 1 ms
+    std::uint64_t incast_frame = 0;                  ///< at which that was seen
+    ReuseFigures queue_pairs;
+    ReuseFigures remote_keys;
+    ReuseFigures pages;
+};
+
+/// For how long pauses held: until the next one from the same sender took their place or ended them, but no longer than
+/// they asked for.
+struct StopTimes {
+    std::uint64_t all_ns = 0;                    ///< by PAUSE; the senders of pauses added up
+    std::array<std::uint64_t, 8> priority_ns{};  ///< by priority flow control, likewise
+    bool operator==(const StopTimes&) const = default;
+};
+
+/// PAUSE and priority flow control, as seen on one interface.
+struct PauseSnapshot {
+    std::uint32_t interface = 0;
+    std::uint64_t pause_frames = 0;                  ///< IEEE 802.3 annex 31B
+    std::uint64_t pfc_frames = 0;                    ///< 802.1Qbb, with a time above zero for a priority or several
+    std::uint64_t resume_frames = 0;                 ///< of either kind, with no time above zero
+    std::array<std::uint64_t, 8> priority_frames{};  ///< of pfc_frames, those that stop this priority
+    std::array<std::uint64_t, 8> priority_quanta{};  ///< sum of the times asked for, of 512 bit times each
+    std::vector<std::uint64_t> frames;               ///< the first few
+    std::optional<StopTimes> stopped_ns;             ///< absent where the link's rate is not known
+};
+
+/// In alphabetical order: attempts are listed by it.
+enum class AttemptOutcome : std::uint8_t { unknown, established, rejected, reset, unanswered };
+inline constexpr std::array<std::string_view, 5> attempt_outcome_names{"unknown", "established", "rejected", "reset",
+                                                                       "unanswered"};
+constexpr std::string_view name_of(AttemptOutcome outcome) {
+    return attempt_outcome_names[static_cast<std::size_t>(outcome)];
+}
+/// `unknown` if no outcome has this name.
+AttemptOutcome attempt_outcome_named(std::string_view name);
+
+/// A connection that did not come about, or one without flows.
+struct ConnectionAttempt {
+    wire::Transport transport{};
+    Endpoint client;
+    Endpoint server;
+    std::uint64_t request_frame = 0;
+    std::uint64_t requests = 1;  ///< repeated ones counted
+    std::uint64_t end_frame = 0;
+    std::int64_t request_ns = 0;
+    AttemptOutcome outcome = AttemptOutcome::unknown;
+    std::string reason;      ///< in words: as `dump` says them, or what of MPA was refused; empty where none was given
+    bool by_client = false;  ///< it is the client that rejected
+};
+
+/// It is acknowledged by the other direction, and that one was not captured: what is outstanding cannot be told.
+inline bool lacks_answers(const FlowSnapshot& flow) {
+    if (flow.reverse || (flow.service != Service::rc && flow.service != Service::xrc)) return false;
+    for (const OperationFigures& operation : flow.operations)
+        if (!operation.latency_ns.empty()) return false;
+    return true;
+}
+
+/// So much of the connection cannot be read that what is known of its messages is no measure of them: more than 2 %.
+inline bool partly_read(const FlowSnapshot& flow) {
+    return flow.tcp && flow.tcp->unread_bytes > flow.tcp->connection_bytes / 50;
+}
+
+/// Octets of messages passed, none of which has ended. Where nothing was outstanding they are a responder's.
+inline bool only_begun(const FlowSnapshot& flow) {
+    if (flow.payload_bytes == 0 || flow.messages_total() != 0) return false;
+    // The greatest number is that of the flow's life, of which an interval is but a part.
+    return flow.wall_ns() == 0 ? flow.messages_max > 0 : flow.messages_mean > 0;
+}
+
+/// What is outstanding can be told.
+inline bool knows_depth(const FlowSnapshot& flow) { return !lacks_answers(flow) && !partly_read(flow); }
+
+struct CaptureFigures {
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;  ///< on the wire
+    std::uint64_t rdma_units = 0;
+    std::optional<std::uint64_t> kernel_dropped;
+    std::uint64_t truncated = 0;
+    std::uint64_t malformed = 0;
+    std::uint64_t unsorted = 0;    ///< frames whose time is before their predecessor's
+    std::uint64_t seen_twice = 0;  ///< the same frame on a second interface; counted once in the flows
+    std::uint64_t icrc_bad = 0;
+    std::int64_t first_ns = 0;
+    std::int64_t last_ns = 0;
+    std::uint64_t flows_evicted = 0;
+    std::uint64_t flows_seen = 0;
+    std::uint64_t streams_evicted = 0;
+    std::uint64_t stream_octets_lost = 0;
+    std::uint64_t stream_octets_skipped = 0;
+    std::uint64_t values_misplaced = 0;  ///< of distributions, in a neighbour's bucket for want of memory
+    std::uint64_t beyond_hosts = 0;      ///< frames of hosts beyond those of which figures are kept
+};
+
+struct Snapshot {
+    CaptureFigures capture;
+    std::vector<FlowSnapshot> flows;          ///< ascending id
+    std::vector<HostSnapshot> hosts;          ///< ascending address
+    std::vector<PauseSnapshot> pauses;        ///< ascending interface
+    std::vector<ConnectionAttempt> attempts;  ///< ascending request_frame; those that have flows not among them
+    std::uint64_t memory_octets = 0;          ///< that the engines hold
+
+    const FlowSnapshot* flow(std::uint64_t id) const;
+};
+
+/// Adds what other workers, or a later part of a capture, have seen: flows of the same key and overlapping or following
+/// life become one, keeping the smaller id; counters, histograms and state times add up.
+void merge(Snapshot& into, const Snapshot& other);
+void merge(Snapshot& into, Snapshot&& other);
+
+/// What happened between two states of the same engine: counters and histograms subtracted, flows without traffic in
+/// between left out, as are hosts and events. Flows that had traffic count as seen, and as senders, so that differences
+/// can be merged like parts of a capture.
+Snapshot difference(const Snapshot& earlier, const Snapshot& later);
+
+}  // namespace metrics::inline figures

@@ -1,0 +1,476 @@
+#include "metrics/figures/snapshot_codec.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstring>
+#include <fmt/core.h>
+#include <limits>
+#include <type_traits>
+
+/// Every member is named once, in members(): Writer and Reader walk the same list, over a const snapshot or over one
+/// that is being filled. A member of a later version goes to the end of its list, behind `if (c.version() >= N)`.
+namespace metrics::inline figures {
+namespace {
+
+constexpr std::size_t longest_text = 4096;  ///< octets; what is longer is cut
+
+/// Octets that one takes at least: a count reserves no more memory than the octets behind it bear out.
+template <class T>
+constexpr std::size_t least_octets = 1;
+template <>
+constexpr std::size_t least_octets<FlowSnapshot> = 100;
+template <>
+constexpr std::size_t least_octets<HostSnapshot> = 20;
+template <>
+constexpr std::size_t least_octets<PauseSnapshot> = 20;
+template <>
+constexpr std::size_t least_octets<ConnectionAttempt> = 12;
+template <>
+constexpr std::size_t least_octets<ReuseBin> = 3;
+template <>
+constexpr std::size_t least_octets<Exhibit> = 5;
+template <>
+constexpr std::size_t least_octets<OperationWaits> = 7;
+template <>
+constexpr std::size_t least_octets<StatusCount> = 2;
+
+/// Small numbers of either sign become small numbers.
+constexpr std::uint64_t zigzag(std::uint64_t value) { return value << 1 ^ (value >> 63 != 0 ? ~std::uint64_t{0} : 0); }
+constexpr std::uint64_t unzigzag(std::uint64_t value) {
+    return value >> 1 ^ ((value & 1) != 0 ? ~std::uint64_t{0} : 0);
+}
+static_assert(unzigzag(zigzag(0x8000000000000000)) == 0x8000000000000000 && zigzag(~std::uint64_t{0}) == 1);
+
+/// Round numbers have zeros at the end of their mantissa: with the exponent last, they are short.
+std::uint64_t short_bits(double value) { return __builtin_bswap64(std::bit_cast<std::uint64_t>(value)); }
+
+class Writer {
+public:
+    static constexpr bool reading = false;
+    explicit Writer(std::vector<std::byte>& out) : out_(out) {}
+
+    unsigned version() const { return snapshot_version; }
+    bool good() const { return true; }
+
+    void number(std::uint64_t value, std::uint64_t = 0) {
+        while (value >= 0x80) {
+            out_.push_back(static_cast<std::byte>(value | 0x80));
+            value >>= 7;
+        }
+        out_.push_back(static_cast<std::byte>(value));
+    }
+    template <class T>
+    requires std::is_integral_v<T> || std::is_enum_v<T>
+    void item(T value) { number(static_cast<std::uint64_t>(value)); }
+    /// What lies near `base`, below or above it.
+    template <std::integral T, std::integral B>
+    void near(T value, B base) {
+        number(zigzag(static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(base)));
+    }
+    void item(double value) { number(short_bits(std::isfinite(value) ? value : 0)); }
+    void item(const std::string& text) {
+        const std::size_t length = std::min(text.size(), longest_text);
+        number(length);
+        for (std::size_t i = 0; i < length; ++i) out_.push_back(static_cast<std::byte>(text[i]));
+    }
+    void item(AttemptOutcome outcome) {
+        item(outcome == AttemptOutcome::unknown ? std::string() : std::string(name_of(outcome)));
+    }
+    void item(const Address& address) {
+        item(address.family);
+        std::size_t used = address.octets.size();
+        while (used != 0 && address.octets[used - 1] == 0) --used;
+        number(used);
+        for (std::size_t i = 0; i < used; ++i) out_.push_back(static_cast<std::byte>(address.octets[i]));
+    }
+    void item(const Histogram& histogram) {
+        number(histogram.buckets().size());
+        unsigned next = 0;
+        for (const Histogram::Bucket& bucket : histogram.buckets()) {
+            number(bucket.index - next);
+            number(bucket.count - 1);
+            next = bucket.index + 1u;
+        }
+        if (histogram.empty()) return;
+        number(histogram.sum());
+        number(*histogram.min());
+        number(*histogram.max() - *histogram.min());
+    }
+    template <class T>
+    std::size_t count_of(const std::vector<T>& list) {
+        number(list.size());
+        return list.size();
+    }
+    /// Which of the members are there, as bits, the first lowest.
+    template <class... T>
+    std::uint64_t presence(const std::optional<T>&... members) {
+        std::uint64_t bits = 0;
+        unsigned place = 0;
+        ((bits |= std::uint64_t{members.has_value()} << place++), ...);
+        number(bits);
+        return bits;
+    }
+
+private:
+    std::vector<std::byte>& out_;
+};
+
+/// After the first error every number is 0 and every list empty, so that walking on ends soon.
+class Reader {
+public:
+    static constexpr bool reading = true;
+    Reader(base::Bytes octets, std::size_t at, unsigned version) : octets_(octets), at_(at), version_(version) {}
+
+    unsigned version() const { return version_; }
+    bool good() const { return error_.message.empty(); }
+    const CodecError& error() const { return error_; }
+    std::size_t left() const { return octets_.size() - at_; }
+    void fail(std::string message) {
+        if (good()) error_ = {std::move(message), at_};
+    }
+
+    std::uint64_t number(std::uint64_t = 0, std::uint64_t most = ~std::uint64_t{0}) {
+        std::uint64_t value = 0;
+        for (unsigned shift = 0; good(); shift += 7) {
+            if (at_ == octets_.size()) {
+                fail("ends in the middle");
+                break;
+            }
+            const auto octet = std::to_integer<std::uint64_t>(octets_[at_++]);
+            if (shift == 63 && octet > 1) {
+                fail("a number of more than 64 bits");
+                break;
+            }
+            value |= (octet & 0x7f) << shift;
+            if (octet < 0x80) break;
+        }
+        if (good() && value > most) fail(fmt::format("{} where {} is the most", value, most));
+        return good() ? value : 0;
+    }
+    template <std::integral T>
+    void item(T& into) {
+        into = static_cast<T>(number(0, static_cast<std::uint64_t>(std::numeric_limits<T>::max())));
+    }
+    void item(std::int64_t&) = delete;  // is written by near()
+    template <class T>
+    requires std::is_enum_v<T>
+    void item(T& into) { into = static_cast<T>(number(0, static_cast<std::uint64_t>(last_of(into)))); }
+    template <std::integral T, std::integral B>
+    void near(T& into, B base) {
+        into = static_cast<T>(unzigzag(number()) + static_cast<std::uint64_t>(base));
+    }
+    void item(double& into) {
+        const auto value = std::bit_cast<double>(__builtin_bswap64(number()));
+        if (!std::isfinite(value)) fail("a number that is not finite");
+        into = good() ? value : 0;
+    }
+    void item(std::string& into) {
+        const base::Bytes text = take(number(0, longest_text));
+        into.assign(reinterpret_cast<const char*>(text.data()), text.size());
+    }
+    /// By name, as the first version wrote it. A name of a later version is unknown here.
+    void item(AttemptOutcome& into) {
+        std::string name;
+        item(name);
+        into = attempt_outcome_named(name);
+    }
+    void item(Address& into) {
+        item(into.family);
+        const base::Bytes octets = take(number(0, into.octets.size()));
+        if (!octets.empty()) std::memcpy(into.octets.data(), octets.data(), octets.size());
+    }
+    void item(Histogram& into) {
+        const std::uint64_t count = number(0, HistogramBuckets::count);
+        if (count == 0) return;
+        std::vector<Histogram::Bucket> buckets;
+        buckets.reserve(std::min<std::size_t>(count, left() / 2));
+        std::uint64_t next = 0;
+        for (std::uint64_t i = 0; i < count && good(); ++i) {
+            const std::uint64_t index = next + number(0, HistogramBuckets::count);
+            if (index >= HistogramBuckets::count) fail("a histogram's bucket that does not exist");
+            buckets.push_back({static_cast<std::uint16_t>(index), number(0, ~std::uint64_t{0} - 1) + 1});
+            next = index + 1;
+        }
+        const std::uint64_t sum = number();
+        const std::uint64_t least = number(0, HistogramBuckets::max_value);
+        const std::uint64_t greatest = least + number(0, HistogramBuckets::max_value - least);
+        auto restored = good() ? Histogram::restore(std::move(buckets), sum, least, greatest) : std::nullopt;
+        if (restored)
+            into = std::move(*restored);
+        else
+            fail("a histogram that contradicts itself");
+    }
+    template <class T>
+    std::size_t count_of(std::vector<T>& list) {
+        const std::uint64_t count = number();
+        if (count > left() / least_octets<T>) fail(fmt::format("{} more entries than its octets can hold", count));
+        if (good()) list.reserve(count);
+        return good() ? count : 0;
+    }
+    template <class... T>
+    std::uint64_t presence(std::optional<T>&... members) {
+        const std::uint64_t bits = number(0, (std::uint64_t{1} << sizeof...(members)) - 1);
+        unsigned place = 0;
+        ((bits >> place++ & 1 ? static_cast<void>(members.emplace()) : members.reset()), ...);
+        return bits;
+    }
+
+private:
+    static constexpr wire::Transport last_of(wire::Transport) { return wire::Transport::iwarp; }
+    static constexpr wire::AddressFamily last_of(wire::AddressFamily) { return wire::AddressFamily::gid; }
+    static constexpr Operation last_of(Operation) { return Operation::compare_swap; }
+    static constexpr Service last_of(Service) { return Service::xrc; }
+    static constexpr PairingMethod last_of(PairingMethod) { return PairingMethod::psn; }
+    static constexpr Vantage last_of(Vantage) { return Vantage::mid_path; }
+    static constexpr EventKind last_of(EventKind) { return EventKind::read_restart_wrong; }
+
+    base::Bytes take(std::size_t length) {
+        if (length > left()) {
+            fail("ends in the middle");
+            return {};
+        }
+        at_ += length;
+        return octets_.subspan(at_ - length, length);
+    }
+
+    base::Bytes octets_;
+    std::size_t at_;
+    unsigned version_;
+    CodecError error_;
+};
+
+/// T itself or const T: what a Reader and what a Writer is given.
+template <class Member, class T>
+concept Of = std::same_as<std::remove_const_t<Member>, T>;
+
+template <class C, class T>
+void value(C& c, T& member);
+template <class C, class... T>
+void all(C& c, T&... values) {
+    (value(c, values), ...);
+}
+
+/// Absent ones cost a bit.
+template <class C, class... T>
+void optionals(C& c, T&... values) {
+    static_assert(sizeof...(values) < 64);
+    c.presence(values...);
+    ((values ? value(c, *values) : void()), ...);
+}
+
+/// Frames' numbers, mostly ascending.
+template <class C, class List>
+void frames(C& c, List& list) {
+    const std::size_t count = c.count_of(list);
+    if constexpr (C::reading) list.resize(count);
+    std::uint64_t last = 0;
+    for (auto& frame : list) {
+        c.near(frame, last);
+        last = frame;
+    }
+}
+
+template <class C>
+void members(C& c, Of<Endpoint> auto& e) {
+    value(c, e.address);
+    optionals(c, e.qpn, e.port);
+}
+template <class C>
+void members(C& c, Of<OperationFigures> auto& o) {
+    all(c, o.count, o.bytes, o.latency_ns, o.first_response_ns);
+}
+template <class C>
+void members(C& c, Of<Exhibit> auto& e) {
+    all(c, e.kind, e.count);
+    frames(c, e.frames);
+    all(c, e.value_max, e.value_sum);
+}
+template <class C>
+void members(C& c, Of<RecoveryFigures> auto& r) {
+    all(c, r.count, r.nak_generation_ns, r.nak_reaction_ns, r.total_ns);
+}
+template <class C>
+void members(C& c, Of<ConnectionFigures> auto& f) {
+    optionals(c, f.setup_ns, f.initiator_depth, f.responder_resources, f.path_mtu, f.ack_timeout_ns, f.retry_count,
+              f.rnr_retry_count, f.starting_psn, f.mpa_revision, f.mpa_crc, f.mpa_markers);
+    all(c, f.setup_frame, f.end, f.end_frame);
+}
+template <class C>
+void members(C& c, Of<TcpFigures> auto& t) {
+    all(c, t.segments, t.retransmitted_segments, t.retransmitted_bytes, t.out_of_order_segments, t.duplicate_acks,
+        t.sack_blocks, t.zero_windows, t.ece_acks, t.cwr_segments, t.round_trip_ns, t.window_limited_ns);
+    optionals(c, t.handshake_ns, t.mss, t.receive_window_min, t.receive_window_max);
+    if (c.version() >= 4) all(c, t.connection_bytes, t.unread_bytes);
+}
+template <class C>
+void members(C& c, Of<Process> auto& p) {
+    all(c, p.pid, p.command, p.container);
+}
+template <class C>
+void members(C& c, Of<LevelFigures> auto& l) {
+    optionals(c, l.capacity);
+    all(c, l.mean, l.max, l.observed_ns, l.empty_ns, l.full_ns);
+}
+template <class C>
+void members(C& c, Of<DelayFigures> auto& d) {
+    all(c, d.post_to_wire_ns, d.wire_ns, d.wire_to_ack_ns, d.ack_to_poll_ns, d.whole_ns);
+}
+template <class C>
+void members(C& c, Of<OperationWaits> auto& w) {
+    all(c, w.operation, w.completion_ns, w.delays);
+}
+template <class C>
+void members(C& c, Of<StatusCount> auto& s) {
+    all(c, s.status, s.count);
+}
+template <class C>
+void members(C& c, Of<VerbsFigures> auto& v) {
+    all(c, v.process, v.device, v.queue_pair, v.posts, v.posts_refused, v.receives, v.receives_used, v.completions,
+        v.completion_errors, v.statuses, v.records_lost, v.completions_missed, v.midway, v.send_queue, v.receive_queue,
+        v.receive_queue_shared, v.post_interval_ns, v.operations, v.messages_matched, v.messages_unmatched,
+        v.polled_early, v.held_ns, v.unpolled_ns);
+}
+template <class C>
+void members(C& c, Of<ReuseBin> auto& bin) {
+    all(c, bin.count, bin.distance, bin.turnaround_ns);
+}
+template <class C>
+void members(C& c, Of<ReuseFigures> auto& r) {
+    all(c, r.accesses, r.distinct, r.bins, r.working_set_mean, r.working_set_max);
+}
+template <class C>
+void members(C& c, Of<HostSnapshot> auto& h) {
+    all(c, h.address, h.sent_wire_bytes, h.received_wire_bytes, h.received_requests, h.senders, h.incast_senders_max,
+        h.incast_frame, h.queue_pairs, h.remote_keys, h.pages);
+    optionals(c, h.link_bits_per_sec);
+}
+template <class C>
+void members(C& c, Of<StopTimes> auto& s) {
+    all(c, s.all_ns, s.priority_ns);
+}
+template <class C>
+void members(C& c, Of<PauseSnapshot> auto& p) {
+    all(c, p.interface, p.pause_frames, p.resume_frames, p.priority_frames, p.priority_quanta);
+    frames(c, p.frames);
+    if (c.version() >= 5) all(c, p.pfc_frames);
+    if (c.version() >= 6) optionals(c, p.stopped_ns);
+    // What is certain of former versions: the frames that stop one priority may be those that stop another.
+    if constexpr (C::reading)
+        if (c.version() < 5) p.pfc_frames = *std::max_element(p.priority_frames.begin(), p.priority_frames.end());
+}
+template <class C>
+void members(C& c, Of<CaptureFigures> auto& f) {
+    all(c, f.packets, f.bytes, f.rdma_units, f.truncated, f.malformed, f.unsorted, f.seen_twice, f.icrc_bad,
+        f.flows_evicted, f.flows_seen, f.streams_evicted, f.stream_octets_lost, f.stream_octets_skipped);
+    optionals(c, f.kernel_dropped);
+    c.near(f.first_ns, 0);
+    c.near(f.last_ns, f.first_ns);
+    if (c.version() >= 3) all(c, f.values_misplaced);
+    if (c.version() >= 4) all(c, f.beyond_hosts);
+}
+
+/// Flows and attempts are near one another, and near the capture's beginning: `id` and time are told by how near.
+template <class C>
+void members(C& c, Of<FlowSnapshot> auto& f, std::uint64_t last_id, std::int64_t begin_ns) {
+    c.near(f.id, last_id);
+    c.near(f.first_ns, begin_ns);
+    c.near(f.last_ns, f.first_ns);
+    optionals(c, f.reverse, f.retransmitted_packets, f.duplicate_packets, f.reordered_packets, f.missing_packets,
+              f.credits_last, f.link_bits_per_sec, f.round_trip_min_ns, f.reaction_min_ns, f.rate_drop_after_cnp,
+              f.tcp);
+    all(c, f.transport, f.service, f.source, f.destination, f.pairing.method, f.pairing.confidence, f.vantage,
+        f.confidence, f.traffic_class, f.interface, f.finished);
+    all(c, f.packets, f.wire_bytes, f.payload_bytes, f.acknowledgement_packets, f.timeouts,
+        f.unseen_acknowledged_packets, f.operations, f.message_bytes, f.message_duration_ns);
+    all(c, f.messages_mean, f.bytes_mean, f.messages_max, f.bytes_max, f.responses_max, f.at_max_ns, f.merged_messages);
+    all(c, f.naks, f.rnr_naks, f.rnr_timer_ns, f.credits_exhausted, f.ecn_ce_packets, f.ecn_capable_packets,
+        f.cnp_packets, f.cnp_interval_ns, f.icrc_bad, f.crc_bad, f.terminates);
+    all(c, f.state_ns, f.state_unsure_ns, f.reaction_tolerance_ns, f.queueing_ns, f.recovery, f.connection, f.exhibits);
+    if (c.version() >= 2) optionals(c, f.verbs);
+}
+template <class C>
+void members(C& c, Of<ConnectionAttempt> auto& a, std::uint64_t last_frame, std::int64_t begin_ns) {
+    c.near(a.request_frame, last_frame);
+    c.near(a.request_ns, begin_ns);
+    all(c, a.transport, a.client, a.server, a.requests, a.end_frame, a.outcome, a.reason);
+    if (c.version() >= 7) all(c, a.by_client);
+}
+
+template <class T>
+struct IsVector : std::false_type {};
+template <class T>
+struct IsVector<std::vector<T>> : std::true_type {};
+template <class T>
+struct IsArray : std::false_type {};
+template <class T, std::size_t size>
+struct IsArray<std::array<T, size>> : std::true_type {};
+
+template <class C, class List>
+auto& element(List& list, std::size_t i) {
+    if constexpr (C::reading)
+        return list.emplace_back();
+    else
+        return list[i];
+}
+
+template <class C, class T>
+void value(C& c, T& member) {
+    if constexpr (requires { c.item(member); }) {
+        c.item(member);
+    } else if constexpr (IsArray<std::remove_const_t<T>>::value) {
+        for (auto& one : member) value(c, one);
+    } else if constexpr (IsVector<std::remove_const_t<T>>::value) {
+        const std::size_t count = c.count_of(member);
+        for (std::size_t i = 0; i < count && c.good(); ++i) value(c, element<C>(member, i));
+    } else {
+        members(c, member);
+    }
+}
+
+template <class C, class List>
+void in_order(C& c, List& list, std::uint64_t List::value_type::*number, std::int64_t begin_ns) {
+    const std::size_t count = c.count_of(list);
+    std::uint64_t last = 0;
+    for (std::size_t i = 0; i < count && c.good(); ++i) {
+        auto& one = element<C>(list, i);
+        members(c, one, last, begin_ns);
+        last = one.*number;
+    }
+}
+
+template <class C>
+void members(C& c, Of<Snapshot> auto& s) {
+    value(c, s.capture);
+    in_order(c, s.flows, &FlowSnapshot::id, s.capture.first_ns);
+    all(c, s.hosts, s.pauses);
+    in_order(c, s.attempts, &ConnectionAttempt::request_frame, s.capture.first_ns);
+    value(c, s.memory_octets);
+}
+
+}  // namespace
+
+void encode(const Snapshot& snapshot, std::vector<std::byte>& out) {
+    out.push_back(static_cast<std::byte>(snapshot_version & 0xff));
+    out.push_back(static_cast<std::byte>(snapshot_version >> 8));
+    Writer writer(out);
+    members(writer, snapshot);
+}
+
+base::Result<Snapshot, CodecError> decode_snapshot(base::Bytes octets) {
+    if (octets.size() < 2) return base::Failure{CodecError{"ends before its version", octets.size()}};
+    const auto version = static_cast<unsigned>(base::load_u8(&octets[0]) | base::load_u8(&octets[1]) << 8);
+    if (version == 0) return base::Failure{CodecError{"is no encoded snapshot (version 0)", 0}};
+    if (version > snapshot_version)
+        return base::Failure{CodecError{
+            fmt::format("made by a later version ({}; this one reads up to {})", version, snapshot_version), 0}};
+    Reader reader(octets, 2, version);
+    Snapshot snapshot;
+    members(reader, snapshot);
+    if (reader.left() != 0) reader.fail(fmt::format("{} octets too many", reader.left()));
+    if (!reader.good()) return base::Failure{reader.error()};
+    return snapshot;
+}
+
+}  // namespace metrics::inline figures

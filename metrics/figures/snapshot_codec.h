@@ -1,0 +1,29 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "metrics/figures/snapshot.h"
+
+namespace metrics::inline figures {
+
+/// The version written in front of an encoded snapshot. Decoders read this one and all older ones; a member added to
+/// snapshot.h needs a line in snapshot_codec.cpp and, at the end of its struct, the next version.
+inline constexpr std::uint16_t snapshot_version = 7;
+
+struct CodecError {
+    std::string message;       ///< what is wrong: "made by a later version (7; this one reads up to 5)"
+    std::uint64_t offset = 0;  ///< octets
+};
+
+/// A snapshot as octets, complete: decode(encode(s)) equals s in every member. Little-endian varints; a flow without
+/// anything unusual takes a few hundred octets before compression. `out` is appended to.
+void encode(const Snapshot& snapshot, std::vector<std::byte>& out);
+
+/// Total: any octets give a snapshot or an error, in memory bounded by a small multiple of the octets given.
+base::Result<Snapshot, CodecError> decode_snapshot(base::Bytes octets);
+
+}  // namespace metrics::inline figures

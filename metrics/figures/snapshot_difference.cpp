@@ -1,0 +1,243 @@
+#include "metrics/figures/snapshot_fields.h"
+
+namespace metrics::inline figures {
+namespace {
+using fields::subtract;
+
+void subtract_optional(std::optional<std::uint64_t>& from, const std::optional<std::uint64_t>& earlier) {
+    if (from && earlier) from = subtract(*from, *earlier);
+}
+
+/// Frames that were not named before. None where the former list was full already: later ones were not kept.
+void keep_new_frames(std::vector<std::uint64_t>& frames, const std::vector<std::uint64_t>& earlier) {
+    std::erase_if(frames, [&earlier](std::uint64_t frame) {
+        return std::find(earlier.begin(), earlier.end(), frame) != earlier.end();
+    });
+}
+
+/// The rest of a mean over time, when a former mean over a part of it is taken out.
+double mean_since(double mean, std::uint64_t wall_ns, double earlier, std::uint64_t earlier_wall_ns) {
+    if (wall_ns <= earlier_wall_ns) return mean;
+    const double rest = fields::total(mean, wall_ns) - fields::total(earlier, earlier_wall_ns);
+    return std::max(rest, 0.0) / static_cast<double>(wall_ns - earlier_wall_ns);
+}
+
+/// A gap that was open may have been called otherwise then than now. What a state lost by that is taken from those that
+/// gained most, so that the sum stays the time that passed.
+void subtract_states(StateTimes& states, const StateTimes& earlier) {
+    std::uint64_t lost = 0;
+    for (std::size_t i = 0; i < state_count; ++i) {
+        lost = fields::add(lost, subtract(earlier[i], states[i]));
+        states[i] = subtract(states[i], earlier[i]);
+    }
+    while (lost != 0) {
+        const auto most = std::max_element(states.begin(), states.end());
+        if (*most == 0) return;
+        const std::uint64_t part = std::min(lost, *most);
+        *most -= part;
+        lost -= part;
+    }
+}
+
+void subtract_exhibits(std::vector<Exhibit>& exhibits, const FlowSnapshot& earlier) {
+    for (Exhibit& exhibit : exhibits) {
+        const Exhibit* const former = earlier.exhibit(exhibit.kind);
+        if (former == nullptr) continue;
+        exhibit.count = subtract(exhibit.count, former->count);
+        exhibit.value_sum = subtract(exhibit.value_sum, former->value_sum);
+        keep_new_frames(exhibit.frames, former->frames);
+    }
+    std::erase_if(exhibits, [](const Exhibit& exhibit) { return exhibit.count == 0; });
+}
+
+void subtract_counters(FlowSnapshot& flow, const FlowSnapshot& earlier) {
+    for (const auto member : fields::flow_counters) flow.*member = subtract(flow.*member, earlier.*member);
+    for (const auto member : fields::flow_optional_counters) subtract_optional(flow.*member, earlier.*member);
+    for (const auto member : fields::flow_histograms) flow.*member = (flow.*member).since(earlier.*member);
+    for (std::size_t code = 0; code < nak_code_count; ++code)
+        flow.naks[code] = subtract(flow.naks[code], earlier.naks[code]);
+    for (std::size_t i = 0; i < operation_count; ++i) {
+        OperationFigures& figures = flow.operations[i];
+        const OperationFigures& former = earlier.operations[i];
+        figures.count = subtract(figures.count, former.count);
+        figures.bytes = subtract(figures.bytes, former.bytes);
+        figures.latency_ns = figures.latency_ns.since(former.latency_ns);
+        figures.first_response_ns = figures.first_response_ns.since(former.first_response_ns);
+    }
+    flow.recovery.count = subtract(flow.recovery.count, earlier.recovery.count);
+    for (const auto member : fields::recovery_histograms)
+        flow.recovery.*member = (flow.recovery.*member).since(earlier.recovery.*member);
+    if (flow.tcp && earlier.tcp) {
+        for (const auto member : fields::tcp_counters)
+            (*flow.tcp).*member = subtract((*flow.tcp).*member, (*earlier.tcp).*member);
+        flow.tcp->round_trip_ns = flow.tcp->round_trip_ns.since(earlier.tcp->round_trip_ns);
+    }
+    if (flow.verbs && earlier.verbs) subtract(*flow.verbs, *earlier.verbs);
+}
+
+/// Maxima and settings stay those of the whole life: what they were in the interval alone, nobody knows.
+void subtract_flow(FlowSnapshot& flow, const FlowSnapshot& earlier) {
+    flow.messages_mean = mean_since(flow.messages_mean, flow.wall_ns(), earlier.messages_mean, earlier.wall_ns());
+    flow.bytes_mean = mean_since(flow.bytes_mean, flow.wall_ns(), earlier.bytes_mean, earlier.wall_ns());
+    if (flow.messages_max == earlier.messages_max) flow.at_max_ns = subtract(flow.at_max_ns, earlier.at_max_ns);
+    subtract_counters(flow, earlier);
+    subtract_states(flow.state_ns, earlier.state_ns);
+    subtract_exhibits(flow.exhibits, earlier);
+    flow.first_ns = std::min(std::max(flow.first_ns, earlier.last_ns), flow.last_ns);
+}
+
+/// Whether anything came by for the flow: its own packets, answers to them, its opposite direction or its end. What
+/// never was has no `earlier`.
+bool had_traffic(const FlowSnapshot& flow, const FlowSnapshot& earlier) {
+    const auto differs = [&](auto member) { return flow.*member != earlier.*member; };
+    if (differs(&FlowSnapshot::packets) || differs(&FlowSnapshot::cnp_packets) || differs(&FlowSnapshot::rnr_naks) ||
+        differs(&FlowSnapshot::naks) || differs(&FlowSnapshot::last_ns) || differs(&FlowSnapshot::finished) ||
+        differs(&FlowSnapshot::reverse) || flow.connection.end_frame != earlier.connection.end_frame)
+        return true;
+    if (flow.tcp && earlier.tcp && flow.tcp->round_trip_ns.count() != earlier.tcp->round_trip_ns.count()) return true;
+    for (std::size_t i = 0; i < operation_count; ++i) {
+        const OperationFigures& figures = flow.operations[i];
+        const OperationFigures& former = earlier.operations[i];
+        if (figures.count != former.count || figures.latency_ns.count() != former.latency_ns.count() ||
+            figures.first_response_ns.count() != former.first_response_ns.count())
+            return true;
+    }
+    return false;
+}
+
+/// Returns how many of the rest were there before.
+std::uint64_t subtract_flows(std::vector<FlowSnapshot>& flows, const Snapshot& earlier) {
+    std::uint64_t known = 0;
+    static const FlowSnapshot never;
+    std::vector<FlowSnapshot> rest;
+    for (FlowSnapshot& flow : flows) {
+        const FlowSnapshot* former = earlier.flow(flow.id);
+        if (former != nullptr && fields::key_of(*former) != fields::key_of(flow)) former = nullptr;
+        if (!had_traffic(flow, former == nullptr ? never : *former)) continue;
+        if (former != nullptr) {
+            subtract_flow(flow, *former);
+            ++known;
+        }
+        rest.push_back(std::move(flow));
+    }
+    flows = std::move(rest);
+    return known;
+}
+
+void subtract_reuse(ReuseFigures& figures, const ReuseFigures& earlier) {
+    figures.accesses = subtract(figures.accesses, earlier.accesses);
+    for (ReuseBin& bin : figures.bins) {
+        const auto former = std::find_if(
+            earlier.bins.begin(), earlier.bins.end(),
+            [octave = fields::octave_of(bin)](const ReuseBin& b) { return fields::octave_of(b) == octave; });
+        if (former == earlier.bins.end()) continue;
+        if (bin.count > former->count)
+            bin.distance = std::max(bin.distance * static_cast<double>(bin.count) -
+                                        former->distance * static_cast<double>(former->count),
+                                    0.0) /
+                           static_cast<double>(bin.count - former->count);
+        bin.count = subtract(bin.count, former->count);
+        bin.turnaround_ns = bin.turnaround_ns.since(former->turnaround_ns);
+    }
+    std::erase_if(figures.bins, [](const ReuseBin& bin) { return bin.count == 0 && bin.turnaround_ns.empty(); });
+}
+
+/// Finds in `earlier`, ascending in `key`, what has the key of `value`.
+template <class T, class Key>
+const T* find_former(const std::vector<T>& earlier, const T& value, Key key) {
+    const auto found = std::lower_bound(earlier.begin(), earlier.end(), value,
+                                        [key](const T& a, const T& b) { return key(a) < key(b); });
+    return found == earlier.end() || key(value) < key(*found) ? nullptr : &*found;
+}
+
+void subtract_hosts(std::vector<HostSnapshot>& hosts, const std::vector<HostSnapshot>& earlier) {
+    for (HostSnapshot& host : hosts) {
+        const HostSnapshot* const former =
+            find_former(earlier, host, [](const HostSnapshot& h) -> const Address& { return h.address; });
+        if (former == nullptr) continue;
+        for (const auto member : fields::host_counters) host.*member = subtract(host.*member, former->*member);
+        for (const auto member : fields::host_reuse) subtract_reuse(host.*member, former->*member);
+    }
+    std::erase_if(hosts, [](const HostSnapshot& host) {
+        return host.sent_wire_bytes == 0 && host.received_wire_bytes == 0 && host.received_requests == 0;
+    });
+}
+
+/// As the engine counts them, but those that sent in between.
+void count_senders(Snapshot& snapshot) {
+    for (HostSnapshot& host : snapshot.hosts) host.senders = 0;
+    for (const FlowSnapshot& flow : snapshot.flows) {
+        if (flow.payload_bytes == 0) continue;
+        const auto host =
+            std::lower_bound(snapshot.hosts.begin(), snapshot.hosts.end(), flow.destination.address,
+                             [](const HostSnapshot& one, const Address& address) { return one.address < address; });
+        if (host != snapshot.hosts.end() && host->address == flow.destination.address) ++host->senders;
+    }
+}
+
+/// What was not known before may have passed before.
+void subtract_stops(std::optional<StopTimes>& times, const std::optional<StopTimes>& former) {
+    if (!times || !former) {
+        times.reset();
+        return;
+    }
+    times->all_ns = subtract(times->all_ns, former->all_ns);
+    for (std::size_t i = 0; i < 8; ++i) times->priority_ns[i] = subtract(times->priority_ns[i], former->priority_ns[i]);
+}
+
+void subtract_pauses(std::vector<PauseSnapshot>& pauses, const std::vector<PauseSnapshot>& earlier) {
+    for (PauseSnapshot& pause : pauses) {
+        const PauseSnapshot* const former =
+            find_former(earlier, pause, [](const PauseSnapshot& p) { return p.interface; });
+        if (former == nullptr) continue;
+        for (const auto member : fields::pause_counters) pause.*member = subtract(pause.*member, former->*member);
+        for (const auto member : fields::pause_priorities)
+            for (std::size_t i = 0; i < (pause.*member).size(); ++i)
+                (pause.*member)[i] = subtract((pause.*member)[i], (former->*member)[i]);
+        subtract_stops(pause.stopped_ns, former->stopped_ns);
+        keep_new_frames(pause.frames, former->frames);
+    }
+    std::erase_if(pauses, [](const PauseSnapshot& pause) {
+        const auto none = [](const auto& counts) {
+            return std::all_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count == 0; });
+        };
+        // One that began before may hold still.
+        const bool held = pause.stopped_ns && !(pause.stopped_ns == StopTimes{});
+        return !held && pause.pause_frames == 0 && pause.resume_frames == 0 && none(pause.priority_frames);
+    });
+}
+
+/// Only those that are new, were repeated or have been answered since. There may be very many: both lists ascend.
+void keep_new_attempts(std::vector<ConnectionAttempt>& attempts, const std::vector<ConnectionAttempt>& earlier) {
+    const auto frame_of = [](const ConnectionAttempt& attempt) { return attempt.request_frame; };
+    std::erase_if(attempts, [&](const ConnectionAttempt& attempt) {
+        const ConnectionAttempt* former = find_former(earlier, attempt, frame_of);
+        if (former == nullptr) return false;
+        const ConnectionAttempt* const end = earlier.data() + earlier.size();
+        for (; former != end && former->request_frame == attempt.request_frame; ++former)
+            if (former->end_frame == attempt.end_frame && former->requests == attempt.requests &&
+                former->outcome == attempt.outcome)
+                return true;
+        return false;
+    });
+}
+
+void subtract_capture(CaptureFigures& capture, const CaptureFigures& earlier) {
+    if (earlier.packets != 0) capture.first_ns = std::min(std::max(capture.first_ns, earlier.last_ns), capture.last_ns);
+    for (const auto member : fields::capture_counters) capture.*member = subtract(capture.*member, earlier.*member);
+    subtract_optional(capture.kernel_dropped, earlier.kernel_dropped);
+}
+}  // namespace
+
+Snapshot difference(const Snapshot& earlier, const Snapshot& later) {
+    Snapshot rest = later;
+    subtract_capture(rest.capture, earlier.capture);
+    rest.capture.flows_seen = fields::add(rest.capture.flows_seen, subtract_flows(rest.flows, earlier));
+    subtract_hosts(rest.hosts, earlier.hosts);
+    if (earlier.capture.packets != 0) count_senders(rest);
+    subtract_pauses(rest.pauses, earlier.pauses);
+    keep_new_attempts(rest.attempts, earlier.attempts);
+    return rest;
+}
+
+}  // namespace metrics::inline figures

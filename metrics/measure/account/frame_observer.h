@@ -1,0 +1,84 @@
+#pragma once
+#include <cstdint>
+
+#include "metrics/figures/operation.h"
+#include "metrics/figures/repair.h"
+#include "metrics/figures/snapshot.h"
+#include "metrics/figures/state.h"
+
+namespace metrics::inline measure::inline account {
+
+/// Is called with what the engine learns of each frame, when the engine learns it: for programs that show single
+/// frames. Flows are named by their ids. An engine with an observer uses no shortcut for any packet; figures are the
+/// same. The calls come from the threads that work for the engine: if there are several, each call may come from
+/// another one.
+class FrameObserver {
+public:
+    virtual ~FrameObserver() = default;
+
+    /// The frame has a packet (iWARP: a segment) of the flow. Once a packet and flow, before all else about it.
+    virtual void packet(std::uint64_t flow, std::uint64_t frame) = 0;
+    /// The packet turned out to be the first of another life of the flow's key: it is counted there, and no longer
+    /// here. packet() of that flow follows.
+    virtual void taken_back(std::uint64_t flow, std::uint64_t frame) = 0;
+    /// What FlowSnapshot::exhibits counts. `value` as EventKind says.
+    virtual void event(std::uint64_t flow, EventKind kind, std::uint64_t frame, std::uint64_t value) = 0;
+
+    /// The time between two data packets, in its two parts: docs/metrics.md, "Where the time went".
+    struct Gap {
+        State state{};              ///< that names the gap
+        std::uint64_t ns = 0;       ///< without the packet's own wire time, unless that was all
+        bool again = false;         ///< the packet that ended it was sent again
+        std::uint64_t wire_ns = 0;  ///< beside `ns`; of transmit_again where `again`, else of transmit_new
+    };
+    /// A data packet ended a gap of the flow's sending: where that time went.
+    virtual void gap(std::uint64_t flow, const Gap& gap, std::uint64_t frame) = 0;
+    /// The frame repeats what an earlier one carried; 0 where that one is not known.
+    virtual void repeats(std::uint64_t flow, std::uint64_t frame, std::uint64_t of_frame) = 0;
+
+    /// The packet of the flow in the frame begins to repair a loss. What the figures hold of `repair` is recorded
+    /// there, too, where the times are known without remembering frames.
+    virtual void repaired(std::uint64_t flow, const Repair& repair, std::uint64_t frame) = 0;
+
+    struct Message {
+        Operation operation{};
+        std::uint64_t position =
+            0;  ///< names it until it is answered; 0: it is answered already, or never will be (UC, UD)
+        std::uint64_t bytes = 0;        ///< 0 where its beginning was not seen and nothing else tells
+        std::uint64_t first_frame = 0;  ///< 0 where its beginning was not seen
+        bool late = false;              ///< messages of greater positions came before it
+    };
+    /// In the positions of iWARP's READs and atomics. They are answered apart from the rest, in an order of their own:
+    /// what answered() says up to a position with this bit is about those with it, and the other way round.
+    static constexpr std::uint64_t answered_apart = std::uint64_t{1} << 63;
+
+    /// A message was posted as a whole: its last packet passed in `frame`, and the operation's count goes up. Where
+    /// that is 0, its last packet is missing and `position` where it will have been at the latest: it counts by another
+    /// call, once that has passed after all.
+    virtual void message(std::uint64_t flow, const Message& message, std::uint64_t frame) = 0;
+    /// The flow's last message, a Write, ends only with the Immediate Data in this frame, and counts as
+    /// write_immediate. Where it is not answered yet, `position` is its new one. RFC 7306, 6.
+    virtual void continued(std::uint64_t flow, std::uint64_t position, std::uint64_t frame) = 0;
+    /// The flow's message at `position`, a READ, takes all up to `last`: that will name it from now on. It is the last
+    /// message, or takes less than before.
+    virtual void extended(std::uint64_t flow, std::uint64_t position, std::uint64_t last) {
+        static_cast<void>(flow);
+        static_cast<void>(position);
+        static_cast<void>(last);
+    }
+    /// The message at `position` was answered by the frame, an ACK or a response of the reverse flow, and its latency
+    /// was recorded; without one, all that were posted before the first that lies behind `position` are answered,
+    /// whatever became of their latencies (sent again, merged). `frame` is 0 where they had been answered before they
+    /// were seen.
+    virtual void answered(std::uint64_t flow, std::uint64_t position, const std::uint64_t* latency_ns,
+                          std::uint64_t frame) = 0;
+    /// The flow's outstanding messages were given up: nobody will say when they are answered. Where `apart`, only those
+    /// whose positions have answered_apart; else all others.
+    virtual void forgotten(std::uint64_t flow, bool apart) = 0;
+    /// The engine has taken leave of the flow, for its idleness or for want of room: its id comes no more.
+    virtual void left(std::uint64_t flow) { static_cast<void>(flow); }
+    /// What is outstanding on the flow after the packet, as far as it was worked off; the last call for a frame holds.
+    virtual void outstanding(std::uint64_t flow, std::uint64_t messages, std::uint64_t bytes, std::uint64_t frame) = 0;
+};
+
+}  // namespace metrics::inline measure::inline account

@@ -1,0 +1,249 @@
+#include "metrics/measure/engine/analyzer.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "metrics/measure/engine/dissector_sums.h"
+#include "metrics/measure/engine/frame_pipeline.h"
+#include "metrics/measure/engine/worker.h"
+#include "metrics/measure/hosts/host_clock.h"
+#include "metrics/measure/hosts/reuse.h"
+
+namespace metrics::inline measure::inline engine {
+
+namespace {
+
+EngineOptions share_of(EngineOptions options, unsigned threads) {
+    options.max_flows = std::max<std::size_t>(options.max_flows / threads, 2);
+    return options;
+}
+
+/// A mapped file's octets come from memory: those of the headers are asked for a few frames early, and the payload's
+/// too where this thread will compute a CRC of them. (Inline, or GCC takes functions without visible effects for such
+/// as need not be called.)
+constexpr std::size_t frames_ahead = 6;
+
+[[gnu::always_inline]] inline void ask_headers(base::Bytes bytes) {
+    if (bytes.empty()) return;
+    __builtin_prefetch(bytes.data());
+    __builtin_prefetch(bytes.data() + std::min<std::size_t>(bytes.size() - 1, 64));
+}
+[[gnu::always_inline]] inline void ask_payload(base::Bytes bytes) {
+    constexpr std::size_t most = 2048;  // the processor itself goes on with longer ones
+    for (std::size_t at = 128; at < std::min(bytes.size(), most); at += 64) __builtin_prefetch(bytes.data() + at);
+}
+[[gnu::always_inline]] inline void ask_ahead(std::span<const wire::Frame> frames, std::size_t now, bool payloads) {
+    if (now + frames_ahead >= frames.size()) return;
+    const base::Bytes bytes = frames[now + frames_ahead].bytes;
+    ask_headers(bytes);
+    if (payloads) ask_payload(bytes);
+}
+
+}  // namespace
+
+struct Analyzer::State {
+    explicit State(const AnalyzerOptions& given)
+        : clock(given.engine.link_bits_per_sec),
+          threads(given.engine.observer != nullptr ? 1 : std::clamp(given.threads, 1u, 256u)) {
+        dissect::DissectorOptions dissector = given.dissector;
+        dissector.find_repeats =
+            given.engine.observer != nullptr;  // flows know their own repeats, but not of which frame
+        for (unsigned i = 0; i < threads; ++i)
+            workers.push_back(std::make_unique<Worker>(dissector, share_of(given.engine, threads), given.listener));
+        if (threads == 1) return;
+        pipeline.emplace(threads,
+                         FramePipeline::Stages{[this](Chunk& chunk) { observe(chunk); },
+                                               [this](std::size_t share, Chunk& chunk) { work(share, chunk); }});
+    }
+
+    void note(const wire::Frame& frame) {
+        if (figures.packets == 0) figures.first_ns = figures.last_ns = frame.time_ns;
+        ++figures.packets;
+        figures.bytes += frame.wire_length;
+        figures.first_ns = std::min(figures.first_ns, frame.time_ns);
+        figures.last_ns = std::max(figures.last_ns, frame.time_ns);
+    }
+
+    void observe(Chunk& chunk) {
+        const std::span frames = chunk.frames();
+        for (std::size_t i = 0; i < frames.size(); ++i) {
+            ask_ahead(frames, i, false);  // their CRCs another thread will compute
+            note(frames[i]);
+            FrameContext& context = chunk.contexts.emplace_back();
+            clock.observe(frames[i], context);
+            // The hash's upper half: the lower one may be used by tables behind it.
+            const std::size_t share = (static_cast<std::uint64_t>(context.shard_hash) * threads) >> 32;
+            if (!context.seen_twice) chunk.shares[share].push_back(static_cast<std::uint16_t>(i));
+        }
+    }
+
+    void work(std::size_t share, const Chunk& chunk) {
+        Worker& worker = *workers[share];
+        constexpr std::size_t ahead = 32;
+        const std::span frames = chunk.frames();
+        const std::span<const std::uint16_t> all(chunk.shares[share]);
+        // Another thread has read and looked at them: all of it may be in its processor's cache. (Inline, as above.)
+        const auto ask = [&](std::size_t begin) __attribute__((always_inline)) {
+            for (std::size_t i = begin + ahead; i < std::min(begin + 2 * ahead, all.size()); ++i) {
+                __builtin_prefetch(&frames[all[i]]);
+                __builtin_prefetch(&chunk.contexts[all[i]]);
+            }
+            for (std::size_t i = begin; i < std::min(begin + ahead, all.size()); ++i) ask_headers(frames[all[i]].bytes);
+        };
+        ask(0);
+        for (std::size_t begin = 0; begin < all.size(); begin += ahead) {
+            const auto some = all.subspan(begin, std::min(ahead, all.size() - begin));
+            ask(begin + ahead);
+            for (const std::uint16_t i : some) worker.expect(frames[i], chunk.contexts[i]);
+            worker.fetch();
+            for (std::size_t i = 0; i < some.size(); ++i) {
+                const std::size_t later = begin + i + frames_ahead;
+                if (worker.verifies_crc() && later < all.size()) ask_payload(frames[all[later]].bytes);
+                worker.work(frames[some[i]], chunk.contexts[some[i]]);
+            }
+        }
+    }
+
+    /// Everything fed so far has been worked off, and its flows may be looked at from this thread.
+    void settle() {
+        if (pipeline) pipeline->settle();
+        for (const auto& worker : workers) worker->engine().flush();
+    }
+
+    HostClock clock;
+    unsigned threads;
+    std::size_t interfaces = 1;  ///< that the clock expects
+    CaptureFigures figures;
+    std::vector<std::unique_ptr<Worker>> workers;
+    dissect::DissectorCounters counters;
+    std::optional<FramePipeline> pipeline;  ///< if there are several threads; destroyed first
+};
+
+Analyzer::Analyzer(const AnalyzerOptions& options) : state_(std::make_unique<State>(options)) {}
+Analyzer::~Analyzer() = default;
+
+void Analyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
+    State& state = *state_;
+    if (state.pipeline) return state.pipeline->feed(frames, lasting);
+    Worker& worker = *state.workers[0];
+    // A few frames ahead, so that a context is in the cache, and no longer on its way there, when it is needed.
+    constexpr std::size_t ahead = 32;
+    std::array<FrameContext, ahead> contexts;
+    for (std::size_t begin = 0; begin < frames.size(); begin += ahead) {
+        const auto some = frames.subspan(begin, std::min(ahead, frames.size() - begin));
+        for (std::size_t i = 0; i < some.size(); ++i) {
+            ask_ahead(frames, begin + i, worker.verifies_crc());
+            state.note(some[i]);
+            state.clock.observe(some[i], contexts[i]);
+            worker.expect(some[i], contexts[i]);
+        }
+        worker.fetch();
+        for (std::size_t i = 0; i < some.size(); ++i) {
+            if (!contexts[i].seen_twice)
+                worker.work(some[i], contexts[i]);
+            else
+                worker.seen_twice(some[i]);
+        }
+    }
+}
+
+std::span<wire::Frame> Analyzer::room() {
+    return state_->pipeline ? state_->pipeline->room() : std::span<wire::Frame>{};
+}
+
+void Analyzer::expect_interfaces(std::size_t count) {
+    if (count <= state_->interfaces) return;
+    state_->interfaces = count;
+    if (state_->pipeline) state_->pipeline->settle();
+    state_->clock.expect_interfaces(count);
+}
+
+void Analyzer::finish() {
+    state_->settle();
+    for (const auto& worker : state_->workers) worker->finish();
+    state_->settle();
+}
+
+std::size_t Analyzer::begin_interval(std::int64_t idle_since_ns) {
+    state_->settle();
+    state_->clock.forget_idle(idle_since_ns, state_->figures.last_ns);
+    std::size_t forgotten = 0;
+    for (const auto& worker : state_->workers) forgotten += worker->engine().begin_interval(idle_since_ns);
+    return forgotten;
+}
+
+void Analyzer::dropped(std::int64_t, std::uint64_t frames) {
+    if (frames == 0) return;
+    state_->settle();
+    for (const auto& worker : state_->workers) worker->engine().dropped();
+}
+
+bool Analyzer::identify(std::uint64_t flow, FlowSnapshot& out) const {
+    for (const auto& worker : state_->workers)
+        if (worker->engine().identify(flow, out)) return true;
+    return false;
+}
+
+const dissect::DissectorCounters& Analyzer::counters() {
+    state_->settle();
+    state_->counters = {};
+    for (const auto& worker : state_->workers) {
+        apply(std::plus<>(), state_->counters, worker->counters());
+        state_->counters.frames += worker->engine().plain_frames();
+        state_->counters.units += worker->engine().plain_frames();
+    }
+    return state_->counters;
+}
+
+Snapshot Analyzer::snapshot() {
+    State& state = *state_;
+    const dissect::DissectorCounters& counted = counters();
+    Snapshot out;
+    out.capture = state.figures;
+    out.capture.rdma_units = counted.units;
+    out.capture.truncated = counted.truncated;
+    out.capture.malformed = counted.malformed;
+    out.capture.streams_evicted = counted.streams_evicted;
+    out.capture.stream_octets_lost = counted.stream_octets_lost;
+    out.capture.stream_octets_skipped = counted.stream_octets_skipped;
+    out.capture.unsorted = state.clock.unsorted();
+    out.capture.seen_twice = state.clock.seen_twice();
+    out.capture.beyond_hosts = state.clock.beyond_hosts();
+    state.clock.describe(out.hosts, out.pauses);
+    ReuseTotals reuse;
+    for (const auto& worker : state.workers) {
+        worker->engine().describe(out, out.capture.last_ns);
+        reuse.add(worker->engine().reuse());
+    }
+    reuse.describe(out.hosts);
+    std::erase_if(out.hosts, [&](const HostSnapshot& host) { return state.clock.is_forgotten(host.address); });
+    out.memory_octets += state.clock.octets();
+
+    std::sort(out.hosts.begin(), out.hosts.end(),
+              [](const HostSnapshot& one, const HostSnapshot& other) { return one.address < other.address; });
+    std::sort(out.attempts.begin(), out.attempts.end(),
+              [](const ConnectionAttempt& one, const ConnectionAttempt& other) {
+                  return one.request_frame < other.request_frame;
+              });
+    std::sort(out.flows.begin(), out.flows.end(),
+              [](const FlowSnapshot& one, const FlowSnapshot& other) { return one.id < other.id; });
+    for (FlowSnapshot& flow : out.flows) {
+        const auto host =
+            std::lower_bound(out.hosts.begin(), out.hosts.end(), flow.source.address,
+                             [](const HostSnapshot& one, const Address& address) { return one.address < address; });
+        if (host != out.hosts.end() && host->address == flow.source.address)
+            flow.link_bits_per_sec = host->link_bits_per_sec;
+        out.capture.icrc_bad += flow.icrc_bad;
+        if (flow.payload_bytes == 0) continue;
+        const auto receiver =
+            std::lower_bound(out.hosts.begin(), out.hosts.end(), flow.destination.address,
+                             [](const HostSnapshot& one, const Address& address) { return one.address < address; });
+        if (receiver != out.hosts.end() && receiver->address == flow.destination.address) ++receiver->senders;
+    }
+    return out;
+}
+
+}  // namespace metrics::inline measure::inline engine

@@ -1,0 +1,60 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "dissect/dissector.h"
+#include "metrics/figures/snapshot.h"
+#include "metrics/measure/account/options.h"
+#include "wire/frame.h"
+
+namespace metrics::inline measure::inline engine {
+
+struct AnalyzerOptions {
+    EngineOptions engine;
+    dissect::DissectorOptions dissector;  ///< for each worker; its parse options say whether CRCs are verified
+    unsigned threads = 1;                 ///< workers; results are the same for any number
+    /// With an observer: is told all that the dissector finds, in every frame, those that were captured twice too,
+    /// before the engine is. Nobody has to take frames apart a second time. It must outlive the analyzer.
+    dissect::Sink* listener = nullptr;
+};
+
+/// Frames in, snapshots out: the whole way from a source to the figures. Frames are dealt to workers by the unordered
+/// pair of their addresses; each worker has a dissector and an engine of its own.
+class Analyzer {
+public:
+    explicit Analyzer(const AnalyzerOptions& options = {});
+    ~Analyzer();
+    Analyzer(const Analyzer&) = delete;
+    Analyzer& operator=(const Analyzer&) = delete;
+
+    /// Frames in the order of the capture. Where `lasting`, their octets stay valid until finish() has returned (a
+    /// mapped file); otherwise they are done with, or copied, when this returns.
+    void feed(std::span<const wire::Frame> frames, bool lasting = false);
+    /// Where frames that last may be put before they are fed, from its beginning, all of them at once: with several
+    /// threads they need not be copied then. Empty where it makes no difference.
+    std::span<wire::Frame> room();
+    /// How many interfaces the capture is known to have so far, before any frame of the latest of them is fed: see
+    /// HostClock. Without it, copies of frames that were on their way when a second one shows up may be counted again.
+    void expect_interfaces(std::size_t count);
+    /// No more frames will come: delivers what streams still held. feed() must not follow.
+    void finish();
+    /// Waits for the frames fed so far, then copies the figures out. Kernel drops are the caller's to fill in.
+    Snapshot snapshot();
+    /// For an analyzer that runs for months, between two snapshots: later events show frames of their own, and flows
+    /// without traffic since `idle_since_ns`, in neither direction, are forgotten. Returns how many.
+    std::size_t begin_interval(std::int64_t idle_since_ns);
+    /// Frames that the kernel or an interface dropped since the last call: what happens around now is not observed.
+    void dropped(std::int64_t now_ns, std::uint64_t frames);
+    const dissect::DissectorCounters& counters();
+    /// With an observer: who talks to whom on a flow, and its reverse's id; no figures. False where there is no such
+    /// flow.
+    bool identify(std::uint64_t flow, FlowSnapshot& out) const;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace metrics::inline measure::inline engine

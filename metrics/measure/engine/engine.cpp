@@ -1,0 +1,368 @@
+#include "metrics/measure/engine/engine.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <span>
+
+#include "metrics/measure/flow/vantage.h"
+#include "metrics/measure/packet/addresses.h"
+#include "metrics/measure/packet/opcode_traits.h"
+#include "metrics/measure/packet/packet_summary.h"
+
+namespace metrics::inline measure::inline engine {
+
+namespace {
+
+constexpr std::uint32_t subnet_management_qp = 0;
+constexpr std::uint32_t general_services_qp = 1;
+constexpr std::size_t max_connections = 1u << 16;
+constexpr std::size_t max_reuse_keys = 1u << 18;
+
+void prefetch(const Flow& flow, unsigned begin, unsigned end) {
+    const char* const first = reinterpret_cast<const char*>(&flow);  // NOLINT(*-reinterpret-cast): for its cache lines
+    for (unsigned line = begin; line < end; ++line) __builtin_prefetch(first + std::size_t{64} * line, 1);
+}
+
+FlowKey tcp_key(const dissect::Dissection& dissection, base::Bytes bytes) {
+    FlowKey key;
+    key.source = source_address(dissection, bytes);
+    key.destination = destination_address(dissection, bytes);
+    key.selector = static_cast<std::uint32_t>(dissection.source_port) << 16 | dissection.destination_port;
+    key.transport = wire::Transport::iwarp;
+    return key;
+}
+
+/// A segment that on_tcp() has to see. Apart, so that the others pay for a test alone.
+[[gnu::noinline]] void on_end(Connections& connections, iwarp::StreamTracker& streams, const wire::Frame& frame,
+                              const dissect::Dissection& dissection, const FrameContext& context) {
+    connections.on_tcp(frame, dissection, tcp_key(dissection, frame.bytes));
+    streams.on_segment(frame, dissection, context);
+}
+
+double mean_over(Wide area, std::uint64_t wall_ns) {
+    return wall_ns == 0 ? 0 : static_cast<double>(area) / static_cast<double>(wall_ns);
+}
+
+/// The READs that may be outstanding, as the MPA start frames agreed; the Reply came on `key`. RFC 6581, 9.1.
+void limit_responses(FlowStore& store, const Connections& connections, const FlowKey& key) {
+    const FlowKey reverse = key.reversed();
+    const ConnectionFigures* const to_client = connections.about(key);
+    const ConnectionFigures* const to_server = connections.about(reverse);
+    if (to_client == nullptr || to_server == nullptr) return;
+    // One side's word alone is but a bound.
+    if (!to_client->responder_resources || !to_server->responder_resources) return;
+    const auto limit = [&](const FlowKey& way, const ConnectionFigures& figures) {
+        const FlowIndex index = store.table.find(way, hash_of(way));
+        if (index == no_flow) return;
+        store.table[index].request.responses_limit =
+            static_cast<std::uint16_t>(std::min(figures.initiator_depth.value_or(0), 0xffffu));
+    };
+    limit(key, *to_client);
+    limit(reverse, *to_server);
+}
+
+}  // namespace
+
+Engine::Engine(const EngineOptions& options)
+    : store_(options),
+      reuse_(options.reuse ? max_reuse_keys : 1),
+      roce_(store_, options.reuse ? &reuse_ : nullptr),
+      streams_(store_),
+      connections_(max_connections) {
+    store_.on_leave = [this](FlowIndex index) {
+        cnps_.forget(store_.table[index]);
+        streams_.forget(index);
+    };
+    streams_.on_fpdus = [this](const FlowKey& key) { connections_.on_fpdus(key); };
+    streams_.on_reuse = [this](const FlowKey& key, std::uint64_t frame) { connections_.on_reuse(key, frame); };
+}
+
+Engine::~Engine() = default;
+
+void Engine::end_frame() {
+    store_.observe([this](ObservedFlows& observed) { describe_outstanding(observed); });
+}
+
+/// What is outstanding on each flow of the frame, after the frame.
+void Engine::describe_outstanding(ObservedFlows& observed) const {
+    for (const FlowIndex index : observed.counted) {
+        const Flow& flow = store_.table[index];
+        if (!flow.live) continue;
+        std::uint64_t messages = flow.ledger.messages();
+        std::uint64_t bytes = flow.ledger.bytes();
+        if (const Ledger* const apart = streams_.responses_of(flow); apart != nullptr) {
+            messages += apart->messages();
+            bytes += apart->bytes();
+        }
+        observed.observer.outstanding(flow.id, messages, bytes, observed.frame);
+    }
+    observed.counted.clear();
+}
+
+void Engine::on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) {
+    if (!dissection.has(dissect::LayerId::tcp)) return;
+    if (Connections::concerns(dissection.tcp)) [[unlikely]]
+        return on_end(connections_, streams_, frame, dissection, context_);
+    streams_.on_segment(frame, dissection, context_);
+}
+
+void Engine::on_notice(const dissect::Notice& notice) { streams_.on_notice(notice, context_); }
+
+void Engine::on_unit(const dissect::Unit& unit) {
+    if (unit.transport == wire::Transport::iwarp) {
+        streams_.on_unit(unit, context_);
+        if (unit.dissection.has(dissect::LayerId::mpa_request) || unit.dissection.has(dissect::LayerId::mpa_reply)) {
+            const FlowKey key = tcp_key(unit.frame_dissection, unit.frame.bytes);
+            connections_.on_mpa(unit, key);
+            if (unit.dissection.has(dissect::LayerId::mpa_reply)) limit_responses(store_, connections_, key);
+        }
+        return;
+    }
+    PacketRecord& record = waiting_[waiting_count_];
+    if (!make_record(unit, context_, record)) return;
+    if (record.key.service == Service::ud &&
+        (record.key.selector == general_services_qp || record.key.selector == subnet_management_qp)) {
+        // Management packets set connections up; they are no flows.
+        on_management(unit);
+        return;
+    }
+    store_.table.prefetch_slot(record.hash);
+    if (++waiting_count_ == batch || store_.is_observed()) flush();
+}
+
+void Engine::on_plain(const wire::Frame& frame, const FrameContext& context, bool verify_crc) {
+    ++plain_frames_;
+    if (waiting_count_ != 0) [[unlikely]]
+        flush();
+    FlowIndex flow = no_flow;
+    if (expected_next_ < expected_count_) {
+        Expected& expected = expected_[expected_next_];
+        flow = expected.flow;
+        if (--expected.frames == 0 && ++expected_next_ == expected_count_) expected_next_ = expected_count_ = 0;
+    }
+    const bool crc_bad = verify_crc && has_bad_crc(frame);
+    if (!crc_bad && roce_.on_plain(frame, context, flow)) [[likely]]
+        return;
+    PacketRecord& record = waiting_[0];
+    make_plain_record(frame, context, crc_bad, record);
+    find_flow(record);
+    work_off(record);
+}
+
+void Engine::note_expected(const wire::Frame& frame) {
+    const std::byte* const bth = frame.bytes.data() + plain_bth_offset;
+    const OpcodeTraits& traits = opcode_traits[base::load_u8(bth)];
+    const std::uint32_t qp = base::load_be32(bth + 4) & 0xffffff;
+    const PlainKey key(PlainKey::load(frame.bytes.data() + plain_addresses_offset), traits.service, qp);
+    if (expected_count_ > 0 && expected_[expected_count_ - 1].key == key) {
+        ++expected_[expected_count_ - 1].frames;
+        return;
+    }
+    if (expected_count_ == batch) return;
+    Expected& expected = expected_[expected_count_++];
+    expected.key = key;
+    expected.hash = hash_of(key, qp, traits.service);
+    expected.frames = 1;
+    expected.answers = !traits.requests;
+    store_.table.prefetch_slot(expected.hash);
+}
+
+/// Three passes, so that the memory of one packet's flow arrives while the others' is asked for.
+void Engine::fetch_expected() {
+    constexpr unsigned all_lines = sizeof(Flow) / 64;
+    constexpr unsigned answer_lines = 2;  // what an acknowledgement changes on its own flow, and what says whose it is
+    constexpr unsigned message_end_line = offsetof(Flow, request.message_end_ns) / 64;
+    const std::span expected(expected_.data(), expected_count_);
+    for (const Expected& one : expected) {
+        const FlowIndex guess = store_.table.guess(one.hash);
+        if (guess != no_flow) prefetch(store_.table[guess], 0, 1);
+    }
+    for (Expected& one : expected) {
+        one.flow = store_.table.find(one.key, one.hash);
+        if (one.flow == no_flow) continue;
+        const Flow& flow = store_.table[one.flow];
+        prefetch(flow, 1, one.answers ? answer_lines : all_lines);
+        if (flow.reverse == no_flow) continue;
+        const Flow& reverse = store_.table[flow.reverse];
+        prefetch(reverse, 0, one.answers ? all_lines : 1);
+        if (!one.answers) prefetch(reverse, message_end_line, message_end_line + 1);
+    }
+    for (const Expected& one : expected) {
+        if (one.flow == no_flow) continue;
+        const Flow& flow = store_.table[one.flow];
+        if (!one.answers)
+            flow.ledger.prefetch();
+        else if (flow.reverse != no_flow)
+            store_.table[flow.reverse].ledger.prefetch();
+    }
+}
+
+/// Sets the flow of the packet, and makes it if it is new.
+void Engine::find_flow(PacketRecord& record) {
+    record.flow = store_.table.find(record.key, record.hash);
+    if (record.flow != no_flow) [[likely]]
+        return;
+    if (wire::bth_opcode(record.opcode).role == wire::BthRole::notification) return cnps_.find_flow(record);
+    record.flow = cnps_.adopt(record.key, record.hash);
+    if (record.flow == no_flow) record.flow = store_.obtain(record.key, record.hash, record.frame, record.time_ns);
+    if (record.source_qp != Flow::no_queue_pair) store_.table[record.flow].source_qp = record.source_qp;
+    partners_.introduce(record.flow);
+    cnps_.on_sender(record.flow);
+}
+
+void Engine::work_off(PacketRecord& record) {
+    Flow& flow = store_.table[record.flow];
+    if (record.source_qp != Flow::no_queue_pair && flow.source_qp == Flow::no_queue_pair) [[unlikely]] {
+        // A CNP made the flow, or a datagram of which too little was captured; this one names its sender.
+        flow.source_qp = record.source_qp;
+        cnps_.on_sender(record.flow);
+        if (flow.reverse == no_flow) partners_.introduce(record.flow);
+    }
+    cnps_.find_flow_again(record);
+    roce_.on_packet(record);
+}
+
+void Engine::flush() {
+    if (store_.table.live() <= few_flows) {
+        for (std::size_t i = 0; i < waiting_count_; ++i) {
+            find_flow(waiting_[i]);
+            work_off(waiting_[i]);
+        }
+        waiting_count_ = 0;
+        return;
+    }
+    // Three passes, so that the memory of one packet's flow arrives while the others' is asked for.
+    for (std::size_t i = 0; i < waiting_count_; ++i) {
+        const FlowIndex guess = store_.table.guess(waiting_[i].hash);
+        if (guess != no_flow) prefetch(store_.table[guess], 0, 1);
+    }
+    for (std::size_t i = 0; i < waiting_count_; ++i) {
+        waiting_[i].flow = store_.table.find(waiting_[i].key, waiting_[i].hash);
+        if (waiting_[i].flow != no_flow) prefetch(store_.table[waiting_[i].flow], 0, sizeof(Flow) / 64);
+    }
+    for (std::size_t i = 0; i < waiting_count_; ++i) {
+        if (waiting_[i].flow == no_flow) continue;
+        const FlowIndex reverse = store_.table[waiting_[i].flow].reverse;
+        if (reverse != no_flow) prefetch(store_.table[reverse], 0, sizeof(Flow) / 64);
+    }
+    for (std::size_t i = 0; i < waiting_count_; ++i) {
+        PacketRecord& record = waiting_[i];
+        // Making a flow for one packet may have taken another's place.
+        if (record.flow == no_flow || !store_.table[record.flow].live || store_.table[record.flow].finished ||
+            store_.table[record.flow].key != record.key)
+            find_flow(record);
+        work_off(record);
+    }
+    waiting_count_ = 0;
+}
+
+void Engine::on_management(const dissect::Unit& unit) {
+    flush();
+    bool ended = false;
+    const Connections::QueuePairs* const pairs = connections_.on_management(unit, ended);
+    if (pairs != nullptr && !ended) partners_.connect(*pairs);
+}
+
+std::size_t Engine::begin_interval(std::int64_t idle_since_ns) {
+    store_.forget_frames();
+    const std::size_t forgotten = store_.forget_idle(idle_since_ns);
+    connections_.forget(idle_since_ns,
+                        [this](const FlowKey& key) { return store_.table.find(key, hash_of(key)) != no_flow; });
+    return forgotten;
+}
+
+bool Engine::identify(std::uint64_t id, FlowSnapshot& out) const {
+    if (!store_.is_observed()) return false;
+    const auto found = store_.observed->by_id.find(id);
+    if (found == store_.observed->by_id.end()) return false;
+    identify(found->second, out);
+    return true;
+}
+
+void Engine::identify(FlowIndex index, FlowSnapshot& out) const {
+    const Flow& flow = store_.table[index];
+    const Flow* const reverse = flow.reverse == no_flow ? nullptr : &store_.table[flow.reverse];
+    store_.identify(index, out);
+    if (reverse != nullptr) {
+        out.reverse = reverse->id;
+        if (flow.key.transport != wire::Transport::iwarp) out.source.qpn = reverse->key.selector;
+    }
+    out.pairing.method = flow.pairing;
+    out.pairing.confidence = flow.pairing_percent / 100.0;
+    out.vantage = vantage_of(flow, reverse);
+}
+
+void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
+    const Flow& flow = store_.table[index];
+    const Flow* const reverse = flow.reverse == no_flow ? nullptr : &store_.table[flow.reverse];
+    store_.describe(index, out);
+    identify(index, out);
+    if (reverse != nullptr) {
+        out.first_ns = std::min(out.first_ns, reverse->counts.first_ns);
+        out.last_ns = std::max(out.last_ns, reverse->counts.last_ns);
+        if (reverse->credits != 0xff) out.credits_last = reverse->credits;
+    }
+
+    // What was said about this flow's requests travelled on the reverse flow; unpaired, a flow shows what it carries.
+    if (const FlowTrouble* const said = store_.trouble_of(reverse != nullptr ? *reverse : flow)) {
+        for (std::size_t code = 0; code < nak_code_count; ++code) out.naks[code] = said->naks[code];
+        out.rnr_naks = said->rnr_naks;
+        out.cnp_packets = said->cnps;
+        out.credits_exhausted = said->credits_exhausted;
+    }
+
+    // Frames may come in no order of time.
+    if (flow.attribution.started()) {
+        out.first_ns = std::min(out.first_ns, flow.attribution.first_ns());
+        out.last_ns = std::max(out.last_ns, flow.attribution.last_ns());
+    }
+    if (const FlowTrouble* const own = store_.trouble_of(flow); own != nullptr && own->rate.count > 0)
+        out.rate_drop_after_cnp = own->rate.sum / own->rate.count;
+    const std::uint64_t wall_ns = out.wall_ns();
+    out.messages_mean = mean_over(flow.ledger.message_ns(out.last_ns), wall_ns);
+    out.bytes_mean = mean_over(flow.ledger.byte_ns(out.last_ns), wall_ns);
+    out.at_max_ns = flow.ledger.at_max_ns(out.last_ns);
+
+    // The attribution's clock starts with the first data packet; before it the flow had nothing to send.
+    std::uint64_t named_ns = 0;
+    if (flow.attribution.started()) {
+        out.state_ns = flow.attribution.states(out.last_ns, flow.ledger.messages());
+        for (const std::uint64_t state : out.state_ns) named_ns += state;
+    }
+    if (named_ns <= wall_ns) out.state_ns[index_of(State::application_idle)] += wall_ns - named_ns;
+
+    if (const ConnectionFigures* const figures = connections_.about(flow.key, first_frame_of(flow.id), flow.finished);
+        figures != nullptr && (figures->end_frame == 0 || figures->end_frame > first_frame_of(flow.id) ||
+                               flow.key.transport == wire::Transport::iwarp))
+        out.connection = *figures;
+    if (flow.key.transport == wire::Transport::iwarp) streams_.describe(index, out);
+
+    const bool answered = flow.key.service == Service::rc || flow.key.service == Service::xrc;
+    double confidence = 1;
+    if (flow.pairing != PairingMethod::none) confidence *= out.pairing.confidence;
+    if (answered && reverse == nullptr) confidence *= 0.5;
+    const auto seen = static_cast<double>(out.packets);
+    const auto unseen = static_cast<double>(out.unseen_acknowledged_packets);
+    if (unseen > 0) confidence *= seen / (seen + unseen);
+    if (partly_read(out))
+        confidence *= 1 - static_cast<double>(out.tcp->unread_bytes) / static_cast<double>(out.tcp->connection_bytes);
+    out.confidence = confidence;
+}
+
+void Engine::describe(Snapshot& out, std::int64_t now_ns) const {
+    out.flows.reserve(out.flows.size() + store_.table.live());
+    for (FlowIndex index = 0; index < store_.table.extent(); ++index) {
+        if (!store_.table[index].live) continue;
+        out.flows.emplace_back();
+        describe(index, out.flows.back());
+    }
+    for (ConnectionAttempt& attempt : connections_.attempts(now_ns)) out.attempts.push_back(std::move(attempt));
+    out.capture.flows_evicted += store_.evicted;
+    out.capture.flows_seen += store_.seen;
+    out.capture.values_misplaced += store_.pages.refused();
+    out.memory_octets += store_.octets() + reuse_.octets() + streams_.octets() + connections_.octets() +
+                         partners_.octets() + cnps_.octets();
+}
+
+}  // namespace metrics::inline measure::inline engine

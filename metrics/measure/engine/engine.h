@@ -1,0 +1,101 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "dissect/dissector.h"
+#include "metrics/figures/snapshot.h"
+#include "metrics/measure/account/options.h"
+#include "metrics/measure/connection/connections.h"
+#include "metrics/measure/engine/cnp_resolver.h"
+#include "metrics/measure/engine/partner_table.h"
+#include "metrics/measure/flow/flow_store.h"
+#include "metrics/measure/hosts/reuse.h"
+#include "metrics/measure/iwarp/stream_tracker.h"
+#include "metrics/measure/packet/packet_record.h"
+#include "metrics/measure/roce/roce_tracker.h"
+
+namespace metrics::inline measure::inline engine {
+
+/// One worker's part of the engine: message units in, flows kept. The caller says each frame's context before the
+/// dissector is given the frame. Not thread-safe.
+class Engine final : public dissect::Sink {
+public:
+    explicit Engine(const EngineOptions& options);
+    ~Engine() override;
+
+    void begin_frame(const FrameContext& context) { context_ = context; }
+    /// For the observer, if there is one: all that the frame holds has been reported.
+    void end_frame();
+    void on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) override;
+    void on_unit(const dissect::Unit& unit) override;
+    void on_notice(const dissect::Notice& notice) override;
+
+    /// A frame that HostClock found to be plain, in place of the dissector. Counted in plain_frames().
+    void on_plain(const wire::Frame& frame, const FrameContext& context, bool verify_crc);
+    /// Says that on_plain() will be called with this frame, after those expected before: their flows' memory is asked
+    /// for by fetch(), all at once, where there are too many flows for the caches. More than `batch` are not heeded.
+    void expect_plain(const wire::Frame& frame) {
+        if (has_many_flows()) note_expected(frame);
+    }
+    void fetch() {
+        if (expected_count_ > 0) fetch_expected();
+    }
+    /// As Dissector::fetch: segments between these ends will come soon.
+    void fetch(std::span<const dissect::Ipv4Ends> ends, unsigned pass) { streams_.fetch(ends, pass); }
+    bool has_many_flows() const { return store_.table.live() > few_flows; }
+    std::uint64_t plain_frames() const { return plain_frames_; }
+    const ReuseTracker& reuse() const { return reuse_; }
+
+    /// Packets that wait for their flows are worked off. Nothing else may be asked before.
+    void flush();
+    /// For an engine that runs for months: a new interval shows frames of its own, and flows idle since `idle_since_ns`
+    /// (with their reverses) are forgotten. Returns how many.
+    std::size_t begin_interval(std::int64_t idle_since_ns);
+    /// Frames were lost: no flow knows what passed meanwhile.
+    void dropped() { ++store_.drop_epoch; }
+    /// Adds the flows (in no order), the reuse figures of hosts, the attempts at connections, and what they hold in
+    /// memory.
+    void describe(Snapshot& out, std::int64_t now_ns) const;
+    /// With an observer: who talks to whom on a flow, and its reverse's id; no figures. False where there is no such
+    /// flow.
+    bool identify(std::uint64_t id, FlowSnapshot& out) const;
+
+private:
+    static constexpr std::size_t batch = 32;
+    /// So many flows fit the caches: their memory need not be asked for early.
+    static constexpr std::size_t few_flows = 128;
+    /// Plain frames of one flow that are to come, one behind the other.
+    struct Expected {
+        PlainKey key;
+        std::uint32_t hash = 0;
+        FlowIndex flow = no_flow;
+        std::uint32_t frames = 0;
+        bool answers = false;
+    };
+    void describe_outstanding(ObservedFlows& observed) const;
+    void on_management(const dissect::Unit& unit);
+    void note_expected(const wire::Frame& frame);
+    void fetch_expected();
+    void find_flow(PacketRecord& record);
+    void work_off(PacketRecord& record);
+    void identify(FlowIndex index, FlowSnapshot& out) const;
+    void describe(FlowIndex index, FlowSnapshot& out) const;
+
+    FlowStore store_;
+    ReuseTracker reuse_;
+    RoceTracker roce_;
+    iwarp::StreamTracker streams_;
+    Connections connections_;
+    PartnerTable partners_{store_};
+    CnpResolver cnps_{store_, partners_};
+    FrameContext context_;
+    std::array<PacketRecord, batch> waiting_;
+    std::size_t waiting_count_ = 0;
+    std::uint64_t plain_frames_ = 0;
+    std::array<Expected, batch> expected_;
+    std::size_t expected_count_ = 0;
+    std::size_t expected_next_ = 0;  ///< the one that on_plain() will be called with
+};
+
+}  // namespace metrics::inline measure::inline engine

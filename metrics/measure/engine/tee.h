@@ -1,0 +1,30 @@
+#pragma once
+#include "dissect/dissector.h"
+
+namespace metrics::inline measure::inline engine {
+
+/// Tells two what a dissector finds, the listener first.
+class Tee final : public dissect::Sink {
+public:
+    /// Nothing may be told where there is no listener.
+    Tee(dissect::Sink* listener, dissect::Sink& engine) : listener_(listener), engine_(engine) {}
+
+    void on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) override {
+        listener_->on_frame(frame, dissection);
+        engine_.on_frame(frame, dissection);
+    }
+    void on_unit(const dissect::Unit& unit) override {
+        listener_->on_unit(unit);
+        engine_.on_unit(unit);
+    }
+    void on_notice(const dissect::Notice& notice) override {
+        listener_->on_notice(notice);
+        engine_.on_notice(notice);
+    }
+
+private:
+    dissect::Sink* listener_;
+    dissect::Sink& engine_;
+};
+
+}  // namespace metrics::inline measure::inline engine

@@ -1,0 +1,296 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+#include "metrics/figures/flow_key.h"
+#include "metrics/figures/operation.h"
+#include "metrics/figures/snapshot.h"
+#include "metrics/measure/account/attribution.h"
+#include "metrics/measure/account/compact_histogram.h"
+#include "metrics/measure/account/ledger.h"
+#include "metrics/measure/account/recovery.h"
+
+/// What the engine keeps of a flow while it lives. No code outside metrics/ reads it: `Snapshot` is what is shown.
+namespace metrics::inline measure::inline flow {
+
+using FlowIndex = std::uint32_t;
+inline constexpr FlowIndex no_flow = 0xffffffff;
+
+/// The distributions of a flow.
+enum class FlowHistogram : std::uint8_t {
+    latency,  ///< the first of eight, one an Operation
+    first_response = latency + operation_count,
+    message_bytes,
+    message_duration,
+    rnr_timer,
+    cnp_interval,
+    round_trip,  ///< iWARP: TCP data -> ACK
+    nak_generation,
+    nak_reaction,
+    recovery_total,
+};
+inline constexpr std::size_t flow_histogram_count = 17;
+constexpr FlowHistogram latency_of(Operation operation) { return static_cast<FlowHistogram>(index_of(operation)); }
+
+/// Packets of a flow, and what is marked on them. Every packet touches it. `CountsAbove` has more bits of some.
+struct PacketCounts {
+    std::int64_t first_ns = 0;
+    std::int64_t last_ns = 0;
+    std::uint64_t packets = 0;
+    std::uint64_t wire_bytes = 0;
+    std::uint64_t payload_bytes = 0;
+    std::uint32_t acknowledgements = 0;
+    std::uint32_t ce = 0;
+    std::uint32_t ecn_capable = 0;
+    std::uint32_t crc_bad = 0;
+};
+
+/// What PacketCounts has no bits for: 2^48 packets are a year of 8 million a second. Touched once in 2^32.
+struct CountsAbove {
+    std::uint16_t acknowledgements = 0;
+    std::uint16_t ce = 0;
+    std::uint16_t ecn_capable = 0;
+};
+
+/// The requests of this flow's sender, in PSN order (IBTA vol. 1, 9.7); iWARP uses positions of TCP's sequence.
+struct RequestState {
+    std::uint64_t next = 0;            ///< position that a new packet will have; 0 = nothing sent yet
+    std::uint64_t acknowledged = 0;    ///< everything before it is
+    std::int32_t base = 0;             ///< the lowest position seen, from psn::first_position on
+    std::uint32_t message_length = 0;  ///< bytes of the message under way, by its RETH; 0 = unknown
+    std::uint64_t message_bytes = 0;
+    std::int64_t message_first_ns = 0;
+    std::uint64_t sibling_bytes_then = 0;  ///< FrameContext::source_wire_bytes at the last data packet
+    std::uint32_t own_bytes_since = 0;     ///< of it, this flow's own
+    std::uint32_t pauses_then = 0;
+    std::int64_t freed_ns = Situation::never;
+    std::int64_t credit_freed_ns =
+        Situation::never;                         ///< when its credits (iWARP: the receive window) last sufficed again
+    std::int64_t response_ns = Situation::never;  ///< a READ or atomic completed
+    std::int64_t message_end_ns = Situation::never;  ///< last packet of the last message
+    std::uint32_t repeated = 0;                      ///< packets
+    std::uint32_t missing = 0;
+    std::uint32_t reordered = 0;
+    std::uint32_t duplicates = 0;
+    std::uint32_t round_trip_min_ns = 0xffffffff;
+    std::uint32_t reaction_min_ns = 0xffffffff;
+    std::uint64_t last_position = 0;  ///< of the last data packet
+    std::int64_t last_data_ns = Situation::never;
+    std::uint64_t reuse_position = 0;   ///< of the message whose turnaround is being measured; 0 = none
+    std::uint32_t message_packets = 0;  ///< positions that the message under way takes so far, holes among them
+    std::uint32_t reuse_handle = 0;
+    std::uint32_t freed_messages = 0;       ///< at freed_ns
+    std::uint32_t message_counted = 0;      ///< bytes of the unfinished message that passed: counted at its end
+    std::array<std::uint32_t, 3> recent{};  ///< identification and lower half of the position of data packets
+    std::uint16_t identification = 0;       ///< IPv4's, of the last data packet
+    std::uint16_t mtu_payload = 0;          ///< largest payload of a packet that was not the last of its message
+    std::uint16_t responses_limit = 0;      ///< ORD, by the connection's set-up; 0 = unknown
+    std::uint16_t read_slack = 0;  ///< by how much the next packet may be ahead: a READ of unknown extent came before
+    std::uint8_t orderly = 0;      ///< how regularly the sender counts its identifications up
+    Operation operation = Operation::send;
+    bool in_message : 1 = false;
+    bool recovering : 1 = false;       ///< FlowTrouble::recovery must be called for every packet
+    bool unobserved : 1 = false;       ///< packets passed that the capture does not hold, since the last data packet
+    bool message_whole : 1 = false;    ///< all packets of the message under way have passed, from its first on
+    bool lacking : 1 = false;          ///< FlowTrouble::missing holds what is not acknowledged
+    bool lacks_responses : 1 = false;  ///< to READs of this flow: the reverse's FlowTrouble::missing_responses
+    bool read_guessed : 1 = false;     ///< a READ in the ledger was given positions because its successor left them
+    bool read_reth_cut : 1 = false;    ///< the last READ's length was cut off with its RETH
+    std::uint8_t mtu_exponent = 8;     ///< the path's MTU is 2 to this at least, by what either direction has carried
+};
+static_assert(sizeof(RequestState) == 176);
+
+/// READ responses that travel on this flow, in the PSN space of the reverse flow's requests. IBTA vol. 1, 9.7.5.1.
+struct ResponseState {
+    std::uint64_t next = 0;  ///< position of the response packet that continues the one under way; 0 = none seen yet
+    std::uint32_t repeated = 0;
+    std::uint32_t missing = 0;
+    std::uint16_t mtu_payload = 0;
+    bool in_response = false;
+    bool incomplete = false;             ///< of the present response, packets are missing
+    bool repeating = false;              ///< the last response packet was one sent again
+    std::uint64_t repeated_next = 0;     ///< the position after that one
+    std::uint64_t message_position = 0;  ///< of the first packet of the present response, in the requester's positions
+    std::int64_t message_end_ns = Situation::never;
+};
+
+/// Up to eight stretches of positions that were never seen while later ones were: lost before the tap, or late.
+struct MissingRanges {
+    struct Range {
+        std::uint64_t begin = 0;
+        std::uint64_t end = 0;  ///< one past the last; begin == end: unused
+        std::int64_t noticed_ns = 0;
+        std::uint16_t identification = 0;  ///< of the packet that showed the hole
+        bool counted = true;               ///< as missing; not where the capture began in its midst
+        bool refused = false;              ///< the receiver has asked for it: it was lost
+        bool acknowledged = false;         ///< it was received, so the capture alone has lost it
+        bool answered = false;             ///< its acknowledgement showed it: nothing after it had passed
+        bool asked = false;  ///< of responses: their requester has asked again, and what came is not known
+    };
+    std::array<Range, 8> ranges{};
+    /// Positions of stretches for which there was no room, and where these lie.
+    std::uint32_t given_up = 0;
+    std::uint64_t given_up_begin = 0;
+    std::uint64_t given_up_end = 0;
+};
+
+/// Packets of one message that lie side by side, of a message that has others missing.
+struct MessagePiece {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;                     ///< one past the last position; begin == end: unused
+    std::int64_t first_ns = Situation::never;  ///< when the message's first packet passed
+    std::int64_t last_ns = Situation::never;   ///< its last one
+    std::uint32_t bytes = 0;
+    std::uint32_t uncounted = 0;    ///< of these, not counted under the message's operation yet
+    std::uint32_t length = 0;       ///< bytes of the whole message, by its RETH; 0 = unknown
+    std::uint16_t mtu_payload = 0;  ///< of its first packet
+    Operation operation = Operation::send;
+    bool starts : 1 = false;  ///< the message's first packet is of it
+    bool ends : 1 = false;
+    bool known : 1 = false;  ///< `operation` is the message's, which its last packet tells: that was counted
+};
+static_assert(sizeof(MessagePiece) == 48);
+
+/// What was seen of messages that have packets missing: those may come late, or again.
+using MessagePieces = std::array<MessagePiece, 8>;
+
+/// What a flow sends before and after a CNP that is meant for it, in windows of 1 ms.
+struct RateDrop {
+    static constexpr std::uint64_t window_ns = 1'000'000;
+
+    std::int64_t begin_ns = Situation::never;   ///< of the window under way
+    std::int64_t signal_ns = Situation::never;  ///< the CNP whose effect is being watched; never = none
+    std::uint32_t octets = 0;                   ///< in the window under way
+    std::uint32_t previous = 0;                 ///< in the one before it
+    std::uint32_t before = 0;                   ///< in the one before the CNP
+    std::uint32_t count = 0;
+    double sum = 0;  ///< of the shares that remained
+
+    void data(std::int64_t now_ns, std::uint32_t wire_octets);
+    void signal(std::int64_t now_ns);
+};
+
+/// Everything that is counted in rare cases only. Taken from a pool at the first of them.
+struct FlowTrouble {
+    std::array<std::uint64_t, nak_code_count>
+        naks{};  ///< that travelled on this flow, about the reverse flow's requests
+    std::uint64_t rnr_naks = 0;
+    std::uint64_t cnps = 0;  ///< that travelled on this flow
+    std::int64_t last_cnp_ns = Situation::never;
+    std::uint64_t timeouts = 0;
+    std::uint64_t unseen_acknowledged = 0;
+    std::uint64_t credits_exhausted = 0;
+    std::uint64_t terminates = 0;
+    MissingRanges missing;            ///< requests
+    MissingRanges missing_responses;  ///< READ responses that travel on this flow
+    MessagePieces pieces;
+    std::array<std::uint64_t, 4> damaged{};  ///< positions of packets whose CRC was bad
+    std::uint8_t damaged_next = 0;
+    std::int64_t response_gap_ns = Situation::never;  ///< since when an answered READ of this flow lacks responses
+    /// Responses that the flow's sender has asked for again, when it last went back; positions of its own.
+    std::uint64_t asked_begin = 0;
+    std::uint64_t asked_end = 0;
+    std::int64_t asked_ns = Situation::never;  ///< when it began to
+    std::uint64_t doubtful = 0;  ///< position that was taken for one sent again, unless new data follows it; 0 = none
+    bool doubtful_timeout = false;
+    Recovery recovery;
+    RateDrop rate;
+};
+
+/// The frames that show one kind of event on a flow; chained, from a pool.
+struct ExhibitRow {
+    std::uint32_t next = 0xffffffff;
+    EventKind kind{};
+    std::uint8_t kept = 0;
+    std::uint64_t count = 0;
+    std::array<std::uint64_t, 4> frames{};
+    std::uint64_t value_max = 0;
+    std::uint64_t value_sum = 0;
+};
+
+/// Messages and bytes by operation. Most flows use one or two; the others' counts are in a block from a pool.
+struct OperationCounts {
+    static constexpr std::uint8_t none = 0xff;
+    struct Count {
+        std::uint64_t bytes = 0;
+        std::uint64_t messages : 56 = 0;
+        std::uint64_t operation : 8 = none;
+    };
+    static_assert(sizeof(Count) == 16);
+    using Block = std::array<Count, operation_count>;
+
+    std::array<Count, 2> first;
+    std::uint32_t others = 0xffffffff;
+};
+
+/// Two histograms, from a pool: which ones is written in Flow::histogram_slot.
+using HistogramBlock = std::array<CompactHistogram, 2>;
+
+/// One direction of a conversation. What every packet touches comes first; everything rare hangs on pooled blocks.
+struct alignas(64) Flow {
+    static constexpr std::uint8_t no_slot = 0xff;
+    static constexpr std::uint32_t no_block = 0xffffffff;
+    static constexpr std::uint32_t no_message = 0xffffffff;
+    static constexpr std::uint32_t no_queue_pair = 0xffffffff;
+
+    PlainKey plain_key;  ///< of `key`, where that is of a plain frame
+    FlowIndex reverse = no_flow;
+    std::uint32_t trouble = no_block;
+    std::uint8_t drop_epoch = 0;  ///< FlowStore::drop_epoch when its last data packet passed
+    std::uint8_t credits = 0xff;  ///< last AETH credit code that travelled on it; 0xff: none
+    PairingMethod pairing = PairingMethod::none;
+    std::uint8_t pairing_percent = 0;
+    bool live = false;      ///< the slot is in use
+    bool finished = false;  ///< its key no longer leads here: the connection ended, or the QPN was used again
+    bool inbound =
+        false;  ///< the capture says of some packets that they came in; outbound likewise: they tell the vantage
+    bool outbound = false;
+    std::uint32_t usual_message_bytes = no_message;  ///< size of the first message: others have the histogram
+    std::uint32_t usual_messages = 0;                ///< how many were of that size
+    std::uint64_t reuse_clock = ~std::uint64_t{0};   ///< FrameContext::destination_requests at the last request
+    std::uint32_t reuse_responder = 0xffffffff;      ///< the destination in ReuseTracker; none before the first request
+    std::uint32_t responder = no_block;              ///< its ResponseState, once it carries READ responses
+
+    PacketCounts counts;
+    RequestState request;
+    Ledger ledger;
+    Attribution attribution;
+
+    OperationCounts operations;
+
+    std::array<std::uint8_t, flow_histogram_count>
+        histogram_slot{};         ///< block * 2 + place; set to no_slot by FlowTable
+    std::uint8_t histograms = 0;  ///< in use
+    HistogramOwner histogram_pages;
+    std::array<std::uint32_t, 9> histogram_block{};
+
+    FlowKey key;
+    std::uint32_t hash = 0;
+    std::uint32_t exhibits = no_block;
+    std::uint64_t id = 0;                     ///< FlowSnapshot::id
+    std::uint32_t stream = no_block;          ///< iWARP: the tracker's block
+    std::uint32_t source_qp = no_queue_pair;  ///< as a DETH or CM said it
+    std::uint32_t connection = 0;             ///< serial of the CM connection it belongs to; 0 = none known
+    std::uint16_t interface = 0;
+    std::uint8_t traffic_class = 0;
+    std::uint8_t hops = 0xff;      ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
+    std::uint8_t ack_timeout = 0;  ///< of the sender, by the connection's set-up: 4096 ns << (n - 1); 0 = unknown
+    CountsAbove counts_above;
+
+    void count_acknowledgement() { add(counts.acknowledgements, counts_above.acknowledgements, true); }
+    void count_ecn_capable(bool capable) { add(counts.ecn_capable, counts_above.ecn_capable, capable); }
+    void count_ce() { add(counts.ce, counts_above.ce, true); }
+    static std::uint64_t sum(std::uint32_t below, std::uint16_t above) { return std::uint64_t{above} << 32 | below; }
+    std::uint64_t ack_timeout_ns() const { return ack_timeout == 0 ? 0 : std::uint64_t{4096} << (ack_timeout - 1u); }
+
+private:
+    static void add(std::uint32_t& below, std::uint16_t& above, bool one) {
+        below += one;
+        if (below == 0 && one) [[unlikely]]
+            ++above;
+    }
+};
+static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 832);
+
+}  // namespace metrics::inline measure::inline flow

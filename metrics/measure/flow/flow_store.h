@@ -1,0 +1,125 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "metrics/measure/account/frame_context.h"
+#include "metrics/measure/account/options.h"
+#include "metrics/measure/flow/flow_table.h"
+#include "metrics/measure/flow/observed_flows.h"
+#include "metrics/measure/flow/psn_pairing.h"
+
+namespace metrics::inline measure::inline flow {
+
+/// The flows of one engine with everything they share: pools, options, and the few things that every tracker does to a
+/// flow. Trackers (roce/, stream/) hold a reference to it.
+class FlowStore {
+public:
+    explicit FlowStore(const EngineOptions& options);
+
+    /// Finds the flow or makes it, evicting the idlest where there is no room. A new one's id is made of `frame`.
+    FlowIndex obtain(const FlowKey& key, std::uint32_t hash, std::uint64_t frame, std::int64_t now_ns);
+    /// Lets the two be each other's reverse.
+    void pair(FlowIndex one, FlowIndex other, PairingMethod method, double confidence);
+    /// The connection is over: later traffic of the same key is another flow.
+    void retire(FlowIndex index);
+    void evict(FlowIndex index);
+    /// Takes leave of flows that, as their reverses, had no packet since `before_ns`. Returns how many they were.
+    std::size_t forget_idle(std::int64_t before_ns);
+    /// Later events show their own frames, though as many were shown before as are kept. Counts go on.
+    void forget_frames();
+
+    void record(Flow& flow, FlowHistogram which, std::uint64_t value) {
+        if (CompactHistogram* const found = histogram(flow, which); found != nullptr) [[likely]]
+            found->record(pages, flow.histogram_pages, value);
+    }
+    /// Where record() puts values, until the next call for the flow; nullptr where the pool is exhausted.
+    CompactHistogram* histogram(Flow& flow, FlowHistogram which) {
+        const std::uint8_t& slot = flow.histogram_slot[static_cast<std::size_t>(which)];
+        if (slot == Flow::no_slot && !take_histogram(flow, which)) [[unlikely]]
+            return nullptr;
+        return &blocks[flow.histogram_block[slot / 2u]][slot % 2u];
+    }
+    /// A message has ended: its size. Most flows send messages of one.
+    void record_message(Flow& flow, std::uint64_t bytes) {
+        const bool room = flow.usual_messages - 1 < 0xfffffffe;  // neither the first, nor more than fit
+        if (bytes == flow.usual_message_bytes && room) [[likely]]
+            ++flow.usual_messages;
+        else
+            record_unusual_message(flow, bytes);
+    }
+    Histogram unpack(const Flow& flow, FlowHistogram which) const;
+    /// What was counted of one operation, to be counted on.
+    OperationCounts::Count& count(Flow& flow, Operation operation) {
+        OperationCounts::Count& first = flow.operations.first[0];
+        return first.operation == static_cast<std::uint8_t>(operation) ? first : count_other(flow, operation);
+    }
+    OperationCounts::Count count_of(const Flow& flow, Operation operation) const;
+    /// The READ responses that travel on the flow; made when first asked for, a spare one where the pool is exhausted.
+    ResponseState& responder(Flow& flow);
+    const ResponseState* responder_of(const Flow& flow) const;
+    /// Notes that something happened at `frame`; the first four frames of a kind are kept.
+    void show(Flow& flow, EventKind kind, std::uint64_t frame, std::uint64_t value = 0);
+    /// The same, where `value` is greater than any shown of the kind before.
+    void show_longest(Flow& flow, EventKind kind, std::uint64_t frame, std::uint64_t value);
+    /// The block for rare things, made when first asked for; a shared spare one where the pool is exhausted.
+    FlowTrouble& trouble(Flow& flow);
+    const FlowTrouble* trouble_of(const Flow& flow) const;
+
+    /// A data packet closes the gap behind its predecessor: fills in what the ledger, the request state and the frame's
+    /// context tell, and hands it to the flow's attribution. `situation` holds what only the tracker knows: now_ns,
+    /// wire_bytes, again, cause, mid_message, response, unobserved, wants_response, responses_limit, inbound_ns,
+    /// signal_ns, credit_exhausted.
+    void close_gap(Flow& flow, Situation& situation, const FrameContext& context, std::uint64_t frame);
+
+    /// Who talks to whom, as far as the flow itself can tell.
+    void identify(FlowIndex index, FlowSnapshot& out) const;
+    /// All that the flow itself can tell; pairing, connection and the reverse's part are put in by the engine.
+    void describe(FlowIndex index, FlowSnapshot& out) const;
+
+    /// Calls tell(ObservedFlows&) if the options name an observer. Where packets pass, this is the only test for that:
+    /// a null object would cost a call through a table for each packet and message.
+    template <class Tell>
+    void observe(Tell&& tell) {
+        if (is_observed()) [[unlikely]]
+            tell(*observed);
+    }
+    bool is_observed() const { return observed != nullptr; }
+
+    EngineOptions options;
+    FlowTable table;
+    HistogramPages pages;
+    LedgerPool rings;
+    Slab<HistogramBlock> blocks;
+    Slab<ResponseState> responders;
+    Slab<OperationCounts::Block> counts;
+    Slab<FlowTrouble> troubles;
+    Slab<ExhibitRow> rows;
+    PsnPairing pairing;
+    /// Told before a flow is evicted, so that trackers give back what they hang on it.
+    std::function<void(FlowIndex)> on_leave;
+    std::uint8_t drop_epoch = 0;  ///< changes when the capture lost frames: no flow knows what passed meanwhile
+    std::unique_ptr<ObservedFlows> observed;  ///< if the options name an observer
+    std::uint64_t evicted = 0;
+    std::uint64_t seen = 0;
+
+    std::size_t octets() const;
+
+private:
+    void close_observed_gap(Flow& flow, const Situation& situation, std::uint64_t frame);
+    std::uint64_t next_id(const FlowKey& key, std::uint64_t frame);
+    std::uint64_t ids_made_of(std::uint64_t frame) const;
+    bool take_histogram(Flow& flow, FlowHistogram which);
+    void record_unusual_message(Flow& flow, std::uint64_t bytes);
+    OperationCounts::Count& count_other(Flow& flow, Operation operation);
+
+    std::uint64_t newest_ = 0;        ///< frame that an id was made of
+    std::uint64_t newest_count_ = 0;  ///< how many
+    std::uint64_t last_ = 0;          ///< the same of the frame that what waited at the end stands for
+    std::uint64_t last_count_ = 0;
+    FlowTrouble spare_;
+    ResponseState spare_responder_;
+    OperationCounts::Count spare_count_;
+};
+
+}  // namespace metrics::inline measure::inline flow

@@ -1,0 +1,62 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "metrics/figures/snapshot.h"
+#include "metrics/measure/account/frame_context.h"
+#include "wire/frame.h"
+
+namespace metrics::inline measure::inline hosts {
+
+/// Looks at every frame of a capture once, in order, before it is dealt to a worker, and counts per host what flows
+/// must know of each other. It reads addresses, the BTH where it lies in its usual place, and lengths; what it cannot
+/// read at a glance (tunnels, extension headers, fragments) goes through dissect::dissect_frame. Budget: 15 ns a frame.
+///
+/// - A frame that was met before on another interface within a second (same addresses, IP identification and BTH or
+///   TCP header) sets FrameContext::seen_twice and is counted nowhere else.
+/// - FrameContext::destination_requests counts request packets, and TCP segments with payload, for a TCP stream does
+///   not show its requests at a glance; HostSnapshot::received_requests has the former alone.
+/// - FrameContext::source_pauses counts the pauses seen on the frame's own interface, whichever way they went.
+class HostClock {
+public:
+    /// `link_bits_per_sec`: of every host; absent = learnt. Hosts beyond `max_hosts` share one entry, of which no rate
+    /// is learnt, and their frames are counted.
+    explicit HostClock(std::optional<std::uint64_t> link_bits_per_sec, std::size_t max_hosts = 65536);
+    ~HostClock();
+    HostClock(const HostClock&) = delete;
+    HostClock& operator=(const HostClock&) = delete;
+
+    /// How many interfaces the capture is known to have so far. With several, more is kept of what crossed the first
+    /// one, for a copy may come after many other frames.
+    void expect_interfaces(std::size_t count);
+
+    FrameContext observe(const wire::Frame& frame) {
+        FrameContext context;
+        observe(frame, context);
+        return context;
+    }
+    /// The same where it is to stay: whatever `context` held before is lost.
+    void observe(const wire::Frame& frame, FrameContext& context);
+    /// Addresses, octets, link rates, incast and pauses, as far as the frames alone tell; reuse figures and senders are
+    /// the engines'. Hosts that are listed already are filled in.
+    void describe(std::vector<HostSnapshot>& hosts, std::vector<PauseSnapshot>& pauses) const;
+    /// Hosts that no frame came from or went to since `before_ns`, by the clock of `now_ns`, are no longer described.
+    /// One that comes back is described by what it did since. Call it regularly: it looks at what has changed in
+    /// between.
+    void forget_idle(std::int64_t before_ns, std::int64_t now_ns);
+    /// Whether forget_idle() has left the host out; false for one that was never met.
+    bool is_forgotten(const Address& address) const;
+    std::uint64_t unsorted() const;      ///< frames whose time lies before their predecessor's
+    std::uint64_t seen_twice() const;    ///< frames met before on another interface
+    std::uint64_t beyond_hosts() const;  ///< frames of hosts beyond the bound
+    std::size_t octets() const;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace metrics::inline measure::inline hosts

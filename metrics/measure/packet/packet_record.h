@@ -1,0 +1,50 @@
+#pragma once
+#include <cstdint>
+
+#include "dissect/dissector.h"
+#include "metrics/figures/flow_key.h"
+#include "metrics/measure/account/frame_context.h"
+
+namespace metrics::inline measure::inline packet {
+
+/// An InfiniBand transport packet, reduced to what the metrics need and free of the frame's octets, so that a few dozen
+/// can wait while their flows are fetched from memory.
+struct PacketRecord {
+    FlowKey key;
+    std::uint32_t hash = 0;
+    std::uint32_t flow = 0xffffffff;  ///< FlowIndex, once it is known
+    std::int64_t time_ns = 0;
+    std::uint64_t frame = 0;
+    std::uint64_t repeats_frame = 0;  ///< that carried the same PSN before; 0: none, or nobody has looked
+    FrameContext context;
+    std::uint32_t interface = 0;
+    std::uint32_t psn = 0;
+    std::uint32_t wire_length = 0;     ///< octets of the frame
+    std::uint32_t overhead = 0;        ///< that the link adds to it
+    std::uint32_t payload_length = 0;  ///< without pad
+    std::uint32_t dma_length = 0;
+    std::uint32_t remote_key = 0;
+    std::uint32_t source_qp = 0xffffffff;
+    std::uint64_t virtual_address = 0;
+    std::uint16_t identification = 0;  ///< IPv4's; 0 = none
+    std::uint8_t opcode = 0;
+    std::uint8_t syndrome = 0;  ///< where there is no AETH: one that says nothing
+    std::uint8_t traffic_class = 0;
+    std::uint8_t hop_limit = 0;  ///< 0 = none
+    wire::Direction direction = wire::Direction::unknown;
+    bool becn = false;
+    bool crc_bad = false;
+    bool has_remote_key = false;
+
+    std::uint32_t wire_bytes() const { return wire_length + overhead; }
+};
+
+/// False where the unit is no packet that a flow could have: no BTH, or an opcode that nobody has defined.
+bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketRecord& out);
+
+/// The same of a frame that HostClock has found to be plain (FrameContext::plain_bth), without a dissector.
+void make_plain_record(const wire::Frame& frame, const FrameContext& context, bool crc_bad, PacketRecord& out);
+/// Whether the ICRC of a plain frame is wrong.
+bool has_bad_crc(const wire::Frame& frame);
+
+}  // namespace metrics::inline measure::inline packet

@@ -1,0 +1,57 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "metrics/figures/operation.h"
+
+namespace metrics::inline measure::posts {
+
+/// A work request that waits for its completion.
+struct Request {
+    std::uint64_t id = 0;                ///< wr_id: what the program likes, often the same for all
+    std::int64_t time_ns = 0;            ///< when it was posted
+    std::uint64_t ordinal = 0;           ///< of those that become messages, from 0; of another the next one's
+    std::optional<Operation> operation;  ///< none where no message comes of it
+    bool signalled = false;
+};
+
+/// What ibv_wr_opcode asks of the peer; nothing for what stays on this side.
+std::optional<Operation> operation_of(std::uint8_t work_opcode);
+
+/// Work requests between their post and the completion that tells of them. A send queue completes in its order, so a
+/// completion takes along all unsignalled requests before its own. The caller bounds it.
+class OutstandingPosts {
+public:
+    void post(const Request& request);
+
+    struct Completed {
+        std::size_t requests = 0;  ///< that leave the queue, the completion's own last; 0: none fits it
+        std::size_t missed = 0;    ///< of them, signalled ones before its own: their completions were not seen
+    };
+    /// Which requests a completion with that id concerns: those at the front of the queue, to be looked at by at() and
+    /// dropped by pop(). A failed request completes, signalled or not.
+    Completed find(std::uint64_t id, bool failed) const;
+
+    const Request& at(std::size_t place) const { return ring_[(head_ + place) & (ring_.size() - 1)]; }
+    void pop(std::size_t count);
+    std::size_t size() const { return count_; }
+    std::size_t octets() const {
+        return ring_.capacity() * sizeof(Request) + signalled_.size() * sizeof signalled_.front();
+    }
+
+private:
+    /// Nobody looks for an id among more than so many: ids that are in no queue must not cost the whole of it each
+    /// time.
+    static constexpr std::size_t farthest = 1024;
+
+    std::vector<Request> ring_;            ///< a power of two
+    std::deque<std::uint64_t> signalled_;  ///< which of all that were ever posted are signalled and still here
+    std::uint64_t popped_ = 0;             ///< of all that were ever posted
+    std::size_t head_ = 0;
+    std::size_t count_ = 0;
+};
+
+}  // namespace metrics::inline measure::posts

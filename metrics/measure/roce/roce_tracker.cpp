@@ -1,0 +1,43 @@
+#include "metrics/measure/roce/roce_tracker.h"
+
+#include "metrics/measure/packet/psn.h"
+
+namespace metrics::inline measure::inline roce {
+
+void RoceTracker::on_packet(const PacketRecord& record) {
+    FlowStore& store = tracking_.store;
+    Flow& flow = store.table[record.flow];
+    const RocePacket packet{record, wire::bth_opcode(record.opcode), record.flow};
+    store.observe([&](ObservedFlows& observed) { observed.packet(flow, record.flow, record.frame); });
+    tracking_.count(flow, record);
+    // The receiver drops a damaged packet, and nothing in it can be trusted.
+    if (record.crc_bad) [[unlikely]]
+        return on_damaged(packet);
+    switch (packet.opcode.role) {
+        case wire::BthRole::request:
+            if (flow.key.service == Service::rc || flow.key.service == Service::xrc)
+                requests_.on_request(packet);
+            else
+                unreliable_.on_request(packet);
+            break;
+        case wire::BthRole::response: responses_.on_response(packet); break;
+        case wire::BthRole::acknowledgement: answers_.on_acknowledgement(packet); break;
+        case wire::BthRole::notification: answers_.on_notification(packet); break;
+    }
+}
+
+void RoceTracker::on_damaged(const RocePacket& packet) {
+    FlowStore& store = tracking_.store;
+    Flow& flow = store.table[packet.flow];
+    ++flow.counts.crc_bad;
+    store.show(flow, EventKind::icrc_bad, packet.record.frame);
+    if (packet.opcode.role != wire::BthRole::request || flow.request.next == 0) return;
+    // The hole that it leaves is no loss before the tap.
+    FlowTrouble& trouble = store.trouble(flow);
+    const std::uint64_t position = psn::position_of(packet.record.psn, flow.request.next);
+    if (position < flow.request.next) ++flow.request.repeated;
+    trouble.damaged[trouble.damaged_next] = position;
+    trouble.damaged_next = static_cast<std::uint8_t>((trouble.damaged_next + 1u) % trouble.damaged.size());
+}
+
+}  // namespace metrics::inline measure::inline roce

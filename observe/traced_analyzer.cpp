@@ -1,0 +1,74 @@
+#include "observe/traced_analyzer.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace observe {
+
+namespace {
+
+/// Records of so much time, or for so many frames, are given at a time: a queue pair keeps only so many work requests
+/// whose messages have not been seen.
+constexpr std::uint64_t step_ns = 1'000'000;
+constexpr std::size_t step_frames = 256;
+
+}  // namespace
+
+TracedAnalyzer::TracedAnalyzer(const metrics::AnalyzerOptions& options, std::unique_ptr<TraceInput> trace)
+    : trace_(std::move(trace)),
+      join_(trace_ == nullptr ? nullptr : std::make_unique<metrics::posts::TraceJoin>()),
+      analyzer_(watched(options, join_.get())) {}
+
+void TracedAnalyzer::give(std::int64_t until_ns) {
+    if (std::string trouble = trace_->give(join_->queue_pairs(), until_ns); !trouble.empty())
+        trouble_ = std::move(trouble);
+}
+
+void TracedAnalyzer::settle(bool last) {
+    join_->settle([this](std::uint64_t id, metrics::FlowSnapshot& out) { return analyzer_.identify(id, out); }, last);
+}
+
+void TracedAnalyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
+    if (join_ == nullptr) return analyzer_.feed(frames, lasting);
+    fed_ = true;
+    while (!frames.empty()) {
+        const std::int64_t end_ns = base::later(frames.front().time_ns, step_ns);
+        std::size_t count = 1;
+        while (count < std::min(frames.size(), step_frames) && frames[count].time_ns < end_ns) ++count;
+        const std::span<const wire::Frame> now = frames.first(count);
+        const auto* const last = std::max_element(
+            now.data(), now.data() + now.size(),
+            [](const wire::Frame& one, const wire::Frame& other) { return one.time_ns < other.time_ns; });
+        give(base::later(last->time_ns, metrics::posts::TraceJoin::lead_ns));
+        join_->frames(now);
+        analyzer_.feed(now, lasting);
+        settle(false);
+        frames = frames.subspan(count);
+    }
+}
+
+void TracedAnalyzer::dropped(std::int64_t now_ns, std::uint64_t frames) {
+    if (join_ != nullptr && frames > 0) join_->dropped();
+    analyzer_.dropped(now_ns, frames);
+}
+
+void TracedAnalyzer::finish() {
+    if (join_ != nullptr) give(base::end_of_time);
+    analyzer_.finish();
+    if (join_ != nullptr) settle(true);
+}
+
+void TracedAnalyzer::listen() {
+    if (join_ == nullptr) return;
+    if (!std::exchange(fed_, false)) trace_->at_leisure();
+    give(0);
+}
+
+metrics::Snapshot TracedAnalyzer::snapshot() {
+    metrics::Snapshot out = analyzer_.snapshot();
+    if (join_ != nullptr) join_->describe(out);
+    return out;
+}
+
+}  // namespace observe

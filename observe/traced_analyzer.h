@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "metrics/measure/engine/analyzer.h"
+#include "metrics/measure/posts/trace_join.h"
+#include "observe/trace_input.h"
+
+namespace observe {
+
+/// An engine, with what programs did beside the packets where there is a trace of it.
+class TracedAnalyzer {
+public:
+    /// `trace` may be null: then this is the engine alone. With one, packets are looked at one by one, by one thread.
+    TracedAnalyzer(const metrics::AnalyzerOptions& options, std::unique_ptr<TraceInput> trace);
+
+    void feed(std::span<const wire::Frame> frames, bool lasting);
+    std::span<wire::Frame> room() { return analyzer_.room(); }
+    void expect_interfaces(std::size_t count) { analyzer_.expect_interfaces(count); }
+    void dropped(std::int64_t now_ns, std::uint64_t frames);
+    void finish();
+    metrics::Snapshot snapshot();
+    /// Between frames: takes what is traced in the meantime, for which there is only so much room where it waits. Where
+    /// no frame came since the last time, nothing holds it up.
+    void listen();
+    /// How often the kernel's events came; none where they are not traced.
+    std::vector<trace::EventCount> kernel_events() const {
+        return trace_ == nullptr ? std::vector<trace::EventCount>{} : trace_->events();
+    }
+    std::size_t begin_interval(std::int64_t idle_since_ns) { return analyzer_.begin_interval(idle_since_ns); }
+    /// Of what was traced; 0 where nothing is.
+    std::uint64_t records() const { return join_ == nullptr ? 0 : join_->queue_pairs().records(); }
+    std::uint64_t records_lost() const { return join_ == nullptr ? 0 : join_->queue_pairs().records_lost(); }
+    std::vector<std::string> take_refusals() {
+        return trace_ == nullptr ? std::vector<std::string>{} : trace_->take_refusals();
+    }
+    /// Why the trace gives no more, once.
+    std::string take_trouble() { return std::exchange(trouble_, {}); }
+
+private:
+    static metrics::AnalyzerOptions watched(metrics::AnalyzerOptions options, metrics::FrameObserver* observer) {
+        options.engine.observer = observer;
+        return options;
+    }
+    void give(std::int64_t until_ns);
+    void settle(bool last);
+
+    std::unique_ptr<TraceInput> trace_;
+    std::unique_ptr<metrics::posts::TraceJoin> join_;
+    metrics::Analyzer analyzer_;
+    std::string trouble_ = {};
+    bool fed_ = false;  ///< since listen()
+};
+
+}  // namespace observe

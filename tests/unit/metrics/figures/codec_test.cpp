@@ -1,0 +1,337 @@
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <limits>
+#include <random>
+#include <string_view>
+#include <utility>
+
+#include "metrics/figures/snapshot_codec.h"
+#include "metrics/measure/engine/analyzer.h"
+#include "random_snapshot.h"
+#include "snapshot_text.h"
+#include "tests/support/captures.h"
+
+namespace metrics {
+namespace {
+using Octets = std::vector<std::byte>;
+
+Octets octets_of(const Snapshot& snapshot) {
+    Octets octets;
+    encode(snapshot, octets);
+    return octets;
+}
+
+/// Every member, doubles bit by bit: text_of() shows nine digits of them.
+void expect_equal(const Snapshot& a, const Snapshot& b) {
+    ASSERT_EQ(test::text_of(a), test::text_of(b));
+    ASSERT_EQ(a.flows.size(), b.flows.size());
+    for (std::size_t i = 0; i < a.flows.size(); ++i) {
+        ASSERT_EQ(a.flows[i].messages_mean, b.flows[i].messages_mean);
+        ASSERT_EQ(a.flows[i].bytes_mean, b.flows[i].bytes_mean);
+        ASSERT_EQ(a.flows[i].confidence, b.flows[i].confidence);
+        ASSERT_EQ(a.flows[i].pairing.confidence, b.flows[i].pairing.confidence);
+        ASSERT_EQ(a.flows[i].rate_drop_after_cnp, b.flows[i].rate_drop_after_cnp);
+        ASSERT_EQ(a.flows[i].message_bytes, b.flows[i].message_bytes);
+    }
+    for (std::size_t i = 0; i < a.hosts.size(); ++i) {
+        ASSERT_EQ(a.hosts[i].pages.working_set_mean, b.hosts[i].pages.working_set_mean);
+        ASSERT_EQ(a.hosts[i].pages.bins.size(), b.hosts[i].pages.bins.size());
+        for (std::size_t bin = 0; bin < a.hosts[i].pages.bins.size(); ++bin)
+            ASSERT_EQ(a.hosts[i].pages.bins[bin].distance, b.hosts[i].pages.bins[bin].distance);
+    }
+}
+
+Snapshot decoded(const Octets& octets) {
+    const auto snapshot = decode_snapshot(octets);
+    EXPECT_TRUE(snapshot.ok()) << snapshot.error().message << " at " << snapshot.error().offset;
+    return snapshot.ok() ? *snapshot : Snapshot{};
+}
+
+TEST(SnapshotCodec, gives_back_every_capture) {
+    std::size_t flows = 0;
+    std::size_t octets = 0;
+    for (const support::KeptCapture& capture : support::load_captures(SIZE_MAX)) {
+        SCOPED_TRACE(capture.name);
+        Analyzer analyzer;
+        Snapshot middle;
+        std::uint64_t number = 0;
+        for (const support::KeptFrame& kept : capture.frames) {
+            const wire::Frame frame = kept.frame(++number);
+            analyzer.feed({&frame, 1}, true);
+            if (number == capture.frames.size() / 2) middle = analyzer.snapshot();
+        }
+        analyzer.finish();
+        const Snapshot whole = analyzer.snapshot();
+        for (const Snapshot& one : {middle, whole, difference(middle, whole)})
+            expect_equal(decoded(octets_of(one)), one);
+        flows += whole.flows.size();
+        octets += octets_of(whole).size();
+    }
+    EXPECT_GT(flows, 300u);
+    EXPECT_LT(octets / flows, 1500u);
+}
+
+TEST(SnapshotCodec, gives_back_random_snapshots) {
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        test::RandomSnapshots random(seed);
+        Snapshot whole;
+        for (const Snapshot& part : random.parts_in_time(3)) {
+            expect_equal(decoded(octets_of(part)), part);
+            merge(whole, part);
+        }
+        expect_equal(decoded(octets_of(whole)), whole);
+    }
+}
+
+TEST(SnapshotCodec, gives_back_what_is_at_its_bounds) {
+    constexpr std::uint64_t most = ~std::uint64_t{0};
+    Snapshot s;
+    s.memory_octets = most;
+    s.capture.first_ns = INT64_MIN;
+    s.capture.last_ns = INT64_MAX;
+    s.capture.kernel_dropped = most;
+    FlowSnapshot f;
+    f.transport = wire::Transport::iwarp;
+    f.service = Service::xrc;
+    f.id = most;
+    f.first_ns = INT64_MAX;
+    f.last_ns = INT64_MIN;
+    f.reverse = 0;
+    f.source.address.family = wire::AddressFamily::gid;
+    f.source.address.octets.fill(0xff);
+    f.source.port = 0xffff;
+    f.destination.qpn = 0xffffffff;
+    f.pairing = {PairingMethod::psn, 1e300};
+    f.confidence = 0.1;
+    f.messages_mean = std::numeric_limits<double>::denorm_min();
+    f.bytes_mean = -0.5;
+    f.credits_last = 0xff;
+    f.message_bytes.record(most, most);
+    f.message_bytes.record(0, most);
+    f.state_ns.fill(most);
+    f.connection.mpa_crc = false;
+    f.connection.mpa_markers = true;
+    f.connection.end = std::string("a\0b\xff", 4);
+    f.exhibits = {{EventKind::read_restart_wrong, most, {most, 0, most, 7}, most, most}};
+    FlowSnapshot g;
+    s.flows = {f, g, f};
+    s.attempts.resize(2);
+    s.attempts[1].request_ns = INT64_MIN;
+    s.pauses.resize(1);
+    s.hosts.resize(3);
+    expect_equal(decoded(octets_of(s)), s);
+    EXPECT_EQ(decoded(octets_of(s)).flows[0].connection.end, f.connection.end);
+}
+
+TEST(SnapshotCodec, a_long_text_is_cut_and_what_is_not_finite_is_zero) {
+    Snapshot s;
+    s.flows.resize(1);
+    s.flows[0].connection.end.assign(100'000, 'x');
+    s.flows[0].messages_mean = std::numeric_limits<double>::quiet_NaN();
+    const Snapshot back = decoded(octets_of(s));
+    EXPECT_EQ(back.flows.at(0).connection.end, std::string(4096, 'x'));
+    EXPECT_EQ(back.flows.at(0).messages_mean, 0);
+}
+
+/// What decoding reserves for a count rests on these.
+TEST(SnapshotCodec, entries_take_what_decoding_reserves_for) {
+    Snapshot s;
+    std::size_t size = octets_of(s).size();
+    const auto grown = [&] { return octets_of(s).size() - std::exchange(size, octets_of(s).size()); };
+    s.flows.resize(1);
+    s.flows[0].confidence = 0;
+    EXPECT_GE(grown(), 100u);
+    s.hosts.resize(1);
+    EXPECT_GE(grown(), 20u);
+    s.pauses.resize(1);
+    EXPECT_GE(grown(), 20u);
+    s.attempts.resize(1);
+    s.attempts[0].requests = 0;
+    EXPECT_GE(grown(), 12u);
+    s.hosts[0].pages.bins.resize(1);
+    EXPECT_GE(grown(), 3u);
+    s.flows[0].exhibits.resize(1);
+    EXPECT_GE(grown(), 5u);
+    s.flows[0].verbs.emplace();
+    EXPECT_GE(grown(), 1u);
+    s.flows[0].verbs->operations.resize(1);
+    EXPECT_GE(grown(), 7u);
+    s.flows[0].verbs->statuses.resize(1);
+    EXPECT_GE(grown(), 2u);
+}
+
+TEST(SnapshotCodec, no_part_of_it_is_a_snapshot) {
+    test::RandomSnapshots random(7);
+    for (const Snapshot& part : random.parts_in_time(2)) {
+        const Octets whole = octets_of(part);
+        for (std::size_t length = 0; length < whole.size(); ++length) {
+            const Octets cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
+            const auto snapshot = decode_snapshot(cut);
+            ASSERT_FALSE(snapshot.ok()) << length;
+            ASSERT_LE(snapshot.error().offset, length);
+        }
+        Octets longer = whole;
+        longer.push_back(std::byte{0});
+        ASSERT_FALSE(decode_snapshot(longer).ok());
+    }
+}
+
+TEST(SnapshotCodec, damage_gives_a_snapshot_or_an_error) {
+    std::mt19937_64 random(11);
+    std::size_t errors = 0;
+    std::size_t snapshots = 0;
+    for (const Snapshot& part : test::RandomSnapshots(8).parts_in_time(2)) {
+        const Octets whole = octets_of(part);
+        for (unsigned round = 0; round < 5000; ++round) {
+            Octets damaged = whole;
+            for (std::uint64_t flips = 1 + random() % 3; flips != 0; --flips)
+                damaged[random() % damaged.size()] ^= static_cast<std::byte>(1u << random() % 8);
+            const auto snapshot = decode_snapshot(damaged);
+            ++(snapshot.ok() ? snapshots : errors);
+            // What was taken is sound: it can be written, read and merged.
+            if (snapshot.ok()) {
+                expect_equal(decoded(octets_of(*snapshot)), *snapshot);
+                Snapshot both = part;
+                merge(both, *snapshot);
+            }
+        }
+    }
+    EXPECT_GT(errors, 300u);
+    EXPECT_GT(snapshots, 300u);
+}
+
+TEST(SnapshotCodec, a_count_reserves_no_memory_that_octets_do_not_bear_out) {
+    Octets octets = octets_of({});
+    // The list of flows stands before three more empty lists and the memory's size.
+    octets.resize(octets.size() - 5);
+    for (int i = 0; i < 9; ++i) octets.push_back(std::byte{0xff});
+    octets.push_back(std::byte{1});
+    octets.resize(octets.size() + 5000);
+    const auto snapshot = decode_snapshot(octets);
+    ASSERT_FALSE(snapshot.ok());
+    EXPECT_EQ(snapshot.error().message, "18446744073709551615 more entries than its octets can hold");
+}
+
+/// In front of the flows are the version, thirteen counters of one octet each, the flags and two times; then came
+/// values_misplaced with version 3 and beyond_hosts with version 4.
+constexpr std::ptrdiff_t behind_times = 2 + 13 + 1 + 2;
+
+TEST(SnapshotCodec, reads_what_former_versions_wrote) {
+    Snapshot snapshot;
+    snapshot.flows.emplace_back().packets = 12'345;
+    Octets octets = octets_of(snapshot);
+    octets.erase(octets.begin() + behind_times, octets.begin() + behind_times + 2);
+    octets[0] = std::byte{2};
+    const auto second = decode_snapshot(octets);
+    ASSERT_TRUE(second.ok()) << second.error().message;
+    EXPECT_EQ(test::text_of(*second), test::text_of(snapshot));
+    // Behind the flow are four empty lists and zeros of one octet each; its own last octet came with version 2 and
+    // says that there are no figures of verbs.
+    octets.erase(octets.end() - 5);
+    octets[0] = std::byte{1};
+    const auto first = decode_snapshot(octets);
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    EXPECT_EQ(test::text_of(*first), test::text_of(snapshot));
+    octets[0] = std::byte{3};
+    EXPECT_FALSE(decode_snapshot(octets).ok());
+}
+
+TEST(SnapshotCodec, reads_a_connection_that_the_third_version_wrote) {
+    Snapshot snapshot;
+    snapshot.flows.emplace_back().tcp.emplace();
+    Octets fourth = octets_of(snapshot);
+    snapshot.flows[0].tcp->connection_bytes = 5;
+    snapshot.flows[0].tcp->unread_bytes = 6;
+    const Octets filled = octets_of(snapshot);
+    ASSERT_EQ(filled.size(), fourth.size());
+    const auto different = std::mismatch(fourth.begin(), fourth.end(), filled.begin()).first;
+    ASSERT_EQ(std::mismatch(fourth.rbegin(), fourth.rend(), filled.rbegin()).first.base() - different, 2);
+    fourth.erase(different, different + 2);
+    fourth.erase(fourth.begin() + behind_times + 1);
+    fourth[0] = std::byte{3};
+    const auto third = decode_snapshot(fourth);
+    ASSERT_TRUE(third.ok()) << third.error().message;
+    snapshot.flows[0].tcp->connection_bytes = snapshot.flows[0].tcp->unread_bytes = 0;
+    EXPECT_EQ(test::text_of(*third), test::text_of(snapshot));
+    fourth[0] = std::byte{4};
+    EXPECT_FALSE(decode_snapshot(fourth).ok());
+}
+
+/// The fourth version had no count of PFC frames: the busiest priority's is the least that there were.
+TEST(SnapshotCodec, reads_pauses_that_the_fourth_version_wrote) {
+    Snapshot snapshot;
+    snapshot.pauses.resize(1);
+    snapshot.pauses[0].priority_frames = {0, 0, 0, 7, 0, 9, 0, 0};
+    snapshot.pauses[0].pfc_frames = 12;
+    Octets octets = octets_of(snapshot);
+    EXPECT_EQ(decoded(octets).pauses.at(0).pfc_frames, 12u);
+    // Behind it are how long they held (unknown), an empty list and the octets in use, of one octet each.
+    ASSERT_EQ(octets.at(octets.size() - 4), std::byte{12});
+    octets.erase(octets.end() - 4, octets.end() - 2);
+    octets[0] = std::byte{4};
+    EXPECT_EQ(decoded(octets).pauses.at(0).pfc_frames, 9u);
+}
+
+/// The fifth version did not say how long they held.
+TEST(SnapshotCodec, reads_pauses_that_the_fifth_version_wrote) {
+    Snapshot snapshot;
+    snapshot.pauses.resize(1);
+    snapshot.pauses[0].pfc_frames = 12;
+    snapshot.pauses[0].stopped_ns.emplace().priority_ns[3] = 7;
+    Octets octets = octets_of(snapshot);
+    EXPECT_EQ(decoded(octets).pauses.at(0).stopped_ns, snapshot.pauses[0].stopped_ns);
+    snapshot.pauses[0].stopped_ns.reset();
+    octets = octets_of(snapshot);
+    octets.erase(octets.end() - 3);
+    octets[0] = std::byte{5};
+    EXPECT_EQ(decoded(octets).pauses.at(0).pfc_frames, 12u);
+    EXPECT_FALSE(decoded(octets).pauses.at(0).stopped_ns);
+}
+
+/// The sixth version did not say who rejected.
+TEST(SnapshotCodec, reads_an_attempt_that_the_sixth_version_wrote) {
+    Snapshot snapshot;
+    snapshot.attempts.resize(1);
+    snapshot.attempts[0].reason = "Timeout";
+    snapshot.attempts[0].by_client = true;
+    Octets octets = octets_of(snapshot);
+    EXPECT_TRUE(decoded(octets).attempts.at(0).by_client);
+    octets.erase(octets.end() - 2);  // behind it are the octets in use
+    octets[0] = std::byte{6};
+    EXPECT_EQ(decoded(octets).attempts.at(0).reason, "Timeout");
+    EXPECT_FALSE(decoded(octets).attempts.at(0).by_client);
+}
+
+/// Outcomes are written by name, as the first version did.
+TEST(SnapshotCodec, an_outcome_of_a_later_version_is_unknown) {
+    Snapshot snapshot;
+    snapshot.attempts.resize(1);
+    for (const AttemptOutcome outcome : {AttemptOutcome::unknown, AttemptOutcome::established, AttemptOutcome::rejected,
+                                         AttemptOutcome::reset, AttemptOutcome::unanswered}) {
+        snapshot.attempts[0].outcome = outcome;
+        EXPECT_EQ(decoded(octets_of(snapshot)).attempts.at(0).outcome, outcome) << name_of(outcome);
+    }
+    snapshot.attempts[0].outcome = AttemptOutcome::rejected;
+    Octets octets = octets_of(snapshot);
+    constexpr std::string_view name = "rejected";
+    const auto at = std::search(octets.begin(), octets.end(), name.begin(), name.end(),
+                                [](std::byte octet, char c) { return octet == static_cast<std::byte>(c); });
+    ASSERT_NE(at, octets.end());
+    *at = std::byte{'x'};
+    EXPECT_EQ(decoded(octets).attempts.at(0).outcome, AttemptOutcome::unknown);
+}
+
+TEST(SnapshotCodec, says_which_version_it_does_not_know) {
+    Octets octets = octets_of({});
+    EXPECT_EQ(octets[0], std::byte{7});
+    octets[0] = std::byte{8};
+    const auto later = decode_snapshot(octets);
+    ASSERT_FALSE(later.ok());
+    EXPECT_EQ(later.error().message, "made by a later version (8; this one reads up to 7)");
+    octets[0] = std::byte{0};
+    ASSERT_FALSE(decode_snapshot(octets).ok());
+    ASSERT_FALSE(decode_snapshot({}).ok());
+}
+
+}  // namespace
+}  // namespace metrics

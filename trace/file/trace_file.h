@@ -1,0 +1,96 @@
+#pragma once
+#include <cstdint>
+#include <cstdio>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "trace/process.h"
+#include "trace/record.h"
+
+/// A trace in a file: `run --trace FILE` writes it, what takes `--trace FILE` reads it. docs/trace.md says the format.
+namespace trace::inline file {
+
+class TraceFileWriter {
+public:
+    /// Makes the file, or empties it.
+    static base::Result<TraceFileWriter> open(const std::string& path);
+
+    /// Records, and before them what is new of `processes`. False on failure: see error().
+    bool write(std::span<const Record> records, const std::deque<Process>& processes);
+    /// Ends the file, which says so; without, it was cut short. `lost`: records that there were besides.
+    bool close(std::uint64_t lost);
+
+    std::uint64_t records() const { return records_; }
+    std::uint64_t octets() const { return octets_; }
+    const base::Error& error() const { return error_; }
+
+private:
+    struct Close {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+    TraceFileWriter(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {}
+    bool put(const void* octets, std::size_t size);
+    bool put_block(std::uint32_t kind, std::span<const std::byte> octets);
+    bool describe(const Process& process);
+
+    std::string path_;
+    std::unique_ptr<std::FILE, Close> file_;
+    std::vector<Process> described_ = {};
+    std::uint64_t records_ = 0;
+    std::uint64_t octets_ = 0;
+    base::Error error_ = {};
+};
+
+/// Reads a trace from somebody else: every field is checked, and memory does not depend on what it says.
+class TraceFileReader {
+public:
+    static base::Result<TraceFileReader> open(const std::string& path);
+    /// Takes the stream over. `path` is for messages.
+    static base::Result<TraceFileReader> read(std::FILE* stream, std::string path);
+
+    /// The records of the next block, valid until the next call; none at the end. An error says where the file stops
+    /// making sense; what was read before it holds, and there is nothing after it.
+    base::Result<std::span<const Record>> next();
+
+    /// Those that were told of so far, each before its first record, the devices as known by then; of thousands, the
+    /// latest.
+    const std::deque<Process>& processes() const { return processes_; }
+    /// How many there were, the forgotten ones among them.
+    std::uint64_t processes_met() const { return forgotten_ + processes_.size(); }
+    /// Whether the file's own end was read. Without, whoever wrote it was stopped.
+    bool is_complete() const { return complete_; }
+    /// Records that were lost when it was made, as its end says.
+    std::uint64_t lost() const { return lost_; }
+    std::uint64_t records() const { return records_; }
+
+private:
+    struct Close {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+    enum class Got : std::uint8_t { all, nothing, part };
+    TraceFileReader(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {}
+    Got get(void* to, std::size_t size);
+    base::Failure<base::Error> fail(std::string why);
+    std::string take_process(std::span<const std::byte> octets);
+    std::string take_records(std::span<const std::byte> octets);
+    std::string take_end(std::span<const std::byte> octets);
+
+    std::string path_;
+    std::unique_ptr<std::FILE, Close> file_;
+    std::vector<std::byte> block_ = {};
+    std::vector<Record> batch_ = {};
+    std::deque<Process> processes_ = {};
+    std::uint64_t forgotten_ = 0;  ///< before the first of `processes_`
+    std::uint64_t offset_ = 0;
+    std::uint64_t block_at_ = 0;
+    std::uint64_t records_ = 0;
+    std::uint64_t lost_ = 0;
+    bool complete_ = false;
+    bool failed_ = false;
+};
+
+}  // namespace trace::inline file

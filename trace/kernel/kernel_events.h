@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/perf/format.h"
+#include "trace/perf/perf_source.h"
+#include "trace/perf/tracefs.h"
+#include "trace/trace_source.h"
+
+/// The kernel's trace events about RDMA, and which of them mean something that happened to a queue pair.
+namespace trace::inline kernel {
+
+/// Groups of events to look for, as patterns of Tracefs::events: the core, the connection managers, management
+/// datagrams, NFS over RDMA, and drivers that have some.
+const std::vector<std::string>& rdma_event_groups();
+
+/// What an event becomes.
+struct KernelEventMeaning {
+    std::string_view event;    ///< "rdma_cma:cm_qp_create"
+    std::string_view becomes;  ///< "queue_pair"
+};
+/// The events that become records, or that complete others'. All others are counted and shown as text: a completion
+/// queue's number (rdma_core, rpcrdma) names no queue pair.
+std::vector<KernelEventMeaning> kernel_event_meanings();
+
+struct ConnectionNumbers;
+
+/// Makes the converters of these events. Those of one object share what they learn: which queue pair a connection
+/// identifier has, and which process asked for it, of at most 65536 identifiers.
+class KernelEvents {
+public:
+    /// Whether a pid is a thread of the kernel: what happens there was asked for by somebody else.
+    using IsKernelThread = std::function<bool(std::uint32_t)>;
+    explicit KernelEvents(IsKernelThread is_kernel = {});
+    /// Without value where the event means no record, or this kernel's event lacks a field that it takes.
+    Converter converter(std::string_view event, const Format& format) const;
+
+private:
+    std::shared_ptr<ConnectionNumbers> connections_;
+};
+
+struct KernelTraceOptions {
+    /// Patterns of Tracefs::events, each of which has to fit an event; empty: rdma_event_groups(), of which one has to.
+    std::vector<std::string> events = {};
+    std::string tracefs = {};  ///< where it is mounted; empty: where it usually is
+    PerfOptions perf = {};
+};
+
+/// The machine's RDMA trace events from now on. An error says what is missing.
+base::Result<std::unique_ptr<TraceSource>> open_kernel_trace(const KernelTraceOptions& options);
+
+/// As /proc tells it; a pid that is not there is none.
+bool is_kernel_thread(std::uint32_t process);
+
+}  // namespace trace::inline kernel

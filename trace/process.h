@@ -1,0 +1,53 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trace {
+
+/// A process whose records there are.
+struct Process {
+    std::uint32_t pid =
+        0;  ///< as the reader sees it; what its records bear. 0: not known, its own was not to be believed
+    std::uint32_t user = 0;
+    std::int64_t started_ns = 0;  ///< CLOCK_REALTIME of its first record
+    std::string command =
+        {};  ///< with arguments, at most `longest_command` octets, of which none is a control character
+    std::string container = {};             ///< its id or name; empty: none
+    std::vector<std::string> devices = {};  ///< by Record::device
+
+    static constexpr std::size_t longest_command = 1024;
+    static constexpr std::size_t longest_name = 64;
+    bool operator==(const Process&) const = default;
+};
+
+/// The container that a path of /proc/PID/cgroup (or its line) names, as Docker, containerd, CRI-O, Podman, LXC and
+/// systemd-nspawn write it; empty: none.
+std::string container_of(std::string_view control_group);
+
+/// Text from somebody else, for a terminal and for files: at most `longest` octets, up to the first NUL, with `?` for
+/// control characters.
+std::string harmless(std::string_view text, std::size_t longest);
+
+/// A process as it describes itself.
+struct ClaimedProcess {
+    std::uint32_t pid = 0;
+    std::uint64_t pid_namespace = 0;
+    std::uint64_t start_ticks = 0;
+    std::uint32_t user = 0;  ///< the owner of what it wrote: not its claim
+};
+/// The pid by which we know it, if it runs, is that user's and started then. In another PID namespace it is looked for.
+std::optional<std::uint32_t> find_process(const ClaimedProcess& claimed);
+/// A process as /proc tells of it; without command where it is not there any more.
+Process describe_process(std::uint32_t pid);
+/// Whether a process of that PID namespace (0: ours) that runs is seen here: one namespace sees itself and those
+/// within.
+bool sees_processes_of(std::uint64_t pid_namespace);
+/// Whether `pid` is still the process that started then, and no zombie. Ticks of 0 fit any.
+bool is_running(std::uint32_t pid, std::uint64_t start_ticks);
+/// The line of /proc/PID/cgroup of the unified hierarchy, or the last; empty where it cannot be read.
+std::string control_group_of(std::uint32_t pid);
+
+}  // namespace trace

@@ -1,0 +1,14 @@
+#pragma once
+#include "wire/trace/record.h"
+
+/// The record is a byte format, which what is made of records must read without knowing where they come from.
+namespace trace {
+
+using wire::trace::ConnectionChange;
+using wire::trace::Flag;
+using wire::trace::QueuePairChange;
+using wire::trace::Record;
+using wire::trace::RecordKind;
+using wire::trace::WorkRequest;
+
+}  // namespace trace

@@ -1,0 +1,81 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/error.h"
+#include "trace/process.h"
+#include "trace/record.h"
+#include "trace/ring/ring_layout.h"
+
+namespace trace::inline ring {
+
+/// Reads one process's ring, by pread(2): the file is the process's, which may change or shorten it at any time, and
+/// nothing that it does can harm a reader that looks only at copies.
+class RingReader {
+public:
+    /// Anything but a ring, of this version, in a regular file is an error. `passing`: whether it is one that another
+    /// time there may not be.
+    static base::Result<RingReader> open(const std::string& path, bool* passing = nullptr);
+
+    /// Looks at what was written, at `now_ns`. Returns the time up to which all records are there: later ones may still
+    /// get earlier company.
+    std::int64_t look(std::int64_t now_ns);
+
+    /// The earliest record that is there; null where there is none. Lost ones are told of by RecordKind::lost.
+    const Record* head();
+    /// What the head is sorted by: its time, or when it was seen, if that is earlier.
+    std::int64_t head_time_ns() const { return head_ns_; }
+    void pop();
+
+    const Process& process() const { return process_; }
+    std::uint64_t session() const { return header_.session; }
+    std::uint64_t lost() const { return lost_; }
+    const std::string& path() const { return path_; }
+
+    /// Whether more may come: the process runs, and still the program that made the ring.
+    bool is_alive() const;
+    /// The file's own; no error where it is gone already.
+    void remove() const;
+
+private:
+    struct Lane {
+        std::uint64_t next = 0;     ///< of the ring's records, the first not taken
+        std::uint64_t written = 0;  ///< when last looked at
+        std::uint64_t lost = 0;     ///< to be told of before the next record
+        std::uint32_t owner = 0;
+        std::vector<Record> records = {};
+        std::size_t at = 0;
+        std::int64_t seen_ns = 0;  ///< when `records` were
+    };
+
+    RingReader(std::string path, std::shared_ptr<base::Descriptor> file, const layout::Header& header,
+               std::uint32_t owner);
+    bool read(std::uint64_t offset, void* to, std::size_t octets) const;
+    void identify(std::uint32_t owner);
+    void name_devices(const layout::Header& header);
+    void note_lane(Lane& lane, const layout::LaneHeader& header);
+    bool fill(std::size_t index);
+    void tell_lost(Lane& lane, std::uint64_t count);
+    void drop_unreadable(Lane& lane);
+
+    std::string path_;
+    std::shared_ptr<base::Descriptor> file_;
+    layout::Header header_;  ///< as it was first read, and checked
+    Process process_ = {};
+    std::vector<Lane> lanes_;
+    std::vector<std::byte> looked_ = {};
+    std::int64_t now_ns_ = 0;
+    std::uint64_t lost_ = 0;
+    std::uint64_t unplaced_ = 0;
+    bool ended_ = false;
+    std::size_t head_lane_ = 0;
+    bool has_head_ = false;
+    std::int64_t head_ns_ = 0;
+};
+
+}  // namespace trace::inline ring
