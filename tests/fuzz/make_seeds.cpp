@@ -128,7 +128,7 @@ void snapshot_seeds(const fs::path& folder, const support::KeptCapture& capture)
 
 /// A short trace of one process.
 void trace_seeds(const fs::path& folder) {
-    using namespace capture::trace;
+    using namespace trace;
     for (const std::size_t devices : {std::size_t{0}, std::size_t{2}}) {
         auto writer = TraceFileWriter::open(folder / std::to_string(devices));
         if (!writer) std::abort();

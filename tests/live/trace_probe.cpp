@@ -8,7 +8,7 @@
 
 #include "trace/uprobe/probe_source.h"
 
-using namespace capture::trace;
+using namespace trace;
 
 namespace {
 

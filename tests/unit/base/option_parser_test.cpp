@@ -47,7 +47,7 @@ Reading read(const Words& words, base::ParsingRules rules = {}) {
 
 Words steps(const Words& words, base::ParsingRules rules = {}) { return read(words, rules).steps; }
 
-TEST(base::OptionParser, clusters_end_with_the_letter_that_has_a_value) {
+TEST(OptionParser, clusters_end_with_the_letter_that_has_a_value) {
     EXPECT_THAT(steps({"-vq"}), ElementsAre("-v", "-q"));
     EXPECT_THAT(steps({"-vqr", "x"}), ElementsAre("-v", "-q", "-r=x"));
     EXPECT_THAT(steps({"-vrq"}), ElementsAre("-v", "-r=q"));
@@ -55,7 +55,7 @@ TEST(base::OptionParser, clusters_end_with_the_letter_that_has_a_value) {
     EXPECT_THAT(steps({"-v#"}), ElementsAre("-v", "-#"));
 }
 
-TEST(base::OptionParser, a_value_is_joined_or_the_next_word_whatever_the_word_looks_like) {
+TEST(OptionParser, a_value_is_joined_or_the_next_word_whatever_the_word_looks_like) {
     EXPECT_THAT(steps({"-rx"}), ElementsAre("-r=x"));
     EXPECT_THAT(steps({"-r", "-v"}), ElementsAre("-r=-v"));
     EXPECT_THAT(steps({"-r", "--"}), ElementsAre("-r=--"));
@@ -65,7 +65,7 @@ TEST(base::OptionParser, a_value_is_joined_or_the_next_word_whatever_the_word_lo
     EXPECT_THAT(steps({"--count", ""}), ElementsAre("--count"));
 }
 
-TEST(base::OptionParser, an_optional_value_stands_after_an_equals_sign) {
+TEST(OptionParser, an_optional_value_stands_after_an_equals_sign) {
     EXPECT_THAT(steps({"--events"}), ElementsAre("--events"));
     EXPECT_THAT(steps({"--events=a,b"}), ElementsAre("--events=a,b"));
     const Reading apart = read({"--events", "/a"});
@@ -73,7 +73,7 @@ TEST(base::OptionParser, an_optional_value_stands_after_an_equals_sign) {
     EXPECT_THAT(apart.operands, ElementsAre("/a"));
 }
 
-TEST(base::OptionParser, an_optional_path_may_be_the_next_word_too) {
+TEST(OptionParser, an_optional_path_may_be_the_next_word_too) {
     EXPECT_THAT(steps({"--connect=x"}), ElementsAre("--connect=x"));
     EXPECT_THAT(steps({"--connect", "/run/x"}), ElementsAre("--connect=/run/x"));
     EXPECT_THAT(steps({"--connect", "./x"}), ElementsAre("--connect=./x"));
@@ -82,20 +82,20 @@ TEST(base::OptionParser, an_optional_path_may_be_the_next_word_too) {
     EXPECT_THAT(steps({"--connect"}), ElementsAre("--connect"));
 }
 
-TEST(base::OptionParser, options_stand_before_and_after_operands) {
+TEST(OptionParser, options_stand_before_and_after_operands) {
     const Reading reading = read({"a", "-v", "b", "-r", "x", "-", "c"});
     EXPECT_THAT(reading.steps, ElementsAre("-v", "-r=x"));
     EXPECT_THAT(reading.operands, ElementsAre("a", "b", "-", "c"));
 }
 
-TEST(base::OptionParser, two_dashes_end_the_options) {
+TEST(OptionParser, two_dashes_end_the_options) {
     const Reading reading = read({"a", "-v", "--", "-q", "--", "--count"});
     EXPECT_THAT(reading.steps, ElementsAre("-v"));
     EXPECT_THAT(reading.operands, ElementsAre("a", "-q", "--", "--count"));
     EXPECT_THAT(read({"--"}).operands, IsEmpty());
 }
 
-TEST(base::OptionParser, the_first_operand_may_end_the_options) {
+TEST(OptionParser, the_first_operand_may_end_the_options) {
     const base::ParsingRules rules{.operands_end_options = true};
     const Reading program = read({"-v", "program", "-q", "--", "x"}, rules);
     EXPECT_THAT(program.steps, ElementsAre("-v"));
@@ -103,7 +103,7 @@ TEST(base::OptionParser, the_first_operand_may_end_the_options) {
     EXPECT_THAT(read({"--", "-q"}, rules).operands, ElementsAre("-q"));
 }
 
-TEST(base::OptionParser, a_beginning_of_one_name_stands_for_the_name) {
+TEST(OptionParser, a_beginning_of_one_name_stands_for_the_name) {
     EXPECT_THAT(steps({"--verb"}), ElementsAre("-v"));
     EXPECT_THAT(steps({"--read=x"}), ElementsAre("-r=x"));
     EXPECT_THAT(steps({"--count", "1"}), ElementsAre("--count=1"));
@@ -114,7 +114,7 @@ TEST(base::OptionParser, a_beginning_of_one_name_stands_for_the_name) {
                 ElementsAre("!there is no option --verb, did you mean '--verbose'?"));
 }
 
-TEST(base::OptionParser, says_what_is_wrong) {
+TEST(OptionParser, says_what_is_wrong) {
     EXPECT_THAT(steps({"-k"}), ElementsAre("!there is no option -k"));
     EXPECT_THAT(steps({"--colour"}), ElementsAre("!there is no option --colour"));
     EXPECT_THAT(steps({"--verbos=1", "--vrebose=1"}),
@@ -125,12 +125,12 @@ TEST(base::OptionParser, says_what_is_wrong) {
     EXPECT_THAT(steps({"--=x"}), ElementsAre("!there is no option --"));
 }
 
-TEST(base::OptionParser, goes_on_after_an_error) {
+TEST(OptionParser, goes_on_after_an_error) {
     EXPECT_THAT(steps({"-vkq", "--no", "-v"}),
                 ElementsAre("-v", "!there is no option -k", "-q", "!there is no option --no", "-v"));
 }
 
-TEST(base::OptionParser, an_unknown_option_is_reported_as_it_was_typed) {
+TEST(OptionParser, an_unknown_option_is_reported_as_it_was_typed) {
     base::OptionParser parser(options, {"--vrebose=1", "-k", "-r"});
     EXPECT_EQ(parser.next().error->unknown, "--vrebose");
     EXPECT_EQ(parser.next().error->unknown, "-k");
@@ -184,7 +184,7 @@ Words read_by_parser(const Words& words) {
     return found;
 }
 
-TEST(base::OptionParser, reads_every_line_of_four_words_as_getopt_does) {
+TEST(OptionParser, reads_every_line_of_four_words_as_getopt_does) {
     const Words pool{"-v", "-vq",      "-r",      "-vrq",      "-kv",    "-",           "--",       "x",
                      "-#", "--read=y", "--count", "--counter", "--coun", "--verbose=1", "--events", "--events=z"};
     for (std::size_t number = 0; number < pool.size() * pool.size() * pool.size() * pool.size(); ++number) {

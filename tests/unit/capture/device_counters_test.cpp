@@ -6,7 +6,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
-namespace capture {
+namespace capture::counters {
 namespace {
 
 class DeviceCounters : public testing::Test {
@@ -62,4 +62,4 @@ TEST_F(DeviceCounters, none_where_there_are_no_devices) {
 }
 
 }  // namespace
-}  // namespace capture
+}  // namespace capture::counters

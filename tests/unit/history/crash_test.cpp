@@ -11,7 +11,7 @@
 
 namespace history {
 namespace {
-using namespace service::test;
+using namespace history::test;
 
 /// Three intervals, and where the file ended after each.
 struct Sample {

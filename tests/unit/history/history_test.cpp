@@ -8,7 +8,7 @@
 
 namespace history {
 namespace {
-using namespace service::test;
+using namespace history::test;
 
 TEST(History, gives_back_what_was_appended) {
     const Folder folder;

@@ -12,7 +12,7 @@
 #include "tests/unit/metrics/figures/random_snapshot.h"
 #include "tests/unit/metrics/figures/snapshot_text.h"
 
-namespace service::test {
+namespace history::test {
 
 inline constexpr std::int64_t second = 1'000'000'000;
 inline constexpr std::int64_t day = 86400 * second;
@@ -118,4 +118,4 @@ inline std::vector<std::uint64_t> from_to(std::uint64_t first, std::uint64_t las
     return all;
 }
 
-}  // namespace service::test
+}  // namespace history::test

@@ -9,7 +9,7 @@
 #include "metrics/answers/counters.h"
 #include "tests/support/pcaps.h"
 
-namespace service {
+namespace observe {
 namespace {
 
 using capture::counters::CounterReading;
@@ -38,7 +38,7 @@ std::uint64_t value_of(const metrics::DeviceFigures& figures, const std::string&
     return 0;
 }
 
-TEST(observe::CounterWatch, counts_from_the_first_look_on) {
+TEST(CounterWatch, counts_from_the_first_look_on) {
     Machine machine;
     machine.set("mlx5_0", "rp_cnp_handled", 1000);
     observe::CounterWatch watch = machine.watch();
@@ -53,7 +53,7 @@ TEST(observe::CounterWatch, counts_from_the_first_look_on) {
     EXPECT_EQ(watch.figures().counters[0].unit, metrics::CounterUnit::times);
 }
 
-TEST(observe::CounterWatch, wraps_resets_and_words) {
+TEST(CounterWatch, wraps_resets_and_words) {
     Machine machine;
     machine.set("mlx5_0", "out_of_buffer", 4'294'967'290);  // 32 bits wide: six before it is full
     machine.set("mlx5_0", "port_xmit_data", 100);           // of four octets each
@@ -80,7 +80,7 @@ TEST(observe::CounterWatch, wraps_resets_and_words) {
     EXPECT_EQ(value_of(watch.figures(), "np_cnp_sent"), 6U) << "and from then on it counts";
 }
 
-TEST(observe::CounterWatch, what_a_device_that_went_away_counted_stays) {
+TEST(CounterWatch, what_a_device_that_went_away_counted_stays) {
     Machine machine;
     machine.set("mlx5_0", "np_cnp_sent", 1);
     observe::CounterWatch watch = machine.watch();
@@ -92,7 +92,7 @@ TEST(observe::CounterWatch, what_a_device_that_went_away_counted_stays) {
     EXPECT_EQ(value_of(watch.figures(), "np_cnp_sent"), 3U);
 }
 
-TEST(observe::CounterWatch, resources_by_name) {
+TEST(CounterWatch, resources_by_name) {
     Machine machine;
     machine.resources.devices = {{3, "rxe0", 1, {}, "roce"}};
     machine.resources.ports = {{3, "rxe0", 1, 4, "eth0"}};
@@ -176,4 +176,4 @@ TEST(RecordedCounters, are_told_by_their_names) {
 }
 
 }  // namespace
-}  // namespace service
+}  // namespace observe

@@ -11,7 +11,7 @@
 
 namespace {
 
-using namespace service;
+using namespace observe;
 namespace fs = std::filesystem;
 
 class TraceFolder : public testing::Test {

@@ -18,7 +18,7 @@
 
 namespace {
 
-using namespace service;
+using namespace observe;
 using trace::Process;
 using verbs_test::change;
 using verbs_test::to_init;

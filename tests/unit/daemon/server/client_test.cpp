@@ -47,7 +47,7 @@ protected:
     void pretend(const std::string& text) {
         base::Descriptor listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
         const sockaddr_un address = control::address_of(path());
-        ASSERT_EQ(::bind(listening.number(), generic(address), sizeof address), 0);
+        ASSERT_EQ(::bind(listening.number(), control::generic(address), sizeof address), 0);
         ASSERT_EQ(::listen(listening.number(), 1), 0);
         stranger = std::thread([text, socket = std::move(listening)] {
             const base::Descriptor one(::accept(socket.number(), nullptr, nullptr));
@@ -101,14 +101,14 @@ TEST_F(ControlClient, FramesAreHandedOverAsADescriptor) {
     begin();
     auto client = control::Client::connect(path());
     ASSERT_TRUE(client) << client.error();
-    const auto frames = (*client)->frames(FramesOf::recorder);
+    const auto frames = (*client)->frames(control::FramesOf::recorder);
     ASSERT_TRUE(frames) << frames.error();
     std::string all;
     std::array<char, 4096> part;
     for (ssize_t got = 0; (got = ::read(frames->number(), part.data(), part.size())) > 0;)
         all.append(part.data(), static_cast<std::size_t>(got));
     EXPECT_EQ(all, "\n" + std::string(500'000, 'p') + "end");
-    EXPECT_EQ(fake.frames_asked, std::vector{FramesOf::recorder});
+    EXPECT_EQ(fake.frames_asked, std::vector{control::FramesOf::recorder});
     EXPECT_FALSE((*client)->try_snapshot()) << "the connection is somebody else's";
 }
 
@@ -117,7 +117,7 @@ TEST_F(ControlClient, FramesThatAreRefusedSayWhy) {
     begin();
     auto client = control::Client::connect(path());
     ASSERT_TRUE(client) << client.error();
-    const auto frames = (*client)->frames(FramesOf::recorder);
+    const auto frames = (*client)->frames(control::FramesOf::recorder);
     ASSERT_FALSE(frames);
     EXPECT_NE(frames.error().find("the flight recorder is off"), std::string::npos) << frames.error();
 }
@@ -137,7 +137,7 @@ TEST_F(ControlClient, WhereNobodyAnswersItSaysHowToBeginOne) {
     {
         const base::Descriptor dead(::socket(AF_UNIX, SOCK_STREAM, 0));
         const sockaddr_un address = control::address_of(path());
-        ASSERT_EQ(::bind(dead.number(), generic(address), sizeof address), 0);
+        ASSERT_EQ(::bind(dead.number(), control::generic(address), sizeof address), 0);
     }
     EXPECT_NE(refused().find("start one with `rdmascope daemon"), std::string::npos);
     EXPECT_FALSE(control::Client::connect(std::string(300, 'x')));
@@ -158,7 +158,7 @@ TEST_F(ControlClient, StrangersAreNoDaemons) {
 TEST_F(ControlClient, SilenceEnds) {
     const base::Descriptor listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const sockaddr_un address = control::address_of(path());
-    ASSERT_EQ(::bind(listening.number(), generic(address), sizeof address), 0);
+    ASSERT_EQ(::bind(listening.number(), control::generic(address), sizeof address), 0);
     ASSERT_EQ(::listen(listening.number(), 1), 0);
     EXPECT_NE(refused(50'000'000).find("has not answered within 50.0 ms"), std::string::npos);
 }

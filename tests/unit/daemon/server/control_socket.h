@@ -29,7 +29,7 @@ class Peer {
 public:
     explicit Peer(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         const sockaddr_un address = control::address_of(path);
-        connected_ = ::connect(socket_.number(), generic(address), sizeof address) == 0;
+        connected_ = ::connect(socket_.number(), control::generic(address), sizeof address) == 0;
         ::fcntl(socket_.number(), F_SETFL, O_NONBLOCK);
     }
     bool connected() const { return connected_; }

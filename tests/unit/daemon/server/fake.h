@@ -79,7 +79,7 @@ struct Fake final : Commands {
     std::vector<std::string> pieces = {};
     bool more_frames = false;
     std::string frames_error = {};
-    std::vector<FramesOf> frames_asked = {};
+    std::vector<control::FramesOf> frames_asked = {};
     unsigned reads = 0;
     unsigned streams_gone = 0;
 
@@ -96,7 +96,7 @@ struct Fake final : Commands {
         Fake& fake;
         std::size_t next = 0;
     };
-    base::Result<std::unique_ptr<FrameStream>, std::string> frames(FramesOf which) override {
+    base::Result<std::unique_ptr<FrameStream>, std::string> frames(control::FramesOf which) override {
         frames_asked.push_back(which);
         if (!frames_error.empty()) return base::Failure{frames_error};
         return std::unique_ptr<FrameStream>(std::make_unique<Pieces>(*this));

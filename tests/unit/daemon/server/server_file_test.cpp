@@ -99,7 +99,7 @@ TEST_F(ControlSocket, AFileThatADeadDaemonLeftIsReplacedAndALiveOneIsNot) {
     {
         const base::Descriptor dead(::socket(AF_UNIX, SOCK_STREAM, 0));
         const sockaddr_un address = control::address_of(path());
-        ASSERT_EQ(::bind(dead.number(), generic(address), sizeof address), 0);
+        ASSERT_EQ(::bind(dead.number(), control::generic(address), sizeof address), 0);
     }
     ASSERT_TRUE(std::filesystem::exists(path()));
     open();

@@ -28,7 +28,7 @@ TEST_F(ControlSocket, ARecordingFollowsItsLineAndEndsTheConnection) {
     EXPECT_EQ(head["encoding"], "pcapng");
     EXPECT_TRUE(ends(peer));
     EXPECT_EQ(peer.text, std::string(3'000'000, 'a') + "\n{}\nend");
-    EXPECT_EQ(fake.frames_asked, std::vector{FramesOf::recorder});
+    EXPECT_EQ(fake.frames_asked, std::vector{control::FramesOf::recorder});
     EXPECT_EQ(fake.streams_gone, 1U);
 }
 
@@ -37,7 +37,7 @@ TEST_F(ControlSocket, FramesComeAsTheyAreMadeAndCostNothingInBetween) {
     open();
     Peer peer(path());
     EXPECT_EQ(ask(peer, R"({"command":"frames"})")["encoding"], "pcapng");
-    EXPECT_EQ(fake.frames_asked, std::vector{FramesOf::now});
+    EXPECT_EQ(fake.frames_asked, std::vector{control::FramesOf::now});
     const unsigned before = fake.reads;
     const auto begun = Clock::now();
     while (Clock::now() < begun + 500ms) server->progress(100);

@@ -83,13 +83,13 @@ TEST(Day, MemoryStaysAndCountersAddUp) {
     config.engine.idle_ns = 600ull * second_ns;
     config.history.directory = folder;
     config.history.max_octets = 4u << 20;
-    HistoryOptions how;
+    history::HistoryOptions how;
     how.directory = folder;
     how.max_octets = config.history.max_octets;
     how.segment_octets = 1u << 20;
     how.sync_each = false;
     config.engine.interval_ns = config.history.interval_ns = static_cast<std::uint64_t>(step_seconds * second_ns);
-    auto history = HistoryWriter::open(how);
+    auto history = history::HistoryWriter::open(how);
     ASSERT_TRUE(history.ok()) << history.error().text();
 
     metrics::AnalyzerOptions options;

@@ -16,13 +16,13 @@ namespace {
 using namespace metrics;
 
 struct Feed : dissect::Sink {
-    explicit Feed(StreamTracker& to) : tracker(to) {}
+    explicit Feed(iwarp::StreamTracker& to) : tracker(to) {}
     void on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) override {
         if (dissection.has(dissect::LayerId::tcp)) tracker.on_segment(frame, dissection, {});
     }
     void on_unit(const dissect::Unit& unit) override { tracker.on_unit(unit, {}); }
     void on_notice(const dissect::Notice& notice) override { tracker.on_notice(notice, {}); }
-    StreamTracker& tracker;
+    iwarp::StreamTracker& tracker;
 };
 
 std::string path_of(const std::string& name) {
@@ -66,7 +66,7 @@ void look(const std::string& name, Seen& seen) {
     EngineOptions options;
     options.max_flows = 64;
     FlowStore store(options);
-    StreamTracker tracker(store);
+    iwarp::StreamTracker tracker(store);
     store.on_leave = [&](FlowIndex index) { tracker.forget(index); };
     dissect::Dissector dissector;
     Feed feed{tracker};

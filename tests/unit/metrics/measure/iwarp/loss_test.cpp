@@ -6,8 +6,8 @@
 namespace metrics {
 namespace {
 
-using stream::LossRecovery;
-using stream::LossReports;
+using iwarp::LossRecovery;
+using iwarp::LossReports;
 
 TEST(LossReports, three_duplicates_report_a_loss) {
     LossReports reports;

@@ -7,7 +7,7 @@
 
 namespace {
 
-using namespace metrics::stream;
+using namespace metrics::iwarp;
 using namespace stream_test;
 
 TEST(SentMarks, the_octets_just_acknowledged_tell_the_round_trip) {

@@ -140,7 +140,7 @@ TEST(Passing, atomics_are_told_apart_by_their_numbers) {
 }
 
 TEST(EarlyResponses, answer_requests_that_passed_before_them) {
-    stream::EarlyResponses responses;
+    iwarp::EarlyResponses responses;
     EXPECT_FALSE(responses.answer_to(1, false));
     responses.note({.first_frame = 5, .passed_ns = 50});
     responses.note({.first_frame = 9, .passed_ns = 90});

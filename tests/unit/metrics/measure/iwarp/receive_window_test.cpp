@@ -5,7 +5,7 @@
 namespace metrics {
 namespace {
 
-using stream::ReceiveWindow;
+using iwarp::ReceiveWindow;
 
 constexpr std::uint64_t round_trip_ns = 8000;
 

@@ -1,4 +1,4 @@
-#include "metrics/figures/address.h"
+#include "metrics/measure/packet/addresses.h"
 
 #include <gtest/gtest.h>
 #include <vector>
