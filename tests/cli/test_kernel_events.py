@@ -1,5 +1,5 @@
 """--kernel-events of dump, flows, why, top and run. The kernel here need not have RDMA: any of its events will do to see
-that what happens is told, by whom, and how often; what RDMA's events mean is tested in unit/capture/trace, and with real
+that what happens is told, by whom, and how often; what RDMA's events mean is tested in tests/unit/trace/, and with real
 ones in the virtual machines (`./dev lab`)."""
 import os
 import pathlib
