@@ -1,6 +1,6 @@
-"""--kernel-events of dump, flows, why, top and run. The kernel here need not have RDMA: any of its events will do to see
-that what happens is told, by whom, and how often; what RDMA's events mean is tested in unit/capture/trace, and with real
-ones in the virtual machines (`./dev lab`)."""
+"""--kernel-events of dump, flows, why, top and run. The kernel here need not have RDMA: any of its events shows
+that an event is reported, with its process and a count. tests/unit/trace/ tests what RDMA's events mean, and
+`./dev lab` tests real ones in virtual machines."""
 import os
 import pathlib
 import re

@@ -12,7 +12,7 @@
 namespace metrics::inline measure::inline flow {
 
 /// The flows of one engine with everything they share: pools, options, and the few things that every tracker does to a
-/// flow. Trackers (roce/, stream/) hold a reference to it.
+/// flow. Trackers (metrics/measure/roce/, metrics/measure/iwarp/) hold a reference to it.
 class FlowStore {
 public:
     explicit FlowStore(const EngineOptions& options);

@@ -1,5 +1,5 @@
-// What `why` makes of the counters of devices, which the test makes up. What a driver's counter means is tested in
-// capture/counters; what real devices counted, in daemon/counters.
+// What `why` makes of the counters of devices, which the test makes up. tests/unit/capture/counters/ tests what a
+// driver's counter means, tests/unit/observe/ how counters are read.
 #include "metrics/answers/counters.h"
 
 #include <gtest/gtest.h>
