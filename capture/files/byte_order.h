@@ -28,4 +28,4 @@ struct ByteOrder {
     }
 };
 
-}  // namespace capture::inline files
+}  // namespace capture::files

@@ -113,4 +113,4 @@ base::Result<std::unique_ptr<FileSource>> open_file(const std::string& path, con
     return refuse(fmt::format("is not a pcap or pcapng file: it begins with 0x{}{}", hex, looks_like(front)));
 }
 
-}  // namespace capture::inline files
+}  // namespace capture::files

@@ -78,4 +78,4 @@ using FileOptions = InputOptions;
 /// first frame are known at once.
 base::Result<std::unique_ptr<FileSource>> open_file(const std::string& path, const FileOptions& options = {});
 
-}  // namespace capture::inline files
+}  // namespace capture::files

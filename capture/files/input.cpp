@@ -207,4 +207,4 @@ base::Result<std::unique_ptr<Input>> open_input(const std::string& path, const I
     return std::unique_ptr<Input>(std::make_unique<BufferedInput>(std::move(reader), options.buffer_octets, total));
 }
 
-}  // namespace capture::inline files
+}  // namespace capture::files

@@ -75,4 +75,4 @@ struct InputOptions {
 /// A file, FIFO or, for `-`, standard input; decompressed where it begins with the magic of gzip, zstd or lz4.
 base::Result<std::unique_ptr<Input>> open_input(const std::string& path, const InputOptions& options);
 
-}  // namespace capture::inline files
+}  // namespace capture::files

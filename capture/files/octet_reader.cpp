@@ -237,4 +237,4 @@ std::unique_ptr<OctetReader> decompress(std::unique_ptr<DescriptorReader> raw) {
     return raw;
 }
 
-}  // namespace capture::inline files
+}  // namespace capture::files

@@ -59,4 +59,4 @@ private:
 /// The decompressor that the magic at the front of `raw` asks for, or `raw` itself.
 std::unique_ptr<OctetReader> decompress(std::unique_ptr<DescriptorReader> raw);
 
-}  // namespace capture::inline files
+}  // namespace capture::files

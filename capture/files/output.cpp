@@ -98,4 +98,4 @@ bool same_file(const std::string& a, const std::string& b) {
     return one && one == file_id(b);
 }
 
-}  // namespace capture::inline files
+}  // namespace capture::files

@@ -74,4 +74,4 @@ inline constexpr std::string_view is_being_read = "this is the file that is bein
 /// Whether two paths lead to the same file: reading a capture while writing over it destroys it.
 bool same_file(const std::string& a, const std::string& b);
 
-}  // namespace capture::inline files
+}  // namespace capture::files

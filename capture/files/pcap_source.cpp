@@ -144,4 +144,4 @@ base::Result<std::unique_ptr<FileSource>> open_pcap(std::unique_ptr<Input> input
     return native ? open_as<false>(std::move(input), path) : open_as<true>(std::move(input), path);
 }
 
-}  // namespace capture::inline files
+}  // namespace capture::files

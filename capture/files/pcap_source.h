@@ -16,4 +16,4 @@ constexpr std::uint32_t kuznetzov = 0xa1b2cd34;  ///< longer record headers: int
 /// Takes over `input`, whose data begins with one of the magics above in either byte order.
 base::Result<std::unique_ptr<FileSource>> open_pcap(std::unique_ptr<Input> input, const std::string& path);
 
-}  // namespace capture::inline files
+}  // namespace capture::files

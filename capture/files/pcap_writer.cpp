@@ -102,4 +102,4 @@ bool PcapWriter::close() {
     return headed && closed && !failed_;
 }
 
-}  // namespace capture::inline files
+}  // namespace capture::files

@@ -35,4 +35,4 @@ private:
     base::Error error_ = {};
 };
 
-}  // namespace capture::inline files
+}  // namespace capture::files

@@ -66,4 +66,4 @@ bool for_each_option(base::Bytes options, Visit&& visit) {
     return true;
 }
 
-}  // namespace capture::inline files::pcapng
+}  // namespace capture::files::pcapng

@@ -455,4 +455,4 @@ base::Result<std::unique_ptr<FileSource>> open_pcapng(std::unique_ptr<Input> inp
     return std::unique_ptr<FileSource>(std::move(source));
 }
 
-}  // namespace capture::inline files
+}  // namespace capture::files

@@ -9,4 +9,4 @@ namespace capture::inline files {
 /// Takes over `input`, whose data begins with a Section Header Block.
 base::Result<std::unique_ptr<FileSource>> open_pcapng(std::unique_ptr<Input> input, const std::string& path);
 
-}  // namespace capture::inline files
+}  // namespace capture::files

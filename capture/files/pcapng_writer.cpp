@@ -223,4 +223,4 @@ bool PcapngWriter::close() {
     return output_.close() && ended;
 }
 
-}  // namespace capture::inline files
+}  // namespace capture::files

@@ -47,4 +47,4 @@ private:
     std::vector<std::uint32_t> hints_ = {};  ///< by the source's index, where the id was found last
 };
 
-}  // namespace capture::inline files
+}  // namespace capture::files

@@ -198,4 +198,4 @@ std::size_t RingWriter::wait_for_commands() {
     return failed_commands_;
 }
 
-}  // namespace capture::inline files
+}  // namespace capture::files

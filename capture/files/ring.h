@@ -84,4 +84,4 @@ private:
     std::size_t failed_commands_ = 0;
 };
 
-}  // namespace capture::inline files
+}  // namespace capture::files

@@ -47,4 +47,4 @@ private:
     std::int64_t offset_ns_ = 0;
 };
 
-}  // namespace capture::inline files
+}  // namespace capture::files

@@ -22,4 +22,4 @@ FileFormat format_of_name(std::string_view path) {
     return path.ends_with(".pcap") || path.ends_with(".cap") ? FileFormat::pcap : FileFormat::pcapng;
 }
 
-}  // namespace capture::inline files
+}  // namespace capture::files

@@ -68,4 +68,4 @@ base::Result<std::unique_ptr<Writer>> open_writer(const std::string& path, const
 /// By name: `.pcap` and `.cap` are pcap, all else is pcapng.
 FileFormat format_of_name(std::string_view path);
 
-}  // namespace capture::inline files
+}  // namespace capture::files

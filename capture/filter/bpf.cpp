@@ -91,4 +91,4 @@ std::string PacketFilter::listing(Listing form) const {
     return out;
 }
 
-}  // namespace capture::inline filter
+}  // namespace capture::filter

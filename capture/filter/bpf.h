@@ -52,4 +52,4 @@ private:
 /// What to tell where libpcap refused `expression` with `reason`.
 base::Error filter_error(const std::string& expression, const std::string& reason, wire::LinkType link_type);
 
-}  // namespace capture::inline filter
+}  // namespace capture::filter

@@ -96,4 +96,4 @@ BpfProgram without_leaving(const BpfProgram& program) {
     return longer;
 }
 
-}  // namespace capture::inline filter
+}  // namespace capture::filter

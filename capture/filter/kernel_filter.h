@@ -37,4 +37,4 @@ base::Result<bool> attach(int socket, const BpfProgram& program);
 /// The same for a loopback interface, where every frame passes twice: leaving frames are dropped.
 BpfProgram without_leaving(const BpfProgram& program);
 
-}  // namespace capture::inline filter
+}  // namespace capture::filter

@@ -375,4 +375,4 @@ std::string text_of(const RdmaFilter& filter) {
            " or (tcp[(tcp[12] & 0xf0) >> 2 : 4] = 0x4d504120 and tcp[((tcp[12] & 0xf0) >> 2) + 4 : 4] = 0x49442052)";
 }
 
-}  // namespace capture::inline filter
+}  // namespace capture::filter

@@ -43,4 +43,4 @@ BpfProgram keep_management(BpfProgram program, wire::LinkType link_type, std::ui
 /// In the words of pcap-filter(7), for people: what it says for frames without tags.
 std::string text_of(const RdmaFilter& filter);
 
-}  // namespace capture::inline filter
+}  // namespace capture::filter

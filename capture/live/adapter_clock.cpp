@@ -92,4 +92,4 @@ AdapterClock use_adapter_clock(int socket, const std::string& interface, bool in
     return clock;
 }
 
-}  // namespace capture::inline live
+}  // namespace capture::live

@@ -15,4 +15,4 @@ struct AdapterClock {
 /// times of a request and of its answer would otherwise not compare. Needs CAP_NET_ADMIN.
 AdapterClock use_adapter_clock(int socket, const std::string& interface, bool insist);
 
-}  // namespace capture::inline live
+}  // namespace capture::live

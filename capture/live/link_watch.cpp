@@ -69,4 +69,4 @@ bool LinkWatch::changed() {
     }
 }
 
-}  // namespace capture::inline live
+}  // namespace capture::live

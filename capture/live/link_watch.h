@@ -33,4 +33,4 @@ private:
     base::Descriptor descriptor_;
 };
 
-}  // namespace capture::inline live
+}  // namespace capture::live

@@ -340,4 +340,4 @@ base::Result<std::vector<Choice>> timestamp_types(const std::string& interface) 
     return choices;
 }
 
-}  // namespace capture::inline live
+}  // namespace capture::live

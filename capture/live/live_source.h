@@ -80,4 +80,4 @@ struct Choice {
 base::Result<std::vector<Choice>> link_types(const std::string& interface);
 base::Result<std::vector<Choice>> timestamp_types(const std::string& interface);
 
-}  // namespace capture::inline live
+}  // namespace capture::live

@@ -228,4 +228,4 @@ bool MpaPorts::speaks_mpa(const Segment& segment) {
     return false;
 }
 
-}  // namespace capture::inline live
+}  // namespace capture::live

@@ -62,4 +62,4 @@ private:
     std::vector<Candidate> candidates_;
 };
 
-}  // namespace capture::inline live
+}  // namespace capture::live

@@ -302,4 +302,4 @@ base::Result<bool> PacketRing::set_snaplen(std::uint32_t snaplen) {
     return used;
 }
 
-}  // namespace capture::inline live
+}  // namespace capture::live

@@ -71,4 +71,4 @@ private:
     std::unique_ptr<Ring> ring_;
 };
 
-}  // namespace capture::inline live
+}  // namespace capture::live

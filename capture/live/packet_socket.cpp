@@ -220,4 +220,4 @@ bool PacketSocket::interface_removed() const {
            bound.sll_ifindex != interface_index;
 }
 
-}  // namespace capture::inline live
+}  // namespace capture::live

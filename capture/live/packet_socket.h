@@ -66,4 +66,4 @@ private:
     void stamp(const PacketRingOptions& options);
 };
 
-}  // namespace capture::inline live
+}  // namespace capture::live

@@ -431,4 +431,4 @@ base::Result<bool> Tap::reconfigure(const TapOptions& options) {
     return true;
 }
 
-}  // namespace capture::inline live
+}  // namespace capture::live

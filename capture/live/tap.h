@@ -81,4 +81,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace capture::inline live
+}  // namespace capture::live

@@ -237,4 +237,4 @@ FlightRecorder::Extent FlightRecorder::extent() const {
     return extent;
 }
 
-}  // namespace capture::inline recorder
+}  // namespace capture::recorder

@@ -70,4 +70,4 @@ private:
     std::unique_ptr<Ring> ring_;
 };
 
-}  // namespace capture::inline recorder
+}  // namespace capture::recorder

@@ -5,7 +5,7 @@
 
 namespace capture::inline sniffer {
 std::shared_ptr<VerbsApi> system_verbs() { return nullptr; }
-}  // namespace capture::inline sniffer
+}  // namespace capture::sniffer
 
 #else
 
@@ -292,6 +292,6 @@ std::optional<std::uint64_t> SystemVerbs::out_of_buffer(const std::string& devic
 
 std::shared_ptr<VerbsApi> system_verbs() { return std::make_shared<SystemVerbs>(); }
 
-}  // namespace capture::inline sniffer
+}  // namespace capture::sniffer
 
 #endif

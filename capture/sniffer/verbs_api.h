@@ -80,4 +80,4 @@ public:
 /// libibverbs; null where the program was built without.
 std::shared_ptr<VerbsApi> system_verbs();
 
-}  // namespace capture::inline sniffer
+}  // namespace capture::sniffer

@@ -203,4 +203,4 @@ Statistics SniffedPort::statistics() const {
     return statistics;
 }
 
-}  // namespace capture::inline sniffer
+}  // namespace capture::sniffer

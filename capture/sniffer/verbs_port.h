@@ -96,4 +96,4 @@ private:
     mutable bool unknown_ = false;  ///< we ran out, and nobody counted
 };
 
-}  // namespace capture::inline sniffer
+}  // namespace capture::sniffer

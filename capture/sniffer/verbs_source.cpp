@@ -251,4 +251,4 @@ std::uint64_t VerbsSource::restarts() const {
     return sum;
 }
 
-}  // namespace capture::inline sniffer
+}  // namespace capture::sniffer

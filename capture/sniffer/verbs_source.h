@@ -57,4 +57,4 @@ private:
 /// Names of RDMA devices; fails with what to do where there are none to be seen.
 base::Result<std::vector<std::string>> list_verbs_devices(VerbsApi* api);
 
-}  // namespace capture::inline sniffer
+}  // namespace capture::sniffer

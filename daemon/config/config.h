@@ -120,4 +120,4 @@ struct Config {
     bool operator==(const Config&) const = default;
 };
 
-}  // namespace service::inline config
+}  // namespace service::config

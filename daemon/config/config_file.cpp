@@ -264,4 +264,4 @@ std::string set_key(Config& config, std::string_view key, const std::vector<std:
     return take(*found, config, nullptr, values);
 }
 
-}  // namespace service::inline config
+}  // namespace service::config

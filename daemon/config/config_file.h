@@ -47,4 +47,4 @@ struct ConfigChange {
 };
 ConfigChange compare(const Config& running, const Config& wanted);
 
-}  // namespace service::inline config
+}  // namespace service::config

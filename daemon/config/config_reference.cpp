@@ -141,4 +141,4 @@ ConfigChange compare(const Config& running, const Config& wanted) {
     return change;
 }
 
-}  // namespace service::inline config
+}  // namespace service::config

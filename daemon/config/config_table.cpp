@@ -410,4 +410,4 @@ const Key* find_key(std::string_view path) {
     return at == key_table.end() ? nullptr : &*at;
 }
 
-}  // namespace service::inline config
+}  // namespace service::config

@@ -81,4 +81,4 @@ std::string take(const Key& key, Config& config, TriggerConfig* trigger, const s
 /// The key's value as TOML.
 std::string format(const Key& key, Config& config, TriggerConfig* trigger = nullptr);
 
-}  // namespace service::inline config
+}  // namespace service::config

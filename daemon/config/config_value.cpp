@@ -166,4 +166,4 @@ std::string format(const Key& key, Config& config, TriggerConfig* trigger) {
     return visit_value(key, config, trigger, Formatter{key});
 }
 
-}  // namespace service::inline config
+}  // namespace service::config

@@ -85,4 +85,4 @@ std::vector<std::string> contradictions(const Config& config) {
     return lines;
 }
 
-}  // namespace service::inline config
+}  // namespace service::config

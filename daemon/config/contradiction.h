@@ -16,4 +16,4 @@ std::vector<Contradiction> find_contradictions(const Config& config);
 /// "recorder.trigger[2]", of the third.
 std::string trigger_path(std::size_t index);
 
-}  // namespace service::inline config
+}  // namespace service::config

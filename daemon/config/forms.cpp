@@ -83,4 +83,4 @@ bool is_trigger_name(std::string_view name) {
     });
 }
 
-}  // namespace service::inline config::forms
+}  // namespace service::config::forms

@@ -19,4 +19,4 @@ bool is_empty_or_account(std::string_view name);
 /// Fit for a file's name: letters, digits, `-` and `_`.
 bool is_trigger_name(std::string_view name);
 
-}  // namespace service::inline config::forms
+}  // namespace service::config::forms

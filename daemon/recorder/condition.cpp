@@ -222,4 +222,4 @@ base::Result<Condition, std::string> Condition::parse(std::string_view text) {
     } while (true);
 }
 
-}  // namespace service::inline recorder
+}  // namespace service::recorder

@@ -33,4 +33,4 @@ struct Condition {
     static base::Result<Condition, std::string> parse(std::string_view text);
 };
 
-}  // namespace service::inline recorder
+}  // namespace service::recorder

@@ -69,4 +69,4 @@ std::vector<EventKind> kinds_behind(std::string_view path) {
     return {};
 }
 
-}  // namespace service::inline recorder
+}  // namespace service::recorder

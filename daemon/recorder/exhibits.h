@@ -10,4 +10,4 @@ namespace service::inline recorder {
 /// and all may be shown.
 std::vector<metrics::EventKind> kinds_behind(std::string_view path);
 
-}  // namespace service::inline recorder
+}  // namespace service::recorder

@@ -61,4 +61,4 @@ bool FramePieces::write(capture::FlightRecorder::Kept& kept, const std::vector<c
     return writer_.write(kept.frame, known) == capture::WriteStatus::ok;
 }
 
-}  // namespace service::inline recorder
+}  // namespace service::recorder

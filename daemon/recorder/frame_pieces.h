@@ -38,4 +38,4 @@ private:
     std::vector<capture::InterfaceInfo> known_ = {};
 };
 
-}  // namespace service::inline recorder
+}  // namespace service::recorder

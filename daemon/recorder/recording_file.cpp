@@ -68,4 +68,4 @@ std::string RecordingFile::complete() {
     return {};
 }
 
-}  // namespace service::inline recorder
+}  // namespace service::recorder

@@ -47,4 +47,4 @@ private:
     bool completed_ = false;
 };
 
-}  // namespace service::inline recorder
+}  // namespace service::recorder

@@ -44,4 +44,4 @@ std::string no_recording_in(const std::string& directory, int code) {
     return text;
 }
 
-}  // namespace service::inline recorder
+}  // namespace service::recorder

@@ -10,4 +10,4 @@ std::string prepare_recording_folder(const std::string& directory);
 /// The same sentence for an error that came later.
 std::string no_recording_in(const std::string& directory, int code);
 
-}  // namespace service::inline recorder
+}  // namespace service::recorder

@@ -111,4 +111,4 @@ std::uint64_t remove_oldest(const std::string& directory, std::uint64_t max_file
     return removed;
 }
 
-}  // namespace service::inline recorder
+}  // namespace service::recorder

@@ -20,4 +20,4 @@ void remove_unfinished(const std::string& directory);
 /// was set since, and go first. Returns how many were removed.
 std::uint64_t remove_oldest(const std::string& directory, std::uint64_t max_files, const std::string& just_written);
 
-}  // namespace service::inline recorder
+}  // namespace service::recorder

@@ -330,4 +330,4 @@ bool Recordings::recording() const { return state_->active || state_->closing; }
 const RecordingsCounters& Recordings::counters() const { return state_->counters; }
 std::vector<RecordingsMessage> Recordings::messages() { return std::exchange(state_->messages, {}); }
 
-}  // namespace service::inline recorder
+}  // namespace service::recorder

@@ -73,4 +73,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace service::inline recorder
+}  // namespace service::recorder

@@ -212,4 +212,4 @@ base::Result<std::unique_ptr<Triggers>, std::vector<std::string>> Triggers::comp
     return std::unique_ptr<Triggers>(std::make_unique<CompiledTriggers>(std::move(compiled)));
 }
 
-}  // namespace service::inline recorder
+}  // namespace service::recorder

@@ -38,4 +38,4 @@ public:
     virtual std::vector<Incident> judge(const metrics::Snapshot& interval, const metrics::HostNames& names) = 0;
 };
 
-}  // namespace service::inline recorder
+}  // namespace service::recorder

@@ -283,4 +283,4 @@ std::shared_ptr<const metrics::Snapshot> Answers::difference(const Published& ea
     return result;
 }
 
-}  // namespace service::inline server
+}  // namespace service::server

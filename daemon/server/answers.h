@@ -82,4 +82,4 @@ private:
     std::vector<Difference> differences_ = {};
 };
 
-}  // namespace service::inline server
+}  // namespace service::server

@@ -90,4 +90,4 @@ public:
     virtual base::Result<std::unique_ptr<FrameStream>, std::string> frames(control::FramesOf which) = 0;
 };
 
-}  // namespace service::inline server
+}  // namespace service::server

@@ -152,4 +152,4 @@ bool Connection::finished() const {
     return ended_ && !has_line() && !owes() && subscriptions_.empty();
 }
 
-}  // namespace service::inline server
+}  // namespace service::server

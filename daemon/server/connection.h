@@ -102,4 +102,4 @@ private:
     bool shut_ = false;
 };
 
-}  // namespace service::inline server
+}  // namespace service::server

@@ -70,4 +70,4 @@ bool FlowsBody::produce(std::string& out, std::size_t octets) {
     return !done;
 }
 
-}  // namespace service::inline server
+}  // namespace service::server

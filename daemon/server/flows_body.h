@@ -37,4 +37,4 @@ private:
     std::size_t at_ = 0;
 };
 
-}  // namespace service::inline server
+}  // namespace service::server

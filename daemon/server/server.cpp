@@ -306,4 +306,4 @@ base::Result<std::unique_ptr<ControlServer>, std::string> ControlServer::open(co
     return std::unique_ptr<ControlServer>(std::move(server));
 }
 
-}  // namespace service::inline server
+}  // namespace service::server

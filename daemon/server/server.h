@@ -48,4 +48,4 @@ public:
     virtual const ServerCounters& counters() const = 0;
 };
 
-}  // namespace service::inline server
+}  // namespace service::server

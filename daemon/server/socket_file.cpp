@@ -147,4 +147,4 @@ std::string SocketFile::remove() {
                        std::strerror(errno));
 }
 
-}  // namespace service::inline server
+}  // namespace service::server

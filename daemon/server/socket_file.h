@@ -40,4 +40,4 @@ private:
     std::uint64_t inode_ = 0;
 };
 
-}  // namespace service::inline server
+}  // namespace service::server

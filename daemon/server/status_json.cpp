@@ -64,4 +64,4 @@ std::string status_json(const Status& status, const ServerCounters& counters) {
     return all.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-}  // namespace service::inline server
+}  // namespace service::server

@@ -9,4 +9,4 @@ namespace service::inline server {
 /// A key for every member of Status, and the server's own counts under `control`.
 std::string status_json(const Status& status, const ServerCounters& counters);
 
-}  // namespace service::inline server
+}  // namespace service::server

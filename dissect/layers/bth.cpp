@@ -85,4 +85,4 @@ LayerId parse_bth(Context& context) {
 constinit const LayerRow bth_layer{
     "bth", &protocol::infiniband, wire::heading_of<wire::Bth>(), parse_bth, nullptr, wire::bth_fields, {}};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

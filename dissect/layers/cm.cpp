@@ -160,4 +160,4 @@ RDMASCOPE_MESSAGE(cm_lap, CmLap, nullptr, wire::field_table<wire::CmLap>, {});
 RDMASCOPE_MESSAGE(cm_apr, CmApr, nullptr, wire::field_table<wire::CmApr>, {});
 #undef RDMASCOPE_MESSAGE
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

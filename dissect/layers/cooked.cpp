@@ -88,4 +88,4 @@ constinit const LayerRow linux_sll_layer{
 constinit const LayerRow linux_sll2_layer{
     "sll", &protocol::cooked, {}, parse_sll2, describe_sll2, wire::field_table<LinuxCooked2>, cooked_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

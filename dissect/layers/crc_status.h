@@ -26,4 +26,4 @@ constexpr wire::FieldInfo crc_status_field(std::string_view name, std::string_vi
     return {name, label, 0, 0, wire::Kind::uint8, wire::Base::dec, false, crc_status_names};
 }
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

@@ -106,4 +106,4 @@ constinit const LayerRow ddp_untagged_layer{"ddp_untagged",     &protocol::ddp_r
                                             parse_untagged,     describe_header,      {},
                                             ddp_untagged_fields};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

@@ -127,4 +127,4 @@ private:
     Visitor& visitor_;
 };
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

@@ -135,4 +135,4 @@ void describe_erf(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow erf_layer{"erf",        &protocol::erf,         {},          parse_erf,
                                    describe_erf, wire::field_table<Erf>, erf_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

@@ -101,4 +101,4 @@ constinit const LayerRow erspan2_layer{"erspan",         &protocol::erspan,     
 constinit const LayerRow erspan3_layer{
     "erspan", &protocol::erspan, {}, parse_erspan3, describe_erspan3, wire::field_table<Erspan3>, erspan_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

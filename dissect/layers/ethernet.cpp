@@ -210,4 +210,4 @@ void describe_llc(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow llc_layer{
     "llc", &protocol::llc, {}, parse_llc, describe_llc, wire::field_table<wire::Llc>, llc_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

@@ -123,4 +123,4 @@ constinit const LayerRow aeth_layer{"aeth",
                                     wire::field_table<wire::Aeth>,
                                     syndrome_parts};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

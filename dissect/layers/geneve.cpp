@@ -77,4 +77,4 @@ void describe_geneve(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow geneve_layer{
     "geneve", &protocol::geneve, {}, parse_geneve, describe_geneve, wire::field_table<Geneve>, geneve_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

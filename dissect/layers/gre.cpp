@@ -66,4 +66,4 @@ void describe_gre(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow gre_layer{"gre",        &protocol::gre,         {},          parse_gre,
                                    describe_gre, wire::field_table<Gre>, gre_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

@@ -32,4 +32,4 @@ LayerId parse_grh(Context& context) {
 constinit const LayerRow grh_layer{
     "grh", &protocol::infiniband, wire::heading_of<wire::Grh>(), parse_grh, nullptr, wire::field_table<wire::Grh>, {}};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

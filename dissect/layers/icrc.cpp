@@ -69,4 +69,4 @@ void describe_icrc(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow icrc_layer{"icrc",           &protocol::infiniband,  {}, parse_icrc, describe_icrc,
                                     {&icrc_field, 1}, {&icrc_status_field, 1}};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

@@ -192,4 +192,4 @@ void describe_ipv4(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow ipv4_layer{"ip",          &protocol::ipv4,         {},           parse_ipv4,
                                     describe_ipv4, wire::field_table<Ipv4>, ipv4_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

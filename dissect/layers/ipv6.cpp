@@ -55,4 +55,4 @@ void describe_ipv6(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow ipv6_layer{"ipv6",        &protocol::ipv6,         {},           parse_ipv6,
                                     describe_ipv6, wire::field_table<Ipv6>, ipv6_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

@@ -249,4 +249,4 @@ void describe_auth(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow ipv6_auth_layer{
     "ah", &protocol::auth, {}, parse_auth, describe_auth, wire::field_table<wire::IpAuth>, auth_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

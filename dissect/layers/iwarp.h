@@ -11,4 +11,4 @@ LayerId finish_unit(Context& context);
 /// The tree below `iwarp_rdma.terminate`.
 void describe_terminate(const LayerView& view, Visitor& visitor);
 
-}  // namespace dissect::inline layers::iwarp
+}  // namespace dissect::layers::iwarp

@@ -100,4 +100,4 @@ constinit const LayerRow rwh_layer{
 constinit const LayerRow vcrc_layer{"vcrc",           &protocol::infiniband,  {}, parse_vcrc, describe_vcrc,
                                     {&vcrc_field, 1}, {&vcrc_status_field, 1}};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

@@ -52,4 +52,4 @@ constinit const LayerRow mac_control_layer{"macc",
                                            wire::field_table<wire::PriorityPause>,
                                            mac_control_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

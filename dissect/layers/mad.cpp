@@ -78,4 +78,4 @@ constinit const LayerRow mad_layer{"mad",       &protocol::infiniband, wire::hea
                                    parse_mad,   describe_mad,          wire::mad_fields,
                                    mad_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

@@ -171,4 +171,4 @@ constinit const LayerRow mpa_fpdu_layer{"mpa_fpdu",   &protocol::mpa, {"iwarp_mp
                                         parse_fpdu,   describe_fpdu,  wire::field_table<wire::MpaFpdu>,
                                         fpdu_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

@@ -60,4 +60,4 @@ void describe_mpls(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow mpls_layer{
     "mpls", &protocol::mpls, {}, parse_mpls, describe_mpls, wire::field_table<wire::Mpls>, mpls_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

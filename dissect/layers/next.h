@@ -74,4 +74,4 @@ inline void end_datagram(Context& context, std::uint32_t position, LayerId layer
     context.end_at(position);
 }
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

@@ -73,4 +73,4 @@ void finish_unknown_packet(Context& context) {
 constinit const LayerRow payload_layer{"payload", &protocol::data, {}, parse_payload, describe_payload,
                                        {},        payload_fields};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

@@ -9,4 +9,4 @@ void finish_unknown_packet(Context& context);
 /// Goes past the payload, read or not, and its pad octets; returns the layer there.
 LayerId after_payload(Context& context);
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

@@ -56,4 +56,4 @@ void describe_ppi(const LayerView& view, Visitor& visitor) {
 
 constinit const LayerRow ppi_layer{"ppi", &protocol::ppi, {}, parse_ppi, describe_ppi, {}, ppi_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

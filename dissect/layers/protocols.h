@@ -30,4 +30,4 @@ inline constexpr wire::FieldInfo ddp_rdmap{"iwarp_ddp_rdmap",
                                            "iWARP Direct Data Placement and Remote Direct Memory Access Protocol"};
 inline constexpr wire::FieldInfo data{"data", "Data"};  // what no layer of the house takes apart
 
-}  // namespace dissect::inline layers::protocol
+}  // namespace dissect::layers::protocol

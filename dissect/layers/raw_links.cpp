@@ -87,4 +87,4 @@ constinit const LayerRow null_loopback_layer{"null",        &protocol::null_loop
 constinit const LayerRow ipoib_layer{
     "ipoib", &protocol::ipoib, {}, parse_ipoib, describe_ipoib, wire::field_table<Ipoib>, ipoib_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

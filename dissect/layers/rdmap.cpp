@@ -249,4 +249,4 @@ constinit const LayerRow rdmap_immediate_layer{"rdmap_immediate",
 constinit const LayerRow ulp_payload_layer{
     "ulp_payload", &protocol::data, {}, parse_ulp_payload, describe_ulp_payload, {}, ulp_payload_fields};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

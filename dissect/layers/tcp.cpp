@@ -224,4 +224,4 @@ void describe_tcp(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow tcp_layer{"tcp",        &protocol::tcp,         {},          parse_tcp,
                                    describe_tcp, wire::field_table<Tcp>, tcp_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

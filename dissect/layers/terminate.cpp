@@ -171,4 +171,4 @@ constinit const LayerRow rdmap_terminate_layer{"rdmap_terminate",
                                                {},
                                                fields};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

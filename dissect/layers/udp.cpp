@@ -97,4 +97,4 @@ void describe_udp(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow udp_layer{"udp",        &protocol::udp,         {},          parse_udp,
                                    describe_udp, wire::field_table<Udp>, udp_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

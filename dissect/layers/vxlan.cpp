@@ -36,4 +36,4 @@ void describe_vxlan(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow vxlan_layer{
     "vxlan", &protocol::vxlan, {}, parse_vxlan, describe_vxlan, wire::field_table<Vxlan>, vxlan_computed};
 
-}  // namespace dissect::inline layers
+}  // namespace dissect::layers

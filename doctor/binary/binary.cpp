@@ -357,4 +357,4 @@ BinaryReport examine_binary(const Root& root, const Inventory& machine, const st
     return report;
 }
 
-}  // namespace doctor::inline binary
+}  // namespace doctor::binary

@@ -26,4 +26,4 @@ std::span<const Check> binary_checks();
 /// the others. Nothing is run or loaded. `path` is one of the examined machine.
 BinaryReport examine_binary(const Root& root, const Inventory& machine, const std::string& path);
 
-}  // namespace doctor::inline binary
+}  // namespace doctor::binary

@@ -140,4 +140,4 @@ bool Loaded::has_symbol(std::string_view name, std::string_view version) const {
     });
 }
 
-}  // namespace doctor::inline binary
+}  // namespace doctor::binary

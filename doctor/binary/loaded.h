@@ -59,4 +59,4 @@ private:
     std::unordered_multimap<std::string_view, Definition> symbols_ = {};
 };
 
-}  // namespace doctor::inline binary
+}  // namespace doctor::binary

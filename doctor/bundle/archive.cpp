@@ -84,4 +84,4 @@ std::string make_archive(const std::vector<std::pair<std::string, std::string>>&
     return gzip(tar);
 }
 
-}  // namespace doctor::inline bundle
+}  // namespace doctor::bundle

@@ -45,4 +45,4 @@ std::string make_bundle(const Root& root, const Inventory& machine, std::span<co
                         now_s);
 }
 
-}  // namespace doctor::inline bundle
+}  // namespace doctor::bundle

@@ -16,4 +16,4 @@ std::string make_bundle(const Root& root, const Inventory& machine, std::span<co
                         const Transcript& transcript, std::string_view page, std::string_view version,
                         std::int64_t now_s);
 
-}  // namespace doctor::inline bundle
+}  // namespace doctor::bundle

@@ -166,4 +166,4 @@ Json Mask::json(const Json& document) {
     return out;
 }
 
-}  // namespace doctor::inline bundle
+}  // namespace doctor::bundle

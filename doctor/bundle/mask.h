@@ -40,4 +40,4 @@ private:
     std::map<std::string, unsigned, std::less<>> counts_ = {};
 };
 
-}  // namespace doctor::inline bundle
+}  // namespace doctor::bundle

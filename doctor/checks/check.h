@@ -124,4 +124,4 @@ void check_counters(const Inventory& machine, Report& report);
 /// include/rdma/ib_addr.h, iboe_get_mtu: 96 octets of headers at most).
 unsigned roce_mtu(std::uint64_t netdev_mtu);
 
-}  // namespace doctor::inline checks
+}  // namespace doctor::checks

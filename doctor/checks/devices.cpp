@@ -123,4 +123,4 @@ void check_ports(const Inventory& machine, Report& report) {
     report.fine_devices(machine, "all are active");
 }
 
-}  // namespace doctor::inline checks
+}  // namespace doctor::checks

@@ -204,4 +204,4 @@ void check_taint(const Inventory& machine, Report& report) {
     report.fine(fmt::format("{}", *machine.kernel.taint));
 }
 
-}  // namespace doctor::inline checks
+}  // namespace doctor::checks

@@ -184,4 +184,4 @@ void check_layout(const Inventory& machine, Report& report) {
                    {}, "rdmascope doctor --binary PROGRAM");
 }
 
-}  // namespace doctor::inline checks
+}  // namespace doctor::checks

@@ -43,4 +43,4 @@ void check_memlock_configured(const Inventory& machine, Report& report) {
     report.fine("nothing there limits it");
 }
 
-}  // namespace doctor::inline checks
+}  // namespace doctor::checks

@@ -186,4 +186,4 @@ void check_pauses(const Inventory& machine, Report& report) {
     report.fine_devices(machine, "there is no adapter that would have any");
 }
 
-}  // namespace doctor::inline checks
+}  // namespace doctor::checks

@@ -125,4 +125,4 @@ void check_counters(const Inventory& machine, Report& report) {
     report.fine_devices(machine, "they do");
 }
 
-}  // namespace doctor::inline checks
+}  // namespace doctor::checks

@@ -146,4 +146,4 @@ void check_provider_kernel_abi(const Inventory& machine, Report& report) {
     report.fine_devices(machine, "every device's is within its provider's range");
 }
 
-}  // namespace doctor::inline checks
+}  // namespace doctor::checks

@@ -137,4 +137,4 @@ Severity worst_of(std::span<const Finding> findings) {
     return worst;
 }
 
-}  // namespace doctor::inline checks
+}  // namespace doctor::checks

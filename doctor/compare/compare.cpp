@@ -272,4 +272,4 @@ std::vector<Finding> compare_inventories(const Json& ours, const Json& theirs) {
     return Comparison(ours, theirs).run();
 }
 
-}  // namespace doctor::inline compare
+}  // namespace doctor::compare

@@ -22,4 +22,4 @@ std::span<const Check> compare_checks();
 /// be damaged or hostile: what has another type than it should is taken as not known.
 std::vector<Finding> compare_inventories(const Json& ours, const Json& theirs);
 
-}  // namespace doctor::inline compare
+}  // namespace doctor::compare

@@ -160,4 +160,4 @@ std::vector<NetDevice> look_at_netdevs(const Root& root, const std::vector<Devic
     return found;
 }
 
-}  // namespace doctor::inline inventory
+}  // namespace doctor::inventory

@@ -156,4 +156,4 @@ Observation look_at_observation(const Root& root) {
     return seen;
 }
 
-}  // namespace doctor::inline inventory
+}  // namespace doctor::inventory

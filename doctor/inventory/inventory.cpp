@@ -54,4 +54,4 @@ Inventory take_inventory(const Root& root) {
     return inventory;
 }
 
-}  // namespace doctor::inline inventory
+}  // namespace doctor::inventory

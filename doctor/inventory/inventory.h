@@ -184,4 +184,4 @@ struct Inventory {
 /// Looks at everything. Takes a second at most on a usual machine; needs no rights, but sees more with them.
 Inventory take_inventory(const Root& root);
 
-}  // namespace doctor::inline inventory
+}  // namespace doctor::inventory

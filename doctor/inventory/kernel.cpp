@@ -239,4 +239,4 @@ Kernel look_at_kernel(const Root& root, const std::string& release) {
     return kernel;
 }
 
-}  // namespace doctor::inline inventory
+}  // namespace doctor::inventory

@@ -223,4 +223,4 @@ std::vector<DriverEntry> look_at_drivers(const Root& root, const LoaderPath& pat
     return entries;
 }
 
-}  // namespace doctor::inline inventory
+}  // namespace doctor::inventory

@@ -122,4 +122,4 @@ std::string LoaderPath::find(const Root& root, std::string_view name) const {
     return {};
 }
 
-}  // namespace doctor::inline inventory
+}  // namespace doctor::inventory

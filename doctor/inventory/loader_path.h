@@ -34,4 +34,4 @@ private:
     bool has_cache_ = false;
 };
 
-}  // namespace doctor::inline inventory
+}  // namespace doctor::inventory

@@ -60,4 +60,4 @@ std::map<std::string, std::string> debian_owners(const Root& root, const std::ve
     return owners;
 }
 
-}  // namespace doctor::inline inventory
+}  // namespace doctor::inventory

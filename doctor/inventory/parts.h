@@ -37,4 +37,4 @@ std::string_view rdma_half_of(std::string_view kernel_driver);
 /// Modules that RDMA is made of.
 bool is_rdma_module(std::string_view name);
 
-}  // namespace doctor::inline inventory
+}  // namespace doctor::inventory

@@ -67,4 +67,4 @@ std::vector<ProcessLibraries> look_at_processes(const Root& root, std::vector<st
     return found;
 }
 
-}  // namespace doctor::inline inventory
+}  // namespace doctor::inventory

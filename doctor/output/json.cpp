@@ -227,4 +227,4 @@ Json to_json(const BinaryReport& report) {
 
 std::string dumped(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
-}  // namespace doctor::inline output
+}  // namespace doctor::output

@@ -18,4 +18,4 @@ Json to_json(const BinaryReport& report);
 /// As text, indented, with a newline. Octets that are no UTF-8 become U+FFFD.
 std::string dumped(const Json& json);
 
-}  // namespace doctor::inline output
+}  // namespace doctor::output

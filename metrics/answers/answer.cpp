@@ -92,4 +92,4 @@ std::vector<Answer> answer(const Snapshot& snapshot, const HostNames& names, con
     return answers;
 }
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

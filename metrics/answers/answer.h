@@ -70,4 +70,4 @@ public:
 /// With `flow`, about that flow and its reverse alone.
 std::vector<Answer> answer(const Snapshot& snapshot, const HostNames& names, const std::uint64_t* flow = nullptr);
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

@@ -623,4 +623,4 @@ void ask_bandwidth(const Subject& subject, std::vector<Answer>& out) {
     if (out.size() == before) out.push_back(bandwidth_answer(subject));
 }
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

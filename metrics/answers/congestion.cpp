@@ -379,4 +379,4 @@ void ask_congestion(const Subject& subject, std::vector<Answer>& out) {
     if (out.size() == before) out.push_back(congestion_answer(subject));
 }
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

@@ -449,4 +449,4 @@ void add_counters(const Snapshot& snapshot, const DeviceFigures& devices, std::v
     answers.insert(answers.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
 }
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

@@ -18,4 +18,4 @@ void add_counters(const Snapshot& snapshot, const DeviceFigures& devices, std::v
 /// Findings that alarm first, worst first, then one for every question that has none.
 void sort(std::vector<Answer>& answers);
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

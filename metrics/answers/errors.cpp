@@ -406,4 +406,4 @@ void find_failed_connections(const Subject& subject, std::vector<Answer>& out) {
     }
 }
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

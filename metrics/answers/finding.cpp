@@ -56,4 +56,4 @@ void add_evidence(Answer& answer, std::string what, double value, EvidenceUnit u
     answer.evidence.push_back({std::move(what), value, unit, std::move(frames)});
 }
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

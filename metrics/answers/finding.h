@@ -24,4 +24,4 @@ std::vector<std::uint64_t> frames_of(const Flows& flows, std::initializer_list<E
 void add_evidence(Answer& answer, std::string what, double value, EvidenceUnit unit,
                   std::vector<std::uint64_t> frames = {}, bool always = false);
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

@@ -84,4 +84,4 @@ std::uint64_t tail_probes(const FlowSnapshot& flow) {
     return exhibit == nullptr ? 0 : exhibit->count - std::min(exhibit->count, exhibit->value_sum);
 }
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

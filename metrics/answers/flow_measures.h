@@ -36,4 +36,4 @@ std::uint64_t repeated_packets(const FlowSnapshot& flow);  ///< without tail_pro
 /// Segments that a TCP sender repeated to get an answer, since the window held it: shown as runs of 0 packets.
 std::uint64_t tail_probes(const FlowSnapshot& flow);
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

@@ -347,4 +347,4 @@ void ask_latency(const Subject& subject, std::vector<Answer>& out) {
     if (out.size() == before) out.push_back(latency_answer(subject));
 }
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

@@ -240,4 +240,4 @@ void ask_qp_cache(const Subject& subject, std::vector<Answer>& out) {
         out.push_back(large_set_without_knee(subject, *busiest));
 }
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

@@ -16,4 +16,4 @@ void ask_queue_depth(const Subject& subject, std::vector<Answer>& out);
 void find_errors(const Subject& subject, std::vector<Answer>& out);  ///< NAKs that end a queue pair, Terminates
 void find_failed_connections(const Subject& subject, std::vector<Answer>& out);
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

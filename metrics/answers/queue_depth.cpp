@@ -195,4 +195,4 @@ void ask_queue_depth(const Subject& subject, std::vector<Answer>& out) {
     out.push_back(std::move(answer));
 }
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

@@ -522,4 +522,4 @@ void find_repairs(const Subject& subject, std::vector<Answer>& out) {
     }
 }
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

@@ -13,4 +13,4 @@ bool lost_on_the_way(const Subject& subject, const FlowSnapshot& flow);
 /// Whether NAKs travelled on it that report packets lost in the other direction, of a flow that was not found.
 bool tells_of_loss(const FlowSnapshot& flow);
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

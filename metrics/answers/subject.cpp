@@ -88,4 +88,4 @@ std::string unread_advice(const Subject& subject) {
            "lro off tso off gso off`.";
 }
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

@@ -48,4 +48,4 @@ private:
 bool is_partly_read(const Subject& subject);
 std::string unread_advice(const Subject& subject);
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

@@ -84,4 +84,4 @@ inline bool was_shut(const TcpFigures& tcp) {
     return tcp.zero_windows > 0 || (tcp.mss && tcp.receive_window_min && *tcp.receive_window_min < *tcp.mss / 2);
 }
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

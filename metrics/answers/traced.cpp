@@ -79,4 +79,4 @@ void add_traced(Answer& answer, const FlowSnapshot& flow) {
                  EvidenceUnit::none);
 }
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

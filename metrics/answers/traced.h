@@ -16,4 +16,4 @@ std::string program_on(const Subject& subject, const FlowSnapshot& flow);
 /// What posts and completions say: depths, and what messages waited for.
 void add_traced(Answer& answer, const FlowSnapshot& flow);
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

@@ -85,7 +85,8 @@ constexpr std::array<VerdictMeaning, 33> bandwidth{{
     {Verdict::rnr, "The receiver was not ready: no receive was posted when a message arrived.", is_alarm},
     {Verdict::timeout_recovery,
      "Packets are retransmitted because a timer ran out, and nothing else tells what was lost.", is_alarm},
-    {Verdict::go_back_n_violation, "Sender or receiver did not recover from a loss as the specification asks.", is_alarm},
+    {Verdict::go_back_n_violation, "Sender or receiver did not recover from a loss as the specification asks.",
+     is_alarm},
     {Verdict::receive_window,
      "The TCP receive window is full: the receiver does not read fast enough, or its buffer is small.", is_alarm},
     {Verdict::pause, "PAUSE or priority flow control stops the sender in the middle of messages.", describes},
@@ -209,4 +210,4 @@ std::span<const VerdictMeaning> verdicts(Question question) { return meanings_fo
 
 const VerdictMeaning* meaning_of(Question question, Verdict verdict) { return find_meaning(question, verdict); }
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

@@ -90,4 +90,4 @@ std::span<const VerdictMeaning> verdicts(Question question);
 /// Null if the question never gets this verdict.
 const VerdictMeaning* meaning_of(Question question, Verdict verdict);
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

@@ -34,4 +34,4 @@ std::string figure(const Evidence& evidence) {
     return fmt::format("{} {}", rough(evidence.value), unit);
 }
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

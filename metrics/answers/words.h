@@ -18,4 +18,4 @@ std::string rough(double value);             ///< "3.14", "12,345"
 std::string counted(std::uint64_t value, std::string_view singular, std::string_view plural = {});
 std::string figure(const Evidence& evidence);  ///< its value with its unit
 
-}  // namespace metrics::inline answers
+}  // namespace metrics::answers

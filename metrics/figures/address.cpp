@@ -36,4 +36,4 @@ std::string to_text(const Address& address) {
     return text;
 }
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

@@ -33,4 +33,4 @@ Address address_at(wire::AddressFamily family, std::uint32_t offset, base::Bytes
 /// "192.0.2.1", "2001:db8::1", "lid 17", a GID as IPv6; "?" for AddressFamily::none.
 std::string to_text(const Address& address);
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

@@ -31,4 +31,4 @@ DeviceFigures difference(const DeviceFigures& earlier, const DeviceFigures& late
     return out;
 }
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

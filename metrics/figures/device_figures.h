@@ -82,4 +82,4 @@ struct DeviceFigures {
 /// belongs to somebody who began anew: it is taken as it is.
 DeviceFigures difference(const DeviceFigures& earlier, const DeviceFigures& later);
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

@@ -77,4 +77,4 @@ struct PlainKey {
     }
 };
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

@@ -150,4 +150,4 @@ std::optional<std::uint64_t> Histogram::quantile(double share) const {
     return max_;
 }
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

@@ -79,4 +79,4 @@ private:
     std::uint64_t max_ = 0;
 };
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

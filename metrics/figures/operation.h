@@ -27,4 +27,4 @@ constexpr std::string_view name_of(Operation operation) { return operation_names
 /// READ and the atomics: they are answered by the responder with data, and ORD bounds how many may be outstanding.
 constexpr bool wants_response(Operation operation) { return operation >= Operation::read; }
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

@@ -124,4 +124,4 @@ void subtract(VerbsFigures& from, const VerbsFigures& earlier) {
     }
 }
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

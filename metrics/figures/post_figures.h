@@ -102,4 +102,4 @@ void merge(VerbsFigures& into, const VerbsFigures& other);
 /// What came on top of `earlier`; maxima and settings stay those of the whole life.
 void subtract(VerbsFigures& from, const VerbsFigures& earlier);
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

@@ -32,4 +32,4 @@ struct Repair {
     std::optional<std::uint64_t> total_ns;  ///< lost packet, or where it was not seen the first past the hole -> this
 };
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

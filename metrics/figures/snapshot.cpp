@@ -75,4 +75,4 @@ const FlowSnapshot* Snapshot::flow(std::uint64_t id) const {
     return found == flows.end() || found->id != id ? nullptr : &*found;
 }
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

@@ -384,4 +384,4 @@ void merge(Snapshot& into, Snapshot&& other);
 /// can be merged like parts of a capture.
 Snapshot difference(const Snapshot& earlier, const Snapshot& later);
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

@@ -473,4 +473,4 @@ base::Result<Snapshot, CodecError> decode_snapshot(base::Bytes octets) {
     return snapshot;
 }
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

@@ -26,4 +26,4 @@ void encode(const Snapshot& snapshot, std::vector<std::byte>& out);
 /// Total: any octets give a snapshot or an error, in memory bounded by a small multiple of the octets given.
 base::Result<Snapshot, CodecError> decode_snapshot(base::Bytes octets);
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

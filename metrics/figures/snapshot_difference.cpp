@@ -240,4 +240,4 @@ Snapshot difference(const Snapshot& earlier, const Snapshot& later) {
     return rest;
 }
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

@@ -125,4 +125,4 @@ inline unsigned octave_of(const ReuseBin& bin) {
 
 inline double total(double mean, std::uint64_t wall_ns) { return mean * static_cast<double>(wall_ns); }
 
-}  // namespace metrics::inline figures::fields
+}  // namespace metrics::figures::fields

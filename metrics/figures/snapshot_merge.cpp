@@ -480,4 +480,4 @@ void merge(Snapshot& into, Snapshot&& other) {
     into.memory_octets = add(into.memory_octets, other.memory_octets);
 }
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

@@ -49,4 +49,4 @@ Snapshot SnapshotSum::take() {
     return sum;
 }
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

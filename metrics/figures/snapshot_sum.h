@@ -22,4 +22,4 @@ private:
     std::vector<Snapshot> parts_;  ///< in the order of time, each of more than twice the flows of the next
 };
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

@@ -71,4 +71,4 @@ constexpr StateGroup group_of(State state) {
 
 using StateTimes = std::array<std::uint64_t, state_count>;  ///< nanoseconds by State
 
-}  // namespace metrics::inline figures
+}  // namespace metrics::figures

@@ -130,4 +130,4 @@ std::vector<ComparedFlow> compare_runs(const Survey& survey, const Reenactment& 
     return out;
 }
 
-}  // namespace replay::inline compare
+}  // namespace replay::compare

@@ -42,4 +42,4 @@ struct ComparedFlow {
 std::vector<ComparedFlow> compare_runs(const Survey& survey, const Reenactment& run, const metrics::Snapshot& recorded,
                                        const metrics::HostNames& names);
 
-}  // namespace replay::inline compare
+}  // namespace replay::compare

@@ -164,4 +164,4 @@ Recording StackTap::finish() {
     return std::move(recording_);
 }
 
-}  // namespace replay::inline compare
+}  // namespace replay::compare

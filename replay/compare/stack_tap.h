@@ -67,4 +67,4 @@ private:
     std::uint16_t identification_ = 0;
 };
 
-}  // namespace replay::inline compare
+}  // namespace replay::compare

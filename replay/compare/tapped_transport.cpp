@@ -149,4 +149,4 @@ std::shared_ptr<iwarp::Device> tapped_device(StackTap& tap, unsigned side) {
     return iwarp::verbs::make_device({}, std::make_unique<TappedTransport>(tap, side));
 }
 
-}  // namespace replay::inline compare
+}  // namespace replay::compare

@@ -11,4 +11,4 @@ class StackTap;
 /// accepts.
 std::shared_ptr<iwarp::Device> tapped_device(StackTap& tap, unsigned side);
 
-}  // namespace replay::inline compare
+}  // namespace replay::compare

@@ -82,4 +82,4 @@ Recording Recorder::finish() {
     return std::move(recording_);
 }
 
-}  // namespace replay::inline compare
+}  // namespace replay::compare

@@ -51,4 +51,4 @@ private:
     std::thread thread_;
 };
 
-}  // namespace replay::inline compare
+}  // namespace replay::compare

@@ -222,4 +222,4 @@ std::string ConnectionSide::unsettled() const {
     return {};
 }
 
-}  // namespace replay::inline endpoints
+}  // namespace replay::endpoints

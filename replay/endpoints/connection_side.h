@@ -148,4 +148,4 @@ private:
     SideResult result_ = {};
 };
 
-}  // namespace replay::inline endpoints
+}  // namespace replay::endpoints

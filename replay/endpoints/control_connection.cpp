@@ -59,4 +59,4 @@ std::optional<ControlMessage> ControlConnection::completed(std::uint32_t tag, co
     return message;
 }
 
-}  // namespace replay::inline endpoints
+}  // namespace replay::endpoints

@@ -49,4 +49,4 @@ private:
     std::uint64_t reported_ = 0;  ///< of what was received
 };
 
-}  // namespace replay::inline endpoints
+}  // namespace replay::endpoints

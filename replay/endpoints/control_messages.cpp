@@ -174,4 +174,4 @@ std::optional<ControlMessage> ControlMessage::decode(std::span<const std::byte> 
     return in.good() ? std::optional(out) : std::nullopt;
 }
 
-}  // namespace replay::inline endpoints
+}  // namespace replay::endpoints

@@ -68,4 +68,4 @@ struct ControlMessage {
     static std::optional<ControlMessage> decode(std::span<const std::byte> data);
 };
 
-}  // namespace replay::inline endpoints
+}  // namespace replay::endpoints

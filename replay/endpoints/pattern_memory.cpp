@@ -44,4 +44,4 @@ PatternMemory::PatternMemory(std::uint64_t octets, bool patterned)
 
 PatternMemory::~PatternMemory() { ::munmap(octets_, size_); }
 
-}  // namespace replay::inline endpoints
+}  // namespace replay::endpoints

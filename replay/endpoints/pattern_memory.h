@@ -30,4 +30,4 @@ private:
     std::size_t size_ = 0;
 };
 
-}  // namespace replay::inline endpoints
+}  // namespace replay::endpoints

@@ -107,4 +107,4 @@ Reenactment re_enact(const Survey& survey, const ReenactmentOptions& options) {
     return options.place == Place::loopback ? on_loopback(survey, options) : as_one_end(survey, options);
 }
 
-}  // namespace replay::inline endpoints
+}  // namespace replay::endpoints

@@ -43,4 +43,4 @@ struct Reenactment {
 /// result.
 Reenactment re_enact(const Survey& survey, const ReenactmentOptions& options);
 
-}  // namespace replay::inline endpoints
+}  // namespace replay::endpoints

@@ -473,4 +473,4 @@ std::string ReplayEndpoint::name_of(const ConnectionSide& side) const {
     return fmt::format("flow {}", flow->id);
 }
 
-}  // namespace replay::inline endpoints
+}  // namespace replay::endpoints

@@ -125,4 +125,4 @@ private:
     EndpointResult result_;
 };
 
-}  // namespace replay::inline endpoints
+}  // namespace replay::endpoints

@@ -164,4 +164,4 @@ bool mend_checksums(base::Bytes before, base::MutableBytes after, const Dissecti
     return icrc;
 }
 
-}  // namespace replay::inline frames
+}  // namespace replay::frames

@@ -8,4 +8,4 @@ namespace replay::inline frames {
 /// Rewriter. False where an ICRC that covers what was changed is not in the frame, or covers other frames' octets.
 bool mend_checksums(base::Bytes before, base::MutableBytes after, const dissect::Dissection& dissection);
 
-}  // namespace replay::inline frames
+}  // namespace replay::frames

@@ -141,4 +141,4 @@ bool Injector::finish() {
     return flush();
 }
 
-}  // namespace replay::inline frames
+}  // namespace replay::frames

@@ -105,4 +105,4 @@ private:
     std::vector<base::Bytes> views_;
 };
 
-}  // namespace replay::inline frames
+}  // namespace replay::frames

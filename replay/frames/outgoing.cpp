@@ -115,4 +115,4 @@ Outgoing::Made Outgoing::make(const wire::Frame& frame, const capture::Interface
     return made;
 }
 
-}  // namespace replay::inline frames
+}  // namespace replay::frames

@@ -60,4 +60,4 @@ private:
     dissect::Dissection dissection_;
 };
 
-}  // namespace replay::inline frames
+}  // namespace replay::frames

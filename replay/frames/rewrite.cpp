@@ -167,4 +167,4 @@ void Rewriter::apply(base::MutableBytes frame, const dissect::Dissection& dissec
     if (covered_changed_ && !mend_checksums(before_, frame, dissection)) ++counters_.unfollowed;
 }
 
-}  // namespace replay::inline frames
+}  // namespace replay::frames

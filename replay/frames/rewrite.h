@@ -68,4 +68,4 @@ private:
     bool covered_changed_ = false;  ///< something that checksums cover
 };
 
-}  // namespace replay::inline frames
+}  // namespace replay::frames

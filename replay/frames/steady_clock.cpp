@@ -31,4 +31,4 @@ void SteadyClock::wait(std::int64_t until_ns) {
     }
 }
 
-}  // namespace replay::inline frames
+}  // namespace replay::frames

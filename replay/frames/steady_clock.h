@@ -17,4 +17,4 @@ private:
     bool (*stop_)();
 };
 
-}  // namespace replay::inline frames
+}  // namespace replay::frames

@@ -159,4 +159,4 @@ void FrameLine::recycle(std::vector<std::byte> octets) {
     if (octets.capacity() != 0 && spare_.size() < spare_frames) spare_.push_back(std::move(octets));
 }
 
-}  // namespace replay::inline impair
+}  // namespace replay::impair

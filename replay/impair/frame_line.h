@@ -100,4 +100,4 @@ private:
     FrameLineCounters counters_;
 };
 
-}  // namespace replay::inline impair
+}  // namespace replay::impair

@@ -23,4 +23,4 @@ struct ImpairmentSettings {
     }
 };
 
-}  // namespace replay::inline impair
+}  // namespace replay::impair

@@ -42,4 +42,4 @@ Marking mark_congestion(base::MutableBytes packet) {
     return verdict;
 }
 
-}  // namespace replay::inline impair
+}  // namespace replay::impair

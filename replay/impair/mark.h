@@ -16,4 +16,4 @@ enum class Marking : std::uint8_t {
 /// by RFC 1624, so that a wrong one stays wrong. An ICRC does not cover the field.
 Marking mark_congestion(base::MutableBytes packet);
 
-}  // namespace replay::inline impair
+}  // namespace replay::impair

@@ -30,4 +30,4 @@ private:
     std::uint64_t carried_ = 0;  ///< of a nanosecond, in units of 1 / bits_per_sec_
 };
 
-}  // namespace replay::inline impair
+}  // namespace replay::impair

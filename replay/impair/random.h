@@ -36,4 +36,4 @@ private:
     std::uint64_t state_;
 };
 
-}  // namespace replay::inline impair
+}  // namespace replay::impair

@@ -72,4 +72,4 @@ void StreamLine::consume(std::size_t octets) {
     }
 }
 
-}  // namespace replay::inline impair
+}  // namespace replay::impair

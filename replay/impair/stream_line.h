@@ -64,4 +64,4 @@ private:
     std::size_t first_ = 0;
 };
 
-}  // namespace replay::inline impair
+}  // namespace replay::impair

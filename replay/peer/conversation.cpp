@@ -180,4 +180,4 @@ base::Result<Conversation, std::string> ConversationReader::finish() {
     return conversation;
 }
 
-}  // namespace replay::inline peer
+}  // namespace replay::peer

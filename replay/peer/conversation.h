@@ -97,4 +97,4 @@ private:
     dissect::Dissection dissection_;
 };
 
-}  // namespace replay::inline peer
+}  // namespace replay::peer

@@ -121,4 +121,4 @@ const Message* MessageBuilder::longest_open() const {
     return octets(*longest) != 0 ? &**longest : nullptr;
 }
 
-}  // namespace replay::inline peer
+}  // namespace replay::peer

@@ -64,4 +64,4 @@ private:
 /// The error that a Terminate names, in the order of its octets that the RFC wants, whatever its sender's.
 std::optional<std::array<std::uint8_t, 3>> terminate_error(const Message& message);
 
-}  // namespace replay::inline peer
+}  // namespace replay::peer

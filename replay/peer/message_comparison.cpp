@@ -87,4 +87,4 @@ void compare_messages(const Message& captured, const Message& live, const std::v
     compare_bodies(captured, live, places, to);
 }
 
-}  // namespace replay::inline peer
+}  // namespace replay::peer

@@ -23,4 +23,4 @@ struct Difference {
 void compare_messages(const Message& captured, const Message& live, const std::vector<SteeringPlace>& places,
                       std::vector<Difference>& out);
 
-}  // namespace replay::inline peer
+}  // namespace replay::peer

@@ -78,4 +78,4 @@ void put_crc(base::MutableBytes fpdu) {
     std::copy(crc.begin(), crc.end(), fpdu.begin() + static_cast<std::ptrdiff_t>(covered));
 }
 
-}  // namespace replay::inline peer
+}  // namespace replay::peer

@@ -45,4 +45,4 @@ void put_into_ulpdu(base::MutableBytes fpdu, bool markers, std::uint32_t phase, 
 bool crc_is_right(base::Bytes fpdu);
 void put_crc(base::MutableBytes fpdu);
 
-}  // namespace replay::inline peer
+}  // namespace replay::peer

@@ -259,4 +259,4 @@ PlayReport Player::report() const {
     return report;
 }
 
-}  // namespace replay::inline peer
+}  // namespace replay::peer

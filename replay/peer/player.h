@@ -113,4 +113,4 @@ private:
     std::int64_t said_ns_ = 0;  ///< when everything had been said; 0: not yet
 };
 
-}  // namespace replay::inline peer
+}  // namespace replay::peer

@@ -196,4 +196,4 @@ void Steering::apply(base::MutableBytes fpdu, const ConversationSide::Item& item
     std::copy(now.begin(), now.end(), fpdu.begin() + static_cast<std::ptrdiff_t>(covered));
 }
 
-}  // namespace replay::inline peer
+}  // namespace replay::peer

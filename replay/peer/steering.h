@@ -77,4 +77,4 @@ private:
     std::map<std::size_t, std::uint32_t> captured_ids_;
 };
 
-}  // namespace replay::inline peer
+}  // namespace replay::peer

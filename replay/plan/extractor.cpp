@@ -154,4 +154,4 @@ void Extractor::forgotten(std::uint64_t flow, bool apart) {
     if (Side* const side = side_of(flow, place)) (apart ? side->waiting_apart : side->waiting).clear();
 }
 
-}  // namespace replay::inline plan
+}  // namespace replay::plan

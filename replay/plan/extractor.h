@@ -116,4 +116,4 @@ private:
     std::uint64_t operations_ = 0;
 };
 
-}  // namespace replay::inline plan
+}  // namespace replay::plan

@@ -62,4 +62,4 @@ private:
     bool closed_ = false;
 };
 
-}  // namespace replay::inline plan
+}  // namespace replay::plan

@@ -277,4 +277,4 @@ std::shared_ptr<Payload> PayloadCollector::message(std::uint64_t flow, const met
     return std::make_shared<Payload>(std::move(octets), window_);
 }
 
-}  // namespace replay::inline plan
+}  // namespace replay::plan

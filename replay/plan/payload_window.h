@@ -129,4 +129,4 @@ private:
     std::size_t held_ = 0;  ///< octets, and what is kept beside them
 };
 
-}  // namespace replay::inline plan
+}  // namespace replay::plan

@@ -88,4 +88,4 @@ Status PlanReader::read_all(std::uint64_t loops) {
     return Done{};
 }
 
-}  // namespace replay::inline plan
+}  // namespace replay::plan

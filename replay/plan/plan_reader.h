@@ -31,4 +31,4 @@ private:
     std::thread thread_;
 };
 
-}  // namespace replay::inline plan
+}  // namespace replay::plan

@@ -53,4 +53,4 @@ struct Operation {
     std::shared_ptr<Payload> payload = {};  ///< `bytes` octets; absent: the pattern
 };
 
-}  // namespace replay::inline plan
+}  // namespace replay::plan

@@ -171,4 +171,4 @@ base::Result<Survey> survey(const std::string& path, const std::vector<std::uint
     return out;
 }
 
-}  // namespace replay::inline plan
+}  // namespace replay::plan

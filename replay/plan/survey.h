@@ -49,4 +49,4 @@ struct Survey {
 /// has no flow of such an id, or no operations.
 base::Result<Survey> survey(const std::string& path, const std::vector<std::uint64_t>& flows);
 
-}  // namespace replay::inline plan
+}  // namespace replay::plan

@@ -70,4 +70,4 @@ FrameOutput::Sent FrameSocket::send(const std::vector<base::Bytes>& frames) {
     return {done};
 }
 
-}  // namespace replay::inline sockets
+}  // namespace replay::sockets

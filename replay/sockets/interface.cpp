@@ -136,4 +136,4 @@ SocketResult<std::vector<std::string>> default_routes_by(const InterfaceFacts& i
     return found;
 }
 
-}  // namespace replay::inline sockets
+}  // namespace replay::sockets

@@ -26,4 +26,4 @@ SocketResult<InterfaceFacts> learn_interface(const std::string& name);
 /// by eth0"; empty where none does. All tables of the kernel are looked at.
 SocketResult<std::vector<std::string>> default_routes_by(const InterfaceFacts& interface);
 
-}  // namespace replay::inline sockets
+}  // namespace replay::sockets

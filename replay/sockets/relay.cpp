@@ -220,4 +220,4 @@ const RelayCounters& Relay::stop() {
     return counters_;
 }
 
-}  // namespace replay::inline sockets
+}  // namespace replay::sockets

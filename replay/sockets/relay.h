@@ -52,4 +52,4 @@ private:
     std::thread thread_;
 };
 
-}  // namespace replay::inline sockets
+}  // namespace replay::sockets

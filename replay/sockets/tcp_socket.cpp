@@ -167,4 +167,4 @@ void reset(base::Descriptor& socket) {
     socket.reset();
 }
 
-}  // namespace replay::inline sockets
+}  // namespace replay::sockets

@@ -62,4 +62,4 @@ void end_sending(const base::Descriptor& socket);
 /// Closes with a reset, as a program that died would.
 void reset(base::Descriptor& socket);
 
-}  // namespace replay::inline sockets
+}  // namespace replay::sockets

@@ -268,4 +268,4 @@ base::Result<std::span<const Record>> TraceFileReader::next() {
     return std::span<const Record>{};
 }
 
-}  // namespace trace::inline file
+}  // namespace trace::file

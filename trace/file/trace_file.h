@@ -93,4 +93,4 @@ private:
     bool failed_ = false;
 };
 
-}  // namespace trace::inline file
+}  // namespace trace::file

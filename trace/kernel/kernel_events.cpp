@@ -287,4 +287,4 @@ base::Result<std::unique_ptr<TraceSource>> open_kernel_trace(const KernelTraceOp
     return std::unique_ptr<TraceSource>(std::move(*source));
 }
 
-}  // namespace trace::inline kernel
+}  // namespace trace::kernel

@@ -56,4 +56,4 @@ base::Result<std::unique_ptr<TraceSource>> open_kernel_trace(const KernelTraceOp
 /// As /proc tells it; a pid that is not there is none.
 bool is_kernel_thread(std::uint32_t process);
 
-}  // namespace trace::inline kernel
+}  // namespace trace::kernel

@@ -83,4 +83,4 @@ private:
     std::int64_t last_ns_ = 0;
 };
 
-}  // namespace trace::inline perf
+}  // namespace trace::perf

@@ -322,4 +322,4 @@ std::string Format::describe(base::Bytes record) const {
     return out;
 }
 
-}  // namespace trace::inline perf
+}  // namespace trace::perf

@@ -78,4 +78,4 @@ private:
     std::string print_ = {};
 };
 
-}  // namespace trace::inline perf
+}  // namespace trace::perf

@@ -96,4 +96,4 @@ void PerfRing::give_back(std::uint64_t to) {
     std::atomic_ref(places(page_).data_tail).store(tail_, std::memory_order_release);
 }
 
-}  // namespace trace::inline perf
+}  // namespace trace::perf

@@ -49,4 +49,4 @@ private:
     std::uint64_t damaged_ = 0;
 };
 
-}  // namespace trace::inline perf
+}  // namespace trace::perf

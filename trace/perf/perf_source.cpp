@@ -299,4 +299,4 @@ std::vector<EventCount> PerfSource::events() const {
     return counts;
 }
 
-}  // namespace trace::inline perf
+}  // namespace trace::perf

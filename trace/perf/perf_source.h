@@ -81,4 +81,4 @@ private:
 /// The numbers of the processors in a list as sysfs writes it, "0-3,8"; empty where it is none.
 std::vector<int> parse_processor_list(const std::string& text);
 
-}  // namespace trace::inline perf
+}  // namespace trace::perf

@@ -101,4 +101,4 @@ base::Result<bool> Tracefs::change_uprobes(const std::string& line) const {
         fmt::format("the kernel refuses `{}`: {}", line, reason.empty() ? std::strerror(fault) : reason), path}};
 }
 
-}  // namespace trace::inline perf
+}  // namespace trace::perf

@@ -30,4 +30,4 @@ private:
     std::string root_;
 };
 
-}  // namespace trace::inline perf
+}  // namespace trace::perf

@@ -228,4 +228,4 @@ void Ring::forget() {
     for (Lane& lane : lanes_) lane = Lane{};
 }
 
-}  // namespace trace::inline ring
+}  // namespace trace::ring

@@ -89,4 +89,4 @@ private:
     Lane lanes_[lanes] = {};
 };
 
-}  // namespace trace::inline ring
+}  // namespace trace::ring

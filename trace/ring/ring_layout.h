@@ -81,4 +81,4 @@ constexpr char records[] = "RDMASCOPE_TRACE_RECORDS";  ///< a lane's capacity
 constexpr char session[] = "RDMASCOPE_TRACE_SESSION";  ///< a number, for the header
 }  // namespace variable
 
-}  // namespace trace::inline ring::layout
+}  // namespace trace::ring::layout

@@ -224,4 +224,4 @@ bool RingReader::is_alive() const {
 
 void RingReader::remove() const { unlink(path_.c_str()); }
 
-}  // namespace trace::inline ring
+}  // namespace trace::ring

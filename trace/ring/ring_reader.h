@@ -78,4 +78,4 @@ private:
     std::int64_t head_ns_ = 0;
 };
 
-}  // namespace trace::inline ring
+}  // namespace trace::ring

@@ -184,4 +184,4 @@ std::size_t Rings::next(std::span<Record> out) {
     return count;
 }
 
-}  // namespace trace::inline ring
+}  // namespace trace::ring

@@ -90,4 +90,4 @@ private:
     std::uint64_t lost_ = 0;
 };
 
-}  // namespace trace::inline ring
+}  // namespace trace::ring

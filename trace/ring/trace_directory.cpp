@@ -49,4 +49,4 @@ int trace_directory(char* path, std::size_t size, bool make) {
     return private_folders(path, size, above, make);
 }
 
-}  // namespace trace::inline ring
+}  // namespace trace::ring

@@ -14,4 +14,4 @@ inline constexpr char machines_directory[] = "/run/rdmascope/trace";
 /// that it is about. Knows nothing but libc: traced programs call it.
 int trace_directory(char* path, std::size_t size, bool make);
 
-}  // namespace trace::inline ring
+}  // namespace trace::ring

@@ -275,4 +275,4 @@ base::Result<std::unique_ptr<TraceSource>> attach(int process, ProbeOptions opti
     return std::unique_ptr<TraceSource>(std::move(*source));
 }
 
-}  // namespace trace::inline uprobe
+}  // namespace trace::uprobe

@@ -55,4 +55,4 @@ base::Result<AttachPlan> plan_attach(int process, const std::string& debug_root 
 /// Traces a process until it ends. What cannot be traced is among the source's warnings; an error where nothing can.
 base::Result<std::unique_ptr<TraceSource>> attach(int process, ProbeOptions options = {});
 
-}  // namespace trace::inline uprobe
+}  // namespace trace::uprobe

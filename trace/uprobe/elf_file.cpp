@@ -194,4 +194,4 @@ std::vector<ElfNote> notes_in(std::string_view content) {
     return notes;
 }
 
-}  // namespace trace::inline uprobe
+}  // namespace trace::uprobe

@@ -81,4 +81,4 @@ struct ElfNote {
 /// The notes in a section's content, up to the first that does not fit into it.
 std::vector<ElfNote> notes_in(std::string_view content);
 
-}  // namespace trace::inline uprobe
+}  // namespace trace::uprobe

@@ -149,4 +149,4 @@ std::uint64_t ProbeArguments::operator()(std::size_t index, base::Bytes record) 
     return slot.fetched ? Format::number(slot.field, record).value_or(0) : slot.constant;
 }
 
-}  // namespace trace::inline uprobe
+}  // namespace trace::uprobe

@@ -86,4 +86,4 @@ private:
     std::vector<Slot> slots_ = {};
 };
 
-}  // namespace trace::inline uprobe
+}  // namespace trace::uprobe

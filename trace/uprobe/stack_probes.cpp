@@ -157,4 +157,4 @@ Converter stack_converter(std::string_view name, const ProbeArguments& arguments
     return {};
 }
 
-}  // namespace trace::inline uprobe
+}  // namespace trace::uprobe

@@ -14,4 +14,4 @@ bool is_stack_probe(std::string_view name);
 
 Converter stack_converter(std::string_view name, const ProbeArguments& arguments);
 
-}  // namespace trace::inline uprobe
+}  // namespace trace::uprobe

@@ -285,4 +285,4 @@ std::optional<std::string> fetch_text(const UsdtArgument& argument, const UsdtPr
     }
 }
 
-}  // namespace trace::inline uprobe
+}  // namespace trace::uprobe

@@ -55,4 +55,4 @@ base::Result<std::vector<UsdtProbe>> read_usdt_probes(const ElfFile& file);
 /// None for a constant, and for what it cannot fetch: an indexed operand, or a symbol that is not in the file's table.
 std::optional<std::string> fetch_text(const UsdtArgument& argument, const UsdtProbe& probe, const ElfFile& file);
 
-}  // namespace trace::inline uprobe
+}  // namespace trace::uprobe

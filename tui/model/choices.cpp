@@ -46,4 +46,4 @@ void Workings::use_theme(const std::string& name) {
     ask(Request::Kind::theme);
 }
 
-}  // namespace tui::inline model
+}  // namespace tui::model

@@ -138,4 +138,4 @@ std::vector<Column> columns_of(std::span<const std::string> names) {
     return columns.empty() ? usual_columns() : columns;
 }
 
-}  // namespace tui::inline model
+}  // namespace tui::model

@@ -52,4 +52,4 @@ std::optional<Column> column_named(std::string_view name);
 /// The chosen columns, the usual ones where `names` is empty. Names that are none are left out.
 std::vector<Column> columns_of(std::span<const std::string> names);
 
-}  // namespace tui::inline model
+}  // namespace tui::model

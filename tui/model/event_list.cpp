@@ -278,4 +278,4 @@ std::string describe(const EventLine& event) {
     return std::string(metrics::name_of(event.kind));
 }
 
-}  // namespace tui::inline model
+}  // namespace tui::model

@@ -67,4 +67,4 @@ bool is_end(const EventLine& event);
 /// "RNR NAK, timer 0.64 ms", "gap of 3 packets": what an event is, in the words of `dump`.
 std::string describe(const EventLine& event);
 
-}  // namespace tui::inline model
+}  // namespace tui::model

@@ -65,4 +65,4 @@ public:
                                 const std::function<bool(const wire::Frame&)>& sink) = 0;
 };
 
-}  // namespace tui::inline model
+}  // namespace tui::model

@@ -172,4 +172,4 @@ bool FlowFilter::State::finds_word(const FlowRow& row) const {
     return word == fmt::to_string(row.flow.id);
 }
 
-}  // namespace tui::inline model
+}  // namespace tui::model

@@ -239,4 +239,4 @@ std::optional<std::size_t> FlowList::find(std::uint64_t id) const {
     return static_cast<std::size_t>(found - lines_.begin());
 }
 
-}  // namespace tui::inline model
+}  // namespace tui::model

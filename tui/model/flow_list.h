@@ -83,4 +83,4 @@ private:
     std::size_t idle_ = 0;
 };
 
-}  // namespace tui::inline model
+}  // namespace tui::model

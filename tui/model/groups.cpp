@@ -227,4 +227,4 @@ void add_up(FlowSnapshot& sum, const FlowSnapshot& flow, Window window) {
     add_identity(sum, flow);
 }
 
-}  // namespace tui::inline model
+}  // namespace tui::model

@@ -19,4 +19,4 @@ Groups groups_of(const std::vector<const metrics::FlowSnapshot*>& flows, Groupin
 /// Takes another flow into a sum, as flow_list.h says. A sum begins as a copy of its first flow.
 void add_up(metrics::FlowSnapshot& sum, const metrics::FlowSnapshot& flow, Window window);
 
-}  // namespace tui::inline model
+}  // namespace tui::model

@@ -30,4 +30,4 @@ struct Drawn {
     std::size_t overlay_rows = 0;  ///< rows that the overlay has in all
 };
 
-}  // namespace tui::inline model
+}  // namespace tui::model

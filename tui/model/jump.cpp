@@ -39,4 +39,4 @@ base::Result<std::int64_t, std::string> jump_target(const std::string& text, con
     return bounded(time_ns);
 }
 
-}  // namespace tui::inline model
+}  // namespace tui::model

@@ -11,4 +11,4 @@ namespace tui::inline model {
 /// shown, a moment as base/moment.h has them, "start", "end"; bounded to what there is. The error says what is wanted.
 base::Result<std::int64_t, std::string> jump_target(const std::string& text, const FeedStatus& feed);
 
-}  // namespace tui::inline model
+}  // namespace tui::model

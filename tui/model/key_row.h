@@ -135,4 +135,4 @@ void previous(Workings& w);
 void close(Workings& w);
 }  // namespace text_overlay
 
-}  // namespace tui::inline model
+}  // namespace tui::model

@@ -217,4 +217,4 @@ const KeyRow* find_key(const Key& key, View view, Overlay overlay) {
     return nullptr;
 }
 
-}  // namespace tui::inline model
+}  // namespace tui::model

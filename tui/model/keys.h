@@ -61,4 +61,4 @@ std::span<const KeyText> key_texts();
 /// The keys that `KeyText::keys` names. Ctrl-D is the character 4, Ctrl-Z 26; Space is a blank.
 std::vector<Key> keys_named(std::string_view keys);
 
-}  // namespace tui::inline model
+}  // namespace tui::model

@@ -106,4 +106,4 @@ void pin(Workings& w) {
     w.say(fresh ? "pinned to the top" : "no longer pinned");
 }
 
-}  // namespace tui::inline model::choose
+}  // namespace tui::model::choose

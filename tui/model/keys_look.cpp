@@ -103,4 +103,4 @@ void follow(Workings& w) {
     w.say(held ? "stays" : "follows the newest");
 }
 
-}  // namespace tui::inline model::look
+}  // namespace tui::model::look

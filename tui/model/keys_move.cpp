@@ -46,4 +46,4 @@ void previous_flow(Workings& w) { to_flow(w, -1); }
 void next_chart(Workings& w) { w.state.chart = (w.state.chart + 1) % chart_count; }
 void previous_chart(Workings& w) { w.state.chart = (w.state.chart + chart_count - 1) % chart_count; }
 
-}  // namespace tui::inline model::move
+}  // namespace tui::model::move

@@ -21,4 +21,4 @@ void quit(Workings& w) { w.ask(Request::Kind::quit); }
 void suspend(Workings& w) { w.ask(Request::Kind::suspend); }
 void redraw(Workings& w) { w.ask(Request::Kind::redraw); }
 
-}  // namespace tui::inline model::program
+}  // namespace tui::model::program

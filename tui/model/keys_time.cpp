@@ -128,4 +128,4 @@ void jump_to_share(Workings& w, std::size_t permille) {
     seek(w, *target);
 }
 
-}  // namespace tui::inline model::time
+}  // namespace tui::model::time

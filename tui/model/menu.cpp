@@ -182,4 +182,4 @@ void erase_letter(Workings& w) {
 
 }  // namespace menu
 
-}  // namespace tui::inline model
+}  // namespace tui::model

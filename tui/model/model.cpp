@@ -64,4 +64,4 @@ void Model::say(std::string message, bool is_error) {
 
 std::vector<Request> Model::take_requests() { return std::exchange(workings_->requests, {}); }
 
-}  // namespace tui::inline model
+}  // namespace tui::model

@@ -132,4 +132,4 @@ private:
     std::unique_ptr<Workings> workings_;
 };
 
-}  // namespace tui::inline model
+}  // namespace tui::model

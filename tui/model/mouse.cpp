@@ -81,4 +81,4 @@ void Model::click(const Mouse& mouse) {
         press_hit(w, *hit, mouse.action == Mouse::Action::double_press);
 }
 
-}  // namespace tui::inline model
+}  // namespace tui::model

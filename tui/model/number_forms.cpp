@@ -80,4 +80,4 @@ const dissect::NumberForm* form_of(Unit unit) {
     return nullptr;
 }
 
-}  // namespace tui::inline model
+}  // namespace tui::model

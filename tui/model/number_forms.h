@@ -11,4 +11,4 @@ const dissect::NumberForm* form_of(exporters::Unit unit);
 /// Shares and ratios as a filter holds them: in parts of 10^-9.
 inline constexpr double decimal_parts = 1e9;
 
-}  // namespace tui::inline model
+}  // namespace tui::model

@@ -249,4 +249,4 @@ std::vector<std::string> PacketList::details(Feed& feed, std::uint64_t frame) co
     return lines;
 }
 
-}  // namespace tui::inline model
+}  // namespace tui::model

@@ -184,4 +184,4 @@ void complete(Workings& w) {
 
 }  // namespace prompt
 
-}  // namespace tui::inline model
+}  // namespace tui::model

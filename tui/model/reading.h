@@ -40,4 +40,4 @@ struct Reading {
 };
 using ReadingPtr = std::shared_ptr<const Reading>;
 
-}  // namespace tui::inline model
+}  // namespace tui::model

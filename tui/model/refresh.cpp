@@ -126,4 +126,4 @@ bool Model::refresh(std::int64_t now_ns) {
     return news || !readings.empty() || widened;
 }
 
-}  // namespace tui::inline model
+}  // namespace tui::model

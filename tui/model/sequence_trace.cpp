@@ -277,4 +277,4 @@ bool SequenceTrace::advance(Feed& feed, std::size_t most) {
 const std::deque<SequencePoint>& SequenceTrace::points() const { return state_->points; }
 std::uint64_t SequenceTrace::flow() const { return state_->flow; }
 
-}  // namespace tui::inline model
+}  // namespace tui::model

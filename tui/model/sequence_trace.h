@@ -47,4 +47,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace tui::inline model
+}  // namespace tui::model

@@ -10,4 +10,4 @@ std::string_view name_of(Grouping grouping) {
     return names[static_cast<std::size_t>(grouping)];
 }
 
-}  // namespace tui::inline model
+}  // namespace tui::model

@@ -28,4 +28,4 @@ struct Settings {
     bool operator==(const Settings&) const = default;
 };
 
-}  // namespace tui::inline model
+}  // namespace tui::model

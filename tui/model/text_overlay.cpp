@@ -53,4 +53,4 @@ void previous(Workings& w) { neighbour(w, -1); }
 
 }  // namespace text_overlay
 
-}  // namespace tui::inline model
+}  // namespace tui::model

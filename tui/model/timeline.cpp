@@ -160,4 +160,4 @@ std::size_t Timeline::octets() const {
     return links_.size() * octets_of_beat + newest_.size() * octets_of_flow + pulses_.size() * sizeof(Pulse);
 }
 
-}  // namespace tui::inline model
+}  // namespace tui::model

@@ -79,4 +79,4 @@ private:
     std::unordered_map<std::uint64_t, std::uint64_t> newest_ = {};  ///< by flow: serial of its newest beat
 };
 
-}  // namespace tui::inline model
+}  // namespace tui::model

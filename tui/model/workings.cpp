@@ -286,4 +286,4 @@ std::optional<std::uint64_t> Workings::selected_flow() const {
     return {};
 }
 
-}  // namespace tui::inline model
+}  // namespace tui::model

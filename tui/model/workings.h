@@ -96,4 +96,4 @@ inline constexpr std::string_view usual_sort = "goodput";
 /// How far one sees: `place` has `count` rows of which `page` fit.
 void settle(Place& place, std::size_t count, std::size_t page);
 
-}  // namespace tui::inline model
+}  // namespace tui::model

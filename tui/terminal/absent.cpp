@@ -22,6 +22,6 @@ void Terminal::redraw() {}
 std::vector<Input> Terminal::wait(std::uint64_t, int) { return {Input{Input::Kind::gone, {}, {}}}; }
 void Terminal::suspend() {}
 
-}  // namespace tui::inline terminal
+}  // namespace tui::terminal
 
 #endif

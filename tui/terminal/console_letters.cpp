@@ -26,4 +26,4 @@ Letters console_letters() {
     return letters;
 }
 
-}  // namespace tui::inline terminal
+}  // namespace tui::terminal

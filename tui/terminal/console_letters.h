@@ -6,4 +6,4 @@ namespace tui::inline terminal {
 /// Those of the Linux console, whose fonts have what code page 437 had: half a block and shades, no eighths.
 Letters console_letters();
 
-}  // namespace tui::inline terminal
+}  // namespace tui::terminal

@@ -171,4 +171,4 @@ Mouse::Action KeyReader::press(int x, int y) {
     return last_press_.action;
 }
 
-}  // namespace tui::inline terminal
+}  // namespace tui::terminal

@@ -40,4 +40,4 @@ private:
     std::chrono::steady_clock::time_point last_press_at_ = {};
 };
 
-}  // namespace tui::inline terminal
+}  // namespace tui::terminal

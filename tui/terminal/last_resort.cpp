@@ -66,4 +66,4 @@ LastResort::~LastResort() {
     change(on_fault, SIG_DFL);
 }
 
-}  // namespace tui::inline terminal
+}  // namespace tui::terminal

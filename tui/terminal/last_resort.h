@@ -15,4 +15,4 @@ public:
     LastResort& operator=(const LastResort&) = delete;
 };
 
-}  // namespace tui::inline terminal
+}  // namespace tui::terminal

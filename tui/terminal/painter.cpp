@@ -80,4 +80,4 @@ Look Painter::colored(const Paint& paint) const {
     return look;
 }
 
-}  // namespace tui::inline terminal
+}  // namespace tui::terminal

@@ -36,4 +36,4 @@ private:
     std::array<std::optional<Look>, role_count* 8> looks_ = {};  ///< by role, selected, bold, underlined
 };
 
-}  // namespace tui::inline terminal
+}  // namespace tui::terminal

@@ -70,4 +70,4 @@ bool TerminalSignals::stop() {
     return true;
 }
 
-}  // namespace tui::inline terminal
+}  // namespace tui::terminal

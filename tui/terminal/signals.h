@@ -29,4 +29,4 @@ private:
     base::Descriptor descriptor_;
 };
 
-}  // namespace tui::inline terminal
+}  // namespace tui::terminal

@@ -243,4 +243,4 @@ void Terminal::State::put(int x, int y, const Cell& cell) {
     ::mvwadd_wch(stdscr, y, x, &made);
 }
 
-}  // namespace tui::inline terminal
+}  // namespace tui::terminal

@@ -60,4 +60,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace tui::inline terminal
+}  // namespace tui::terminal

@@ -137,4 +137,4 @@ void draw_answers(Canvas& canvas, Area area) {
     pane.fill(0, pane.height() - 1, pane.width(), canvas.letters.horizontal, {Role::dim});
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

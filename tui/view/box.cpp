@@ -39,4 +39,4 @@ void draw_scroll(Canvas& canvas, Area inside, std::size_t top, std::size_t rows)
     pane.text(inside.width - 2 - width_of(text), inside.height, text, {Role::title});
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -11,4 +11,4 @@ namespace tui::inline view {
 Area draw_box(Canvas& canvas, Area area, int width, int height, std::string_view title);
 void draw_scroll(Canvas& canvas, Area inside, std::size_t top, std::size_t rows);
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -31,4 +31,4 @@ void Braille::draw(Pane& pane, int x, int y, const std::vector<Ink>& palette) co
         }
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -38,4 +38,4 @@ private:
     std::vector<Cell> cells_;
 };
 
-}  // namespace tui::inline view
+}  // namespace tui::view

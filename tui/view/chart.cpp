@@ -139,4 +139,4 @@ void explain(Pane& pane, const Plot& plot, std::span<const std::string> lines) {
     }
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -68,4 +68,4 @@ void draw_latency_chart(Canvas& canvas, Area area, const FlowPicture& picture, b
 void draw_sequence_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen);
 void draw_outstanding_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen);
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -227,4 +227,4 @@ void draw_congestion(Canvas& canvas, Area area) {
     draw_flows_of(canvas, {area.x, area.y + y, area.width, area.height - y});
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

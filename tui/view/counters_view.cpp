@@ -87,4 +87,4 @@ void draw_counters(Canvas& canvas, Area area) {
     draw_table(pane, 0, columns, rows);
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -11,4 +11,4 @@ std::string frames_text(const EventLine& event);
 /// An event of one flow in a row: when, what, how often, and its frames. `opposite`: of the other direction.
 void draw_event(Pane& pane, int y, const EventLine& event, bool opposite);
 
-}  // namespace tui::inline view
+}  // namespace tui::view

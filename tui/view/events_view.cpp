@@ -107,4 +107,4 @@ void draw_events(Canvas& canvas, Area area) {
     draw_table(pane, 0, columns_of(pane.width()), rows);
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -92,4 +92,4 @@ std::uint64_t shown_ns(const State& state) {
     return capture.last_ns > capture.first_ns ? static_cast<std::uint64_t>(capture.last_ns - capture.first_ns) : 0;
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -40,4 +40,4 @@ std::vector<int> deal(const std::uint64_t* shares, std::size_t count, int total)
 /// The time that the figures on the screen are about, 0 where there are none: State::choice.window.
 std::uint64_t shown_ns(const State& state);
 
-}  // namespace tui::inline view
+}  // namespace tui::view

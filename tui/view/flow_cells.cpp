@@ -238,4 +238,4 @@ TableCell flow_cell(const Column& column, const FlowRow& row, const Letters& let
     return cell;
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -30,4 +30,4 @@ std::string flow_text(const exporters::FlowRow& row, const Letters& letters, int
 /// with their kin.
 std::string mix_text(const metrics::FlowSnapshot& flow);
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -278,4 +278,4 @@ std::string connection_text(const FlowSnapshot& flow, const Letters& letters) {
     return text;
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -27,4 +27,4 @@ std::string identity_text(const FlowPicture& picture, const Letters& letters);
 /// What the set-up agreed on, and how it ended.
 std::string connection_text(const metrics::FlowSnapshot& flow, const Letters& letters);
 
-}  // namespace tui::inline view
+}  // namespace tui::view

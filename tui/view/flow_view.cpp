@@ -127,4 +127,4 @@ void draw_flow(Canvas& canvas, Area area) {
     charts[chosen](canvas, area, picture, true);
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -180,4 +180,4 @@ void draw_flows(Canvas& canvas, Area area) {
     if (legend) draw_legend(canvas, pane, page, bar_width(state, widths));
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -16,4 +16,4 @@ struct FooterKey {
 };
 std::span<const FooterKey> footer_keys();
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -211,4 +211,4 @@ void draw_footer(Canvas& canvas, Area area) {
     draw_keys(canvas.state, pane, y);
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -156,4 +156,4 @@ std::string Grid::styles() const {
     return out;
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

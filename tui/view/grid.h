@@ -104,4 +104,4 @@ private:
     std::vector<Cell> cells_ = {};
 };
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -207,4 +207,4 @@ void draw_header(Canvas& canvas, Area area) {
     draw_tabs(canvas.state, pane, 2);
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -125,4 +125,4 @@ void draw_latency_chart(Canvas& canvas, Area area, const FlowPicture& picture, b
     label_times(pane, plot, columns.first, columns.begin_ns, columns.end_ns);
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

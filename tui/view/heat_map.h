@@ -18,4 +18,4 @@ HeatMap heat_map_of(const TimeColumns& columns, int height);
 /// 0 for none, else 1 to 7 by the logarithm of the count, 7 where it is `most`.
 unsigned heat_of(std::uint32_t count, std::uint32_t most);
 
-}  // namespace tui::inline view
+}  // namespace tui::view

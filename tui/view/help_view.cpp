@@ -96,4 +96,4 @@ void draw_help(Canvas& canvas, Area area) {
         }
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -143,4 +143,4 @@ void draw_hosts(Canvas& canvas, Area area) {
     draw_table(pane, 0, columns_of_hosts(queue_pairs, remote_keys), rows);
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

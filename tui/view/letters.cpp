@@ -80,4 +80,4 @@ std::string state_words(metrics::State state) {
     return text;
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

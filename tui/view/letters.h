@@ -39,4 +39,4 @@ char state_letter(metrics::State state);
 /// "read window", "idle": the state's name in words. Whose fault it is, its letter's case says.
 std::string state_words(metrics::State state);
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -52,4 +52,4 @@ void draw_menu(Canvas& canvas, Area area) {
     }
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

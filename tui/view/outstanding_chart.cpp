@@ -74,4 +74,4 @@ void draw_outstanding_chart(Canvas& canvas, Area area, const FlowPicture& pictur
     label_times(pane, plot, columns.first, columns.begin_ns, columns.end_ns);
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

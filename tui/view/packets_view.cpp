@@ -133,4 +133,4 @@ void draw_packets(Canvas& canvas, Area area) {
     draw_list(canvas, list);
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -56,4 +56,4 @@ private:
     Area area_;
 };
 
-}  // namespace tui::inline view
+}  // namespace tui::view

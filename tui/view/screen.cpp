@@ -67,4 +67,4 @@ Drawn draw(const State& state, const Letters& letters, Grid& grid) {
     return drawn;
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

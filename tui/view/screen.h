@@ -44,4 +44,4 @@ void draw_answers(Canvas& canvas, Area area);
 void draw_header(Canvas& canvas, Area area);
 void draw_footer(Canvas& canvas, Area area);
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -148,4 +148,4 @@ void draw_sequence_chart(Canvas& canvas, Area area, const FlowPicture& picture, 
     label_times(pane, plot, 0, bounds->from_ns, bounds->to_ns);
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -34,4 +34,4 @@ void draw_sparkline(Pane& pane, int x, int y, int width, const std::deque<Pulse>
     }
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -17,4 +17,4 @@ void draw_sparkline(Pane& pane, int x, int y, int width, const std::deque<Pulse>
 /// `usual`, or the colour of what befell the traffic in an interval: frames that the capture lost, repair, marks.
 Role trouble(const Pulse& pulse, Role usual);
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -55,4 +55,4 @@ int draw_state_legend(Pane& pane, int x, int y, int width, const metrics::StateT
     return x - begin;
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -17,4 +17,4 @@ void add_state_letters(metrics::StateTimes& letters, int width, const metrics::S
 /// first, then what there is most of. Returns the columns taken.
 int draw_state_legend(Pane& pane, int x, int y, int width, const metrics::StateTimes& letters);
 
-}  // namespace tui::inline view
+}  // namespace tui::view

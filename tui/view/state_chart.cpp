@@ -69,4 +69,4 @@ void draw_states_chart(Canvas& canvas, Area area, const FlowPicture& picture, bo
     label_times(pane, plot, columns.first, columns.begin_ns, columns.end_ns);
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

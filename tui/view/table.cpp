@@ -187,4 +187,4 @@ void draw_no_reading(Pane& pane, const State& state) {
     draw_notice(pane, lines, role);
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

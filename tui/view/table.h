@@ -58,4 +58,4 @@ void draw_notice(Pane& pane, std::span<const std::string> lines, Role role = Rol
 /// What is to be said where there is no reading: the source is starting, was lost, or has failed.
 void draw_no_reading(Pane& pane, const State& state);
 
-}  // namespace tui::inline view
+}  // namespace tui::view

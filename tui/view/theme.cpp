@@ -166,4 +166,4 @@ const Theme* find_theme(std::string_view name) {
     return found == all_themes.end() ? nullptr : found;
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -31,4 +31,4 @@ struct Theme {
 std::span<const Theme> themes();
 const Theme* find_theme(std::string_view name);
 
-}  // namespace tui::inline view
+}  // namespace tui::view

@@ -41,4 +41,4 @@ std::vector<std::string> wrapped(std::string_view text, int width) {
     return lines;
 }
 
-}  // namespace tui::inline view
+}  // namespace tui::view

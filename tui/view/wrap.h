@@ -9,4 +9,4 @@ namespace tui::inline view {
 /// longer than a line are left whole: the grid cuts them.
 std::vector<std::string> wrapped(std::string_view text, int width);
 
-}  // namespace tui::inline view
+}  // namespace tui::view

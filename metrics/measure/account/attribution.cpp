@@ -334,4 +334,4 @@ StateTimes Attribution::states(std::int64_t now_ns, std::uint32_t messages) cons
     return times;
 }
 
-}  // namespace metrics::inline measure::inline account
+}  // namespace metrics::measure::account

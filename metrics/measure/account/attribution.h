@@ -235,4 +235,4 @@ static_assert(sizeof(Attribution) <= 256 && std::is_trivially_copyable_v<Attribu
 /// How long octets take on a link of that rate; rounded up; 0 where the rate is unknown.
 std::uint64_t wire_time_ns(std::uint64_t bytes, std::uint64_t bits_per_sec);
 
-}  // namespace metrics::inline measure::inline account
+}  // namespace metrics::measure::account

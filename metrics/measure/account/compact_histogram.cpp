@@ -140,4 +140,4 @@ void CompactHistogram::release(HistogramPages& pages, HistogramOwner& owner) {
     *this = {};
 }
 
-}  // namespace metrics::inline measure::inline account
+}  // namespace metrics::measure::account

@@ -145,4 +145,4 @@ private:
 };
 static_assert(sizeof(CompactHistogram) == 64 && std::is_trivially_copyable_v<CompactHistogram>);
 
-}  // namespace metrics::inline measure::inline account
+}  // namespace metrics::measure::account

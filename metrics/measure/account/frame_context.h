@@ -23,4 +23,4 @@ struct FrameContext {
 /// Octets that every Ethernet frame takes beyond those captured: preamble 8, FCS 4, gap 12. IEEE 802.3, 3.1.1, 4.4.2.
 inline constexpr std::uint32_t ethernet_overhead = 24;
 
-}  // namespace metrics::inline measure::inline account
+}  // namespace metrics::measure::account

@@ -81,4 +81,4 @@ public:
     virtual void outstanding(std::uint64_t flow, std::uint64_t messages, std::uint64_t bytes, std::uint64_t frame) = 0;
 };
 
-}  // namespace metrics::inline measure::inline account
+}  // namespace metrics::measure::account

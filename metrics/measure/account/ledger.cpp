@@ -278,4 +278,4 @@ std::uint64_t Ledger::at_max_ns(std::int64_t now_ns) const {
     return at_max_ns_ + (messages_ == messages_max_ ? elapsed_ns(now_ns) : 0);
 }
 
-}  // namespace metrics::inline measure::inline account
+}  // namespace metrics::measure::account

@@ -364,4 +364,4 @@ unsigned Ledger::complete_oldest(LedgerPool&, std::int64_t now_ns, Done&& done) 
     return 1;
 }
 
-}  // namespace metrics::inline measure::inline account
+}  // namespace metrics::measure::account

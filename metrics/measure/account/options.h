@@ -20,4 +20,4 @@ struct EngineOptions {
         nullptr;  ///< is told of every single frame; of one worker alone. Takes the place of `shortcut`
 };
 
-}  // namespace metrics::inline measure::inline account
+}  // namespace metrics::measure::account

@@ -387,4 +387,4 @@ void Recovery::settle(bool guilty, Findings& findings) {
     suspect_first_ = 0;
 }
 
-}  // namespace metrics::inline measure::inline account
+}  // namespace metrics::measure::account

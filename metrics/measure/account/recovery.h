@@ -183,4 +183,4 @@ private:
 };
 static_assert(sizeof(Recovery) <= 128 && std::is_trivially_copyable_v<Recovery>);
 
-}  // namespace metrics::inline measure::inline account
+}  // namespace metrics::measure::account

@@ -176,4 +176,4 @@ std::optional<std::uint32_t> lower_of(const std::optional<std::uint32_t>& a, con
     return a && b ? std::min(*a, *b) : a ? a : b;
 }
 
-}  // namespace metrics::inline measure::inline connection::cm
+}  // namespace metrics::measure::connection::cm

@@ -82,4 +82,4 @@ bool read(const dissect::Unit& unit, MpaFrame& out);
 
 std::optional<std::uint32_t> lower_of(const std::optional<std::uint32_t>& a, const std::optional<std::uint32_t>& b);
 
-}  // namespace metrics::inline measure::inline connection::cm
+}  // namespace metrics::measure::connection::cm

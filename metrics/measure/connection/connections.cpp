@@ -573,4 +573,4 @@ std::size_t Connections::octets() const {
            (state_->by_ends.bucket_count() + state_->by_flow.bucket_count()) * sizeof(void*);
 }
 
-}  // namespace metrics::inline measure::inline connection
+}  // namespace metrics::measure::connection

@@ -67,4 +67,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace metrics::inline measure::inline connection
+}  // namespace metrics::measure::connection

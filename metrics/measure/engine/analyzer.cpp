@@ -246,4 +246,4 @@ Snapshot Analyzer::snapshot() {
     return out;
 }
 
-}  // namespace metrics::inline measure::inline engine
+}  // namespace metrics::measure::engine

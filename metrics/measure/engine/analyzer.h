@@ -57,4 +57,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace metrics::inline measure::inline engine
+}  // namespace metrics::measure::engine

@@ -136,4 +136,4 @@ void CnpResolver::forget(const Flow& flow) {
         senders_.erase(found);
 }
 
-}  // namespace metrics::inline measure::inline engine
+}  // namespace metrics::measure::engine

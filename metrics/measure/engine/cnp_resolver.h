@@ -55,4 +55,4 @@ private:
     bool has_guessed_ = false;  ///< CNPs have made flows, whose service nothing may have told
 };
 
-}  // namespace metrics::inline measure::inline engine
+}  // namespace metrics::measure::engine

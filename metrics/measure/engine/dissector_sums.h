@@ -21,4 +21,4 @@ void apply(Operation operation, dissect::DissectorCounters& sum, const dissect::
     for (const auto counter : all) sum.*counter = operation(sum.*counter, other.*counter);
 }
 
-}  // namespace metrics::inline measure::inline engine
+}  // namespace metrics::measure::engine

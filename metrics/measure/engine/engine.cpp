@@ -365,4 +365,4 @@ void Engine::describe(Snapshot& out, std::int64_t now_ns) const {
                          partners_.octets() + cnps_.octets();
 }
 
-}  // namespace metrics::inline measure::inline engine
+}  // namespace metrics::measure::engine

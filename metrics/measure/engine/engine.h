@@ -98,4 +98,4 @@ private:
     std::size_t expected_next_ = 0;  ///< the one that on_plain() will be called with
 };
 
-}  // namespace metrics::inline measure::inline engine
+}  // namespace metrics::measure::engine

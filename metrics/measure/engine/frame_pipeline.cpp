@@ -160,4 +160,4 @@ void FramePipeline::settle() {
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-}  // namespace metrics::inline measure::inline engine
+}  // namespace metrics::measure::engine

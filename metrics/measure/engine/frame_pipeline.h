@@ -100,4 +100,4 @@ private:
     std::vector<std::thread> threads_;
 };
 
-}  // namespace metrics::inline measure::inline engine
+}  // namespace metrics::measure::engine

@@ -58,4 +58,4 @@ void PartnerTable::introduce(FlowIndex index) {
     store_.pair(index, reverse, method, 1.0);
 }
 
-}  // namespace metrics::inline measure::inline engine
+}  // namespace metrics::measure::engine

@@ -35,4 +35,4 @@ private:
     std::unordered_map<FlowKey, Partner, FlowKeyHash> partners_;
 };
 
-}  // namespace metrics::inline measure::inline engine
+}  // namespace metrics::measure::engine

@@ -27,4 +27,4 @@ private:
     dissect::Sink& engine_;
 };
 
-}  // namespace metrics::inline measure::inline engine
+}  // namespace metrics::measure::engine

@@ -97,4 +97,4 @@ private:
     bool verify_crc_;
 };
 
-}  // namespace metrics::inline measure::inline engine
+}  // namespace metrics::measure::engine

@@ -293,4 +293,4 @@ private:
 };
 static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 832);
 
-}  // namespace metrics::inline measure::inline flow
+}  // namespace metrics::measure::flow

@@ -385,4 +385,4 @@ std::size_t FlowStore::octets() const {
            troubles.octets() + rows.octets() + pairing.octets();
 }
 
-}  // namespace metrics::inline measure::inline flow
+}  // namespace metrics::measure::flow

@@ -122,4 +122,4 @@ private:
     OperationCounts::Count spare_count_;
 };
 
-}  // namespace metrics::inline measure::inline flow
+}  // namespace metrics::measure::flow

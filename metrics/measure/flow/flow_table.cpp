@@ -134,4 +134,4 @@ std::size_t FlowTable::octets() const {
     return slots_.capacity() * sizeof(Slot) + extent_ * sizeof(Flow) + free_.capacity() * sizeof(FlowIndex);
 }
 
-}  // namespace metrics::inline measure::inline flow
+}  // namespace metrics::measure::flow

@@ -119,4 +119,4 @@ private:
     std::vector<FlowIndex> free_;
 };
 
-}  // namespace metrics::inline measure::inline flow
+}  // namespace metrics::measure::flow

@@ -22,4 +22,4 @@ void ObservedFlows::leave(const Flow& flow, FlowIndex index) {
     observer.left(flow.id);
 }
 
-}  // namespace metrics::inline measure::inline flow
+}  // namespace metrics::measure::flow

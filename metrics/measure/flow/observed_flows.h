@@ -91,4 +91,4 @@ private:
     std::unordered_map<std::uint64_t, Signals> signals_;
 };
 
-}  // namespace metrics::inline measure::inline flow
+}  // namespace metrics::measure::flow

@@ -394,4 +394,4 @@ std::size_t PsnPairing::octets() const {
            (state_->slots.capacity() + state_->free_directions.capacity()) * sizeof(std::uint32_t);
 }
 
-}  // namespace metrics::inline measure::inline flow
+}  // namespace metrics::measure::flow

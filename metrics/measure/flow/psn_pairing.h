@@ -43,4 +43,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace metrics::inline measure::inline flow
+}  // namespace metrics::measure::flow

@@ -31,4 +31,4 @@ void RateDrop::signal(std::int64_t now_ns) {
     before = previous;
 }
 
-}  // namespace metrics::inline measure::inline flow
+}  // namespace metrics::measure::flow

@@ -51,4 +51,4 @@ private:
     std::vector<std::uint32_t> free_;
 };
 
-}  // namespace metrics::inline measure::inline flow
+}  // namespace metrics::measure::flow

@@ -47,4 +47,4 @@ Vantage vantage_of(const Flow& flow, const Flow* reverse) {
     return Vantage::mid_path;
 }
 
-}  // namespace metrics::inline measure::inline flow
+}  // namespace metrics::measure::flow

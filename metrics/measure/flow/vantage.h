@@ -12,4 +12,4 @@ std::uint8_t hops_taken(std::uint8_t hop_limit);
 /// routers passed on either side, the two half round trips. `reverse` may be nullptr.
 Vantage vantage_of(const Flow& flow, const Flow* reverse);
 
-}  // namespace metrics::inline measure::inline flow
+}  // namespace metrics::measure::flow

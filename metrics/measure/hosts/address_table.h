@@ -77,4 +77,4 @@ private:
     std::vector<Address> addresses_;
 };
 
-}  // namespace metrics::inline measure::inline hosts
+}  // namespace metrics::measure::hosts

@@ -488,4 +488,4 @@ std::size_t HostClock::octets() const {
            state_->interfaces.capacity() * sizeof(State::Interface) + timers;
 }
 
-}  // namespace metrics::inline measure::inline hosts
+}  // namespace metrics::measure::hosts

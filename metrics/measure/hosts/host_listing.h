@@ -37,4 +37,4 @@ private:
     std::size_t sorted_ = 0;
 };
 
-}  // namespace metrics::inline measure::inline hosts
+}  // namespace metrics::measure::hosts

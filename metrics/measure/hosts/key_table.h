@@ -66,4 +66,4 @@ private:
     std::uint64_t evicted_ = 0;
 };
 
-}  // namespace metrics::inline measure::inline hosts
+}  // namespace metrics::measure::hosts

@@ -65,4 +65,4 @@ private:
     std::uint32_t samples_ = 0;
 };
 
-}  // namespace metrics::inline measure::inline hosts
+}  // namespace metrics::measure::hosts

@@ -61,4 +61,4 @@ std::size_t PauseTimers::octets() const {
     return senders_.capacity() * sizeof(Sender) + held_.capacity() * sizeof(Held);
 }
 
-}  // namespace metrics::inline measure::inline hosts
+}  // namespace metrics::measure::hosts

@@ -53,4 +53,4 @@ private:
     bool lost_ = false;       ///< more of them than fit
 };
 
-}  // namespace metrics::inline measure::inline hosts
+}  // namespace metrics::measure::hosts

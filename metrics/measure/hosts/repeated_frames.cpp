@@ -158,4 +158,4 @@ void RepeatedFrames::grow() {
     }
 }
 
-}  // namespace metrics::inline measure::inline hosts
+}  // namespace metrics::measure::hosts

@@ -86,4 +86,4 @@ private:
     std::uint32_t place_ = 0;           ///< of the next one
 };
 
-}  // namespace metrics::inline measure::inline hosts
+}  // namespace metrics::measure::hosts

@@ -270,4 +270,4 @@ void ReuseTotals::describe(std::vector<HostSnapshot>& hosts) const {
     }
 }
 
-}  // namespace metrics::inline measure::inline hosts
+}  // namespace metrics::measure::hosts

@@ -86,4 +86,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace metrics::inline measure::inline hosts
+}  // namespace metrics::measure::hosts

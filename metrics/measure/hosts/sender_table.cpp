@@ -127,4 +127,4 @@ void SenderTable::unlink(std::uint32_t place, SenderWindow& window) {
     (entry.newer != no_entry ? entries_[entry.newer].older : window.newest) = entry.older;
 }
 
-}  // namespace metrics::inline measure::inline hosts
+}  // namespace metrics::measure::hosts

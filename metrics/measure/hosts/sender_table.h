@@ -65,4 +65,4 @@ private:
     std::vector<Entry> entries_ = std::vector<Entry>(sets * ways);
 };
 
-}  // namespace metrics::inline measure::inline hosts
+}  // namespace metrics::measure::hosts

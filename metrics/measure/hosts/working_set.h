@@ -90,4 +90,4 @@ private:
     unsigned shift_ = 0;
 };
 
-}  // namespace metrics::inline measure::inline hosts
+}  // namespace metrics::measure::hosts

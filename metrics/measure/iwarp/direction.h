@@ -144,4 +144,4 @@ struct Direction {
 };
 static_assert(std::is_trivially_copyable_v<Direction>);
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

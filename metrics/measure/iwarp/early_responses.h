@@ -44,4 +44,4 @@ private:
     std::uint8_t count_ = 0;
 };
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

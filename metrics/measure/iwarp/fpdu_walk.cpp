@@ -30,4 +30,4 @@ std::uint8_t FpduWalk::advance_any(std::uint64_t position, std::uint64_t end, ba
     return first;
 }
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

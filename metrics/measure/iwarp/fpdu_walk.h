@@ -79,4 +79,4 @@ private:
     bool markers_ = false;  ///< heads do not lie where lengths say
 };
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

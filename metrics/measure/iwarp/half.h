@@ -17,4 +17,4 @@ struct Half {
     bool is_recovering() const { return direction->sent.recovery.is_under_way(flow->request.acknowledged); }
 };
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

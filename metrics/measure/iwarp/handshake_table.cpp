@@ -184,4 +184,4 @@ void HandshakeTable::segment(const FlowKey& key, const Segment& segment) {
     handshake.ack_ns = segment.now_ns();
 }
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

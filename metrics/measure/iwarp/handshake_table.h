@@ -79,4 +79,4 @@ private:
     Order spent_;  ///< whose flows have taken what they say, or which came to their end
 };
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

@@ -36,4 +36,4 @@ private:
     Slab<Holes> holes_;
 };
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

@@ -80,4 +80,4 @@ bool Holes::empty() const {
     return std::none_of(holes_.begin(), holes_.end(), [](const Hole& hole) { return hole.open(); });
 }
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

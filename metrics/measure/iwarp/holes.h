@@ -66,4 +66,4 @@ private:
 };
 static_assert(std::is_trivially_copyable_v<Holes>);
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

@@ -54,4 +54,4 @@ private:
     bool head_overtaken_ = false;  ///< the receiver has reported what was sent after `head_` since
 };
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

@@ -66,4 +66,4 @@ private:
     std::uint32_t sack_blocks_ = 0;
 };
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

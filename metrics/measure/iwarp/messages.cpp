@@ -113,4 +113,4 @@ void Messages::gap(const Half& half, const Half& back, std::uint64_t bytes, std:
     if (back) give_up(back, now_ns);  // which of the responses lay in the gap cannot be told
 }
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

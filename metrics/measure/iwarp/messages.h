@@ -80,4 +80,4 @@ private:
     Slab<EarlyResponses> early_responses_;
 };
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

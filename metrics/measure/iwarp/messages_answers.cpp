@@ -293,4 +293,4 @@ void Messages::forget(Direction& direction) {
     direction.early_responses = Flow::no_block;
 }
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

@@ -146,4 +146,4 @@ inline void Messages::send(const Half& half, const Part& part, Operation operati
         half.direction->level.note(half.flow->ledger, half.direction->responses, part.now_ns());
 }
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

@@ -29,4 +29,4 @@ void Messages::observe_early_response(ObservedFlows& observed, const Half& reque
     observed.observer.message(requester.flow->id, {Operation::read, 0, bytes, 0}, part.unit.frame.number);
 }
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

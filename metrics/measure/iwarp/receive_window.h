@@ -132,4 +132,4 @@ private:
     std::uint8_t scale_ = unknown_scale;
 };
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

@@ -47,4 +47,4 @@ void Receiver::selective(const Half& half, const Segment& segment, std::uint64_t
         [&](ObservedFlows& observed) { observed.signals(*half.flow).note_nak(segment.frame.number, 0, {}); });
 }
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

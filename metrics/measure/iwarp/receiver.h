@@ -42,4 +42,4 @@ private:
     const HoleTable& holes_;
 };
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

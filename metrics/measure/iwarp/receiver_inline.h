@@ -106,4 +106,4 @@ inline void Receiver::watch_window(const Half& half, std::int64_t now_ns) {
     half.received().window.watch(half.sent().next_fpdu_end(half.request().next), now_ns);
 }
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

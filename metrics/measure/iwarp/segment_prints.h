@@ -29,4 +29,4 @@ private:
     std::uint8_t next_ = 0;
 };
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

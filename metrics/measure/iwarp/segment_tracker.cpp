@@ -15,4 +15,4 @@ void SegmentTracker::forget(Direction& direction) {
     direction.responses.clear(store_.rings, direction.level.changed_ns);
 }
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

@@ -30,4 +30,4 @@ private:
     Sender sender_;
 };
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

@@ -35,4 +35,4 @@ inline void SegmentTracker::acknowledgement(const Half& half, const Segment& seg
     sender_.segment(half, back, segment);
 }
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

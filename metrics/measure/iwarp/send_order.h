@@ -58,4 +58,4 @@ private:
     std::uint8_t orderly_ = 0;  ///< how regularly the sender counts its identification up
 };
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

@@ -475,4 +475,4 @@ bool Sender::acknowledged_unseen(const Half& half, const Segment& segment, std::
     return true;
 }
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

@@ -86,4 +86,4 @@ private:
     Receiver& receiver_;
 };
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

@@ -184,4 +184,4 @@ inline void Sender::close_gap(const Half& half, const Half& back, const Arrival&
     return true;
 }
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

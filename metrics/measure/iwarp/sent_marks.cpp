@@ -59,4 +59,4 @@ std::optional<std::uint64_t> SentMarks::acknowledged(std::uint64_t position, std
     return now - youngest.after_ns;
 }
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

@@ -35,4 +35,4 @@ private:
     std::uint8_t skipped_ = 0;
 };
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

@@ -501,4 +501,4 @@ std::size_t StreamTracker::octets() const {
            state_->messages.octets();
 }
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

@@ -46,4 +46,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

@@ -42,4 +42,4 @@ TcpOptions Segment::read_options(base::Bytes rest) const {
     return out;
 }
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

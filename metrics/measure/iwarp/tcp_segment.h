@@ -136,4 +136,4 @@ inline std::uint64_t position_of(std::uint64_t reference, std::uint32_t sequence
     return reference + static_cast<std::uint64_t>(static_cast<std::int64_t>(ahead_of(reference, sequence)));
 }
 
-}  // namespace metrics::inline measure::iwarp
+}  // namespace metrics::measure::iwarp

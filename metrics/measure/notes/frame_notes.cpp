@@ -87,4 +87,4 @@ std::size_t FrameNotes::memory_octets() const {
     return state_->store.octets() + state_->analyzer.snapshot().memory_octets;
 }
 
-}  // namespace metrics::inline measure::inline notes
+}  // namespace metrics::measure::notes

@@ -79,4 +79,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace metrics::inline measure::inline notes
+}  // namespace metrics::measure::notes

@@ -352,4 +352,4 @@ std::size_t NoteStore::octets() const {
            (places_.size() + strays_of_.size()) * node + repairs_.size() * (sizeof(Repair) + node);
 }
 
-}  // namespace metrics::inline measure::inline notes
+}  // namespace metrics::measure::notes

@@ -133,4 +133,4 @@ private:
     mutable std::size_t asked_ = 0;  ///< behind the notes that find() was last asked for
 };
 
-}  // namespace metrics::inline measure::inline notes
+}  // namespace metrics::measure::notes

@@ -12,4 +12,4 @@ inline Address destination_address(const dissect::Dissection& dissection, base::
     return address_at(dissection.network.family, dissection.network.destination_offset, bytes);
 }
 
-}  // namespace metrics::inline measure::inline packet
+}  // namespace metrics::measure::packet

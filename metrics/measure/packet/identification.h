@@ -40,4 +40,4 @@ inline void note_identification(RequestState& request, std::uint64_t position, s
         request.orderly = static_cast<std::uint8_t>(request.orderly / 2);
 }
 
-}  // namespace metrics::inline measure::inline packet
+}  // namespace metrics::measure::packet

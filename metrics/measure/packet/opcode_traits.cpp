@@ -54,4 +54,4 @@ Service service_of(wire::BthService service) {
     }
 }
 
-}  // namespace metrics::inline measure::inline packet
+}  // namespace metrics::measure::packet

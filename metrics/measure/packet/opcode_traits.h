@@ -37,4 +37,4 @@ extern const std::array<OpcodeTraits, 256> opcode_traits;
 
 Service service_of(wire::BthService service);
 
-}  // namespace metrics::inline measure::inline packet
+}  // namespace metrics::measure::packet

@@ -49,4 +49,4 @@ inline std::uint32_t moved_by(const PacketRecord& record, const wire::BthOpcode&
     }
 }
 
-}  // namespace metrics::inline measure::inline packet
+}  // namespace metrics::measure::packet

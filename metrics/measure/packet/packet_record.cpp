@@ -151,4 +151,4 @@ bool has_bad_crc(const wire::Frame& frame) {
     return wire::icrc(pieces) != base::load_be32(icrc);
 }
 
-}  // namespace metrics::inline measure::inline packet
+}  // namespace metrics::measure::packet

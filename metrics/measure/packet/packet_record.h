@@ -47,4 +47,4 @@ void make_plain_record(const wire::Frame& frame, const FrameContext& context, bo
 /// Whether the ICRC of a plain frame is wrong.
 bool has_bad_crc(const wire::Frame& frame);
 
-}  // namespace metrics::inline measure::inline packet
+}  // namespace metrics::measure::packet

@@ -215,4 +215,4 @@ void summarize(const wire::Frame& frame, dissect::Dissection& scratch, PacketSum
     read_dissected(frame, scratch, out);
 }
 
-}  // namespace metrics::inline measure::inline packet
+}  // namespace metrics::measure::packet

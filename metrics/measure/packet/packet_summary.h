@@ -113,4 +113,4 @@ inline void read_plain_segment(const wire::Frame& frame, std::uint32_t payload, 
 /// of the fragmented datagram, so that all of its fragments say the same.
 void summarize(const wire::Frame& frame, dissect::Dissection& scratch, PacketSummary& out);
 
-}  // namespace metrics::inline measure::inline packet
+}  // namespace metrics::measure::packet

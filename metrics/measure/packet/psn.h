@@ -60,4 +60,4 @@ inline void keep_least(std::uint32_t& least, std::uint64_t value) {
     if (value < least) least = static_cast<std::uint32_t>(std::max<std::uint64_t>(value, 1));
 }
 
-}  // namespace metrics::inline measure::inline packet::psn
+}  // namespace metrics::measure::packet::psn

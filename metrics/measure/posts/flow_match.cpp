@@ -83,4 +83,4 @@ QueuePairTable::Handle find_owner(QueuePairTable& table, const FlowSnapshot& flo
     return flow.source.qpn ? choose(table, table.by_number(*flow.source.qpn), flow, at_ns, fits) : QueuePairTable::none;
 }
 
-}  // namespace metrics::inline measure::posts
+}  // namespace metrics::measure::posts

@@ -9,4 +9,4 @@ namespace metrics::inline measure::posts {
 /// QueuePairTable::none where none fits, or several do.
 QueuePairTable::Handle find_owner(QueuePairTable& table, const FlowSnapshot& flow, std::int64_t at_ns);
 
-}  // namespace metrics::inline measure::posts
+}  // namespace metrics::measure::posts

@@ -44,4 +44,4 @@ std::int64_t FrameTimes::at(std::uint64_t frame) const {
     return low < count_ && entry(low).frame == frame ? entry(low).time_ns : unknown;
 }
 
-}  // namespace metrics::inline measure::posts
+}  // namespace metrics::measure::posts

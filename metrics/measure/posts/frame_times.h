@@ -32,4 +32,4 @@ private:
     std::size_t count_ = 0;
 };
 
-}  // namespace metrics::inline measure::posts
+}  // namespace metrics::measure::posts

@@ -58,4 +58,4 @@ private:
     bool begun_ = false;
 };
 
-}  // namespace metrics::inline measure::posts
+}  // namespace metrics::measure::posts

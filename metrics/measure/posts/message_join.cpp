@@ -311,4 +311,4 @@ void MessageJoin::describe(VerbsFigures& out) const {
     for (const OperationWaits& one : found_.operations) out.waits(one.operation).delays = one.delays;
 }
 
-}  // namespace metrics::inline measure::posts
+}  // namespace metrics::measure::posts

@@ -136,4 +136,4 @@ private:
     VerbsFigures found_;
 };
 
-}  // namespace metrics::inline measure::posts
+}  // namespace metrics::measure::posts

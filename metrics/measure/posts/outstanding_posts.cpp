@@ -55,4 +55,4 @@ void OutstandingPosts::pop(std::size_t count) {
     if (!ring_.empty()) head_ = (head_ + count) & (ring_.size() - 1);
 }
 
-}  // namespace metrics::inline measure::posts
+}  // namespace metrics::measure::posts

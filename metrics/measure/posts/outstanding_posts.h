@@ -54,4 +54,4 @@ private:
     std::size_t count_ = 0;
 };
 
-}  // namespace metrics::inline measure::posts
+}  // namespace metrics::measure::posts

@@ -432,4 +432,4 @@ VerbsFigures QueuePairTable::figures(const QueuePair& life) const {
     return out;
 }
 
-}  // namespace metrics::inline measure::posts
+}  // namespace metrics::measure::posts

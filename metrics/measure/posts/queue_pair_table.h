@@ -161,4 +161,4 @@ private:
     std::size_t added_ = 0;              ///< to posts, since they were last counted
 };
 
-}  // namespace metrics::inline measure::posts
+}  // namespace metrics::measure::posts

@@ -236,4 +236,4 @@ void TraceJoin::describe(Snapshot& out) {
     }
 }
 
-}  // namespace metrics::inline measure::posts
+}  // namespace metrics::measure::posts

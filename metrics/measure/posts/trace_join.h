@@ -105,4 +105,4 @@ private:
 /// Moves `held_ns` of a flow's states that packets call the application's to nic_stall. The sum stays.
 void give_held_time(FlowSnapshot& flow);
 
-}  // namespace metrics::inline measure::posts
+}  // namespace metrics::measure::posts

@@ -104,4 +104,4 @@ void AnsweredRequests::note_credits(Flow& carrier, Flow* requester, const Packet
     store_.show(*requester, EventKind::credit_exhausted, record.frame);
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -77,4 +77,4 @@ inline void AnsweredRequests::settle(FlowStore& store, ReuseTracker* reuse, Flow
     }
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

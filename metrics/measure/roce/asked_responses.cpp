@@ -25,4 +25,4 @@ bool is_answer_under_way(const FlowStore& store, const Flow& requester, std::int
            psn::elapsed(trouble->asked_ns, now_ns) < least / 2;
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -14,4 +14,4 @@ bool is_asked_again(const FlowStore& store, const Flow& requester, std::uint64_t
 /// The answer to what was last asked for again cannot be here yet.
 bool is_answer_under_way(const FlowStore& store, const Flow& requester, std::int64_t now_ns);
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

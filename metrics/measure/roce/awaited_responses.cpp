@@ -28,4 +28,4 @@ std::uint64_t AwaitedResponses::span_of(const Flow& requester, const Outstanding
     return span != 0 ? span : psn::slack_of(message.bytes, requester.request.mtu_exponent) + 1u;
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

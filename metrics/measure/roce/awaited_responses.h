@@ -52,4 +52,4 @@ void AwaitedResponses::find(const Flow& requester, std::uint64_t from, std::uint
     });
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -165,4 +165,4 @@ bool CommonPath::on_plain(const wire::Frame& frame, const FrameContext& context,
     return on_request(flow, packet);
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

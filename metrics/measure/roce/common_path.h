@@ -27,4 +27,4 @@ private:
     const AwaitedResponses& awaited_;
 };
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

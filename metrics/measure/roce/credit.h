@@ -19,4 +19,4 @@ inline bool note_credits(Flow& carrier, std::uint8_t syndrome) {
     return exhausted;
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

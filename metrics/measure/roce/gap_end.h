@@ -23,4 +23,4 @@ inline GapEnd gap_end_of(const PacketRecord& record) {
     return {record.time_ns, record.wire_bytes(), record.frame, takes_receive, record.context};
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

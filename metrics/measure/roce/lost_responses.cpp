@@ -171,4 +171,4 @@ void LostResponses::end_gap(Flow& requester) {
     if (requester.trouble != Flow::no_block) store_.troubles[requester.trouble].response_gap_ns = Situation::never;
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

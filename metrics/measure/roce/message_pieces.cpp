@@ -138,4 +138,4 @@ std::uint32_t hold_pieces(MessagePieces& pieces, std::uint64_t begin, std::uint6
     return held;
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -32,4 +32,4 @@ std::uint32_t name_pieces(MessagePieces& pieces, std::uint64_t begin, std::uint6
 /// The end of [begin, end) is missing, its bytes wait for it. Returns how many had not waited until now.
 std::uint32_t hold_pieces(MessagePieces& pieces, std::uint64_t begin, std::uint64_t end);
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -130,4 +130,4 @@ std::uint32_t forget_missing(MissingRanges& missing, std::uint64_t begin, std::u
     return forgotten;
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -57,4 +57,4 @@ std::optional<std::uint64_t> missing_again(MissingRanges& missing, std::uint64_t
 /// acknowledged.
 std::uint32_t forget_missing(MissingRanges& missing, std::uint64_t begin, std::uint64_t end);
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -72,4 +72,4 @@ void observe_past(ObservedFlows& observed, const Flow& flow, FlowIndex index, co
                               record.frame);
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

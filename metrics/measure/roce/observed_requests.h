@@ -18,4 +18,4 @@ void observe_end_unseen(ObservedFlows& observed, const Flow& flow, FlowIndex ind
 void observe_past(ObservedFlows& observed, const Flow& flow, FlowIndex index, const PacketRecord& record,
                   const Progress& packet, bool first_sight);
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

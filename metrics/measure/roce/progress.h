@@ -46,4 +46,4 @@ inline Progress progress_of(const RequestPacket& packet) {
     return progress_of(packet.record, packet.opcode, packet.position, packet.span);
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -104,4 +104,4 @@ void ReadExtents::learn_from_response(Flow& requester, const PacketRecord& respo
     request.read_slack = 0;
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

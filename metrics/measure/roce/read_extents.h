@@ -32,4 +32,4 @@ private:
     FlowStore& store_;
 };
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -60,4 +60,4 @@ void RequestHoles::settle(Flow& requester, std::uint64_t end, std::uint64_t fram
         acknowledge_missing(trouble.missing, end, received, [&](std::uint32_t packets) { unseen(packets, false); });
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -26,4 +26,4 @@ private:
     RoceMessages& messages_;
 };
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -108,4 +108,4 @@ void RoceAnswers::on_notification(const RocePacket& packet) {
     store_.trouble(throttled).rate.signal(record.time_ns);
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -206,4 +206,4 @@ void RoceMessages::add_late(Flow& flow, const Progress& packet) {
     add_piece(flow, packet, open || packet.ends ? 0 : packet.moved);
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -76,4 +76,4 @@ inline void RoceMessages::note_reuse(Flow& flow, const Progress& packet) {
     flow.ledger.post(store_.rings, packet.now_ns, packet.operation, packet.last, packet.moved);
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -23,4 +23,4 @@ struct RequestPacket {
     bool is_read() const { return opcode.operation == wire::BthOperation::read_request; }
 };
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -251,4 +251,4 @@ void RoceRepairs::decide_doubt(Flow& flow, std::uint64_t position) {
     request.recovering = trouble.recovery.busy();
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

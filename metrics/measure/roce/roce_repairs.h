@@ -40,4 +40,4 @@ private:
     RequestHoles& holes_;
 };
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

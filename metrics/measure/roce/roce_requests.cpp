@@ -119,4 +119,4 @@ void RoceRequests::on_request(const RocePacket& arrived) {
     request.last_data_ns = psn::later(request.last_data_ns, record.time_ns);
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

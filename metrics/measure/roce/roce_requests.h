@@ -39,4 +39,4 @@ private:
     LostResponses& lost_;
 };
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

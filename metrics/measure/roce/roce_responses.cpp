@@ -222,4 +222,4 @@ void RoceResponses::answer(Flow& requester, Flow& carrier, const RocePacket& pac
     if (requester.ledger.responses() < waiting) request.response_ns = record.time_ns;
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

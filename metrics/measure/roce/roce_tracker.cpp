@@ -40,4 +40,4 @@ void RoceTracker::on_damaged(const RocePacket& packet) {
     trouble.damaged_next = static_cast<std::uint8_t>((trouble.damaged_next + 1u) % trouble.damaged.size());
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

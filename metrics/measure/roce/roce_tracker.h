@@ -56,4 +56,4 @@ private:
     CommonPath common_path_{tracking_, awaited_};
 };
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -58,4 +58,4 @@ FlowIndex Tracking::begin_successor(FlowIndex index, const PacketRecord& record)
     return fresh;
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

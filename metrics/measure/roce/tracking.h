@@ -63,4 +63,4 @@ inline void Tracking::count(Flow& flow, const PacketRecord& record) {
     if (record.source_qp != 0xffffffff) flow.source_qp = record.source_qp;
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -67,4 +67,4 @@ void UnreliableRequests::on_past_request(const RocePacket& packet, std::uint64_t
         [&](ObservedFlows& observed) { observe_past(observed, flow, packet.flow, record, progress, fills); });
 }
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce

@@ -24,4 +24,4 @@ private:
     RequestHoles& holes_;
 };
 
-}  // namespace metrics::inline measure::inline roce
+}  // namespace metrics::measure::roce
