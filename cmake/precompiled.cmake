@@ -35,6 +35,11 @@ function(rdma_product target)
   if(arg_COLD AND CMAKE_BUILD_TYPE STREQUAL "Release")
     list(APPEND options -O2)
   endif()
+  if(RDMASCOPE_UNITY AND NOT arg_COLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC limits how much inlining may enlarge a unit. A group of sources has the limit of as many units, or else the
+    # packet path calls what its sources alone have inline (5 % more instructions for an iWARP segment).
+    list(APPEND options --param=large-unit-insns=240000)
+  endif()
   target_compile_options(${target} PRIVATE ${options})
   if(NOT RDMASCOPE_UNITY)
     return()
