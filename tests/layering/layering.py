@@ -28,6 +28,11 @@ KEPT_APART = [
     (r'infiniband/|rdma/', ['iwarp/preload/', 'capture/', 'trace/']),
 ]
 
+# Headers of the house that are for one folder, though the folder that they are in is for more: pattern, its folder.
+PRIVATE = [
+    (r'metrics/measure/engine/(?!analyzer\.h$)', 'metrics/'),
+]
+
 
 def read_table(path):
     """Folder -> (namespace, [folders it may include])."""
@@ -104,6 +109,9 @@ def check_folder(root, rows, top):
             if not permitted(folder, target, allowed):
                 mistakes.append(f'{path}: {folder}/ may not include {header} (cmake/layers.txt lists: '
                                 f'{" ".join(allowed) or "nothing"})')
+            for pattern, home in PRIVATE:
+                if re.match(pattern, header) and not path.startswith(home):
+                    mistakes.append(f'{path}: {header} is for {home} alone')
         for _, header in INCLUDE.findall(text):
             for prefix, homes in KEPT_APART:
                 if re.match(prefix, header) and not os.path.exists(os.path.join(root, header)):

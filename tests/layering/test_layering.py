@@ -92,6 +92,18 @@ class Planted(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn('<pcap.h> is for capture/ alone', text)
 
+    def test_the_engine_behind_the_analyzer(self):
+        self.write('cmake/layers.txt', TABLE + 'metrics/measure/engine | metrics::measure::engine |\n' +
+                   'cli | cli | metrics/measure/engine\n')
+        self.write('metrics/measure/engine/analyzer.h', 'namespace metrics::measure::engine {\n}\n')
+        self.write('metrics/measure/engine/worker.h', 'namespace metrics::measure::engine {\n}\n')
+        self.write('cli/flows.h', '#include "metrics/measure/engine/analyzer.h"\nnamespace cli {\n}\n')
+        self.assertEqual(self.check('--folder', 'cli')[0], 0)
+        self.write('cli/flows.h', '#include "metrics/measure/engine/worker.h"\nnamespace cli {\n}\n')
+        status, text = self.check('--folder', 'cli')
+        self.assertEqual(status, 1)
+        self.assertIn('metrics/measure/engine/worker.h is for metrics/ alone', text)
+
 
 if __name__ == '__main__':
     unittest.main()
