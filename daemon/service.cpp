@@ -18,9 +18,9 @@
 #include "base/quantities.h"
 #include "capture/filter/bpf.h"
 #include "capture/live/link_watch.h"
-#include "daemon/chronicle.h"
+#include "daemon/capture_thread.h"
 #include "daemon/config/config_file.h"
-#include "daemon/observer.h"
+#include "daemon/interval_writer.h"
 #include "daemon/privileges.h"
 #include "daemon/recorder/recording_folder.h"
 #include "daemon/server/server.h"
@@ -55,7 +55,7 @@ sigset_t heeded_signals() {
     return set;
 }
 
-std::string open_interfaces(const ObserverStatus& seen) {
+std::string open_interfaces(const CaptureThreadStatus& seen) {
     std::string names;
     for (std::size_t i = 0; i < seen.interfaces.size(); ++i)
         if (i < seen.open.size() && seen.open[i]) names += (names.empty() ? "" : ", ") + seen.interfaces[i].name;
@@ -107,11 +107,11 @@ struct Service::State final : Commands {
 
     std::string metrics_text();
     prom::ProgramFigures figures();
-    std::string stuck(const ObserverStatus& seen) const;
+    std::string stuck(const CaptureThreadStatus& seen) const;
     prom::Pages::Health health();
 
     Published snapshot(std::uint64_t age_ns) override {
-        const Taken taken = observer->latest(age_ns, snapshot_patience_ns);
+        const Taken taken = capture_thread->latest(age_ns, snapshot_patience_ns);
         return {taken.snapshot, taken.wall_ns};
     }
     metrics::DeviceFigures devices() override {
@@ -122,13 +122,13 @@ struct Service::State final : Commands {
     const metrics::HostNames& names() const override { return names_; }
     bool crc_verified() const override { return config.engine.verify_crc; }
     std::string trigger(const std::string& reason) override {
-        return observer->record_now(
+        return capture_thread->record_now(
             {.trigger = "command", .reason = reason.empty() ? "asked for by a client" : reason});
     }
     std::string reload() override;
     std::string history_directory() const override { return config.history.directory; }
     base::Result<std::unique_ptr<FrameStream>, std::string> frames(control::FramesOf which) override {
-        return observer->frames(which);
+        return capture_thread->frames(which);
     }
 
     const ServiceOptions options;
@@ -140,8 +140,8 @@ struct Service::State final : Commands {
 
     base::Descriptor signals;
     base::Descriptor intervals_ready;
-    std::unique_ptr<Observer> observer;
-    std::unique_ptr<Chronicle> chronicle;
+    std::unique_ptr<CaptureThread> capture_thread;
+    std::unique_ptr<IntervalWriter> interval_writer;
     std::unique_ptr<ControlServer> control;
     std::unique_ptr<prom::Listener> listener;
     bool stopping = false;
@@ -191,9 +191,10 @@ std::vector<std::string> Service::State::open() {
         if (std::string why = prepare_recording_folder(folder); !why.empty()) wrong.push_back(std::move(why));
     if (!wrong.empty()) return wrong;
     const std::uint64_t frames_before = history ? history->frames_end() : 0;
-    chronicle = std::make_unique<Chronicle>(config, std::move(history), std::move(triggers).value(), names_, log);
+    interval_writer =
+        std::make_unique<IntervalWriter>(config, std::move(history), std::move(triggers).value(), names_, log);
     const int wake = intervals_ready.number();
-    Observer::Hooks hooks;
+    CaptureThread::Hooks hooks;
     hooks.interval = [wake] {
         const std::uint64_t one = 1;
         [[maybe_unused]] const auto written = ::write(wake, &one, sizeof one);
@@ -204,7 +205,7 @@ std::vector<std::string> Service::State::open() {
     const int longest_wait_ms = traces == nullptr ? wait_ms : wait_with_traces_ms;
     auto sources =
         std::make_unique<Sources>(std::move(tap).value(), std::move(devices), frames_before, longest_wait_ms);
-    observer = std::make_unique<Observer>(config, std::move(sources), std::move(traces), std::move(hooks));
+    capture_thread = std::make_unique<CaptureThread>(config, std::move(sources), std::move(traces), std::move(hooks));
     open_listener(wrong);
     return wrong;
 }
@@ -275,7 +276,7 @@ void Service::State::open_listener(std::vector<std::string>& wrong) {
 
 std::vector<std::string> Service::State::run(const std::function<void()>& ready) {
     look_at_counters();
-    observer->start();
+    capture_thread->start();
     log.debug("service", "capture has begun");
     ready();
     tell_awaited();
@@ -302,15 +303,15 @@ std::vector<std::string> Service::State::end() {
     control.reset();
     listener.reset();
     std::vector<std::string> lost;
-    if (!observer->stop())
+    if (!capture_thread->stop())
         lost.push_back(fmt::format("{}: the recording that was being written is lost; the log says why",
                                    config.recorder.directory));
-    const std::uint64_t lost_before = chronicle->history().lost_intervals;
+    const std::uint64_t lost_before = interval_writer->history().lost_intervals;
     work_off_intervals();
-    chronicle->flush();
-    if (chronicle->history().lost_intervals > lost_before)
+    interval_writer->flush();
+    if (interval_writer->history().lost_intervals > lost_before)
         lost.push_back(fmt::format("the last of the history is lost: {}; make room there before the next start",
-                                   chronicle->history_error()));
+                                   interval_writer->history_error()));
     return lost;
 }
 
@@ -324,11 +325,11 @@ void Service::State::tell_awaited() {
 void Service::State::work_off_intervals() {
     std::uint64_t count = 0;
     [[maybe_unused]] const auto read = ::read(intervals_ready.number(), &count, sizeof count);
-    for (const Taken& taken : observer->intervals()) {
-        std::vector<Incident> incidents = chronicle->interval(taken, observer->status());
+    for (const Taken& taken : capture_thread->intervals()) {
+        std::vector<Incident> incidents = interval_writer->interval(taken, capture_thread->status());
         for (const Incident& incident : incidents)
             log.warning("incident", fmt::format("{}: {}", incident.trigger, incident.reason));
-        observer->record(std::move(incidents));
+        capture_thread->record(std::move(incidents));
     }
     if (base::steady_ns() >= counters_due_ns) look_at_counters();
     if (std::string text = health().text; text != told_systemd) systemd::status(told_systemd = std::move(text));
@@ -353,7 +354,7 @@ void Service::State::heed_signals() {
                 break;
             }
             case SIGUSR1: {
-                const std::string why = observer->record_now({.trigger = "signal", .reason = "SIGUSR1"});
+                const std::string why = capture_thread->record_now({.trigger = "signal", .reason = "SIGUSR1"});
                 if (!why.empty()) log.warning("recorder", "SIGUSR1: " + why);
                 break;
             }
@@ -366,7 +367,7 @@ void Service::State::heed_signals() {
 void Service::State::sign_of_life() {
     const auto period = systemd::watchdog_period_ns();
     const std::int64_t now = base::steady_ns();
-    if (!period || now < life_due_ns || !stuck(observer->status()).empty()) return;
+    if (!period || now < life_due_ns || !stuck(capture_thread->status()).empty()) return;
     systemd::watchdog();
     life_due_ns = now + static_cast<std::int64_t>(*period / 2);
 }
@@ -395,9 +396,9 @@ std::string Service::State::apply(const Config& wanted) {
         return text;
     }
     const ConfigChange change = compare(config, wanted);
-    if (std::string why = observer->reconfigure(change.in_force); !why.empty()) return why;
+    if (std::string why = capture_thread->reconfigure(change.in_force); !why.empty()) return why;
     const bool others = change.in_force.capture.interfaces != config.capture.interfaces;
-    chronicle->reconfigure(change.in_force, std::move(triggers).value());
+    interval_writer->reconfigure(change.in_force, std::move(triggers).value());
     if (Level level{}; level_of(change.in_force.log.level, level)) log.set_level(level);
     log.set_limit(change.in_force.log.max_lines_per_sec);
     for (const std::string& key : change.needs_restart)
@@ -412,9 +413,9 @@ std::string Service::State::apply(const Config& wanted) {
 }
 
 Status Service::State::status() {
-    const ObserverStatus seen = observer->status();
-    const Taken taken = observer->latest(~std::uint64_t{0}, 0);
-    const history::HistoryCounters kept = chronicle->history();
+    const CaptureThreadStatus seen = capture_thread->status();
+    const Taken taken = capture_thread->latest(~std::uint64_t{0}, 0);
+    const history::HistoryCounters kept = interval_writer->history();
     Status out;
     out.version = options.version;
     out.started_ns = started_ns;
@@ -461,8 +462,8 @@ Status Service::State::status() {
 
 prom::ProgramFigures Service::State::figures() {
     const Status now = status();
-    const Taken taken = observer->latest(~std::uint64_t{0}, 0);
-    const std::vector<capture::InterfaceInfo> interfaces = observer->status().interfaces;
+    const Taken taken = capture_thread->latest(~std::uint64_t{0}, 0);
+    const std::vector<capture::InterfaceInfo> interfaces = capture_thread->status().interfaces;
     prom::ProgramFigures out;
     out.version = now.version;
     out.uptime_seconds = static_cast<double>(base::steady_ns() - started_steady_ns) / 1e9;
@@ -499,13 +500,13 @@ prom::ProgramFigures Service::State::figures() {
 
 std::string Service::State::metrics_text() {
     std::vector<::prometheus::MetricFamily> all = prom::families(figures());
-    for (::prometheus::MetricFamily& family : chronicle->families()) all.push_back(std::move(family));
+    for (::prometheus::MetricFamily& family : interval_writer->families()) all.push_back(std::move(family));
     for (::prometheus::MetricFamily& family : prom::families(devices())) all.push_back(std::move(family));
     return prom::text(all);
 }
 
 /// Why the capture thread does nothing; else empty.
-std::string Service::State::stuck(const ObserverStatus& seen) const {
+std::string Service::State::stuck(const CaptureThreadStatus& seen) const {
     const std::int64_t silent_ns = base::steady_ns() - seen.alive_ns;
     const auto bound_ns = static_cast<std::int64_t>(options.config.engine.interval_ns * 5 + 5'000'000'000);
     if (silent_ns <= bound_ns) return {};
@@ -513,7 +514,7 @@ std::string Service::State::stuck(const ObserverStatus& seen) const {
 }
 
 prom::Pages::Health Service::State::health() {
-    const ObserverStatus seen = observer->status();
+    const CaptureThreadStatus seen = capture_thread->status();
     if (std::string why = stuck(seen); !why.empty()) return {false, std::move(why)};
     const std::string names = open_interfaces(seen);
     if (names.empty()) return {false, "waiting for an interface"};

@@ -18,8 +18,8 @@ struct ServiceOptions {
     std::string version;
 };
 
-/// The daemon: a capture thread (observer.h), the listener's threads, and this one, which works off intervals, answers
-/// the control socket and heeds signals.
+/// The daemon: a capture thread (capture_thread.h), the listener's threads, and this one, which works off intervals,
+/// answers the control socket and heeds signals.
 class Service {
 public:
     /// `names` and `log` outlive it.

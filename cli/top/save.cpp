@@ -76,7 +76,7 @@ private:
     std::string text_ = {};
 };
 
-std::string write_json(base::Descriptor descriptor, const tui::State& state) {
+std::string write_json(base::Descriptor descriptor, const tui::ModelState& state) {
     NewFile file(std::move(descriptor));
     const metrics::Snapshot& shown = *state.shown();
     const tui::Reading& reading = *state.reading;
@@ -103,7 +103,7 @@ std::string write_text(base::Descriptor descriptor, const tui::Grid& picture) {
 
 }  // namespace
 
-Saved save(const tui::State& state, const tui::Grid& picture, std::time_t now, const std::string& directory) {
+Saved save(const tui::ModelState& state, const tui::Grid& picture, std::time_t now, const std::string& directory) {
     if (state.shown() == nullptr) return {"nothing to save yet", true};
     std::tm local{};
     ::localtime_r(&now, &local);

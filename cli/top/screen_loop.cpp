@@ -25,7 +25,7 @@ public:
 
     /// False where the terminal has gone.
     bool run();
-    const tui::State& state() const { return model_.state(); }
+    const tui::ModelState& state() const { return model_.state(); }
 
 private:
     bool take(const tui::Input& input);

@@ -15,7 +15,7 @@ namespace dissect::tcp {
 /// serves any size again: what a burst took of one size is not lost to the others.
 class BufferPool {
 public:
-    /// A piece on loan. Given back by hand: it travels through plain structs that are themselves recycled.
+    /// A piece in use. The caller gives it back explicitly, because it travels through plain structs that are recycled.
     struct Buffer {
         std::byte* data = nullptr;
         std::uint32_t capacity = 0;

@@ -20,8 +20,8 @@ public:
         unsigned side = 0;  ///< which of the ends is the source
         bool fresh = false;
     };
-    /// The connection between these ends where that is known at a glance; nullptr says nothing. Frames of one
-    /// connection come in trains, so it is the one used last for most.
+    /// The connection between these ends, if it is the one used last or a hint leads to it; nullptr says nothing.
+    /// Frames of one connection come in trains, so it is the one used last for most.
     Lookup find(const Ipv4Ends& ends) {
         if (last_ == none) return {};
         if (const Lookup found = match(at(last_), ends); found.connection != nullptr) return found;

@@ -145,7 +145,7 @@ std::vector<Answer> knees_of(const Subject& subject, const HostSnapshot& host) {
     return out;
 }
 
-/// Of a capture without requests at a glance, as of iWARP: few connections need no cache either.
+/// For a capture whose headers do not show requests (iWARP). A few connections need no cache either.
 Answer without_requests(const Subject& subject) {
     std::vector<Affected> all;
     const std::size_t most = most_flows(subject);

@@ -21,7 +21,7 @@ std::vector<std::uint32_t> shuffled_numbers(std::uint32_t first, Random& random)
 }
 
 /// Every QPN on both hosts is used once in each life, with another partner and another PSN each time.
-Plan crowd(unsigned lives) {
+Plan many_connections(unsigned lives) {
     Plan plan = pair_plan();
     plan.connections.clear();
     Random random(17);
@@ -51,7 +51,7 @@ Plan crowd(unsigned lives) {
 class PairingTest : public testing::TestWithParam<unsigned> {};
 
 TEST_P(PairingTest, NoneIsWrongAndNearlyAllAreFound) {
-    const History history = run(crowd(GetParam()));
+    const History history = run(many_connections(GetParam()));
     // By direction, destination QPN and life: the source's QPN.
     std::map<std::tuple<std::string, std::uint32_t, bool>, std::uint32_t> partners;
     for (std::uint32_t side = 0; side < history.sides.size(); ++side)

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "tui/model/workings.h"
+#include "tui/model/controller.h"
 
 namespace tui::inline model {
 
-void Workings::sort_by(const std::string& column, bool turned) {
+void Controller::sort_by(const std::string& column, bool turned) {
     const auto found = column_named(column);
     if (!found) return;
     const bool downwards = !exporters::is_left_aligned(found->field->unit);
@@ -15,32 +15,32 @@ void Workings::sort_by(const std::string& column, bool turned) {
     rebuild();
 }
 
-std::string Workings::sort_column() const {
+std::string Controller::sort_column() const {
     const std::string& sort = state.settings.sort;
     const std::string column = sort.substr(sort.starts_with('-') ? 1 : 0);
     return column.empty() ? std::string(usual_sort) : column;
 }
 
-void Workings::show_columns(std::vector<std::string> column_names) {
+void Controller::show_columns(std::vector<std::string> column_names) {
     state.settings.columns = std::move(column_names);
     state.columns = columns_of(state.settings.columns);
 }
 
-void Workings::group_by(Grouping grouping) {
+void Controller::group_by(Grouping grouping) {
     state.settings.grouping = grouping;
     state.choice.grouping = grouping;
     state.choice.folded.clear();
     rebuild();
 }
 
-void Workings::show_window(Window window) {
+void Controller::show_window(Window window) {
     window_chosen = true;
     state.settings.window = window;
     state.choice.window = window;
     rebuild();
 }
 
-void Workings::use_theme(const std::string& name) {
+void Controller::use_theme(const std::string& name) {
     if (state.settings.theme == name) return;
     state.settings.theme = name;
     ask(Request::Kind::theme);

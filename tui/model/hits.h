@@ -9,7 +9,7 @@ namespace tui::inline model {
 struct Hit {
     enum class Target : std::uint8_t {
         row,       ///< `value`: index of the row of the view's list
-        heading,   ///< `value`: index of the column in State::columns
+        heading,   ///< `value`: index of the column in ModelState::columns
         tab,       ///< `value`: a View
         item,      ///< `value`: index in the menu that is open
         play,      ///< pause or go on

@@ -1,5 +1,5 @@
 #pragma once
-#include "tui/model/workings.h"
+#include "tui/model/controller.h"
 
 namespace tui::inline model {
 
@@ -10,7 +10,7 @@ struct KeyRow {
 
     KeyText text;
     Where where = Where::view;
-    void (*act)(Workings&) = nullptr;
+    void (*act)(Controller&) = nullptr;
 };
 
 /// All of them; keys.cpp.
@@ -20,119 +20,119 @@ const KeyRow* find_key(const Key& key, View view, Overlay overlay);
 
 /// The functions behind the keys, by where help lists them.
 namespace move {
-void down(Workings& w);
-void up(Workings& w);
-void page_down(Workings& w);
-void page_up(Workings& w);
-void first(Workings& w);
-void last(Workings& w);
-void next_flow(Workings& w);
-void previous_flow(Workings& w);
-void next_chart(Workings& w);
-void previous_chart(Workings& w);
+void down(Controller& controller);
+void up(Controller& controller);
+void page_down(Controller& controller);
+void page_up(Controller& controller);
+void first(Controller& controller);
+void last(Controller& controller);
+void next_flow(Controller& controller);
+void previous_flow(Controller& controller);
+void next_chart(Controller& controller);
+void previous_chart(Controller& controller);
 }  // namespace move
 
 namespace look {
-void open_row(Workings& w);
-void open_host(Workings& w);
-void open_packet(Workings& w);
-void spread(Workings& w);
-void back(Workings& w);
-void next_view(Workings& w);
-void previous_view(Workings& w);
+void open_row(Controller& controller);
+void open_host(Controller& controller);
+void open_packet(Controller& controller);
+void spread(Controller& controller);
+void back(Controller& controller);
+void next_view(Controller& controller);
+void previous_view(Controller& controller);
 template <View view>
-void at(Workings& w) {
-    w.go_to(view);
+void at(Controller& controller) {
+    controller.go_to(view);
 }
-void opposite(Workings& w);
-void answers(Workings& w);
-void follow(Workings& w);
+void opposite(Controller& controller);
+void answers(Controller& controller);
+void follow(Controller& controller);
 }  // namespace look
 
 namespace choose {
-void filter(Workings& w);
-void packet_filter(Workings& w);
-void window(Workings& w);
-void sort_menu(Workings& w);
-void sort_left(Workings& w);
-void sort_right(Workings& w);
-void reverse(Workings& w);
-void columns(Workings& w);
-void grouping(Workings& w);
-void fold(Workings& w);
-void unfold(Workings& w);
-void turn_fold(Workings& w);
-void turn_all_folds(Workings& w);
-void pin(Workings& w);
+void filter(Controller& controller);
+void packet_filter(Controller& controller);
+void window(Controller& controller);
+void sort_menu(Controller& controller);
+void sort_left(Controller& controller);
+void sort_right(Controller& controller);
+void reverse(Controller& controller);
+void columns(Controller& controller);
+void grouping(Controller& controller);
+void fold(Controller& controller);
+void unfold(Controller& controller);
+void turn_fold(Controller& controller);
+void turn_all_folds(Controller& controller);
+void pin(Controller& controller);
 /// By a click on its heading: again turns the order round.
-void heading(Workings& w, std::size_t column);
+void heading(Controller& controller, std::size_t column);
 }  // namespace choose
 
 namespace time {
-void pause(Workings& w);
-void faster_refresh(Workings& w);
-void slower_refresh(Workings& w);
-void slower_playback(Workings& w);
-void faster_playback(Workings& w);
-void step_forward(Workings& w);
-void step_back(Workings& w);
-void jump(Workings& w);
+void pause(Controller& controller);
+void faster_refresh(Controller& controller);
+void slower_refresh(Controller& controller);
+void slower_playback(Controller& controller);
+void faster_playback(Controller& controller);
+void step_forward(Controller& controller);
+void step_back(Controller& controller);
+void jump(Controller& controller);
 /// To where a permille of the source's time has passed.
-void jump_to_share(Workings& w, std::size_t permille);
+void jump_to_share(Controller& controller, std::size_t permille);
 /// What was typed for jump(); false where it is no time, and the prompt says why.
-bool jump_to(Workings& w, const std::string& text);
+bool jump_to(Controller& controller, const std::string& text);
 }  // namespace time
 
 namespace program {
-void theme(Workings& w);
-void names(Workings& w);
-void save(Workings& w);
-void help(Workings& w);
-void quit(Workings& w);
-void suspend(Workings& w);
-void redraw(Workings& w);
+void theme(Controller& controller);
+void names(Controller& controller);
+void save(Controller& controller);
+void help(Controller& controller);
+void quit(Controller& controller);
+void suspend(Controller& controller);
+void redraw(Controller& controller);
 }  // namespace program
 
 namespace prompt {
-void accept(Workings& w);
-void cancel(Workings& w);
-void left(Workings& w);
-void right(Workings& w);
-void home(Workings& w);
-void end(Workings& w);
-void erase_before(Workings& w);
-void erase_at(Workings& w);
-void erase_word(Workings& w);
-void erase_all(Workings& w);
-void complete(Workings& w);
-void earlier(Workings& w);
-void later(Workings& w);
+void accept(Controller& controller);
+void cancel(Controller& controller);
+void left(Controller& controller);
+void right(Controller& controller);
+void home(Controller& controller);
+void end(Controller& controller);
+void erase_before(Controller& controller);
+void erase_at(Controller& controller);
+void erase_word(Controller& controller);
+void erase_all(Controller& controller);
+void complete(Controller& controller);
+void earlier(Controller& controller);
+void later(Controller& controller);
 }  // namespace prompt
 
 namespace menu {
-void down(Workings& w);
-void up(Workings& w);
-void page_down(Workings& w);
-void page_up(Workings& w);
-void first(Workings& w);
-void last(Workings& w);
-void toggle(Workings& w);
-void accept(Workings& w);
-void done(Workings& w);  ///< closes it; what was chosen is kept
-void cancel(Workings& w);
-void erase_letter(Workings& w);
+void down(Controller& controller);
+void up(Controller& controller);
+void page_down(Controller& controller);
+void page_up(Controller& controller);
+void first(Controller& controller);
+void last(Controller& controller);
+void toggle(Controller& controller);
+void accept(Controller& controller);
+void done(Controller& controller);  ///< closes it; what was chosen is kept
+void cancel(Controller& controller);
+void erase_letter(Controller& controller);
 }  // namespace menu
 
 namespace text_overlay {
-void down(Workings& w);
-void up(Workings& w);
-void page_down(Workings& w);
-void page_up(Workings& w);
-void first(Workings& w);
-void last(Workings& w);
-void next(Workings& w);
-void previous(Workings& w);
-void close(Workings& w);
+void down(Controller& controller);
+void up(Controller& controller);
+void page_down(Controller& controller);
+void page_up(Controller& controller);
+void first(Controller& controller);
+void last(Controller& controller);
+void next(Controller& controller);
+void previous(Controller& controller);
+void close(Controller& controller);
 }  // namespace text_overlay
 
 }  // namespace tui::model

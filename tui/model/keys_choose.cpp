@@ -8,102 +8,107 @@ namespace tui::inline model::choose {
 
 namespace {
 
-void sort(Workings& w, const std::string& column, bool turned) {
-    w.sort_by(column, turned);
-    w.keep();
-    w.say(fmt::format("by {}, {}", column, w.state.choice.order.descending ? "downwards" : "upwards"));
+void sort(Controller& controller, const std::string& column, bool turned) {
+    controller.sort_by(column, turned);
+    controller.keep();
+    controller.say(
+        fmt::format("by {}, {}", column, controller.state.choice.order.descending ? "downwards" : "upwards"));
 }
 
-void sort_by_neighbour(Workings& w, std::ptrdiff_t step) {
-    const auto& columns = w.state.columns;
-    const std::string now = w.sort_column();
+void sort_by_neighbour(Controller& controller, std::ptrdiff_t step) {
+    const auto& columns = controller.state.columns;
+    const std::string now = controller.sort_column();
     const auto at = std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.name == now; });
     const auto count = std::ssize(columns);
     // From a column that is not shown one comes to the first.
     const auto next = at == columns.end() ? 0 : (at - columns.begin() + step + count) % count;
-    sort(w, columns[static_cast<std::size_t>(next)].name, false);
+    sort(controller, columns[static_cast<std::size_t>(next)].name, false);
 }
 
 /// The heading of the group that the selected row belongs to; null where there are no groups.
-const FlowLine* group_of_row(const Workings& w) {
-    const auto& lines = w.state.list.lines();
-    for (std::size_t at = w.state.place().selected + 1; at-- > 0;)
+const FlowLine* group_of_row(const Controller& controller) {
+    const auto& lines = controller.state.list.lines();
+    for (std::size_t at = controller.state.place().selected + 1; at-- > 0;)
         if (at < lines.size() && lines[at].group) return &lines[at];
     return nullptr;
 }
 
-void set_fold(Workings& w, bool (*wanted)(bool)) {
-    const FlowLine* group = group_of_row(w);
-    if (group == nullptr) return w.say("there are no groups; u makes them");
+void set_fold(Controller& controller, bool (*wanted)(bool)) {
+    const FlowLine* group = group_of_row(controller);
+    if (group == nullptr) return controller.say("there are no groups; u makes them");
     const std::string title = group->title;
     const bool folded = group->folded;
-    if (wanted(folded) == folded) return w.say(folded ? "it is folded" : "it is unfolded");
+    if (wanted(folded) == folded) return controller.say(folded ? "it is folded" : "it is unfolded");
     // A row that goes with its group leaves the selection to the heading.
-    w.select(View::flows, static_cast<std::size_t>(group - w.state.list.lines().data()));
+    controller.select(View::flows, static_cast<std::size_t>(group - controller.state.list.lines().data()));
     if (folded)
-        w.state.choice.folded.erase(title);
+        controller.state.choice.folded.erase(title);
     else
-        w.state.choice.folded.insert(title);
-    w.rebuild();
+        controller.state.choice.folded.insert(title);
+    controller.rebuild();
 }
 
 }  // namespace
 
-void filter(Workings& w) { w.open_prompt(Prompt::Purpose::filter, w.state.filter_text); }
-void packet_filter(Workings& w) { w.open_prompt(Prompt::Purpose::packet_filter, w.state.packet_filter_text); }
-
-void window(Workings& w) {
-    const bool all = w.state.choice.window == Window::interval;
-    w.show_window(all ? Window::total : Window::interval);
-    w.keep();
-    w.say(all ? "figures since the beginning" : "figures of the last interval");
+void filter(Controller& controller) { controller.open_prompt(Prompt::Purpose::filter, controller.state.filter_text); }
+void packet_filter(Controller& controller) {
+    controller.open_prompt(Prompt::Purpose::packet_filter, controller.state.packet_filter_text);
 }
 
-void sort_menu(Workings& w) { w.open_menu(Menu::Purpose::sort); }
-void columns(Workings& w) { w.open_menu(Menu::Purpose::columns); }
-void grouping(Workings& w) { w.open_menu(Menu::Purpose::grouping); }
-void sort_left(Workings& w) { sort_by_neighbour(w, -1); }
-void sort_right(Workings& w) { sort_by_neighbour(w, 1); }
-void reverse(Workings& w) { sort(w, w.sort_column(), !w.state.settings.sort.starts_with('-')); }
-
-void heading(Workings& w, std::size_t column) {
-    if (column >= w.state.columns.size()) return;
-    const std::string name = w.state.columns[column].name;
-    if (name == w.sort_column()) return reverse(w);
-    sort(w, name, false);
+void window(Controller& controller) {
+    const bool all = controller.state.choice.window == Window::interval;
+    controller.show_window(all ? Window::total : Window::interval);
+    controller.keep();
+    controller.say(all ? "figures since the beginning" : "figures of the last interval");
 }
 
-void fold(Workings& w) {
-    set_fold(w, [](bool) { return true; });
-}
-void unfold(Workings& w) {
-    set_fold(w, [](bool) { return false; });
-}
-void turn_fold(Workings& w) {
-    set_fold(w, [](bool folded) { return !folded; });
+void sort_menu(Controller& controller) { controller.open_menu(Menu::Purpose::sort); }
+void columns(Controller& controller) { controller.open_menu(Menu::Purpose::columns); }
+void grouping(Controller& controller) { controller.open_menu(Menu::Purpose::grouping); }
+void sort_left(Controller& controller) { sort_by_neighbour(controller, -1); }
+void sort_right(Controller& controller) { sort_by_neighbour(controller, 1); }
+void reverse(Controller& controller) {
+    sort(controller, controller.sort_column(), !controller.state.settings.sort.starts_with('-'));
 }
 
-void turn_all_folds(Workings& w) {
+void heading(Controller& controller, std::size_t column) {
+    if (column >= controller.state.columns.size()) return;
+    const std::string name = controller.state.columns[column].name;
+    if (name == controller.sort_column()) return reverse(controller);
+    sort(controller, name, false);
+}
+
+void fold(Controller& controller) {
+    set_fold(controller, [](bool) { return true; });
+}
+void unfold(Controller& controller) {
+    set_fold(controller, [](bool) { return false; });
+}
+void turn_fold(Controller& controller) {
+    set_fold(controller, [](bool folded) { return !folded; });
+}
+
+void turn_all_folds(Controller& controller) {
     std::set<std::string> titles;
-    for (const FlowLine& line : w.state.list.lines())
+    for (const FlowLine& line : controller.state.list.lines())
         if (line.group) titles.insert(line.title);
-    if (titles.empty()) return w.say("there are no groups; u makes them");
-    if (const FlowLine* group = group_of_row(w))
-        w.select(View::flows, static_cast<std::size_t>(group - w.state.list.lines().data()));
-    const bool any_open =
-        !std::includes(w.state.choice.folded.begin(), w.state.choice.folded.end(), titles.begin(), titles.end());
-    w.state.choice.folded = any_open ? std::move(titles) : std::set<std::string>{};
-    w.rebuild();
+    if (titles.empty()) return controller.say("there are no groups; u makes them");
+    if (const FlowLine* group = group_of_row(controller))
+        controller.select(View::flows, static_cast<std::size_t>(group - controller.state.list.lines().data()));
+    const bool any_open = !std::includes(controller.state.choice.folded.begin(), controller.state.choice.folded.end(),
+                                         titles.begin(), titles.end());
+    controller.state.choice.folded = any_open ? std::move(titles) : std::set<std::string>{};
+    controller.rebuild();
 }
 
-void pin(Workings& w) {
-    const auto id = w.selected_flow();
-    if (!id) return w.say("only flows can be pinned");
-    auto& pinned = w.state.choice.pinned;
+void pin(Controller& controller) {
+    const auto id = controller.selected_flow();
+    if (!id) return controller.say("only flows can be pinned");
+    auto& pinned = controller.state.choice.pinned;
     const bool fresh = pinned.insert(*id).second;
     if (!fresh) pinned.erase(*id);
-    w.rebuild();
-    w.say(fresh ? "pinned to the top" : "no longer pinned");
+    controller.rebuild();
+    controller.say(fresh ? "pinned to the top" : "no longer pinned");
 }
 
 }  // namespace tui::model::choose

@@ -19,113 +19,113 @@ constexpr std::array<std::uint64_t, 7> intervals{100 * ms,  200 * ms,  500 * ms,
 constexpr double least_speed = 1.0 / 64;
 constexpr double most_speed = 1024;
 
-void refresh_every(Workings& w, std::uint64_t interval_ns) {
-    w.feed.set_interval(interval_ns);
-    w.state.settings.interval_ns = interval_ns;
-    w.state.feed.interval_ns = interval_ns;
-    w.keep();
-    w.say("every " + base::format_duration(interval_ns));
+void refresh_every(Controller& controller, std::uint64_t interval_ns) {
+    controller.feed.set_interval(interval_ns);
+    controller.state.settings.interval_ns = interval_ns;
+    controller.state.feed.interval_ns = interval_ns;
+    controller.keep();
+    controller.say("every " + base::format_duration(interval_ns));
 }
 
-bool playable(Workings& w) {
-    if (w.state.feed.playable) return true;
-    w.say("live traffic cannot be played back; rdmascope top -r FILE and --from TIME can");
+bool playable(Controller& controller) {
+    if (controller.state.feed.playable) return true;
+    controller.say("live traffic cannot be played back; rdmascope top -r FILE and --from TIME can");
     return false;
 }
 
-void play_at(Workings& w, double speed) {
-    w.feed.set_speed(speed);
-    w.state.feed.speed = speed;
-    w.say(speed == 0 ? std::string("as fast as it goes") : fmt::format("speed {:g}", speed));
+void play_at(Controller& controller, double speed) {
+    controller.feed.set_speed(speed);
+    controller.state.feed.speed = speed;
+    controller.say(speed == 0 ? std::string("as fast as it goes") : fmt::format("speed {:g}", speed));
 }
 
-void set_playing(Workings& w, bool playing) {
-    w.feed.play(playing);
-    w.state.feed.playing = playing;
+void set_playing(Controller& controller, bool playing) {
+    controller.feed.play(playing);
+    controller.state.feed.playing = playing;
 }
 
 /// As fast as it goes, playback would be back at the end before the place was seen.
-void seek(Workings& w, std::int64_t time_ns) {
-    if (w.state.feed.speed == 0 && w.state.feed.playing) {
-        set_playing(w, false);
-        w.say("paused; Space goes on, . and , step");
+void seek(Controller& controller, std::int64_t time_ns) {
+    if (controller.state.feed.speed == 0 && controller.state.feed.playing) {
+        set_playing(controller, false);
+        controller.say("paused; Space goes on, . and , step");
     }
-    w.feed.seek(time_ns);
+    controller.feed.seek(time_ns);
 }
 
-void step(Workings& w, int intervals_on) {
-    if (!playable(w)) return;
-    if (w.state.feed.playing) set_playing(w, false);
-    w.feed.step(intervals_on);
+void step(Controller& controller, int intervals_on) {
+    if (!playable(controller)) return;
+    if (controller.state.feed.playing) set_playing(controller, false);
+    controller.feed.step(intervals_on);
 }
 
 }  // namespace
 
-void pause(Workings& w) {
-    FeedStatus& feed = w.state.feed;
+void pause(Controller& controller) {
+    FeedStatus& feed = controller.state.feed;
     if (!feed.playable) {
-        w.state.frozen = !w.state.frozen;
-        return w.say(w.state.frozen ? "frozen; Space goes on" : "goes on");
+        controller.state.frozen = !controller.state.frozen;
+        return controller.say(controller.state.frozen ? "frozen; Space goes on" : "goes on");
     }
     if (feed.at_end) {
-        w.feed.seek(feed.begin_ns);
-        set_playing(w, true);
-        return w.say("from the beginning");
+        controller.feed.seek(feed.begin_ns);
+        set_playing(controller, true);
+        return controller.say("from the beginning");
     }
-    set_playing(w, !feed.playing);
-    w.say(feed.playing ? "goes on" : "paused; Space goes on, . and , step");
+    set_playing(controller, !feed.playing);
+    controller.say(feed.playing ? "goes on" : "paused; Space goes on, . and , step");
 }
 
-void faster_refresh(Workings& w) {
-    const auto at = std::lower_bound(intervals.begin(), intervals.end(), w.state.feed.interval_ns);
+void faster_refresh(Controller& controller) {
+    const auto at = std::lower_bound(intervals.begin(), intervals.end(), controller.state.feed.interval_ns);
     if (at == intervals.begin()) {
-        return w.say(fmt::format("every {} is the most", base::format_duration(intervals.front())));
+        return controller.say(fmt::format("every {} is the most", base::format_duration(intervals.front())));
     }
-    refresh_every(w, *(at - 1));
+    refresh_every(controller, *(at - 1));
 }
 
-void slower_refresh(Workings& w) {
-    const auto at = std::upper_bound(intervals.begin(), intervals.end(), w.state.feed.interval_ns);
+void slower_refresh(Controller& controller) {
+    const auto at = std::upper_bound(intervals.begin(), intervals.end(), controller.state.feed.interval_ns);
     if (at == intervals.end()) {
-        return w.say(fmt::format("every {} is the least", base::format_duration(intervals.back())));
+        return controller.say(fmt::format("every {} is the least", base::format_duration(intervals.back())));
     }
-    refresh_every(w, *at);
+    refresh_every(controller, *at);
 }
 
-void slower_playback(Workings& w) {
-    if (!playable(w)) return;
-    const double speed = w.state.feed.speed;
-    play_at(w, speed == 0 ? most_speed : std::max(speed / 2, least_speed));
+void slower_playback(Controller& controller) {
+    if (!playable(controller)) return;
+    const double speed = controller.state.feed.speed;
+    play_at(controller, speed == 0 ? most_speed : std::max(speed / 2, least_speed));
 }
 
-void faster_playback(Workings& w) {
-    if (!playable(w)) return;
-    const double speed = w.state.feed.speed;
-    play_at(w, speed == 0 || speed * 2 > most_speed ? 0 : speed * 2);
+void faster_playback(Controller& controller) {
+    if (!playable(controller)) return;
+    const double speed = controller.state.feed.speed;
+    play_at(controller, speed == 0 || speed * 2 > most_speed ? 0 : speed * 2);
 }
 
-void step_forward(Workings& w) { step(w, 1); }
-void step_back(Workings& w) { step(w, -1); }
+void step_forward(Controller& controller) { step(controller, 1); }
+void step_back(Controller& controller) { step(controller, -1); }
 
-void jump(Workings& w) {
-    if (playable(w)) w.open_prompt(Prompt::Purpose::jump, {});
+void jump(Controller& controller) {
+    if (playable(controller)) controller.open_prompt(Prompt::Purpose::jump, {});
 }
 
-bool jump_to(Workings& w, const std::string& text) {
-    const auto target = jump_target(text, w.state.feed);
+bool jump_to(Controller& controller, const std::string& text) {
+    const auto target = jump_target(text, controller.state.feed);
     if (!target) {
-        w.state.prompt.error = target.error();
+        controller.state.prompt.error = target.error();
         return false;
     }
-    seek(w, *target);
+    seek(controller, *target);
     return true;
 }
 
-void jump_to_share(Workings& w, std::size_t permille) {
-    if (!playable(w)) return;
-    const auto target = jump_target(fmt::format("{:.1f}%", static_cast<double>(permille) / 10), w.state.feed);
-    if (!target) return w.complain(target.error());
-    seek(w, *target);
+void jump_to_share(Controller& controller, std::size_t permille) {
+    if (!playable(controller)) return;
+    const auto target = jump_target(fmt::format("{:.1f}%", static_cast<double>(permille) / 10), controller.state.feed);
+    if (!target) return controller.complain(target.error());
+    seek(controller, *target);
 }
 
 }  // namespace tui::model::time

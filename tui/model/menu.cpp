@@ -22,8 +22,8 @@ bool is_among(const std::vector<std::string>& names, const std::string& name) {
 }
 
 /// Those on the screen, then the usual ones, then every other that there is.
-std::vector<std::string> all_columns(const Workings& w) {
-    std::vector<std::string> names = names_of(w.state.columns);
+std::vector<std::string> all_columns(const Controller& controller) {
+    std::vector<std::string> names = names_of(controller.state.columns);
     const auto add = [&names](const std::string& name) {
         if (!is_among(names, name)) names.push_back(name);
     };
@@ -33,11 +33,11 @@ std::vector<std::string> all_columns(const Workings& w) {
     return names;
 }
 
-std::vector<std::string> items_of(const Workings& w, Menu::Purpose purpose) {
+std::vector<std::string> items_of(const Controller& controller, Menu::Purpose purpose) {
     std::vector<std::string> items;
     switch (purpose) {
         case Menu::Purpose::sort:
-        case Menu::Purpose::columns: return all_columns(w);
+        case Menu::Purpose::columns: return all_columns(controller);
         case Menu::Purpose::grouping:
             for (const Grouping grouping : groupings) items.emplace_back(name_of(grouping));
             break;
@@ -48,39 +48,39 @@ std::vector<std::string> items_of(const Workings& w, Menu::Purpose purpose) {
     return items;
 }
 
-bool is_chosen(const Workings& w, const std::string& item) {
-    switch (w.state.menu.purpose) {
-        case Menu::Purpose::sort: return item == w.sort_column();
-        case Menu::Purpose::columns: return is_among(names_of(w.state.columns), item);
-        case Menu::Purpose::grouping: return item == name_of(w.state.choice.grouping);
-        case Menu::Purpose::theme: return item == w.state.settings.theme;
+bool is_chosen(const Controller& controller, const std::string& item) {
+    switch (controller.state.menu.purpose) {
+        case Menu::Purpose::sort: return item == controller.sort_column();
+        case Menu::Purpose::columns: return is_among(names_of(controller.state.columns), item);
+        case Menu::Purpose::grouping: return item == name_of(controller.state.choice.grouping);
+        case Menu::Purpose::theme: return item == controller.state.settings.theme;
     }
     return false;
 }
 
-void mark_chosen(Workings& w) {
-    Menu& menu = w.state.menu;
+void mark_chosen(Controller& controller) {
+    Menu& menu = controller.state.menu;
     menu.chosen.clear();
-    for (const std::string& item : menu.items) menu.chosen.push_back(is_chosen(w, item));
+    for (const std::string& item : menu.items) menu.chosen.push_back(is_chosen(controller, item));
 }
 
 /// Takes a column away, or shows it behind the others. One at least stays.
-void turn_column(Workings& w, const std::string& name) {
-    std::vector<std::string> names = names_of(w.state.columns);
+void turn_column(Controller& controller, const std::string& name) {
+    std::vector<std::string> names = names_of(controller.state.columns);
     const auto at = std::find(names.begin(), names.end(), name);
     if (at == names.end())
         names.push_back(name);
     else if (names.size() > 1)
         names.erase(at);
     else
-        return w.say("a table has a column");
-    w.show_columns(std::move(names));
-    mark_chosen(w);
+        return controller.say("a table has a column");
+    controller.show_columns(std::move(names));
+    mark_chosen(controller);
 }
 
 }  // namespace
 
-void Workings::open_menu(Menu::Purpose purpose) {
+void Controller::open_menu(Menu::Purpose purpose) {
     settings_before = state.settings;
     menu_items = items_of(*this, purpose);
     state.menu = {};
@@ -94,7 +94,7 @@ void Workings::open_menu(Menu::Purpose purpose) {
     settle(state.menu.place, state.menu.items.size(), overlay_page);
 }
 
-void Workings::narrow_menu() {
+void Controller::narrow_menu() {
     Menu& menu = state.menu;
     menu.items.clear();
     for (const std::string& item : menu_items)
@@ -107,7 +107,7 @@ void Workings::narrow_menu() {
     mark_chosen(*this);
 }
 
-void Workings::select_item(std::size_t item) {
+void Controller::select_item(std::size_t item) {
     Menu& menu = state.menu;
     if (item >= menu.items.size()) return;
     menu.place.selected = item;
@@ -117,7 +117,7 @@ void Workings::select_item(std::size_t item) {
 }
 
 /// What the item says is in force; of columns, until it is chosen again.
-void Workings::choose_item(std::size_t item) {
+void Controller::choose_item(std::size_t item) {
     if (item >= state.menu.items.size()) return;
     select_item(item);
     const std::string name = state.menu.items[item];
@@ -136,48 +136,49 @@ void Workings::choose_item(std::size_t item) {
 namespace menu {
 
 namespace {
-void move(Workings& w, std::ptrdiff_t by) {
-    const Place& place = w.state.menu.place;
+void move(Controller& controller, std::ptrdiff_t by) {
+    const Place& place = controller.state.menu.place;
     if (place.count == 0) return;
     const auto last = static_cast<std::ptrdiff_t>(place.count) - 1;
     const auto to = std::clamp(static_cast<std::ptrdiff_t>(place.selected) + by, std::ptrdiff_t{0}, last);
-    w.select_item(static_cast<std::size_t>(to));
+    controller.select_item(static_cast<std::size_t>(to));
 }
-std::ptrdiff_t page(const Workings& w) { return static_cast<std::ptrdiff_t>(w.overlay_page); }
+std::ptrdiff_t page(const Controller& controller) { return static_cast<std::ptrdiff_t>(controller.overlay_page); }
 }  // namespace
 
-void down(Workings& w) { move(w, 1); }
-void up(Workings& w) { move(w, -1); }
-void page_down(Workings& w) { move(w, page(w)); }
-void page_up(Workings& w) { move(w, -page(w)); }
-void first(Workings& w) { w.select_item(0); }
-void last(Workings& w) {
-    if (w.state.menu.place.count > 0) w.select_item(w.state.menu.place.count - 1);
+void down(Controller& controller) { move(controller, 1); }
+void up(Controller& controller) { move(controller, -1); }
+void page_down(Controller& controller) { move(controller, page(controller)); }
+void page_up(Controller& controller) { move(controller, -page(controller)); }
+void first(Controller& controller) { controller.select_item(0); }
+void last(Controller& controller) {
+    if (controller.state.menu.place.count > 0) controller.select_item(controller.state.menu.place.count - 1);
 }
-void toggle(Workings& w) { w.choose_item(w.state.menu.place.selected); }
+void toggle(Controller& controller) { controller.choose_item(controller.state.menu.place.selected); }
 
-void accept(Workings& w) {
-    if (w.state.menu.purpose != Menu::Purpose::columns && !w.state.menu.items.empty())
-        return w.choose_item(w.state.menu.place.selected);
-    done(w);
-}
-
-void done(Workings& w) {
-    if (w.state.settings != w.settings_before) w.keep();
-    w.close_overlay();
+void accept(Controller& controller) {
+    if (controller.state.menu.purpose != Menu::Purpose::columns && !controller.state.menu.items.empty())
+        return controller.choose_item(controller.state.menu.place.selected);
+    done(controller);
 }
 
-void cancel(Workings& w) {
-    if (w.state.menu.purpose == Menu::Purpose::columns) w.show_columns(w.settings_before.columns);
-    w.use_theme(w.settings_before.theme);
-    w.close_overlay();
+void done(Controller& controller) {
+    if (controller.state.settings != controller.settings_before) controller.keep();
+    controller.close_overlay();
 }
 
-void erase_letter(Workings& w) {
-    std::string& typed = w.state.menu.typed;
-    if (typed.empty()) return cancel(w);
+void cancel(Controller& controller) {
+    if (controller.state.menu.purpose == Menu::Purpose::columns)
+        controller.show_columns(controller.settings_before.columns);
+    controller.use_theme(controller.settings_before.theme);
+    controller.close_overlay();
+}
+
+void erase_letter(Controller& controller) {
+    std::string& typed = controller.state.menu.typed;
+    if (typed.empty()) return cancel(controller);
     typed.pop_back();
-    w.narrow_menu();
+    controller.narrow_menu();
 }
 
 }  // namespace menu

@@ -52,7 +52,7 @@ struct Menu {
 inline constexpr unsigned chart_count = 4;
 
 /// Everything that a picture is made of. The view reads it and nothing else.
-struct State {
+struct ModelState {
     Settings settings;
     FeedStatus feed;
     ReadingPtr reading;                         ///< null before the first
@@ -106,9 +106,10 @@ struct Request {
     enum class Kind : std::uint8_t { quit, suspend, redraw, save, theme, settings } kind = Kind::quit;
 };
 
-struct Workings;
+struct Controller;
 
-/// State and keys. No terminal, no clock, no thread: whoever runs the screen gives it keys, readings and the time.
+/// The state and the keys. No terminal, no clock, no thread: whoever runs the screen gives it keys, readings and the
+/// time.
 class Model {
 public:
     /// `feed` and `names` outlive it; `names` may be null.
@@ -123,13 +124,13 @@ public:
     void drawn(Drawn drawn);
     /// What keys have asked for since the last call, in order.
     std::vector<Request> take_requests();
-    /// Something for the user to read, until the next key: State::message.
+    /// Something for the user to read, until the next key: ModelState::message.
     void say(std::string message, bool is_error);
 
-    const State& state() const;
+    const ModelState& state() const;
 
 private:
-    std::unique_ptr<Workings> workings_;
+    std::unique_ptr<Controller> controller_;
 };
 
 }  // namespace tui::model

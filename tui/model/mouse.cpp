@@ -15,53 +15,55 @@ const Hit* hit_at(const std::vector<Hit>& hits, int x, int y) {
     return found == hits.rend() ? nullptr : &*found;
 }
 
-void scroll(Workings& w, std::ptrdiff_t rows) {
-    switch (w.state.overlay) {
+void scroll(Controller& controller, std::ptrdiff_t rows) {
+    switch (controller.state.overlay) {
         case Overlay::none:
-            if (w.state.view != View::flow) w.move(rows);
+            if (controller.state.view != View::flow) controller.move(rows);
             break;
         case Overlay::menu:
-            for (std::ptrdiff_t i = 0; i < wheel_rows; ++i) rows > 0 ? menu::down(w) : menu::up(w);
+            for (std::ptrdiff_t i = 0; i < wheel_rows; ++i) rows > 0 ? menu::down(controller) : menu::up(controller);
             break;
         case Overlay::help:
         case Overlay::answers:
-        case Overlay::details: w.scroll_text(rows); break;
+        case Overlay::details: controller.scroll_text(rows); break;
         case Overlay::prompt: break;
     }
 }
 
 /// What Enter would do.
-void open(Workings& w) {
-    if (const KeyRow* row = find_key(key(Named::enter), w.state.view, Overlay::none)) row->act(w);
+void open(Controller& controller) {
+    if (const KeyRow* row = find_key(key(Named::enter), controller.state.view, Overlay::none)) row->act(controller);
 }
 
-void press_row(Workings& w, std::size_t row, bool twice) {
+void press_row(Controller& controller, std::size_t row, bool twice) {
     // The rows of the view of one flow are of no list.
-    if (w.state.view == View::flow || row >= w.state.place().count) return;
-    const bool again = w.state.place().selected == row && w.held[static_cast<std::size_t>(w.state.view)];
-    w.select(w.state.view, row);
-    w.held[static_cast<std::size_t>(w.state.view)] = true;
-    w.count_rows();
-    if (again || twice) open(w);
+    if (controller.state.view == View::flow || row >= controller.state.place().count) return;
+    const bool again =
+        controller.state.place().selected == row && controller.held[static_cast<std::size_t>(controller.state.view)];
+    controller.select(controller.state.view, row);
+    controller.held[static_cast<std::size_t>(controller.state.view)] = true;
+    controller.count_rows();
+    if (again || twice) open(controller);
 }
 
-void press_hit(Workings& w, const Hit& hit, bool twice) {
+void press_hit(Controller& controller, const Hit& hit, bool twice) {
     using Target = Hit::Target;
-    if (w.state.overlay == Overlay::menu && hit.target == Target::item) {
-        const bool again = w.state.menu.place.selected == hit.value;
-        w.select_item(hit.value);
-        if (again || twice || w.state.menu.purpose == Menu::Purpose::columns) w.choose_item(hit.value);
+    if (controller.state.overlay == Overlay::menu && hit.target == Target::item) {
+        const bool again = controller.state.menu.place.selected == hit.value;
+        controller.select_item(hit.value);
+        if (again || twice || controller.state.menu.purpose == Menu::Purpose::columns)
+            controller.choose_item(hit.value);
         return;
     }
-    if (w.state.overlay != Overlay::none) return;
+    if (controller.state.overlay != Overlay::none) return;
     switch (hit.target) {
-        case Target::row: return press_row(w, hit.value, twice);
-        case Target::heading: return choose::heading(w, hit.value);
+        case Target::row: return press_row(controller, hit.value, twice);
+        case Target::heading: return choose::heading(controller, hit.value);
         case Target::tab:
-            if (hit.value + 1 < view_count) w.go_to(static_cast<View>(hit.value));
+            if (hit.value + 1 < view_count) controller.go_to(static_cast<View>(hit.value));
             return;
-        case Target::play: return time::pause(w);
-        case Target::position: return time::jump_to_share(w, hit.value);
+        case Target::play: return time::pause(controller);
+        case Target::position: return time::jump_to_share(controller, hit.value);
         case Target::item: return;
     }
 }
@@ -69,16 +71,16 @@ void press_hit(Workings& w, const Hit& hit, bool twice) {
 }  // namespace
 
 void Model::click(const Mouse& mouse) {
-    Workings& w = *workings_;
-    w.state.message.clear();
+    Controller& controller = *controller_;
+    controller.state.message.clear();
     switch (mouse.action) {
-        case Mouse::Action::scroll_up: return scroll(w, -wheel_rows);
-        case Mouse::Action::scroll_down: return scroll(w, wheel_rows);
+        case Mouse::Action::scroll_up: return scroll(controller, -wheel_rows);
+        case Mouse::Action::scroll_down: return scroll(controller, wheel_rows);
         case Mouse::Action::press:
         case Mouse::Action::double_press: break;
     }
-    if (const Hit* hit = hit_at(w.hits, mouse.x, mouse.y))
-        press_hit(w, *hit, mouse.action == Mouse::Action::double_press);
+    if (const Hit* hit = hit_at(controller.hits, mouse.x, mouse.y))
+        press_hit(controller, *hit, mouse.action == Mouse::Action::double_press);
 }
 
 }  // namespace tui::model

@@ -31,11 +31,11 @@ std::size_t letter_behind(const std::string& text, std::size_t at) {
 
 bool is_of_name(char c) { return base::is_alphanumeric(c) || c == '_' || c == '.'; }
 
-std::vector<std::string_view> known_names(const Workings& w) {
-    if (w.state.prompt.purpose == Prompt::Purpose::filter) return exporters::field_names();
+std::vector<std::string_view> known_names(const Controller& controller) {
+    if (controller.state.prompt.purpose == Prompt::Purpose::filter) return exporters::field_names();
     std::vector<std::string_view> names;
-    if (w.state.prompt.purpose == Prompt::Purpose::packet_filter)
-        for (const dissect::RegisteredField& field : w.registry.fields()) names.push_back(field.info->name);
+    if (controller.state.prompt.purpose == Prompt::Purpose::packet_filter)
+        for (const dissect::RegisteredField& field : controller.registry.fields()) names.push_back(field.info->name);
     return names;
 }
 
@@ -46,7 +46,7 @@ std::string_view common_beginning(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-void Workings::open_prompt(Prompt::Purpose purpose, std::string text) {
+void Controller::open_prompt(Prompt::Purpose purpose, std::string text) {
     text_before = text;
     typed_ago = 0;
     const std::size_t end = text.size();
@@ -54,7 +54,7 @@ void Workings::open_prompt(Prompt::Purpose purpose, std::string text) {
     state.overlay = Overlay::prompt;
 }
 
-void Workings::edit_prompt(std::string text, std::size_t cursor) {
+void Controller::edit_prompt(std::string text, std::size_t cursor) {
     if (text.size() > longest_prompt) return;
     Prompt& prompt = state.prompt;
     const bool changed = text != prompt.text;
@@ -66,7 +66,7 @@ void Workings::edit_prompt(std::string text, std::size_t cursor) {
     if (prompt.purpose == Prompt::Purpose::packet_filter) apply_packet_filter(prompt.text, prompt.error);
 }
 
-void Workings::type(char32_t character) {
+void Controller::type(char32_t character) {
     const bool letter = character >= 0x20 && character != 0x7f && character <= 0x10ffff &&
                         !(character >= 0x80 && character < 0xa0) && !(character >= 0xd800 && character < 0xe000);
     if (!letter) return;
@@ -81,18 +81,18 @@ namespace prompt {
 
 namespace {
 /// Without the octets from `from` to `to`.
-void cut(Workings& w, std::size_t from, std::size_t to) {
-    std::string text = w.state.prompt.text;
+void cut(Controller& controller, std::size_t from, std::size_t to) {
+    std::string text = controller.state.prompt.text;
     text.erase(from, to - from);
-    w.edit_prompt(std::move(text), from);
+    controller.edit_prompt(std::move(text), from);
 }
 
-std::vector<std::string>& typed_before(Workings& w) {
-    return w.typed_before[static_cast<std::size_t>(w.state.prompt.purpose)];
+std::vector<std::string>& typed_before(Controller& controller) {
+    return controller.typed_before[static_cast<std::size_t>(controller.state.prompt.purpose)];
 }
 
-void remember(Workings& w, const Prompt& accepted) {
-    std::vector<std::string>& typed = typed_before(w);
+void remember(Controller& controller, const Prompt& accepted) {
+    std::vector<std::string>& typed = typed_before(controller);
     if (accepted.text.empty()) return;
     std::erase(typed, accepted.text);
     typed.push_back(accepted.text);
@@ -100,86 +100,94 @@ void remember(Workings& w, const Prompt& accepted) {
 }
 
 /// What was typed so many times ago; 0: what the prompt began with.
-void recall(Workings& w, std::size_t ago) {
-    const std::vector<std::string>& typed = typed_before(w);
-    w.typed_ago = std::min(ago, typed.size());
-    const std::string text = w.typed_ago == 0 ? w.text_before : typed[typed.size() - w.typed_ago];
-    w.edit_prompt(text, text.size());
+void recall(Controller& controller, std::size_t ago) {
+    const std::vector<std::string>& typed = typed_before(controller);
+    controller.typed_ago = std::min(ago, typed.size());
+    const std::string text =
+        controller.typed_ago == 0 ? controller.text_before : typed[typed.size() - controller.typed_ago];
+    controller.edit_prompt(text, text.size());
 }
 }  // namespace
 
-void accept(Workings& w) {
-    const Prompt prompt = w.state.prompt;
+void accept(Controller& controller) {
+    const Prompt prompt = controller.state.prompt;
     if (prompt.purpose == Prompt::Purpose::jump) {
-        if (!prompt.text.empty() && !time::jump_to(w, prompt.text)) return;
-        remember(w, prompt);
-        return w.close_overlay();
+        if (!prompt.text.empty() && !time::jump_to(controller, prompt.text)) return;
+        remember(controller, prompt);
+        return controller.close_overlay();
     }
     // What is wrong is not in force: the line stays open until it is right, or given up.
     if (!prompt.error.empty()) return;
-    remember(w, prompt);
-    w.close_overlay();
+    remember(controller, prompt);
+    controller.close_overlay();
 }
 
-void cancel(Workings& w) {
+void cancel(Controller& controller) {
     std::string error;
-    if (w.state.prompt.purpose == Prompt::Purpose::filter && w.state.filter_text != w.text_before)
-        w.apply_filter(w.text_before, error);
-    if (w.state.prompt.purpose == Prompt::Purpose::packet_filter && w.state.packet_filter_text != w.text_before)
-        w.apply_packet_filter(w.text_before, error);
-    w.close_overlay();
+    if (controller.state.prompt.purpose == Prompt::Purpose::filter &&
+        controller.state.filter_text != controller.text_before)
+        controller.apply_filter(controller.text_before, error);
+    if (controller.state.prompt.purpose == Prompt::Purpose::packet_filter &&
+        controller.state.packet_filter_text != controller.text_before)
+        controller.apply_packet_filter(controller.text_before, error);
+    controller.close_overlay();
 }
 
-void left(Workings& w) { w.state.prompt.cursor = letter_before(w.state.prompt.text, w.state.prompt.cursor); }
-void right(Workings& w) { w.state.prompt.cursor = letter_behind(w.state.prompt.text, w.state.prompt.cursor); }
-void home(Workings& w) { w.state.prompt.cursor = 0; }
-void end(Workings& w) { w.state.prompt.cursor = w.state.prompt.text.size(); }
+void left(Controller& controller) {
+    controller.state.prompt.cursor = letter_before(controller.state.prompt.text, controller.state.prompt.cursor);
+}
+void right(Controller& controller) {
+    controller.state.prompt.cursor = letter_behind(controller.state.prompt.text, controller.state.prompt.cursor);
+}
+void home(Controller& controller) { controller.state.prompt.cursor = 0; }
+void end(Controller& controller) { controller.state.prompt.cursor = controller.state.prompt.text.size(); }
 
-void erase_before(Workings& w) {
-    const Prompt& prompt = w.state.prompt;
-    if (prompt.text.empty()) return cancel(w);
-    cut(w, letter_before(prompt.text, prompt.cursor), prompt.cursor);
+void erase_before(Controller& controller) {
+    const Prompt& prompt = controller.state.prompt;
+    if (prompt.text.empty()) return cancel(controller);
+    cut(controller, letter_before(prompt.text, prompt.cursor), prompt.cursor);
 }
-void erase_at(Workings& w) {
-    const Prompt& prompt = w.state.prompt;
-    cut(w, prompt.cursor, letter_behind(prompt.text, prompt.cursor));
+void erase_at(Controller& controller) {
+    const Prompt& prompt = controller.state.prompt;
+    cut(controller, prompt.cursor, letter_behind(prompt.text, prompt.cursor));
 }
-void erase_word(Workings& w) {
-    const Prompt& prompt = w.state.prompt;
+void erase_word(Controller& controller) {
+    const Prompt& prompt = controller.state.prompt;
     std::size_t from = prompt.cursor;
     while (from > 0 && prompt.text[from - 1] == ' ') --from;
     while (from > 0 && prompt.text[from - 1] != ' ') --from;
-    cut(w, from, prompt.cursor);
+    cut(controller, from, prompt.cursor);
 }
-void erase_all(Workings& w) { w.edit_prompt({}, 0); }
+void erase_all(Controller& controller) { controller.edit_prompt({}, 0); }
 
-void earlier(Workings& w) {
+void earlier(Controller& controller) {
     // What the prompt began with may be the latest itself.
-    const bool same = w.typed_ago == 0 && !typed_before(w).empty() && typed_before(w).back() == w.state.prompt.text;
-    recall(w, w.typed_ago + (same ? 2 : 1));
+    const bool same = controller.typed_ago == 0 && !typed_before(controller).empty() &&
+                      typed_before(controller).back() == controller.state.prompt.text;
+    recall(controller, controller.typed_ago + (same ? 2 : 1));
 }
-void later(Workings& w) {
-    if (w.typed_ago > 0) recall(w, w.typed_ago - 1);
+void later(Controller& controller) {
+    if (controller.typed_ago > 0) recall(controller, controller.typed_ago - 1);
 }
 
-void complete(Workings& w) {
-    const Prompt& prompt = w.state.prompt;
+void complete(Controller& controller) {
+    const Prompt& prompt = controller.state.prompt;
     std::size_t from = prompt.cursor;
     while (from > 0 && is_of_name(prompt.text[from - 1])) --from;
     const std::string begun = prompt.text.substr(from, prompt.cursor - from);
     std::string_view common;
     std::size_t found = 0;
-    for (const std::string_view name : known_names(w)) {
+    for (const std::string_view name : known_names(controller)) {
         if (begun.empty() || !name.starts_with(begun)) continue;
         common = found++ == 0 ? name : common_beginning(common, name);
     }
     if (common.size() <= begun.size()) {
-        w.say(found == 0 ? "nothing begins so" : fmt::format("{} names begin so", found));
+        controller.say(found == 0 ? "nothing begins so" : fmt::format("{} names begin so", found));
         return;
     }
     std::string text = prompt.text;
     text.replace(from, begun.size(), common);
-    w.edit_prompt(std::move(text), from + common.size());
+    controller.edit_prompt(std::move(text), from + common.size());
 }
 
 }  // namespace prompt

@@ -3,7 +3,7 @@
 #include <optional>
 #include <tuple>
 
-#include "tui/model/workings.h"
+#include "tui/model/controller.h"
 
 namespace tui::inline model {
 
@@ -21,14 +21,14 @@ bool looks_same(const FeedStatus& a, const FeedStatus& b) {
 }
 
 /// A jump in time: nothing that was shown before belongs to what is shown now.
-void forget_the_past(Workings& w) {
-    w.state.events.clear();
-    w.state.timeline.clear();
-    w.state.trace.clear();
-    w.state.packets->clear();
+void forget_the_past(Controller& controller) {
+    controller.state.events.clear();
+    controller.state.timeline.clear();
+    controller.state.trace.clear();
+    controller.state.packets->clear();
     for (const View view : {View::events, View::packets}) {
-        w.held[view_index(view)] = false;
-        w.state.places[view_index(view)] = {};
+        controller.held[view_index(view)] = false;
+        controller.state.places[view_index(view)] = {};
     }
 }
 
@@ -43,14 +43,15 @@ std::optional<std::int64_t> time_of(Feed& feed, std::uint64_t number) {
 }
 
 /// Lines come where their time is; the selection stays on its own.
-void add_events(Workings& w, const Reading& reading) {
-    const auto& lines = w.state.events.lines();
-    Place& place = w.state.places[view_index(View::events)];
+void add_events(Controller& controller, const Reading& reading) {
+    const auto& lines = controller.state.events.lines();
+    Place& place = controller.state.places[view_index(View::events)];
     const std::uint64_t selected = place.selected < lines.size() ? lines[place.selected].serial : 0;
     const std::size_t below_top = place.selected - std::min(place.top, place.selected);
-    const std::uint64_t before = w.state.events.forgotten();
-    w.state.events.add(reading, w.state.names, [&w](std::uint64_t frame) { return time_of(w.feed, frame); });
-    const std::uint64_t gone = w.state.events.forgotten() - before;
+    const std::uint64_t before = controller.state.events.forgotten();
+    controller.state.events.add(reading, controller.state.names,
+                                [&controller](std::uint64_t frame) { return time_of(controller.feed, frame); });
+    const std::uint64_t gone = controller.state.events.forgotten() - before;
     if (selected == 0) return;
     place.selected -= std::min<std::size_t>(place.selected, gone);
     if (place.selected >= lines.size() || lines[place.selected].serial != selected) {
@@ -61,68 +62,69 @@ void add_events(Workings& w, const Reading& reading) {
     place.top = place.selected - std::min(below_top, place.selected);
 }
 
-void take(Workings& w, const std::vector<ReadingPtr>& readings) {
+void take(Controller& controller, const std::vector<ReadingPtr>& readings) {
     for (const ReadingPtr& reading : readings) {
-        if (reading->restarted) forget_the_past(w);
-        w.state.timeline.add(*reading);
-        add_events(w, *reading);
-        w.last_serial = std::max(w.last_serial, reading->serial);
+        if (reading->restarted) forget_the_past(controller);
+        controller.state.timeline.add(*reading);
+        add_events(controller, *reading);
+        controller.last_serial = std::max(controller.last_serial, reading->serial);
     }
 }
 
 /// A capture that has been read to its end is looked at as a whole, unless the user has said otherwise.
-bool widen_at_the_end(Workings& w) {
-    if (w.window_chosen) return false;
-    const bool whole = w.state.feed.playable && w.state.feed.at_end && w.state.reading != nullptr;
-    const Window window = whole ? Window::total : w.state.settings.window;
-    if (w.state.choice.window == window) return false;
-    w.state.choice.window = window;
-    if (whole) w.say("figures of all of it; t: the last interval");
+bool widen_at_the_end(Controller& controller) {
+    if (controller.window_chosen) return false;
+    const bool whole =
+        controller.state.feed.playable && controller.state.feed.at_end && controller.state.reading != nullptr;
+    const Window window = whole ? Window::total : controller.state.settings.window;
+    if (controller.state.choice.window == window) return false;
+    controller.state.choice.window = window;
+    if (whole) controller.say("figures of all of it; t: the last interval");
     return true;
 }
 
-bool advance_packets(Workings& w) {
-    const auto& lines = w.state.packets->lines();
-    Place& place = w.state.places[view_index(View::packets)];
+bool advance_packets(Controller& controller) {
+    const auto& lines = controller.state.packets->lines();
+    Place& place = controller.state.places[view_index(View::packets)];
     const std::uint64_t frame = place.selected < lines.size() ? lines[place.selected].frame : 0;
     const std::size_t below_top = place.selected - place.top;
-    if (!w.state.packets->advance(w.feed)) return false;
+    if (!controller.state.packets->advance(controller.feed)) return false;
     const auto at = std::lower_bound(lines.begin(), lines.end(), frame,
                                      [](const PacketLine& line, std::uint64_t number) { return line.frame < number; });
     if (frame != 0) place.selected = static_cast<std::size_t>(at - lines.begin());
     place.top = place.selected - std::min(below_top, place.selected);
-    w.count_rows();
+    controller.count_rows();
     return true;
 }
 
 /// What is gone through only while it is looked at.
-bool advance(Workings& w) {
-    if (w.state.view == View::packets) return advance_packets(w);
-    if (w.state.view != View::flow) return false;
-    w.follow_flow();
-    if (w.state.trace.flow() != w.state.flow_id) return false;
-    const std::size_t before = w.state.trace.points().size();
-    const bool more = w.state.trace.advance(w.feed);
-    return more || w.state.trace.points().size() != before;
+bool advance(Controller& controller) {
+    if (controller.state.view == View::packets) return advance_packets(controller);
+    if (controller.state.view != View::flow) return false;
+    controller.follow_flow();
+    if (controller.state.trace.flow() != controller.state.flow_id) return false;
+    const std::size_t before = controller.state.trace.points().size();
+    const bool more = controller.state.trace.advance(controller.feed);
+    return more || controller.state.trace.points().size() != before;
 }
 
 }  // namespace
 
 bool Model::refresh(std::int64_t now_ns) {
-    Workings& w = *workings_;
-    w.now_ns = now_ns;
-    FeedStatus status = w.feed.status();
-    bool news = !looks_same(status, w.state.feed);
-    w.state.feed = std::move(status);
-    if (w.state.frozen) return news;
-    const std::vector<ReadingPtr> readings = w.feed.since(w.last_serial);
-    take(w, readings);
+    Controller& controller = *controller_;
+    controller.now_ns = now_ns;
+    FeedStatus status = controller.feed.status();
+    bool news = !looks_same(status, controller.state.feed);
+    controller.state.feed = std::move(status);
+    if (controller.state.frozen) return news;
+    const std::vector<ReadingPtr> readings = controller.feed.since(controller.last_serial);
+    take(controller, readings);
     // Flows of the former reading are what selections are found by: it has to live until then.
-    const ReadingPtr former = w.state.reading;
-    if (!readings.empty()) w.state.reading = readings.back();
-    const bool widened = widen_at_the_end(w);
-    if (!readings.empty() || widened) w.rebuild();
-    news = advance(w) || news;
+    const ReadingPtr former = controller.state.reading;
+    if (!readings.empty()) controller.state.reading = readings.back();
+    const bool widened = widen_at_the_end(controller);
+    if (!readings.empty() || widened) controller.rebuild();
+    news = advance(controller) || news;
     return news || !readings.empty() || widened;
 }
 

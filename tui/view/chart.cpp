@@ -63,7 +63,7 @@ Beat merged(std::deque<Beat>::const_iterator begin, std::deque<Beat>::const_iter
 
 }  // namespace
 
-FlowPicture picture_of(const State& state) {
+FlowPicture picture_of(const ModelState& state) {
     return {state, state.flow_total(), state.flow_interval(), state.timeline.beats(state.flow_id)};
 }
 

@@ -14,14 +14,14 @@ namespace tui::inline view {
 
 /// A flow as its view shows it. Everything may be missing but the state.
 struct FlowPicture {
-    const State& state;
+    const ModelState& state;
     const metrics::FlowSnapshot* total = nullptr;
     const metrics::FlowSnapshot* interval = nullptr;
     std::vector<Beat> beats = {};
 
     const metrics::FlowSnapshot* any() const { return total != nullptr ? total : interval; }
 };
-FlowPicture picture_of(const State& state);
+FlowPicture picture_of(const ModelState& state);
 
 /// The intervals that a chart shows: a column of the screen has one or several, or an interval has several columns.
 struct TimeColumns {
@@ -62,7 +62,7 @@ void label_times(Pane& pane, const Plot& plot, int first, std::int64_t begin_ns,
 /// In the plot's place: why there is nothing to see, and what to do.
 void explain(Pane& pane, const Plot& plot, std::span<const std::string> lines);
 
-/// The charts, in the order of State::chart.
+/// The charts, in the order of ModelState::chart.
 void draw_states_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen);
 void draw_latency_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen);
 void draw_sequence_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen);

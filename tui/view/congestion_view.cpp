@@ -56,7 +56,7 @@ std::string pause_words(const Totals& totals) {
     return fmt::format("PAUSE {}, PFC {}", base::group_digits(totals.pauses), base::group_digits(totals.pfc));
 }
 
-void draw_total(Pane& pane, const State& state, int y, std::string_view name, std::uint64_t count,
+void draw_total(Pane& pane, const ModelState& state, int y, std::string_view name, std::uint64_t count,
                 const std::string& words, PulseFigure figure) {
     constexpr int names = 16;
     constexpr int counts = 12;
@@ -70,7 +70,7 @@ void draw_total(Pane& pane, const State& state, int y, std::string_view name, st
 }
 
 /// Returns the lines taken.
-int draw_totals(Pane& pane, const State& state, int y, const metrics::Snapshot& snapshot) {
+int draw_totals(Pane& pane, const ModelState& state, int y, const metrics::Snapshot& snapshot) {
     const Totals totals = totals_of(snapshot);
     draw_total(pane, state, y, "CE marks", totals.ce, ecn_words(totals), &Pulse::ce);
     draw_total(pane, state, y + 1, "CNPs", totals.cnps, "", &Pulse::cnps);
@@ -193,7 +193,7 @@ TableRow row_of(const FlowSnapshot& flow, const exporters::Context& context, con
 }
 
 void draw_flows_of(Canvas& canvas, Area area) {
-    const State& state = canvas.state;
+    const ModelState& state = canvas.state;
     Pane pane(canvas, area);
     const int height = pane.height() - 1;
     canvas.drawn.page = static_cast<std::size_t>(std::max(height, 1));
@@ -218,7 +218,7 @@ void draw_flows_of(Canvas& canvas, Area area) {
 }  // namespace
 
 void draw_congestion(Canvas& canvas, Area area) {
-    const State& state = canvas.state;
+    const ModelState& state = canvas.state;
     Pane pane(canvas, area);
     if (!state.reading || state.shown() == nullptr) return draw_no_reading(pane, state);
     const metrics::Snapshot& snapshot = *state.shown();

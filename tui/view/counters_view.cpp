@@ -53,7 +53,7 @@ TableRow row_of(const DeviceCounter& counter, std::uint64_t length_ns) {
 }
 
 void draw_no_counters(Canvas& canvas, Pane& pane) {
-    const State& state = canvas.state;
+    const ModelState& state = canvas.state;
     if (!state.reading) return draw_no_reading(pane, state);
     std::vector<std::string> lines{"no RDMA devices in /sys/class/infiniband"};
     if (state.feed.kind != SourceKind::live)
@@ -70,7 +70,7 @@ void draw_counters(Canvas& canvas, Area area) {
                                                   {"counter", true, 28, 16},
                                                   {"value", false, 20},
                                                   {"per second", false, 10}};
-    const State& state = canvas.state;
+    const ModelState& state = canvas.state;
     Pane pane(canvas, area);
     const int height = pane.height() - 1;
     canvas.drawn.page = static_cast<std::size_t>(std::max(height, 1));

@@ -90,7 +90,7 @@ void draw_event(Pane& pane, int y, const EventLine& event, bool opposite) {
 }
 
 void draw_events(Canvas& canvas, Area area) {
-    const State& state = canvas.state;
+    const ModelState& state = canvas.state;
     Pane pane(canvas, area);
     const auto& lines = state.events.lines();
     const int height = pane.height() - 1;

@@ -85,7 +85,7 @@ std::vector<int> deal(const std::uint64_t* shares, std::size_t count, int total)
     return dealt;
 }
 
-std::uint64_t shown_ns(const State& state) {
+std::uint64_t shown_ns(const ModelState& state) {
     if (!state.reading) return 0;
     if (state.choice.window == Window::interval) return state.reading->length_ns;
     const metrics::CaptureFigures& capture = state.reading->total.capture;

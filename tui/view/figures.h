@@ -37,7 +37,7 @@ Trouble trouble_of(const FeedStatus& feed, int width);
 /// `total` dealt to the shares by largest remainder, so that it is used up; all 0 where there are no shares.
 std::vector<int> deal(const std::uint64_t* shares, std::size_t count, int total);
 
-/// The time that the figures on the screen are about, 0 where there are none: State::choice.window.
-std::uint64_t shown_ns(const State& state);
+/// The time that the figures on the screen are about, 0 where there are none: ModelState::choice.window.
+std::uint64_t shown_ns(const ModelState& state);
 
 }  // namespace tui::view

@@ -6,7 +6,7 @@
 
 namespace tui::inline view {
 
-/// How a flow fares, at a glance.
+/// The condition of a flow, from its losses and its waiting.
 enum class Condition : std::uint8_t {
     well,
     strained,  ///< marked, slowed down, repaired now and then

@@ -16,7 +16,7 @@ constexpr int legend_from = 8;  ///< rows; on fewer, the legend is not worth one
 constexpr int widest_bar = 120;
 constexpr int squeezed_text = 34;  ///< "192.0.2.17/0x101 → 192.0.2.201/0x102"
 
-std::vector<TableColumn> columns_of_table(const State& state, int width) {
+std::vector<TableColumn> columns_of_table(const ModelState& state, int width) {
     std::vector<TableColumn> columns;
     for (std::size_t i = 0; i < state.columns.size(); ++i) {
         const Column& column = state.columns[i];
@@ -49,13 +49,13 @@ TableCell mark_of(const FlowLine& line) {
 }
 
 /// A group's title lies over the columns that say which flow a row is.
-std::size_t spanned_by_title(const State& state) {
+std::size_t spanned_by_title(const ModelState& state) {
     for (std::size_t i = 0; i < state.columns.size(); ++i)
         if (state.columns[i].form == CellForm::ends) return i + 1;
     return 1;
 }
 
-TableRow group_row(const State& state, const FlowLine& line, const exporters::Context& context,
+TableRow group_row(const ModelState& state, const FlowLine& line, const exporters::Context& context,
                    const Letters& letters) {
     TableRow row;
     row.spans = spanned_by_title(state);
@@ -69,7 +69,8 @@ TableRow group_row(const State& state, const FlowLine& line, const exporters::Co
     return row;
 }
 
-TableRow flow_row(const State& state, const FlowLine& line, const exporters::Context& context, const Letters& letters) {
+TableRow flow_row(const ModelState& state, const FlowLine& line, const exporters::Context& context,
+                  const Letters& letters) {
     TableRow row;
     for (const Column& column : state.columns)
         row.cells.push_back(flow_cell(column, {*line.flow, context}, letters, line.idle));
@@ -78,7 +79,7 @@ TableRow flow_row(const State& state, const FlowLine& line, const exporters::Con
 }
 
 /// Why there is no flow, and where to look instead.
-std::vector<std::string> no_flows(const State& state) {
+std::vector<std::string> no_flows(const ModelState& state) {
     const metrics::CaptureFigures& capture = state.reading->total.capture;
     const bool over = state.feed.playable && state.feed.at_end;
     if (capture.rdma_units > 0 && capture.flows_seen == 0) {
@@ -108,7 +109,7 @@ std::vector<std::string> no_flows(const State& state) {
 }
 
 void draw_no_flows(Canvas& canvas, Pane& pane) {
-    const State& state = canvas.state;
+    const ModelState& state = canvas.state;
     if (!state.reading) return draw_no_reading(pane, state);
     std::vector<std::string> lines;
     if (state.list.hidden() > 0) {
@@ -123,7 +124,7 @@ void draw_no_flows(Canvas& canvas, Pane& pane) {
 }
 
 /// How many flows bear a mark, on the page or not: "! 3 sick". Nothing where counting them would make keys wait.
-std::string sick_text(const State& state) {
+std::string sick_text(const ModelState& state) {
     constexpr std::size_t soon_counted = 20'000;
     const std::vector<FlowLine>& lines = state.list.lines();
     if (lines.size() > soon_counted) return {};
@@ -145,7 +146,7 @@ void draw_legend(Canvas& canvas, Pane& pane, PageOfRows page, int bar) {
 }
 
 /// Of the column that says where the time went, 0 where it is not shown.
-int bar_width(const State& state, const std::vector<int>& widths) {
+int bar_width(const ModelState& state, const std::vector<int>& widths) {
     for (std::size_t i = 0; i < state.columns.size(); ++i)
         if (state.columns[i].form == CellForm::states) return widths[i];
     return 0;
@@ -154,7 +155,7 @@ int bar_width(const State& state, const std::vector<int>& widths) {
 }  // namespace
 
 void draw_flows(Canvas& canvas, Area area) {
-    const State& state = canvas.state;
+    const ModelState& state = canvas.state;
     Pane pane(canvas, area);
     const std::vector<FlowLine>& lines = state.list.lines();
     const bool legend = pane.height() >= legend_from;

@@ -53,7 +53,7 @@ constexpr std::array shown_keys{
     FooterKey{"Down", "scroll", all_views, FooterKey::Where::text},
 };
 
-FooterKey::Where where(const State& state) {
+FooterKey::Where where(const ModelState& state) {
     switch (state.overlay) {
         case Overlay::none: return FooterKey::Where::view;
         case Overlay::prompt: return FooterKey::Where::prompt;
@@ -81,7 +81,7 @@ std::string_view hint_of(Prompt::Purpose purpose) {
     return "";
 }
 
-void draw_prompt(const State& state, Pane& pane, int y) {
+void draw_prompt(const ModelState& state, Pane& pane, int y) {
     const Prompt& prompt = state.prompt;
     int x = 1 + pane.text(1, y, name_of(prompt.purpose), {Role::accent, false, true});
     const int for_text = std::max(pane.width() - x - 1, 1);
@@ -96,13 +96,13 @@ void draw_prompt(const State& state, Pane& pane, int y) {
 }
 
 /// "PAUSED", "FROZEN" or "END": why nothing moves.
-std::string_view standstill(const State& state) {
+std::string_view standstill(const ModelState& state) {
     if (state.frozen) return "FROZEN";
     if (state.feed.playable && state.feed.at_end) return "END";
     return state.feed.playing ? "" : "PAUSED";
 }
 
-std::string filter_in_force(const State& state) {
+std::string filter_in_force(const ModelState& state) {
     if (state.view == View::packets) {
         if (state.packet_filter_text.empty()) return {};
         return fmt::format("filter {}", state.packet_filter_text);
@@ -112,7 +112,7 @@ std::string filter_in_force(const State& state) {
                        base::format_counted(state.list.flows(), "flow"), state.filter_text);
 }
 
-std::string where_in_list(const State& state) {
+std::string where_in_list(const ModelState& state) {
     const Place& place = state.place();
     if (place.count == 0 || state.view == View::flow) return {};
     return fmt::format("{} of {}", base::group_digits(std::min(place.selected + 1, place.count)),
@@ -120,7 +120,7 @@ std::string where_in_list(const State& state) {
 }
 
 /// What the figures of the view are about.
-std::string window_text(const State& state) {
+std::string window_text(const ModelState& state) {
     if (!state.reading || state.view == View::events || state.view == View::packets) return {};
     if (state.view != View::counters && state.choice.window == Window::total) return "since the start";
     // Counters are of this machine, and go on whatever is played back.
@@ -137,7 +137,7 @@ bool is_in_trouble(const FeedStatus& feed) {
 }
 
 /// What the flows are sorted by, where it is no column of the table.
-std::string order_unseen(const State& state) {
+std::string order_unseen(const ModelState& state) {
     const exporters::FlowField* const field = state.choice.order.field;
     if (state.view != View::flows || field == nullptr) return {};
     for (const Column& column : state.columns)
@@ -146,7 +146,7 @@ std::string order_unseen(const State& state) {
 }
 
 /// What stands at the right all the time.
-std::string standing_text(const State& state) {
+std::string standing_text(const ModelState& state) {
     std::string text = where_in_list(state);
     if (const std::string window = window_text(state); !window.empty())
         text = text.empty() ? window : fmt::format("{}   {}", window, text);
@@ -154,7 +154,7 @@ std::string standing_text(const State& state) {
     return text;
 }
 
-void draw_status(const State& state, Pane& pane, int y) {
+void draw_status(const ModelState& state, Pane& pane, int y) {
     int x = 1;
     if (const std::string_view why = standstill(state); !why.empty())
         x += pane.text(x, y, why, {Role::warning, false, true}) + 2;
@@ -180,7 +180,7 @@ void draw_status(const State& state, Pane& pane, int y) {
     say(warnings.front() + more, Role::warning);
 }
 
-void draw_keys(const State& state, Pane& pane, int y) {
+void draw_keys(const ModelState& state, Pane& pane, int y) {
     pane.fill(0, y, pane.width(), U' ', {Role::bar});
     int x = 1;
     for (const FooterKey& shown : footer_keys()) {

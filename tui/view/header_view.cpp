@@ -32,7 +32,7 @@ struct Badge {
 };
 
 /// What the capture lost since it began: the figure that all others depend on.
-Badge drops_badge(const State& state) {
+Badge drops_badge(const ModelState& state) {
     const auto* const capture = state.reading ? &state.reading->total.capture : nullptr;
     if (capture == nullptr || !capture->kernel_dropped) return {"drops ?", {Role::bar}};
     const std::uint64_t dropped = *capture->kernel_dropped;
@@ -43,7 +43,7 @@ Badge drops_badge(const State& state) {
             {Role::alarm}};
 }
 
-std::string clock_of(const State& state, int width) {
+std::string clock_of(const ModelState& state, int width) {
     const FeedStatus& feed = state.feed;
     if (feed.now_ns == 0) return "--:--:--";
     const bool finer = state.reading && state.reading->length_ns < 1'000'000'000;
@@ -57,7 +57,7 @@ std::string speed_text(double speed) {
 }
 
 /// Play or pause and the speed. Returns the columns taken.
-int draw_play(const State& state, Pane& pane, int x, int y) {
+int draw_play(const ModelState& state, Pane& pane, int x, int y) {
     const FeedStatus& feed = state.feed;
     std::string text = feed.at_end ? "end" : speed_text(feed.speed);
     const Style style{Role::bar, false, true};
@@ -67,7 +67,7 @@ int draw_play(const State& state, Pane& pane, int x, int y) {
     return taken;
 }
 
-void draw_position(const State& state, Pane& pane, int x, int y, int width) {
+void draw_position(const ModelState& state, Pane& pane, int x, int y, int width) {
     const double share = std::clamp(state.feed.share, 0.0, 1.0);
     const int full = static_cast<int>(std::floor(share * (width - 2)));
     pane.put(x, y, U'[', {Role::bar});
@@ -81,7 +81,7 @@ void draw_position(const State& state, Pane& pane, int x, int y, int width) {
 }
 
 /// From the right: badge, clock, position, play; what is left is the source's name.
-void draw_source(const State& state, Pane& pane, int y) {
+void draw_source(const ModelState& state, Pane& pane, int y) {
     const FeedStatus& feed = state.feed;
     pane.fill(0, y, pane.width(), U' ', {Role::bar});
     const Badge badge = drops_badge(state);
@@ -116,7 +116,7 @@ struct Gauge {
 };
 
 /// What the rates are made of: the last interval, or all since the source began.
-Pulse measured(const State& state) {
+Pulse measured(const ModelState& state) {
     const auto& pulses = state.timeline.pulses();
     if (state.choice.window != Window::total || !state.reading) return pulses.empty() ? Pulse{} : pulses.back();
     const metrics::Snapshot& total = state.reading->total;
@@ -130,7 +130,7 @@ Pulse measured(const State& state) {
     return all;
 }
 
-void draw_gauges(const State& state, Pane& pane, int y) {
+void draw_gauges(const ModelState& state, Pane& pane, int y) {
     const auto& pulses = state.timeline.pulses();
     const Pulse now = measured(state);
     // A capture of one packet lasts a nanosecond, of which there is no rate.
@@ -169,14 +169,14 @@ void draw_gauges(const State& state, Pane& pane, int y) {
 }
 
 /// What is wrong with the source stands where its rates stood: they are of the past.
-void draw_trouble(const State& state, Pane& pane, int y) {
+void draw_trouble(const ModelState& state, Pane& pane, int y) {
     const bool failed = state.feed.health == FeedStatus::Health::failed;
     int x = 1;
     x += pane.text(x, y, failed ? " FAILED " : " LOST ", {Role::alarm}) + 1;
     pane.text(x, y, trouble_of(state.feed, pane.width()).first, {Role::bad});
 }
 
-void draw_tabs(const State& state, Pane& pane, int y) {
+void draw_tabs(const ModelState& state, Pane& pane, int y) {
     int x = 1;
     for (std::size_t i = 0; i < view_count; ++i) {
         const auto view = static_cast<View>(i);

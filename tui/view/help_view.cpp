@@ -68,7 +68,7 @@ void draw_line(Pane& pane, int x, int y, const HelpLine& line, const Widths& wid
 
 void draw_help(Canvas& canvas, Area area) {
     constexpr int between = 4;
-    const State& state = canvas.state;
+    const ModelState& state = canvas.state;
     const std::vector<HelpLine> lines = help_lines(state.view);
     const Widths widths = widths_of(lines);
     const auto count = static_cast<int>(lines.size());

@@ -71,7 +71,7 @@ TableCell working_set_cell(const metrics::ReuseFigures& reuse) {
 }
 
 /// Flows that a host sends or receives, of those that are on the screen.
-std::map<metrics::Address, std::uint64_t> flows_of_hosts(const State& state, PageOfRows page) {
+std::map<metrics::Address, std::uint64_t> flows_of_hosts(const ModelState& state, PageOfRows page) {
     std::map<metrics::Address, std::uint64_t> counts;
     for (std::size_t i = page.first; i < page.last; ++i) counts[state.hosts[i]->address] = 0;
     for (const metrics::FlowSnapshot& flow : state.shown()->flows) {
@@ -83,7 +83,7 @@ std::map<metrics::Address, std::uint64_t> flows_of_hosts(const State& state, Pag
     return counts;
 }
 
-TableRow row_of(const State& state, const HostSnapshot& host, std::uint64_t flows) {
+TableRow row_of(const ModelState& state, const HostSnapshot& host, std::uint64_t flows) {
     const std::uint64_t ns = shown_ns(state);
     const double sent = bits_per_sec(host.sent_wire_bytes, ns);
     const double received = bits_per_sec(host.received_wire_bytes, ns);
@@ -106,7 +106,7 @@ TableRow row_of(const State& state, const HostSnapshot& host, std::uint64_t flow
 }
 
 void draw_no_hosts(Canvas& canvas, Pane& pane) {
-    const State& state = canvas.state;
+    const ModelState& state = canvas.state;
     if (!state.reading) return draw_no_reading(pane, state);
     const std::vector<std::string> lines{state.choice.window == Window::interval
                                              ? "no host sent RDMA traffic in this interval"
@@ -117,7 +117,7 @@ void draw_no_hosts(Canvas& canvas, Pane& pane) {
 }  // namespace
 
 void draw_hosts(Canvas& canvas, Area area) {
-    const State& state = canvas.state;
+    const ModelState& state = canvas.state;
     Pane pane(canvas, area);
     const int height = pane.height() - 1;
     canvas.drawn.page = static_cast<std::size_t>(std::max(height, 1));

@@ -20,7 +20,7 @@ constexpr int beside_from = 180;  ///< columns: details beside the list; on fewe
 int list_rows(Area area) { return std::max(area.height - 1 - (area.width < whole_from ? 1 : 0), 0); }
 
 void draw_no_packets(Canvas& canvas, Pane& pane) {
-    const State& state = canvas.state;
+    const ModelState& state = canvas.state;
     if (!state.feed.has_packets && state.reading) {
         const bool history = state.feed.kind == SourceKind::history;
         return draw_notice(pane,
@@ -36,7 +36,7 @@ void draw_no_packets(Canvas& canvas, Pane& pane) {
 }
 
 /// Above the list: which packets these are.
-std::string heading(const State& state) {
+std::string heading(const ModelState& state) {
     std::string text = fmt::format(
         "frame    {}", state.packet_filter_text.empty() ? "packets, as `dump` prints them" : "packets with ");
     text += state.packet_filter_text;
@@ -57,7 +57,7 @@ void draw_rest(Pane& pane, const PacketLine& line, int room) {
 }
 
 void draw_list(Canvas& canvas, Area area) {
-    const State& state = canvas.state;
+    const ModelState& state = canvas.state;
     Pane pane(canvas, area);
     pane.fill(0, 0, pane.width(), U' ', {Role::bar});
     pane.text(number_width - 5, 0, heading(state), {Role::bar, false, true}, pane.width() - number_width + 5);
@@ -83,7 +83,7 @@ void draw_list(Canvas& canvas, Area area) {
 Role role_of_detail(std::string_view line) { return line.starts_with(' ') ? Role::normal : Role::title; }
 
 void draw_details(Canvas& canvas, Area area) {
-    const State& state = canvas.state;
+    const ModelState& state = canvas.state;
     Pane pane(canvas, area);
     const int height = pane.height() - 1;
     canvas.drawn.overlay_page = static_cast<std::size_t>(std::max(height, 1));
@@ -110,7 +110,7 @@ void draw_details(Canvas& canvas, Area area) {
 }  // namespace
 
 void draw_packets(Canvas& canvas, Area area) {
-    const State& state = canvas.state;
+    const ModelState& state = canvas.state;
     Area list = area;
     if (state.overlay == Overlay::details) {
         Area details = area;

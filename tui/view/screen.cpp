@@ -45,7 +45,7 @@ std::string size_wanted(const Grid& grid, const Letters& letters) {
 
 }  // namespace
 
-Drawn draw(const State& state, const Letters& letters, Grid& grid) {
+Drawn draw(const ModelState& state, const Letters& letters, Grid& grid) {
     Drawn drawn;
     grid.clear();
     grid.set_ellipsis(letters.ellipsis);

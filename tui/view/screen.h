@@ -12,7 +12,7 @@ inline constexpr int least_height = 24;
 
 /// Draws everything into the grid, whatever its size; the grid is cleared before. Pure: the same state gives the same
 /// picture.
-Drawn draw(const State& state, const Letters& letters, Grid& grid);
+Drawn draw(const ModelState& state, const Letters& letters, Grid& grid);
 
 /// A part of the screen, in columns and rows.
 struct Area {
@@ -24,7 +24,7 @@ struct Area {
 
 /// One function a view, each in a file of its name (flows_view.cpp, ...). They draw into `area` alone and add hits.
 struct Canvas {
-    const State& state;
+    const ModelState& state;
     const Letters& letters;
     Grid& grid;
     Drawn& drawn;

@@ -96,7 +96,7 @@ void draw_legend(Pane& pane, int x, int y, const std::array<std::size_t, 5>& cou
 
 /// Why there is no plot, and what to do about it.
 std::vector<std::string> reason(const FlowPicture& picture) {
-    const State& state = picture.state;
+    const ModelState& state = picture.state;
     if (!state.feed.has_packets) {
         const bool history = state.feed.kind == SourceKind::history;
         return {fmt::format("{} gives figures, not frames", history ? "history" : "this source"),

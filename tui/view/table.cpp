@@ -166,7 +166,7 @@ void draw_notice(Pane& pane, std::span<const std::string> lines, Role role) {
     }
 }
 
-void draw_no_reading(Pane& pane, const State& state) {
+void draw_no_reading(Pane& pane, const ModelState& state) {
     using Health = FeedStatus::Health;
     const FeedStatus& feed = state.feed;
     std::vector<std::string> lines;

@@ -56,6 +56,6 @@ PageOfRows page_of(const Place& place, std::size_t count, int rows);
 /// Lines in the middle of a pane that has nothing to list: the first says what is so, the others what to do.
 void draw_notice(Pane& pane, std::span<const std::string> lines, Role role = Role::normal);
 /// What is to be said where there is no reading: the source is starting, was lost, or has failed.
-void draw_no_reading(Pane& pane, const State& state);
+void draw_no_reading(Pane& pane, const ModelState& state);
 
 }  // namespace tui::view

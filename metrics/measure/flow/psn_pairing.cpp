@@ -37,7 +37,7 @@ struct Entry {
     FlowIndex flow = no_flow;
     std::uint32_t generation = 0;
     std::uint32_t psn : 24 = 0;
-    std::uint32_t crowded : 8 = 0;  ///< another flow's packet of this PSN had to make room
+    std::uint32_t replaced : 8 = 0;  ///< a packet of this PSN from another flow was replaced
     std::uint32_t time_ms = 0;
 };
 static_assert(sizeof(Entry) == 16);
@@ -124,7 +124,7 @@ struct PsnPairing::State {
     struct Found {
         std::array<FlowIndex, ways> flows;
         unsigned count = 0;
-        bool crowded = false;  ///< there may be more
+        bool incomplete = false;  ///< there may be more flows
     };
     Found find(FlowIndex flow, const Record& answerer, std::uint32_t psn, std::uint32_t time_ms);
     void note_overlap(std::uint32_t direction, bool overlapping) {
@@ -240,8 +240,8 @@ void PsnPairing::State::insert(std::uint32_t direction, FlowIndex flow, std::uin
         }
     }
     const bool same_psn = place->generation != 0 && place->psn == psn;
-    const bool crowded = same_psn && (place->crowded != 0 || place->flow != flow);
-    *place = {flow, generation, psn & psn_mask, crowded, time_ms};
+    const bool replaced = same_psn && (place->replaced != 0 || place->flow != flow);
+    *place = {flow, generation, psn & psn_mask, replaced, time_ms};
 }
 
 /// The flows of the opposite direction that have sent this PSN lately.
@@ -252,7 +252,7 @@ PsnPairing::State::Found PsnPairing::State::find(FlowIndex flow, const Record& a
         if (entry.psn != psn || entry.generation == 0) continue;
         const std::uint32_t age = time_ms - entry.time_ms;
         if (age > max_age_ms && 0u - age > max_age_ms) continue;
-        found.crowded = found.crowded || entry.crowded != 0;
+        found.incomplete = found.incomplete || entry.replaced != 0;
         const Record* requester = live(entry.flow, entry.generation);
         if (requester == nullptr || requester->direction != answerer.opposite || entry.flow == flow) continue;
         if (within(*requester, psn)) found.flows[found.count++] = entry.flow;
@@ -376,10 +376,10 @@ PsnPairing::Finding PsnPairing::answer(const FlowKey& key, FlowIndex flow, std::
     if (record.last_psn != psn) {
         const State::Found found = state_->find(flow, record, psn, to_ms(now_ns));
         if (found.count == 0 && record.candidate_count == 0) return {};
-        if (found.count != 0) state_->note_overlap(record.opposite, found.count > 1 || found.crowded);
+        if (found.count != 0) state_->note_overlap(record.opposite, found.count > 1 || found.incomplete);
         record.last_psn = psn;
         // Where more flows have sent this PSN than are remembered, it speaks against those that have not only.
-        state_->weigh(record, psn, found.flows.data(), found.crowded ? 0 : found.count);
+        state_->weigh(record, psn, found.flows.data(), found.incomplete ? 0 : found.count);
     }
     return state_->decide(flow, record);
 }

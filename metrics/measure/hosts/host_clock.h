@@ -13,12 +13,12 @@ namespace metrics::inline measure::inline hosts {
 
 /// Looks at every frame of a capture once, in order, before it is dealt to a worker, and counts per host what flows
 /// must know of each other. It reads addresses, the BTH where it lies in its usual place, and lengths; what it cannot
-/// read at a glance (tunnels, extension headers, fragments) goes through dissect::dissect_frame. Budget: 15 ns a frame.
+/// read directly (tunnels, extension headers, fragments) goes through dissect::dissect_frame. Budget: 15 ns a frame.
 ///
 /// - A frame that was met before on another interface within a second (same addresses, IP identification and BTH or
 ///   TCP header) sets FrameContext::seen_twice and is counted nowhere else.
 /// - FrameContext::destination_requests counts request packets, and TCP segments with payload, for a TCP stream does
-///   not show its requests at a glance; HostSnapshot::received_requests has the former alone.
+///   not show its requests in its headers; HostSnapshot::received_requests has the former alone.
 /// - FrameContext::source_pauses counts the pauses seen on the frame's own interface, whichever way they went.
 class HostClock {
 public:

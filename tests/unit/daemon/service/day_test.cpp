@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "daemon/chronicle.h"
+#include "daemon/interval_writer.h"
 #include "metrics/measure/engine/analyzer.h"
 #include "tests/support/captures.h"
 #include "tests/support/pcaps.h"
@@ -98,9 +98,9 @@ TEST(Day, MemoryStaysAndCountersAddUp) {
     metrics::Analyzer analyzer(options);
     const NoNames names;
     Log log(Level::error, 10);
-    Chronicle chronicle(config, std::move(history).value(), nullptr, names, log);
+    IntervalWriter interval_writer(config, std::move(history).value(), nullptr, names, log);
     Traffic traffic;
-    ObserverStatus status;
+    CaptureThreadStatus status;
     capture::InterfaceInfo interface;
     interface.name = "eth0";
     status.interfaces = {interface};
@@ -114,12 +114,12 @@ TEST(Day, MemoryStaysAndCountersAddUp) {
         taken.wall_ns = (second + step_seconds) * second_ns;
         taken.length_ns = static_cast<std::uint64_t>(step_seconds * second_ns);
         taken.frames_end = frames;
-        chronicle.interval(taken, status);
+        interval_writer.interval(taken, status);
         analyzer.begin_interval(taken.wall_ns - static_cast<std::int64_t>(config.engine.idle_ns));
         if (second == day_seconds / 40 * 10) morning = resident_octets();
     }
-    chronicle.flush();
-    const auto families = chronicle.families();
+    interval_writer.flush();
+    const auto families = interval_writer.families();
     std::uint64_t of_flows = 0;
     {
         // What an interval has: the same for each, so that one of them tells.
@@ -131,10 +131,10 @@ TEST(Day, MemoryStaysAndCountersAddUp) {
     }
     EXPECT_GT(of_flows, 0u);
     EXPECT_EQ(sum_of(families, "rdma_packets_total"), static_cast<double>(of_flows) * (day_seconds / step_seconds));
-    EXPECT_LE(chronicle.history().octets, how.max_octets + how.segment_octets);
-    EXPECT_EQ(chronicle.history().lost_intervals, 0u);
+    EXPECT_LE(interval_writer.history().octets, how.max_octets + how.segment_octets);
+    EXPECT_EQ(interval_writer.history().lost_intervals, 0u);
 #ifndef RDMASCOPE_SANITIZED
-    EXPECT_GT(chronicle.history().segments, 1u);
+    EXPECT_GT(interval_writer.history().segments, 1u);
     EXPECT_LE(resident_octets(), morning + (8u << 20)) << "from a quarter of the day on nothing may grow";
 #endif
     std::filesystem::remove_all(folder);

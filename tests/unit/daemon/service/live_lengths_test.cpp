@@ -5,7 +5,7 @@
 
 #include "capture/filter/kernel_filter.h"
 #include "capture/filter/rdma_filter.h"
-#include "daemon/observer.h"
+#include "daemon/capture_thread.h"
 #include "metrics/measure/engine/analyzer.h"
 #include "tests/support/captures.h"
 #include "tests/support/pcaps.h"

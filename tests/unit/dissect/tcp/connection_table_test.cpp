@@ -7,8 +7,8 @@
 #include <random>
 #include <utility>
 
-/// Connections are found by a hash of their ends, or at a glance where they were found before. The model knows them by
-/// their ends alone, in a list by their last use.
+/// Connections are found by a hash of their ends, or by a hint if they were found before. The model
+/// knows them by their ends alone, in a list by their last use.
 namespace {
 
 using dissect::Ipv4Ends;
@@ -48,7 +48,7 @@ public:
     void use(std::uint32_t number, bool backwards) {
         const Ends ends = backwards ? turned(ends_of(number)) : ends_of(number);
         ConnectionTable::Lookup found = table_.find(ends.ipv4);
-        at_a_glance += found.connection != nullptr ? 1 : 0;
+        hinted += found.connection != nullptr ? 1 : 0;
         if (found.connection == nullptr) {
             found = table_.find(ends.source, ends.destination);
             if (found.connection != nullptr) table_.hint(ends.ipv4);
@@ -79,7 +79,7 @@ public:
         EXPECT_EQ(table_.full(), known_.size() == limit_);
     }
 
-    std::size_t at_a_glance = 0;
+    std::size_t hinted = 0;
 
 private:
     ConnectionTable table_;
@@ -100,18 +100,18 @@ TEST(ConnectionTable, finds_what_was_added_and_nothing_that_went) {
     }
 }
 
-TEST(ConnectionTable, many_are_found_at_a_glance) {
+TEST(ConnectionTable, many_are_found_by_a_hint) {
     constexpr std::uint32_t connections = 20'000;
     constexpr unsigned rounds = 4;
     Model model(connections);
     for (unsigned round = 0; round < rounds + 2; ++round) {
-        if (round == 2) model.at_a_glance = 0;  // before, they are met, and met again once the places have grown
+        if (round == 2) model.hinted = 0;  // before, they are met, and met again once the places have grown
         for (std::uint32_t number = 1; number <= connections; ++number) model.use(number, round % 2 == 1);
     }
     const std::size_t ipv4 = connections - connections / 9;
     // 17,778 of 2^17 places are taken: one in eight (1 - exp(-17778 / 131072)) shares its own with another.
-    EXPECT_GT(model.at_a_glance, rounds * ipv4 * 8 / 10);
-    EXPECT_LE(model.at_a_glance, rounds * ipv4);
+    EXPECT_GT(model.hinted, rounds * ipv4 * 8 / 10);
+    EXPECT_LE(model.hinted, rounds * ipv4);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ const std::vector<Ink> inks{{Role::chart, 0, U'.'}, {Role::bad, U'N', U'N'}};
 std::string text_of(const Braille& dots, int width, int height, const Letters& letters = utf8_letters) {
     Grid grid(width, height);
     Drawn drawn;
-    State state;
+    ModelState state;
     Canvas canvas{state, letters, grid, drawn};
     Pane pane(canvas, {0, 0, width, height});
     dots.draw(pane, 0, 0, inks);

@@ -29,7 +29,7 @@ struct Life {
     bool answered = true;            ///< the other direction was captured
     std::uint64_t unread_bytes = 0;  ///< of 1,000 octets of a TCP connection
 
-    void into(tui::State& state) const {
+    void into(tui::ModelState& state) const {
         auto last = std::make_shared<Reading>();
         for (std::size_t i = 0; i < intervals.size(); ++i) {
             auto reading = std::make_shared<Reading>();
@@ -71,7 +71,7 @@ Life::Interval of_states(std::initializer_list<std::pair<State, double>> shares)
 constexpr Life::Interval quiet_interval{{}, 0, 0, 0, 0, true};
 
 template <class Draw>
-std::string drawn(const tui::State& state, Draw draw, int width, int height) {
+std::string drawn(const tui::ModelState& state, Draw draw, int width, int height) {
     ::setenv("TZ", "UTC", 1);
     ::tzset();
     Grid grid(width, height);
@@ -83,7 +83,7 @@ std::string drawn(const tui::State& state, Draw draw, int width, int height) {
 }
 
 TEST(TimeColumns, few_intervals_are_drawn_wider_at_the_right) {
-    tui::State state;
+    tui::ModelState state;
     Life{{of_states({{State::transmit_new, 1}}), of_states({{State::credit, 1}})}}.into(state);
     const TimeColumns columns = time_columns(picture_of(state), 10);
     EXPECT_EQ(columns.first, 4);  // two of three columns each
@@ -95,7 +95,7 @@ TEST(TimeColumns, few_intervals_are_drawn_wider_at_the_right) {
 }
 
 TEST(TimeColumns, of_a_live_source_the_newest_fit) {
-    tui::State state;
+    tui::ModelState state;
     Life life;
     for (int i = 0; i < 25; ++i) life.intervals.push_back(of_states({{State::transmit_new, 1}}));
     life.into(state);
@@ -107,7 +107,7 @@ TEST(TimeColumns, of_a_live_source_the_newest_fit) {
 }
 
 TEST(TimeColumns, of_one_that_is_played_back_several_are_put_together) {
-    tui::State state;
+    tui::ModelState state;
     state.feed.playable = true;
     Life life;
     for (int i = 0; i < 25; ++i) {
@@ -133,7 +133,7 @@ TEST(TimeColumns, of_one_that_is_played_back_several_are_put_together) {
 }
 
 TEST(TimeColumns, a_silence_is_what_its_end_said_it_was) {
-    tui::State state;
+    tui::ModelState state;
     Life::Interval end = of_states({{State::recover_timeout, 2.5}, {State::transmit_again, 0.5}});
     end.outstanding = 3;
     Life{{of_states({{State::transmit_new, 1}}), quiet_interval, quiet_interval, end, quiet_interval}}.into(state);
@@ -146,7 +146,7 @@ TEST(TimeColumns, a_silence_is_what_its_end_said_it_was) {
 }
 
 TEST(Charts, states_are_stacked_in_their_order_from_below) {
-    tui::State state;
+    tui::ModelState state;
     Life{{of_states({{State::transmit_new, 0.5}, {State::read_window, 0.25}, {State::application_idle, 0.25}}),
           of_states({{State::transmit_again, 0.5}}), of_states({{State::transmit_new, 1}})}}
         .into(state);
@@ -161,7 +161,7 @@ TEST(Charts, states_are_stacked_in_their_order_from_below) {
 }
 
 TEST(Charts, latencies_are_rows_of_powers_of_two) {
-    tui::State state;
+    tui::ModelState state;
     Life life;
     for (const std::uint64_t ns : {1024U, 4096U, 2048U}) {
         Life::Interval interval;
@@ -200,7 +200,7 @@ TEST(Charts, heat_has_seven_steps) {
 }
 
 TEST(Charts, what_is_outstanding_has_bars_and_a_limit) {
-    tui::State state;
+    tui::ModelState state;
     Life life;
     for (const double mean : {4.0, 2.0, 1.0}) {
         Life::Interval interval;
@@ -221,7 +221,7 @@ TEST(Charts, what_is_outstanding_has_bars_and_a_limit) {
 
 TEST(Charts, do_not_draw_what_is_outstanding_where_that_cannot_be_told) {
     const auto of = [](bool answered, std::uint64_t unread_bytes) {
-        tui::State state;
+        tui::ModelState state;
         Life life;
         life.intervals.emplace_back().most = 4;
         life.answered = answered;
@@ -236,7 +236,7 @@ TEST(Charts, do_not_draw_what_is_outstanding_where_that_cannot_be_told) {
 }
 
 TEST(Figures, octets_of_a_message_that_has_only_begun_are_no_responses) {
-    const tui::State state;
+    const tui::ModelState state;
     metrics::FlowSnapshot flow;
     flow.payload_bytes = 8192;
     flow.last_ns = 1;
@@ -254,7 +254,7 @@ TEST(Figures, octets_of_a_message_that_has_only_begun_are_no_responses) {
 }
 
 TEST(Charts, say_why_there_is_nothing_to_see) {
-    tui::State state;
+    tui::ModelState state;
     state.flow_id = 1;
     state.feed.kind = SourceKind::daemon;
     EXPECT_NE(drawn(state, draw_states_chart, 120, 10).find("no interval with traffic yet"), std::string::npos);

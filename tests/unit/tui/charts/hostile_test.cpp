@@ -12,7 +12,7 @@ using View = void (*)(Canvas&, Area);
 constexpr std::array<View, 4> views{draw_flow, draw_events, draw_packets, draw_answers};
 
 /// Draws into a part of a larger grid of `#`; says whether anything outside was touched.
-bool stays_inside(const tui::State& state, View view, Area area, const Letters& letters) {
+bool stays_inside(const tui::ModelState& state, View view, Area area, const Letters& letters) {
     constexpr int margin = 3;
     Grid grid(area.width + 2 * margin, area.height + 2 * margin);
     grid.set_ellipsis(letters.ellipsis);
@@ -35,7 +35,7 @@ bool stays_inside(const tui::State& state, View view, Area area, const Letters& 
 TEST(Views, draw_into_their_area_alone) {
     Stage stage("rxe-rxdrop1pct-write-bw.pcap.gz", 20);
     stage.open_busiest();
-    const tui::State& state = stage.model.state();
+    const tui::ModelState& state = stage.model.state();
     for (int width = 0; width <= 210; width += width < 30 ? 1 : 17)
         for (int height = 0; height <= 60; height += height < 24 ? 1 : 7)
             for (const View view : views)
@@ -134,7 +134,7 @@ private:
 TEST(Views, survive_any_state) {
     for (unsigned seed = 0; seed < 60; ++seed) {
         Chaos chaos(seed);
-        tui::State state;
+        tui::ModelState state;
         state.flow_id = 1 + seed % 4;
         state.chart = seed;
         state.spread = seed % 3 == 0;
@@ -168,7 +168,7 @@ TEST(Views, the_same_state_gives_the_same_picture) {
 }
 
 TEST(FlowView, says_that_a_flow_is_gone) {
-    tui::State state;
+    tui::ModelState state;
     state.flow_id = 9;
     state.reading = std::make_shared<Reading>();
     Grid grid(80, 19);

@@ -111,7 +111,7 @@ std::vector<Request::Kind> Bench::requests() {
     return kinds;
 }
 
-std::string fingerprint(const State& state) {
+std::string fingerprint(const ModelState& state) {
     const Settings& s = state.settings;
     std::string text =
         fmt::format("{}|{}|{}|{}|{}|{}|{}|{}\n", fmt::join(s.columns, ","), s.sort, static_cast<int>(s.grouping),

@@ -50,7 +50,7 @@ public:
     void draw(std::size_t page, std::vector<Hit> hits = {}, std::size_t overlay_rows = 0);
     void click(int x, int y, Mouse::Action action = Mouse::Action::press) { model.click({action, x, y}); }
 
-    const State& state() const { return model.state(); }
+    const ModelState& state() const { return model.state(); }
     std::vector<std::uint64_t> ids() const;  ///< of the rows of the table; 0 for groups
     std::vector<Request::Kind> requests();
     std::uint64_t selected_id() const { return state().list.lines()[state().places[0].selected].id(); }
@@ -62,6 +62,6 @@ public:
 const dissect::FieldRegistry& frame_fields();
 
 /// Everything of the state that a key can change, as text: two states that show the same have the same.
-std::string fingerprint(const State& state);
+std::string fingerprint(const ModelState& state);
 
 }  // namespace tui::test

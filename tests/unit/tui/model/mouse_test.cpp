@@ -145,7 +145,7 @@ ReadingPtr random_reading(std::uint64_t serial, std::mt19937& random) {
     return reading;
 }
 
-void expect_sound(const State& state) {
+void expect_sound(const ModelState& state) {
     for (const Place& place : state.places) {
         EXPECT_TRUE(place.count == 0 ? place.selected == 0 : place.selected < place.count);
         EXPECT_LE(place.top, place.selected);
@@ -192,7 +192,7 @@ TEST(Storm, of_keys_clicks_and_readings) {
     }
 }
 
-TEST(Crowd, of_a_hundred_thousand_flows) {
+TEST(ManyFlows, of_a_hundred_thousand) {
     std::vector<metrics::FlowSnapshot> flows;
     for (std::uint64_t id = 1; id <= 100'000; ++id)
         flows.push_back(

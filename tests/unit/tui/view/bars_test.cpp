@@ -17,7 +17,7 @@ struct Line {
         plain.pop_back();
         return plain;
     }
-    State state;
+    ModelState state;
     Grid grid;
     Drawn drawn;
     Canvas canvas;

@@ -29,12 +29,12 @@ struct Log {
     std::vector<std::vector<std::uint64_t>> worked;
     std::atomic<int> observing{0};
     std::vector<std::atomic<int>> working;
-    std::atomic<bool> crowded{false};
+    std::atomic<bool> overlapped{false};
 
     explicit Log(std::size_t shares) : worked(shares), working(shares) {}
     FramePipeline::Stages stages() {
         return {[this](Chunk& chunk) {
-                    crowded = crowded || observing++ != 0;
+                    overlapped = overlapped || observing++ != 0;
                     for (std::size_t i = 0; i < chunk.frames().size(); ++i) {
                         observed.push_back(chunk.frames()[i].number);
                         chunk.contexts.emplace_back().source_wire_bytes = observed.size();
@@ -44,7 +44,7 @@ struct Log {
                     --observing;
                 },
                 [this](std::size_t share, Chunk& chunk) {
-                    crowded = crowded || working[share]++ != 0;
+                    overlapped = overlapped || working[share]++ != 0;
                     for (const std::uint16_t i : chunk.shares[share]) {
                         EXPECT_EQ(chunk.contexts[i].source_wire_bytes, chunk.frames()[i].number);
                         EXPECT_EQ(std::to_integer<std::size_t>(chunk.frames()[i].bytes[0]), share);
@@ -81,7 +81,7 @@ TEST(FramePipeline, DoesEverythingOnceAndInOrder) {
             }
             pipeline.settle();
             ASSERT_NO_FATAL_FAILURE(expect_all_in_order(log, count));
-            EXPECT_FALSE(log.crowded);
+            EXPECT_FALSE(log.overlapped);
         }
     }
 }
@@ -147,7 +147,7 @@ TEST(FramePipeline, MayBeLeftInTheMiddle) {
         FramePipeline pipeline(3, log.stages());
         pipeline.feed(given.frames, true);
     }
-    EXPECT_FALSE(log.crowded);
+    EXPECT_FALSE(log.overlapped);
     EXPECT_EQ(log.observing, 0);
     for (std::size_t i = 0; i < log.observed.size(); ++i) ASSERT_EQ(log.observed[i], i + 1);
     std::size_t worked = 0;

@@ -12,9 +12,9 @@
 
 namespace service {
 
-/// Where the capture thread serves frames to clients that want them: a piece for each at a time, when it was asked for.
-/// A client that asks seldom costs a piece of memory and nothing else; what it misses is the recorder's to forget.
-class FrameDesk {
+/// The clients' requests for frames. The capture thread writes a piece for a client when the client has asked for one.
+/// A slow client costs one piece of memory. The frames that it misses are overwritten in the recorder.
+class FrameRequests {
 public:
     static constexpr std::size_t max_streams = 4;
     /// For streams where nothing is recorded.
@@ -30,7 +30,7 @@ public:
         std::unique_ptr<FramePieces> pieces = {};  ///< of the capture thread
     };
 
-    explicit FrameDesk(std::uint32_t frame_octets) : frame_octets_(frame_octets) {}
+    explicit FrameRequests(std::uint32_t frame_octets) : frame_octets_(frame_octets) {}
 
     // All of the capture thread. `recorder` is null where nothing is recorded.
 
@@ -55,6 +55,6 @@ private:
 };
 
 /// The client's side. `wake` has the capture thread call serve() soon.
-std::unique_ptr<FrameStream> stream_of(std::shared_ptr<FrameDesk::Exchange> exchange, std::function<void()> wake);
+std::unique_ptr<FrameStream> stream_of(std::shared_ptr<FrameRequests::Exchange> exchange, std::function<void()> wake);
 
 }  // namespace service

@@ -31,7 +31,7 @@ struct Taken {
 };
 
 /// What the capture thread says of itself, as of its last interval.
-struct ObserverStatus {
+struct CaptureThreadStatus {
     std::vector<capture::InterfaceInfo> interfaces;
     std::vector<capture::Statistics> statistics;  ///< by interface
     std::vector<bool> open;                       ///< by interface: whether it is there
@@ -48,7 +48,7 @@ struct ObserverStatus {
 /// The capture thread and all that it alone may touch: the sources, traces, the analyzer, the flight recorder and what
 /// it writes. Frames go through it; figures come out, at every interval and on request. Others talk to it by orders
 /// that it carries out between two batches.
-class Observer {
+class CaptureThread {
 public:
     struct Hooks {
         std::function<void()> interval;  ///< one was put into intervals(); called by the capture thread
@@ -56,11 +56,11 @@ public:
         std::function<void(bool warning, const std::string& kind, const std::string& line)> log;
     };
     /// `traces` may be null.
-    Observer(const Config& config, std::unique_ptr<Sources> sources, std::unique_ptr<observe::TraceInput> traces,
-             Hooks hooks);
-    ~Observer();
-    Observer(const Observer&) = delete;
-    Observer& operator=(const Observer&) = delete;
+    CaptureThread(const Config& config, std::unique_ptr<Sources> sources, std::unique_ptr<observe::TraceInput> traces,
+                  Hooks hooks);
+    ~CaptureThread();
+    CaptureThread(const CaptureThread&) = delete;
+    CaptureThread& operator=(const CaptureThread&) = delete;
 
     void start();
     /// Ends the thread; what it still held is in a last interval, and a recording under way is finished.
@@ -71,7 +71,7 @@ public:
     std::vector<Taken> intervals();
     /// At most `age_ns` old; waits up to `patience_ns` for the thread to take it, then gives what there is.
     Taken latest(std::uint64_t age_ns, std::uint64_t patience_ns);
-    ObserverStatus status() const;
+    CaptureThreadStatus status() const;
 
     void record(std::vector<Incident> incidents);
     /// Sets the flight recorder off at once. Returns why it cannot; else empty.

@@ -11,12 +11,12 @@ namespace tui::inline model {
 
 inline constexpr std::size_t prompt_purposes = 3;
 
-/// The model's inside: what the functions behind the keys work with.
-struct Workings {
-    Workings(Settings settings, Feed& source, const metrics::HostNames* host_names,
-             const dissect::FieldRegistry& fields_of_frames);
+/// The model's state and what the keys do with it. The functions of key_row.h work on a controller.
+struct Controller {
+    Controller(Settings settings, Feed& source, const metrics::HostNames* host_names,
+               const dissect::FieldRegistry& fields_of_frames);
 
-    State state;
+    ModelState state;
     Feed& feed;
     const metrics::HostNames* names;
     const dissect::FieldRegistry& registry;
@@ -46,7 +46,7 @@ struct Workings {
     /// Settings have changed: they are to be kept.
     void keep() { ask(Request::Kind::settings); }
 
-    // Lists; workings.cpp.
+    // Lists; controller.cpp.
     void rebuild();          ///< all lists, from the reading and the choice; selections stay where they are
     void rebuild_packets();  ///< goes through the frames anew
     void count_rows();       ///< of every view; selections and what is in sight stay within them

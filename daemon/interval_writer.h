@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "daemon/capture_thread.h"
 #include "daemon/config/config.h"
 #include "daemon/log.h"
-#include "daemon/observer.h"
 #include "daemon/recorder/triggers.h"
 #include "exporters/prometheus/traffic.h"
 #include "history/history.h"
@@ -17,16 +17,16 @@
 
 namespace service {
 
-/// What is made of the intervals: Prometheus' totals, the history, and what sets the flight recorder off. Used by the
-/// service's thread; families() by the listener's threads, too.
-class Chronicle {
+/// Adds the intervals to the totals for Prometheus, writes them to the history, and checks whether they trigger the
+/// flight recorder. The service's thread uses it; the listener's threads use families() as well.
+class IntervalWriter {
 public:
     /// `history` may be absent.
-    Chronicle(const Config& config, std::unique_ptr<history::HistoryWriter> history, std::unique_ptr<Triggers> triggers,
-              const metrics::HostNames& names, Log& log);
+    IntervalWriter(const Config& config, std::unique_ptr<history::HistoryWriter> history,
+                   std::unique_ptr<Triggers> triggers, const metrics::HostNames& names, Log& log);
 
     /// Returns what the interval has set off.
-    std::vector<Incident> interval(const Taken& taken, const ObserverStatus& status);
+    std::vector<Incident> interval(const Taken& taken, const CaptureThreadStatus& status);
     /// What is not yet in the history goes there.
     void flush();
     /// Why the history lost what it lost last.

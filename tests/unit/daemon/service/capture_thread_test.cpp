@@ -1,5 +1,5 @@
 /// The capture thread without traffic: when it takes figures, and what becomes of those that nobody fetches.
-#include "daemon/observer.h"
+#include "daemon/capture_thread.h"
 
 #include <atomic>
 #include <chrono>
@@ -31,27 +31,27 @@ struct Running {
             why = tap.error().text();
             return;
         }
-        Observer::Hooks hooks;
+        CaptureThread::Hooks hooks;
         hooks.interval = [] {};
         hooks.log = [this](bool, const std::string& kind, const std::string&) { late += kind == "interval" ? 1 : 0; };
         auto sources = std::make_unique<Sources>(std::move(tap).value(),
                                                  std::vector<std::unique_ptr<capture::VerbsSource>>{}, 0, 100);
-        observer = std::make_unique<Observer>(config, std::move(sources), nullptr, std::move(hooks));
-        observer->start();
+        capture_thread = std::make_unique<CaptureThread>(config, std::move(sources), nullptr, std::move(hooks));
+        capture_thread->start();
     }
     std::string why;
     std::atomic<int> late = 0;
-    std::unique_ptr<Observer> observer;
+    std::unique_ptr<CaptureThread> capture_thread;
 };
 
-TEST(Observer, AnIntervalThatIsNotFetchedInTimeIsLongerAndNoneIsLost) {
+TEST(CaptureThread, AnIntervalThatIsNotFetchedInTimeIsLongerAndNoneIsLost) {
     Running running;
-    if (!running.observer) GTEST_SKIP() << running.why;
+    if (!running.capture_thread) GTEST_SKIP() << running.why;
     ASSERT_TRUE(comes_true([&] { return running.late >= 10; }));
-    std::vector<Taken> taken = running.observer->intervals();
+    std::vector<Taken> taken = running.capture_thread->intervals();
     ASSERT_FALSE(taken.empty());
     ASSERT_TRUE(comes_true([&] {
-        for (Taken& one : running.observer->intervals()) taken.push_back(std::move(one));
+        for (Taken& one : running.capture_thread->intervals()) taken.push_back(std::move(one));
         return taken.size() >= 8;
     }));
     std::uint64_t longest = 0;
@@ -60,29 +60,29 @@ TEST(Observer, AnIntervalThatIsNotFetchedInTimeIsLongerAndNoneIsLost) {
     for (const Taken& one : taken) EXPECT_GE(one.length_ns, interval_ns);
 }
 
-TEST(Observer, ComesAroundThoughNobodyFetches) {
+TEST(CaptureThread, ComesAroundThoughNobodyFetches) {
     Running running;
-    if (!running.observer) GTEST_SKIP() << running.why;
+    if (!running.capture_thread) GTEST_SKIP() << running.why;
     ASSERT_TRUE(comes_true([&] { return running.late >= 2; }));
-    const std::int64_t then = running.observer->status().alive_ns;
-    EXPECT_TRUE(comes_true([&] { return running.observer->status().alive_ns > then; }));
+    const std::int64_t then = running.capture_thread->status().alive_ns;
+    EXPECT_TRUE(comes_true([&] { return running.capture_thread->status().alive_ns > then; }));
 }
 
-TEST(Observer, FreshFiguresComeBeforeTheIntervalEnds) {
+TEST(CaptureThread, FreshFiguresComeBeforeTheIntervalEnds) {
     Running running;
-    if (!running.observer) GTEST_SKIP() << running.why;
-    const Taken first = running.observer->latest(0, 60'000'000'000);
-    const Taken second = running.observer->latest(0, 60'000'000'000);
+    if (!running.capture_thread) GTEST_SKIP() << running.why;
+    const Taken first = running.capture_thread->latest(0, 60'000'000'000);
+    const Taken second = running.capture_thread->latest(0, 60'000'000'000);
     EXPECT_NE(first.snapshot, second.snapshot);
     EXPECT_GE(second.wall_ns, first.wall_ns);
 }
 
-TEST(Observer, WhatIsLeftIsInALastInterval) {
+TEST(CaptureThread, WhatIsLeftIsInALastInterval) {
     Running running;
-    if (!running.observer) GTEST_SKIP() << running.why;
-    running.observer->stop();
-    EXPECT_FALSE(running.observer->intervals().empty());
-    EXPECT_EQ(running.observer->record_now({.trigger = "t", .reason = "r"}), "the capture thread does not run");
+    if (!running.capture_thread) GTEST_SKIP() << running.why;
+    running.capture_thread->stop();
+    EXPECT_FALSE(running.capture_thread->intervals().empty());
+    EXPECT_EQ(running.capture_thread->record_now({.trigger = "t", .reason = "r"}), "the capture thread does not run");
 }
 
 }  // namespace

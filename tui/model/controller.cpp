@@ -1,4 +1,4 @@
-#include "tui/model/workings.h"
+#include "tui/model/controller.h"
 
 #include <algorithm>
 #include <cstring>
@@ -60,8 +60,8 @@ void settle(Place& place, std::size_t count, std::size_t page) {
     if (place.selected >= place.top + page) place.top = place.selected + 1 - page;
 }
 
-Workings::Workings(Settings settings, Feed& source, const metrics::HostNames* host_names,
-                   const dissect::FieldRegistry& fields_of_frames)
+Controller::Controller(Settings settings, Feed& source, const metrics::HostNames* host_names,
+                       const dissect::FieldRegistry& fields_of_frames)
     : feed(source), names(host_names), registry(fields_of_frames) {
     pages.fill(10);
     state.settings = std::move(settings);
@@ -83,29 +83,29 @@ Workings::Workings(Settings settings, Feed& source, const metrics::HostNames* ho
         sort_by(std::string(usual_sort), false), state.settings.sort.clear();
 }
 
-void Workings::say(std::string text) {
+void Controller::say(std::string text) {
     state.message = std::move(text);
     state.message_is_error = false;
 }
-void Workings::complain(std::string text) {
+void Controller::complain(std::string text) {
     state.message = std::move(text);
     state.message_is_error = true;
 }
-void Workings::ask(Request::Kind kind) {
+void Controller::ask(Request::Kind kind) {
     const auto same = [kind](const Request& request) { return request.kind == kind; };
     if (kind == Request::Kind::settings && std::any_of(requests.begin(), requests.end(), same)) return;
     requests.push_back({kind});
 }
 
 /// What the selections are on, whatever row that is.
-struct Workings::Anchor {
+struct Controller::Anchor {
     std::uint64_t flow = 0;
     std::string group = {};
     metrics::Address host = {};
     std::uint64_t congested = 0;
 };
 
-Workings::Anchor Workings::anchor() const {
+Controller::Anchor Controller::anchor() const {
     Anchor anchor;
     if (const FlowLine* line = selected_line()) {
         if (line->group)
@@ -119,7 +119,7 @@ Workings::Anchor Workings::anchor() const {
     return anchor;
 }
 
-void Workings::restore(const Anchor& anchor) {
+void Controller::restore(const Anchor& anchor) {
     const auto find = [this](View view, const auto& list, auto is_it) {
         Place& place = state.places[index_of_view(view)];
         const auto found = std::find_if(list.begin(), list.end(), is_it);
@@ -137,7 +137,7 @@ void Workings::restore(const Anchor& anchor) {
     find(View::congestion, state.congested, [&](const auto* flow) { return flow->id == anchor.congested; });
 }
 
-void Workings::rebuild() {
+void Controller::rebuild() {
     const Anchor kept = anchor();
     state.list.build(state.reading, state.choice, filter, state.names);
     state.hosts.clear();
@@ -151,12 +151,12 @@ void Workings::rebuild() {
     count_rows();
 }
 
-void Workings::rebuild_packets() {
+void Controller::rebuild_packets() {
     std::string error;
     apply_packet_filter(state.packet_filter_text, error);
 }
 
-std::size_t Workings::rows(View view) const {
+std::size_t Controller::rows(View view) const {
     switch (view) {
         case View::flows:
         case View::flow: return state.list.lines().size();
@@ -169,7 +169,7 @@ std::size_t Workings::rows(View view) const {
     return 0;
 }
 
-void Workings::count_rows() {
+void Controller::count_rows() {
     for (std::size_t i = 0; i < view_count; ++i) {
         const auto view = static_cast<View>(i);
         const std::size_t count = rows(view);
@@ -184,12 +184,12 @@ void Workings::count_rows() {
     say_who_follows();
 }
 
-void Workings::say_who_follows() {
+void Controller::say_who_follows() {
     state.follow_packets = !held[index_of_view(View::packets)];
     state.follow_events = !held[index_of_view(View::events)];
 }
 
-void Workings::select(View view, std::size_t row) {
+void Controller::select(View view, std::size_t row) {
     const std::size_t count = rows(view);
     Place& place = state.places[index_of_view(view)];
     place.selected = row;
@@ -199,7 +199,7 @@ void Workings::select(View view, std::size_t row) {
     say_who_follows();
 }
 
-void Workings::move(std::ptrdiff_t by) {
+void Controller::move(std::ptrdiff_t by) {
     const Place& place = state.place();
     if (place.count == 0) return;
     const auto last = static_cast<std::ptrdiff_t>(place.count) - 1;
@@ -207,13 +207,13 @@ void Workings::move(std::ptrdiff_t by) {
     select(state.view, static_cast<std::size_t>(at));
 }
 
-void Workings::go_to(View view) {
+void Controller::go_to(View view) {
     state.view = view;
     state.spread = false;
     if (view == View::packets && state.packets->advance(feed)) count_rows();
 }
 
-void Workings::open_flow(std::uint64_t id) {
+void Controller::open_flow(std::uint64_t id) {
     if (state.view != View::flow) state.back = state.view;
     state.view = View::flow;
     state.flow_id = id;
@@ -221,7 +221,7 @@ void Workings::open_flow(std::uint64_t id) {
     count_rows();
 }
 
-void Workings::follow_flow() {
+void Controller::follow_flow() {
     if (state.view != View::flow) return;
     const metrics::FlowSnapshot* flow = state.flow_total();
     if (flow == nullptr) flow = state.flow_interval();
@@ -230,7 +230,7 @@ void Workings::follow_flow() {
     state.trace.advance(feed);
 }
 
-bool Workings::apply_filter(const std::string& text, std::string& error) {
+bool Controller::apply_filter(const std::string& text, std::string& error) {
     auto made = FlowFilter::compile(text);
     if (!made) {
         error = made.error();
@@ -243,7 +243,7 @@ bool Workings::apply_filter(const std::string& text, std::string& error) {
     return true;
 }
 
-bool Workings::apply_packet_filter(const std::string& text, std::string& error) {
+bool Controller::apply_packet_filter(const std::string& text, std::string& error) {
     const auto made = state.packets->filter(text);
     if (!made) {
         error = made.error();
@@ -257,13 +257,13 @@ bool Workings::apply_packet_filter(const std::string& text, std::string& error) 
     return true;
 }
 
-const FlowLine* Workings::selected_line() const {
+const FlowLine* Controller::selected_line() const {
     const auto& lines = state.list.lines();
     const std::size_t at = state.places[index_of_view(View::flows)].selected;
     return at < lines.size() ? &lines[at] : nullptr;
 }
 
-std::optional<std::uint64_t> Workings::selected_flow() const {
+std::optional<std::uint64_t> Controller::selected_flow() const {
     const std::size_t at = state.place().selected;
     switch (state.view) {
         case View::flow: return state.flow_id;

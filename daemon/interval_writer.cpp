@@ -1,4 +1,4 @@
-#include "daemon/chronicle.h"
+#include "daemon/interval_writer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -47,8 +47,8 @@ std::vector<metrics::Address> own_addresses() {
 
 }  // namespace
 
-Chronicle::Chronicle(const Config& config, std::unique_ptr<history::HistoryWriter> history,
-                     std::unique_ptr<Triggers> triggers, const metrics::HostNames& names, Log& log)
+IntervalWriter::IntervalWriter(const Config& config, std::unique_ptr<history::HistoryWriter> history,
+                               std::unique_ptr<Triggers> triggers, const metrics::HostNames& names, Log& log)
     : config_(config),
       history_(std::move(history)),
       triggers_(std::move(triggers)),
@@ -61,13 +61,13 @@ Chronicle::Chronicle(const Config& config, std::unique_ptr<history::HistoryWrite
 
 /// At every interval: a series that was begun as a stranger's stays one. What went away during the interval was ours
 /// for a part of it.
-void Chronicle::look_for_own_addresses() {
+void IntervalWriter::look_for_own_addresses() {
     own_ = std::move(own_before_);
     own_before_ = own_addresses();
     own_.insert(own_.end(), own_before_.begin(), own_before_.end());
 }
 
-std::vector<Incident> Chronicle::interval(const Taken& taken, const ObserverStatus& status) {
+std::vector<Incident> IntervalWriter::interval(const Taken& taken, const CaptureThreadStatus& status) {
     look_for_own_addresses();
     metrics::Snapshot difference = metrics::difference(*previous_, *taken.snapshot);
     previous_ = taken.snapshot;
@@ -85,7 +85,7 @@ std::vector<Incident> Chronicle::interval(const Taken& taken, const ObserverStat
 
 /// Kernels and adapters join segments (GRO, LRO): of the FPDUs in one, a short snapshot length keeps the first head
 /// alone.
-void Chronicle::tell_unseen(const metrics::CaptureFigures& figures) {
+void IntervalWriter::tell_unseen(const metrics::CaptureFigures& figures) {
     if (told_unseen_ || config_.capture.snaplen == 0 || figures.stream_octets_skipped == 0 || figures.truncated == 0)
         return;
     told_unseen_ = true;
@@ -96,7 +96,7 @@ void Chronicle::tell_unseen(const metrics::CaptureFigures& figures) {
                              figures.stream_octets_skipped, config_.capture.snaplen));
 }
 
-void Chronicle::keep(metrics::Snapshot&& difference, const Taken& taken) {
+void IntervalWriter::keep(metrics::Snapshot&& difference, const Taken& taken) {
     if (!pending_) {
         pending_.emplace();
         pending_->crc_verified = config_.engine.verify_crc;
@@ -109,7 +109,7 @@ void Chronicle::keep(metrics::Snapshot&& difference, const Taken& taken) {
     if (pending_->length_ns + config_.engine.interval_ns / 2 >= config_.history.interval_ns) append();
 }
 
-void Chronicle::append() {
+void IntervalWriter::append() {
     pending_->difference = pending_sum_.take();
     const bool kept = history_->append(*pending_);
     if (!kept && !history_failed_) log_.error("history", history_->error().text());
@@ -120,22 +120,22 @@ void Chronicle::append() {
     history_counters_ = history_->counters();
 }
 
-void Chronicle::flush() {
+void IntervalWriter::flush() {
     if (history_ && pending_) append();
 }
 
-void Chronicle::reconfigure(const Config& config, std::unique_ptr<Triggers> triggers) {
+void IntervalWriter::reconfigure(const Config& config, std::unique_ptr<Triggers> triggers) {
     if (history_) history_->set_bounds(config.history.max_octets, config.history.max_age_ns);
     triggers_ = std::move(triggers);
     config_ = config;
 }
 
-std::vector<::prometheus::MetricFamily> Chronicle::families() const {
+std::vector<::prometheus::MetricFamily> IntervalWriter::families() const {
     const std::lock_guard lock(mutex_);
     return totals_.families();
 }
 
-history::HistoryCounters Chronicle::history() const {
+history::HistoryCounters IntervalWriter::history() const {
     const std::lock_guard lock(mutex_);
     return history_counters_;
 }

@@ -1,4 +1,4 @@
-#include "daemon/frame_desk.h"
+#include "daemon/frame_requests.h"
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -6,9 +6,9 @@
 namespace service {
 namespace {
 
-class DeskStream final : public FrameStream {
+class RequestedFrames final : public FrameStream {
 public:
-    DeskStream(std::shared_ptr<FrameDesk::Exchange> exchange, std::function<void()> wake)
+    RequestedFrames(std::shared_ptr<FrameRequests::Exchange> exchange, std::function<void()> wake)
         : exchange_(std::move(exchange)), wake_(std::move(wake)) {
         wake_();
     }
@@ -29,15 +29,15 @@ public:
     }
 
 private:
-    std::shared_ptr<FrameDesk::Exchange> exchange_;
+    std::shared_ptr<FrameRequests::Exchange> exchange_;
     std::function<void()> wake_;
 };
 
 }  // namespace
 
-std::string FrameDesk::open(control::FramesOf which, const capture::FlightRecorder* recorder,
-                            const std::vector<capture::InterfaceInfo>& interfaces,
-                            const std::shared_ptr<Exchange>& exchange, const std::vector<bool>& gone) {
+std::string FrameRequests::open(control::FramesOf which, const capture::FlightRecorder* recorder,
+                                const std::vector<capture::InterfaceInfo>& interfaces,
+                                const std::shared_ptr<Exchange>& exchange, const std::vector<bool>& gone) {
     tidy();
     if (which == control::FramesOf::recorder && recorder == nullptr)
         return "the flight recorder is off; `recorder.directory` (--record DIR) switches it on";
@@ -53,7 +53,8 @@ std::string FrameDesk::open(control::FramesOf which, const capture::FlightRecord
     return {};
 }
 
-void FrameDesk::serve(const capture::FlightRecorder* recorder, const std::vector<capture::InterfaceInfo>& interfaces) {
+void FrameRequests::serve(const capture::FlightRecorder* recorder,
+                          const std::vector<capture::InterfaceInfo>& interfaces) {
     for (const std::shared_ptr<Exchange>& each : open_) {
         const std::lock_guard lock(each->mutex);
         if (!each->asked || each->ended) continue;
@@ -66,12 +67,12 @@ void FrameDesk::serve(const capture::FlightRecorder* recorder, const std::vector
     tidy();
 }
 
-void FrameDesk::tidy() {
+void FrameRequests::tidy() {
     std::erase_if(open_, [](const auto& each) { return each.use_count() == 1; });
     if (open_.empty()) own_.reset();
 }
 
-void FrameDesk::close() {
+void FrameRequests::close() {
     for (const std::shared_ptr<Exchange>& each : open_) {
         const std::lock_guard lock(each->mutex);
         each->ended = true;
@@ -79,8 +80,8 @@ void FrameDesk::close() {
     open_.clear();
 }
 
-std::unique_ptr<FrameStream> stream_of(std::shared_ptr<FrameDesk::Exchange> exchange, std::function<void()> wake) {
-    return std::make_unique<DeskStream>(std::move(exchange), std::move(wake));
+std::unique_ptr<FrameStream> stream_of(std::shared_ptr<FrameRequests::Exchange> exchange, std::function<void()> wake) {
+    return std::make_unique<RequestedFrames>(std::move(exchange), std::move(wake));
 }
 
 }  // namespace service

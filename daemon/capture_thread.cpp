@@ -1,4 +1,4 @@
-#include "daemon/observer.h"
+#include "daemon/capture_thread.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "daemon/capture_time.h"
-#include "daemon/frame_desk.h"
+#include "daemon/frame_requests.h"
 #include "observe/traced_analyzer.h"
 
 namespace service {
@@ -81,14 +81,14 @@ capture::TapOptions tap_options(const Config& config) {
     return options;
 }
 
-struct Observer::State {
+struct CaptureThread::State {
     State(const Config& given, std::unique_ptr<Sources> from, std::unique_ptr<observe::TraceInput> traces, Hooks with)
         : config(given),
           sources(std::move(from)),
           hooks(std::move(with)),
           analyzer(analyzer_options(given.engine), std::move(traces)),
           recorder(recorder_for(given)),
-          desk(frame_octets(given)),
+          frame_requests(frame_octets(given)),
           recordings(recordings_options(given.recorder)) {
         tell_events();
         refresh_status();
@@ -116,7 +116,7 @@ struct Observer::State {
     std::uint64_t frames_end = 0;
     observe::TracedAnalyzer analyzer;
     std::unique_ptr<capture::FlightRecorder> recorder;
-    FrameDesk desk;
+    FrameRequests frame_requests;
     Recordings recordings;
     std::int64_t interval_begin_ns = 0;  ///< steady, as is the next
     std::int64_t interval_due_ns = 0;    ///< when it ends
@@ -128,7 +128,7 @@ struct Observer::State {
     std::int64_t last_frame_ns = 0;
     CaptureTime capture_time;
     std::string source_error;
-    ObserverStatus mine;
+    CaptureThreadStatus mine;
     bool recording_saved = true;  ///< at the end; read once the thread is no more
 
     // Shared.
@@ -138,7 +138,7 @@ struct Observer::State {
     Taken last;
     std::int64_t last_steady_ns = 0;
     std::vector<std::function<void()>> orders;
-    ObserverStatus shown;
+    CaptureThreadStatus shown;
     bool running = false;
     std::atomic<bool> wanted = false;  ///< somebody waits for fresh figures, or has orders
     std::atomic<bool> figures_wanted = false;
@@ -147,7 +147,7 @@ struct Observer::State {
     std::thread thread;
 };
 
-void Observer::State::run() {
+void CaptureThread::State::run() {
     pthread_setname_np(pthread_self(), "capture");
     std::vector<wire::Frame> frames(batch_frames);
     interval_begin_ns = base::steady_ns();
@@ -168,7 +168,7 @@ void Observer::State::run() {
         if (now >= drops_due_ns) {
             count_drops();
             tell_events();
-            desk.tidy();
+            frame_requests.tidy();
             alive_ns.store(now, std::memory_order_relaxed);
             drops_due_ns = now + static_cast<std::int64_t>(drops_period_ns);
         }
@@ -182,15 +182,15 @@ void Observer::State::run() {
     tell_events();
     end_interval();
     obey();
-    desk.close();
+    frame_requests.close();
 }
 
-void Observer::State::take(std::span<const wire::Frame> frames) {
+void CaptureThread::State::take(std::span<const wire::Frame> frames) {
     for (const wire::Frame& frame : frames) {
         if (recorder)
             recorder->keep(frame);
         else
-            desk.keep(frame);
+            frame_requests.keep(frame);
         if (recordings.recording()) recordings.frame(frame, sources->interfaces());
     }
     analyzer.expect_interfaces(sources->interfaces().size());
@@ -200,7 +200,7 @@ void Observer::State::take(std::span<const wire::Frame> frames) {
     capture_time.passed(frames.back().interface, last_frame_ns, base::steady_ns());
 }
 
-void Observer::State::count_drops() {
+void CaptureThread::State::count_drops() {
     const capture::Statistics counted = sources->statistics();
     const std::uint64_t now = counted.kernel_dropped.value_or(0) + counted.interface_dropped.value_or(0);
     if (now > dropped) analyzer.dropped(last_frame_ns, now - dropped);
@@ -208,7 +208,7 @@ void Observer::State::count_drops() {
     kernel_dropped = std::max(kernel_dropped, counted.kernel_dropped.value_or(0));
 }
 
-void Observer::State::obey() {
+void CaptureThread::State::obey() {
     wanted.store(false, std::memory_order_relaxed);
     std::vector<std::function<void()>> now;
     {
@@ -217,16 +217,16 @@ void Observer::State::obey() {
     }
     for (const auto& order : now) order();
     if (figures_wanted.exchange(false)) answer_request();
-    desk.serve(recorder.get(), sources->interfaces());
+    frame_requests.serve(recorder.get(), sources->interfaces());
 }
 
-Taken Observer::State::take_figures() {
+Taken CaptureThread::State::take_figures() {
     auto snapshot = std::make_shared<metrics::Snapshot>(analyzer.snapshot());
     snapshot->capture.kernel_dropped = kernel_dropped;
     return {.snapshot = std::move(snapshot), .wall_ns = base::wall_ns(), .frames_end = frames_end};
 }
 
-void Observer::State::end_interval() {
+void CaptureThread::State::end_interval() {
     const std::int64_t now = base::steady_ns();
     interval_due_ns = now + static_cast<std::int64_t>(config.engine.interval_ns);
     bool late = false;
@@ -254,7 +254,7 @@ void Observer::State::end_interval() {
     hooks.interval();
 }
 
-void Observer::State::answer_request() {
+void CaptureThread::State::answer_request() {
     Taken taken = take_figures();
     refresh_status();
     {
@@ -266,7 +266,7 @@ void Observer::State::answer_request() {
     answered.notify_all();
 }
 
-void Observer::State::refresh_status() {
+void CaptureThread::State::refresh_status() {
     mine.interfaces = sources->interfaces();
     mine.statistics.clear();
     mine.open.clear();
@@ -282,7 +282,7 @@ void Observer::State::refresh_status() {
     mine.recordings = recordings.counters();
 }
 
-void Observer::State::tell_events() {
+void CaptureThread::State::tell_events() {
     for (const capture::TapEvent& event : sources->events())
         hooks.log(event.kind == capture::TapEvent::Kind::failed || event.kind == capture::TapEvent::Kind::lost,
                   "interface", event.message);
@@ -291,18 +291,18 @@ void Observer::State::tell_events() {
     if (const std::string trouble = analyzer.take_trouble(); !trouble.empty()) hooks.log(true, "traces", trouble);
 }
 
-std::vector<bool> Observer::State::gone_interfaces() const {
+std::vector<bool> CaptureThread::State::gone_interfaces() const {
     std::vector<bool> gone(sources->interfaces().size());
     for (std::size_t i = 0; i < gone.size(); ++i) gone[i] = !sources->is_open(i);
     return gone;
 }
 
-std::string Observer::State::begin(const Incident& incident) {
+std::string CaptureThread::State::begin(const Incident& incident) {
     if (!recorder) return "the flight recorder is off; `recorder.directory` (--record DIR) switches it on";
     return recordings.begin(incident, *recorder, sources->interfaces(), base::wall_ns(), gone_interfaces());
 }
 
-std::string Observer::State::order(std::function<std::string()> work) {
+std::string CaptureThread::State::order(std::function<std::string()> work) {
     auto task = std::make_shared<std::packaged_task<std::string()>>(std::move(work));
     std::future<std::string> answer = task->get_future();
     {
@@ -317,15 +317,15 @@ std::string Observer::State::order(std::function<std::string()> work) {
     return answer.get();
 }
 
-Observer::Observer(const Config& config, std::unique_ptr<Sources> sources, std::unique_ptr<observe::TraceInput> traces,
-                   Hooks hooks)
+CaptureThread::CaptureThread(const Config& config, std::unique_ptr<Sources> sources,
+                             std::unique_ptr<observe::TraceInput> traces, Hooks hooks)
     : state_(std::make_unique<State>(config, std::move(sources), std::move(traces), std::move(hooks))) {
     state_->last.snapshot = std::make_shared<metrics::Snapshot>();
     state_->last.wall_ns = base::wall_ns();
 }
-Observer::~Observer() { stop(); }
+CaptureThread::~CaptureThread() { stop(); }
 
-void Observer::start() {
+void CaptureThread::start() {
     {
         const std::lock_guard lock(state_->mutex);
         state_->running = true;
@@ -333,7 +333,7 @@ void Observer::start() {
     state_->thread = std::thread([this] { state_->run(); });
 }
 
-bool Observer::stop() {
+bool CaptureThread::stop() {
     if (!state_->thread.joinable()) return state_->recording_saved;
     state_->stopping = true;
     state_->sources->wake();
@@ -343,7 +343,7 @@ bool Observer::stop() {
     return state_->recording_saved;
 }
 
-std::vector<Taken> Observer::intervals() {
+std::vector<Taken> CaptureThread::intervals() {
     const std::lock_guard lock(state_->mutex);
     std::vector<Taken> all(std::make_move_iterator(state_->waiting.begin()),
                            std::make_move_iterator(state_->waiting.end()));
@@ -351,7 +351,7 @@ std::vector<Taken> Observer::intervals() {
     return all;
 }
 
-Taken Observer::latest(std::uint64_t age_ns, std::uint64_t patience_ns) {
+Taken CaptureThread::latest(std::uint64_t age_ns, std::uint64_t patience_ns) {
     State& state = *state_;
     std::unique_lock lock(state.mutex);
     const std::int64_t enough =
@@ -365,14 +365,14 @@ Taken Observer::latest(std::uint64_t age_ns, std::uint64_t patience_ns) {
     return state.last;
 }
 
-ObserverStatus Observer::status() const {
+CaptureThreadStatus CaptureThread::status() const {
     const std::lock_guard lock(state_->mutex);
-    ObserverStatus status = state_->shown;
+    CaptureThreadStatus status = state_->shown;
     status.alive_ns = state_->alive_ns.load(std::memory_order_relaxed);
     return status;
 }
 
-void Observer::record(std::vector<Incident> incidents) {
+void CaptureThread::record(std::vector<Incident> incidents) {
     if (incidents.empty()) return;
     State& state = *state_;
     {
@@ -387,16 +387,16 @@ void Observer::record(std::vector<Incident> incidents) {
     state.sources->wake();
 }
 
-std::string Observer::record_now(const Incident& incident) {
+std::string CaptureThread::record_now(const Incident& incident) {
     return state_->order([this, incident] { return state_->begin(incident); });
 }
 
-base::Result<std::unique_ptr<FrameStream>, std::string> Observer::frames(control::FramesOf which) {
-    auto exchange = std::make_shared<FrameDesk::Exchange>();
+base::Result<std::unique_ptr<FrameStream>, std::string> CaptureThread::frames(control::FramesOf which) {
+    auto exchange = std::make_shared<FrameRequests::Exchange>();
     State& state = *state_;
     std::string why = state.order([&state, exchange, which] {
-        return state.desk.open(which, state.recorder.get(), state.sources->interfaces(), exchange,
-                               state.gone_interfaces());
+        return state.frame_requests.open(which, state.recorder.get(), state.sources->interfaces(), exchange,
+                                         state.gone_interfaces());
     });
     if (!why.empty()) return base::Failure{std::move(why)};
     return stream_of(std::move(exchange), [&state] {
@@ -405,7 +405,7 @@ base::Result<std::unique_ptr<FrameStream>, std::string> Observer::frames(control
     });
 }
 
-std::string Observer::reconfigure(const Config& config) {
+std::string CaptureThread::reconfigure(const Config& config) {
     return state_->order([this, config]() -> std::string {
         State& state = *state_;
         auto done = state.sources->reconfigure(tap_options(config));
