@@ -29,7 +29,10 @@ struct Reader {
     void expect(char letter) { failed |= !take(letter); }
     int digits(std::size_t count, int least, int most) {
         int number = 0;
-        if (rest.size() < count) return failed = true, 0;
+        if (rest.size() < count) {
+            failed = true;
+            return 0;
+        }
         const auto [end, code] = std::from_chars(rest.data(), rest.data() + count, number);
         failed |=
             code != std::errc{} || end != rest.data() + count || rest[0] == '-' || number < least || number > most;

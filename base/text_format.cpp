@@ -18,6 +18,11 @@ void append_octet(std::string& out, std::byte octet) {
     out += digit_of(value);
 }
 
+void append_escaped(std::string& out, unsigned char octet) {
+    out += "\\x";
+    append_octet(out, std::byte{octet});
+}
+
 void append_group(std::string& out, unsigned value) {
     std::array<char, 8> text;
     const auto end = std::to_chars(text.data(), text.data() + text.size(), value, 16).ptr;
@@ -56,7 +61,10 @@ void append_hex(std::string& out, std::uint64_t value, unsigned digits) {
     text[0] = '0';
     text[1] = 'x';
     const unsigned shown = std::min(count, 32u);
-    for (unsigned i = shown; i > 0; --i, value >>= 4) text[1 + i] = digit_of(static_cast<unsigned>(value));
+    for (unsigned i = shown; i > 0; --i) {
+        text[1 + i] = digit_of(static_cast<unsigned>(value));
+        value >>= 4;
+    }
     out.append(text.data(), 2 + shown);
 }
 
@@ -106,7 +114,10 @@ void append_seconds(std::string& out, std::int64_t nanoseconds) {
     append_decimal(out, magnitude / second);
     std::array<char, 10> decimals;
     std::uint64_t rest = magnitude % second;
-    for (unsigned i = 9; i > 0; --i, rest /= 10) decimals[i] = static_cast<char>('0' + rest % 10);
+    for (unsigned i = 9; i > 0; --i) {
+        decimals[i] = static_cast<char>('0' + rest % 10);
+        rest /= 10;
+    }
     decimals[0] = '.';
     out.append(decimals.data(), decimals.size());
 }
@@ -121,9 +132,9 @@ void append_printable(std::string& out, std::string_view text) {
             else if (first == '\t')
                 out += "\\t";
             else
-                (out += "\\x") += {digit_of(first >> 4), digit_of(first)};
+                append_escaped(out, first);
         } else if (length == 0) {
-            (out += "\\x") += {digit_of(first >> 4), digit_of(first)};
+            append_escaped(out, first);
         } else {
             out += text.substr(0, length);
         }

@@ -85,7 +85,10 @@ bool too_deep(std::string_view line) {
 std::string take(const Json& value, std::uint64_t least, std::uint64_t most, std::uint64_t& into) {
     if (value.is_number_unsigned()) {
         const auto number = value.get<std::uint64_t>();
-        if (number >= least && number <= most) return into = number, std::string{};
+        if (number >= least && number <= most) {
+            into = number;
+            return {};
+        }
     }
     return most == std::numeric_limits<std::uint64_t>::max() ? fmt::format("a whole number from {}", least)
                                                              : fmt::format("a whole number from {} to {}", least, most);
@@ -110,7 +113,10 @@ std::string take_columns(const Json& value, std::vector<std::string>& into) {
 std::string take_topic(const Json& value, std::optional<Topic>& into) {
     if (value.is_string()) {
         const auto at = std::find(topic_names.begin(), topic_names.end(), value.get_ref<const std::string&>());
-        if (at != topic_names.end()) return into = static_cast<Topic>(at - topic_names.begin()), std::string{};
+        if (at != topic_names.end()) {
+            into = static_cast<Topic>(at - topic_names.begin());
+            return {};
+        }
     }
     return "\"flows\", \"why\" or \"status\"";
 }

@@ -118,7 +118,10 @@ void Log::set_limit(std::uint64_t max_lines_per_sec) {
 
 bool level_of(std::string_view name, Level& level) {
     for (std::size_t i = 0; i < level_names.size(); ++i)
-        if (level_names[i] == name) return level = static_cast<Level>(i), true;
+        if (level_names[i] == name) {
+            level = static_cast<Level>(i);
+            return true;
+        }
     return false;
 }
 

@@ -332,7 +332,10 @@ void Service::State::work_off_intervals() {
         capture_thread->record(std::move(incidents));
     }
     if (base::steady_ns() >= counters_due_ns) look_at_counters();
-    if (std::string text = health().text; text != told_systemd) systemd::status(told_systemd = std::move(text));
+    if (std::string text = health().text; text != told_systemd) {
+        told_systemd = std::move(text);
+        systemd::status(told_systemd);
+    }
 }
 
 void Service::State::look_at_counters() {

@@ -62,7 +62,10 @@ public:
             }
             if (!waiting_.empty()) return {};
             auto more = reader_.next();
-            if (!more) return ended_ = true, more.error().text();
+            if (!more) {
+                ended_ = true;
+                return more.error().text();
+            }
             waiting_ = *more;
             introductions_.tell(queue_pairs, reader_);
             if (waiting_.empty()) ended_ = true;
@@ -217,7 +220,10 @@ private:
 std::unique_ptr<TraceInput> open_rings(bool make_folder, std::string& error) {
     if (make_folder) {
         auto folder = open_trace_folder();
-        if (!folder) return error = folder.error(), nullptr;
+        if (!folder) {
+            error = folder.error();
+            return nullptr;
+        }
         return std::make_unique<TraceRings>(*folder);
     }
     std::array<char, PATH_MAX> path{};
@@ -231,7 +237,10 @@ std::unique_ptr<TraceInput> open_rings(bool make_folder, std::string& error) {
 
 std::unique_ptr<TraceInput> open_trace_file(const std::string& path, std::string& error) {
     auto opened = trace::TraceFileReader::open(path);
-    if (!opened) return error = opened.error().text(), nullptr;
+    if (!opened) {
+        error = opened.error().text();
+        return nullptr;
+    }
     return std::make_unique<TraceFile>(path, std::move(opened).value());
 }
 
@@ -242,7 +251,10 @@ std::unique_ptr<TraceInput> open_live_trace(const LiveTraces& wanted, std::strin
     if (!error.empty()) return nullptr;
     if (wanted.kernel_events) {
         auto source = trace::open_kernel_trace({*wanted.kernel_events, {}, {}});
-        if (!source) return error = source.error().text(), nullptr;
+        if (!source) {
+            error = source.error().text();
+            return nullptr;
+        }
         parts.push_back(std::make_unique<KernelTrace>(std::move(source).value()));
     }
     if (parts.empty()) return nullptr;

@@ -109,8 +109,16 @@ bool wide_crc32c_is_faster() {
 
 std::size_t wide_crc32c(std::uint32_t& state, const std::byte* octets, std::size_t size) {
     const std::size_t all = size;
-    for (; size >= Large::size; octets += Large::size, size -= Large::size) state = Large::pass(state, octets);
-    for (; size >= Small::size; octets += Small::size, size -= Small::size) state = Small::pass(state, octets);
+    while (size >= Large::size) {
+        state = Large::pass(state, octets);
+        octets += Large::size;
+        size -= Large::size;
+    }
+    while (size >= Small::size) {
+        state = Small::pass(state, octets);
+        octets += Small::size;
+        size -= Small::size;
+    }
     return all - size;
 }
 

@@ -92,8 +92,11 @@ struct Between {
         const std::string meant = endpoint::text_of(options.address);
         const ::replay::RelayCounters& counted = relay->stop();
         for (::replay::EndpointResult& endpoint : run.endpoints) {
-            for (std::size_t at = 0; (at = endpoint.error.find(internal, at)) != std::string::npos; at += meant.size())
+            std::size_t at = endpoint.error.find(internal);
+            while (at != std::string::npos) {
                 endpoint.error.replace(at, internal.size(), meant);
+                at = endpoint.error.find(internal, at + meant.size());
+            }
             if (!endpoint.error.empty() && counted.not_reached != 0) endpoint.error = counted.last_error;
         }
     }

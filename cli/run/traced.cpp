@@ -84,13 +84,14 @@ public:
     /// Until there is nothing more by now. False: there was nothing.
     bool drain() {
         bool any = false;
-        for (std::size_t count = 0; (count = rings_.next(batch_)) > 0; any = true) {
+        for (std::size_t count = rings_.next(batch_); count > 0; count = rings_.next(batch_)) {
             const std::span<const trace::Record> records(batch_.data(), count);
             if (kernel_ == nullptr)
                 deliver(records, rings_.processes());
             else
                 kernel_->add(records);
             take_kernel(false);
+            any = true;
         }
         if (!any) take_kernel(false);
         return any;

@@ -12,12 +12,14 @@ namespace {
 std::string in_quotes(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
-        if (c == '"' || c == '\\')
-            (out += '\\') += c;
-        else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-            out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
-        else
+        if (c == '"' || c == '\\') {
+            out += '\\';
             out += c;
+        } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+            out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+        } else {
+            out += c;
+        }
     }
     return out += '"';
 }
@@ -64,7 +66,10 @@ bool has_unit(const std::string& value) {
 bool in_range(const Key& key, std::uint64_t value) { return value >= key.least && value <= key.most; }
 
 bool take_measured(const Key& key, const std::string& value, std::uint64_t& into) {
-    if (key.or_zero && (value == "0" || (key.kind == Kind::duration && value == "0s"))) return into = 0, true;
+    if (key.or_zero && (value == "0" || (key.kind == Kind::duration && value == "0s"))) {
+        into = 0;
+        return true;
+    }
     switch (key.kind) {
         case Kind::number: return base::take_number(value, key.least, key.most, into).empty();
         case Kind::size: return base::take_size(value, key.least, key.most, into).empty();
@@ -97,25 +102,32 @@ struct Taker {
     bool operator()(std::vector<std::string>& into) const {
         if (!std::all_of(values.begin(), values.end(), [&](const std::string& each) { return fits(each); }))
             return false;
-        return into = values, true;
+        into = values;
+        return true;
     }
     bool operator()(std::vector<std::uint64_t>& into) const {
         std::vector<std::uint64_t> numbers;
         for (const std::string& value : values)
             if (!base::take_number(value, key.least, key.most, numbers.emplace_back()).empty()) return false;
-        return into = std::move(numbers), true;
+        into = std::move(numbers);
+        return true;
     }
     bool operator()(std::uint64_t& into) const { return single() && take_measured(key, values.front(), into); }
     bool operator()(std::optional<std::uint64_t>& into) const {
         if (!single()) return false;
-        if (values.front() == "auto") return into.reset(), true;
+        if (values.front() == "auto") {
+            into.reset();
+            return true;
+        }
         std::uint64_t rate = 0;
         if (!has_unit(values.front()) || !base::take_rate(values.front(), rate).empty()) return false;
-        return into = rate, true;
+        into = rate;
+        return true;
     }
     bool operator()(bool& into) const {
         if (!single() || (values.front() != "true" && values.front() != "false")) return false;
-        return into = values.front() == "true", true;
+        into = values.front() == "true";
+        return true;
     }
 };
 

@@ -47,7 +47,10 @@ public:
             out += control::refusal_line({id_, "the snapshot could not be packed: is memory short?"});
             return false;
         }
-        if (!packed_->ready()) return packed_->step(), true;
+        if (!packed_->ready()) {
+            packed_->step();
+            return true;
+        }
         if (!announced_) {
             out += fmt::format(
                 "{},\"encoding\":\"snapshot\",\"snapshot_version\":{},\"compression\":\"zstd\",\"octets\":{},"

@@ -24,8 +24,10 @@ std::optional<FlowsChoice> FlowsChoice::of(const control::Request& request, bool
     choice.flow = request.flow;
     std::string none;
     choice.columns = exporters::chosen_columns(request.columns, none);
-    if (!none.empty() || (!request.columns.empty() && choice.columns.empty()))
-        return error = unknown_column("columns", none), std::nullopt;
+    if (!none.empty() || (!request.columns.empty() && choice.columns.empty())) {
+        error = unknown_column("columns", none);
+        return std::nullopt;
+    }
     if (choice.columns.empty()) choice.columns = exporters::all_columns(by_interval);
     exporters::NoOrder reason;
     const auto order = exporters::flow_order(request.sort, request.limit.has_value(), reason);

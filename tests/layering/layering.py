@@ -206,7 +206,8 @@ def main():
                 mistakes.append(f'cmake/layers.txt: there is no folder {folder}/')
     else:
         mistakes = check_folder(arguments.root, rows, arguments.folder)
-    print('\n'.join(mistakes))
+    for mistake in mistakes:
+        print(mistake)
     return 1 if mistakes else 0
 
 

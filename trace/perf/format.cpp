@@ -68,10 +68,11 @@ bool declare(std::string_view text, Field& field) {
     if (take_prefix(text, "__data_loc ")) field.place = Field::Place::located;
     if (take_prefix(text, "__rel_loc ")) field.place = Field::Place::relative;
     std::string declared(text);
-    for (std::size_t open = 0; (open = declared.find('[')) != std::string::npos; field.array = true) {
+    for (std::size_t open = declared.find('['); open != std::string::npos; open = declared.find('[')) {
         const std::size_t close = declared.find(']', open);
         if (close == std::string::npos) return false;
         declared.erase(open, close - open + 1);
+        field.array = true;
     }
     const std::string_view rest = base::trimmed(declared, blanks);
     std::size_t begin = rest.size();

@@ -64,7 +64,10 @@ bool PerfRing::parse(base::Bytes record, std::uint32_t type) {
     if (type == PERF_RECORD_LOST) {
         const auto event = take<std::uint64_t>(record);
         const auto lost = take<std::uint64_t>(record);
-        if (!event || !lost) return ++damaged_, false;
+        if (!event || !lost) {
+            ++damaged_;
+            return false;
+        }
         current_.kind = PerfRecord::Kind::lost;
         current_.event = *event;
         current_.lost = *lost;
@@ -76,7 +79,10 @@ bool PerfRing::parse(base::Bytes record, std::uint32_t type) {
     const auto thread = take<std::uint32_t>(record);
     const auto time = take<std::uint64_t>(record);
     const auto size = take<std::uint32_t>(record);
-    if (!size || *size > record.size()) return ++damaged_, false;
+    if (!size || *size > record.size()) {
+        ++damaged_;
+        return false;
+    }
     current_.event = *event;
     current_.process = *process;
     current_.thread = *thread;
