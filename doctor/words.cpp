@@ -53,13 +53,6 @@ std::string listed(const std::vector<std::string>& names) {
     return text;
 }
 
-std::string printable(std::string_view text) {
-    std::string out(text);
-    for (char& letter : out)
-        if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f) letter = '?';
-    return out;
-}
-
 std::string shell_word(std::string_view word) {
     const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
         return base::is_alphanumeric(c) || std::string_view("/._+-:@=,").find(c) != std::string_view::npos;

@@ -18,8 +18,6 @@ std::vector<std::string_view> words(std::string_view text);
 std::optional<std::uint64_t> number_in(std::string_view text);
 /// Words, a comma and a blank between them; from the eighth on only how many more.
 std::string listed(const std::vector<std::string>& names);
-/// What printing on a terminal leaves as it is: control characters become '?'.
-std::string printable(std::string_view text);
 /// In single quotes where a shell would read it otherwise.
 std::string shell_word(std::string_view word);
 

@@ -4,9 +4,9 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "base/printable.h"
 #include "cli/console.h"
 #include "doctor/compare/compare.h"
-#include "doctor/words.h"
 
 namespace cli::doctor {
 
@@ -42,7 +42,7 @@ std::string_view title_of(std::string_view id) {
 /// A label and its text, wrapped and indented. A command stays on one line, so that it can be copied.
 void append_row(std::string& out, std::string_view label, std::string_view text, const PageStyle& style, bool wrap) {
     if (text.empty()) return;
-    const std::string clean = ::doctor::printable(text);
+    const std::string clean = base::printable(text);
     std::string_view rest = clean;
     out += fmt::format("{:<{}}", fmt::format("  {}", label), label_column + 2);
     const std::size_t width = std::clamp(style.columns, narrowest, widest) - label_column - 2;
@@ -59,13 +59,13 @@ void append_row(std::string& out, std::string_view label, std::string_view text,
 void append_finding(std::string& out, const Finding& finding, const PageStyle& style) {
     const std::string label = fmt::format("{:<{}}", name_of(finding.severity), label_column);
     if (finding.severity == Severity::ok) {
-        out += fmt::format("\n{}{}: {}  [{}]", label, title_of(finding.check), ::doctor::printable(finding.observed),
+        out += fmt::format("\n{}{}: {}  [{}]", label, title_of(finding.check), base::printable(finding.observed),
                            finding.check);
         return;
     }
     const std::string_view color = style.color ? color_of(finding.severity) : std::string_view{};
     out += fmt::format("\n{}{}{}{}  [{}]\n", color, label, color.empty() ? "" : "\x1b[0m",
-                       finding.subject.empty() ? "this machine" : ::doctor::printable(finding.subject), finding.check);
+                       finding.subject.empty() ? "this machine" : base::printable(finding.subject), finding.check);
     append_row(out, "seen", finding.observed, style, true);
     append_row(out, "expected", finding.expected, style, true);
     append_row(out, finding.severity == Severity::unseen ? "shown by" : "mend", finding.command, style, false);
@@ -92,10 +92,10 @@ std::string summary(std::span<const Finding> findings, const PageStyle& style) {
 }
 
 std::string heading(const ::doctor::Host& host, const PageStyle& style) {
-    std::string text = ::doctor::printable(host.name);
+    std::string text = base::printable(host.name);
     if (style.color) text = fmt::format("\x1b[1m{}\x1b[0m", text);
-    if (!host.kernel.empty()) text += "  Linux " + ::doctor::printable(host.kernel);
-    if (!host.system.empty()) text += ", " + ::doctor::printable(host.system);
+    if (!host.kernel.empty()) text += "  Linux " + base::printable(host.kernel);
+    if (!host.system.empty()) text += ", " + base::printable(host.system);
     return text + "\n";
 }
 
@@ -117,13 +117,13 @@ std::string page(const ::doctor::Host& host, std::span<const Finding> findings, 
 
 std::string binary_page(const ::doctor::Host& host, const ::doctor::BinaryReport& report, const PageStyle& style) {
     std::string out = heading(host, style);
-    out += fmt::format("\n{}: {}.\n", ::doctor::printable(report.path), ::doctor::printable(report.verdict));
+    out += fmt::format("\n{}: {}.\n", base::printable(report.path), base::printable(report.verdict));
     append_findings(out, report.findings, style);
     if (style.verbose && !report.libraries.empty()) {
         out += "\nLibraries:\n";
         for (const auto& [name, path] : report.libraries)
-            out += fmt::format("  {:<30}{}\n", ::doctor::printable(name),
-                               path.empty() ? "not found" : ::doctor::printable(path));
+            out +=
+                fmt::format("  {:<30}{}\n", base::printable(name), path.empty() ? "not found" : base::printable(path));
     }
     return out + summary(report.findings, style);
 }

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <unistd.h>
 
-#include "doctor/elf/elf_file.h"
+#include "base/elf_image.h"
 
 namespace cli::run {
 
@@ -19,7 +19,7 @@ namespace {
 std::string damage_of(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) return std::strerror(errno);
-    const ::doctor::elf::File library(std::string(std::istreambuf_iterator<char>(file), {}));
+    const base::ElfImage library(std::string(std::istreambuf_iterator<char>(file), {}));
     return library.error().empty() ? library.damage() : library.error();
 }
 }  // namespace

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/printable.h"
 #include "doctor/binary/loaded.h"
 #include "doctor/inventory/parts.h"
 #include "doctor/words.h"
@@ -128,20 +129,21 @@ private:
     void interpreter(const Loaded::Object& program) {
         const std::string_view loader = program.file->interpreter();
         if (!loader.empty() && !root_.has(loader))
-            report_.add(Severity::broken, out_.path, fmt::format("its loader, {}, is not here", printable(loader)),
+            report_.add(Severity::broken, out_.path,
+                        fmt::format("its loader, {}, is not here", base::printable(loader)),
                         "a program built for this distribution", "file " + shell_word(out_.path));
     }
 
     void libraries() {
         report_.begin("binary.library");
         for (const auto& object : loaded_.objects()) {
-            if (object->loader != nullptr) out_.libraries.emplace_back(printable(object->name), object->path);
+            if (object->loader != nullptr) out_.libraries.emplace_back(base::printable(object->name), object->path);
             for (const std::string& name : object->missing) {
-                out_.libraries.emplace_back(printable(name), "");
+                out_.libraries.emplace_back(base::printable(name), "");
                 const std::string_view package = package_of(name);
-                report_.add(Severity::broken, printable(name),
+                report_.add(Severity::broken, base::printable(name),
                             fmt::format("{} needs it, and the loader finds none", object->path), "on the loader's path",
-                            package.empty() ? "apt-file search " + shell_word(printable(name))
+                            package.empty() ? "apt-file search " + shell_word(base::printable(name))
                                             : fmt::format("apt install {}", package));
             }
         }
@@ -151,7 +153,7 @@ private:
     void versions() {
         report_.begin("binary.version");
         for (const auto& object : loaded_.objects())
-            for (const elf::VersionNeed& need : object->file->version_needs()) {
+            for (const base::ElfVersionNeed& need : object->file->version_needs()) {
                 const Loaded::Object* library = loaded_.find(need.file);
                 // What has no versions at all is taken as it is (the loader says so on standard error).
                 if (library == nullptr || library->file->version_definitions().empty()) continue;
@@ -163,12 +165,12 @@ private:
 
     void missing_version(const Loaded::Object& object, const Loaded::Object& library, std::string_view version) {
         std::vector<std::string> calls;
-        for (const elf::Symbol& symbol : object.file->symbols())
-            if (!symbol.defined && symbol.version == version) calls.push_back(printable(symbol.name));
+        for (const base::DynamicSymbol& symbol : object.file->symbols())
+            if (!symbol.defined && symbol.version == version) calls.push_back(base::printable(symbol.name));
         const std::string origin = since(version);
-        report_.add(Severity::broken, printable(version),
+        report_.add(Severity::broken, base::printable(version),
                     fmt::format("{} needs {} of {}{}, and {} does not define it: the loader refuses to start",
-                                object.path, printable(version), library.name,
+                                object.path, base::printable(version), library.name,
                                 calls.empty() ? "" : fmt::format(" (for {})", listed(calls)), library.path),
                     origin.empty() ? fmt::format("a later {}", library.name) : origin, upgrade(library));
         refused_.insert(std::string(version));
@@ -187,7 +189,7 @@ private:
         bool incomplete = false;
         for (const auto& object : loaded_.objects()) incomplete = incomplete || !object->missing.empty();
         for (const auto& object : loaded_.objects())
-            for (const elf::Symbol& symbol : object->file->symbols()) {
+            for (const base::DynamicSymbol& symbol : object->file->symbols()) {
                 if (symbol.defined || symbol.weak || refused_.contains(std::string(symbol.version))) continue;
                 // What a library that is not there would have is told by its absence.
                 if (symbol.from.empty() ? incomplete : loaded_.is_missing(symbol.from)) continue;
@@ -197,28 +199,29 @@ private:
         report_.fine("they have");
     }
 
-    void missing_symbol(const Loaded::Object& object, const elf::Symbol& symbol) {
-        std::string name = printable(symbol.name);
-        if (!symbol.version.empty()) name += "@" + printable(symbol.version);
+    void missing_symbol(const Loaded::Object& object, const base::DynamicSymbol& symbol) {
+        std::string name = base::printable(symbol.name);
+        if (!symbol.version.empty()) name += "@" + base::printable(symbol.version);
         const bool experimental = symbol.name.starts_with("ibv_exp_") || symbol.name.starts_with("ibv_cmd_exp_");
         const bool at_start = object.file->binds_now() || !symbol.function;
-        const std::string whose = symbol.from.empty() ? "no library here" : printable(symbol.from) + " here does not";
+        const std::string whose =
+            symbol.from.empty() ? "no library here" : base::printable(symbol.from) + " here does not";
         report_.add(
             Severity::broken, name,
             fmt::format("{} needs it, and {} {}: {}", object.path, whose, symbol.from.empty() ? "has it" : "have it",
                         at_start ? "the loader refuses to start" : "the program ends where it calls it"),
             experimental          ? "MLNX_OFED 4.9 or older, which had experimental verbs; rdma-core has none"
             : symbol.from.empty() ? "a library that has it"
-                                  : fmt::format("a {} that has it", printable(symbol.from)),
+                                  : fmt::format("a {} that has it", base::printable(symbol.from)),
             experimental ? "build the program against rdma-core, whose ibv_*_ex and mlx5dv_* calls replace them"
-                         : "nm -D --with-symbol-versions LIBRARY | grep " + shell_word(printable(symbol.name)));
+                         : "nm -D --with-symbol-versions LIBRARY | grep " + shell_word(base::printable(symbol.name)));
     }
 
     /// Libraries of RDMA that its texts name, for dlopen(3). True where there are any.
     bool loaded_later(const Loaded::Object& program) {
-        const bool asks =
-            std::any_of(program.file->symbols().begin(), program.file->symbols().end(),
-                        [](const elf::Symbol& s) { return !s.defined && (s.name == "dlopen" || s.name == "dlmopen"); });
+        const bool asks = std::any_of(
+            program.file->symbols().begin(), program.file->symbols().end(),
+            [](const base::DynamicSymbol& s) { return !s.defined && (s.name == "dlopen" || s.name == "dlmopen"); });
         if (!asks) return false;
         std::set<std::string> names = texts(*program.file, [](std::string_view text) {
             return is_rdma_library(text) && text.size() < 64 && text.find_first_of(" /%") == std::string_view::npos;
@@ -261,7 +264,7 @@ private:
     }
 
     template <class Wanted>
-    static std::set<std::string> texts(const elf::File& file, Wanted wanted) {
+    static std::set<std::string> texts(const base::ElfImage& file, Wanted wanted) {
         constexpr std::size_t most = 512;
         std::set<std::string> found;
         for (const char* beginning : {"lib", "ibv_", "mlx5dv_"}) {

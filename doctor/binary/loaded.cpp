@@ -15,7 +15,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
 
 }  // namespace
 
-std::string Loaded::open(const std::string& path, std::unique_ptr<elf::File>& into) const {
+std::string Loaded::open(const std::string& path, std::unique_ptr<base::ElfImage>& into) const {
     Content content = root_.read(path, longest_object);
     switch (content.sight) {
         case Sight::absent: return "there is no such file";
@@ -24,14 +24,14 @@ std::string Loaded::open(const std::string& path, std::unique_ptr<elf::File>& in
         case Sight::seen: break;
     }
     if (content.cut) return "it is longer than 256 MiB";
-    auto file = std::make_unique<elf::File>(std::move(content.octets));
+    auto file = std::make_unique<base::ElfImage>(std::move(content.octets));
     if (!file->error().empty()) return file->error();
     into = std::move(file);
     return {};
 }
 
 std::string Loaded::load(const std::string& path) {
-    std::unique_ptr<elf::File> file;
+    std::unique_ptr<base::ElfImage> file;
     const std::string real = root_.resolve(path);
     if (const std::string reason = open(real, file); !reason.empty()) return reason;
     adopt(path, real, std::move(file), nullptr);
@@ -41,7 +41,7 @@ std::string Loaded::load(const std::string& path) {
 
 const Loaded::Object* Loaded::add(const std::string& name) {
     if (const Object* known = find(name)) return known;
-    std::unique_ptr<elf::File> file;
+    std::unique_ptr<base::ElfImage> file;
     const std::string path = locate(name, *objects_.front(), file);
     if (path.empty()) return nullptr;
     const std::size_t from = objects_.size();
@@ -50,11 +50,11 @@ const Loaded::Object* Loaded::add(const std::string& name) {
     return object;
 }
 
-const Loaded::Object* Loaded::adopt(std::string name, std::string path, std::unique_ptr<elf::File> file,
+const Loaded::Object* Loaded::adopt(std::string name, std::string path, std::unique_ptr<base::ElfImage> file,
                                     const Object* loader) {
     octets_ += file->octets().size();
     const bool versioned = !file->version_definitions().empty();
-    for (const elf::Symbol& symbol : file->symbols())
+    for (const base::DynamicSymbol& symbol : file->symbols())
         if (symbol.defined) symbols_.emplace(symbol.name, Definition{symbol.version, versioned});
     objects_.push_back(std::make_unique<Object>(Object{std::move(name), std::move(path), std::move(file), loader}));
     return objects_.back().get();
@@ -65,7 +65,7 @@ void Loaded::add_needed(std::size_t from) {
     for (std::size_t i = from; i < objects_.size(); ++i) {
         for (const std::string_view name : objects_[i]->file->needed()) {
             if (find(name) != nullptr || objects_.size() >= most_objects || octets_ >= most_octets) continue;
-            std::unique_ptr<elf::File> file;
+            std::unique_ptr<base::ElfImage> file;
             const std::string path = locate(name, *objects_[i], file);
             if (path.empty())
                 objects_[i]->missing.emplace_back(name);
@@ -96,7 +96,7 @@ std::vector<std::string> Loaded::folders(const Object& object, std::string_view 
     return found;
 }
 
-std::string Loaded::locate(std::string_view name, const Object& asker, std::unique_ptr<elf::File>& into) const {
+std::string Loaded::locate(std::string_view name, const Object& asker, std::unique_ptr<base::ElfImage>& into) const {
     const auto fits = [&](const std::string& path) {
         // The loader passes over libraries of other machines.
         return root_.has(path) && open(path, into).empty() && into->machine() == objects_.front()->file->machine();

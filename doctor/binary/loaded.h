@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "doctor/elf/elf_file.h"
+#include "base/elf_image.h"
 #include "doctor/inventory/loader_path.h"
 #include "doctor/root.h"
 
@@ -22,7 +22,7 @@ public:
     struct Object {
         std::string name;  ///< by which it was asked for
         std::string path;
-        std::unique_ptr<elf::File> file;
+        std::unique_ptr<base::ElfImage> file;
         const Object* loader = nullptr;  ///< who asked first
         std::vector<std::string> missing = {};
     };
@@ -46,11 +46,11 @@ private:
         bool versioned;  ///< its library has versions at all
     };
 
-    std::string open(const std::string& path, std::unique_ptr<elf::File>& into) const;
-    std::string locate(std::string_view name, const Object& asker, std::unique_ptr<elf::File>& into) const;
+    std::string open(const std::string& path, std::unique_ptr<base::ElfImage>& into) const;
+    std::string locate(std::string_view name, const Object& asker, std::unique_ptr<base::ElfImage>& into) const;
     std::vector<std::string> folders(const Object& object, std::string_view list) const;
     void add_needed(std::size_t from);
-    const Object* adopt(std::string name, std::string path, std::unique_ptr<elf::File> file, const Object* loader);
+    const Object* adopt(std::string name, std::string path, std::unique_ptr<base::ElfImage> file, const Object* loader);
 
     const Root& root_;
     const LoaderPath& path_;

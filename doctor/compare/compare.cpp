@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "base/printable.h"
 #include "doctor/words.h"
 
 namespace doctor::inline compare {
@@ -33,7 +34,7 @@ const Json& member(const Json& json, const char* name) {
 
 std::string text(const Json& json, const char* name) {
     const Json& found = member(json, name);
-    return found.is_string() ? printable(found.get_ref<const std::string&>().substr(0, 256)) : std::string{};
+    return found.is_string() ? base::printable(found.get_ref<const std::string&>().substr(0, 256)) : std::string{};
 }
 
 std::optional<std::uint64_t> number(const Json& json, const char* name) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "doctor/elf/elf_file.h"
+#include "doctor/inventory/elf_contents.h"
 #include "doctor/root.h"
 
 /// What there is on a machine of an RDMA stack, as far as files tell. Nothing here judges; the checks do.
@@ -28,14 +28,14 @@ struct Library {
     Part part = Part::verbs;
     std::string soname = {};
     std::string build_id = {};
-    std::string package = {};                      ///< "libibverbs1 44.0-2"; empty where no package of Debian has it
-    std::string problem = {};                      ///< why it cannot be read, or what is damaged
-    bool preferred = false;                        ///< the loader takes it for its name
-    std::vector<std::string> names = {};           ///< file names under which it was found
-    std::vector<std::string> defined = {};         ///< versions, IBVERBS_1.14
-    std::vector<std::string> needed = {};          ///< versions of libibverbs
-    std::optional<unsigned> private_abi = {};      ///< of a core: IBVERBS_PRIVATE_n defined; of others: needed
-    std::optional<elf::AbiRange> kernel_abi = {};  ///< of a provider
+    std::string package = {};                  ///< "libibverbs1 44.0-2"; empty where no package of Debian has it
+    std::string problem = {};                  ///< why it cannot be read, or what is damaged
+    bool preferred = false;                    ///< the loader takes it for its name
+    std::vector<std::string> names = {};       ///< file names under which it was found
+    std::vector<std::string> defined = {};     ///< versions, IBVERBS_1.14
+    std::vector<std::string> needed = {};      ///< versions of libibverbs
+    std::optional<unsigned> private_abi = {};  ///< of a core: IBVERBS_PRIVATE_n defined; of others: needed
+    std::optional<AbiRange> kernel_abi = {};   ///< of a provider
     // Of a core: where it looks for providers, as its own text has it.
     std::string provider_folder = {};
     std::string configuration_folder = {};

@@ -7,7 +7,7 @@
 #include <zstd.h>
 
 #include "base/ascii.h"
-#include "doctor/elf/elf_file.h"
+#include "doctor/inventory/elf_contents.h"
 #include "doctor/inventory/parts.h"
 #include "doctor/words.h"
 
@@ -107,14 +107,14 @@ void read_module_file(const Root& root, Module& module) {
     }
     if (module.file.ends_with(".zst")) content.octets = unpack_zstd(content.octets);
     if (module.file.ends_with(".gz")) content.octets = unpack_gzip(content.octets);
-    const elf::File file(std::move(content.octets));
+    const base::ElfImage file(std::move(content.octets));
     if (!file.error().empty()) {
         module.problem = "its file is damaged: " + file.error();
         return;
     }
-    module.file_srcversion = file.module_info("srcversion").value_or("");
-    module.file_vermagic = file.module_info("vermagic").value_or("");
-    module.in_tree = file.module_info("intree").has_value();
+    module.file_srcversion = module_info(file, "srcversion").value_or("");
+    module.file_vermagic = module_info(file, "vermagic").value_or("");
+    module.in_tree = module_info(file, "intree").has_value();
 }
 
 /// Module name -> file, of modules.dep or modules.builtin.

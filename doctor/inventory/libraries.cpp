@@ -38,7 +38,7 @@ std::string text_ending(std::string_view octets, std::string_view ending) {
 }
 
 /// Where a core looks for providers is compiled into it: ".../libibverbs/lib%s-rdmav34.so" and "/etc/libibverbs.d".
-void read_core(const elf::File& file, Library& library) {
+void read_core(const base::ElfImage& file, Library& library) {
     constexpr std::string_view pattern = "/lib%s-rdmav";
     library.provider_folder = text_ending(file.octets(), pattern);
     constexpr std::string_view plain = "lib%s-rdmav";
@@ -64,7 +64,7 @@ void read_library(const Root& root, Library& library) {
     else if (content.cut)
         library.problem = "it is longer than 64 MiB: no library of the RDMA stack is";
     if (!library.problem.empty()) return;
-    const elf::File file(std::move(content.octets));
+    const base::ElfImage file(std::move(content.octets));
     library.problem = !file.error().empty() ? file.error() : file.damage();
     library.soname = file.soname();
     library.build_id = file.build_id();
@@ -72,7 +72,7 @@ void read_library(const Root& root, Library& library) {
         library.defined.emplace_back(version);
         if (const auto abi = private_abi(version); abi && library.part == Part::verbs) library.private_abi = abi;
     }
-    for (const elf::VersionNeed& need : file.version_needs()) {
+    for (const base::ElfVersionNeed& need : file.version_needs()) {
         if (!need.file.starts_with("libibverbs.so")) continue;
         for (std::string_view version : need.versions) {
             library.needed.emplace_back(version);
@@ -82,7 +82,7 @@ void read_library(const Root& root, Library& library) {
     if (library.part == Part::verbs) read_core(file, library);
     if (library.part == Part::provider)
         for (const std::string& name : library.names)
-            if (!library.kernel_abi) library.kernel_abi = file.provider_range(provider_name(name));
+            if (!library.kernel_abi) library.kernel_abi = provider_range(file, provider_name(name));
 }
 
 class Search {

@@ -37,7 +37,7 @@ bool input_ended() {
 
 int main(int argc, char** argv) {
     if (argc != 3) return fail({"usage: trace_probe BINARY PID"}, 2);
-    const auto file = ElfFile::open(argv[1]);
+    const auto file = base::ElfFile::open(argv[1]);
     if (!file) return fail(file.error(), 1);
     const auto probes = read_usdt_probes(file.value());
     if (!probes) return fail(probes.error(), 1);

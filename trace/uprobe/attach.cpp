@@ -72,8 +72,8 @@ const Provider* provider_of(std::string_view path) {
 #ifdef RDMASCOPE_HAVE_VERBS
 
 /// Fetches of int post(struct ibv_qp*, struct ibv_send_wr* or ibv_recv_wr*, ...), which libibverbs' ABI lays out.
-std::vector<std::pair<std::string, std::string>> post_fetches(bool send, ElfFile::Machine machine) {
-    const bool x86 = machine == ElfFile::Machine::x86_64;
+std::vector<std::pair<std::string, std::string>> post_fetches(bool send, base::ElfFile::Machine machine) {
+    const bool x86 = machine == base::ElfFile::Machine::x86_64;
     const std::string pair = x86 ? "%di" : "%x0";
     const std::string request = x86 ? "%si" : "%x1";
     const auto at = [](std::size_t offset, const std::string& base, const char* type) {
@@ -130,9 +130,10 @@ Converter post_converter(bool send, const Format& format) {
 #endif
 
 /// The function in the file's own symbols or in its debug symbols.
-std::optional<std::uint64_t> find_function(const ElfFile& file, std::string_view name, const std::string& debug_root) {
-    const auto in = [name](const ElfFile& searched) -> std::optional<std::uint64_t> {
-        for (const ElfSymbol& symbol : searched.symbols())
+std::optional<std::uint64_t> find_function(const base::ElfFile& file, std::string_view name,
+                                           const std::string& debug_root) {
+    const auto in = [name](const base::ElfFile& searched) -> std::optional<std::uint64_t> {
+        for (const base::ElfSymbol& symbol : searched.symbols())
             if (symbol.function && symbol.name == name) return symbol.address;
         return std::nullopt;
     };
@@ -140,11 +141,11 @@ std::optional<std::uint64_t> find_function(const ElfFile& file, std::string_view
     const std::string id = file.build_id();
     if (id.size() < 4) return std::nullopt;
     const auto debug =
-        ElfFile::open(fmt::format("{}/.build-id/{}/{}.debug", debug_root, id.substr(0, 2), id.substr(2)));
+        base::ElfFile::open(fmt::format("{}/.build-id/{}/{}.debug", debug_root, id.substr(0, 2), id.substr(2)));
     return debug ? in(debug.value()) : std::nullopt;
 }
 
-void plan_function(const ElfFile& file, const std::string& path, const std::array<std::string_view, 2>& names,
+void plan_function(const base::ElfFile& file, const std::string& path, const std::array<std::string_view, 2>& names,
                    bool send, AttachPlan& into, const std::string& debug_root) {
     bool found = false;
     for (const std::string_view name : names) {
@@ -200,7 +201,7 @@ std::vector<MappedFile> mapped_code(const std::string& maps, const std::string& 
     return files;
 }
 
-void plan_file(const ElfFile& file, const std::string& path, AttachPlan& into, const std::string& debug_root) {
+void plan_file(const base::ElfFile& file, const std::string& path, AttachPlan& into, const std::string& debug_root) {
     if (is_verbs_library(path)) into.libraries.push_back(path);
     const auto probes = read_usdt_probes(file);
     if (!probes) {
@@ -229,7 +230,7 @@ base::Result<AttachPlan> plan_attach(int process, const std::string& debug_root)
     }
     AttachPlan plan;
     for (const MappedFile& mapped : mapped_code(maps, folder)) {
-        auto opened = ElfFile::open(mapped.open_path);
+        auto opened = base::ElfFile::open(mapped.open_path);
         if (!opened && is_verbs_library(mapped.path))
             plan.not_traced.push_back({mapped.path, "its functions", opened.error().message});
         if (opened) plan_file(*opened, mapped.path, plan, debug_root);

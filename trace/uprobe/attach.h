@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "base/elf_file.h"
 #include "base/error.h"
 #include "trace/trace_source.h"
-#include "trace/uprobe/elf_file.h"
 #include "trace/uprobe/probe_source.h"
 
 /// What can be traced of a program that runs already, without a restart.
@@ -46,7 +46,7 @@ struct AttachPlan {
 ///
 /// A function's probe sees the call: of a list of work requests the first alone, and of its pieces the first's length.
 /// Completions have no such probe, since they are there only when the function returns.
-void plan_file(const ElfFile& file, const std::string& path, AttachPlan& into,
+void plan_file(const base::ElfFile& file, const std::string& path, AttachPlan& into,
                const std::string& debug_root = "/usr/lib/debug");
 
 /// Of all files of a process. An error where it is not there, or may not be looked at.

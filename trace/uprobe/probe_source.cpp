@@ -108,7 +108,7 @@ std::vector<EventCount> ProbeSource::events() const {
     return by_name;
 }
 
-ProbePoint point_of(const UsdtProbe& probe, const ElfFile& file, std::vector<std::string>& warnings) {
+ProbePoint point_of(const UsdtProbe& probe, const base::ElfFile& file, std::vector<std::string>& warnings) {
     ProbePoint point;
     point.name = probe.provider + ":" + probe.name;
     point.path = file.path();

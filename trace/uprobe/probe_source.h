@@ -67,7 +67,7 @@ private:
 /// The probe as a point of its file, with its arguments a1, a2, ... where the kernel can fetch them. Those of the
 /// provider `rdmascope` (docs/man/rdmascope-iwarp.7) that are work requests, completions and states become records;
 /// those of other providers are counted and shown as text. What cannot be fetched is added to `warnings`.
-ProbePoint point_of(const UsdtProbe& probe, const ElfFile& file, std::vector<std::string>& warnings);
+ProbePoint point_of(const UsdtProbe& probe, const base::ElfFile& file, std::vector<std::string>& warnings);
 
 /// The values of a probe's arguments in a record of its event, constants among them.
 class ProbeArguments {

@@ -140,7 +140,7 @@ bool parse_aarch64(std::string_view text, UsdtArgument& into) {
 }
 
 /// One descriptor: `-4@%eax`. Without a size it is a word.
-UsdtArgument parse_argument(std::string_view text, ElfFile::Machine machine) {
+UsdtArgument parse_argument(std::string_view text, base::ElfFile::Machine machine) {
     UsdtArgument argument;
     argument.text = text;
     const UsdtArgument nothing = argument;
@@ -157,7 +157,7 @@ UsdtArgument parse_argument(std::string_view text, ElfFile::Machine machine) {
     operand = base::trimmed(operand, " ");
     if (operand.empty()) return nothing;
     const bool understood =
-        machine == ElfFile::Machine::x86_64 ? parse_x86(operand, argument) : parse_aarch64(operand, argument);
+        machine == base::ElfFile::Machine::x86_64 ? parse_x86(operand, argument) : parse_aarch64(operand, argument);
     return understood ? argument : nothing;
 }
 
@@ -199,8 +199,8 @@ std::optional<std::string> aarch64_register(std::string_view name) {
     return fmt::format("x{}", *number);
 }
 
-std::optional<std::string> kernel_register(std::string_view name, ElfFile::Machine machine) {
-    if (machine == ElfFile::Machine::aarch64) return aarch64_register(name);
+std::optional<std::string> kernel_register(std::string_view name, base::ElfFile::Machine machine) {
+    if (machine == base::ElfFile::Machine::aarch64) return aarch64_register(name);
     const auto found = x86_register(name);
     if (!found || found->high) return std::nullopt;
     return std::string(found->kernel);
@@ -208,7 +208,7 @@ std::optional<std::string> kernel_register(std::string_view name, ElfFile::Machi
 
 }  // namespace
 
-std::vector<UsdtArgument> parse_usdt_arguments(std::string_view text, ElfFile::Machine machine) {
+std::vector<UsdtArgument> parse_usdt_arguments(std::string_view text, base::ElfFile::Machine machine) {
     std::vector<UsdtArgument> arguments;
     std::size_t begin = 0;
     int depth = 0;  // of brackets, within which a blank ends nothing
@@ -223,15 +223,14 @@ std::vector<UsdtArgument> parse_usdt_arguments(std::string_view text, ElfFile::M
     return arguments;
 }
 
-base::Result<std::vector<UsdtProbe>> read_usdt_probes(const ElfFile& file) {
+base::Result<std::vector<UsdtProbe>> read_usdt_probes(const base::ElfFile& file) {
     std::vector<UsdtProbe> probes;
-    const ElfSection* const section = file.find(".note.stapsdt");
+    const base::ElfSection* const section = file.find(".note.stapsdt");
     if (section == nullptr) return probes;
     const auto octets = file.content(*section);
     if (!octets) return Failure{octets.error()};
-    const ElfSection* const base = file.find(".stapsdt.base");
-    const std::string_view content(reinterpret_cast<const char*>(octets.value().data()), octets.value().size());
-    for (const ElfNote& note : notes_in(content)) {
+    const base::ElfSection* const anchor = file.find(".stapsdt.base");
+    for (const base::elf::Note& note : base::elf::notes_in(octets.value())) {
         std::array<std::uint64_t, 3> places =
             {};  // of the probe, of .stapsdt.base when it was linked, of the semaphore
         if (note.owner != "stapsdt" || note.type != stapsdt_note || note.content.size() < sizeof places) continue;
@@ -247,7 +246,7 @@ base::Result<std::vector<UsdtProbe>> read_usdt_probes(const ElfFile& file) {
         }
         if (!whole || probes.size() == max_probes) continue;
         // Prelinking moves sections, but not what notes say of them.
-        const std::uint64_t moved = base != nullptr ? base->address - places[1] : 0;
+        const std::uint64_t moved = anchor != nullptr ? anchor->address - places[1] : 0;
         const auto offset = file.file_offset(places[0] + moved);
         if (!offset) continue;
         const std::uint64_t semaphore = places[2] != 0 ? file.file_offset(places[2] + moved).value_or(0) : 0;
@@ -257,11 +256,11 @@ base::Result<std::vector<UsdtProbe>> read_usdt_probes(const ElfFile& file) {
     return probes;
 }
 
-std::optional<std::string> fetch_text(const UsdtArgument& argument, const UsdtProbe& probe, const ElfFile& file) {
+std::optional<std::string> fetch_text(const UsdtArgument& argument, const UsdtProbe& probe, const base::ElfFile& file) {
     const std::string type = fmt::format("{}{}", argument.is_signed ? 's' : 'u', argument.octets * 8);
     switch (argument.place) {
         case UsdtArgument::Place::in_register: {
-            if (file.machine() == ElfFile::Machine::x86_64)
+            if (file.machine() == base::ElfFile::Machine::x86_64)
                 if (const auto found = x86_register(argument.base); found && found->high)
                     return fmt::format("%{}:b8@8/16", found->kernel);
             const auto name = kernel_register(argument.base, file.machine());
@@ -273,7 +272,7 @@ std::optional<std::string> fetch_text(const UsdtArgument& argument, const UsdtPr
             return fmt::format("{:+}(%{}):{}", argument.displacement, *name, type);
         }
         case UsdtArgument::Place::at_symbol: {
-            for (const ElfSymbol& symbol : file.symbols()) {
+            for (const base::ElfSymbol& symbol : file.symbols()) {
                 if (symbol.name != argument.symbol) continue;
                 // The kernel adds to the place where the file's beginning would be, as the probe's own place tells it.
                 const std::uint64_t address = symbol.address + static_cast<std::uint64_t>(argument.displacement);

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/uprobe/elf_file.h"
+#include "base/elf_file.h"
 
 /// Static trace points of programs (USDT): `nop`s that notes of the file, section .note.stapsdt, say the place and the
 /// arguments of. https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation
@@ -45,14 +45,14 @@ struct UsdtProbe {
 
 /// The argument descriptors of a note: `-4@%eax 8@-16(%rbp) 8@$5` of x86-64 (AT&T syntax), `-4@w0 8@[sp, 16] 4@5` of
 /// aarch64. What is not understood keeps its place in the list.
-std::vector<UsdtArgument> parse_usdt_arguments(std::string_view text, ElfFile::Machine machine);
+std::vector<UsdtArgument> parse_usdt_arguments(std::string_view text, base::ElfFile::Machine machine);
 
 /// The probes of a file, in the order of their notes; one name comes once for each place in the code. Those whose note
 /// is damaged, or whose place is in no loaded segment, are left out. An error where the section cannot be read.
-base::Result<std::vector<UsdtProbe>> read_usdt_probes(const ElfFile& file);
+base::Result<std::vector<UsdtProbe>> read_usdt_probes(const base::ElfFile& file);
 
 /// How the kernel is to fetch an argument: `%ax:s32`, `+16(%bx):u64` (Linux, Documentation/trace/uprobetracer.rst).
 /// None for a constant, and for what it cannot fetch: an indexed operand, or a symbol that is not in the file's table.
-std::optional<std::string> fetch_text(const UsdtArgument& argument, const UsdtProbe& probe, const ElfFile& file);
+std::optional<std::string> fetch_text(const UsdtArgument& argument, const UsdtProbe& probe, const base::ElfFile& file);
 
 }  // namespace trace::uprobe

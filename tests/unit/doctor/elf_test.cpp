@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 #include <iterator>
 
-#include "doctor/elf/elf_file.h"
+#include "doctor/inventory/elf_contents.h"
 #include "tests/fuzz/random.h"
 
-namespace doctor::elf {
+namespace doctor {
 namespace {
+
+using File = base::ElfImage;
+using Symbol = base::DynamicSymbol;
+using VersionNeed = base::ElfVersionNeed;
 
 std::string sample() {
     std::ifstream file(DOCTOR_SAMPLE, std::ios::binary);
@@ -30,9 +34,9 @@ std::size_t ask_everything(const File& file) {
         for (const std::string_view version : need.versions) sum += need.file.size() + version.size();
     for (const std::string_view version : file.version_definitions()) sum += version.size();
     for (const Symbol& symbol : file.symbols()) sum += symbol.name.size() + symbol.version.size() + symbol.from.size();
-    if (const auto range = file.provider_range("sample")) sum += range->least + range->most;
+    if (const auto range = provider_range(file, "sample")) sum += range->least + range->most;
     sum += file.section(".dynstr").size();
-    if (const auto value = file.module_info("srcversion")) sum += value->size();
+    if (const auto value = module_info(file, "srcversion")) sum += value->size();
     return sum;
 }
 
@@ -64,20 +68,20 @@ TEST(ElfFile, SaysWhatTheSourceHas) {
 
 TEST(ElfFile, ReadsAProvidersRangeFromItsData) {
     const File file(sample());
-    const auto range = file.provider_range("sample");
+    const auto range = provider_range(file, "sample");
     ASSERT_TRUE(range);
     EXPECT_EQ(range->least, 3u);
     EXPECT_EQ(range->most, 5u);
-    EXPECT_FALSE(file.provider_range("sampl"));
-    EXPECT_FALSE(file.provider_range("ample"));
+    EXPECT_FALSE(provider_range(file, "sampl"));
+    EXPECT_FALSE(provider_range(file, "ample"));
 }
 
 TEST(ElfFile, ReadsAModulesInformation) {
     const File file(sample());
-    EXPECT_EQ(file.module_info("srcversion"), "0123456789ABCDEF01234567");
-    EXPECT_EQ(file.module_info("intree"), "Y");
-    EXPECT_FALSE(file.module_info("tree"));
-    EXPECT_FALSE(file.module_info("src"));
+    EXPECT_EQ(module_info(file, "srcversion"), "0123456789ABCDEF01234567");
+    EXPECT_EQ(module_info(file, "intree"), "Y");
+    EXPECT_FALSE(module_info(file, "tree"));
+    EXPECT_FALSE(module_info(file, "src"));
 }
 
 TEST(ElfFile, SaysWhatItDoesNotRead) {
@@ -153,4 +157,4 @@ TEST(ElfFile, SurvivesCirclesAndCountsWithoutEnd) {
 }
 
 }  // namespace
-}  // namespace doctor::elf
+}  // namespace doctor

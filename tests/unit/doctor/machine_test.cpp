@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "base/printable.h"
 #include "doctor/bundle/archive.h"
 #include "doctor/bundle/mask.h"
 #include "doctor/checks/check.h"
@@ -85,7 +86,7 @@ TEST(Words, NumbersAndShellWords) {
     EXPECT_EQ(shell_word("/usr/lib/libx.so.1"), "/usr/lib/libx.so.1");
     EXPECT_EQ(shell_word("a b'c; rm -rf /"), "'a b'\\''c; rm -rf /'");
     EXPECT_EQ(shell_word(""), "''");
-    EXPECT_EQ(printable("a\x1b[2J\x7f"), "a?[2J?");
+    EXPECT_EQ(base::printable("a\x1b[2J\x7f"), "a?[2J?");
 }
 
 /// linux, include/rdma/ib_addr.h, iboe_get_mtu(): 40 + 8 + 12 + 4 + 28 + 4 octets of headers.

@@ -35,7 +35,7 @@ TEST(MappedCode, each_file_once_by_its_inode) {
 #ifdef RDMASCOPE_FAKE_PROVIDER
 
 TEST(AttachPlan, a_provider_with_symbols_can_be_traced) {
-    const auto file = ElfFile::open(RDMASCOPE_FAKE_PROVIDER);
+    const auto file = base::ElfFile::open(RDMASCOPE_FAKE_PROVIDER);
     ASSERT_TRUE(file.ok()) << file.error().text();
     AttachPlan plan;
     plan_file(file.value(), RDMASCOPE_FAKE_PROVIDER, plan);
@@ -50,7 +50,7 @@ TEST(AttachPlan, a_provider_with_symbols_can_be_traced) {
 
 TEST(AttachPlan, a_stripped_provider_cannot_and_the_reason_is_said) {
     const std::string path = "/usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav34.so";
-    const auto file = ElfFile::open(path);
+    const auto file = base::ElfFile::open(path);
     if (!file.ok()) GTEST_SKIP() << file.error().text();
     AttachPlan plan;
     plan_file(file.value(), path, plan, "/nonexistent");

@@ -18,7 +18,7 @@ protected:
     /// The probes of this program whose names begin so, in `process`; nullptr where the machine permits none.
     std::unique_ptr<ProbeSource> open(const std::string& begin, int process) {
         if (!test::has_probes()) return why_ = "built without <sys/sdt.h>", nullptr;
-        const auto file = ElfFile::open(std::filesystem::read_symlink("/proc/self/exe"));
+        const auto file = base::ElfFile::open(std::filesystem::read_symlink("/proc/self/exe"));
         if (!file.ok()) return why_ = file.error().text(), nullptr;
         const auto probes = read_usdt_probes(file.value());
         std::vector<ProbePoint> points;

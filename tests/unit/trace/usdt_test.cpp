@@ -19,8 +19,8 @@ namespace trace {
 namespace {
 
 using Place = UsdtArgument::Place;
-constexpr auto x86 = ElfFile::Machine::x86_64;
-constexpr auto arm = ElfFile::Machine::aarch64;
+constexpr auto x86 = base::ElfFile::Machine::x86_64;
+constexpr auto arm = base::ElfFile::Machine::aarch64;
 
 std::string program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
@@ -40,7 +40,7 @@ std::string words(const UsdtArgument& argument) {
     }
 }
 
-std::string words(std::string_view text, ElfFile::Machine machine) {
+std::string words(std::string_view text, base::ElfFile::Machine machine) {
     std::string all;
     for (const UsdtArgument& argument : parse_usdt_arguments(text, machine))
         all += (all.empty() ? "" : ", ") + words(argument);
@@ -76,7 +76,7 @@ TEST(UsdtProbes, are_those_that_readelf_sees) {
     std::string shown;
     for (std::array<char, 4096> some; std::fgets(some.data(), some.size(), pipe) != nullptr;) shown += some.data();
     if (::pclose(pipe) != 0) GTEST_SKIP() << "readelf is not there to compare with";
-    const auto file = ElfFile::open(program());
+    const auto file = base::ElfFile::open(program());
     ASSERT_TRUE(file.ok()) << file.error().text();
     const auto probes = read_usdt_probes(file.value());
     ASSERT_TRUE(probes.ok());
@@ -103,7 +103,7 @@ TEST(UsdtProbes, are_those_that_readelf_sees) {
 }
 
 TEST(UsdtFetch, in_the_kernels_words) {
-    const auto file = ElfFile::open(program());
+    const auto file = base::ElfFile::open(program());
     ASSERT_TRUE(file.ok()) << file.error().text();
     if (file.value().machine() != x86) GTEST_SKIP() << "another machine's registers";
     const auto fetch = [&](std::string_view text) {
@@ -127,7 +127,7 @@ protected:
         memory_ = ::memfd_create("made", MFD_CLOEXEC);  // no disk: it is written thousands of times
         ASSERT_GE(memory_, 0);
         put(made());
-        const auto file = ElfFile::open(path());
+        const auto file = base::ElfFile::open(path());
         ASSERT_TRUE(file.ok()) << file.error().text();
         ASSERT_EQ(read_usdt_probes(file.value()).value().size(), 1U);
     }
@@ -138,7 +138,7 @@ protected:
         ASSERT_EQ(::pwrite(memory_, octets.data(), octets.size(), 0), static_cast<ssize_t>(octets.size()));
     }
     std::string fault() const {
-        const auto file = ElfFile::open(path());
+        const auto file = base::ElfFile::open(path());
         if (!file.ok()) return file.error().text();
         const auto probes = read_usdt_probes(file.value());
         static_cast<void>(file.value().symbols());
@@ -209,7 +209,7 @@ protected:
 };
 
 TEST_F(DamagedElf, whole_it_says_what_was_put_in) {
-    const auto file = ElfFile::open(path());
+    const auto file = base::ElfFile::open(path());
     const UsdtProbe probe = read_usdt_probes(file.value()).value()[0];
     EXPECT_EQ(probe.provider + ":" + probe.name, "maker:point");
     EXPECT_EQ(probe.address, 0x1010U);
@@ -253,8 +253,8 @@ TEST_F(DamagedElf, what_is_no_program_is_said) {
     other[EI_CLASS] = ELFCLASS32;
     put(other);
     EXPECT_NE(fault().find("not for x86-64 or aarch64"), std::string::npos);
-    EXPECT_NE(ElfFile::open("/").error().text().find("no file that could be a program"), std::string::npos);
-    EXPECT_NE(ElfFile::open("/none/there").error().text().find("No such file"), std::string::npos);
+    EXPECT_NE(base::ElfFile::open("/").error().text().find("no file that could be a program"), std::string::npos);
+    EXPECT_NE(base::ElfFile::open("/none/there").error().text().find("No such file"), std::string::npos);
 }
 
 TEST(ElfNotes, end_where_one_does_not_fit) {
@@ -263,7 +263,7 @@ TEST(ElfNotes, end_where_one_does_not_fit) {
     append(4), append(2), append(7);
     notes += std::string("GNU\0ab\0\0", 8);
     append(0xffffffff), append(0xffffffff), append(1);
-    const auto found = notes_in(notes);
+    const auto found = base::elf::notes_in(notes);
     ASSERT_EQ(found.size(), 1U);
     EXPECT_EQ(found[0].owner, "GNU");
     EXPECT_EQ(found[0].type, 7U);

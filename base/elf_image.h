@@ -7,10 +7,12 @@
 #include <string_view>
 #include <vector>
 
-namespace doctor::elf {
+#include "base/elf_parts.h"
+
+namespace base {
 
 /// A symbol of the dynamic symbol table (gABI, "Symbol Table"; LSB, "Symbol Versioning").
-struct Symbol {
+struct DynamicSymbol {
     std::string_view name;
     std::string_view version;  ///< empty where it has none
     std::string_view from;     ///< of an undefined one: the library that should have it; may be empty
@@ -20,16 +22,10 @@ struct Symbol {
 };
 
 /// One library's versions that a file cannot run without.
-struct VersionNeed {
+struct ElfVersionNeed {
     std::string_view file;
     std::vector<std::string_view> versions;
     std::vector<std::string_view> weak_versions;  ///< whose absence the loader only mentions
-};
-
-/// Kernel ABI versions that an rdma-core provider speaks, both included.
-struct AbiRange {
-    std::uint32_t least = 0;
-    std::uint32_t most = 0;
 };
 
 /// What the loader of a 64-bit ELF file would see, read without loading it. The loader looks at program headers and the
@@ -37,13 +33,13 @@ struct AbiRange {
 ///
 /// The file may be hostile: every offset is checked against the octets that there are, chains of records only go
 /// forward and end after 65,536, names after 4096 octets. What does not fit is left out, and told by `damage`.
-class File {
+class ElfImage {
 public:
     /// Takes the file's octets. Where it is no ELF file that we read, `error` says why: another class or byte order
     /// than 64-bit and this machine's, a script, no ELF file at all.
-    explicit File(std::string octets);
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
+    explicit ElfImage(std::string octets);
+    ElfImage(const ElfImage&) = delete;
+    ElfImage& operator=(const ElfImage&) = delete;
 
     const std::string& error() const { return error_; }
     /// What of the file could not be understood; empty where all of it was.
@@ -60,32 +56,29 @@ public:
     bool binds_now() const { return binds_now_; }
     /// NT_GNU_BUILD_ID in hexadecimal; empty where there is none.
     const std::string& build_id() const { return build_id_; }
-    const std::vector<VersionNeed>& version_needs() const { return version_needs_; }
+    const std::vector<ElfVersionNeed>& version_needs() const { return version_needs_; }
     const std::vector<std::string_view>& version_definitions() const { return version_definitions_; }
-    const std::vector<Symbol>& symbols() const { return symbols_; }
+    const std::vector<DynamicSymbol>& symbols() const { return symbols_; }
 
     bool defines_version(std::string_view version) const;
     /// A section's octets, by name; empty where there is none.
     std::string_view section(std::string_view name) const;
-    /// `key=value` of a kernel module's .modinfo section.
-    std::optional<std::string_view> module_info(std::string_view key) const;
     std::string_view octets() const { return octets_; }
 
-    /// The range that a provider registers: `struct verbs_device_ops` begins with a pointer to the provider's name,
-    /// followed by two 32-bit numbers (rdma-core, libibverbs/driver.h). The pointer is a relative relocation, by which
-    /// it is found. None where none, or several that differ, look like it.
-    std::optional<AbiRange> provider_range(std::string_view name) const;
+    std::optional<std::uint64_t> offset_of(std::uint64_t address) const { return elf::offset_of(segments_, address); }
+    /// Where there are pointers into the file itself, and what they point at.
+    void relative_pointers(const std::function<void(std::uint64_t pointer, std::uint64_t target)>& take) const;
+    /// A record in the file; none where it lies beyond the end.
+    template <class Record>
+    std::optional<Record> at(std::uint64_t offset) const {
+        return elf::record_at<Record>(octets_, offset);
+    }
 
 private:
-    struct Segment {
-        std::uint64_t address, octets, offset;
-    };
+    static constexpr std::size_t longest_name = 4096;
     struct Dynamic;
 
-    template <class Record>
-    std::optional<Record> at(std::uint64_t offset) const;
-    std::optional<std::uint64_t> offset_of(std::uint64_t address) const;
-    std::string_view text_at(std::uint64_t offset) const;
+    std::string_view text_at(std::uint64_t offset) const { return elf::name_at(octets_, offset, longest_name); }
     std::string_view string(const Dynamic& dynamic, std::uint64_t index) const;
 
     bool read_header();
@@ -100,8 +93,6 @@ private:
     /// One more than the highest index of a symbol that a table of relocations names.
     std::uint64_t relocated_symbols(std::uint64_t address, std::uint64_t octets) const;
     std::uint64_t gnu_hash_count(std::uint64_t address) const;
-    /// Where there are pointers into the file itself, and what they point at.
-    void relative_pointers(const std::function<void(std::uint64_t pointer, std::uint64_t target)>& take) const;
     void damaged(std::string_view what);
 
     std::string octets_;
@@ -117,15 +108,15 @@ private:
     std::string_view runpath_ = {};
     std::string build_id_ = {};
     std::vector<std::string_view> needed_ = {};
-    std::vector<Segment> segments_ = {};
-    std::vector<VersionNeed> version_needs_ = {};
+    std::vector<elf::Segment> segments_ = {};
+    std::vector<ElfVersionNeed> version_needs_ = {};
     std::vector<std::string_view> version_definitions_ = {};
     struct Version {
         std::uint16_t index;
         std::string_view name, file;
     };
     std::vector<Version> versions_ = {};
-    std::vector<Symbol> symbols_ = {};
+    std::vector<DynamicSymbol> symbols_ = {};
     std::uint64_t relocations_ = 0;  ///< address of the RELA table
     std::uint64_t relocation_octets_ = 0;
     std::uint64_t lazy_ = 0;  ///< address of the table of calls (DT_JMPREL), RELA too
@@ -134,4 +125,4 @@ private:
     std::uint64_t packed_octets_ = 0;
 };
 
-}  // namespace doctor::elf
+}  // namespace base

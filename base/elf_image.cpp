@@ -1,4 +1,4 @@
-#include "doctor/elf/elf_file.h"
+#include "base/elf_image.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,13 +7,12 @@
 #include <fmt/core.h>
 
 #include "base/ascii.h"
-#include "doctor/words.h"
+#include "base/printable.h"
 
-namespace doctor::elf {
+namespace base {
 
 namespace {
 
-constexpr std::size_t longest_name = 4096;
 constexpr std::size_t most_records = 65536;  ///< of a chain: version needs, definitions
 constexpr std::size_t most_symbols = std::size_t{1} << 20;
 constexpr std::size_t most_segments = 256;
@@ -25,35 +24,27 @@ std::string about_no_elf(std::string_view octets) {
     if (octets.empty()) return "the file is empty";
     if (octets.starts_with("#!"))
         return fmt::format("it is a script that {} runs, not a program: name the program that it starts",
-                           printable(base::trimmed(octets.substr(2, octets.substr(2, 256).find('\n')))));
+                           printable(trimmed(octets.substr(2, octets.substr(2, 256).find('\n')))));
     return "it is no ELF file: a program or library of Linux begins with 7f 45 4c 46";
 }
 
 }  // namespace
 
-struct File::Dynamic {
+struct ElfImage::Dynamic {
     std::uint64_t strings = 0, string_octets = 0;  // the table's offset in the file
     std::uint64_t symbols = 0, versions = 0, needs = 0, definitions = 0;
     std::uint64_t hash = 0, gnu_hash = 0;
 };
 
-template <class Record>
-std::optional<Record> File::at(std::uint64_t offset) const {
-    if (offset > octets_.size() || octets_.size() - offset < sizeof(Record)) return std::nullopt;
-    Record record;
-    std::memcpy(&record, octets_.data() + offset, sizeof record);
-    return record;
-}
-
-File::File(std::string octets) : octets_(std::move(octets)) {
+ElfImage::ElfImage(std::string octets) : octets_(std::move(octets)) {
     if (read_header()) read_segments();
 }
 
-void File::damaged(std::string_view what) {
+void ElfImage::damaged(std::string_view what) {
     if (damage_.empty()) damage_ = what;
 }
 
-bool File::read_header() {
+bool ElfImage::read_header() {
     if (!octets_.starts_with(ELFMAG)) {
         error_ = about_no_elf(octets_);
         return false;
@@ -77,25 +68,11 @@ bool File::read_header() {
     return true;
 }
 
-std::optional<std::uint64_t> File::offset_of(std::uint64_t address) const {
-    for (const Segment& segment : segments_)
-        if (address >= segment.address && address - segment.address < segment.octets)
-            return segment.offset + (address - segment.address);
-    return std::nullopt;
-}
-
-std::string_view File::text_at(std::uint64_t offset) const {
-    if (offset >= octets_.size()) return {};
-    const std::string_view rest = std::string_view(octets_).substr(offset, longest_name);
-    const std::size_t end = rest.find('\0');
-    return end == std::string_view::npos ? std::string_view{} : rest.substr(0, end);
-}
-
-std::string_view File::string(const Dynamic& dynamic, std::uint64_t index) const {
+std::string_view ElfImage::string(const Dynamic& dynamic, std::uint64_t index) const {
     return index < dynamic.string_octets ? text_at(dynamic.strings + index) : std::string_view{};
 }
 
-void File::read_segments() {
+void ElfImage::read_segments() {
     const Elf64_Ehdr header = *at<Elf64_Ehdr>(0);
     std::optional<Elf64_Phdr> dynamic;
     if (header.e_phnum > most_segments) return damaged("it claims to have more than 256 segments");
@@ -116,24 +93,11 @@ void File::read_segments() {
     if (dynamic) read_dynamic(dynamic->p_offset, dynamic->p_filesz);
 }
 
-void File::read_notes(std::uint64_t offset, std::uint64_t size) {
-    const std::uint64_t end = offset + size;
-    for (std::size_t i = 0; i < most_notes && build_id_.empty() && end - offset >= sizeof(Elf64_Nhdr); ++i) {
-        const auto note = at<Elf64_Nhdr>(offset);
-        if (!note) return;
-        const auto padded = [](std::uint64_t octets) { return (octets + 3) & ~std::uint64_t{3}; };
-        const std::uint64_t text = offset + sizeof *note + padded(note->n_namesz);
-        if (text > end || end - text < note->n_descsz) return;
-        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && note->n_descsz <= 64 &&
-            octets_.compare(offset + sizeof *note, 3, "GNU") == 0)
-            for (const char octet : std::string_view(octets_).substr(text, note->n_descsz))
-                build_id_ += fmt::format("{:02x}", static_cast<unsigned char>(octet));
-        if (end - text < padded(note->n_descsz)) return;
-        offset = text + padded(note->n_descsz);
-    }
+void ElfImage::read_notes(std::uint64_t offset, std::uint64_t size) {
+    if (build_id_.empty()) build_id_ = elf::build_id_of(elf::notes_in(octets().substr(offset, size), most_notes));
 }
 
-void File::read_dynamic(std::uint64_t offset, std::uint64_t size) {
+void ElfImage::read_dynamic(std::uint64_t offset, std::uint64_t size) {
     dynamic_ = true;
     Dynamic dynamic;
     std::uint64_t string_address = 0;
@@ -174,7 +138,7 @@ void File::read_dynamic(std::uint64_t offset, std::uint64_t size) {
     if (dynamic.symbols != 0) read_symbols(dynamic);
 }
 
-void File::read_names(const Dynamic& dynamic, std::uint64_t offset, std::uint64_t size) {
+void ElfImage::read_names(const Dynamic& dynamic, std::uint64_t offset, std::uint64_t size) {
     const std::uint64_t entries = std::min<std::uint64_t>(size / sizeof(Elf64_Dyn), most_records);
     for (std::uint64_t i = 0; i < entries; ++i) {
         const auto entry = at<Elf64_Dyn>(offset + i * sizeof(Elf64_Dyn));
@@ -192,13 +156,13 @@ void File::read_names(const Dynamic& dynamic, std::uint64_t offset, std::uint64_
     }
 }
 
-void File::read_version_needs(const Dynamic& dynamic) {
+void ElfImage::read_version_needs(const Dynamic& dynamic) {
     auto place = offset_of(dynamic.needs);
     std::size_t records = 0;
     while (place) {
         const auto need = at<Elf64_Verneed>(*place);
         if (!need) return damaged("its table of needed versions is damaged");
-        VersionNeed& library = version_needs_.emplace_back();
+        ElfVersionNeed& library = version_needs_.emplace_back();
         library.file = string(dynamic, need->vn_file);
         std::uint64_t detail = *place + need->vn_aux;
         for (std::uint16_t i = 0; i < need->vn_cnt; ++i) {
@@ -217,7 +181,7 @@ void File::read_version_needs(const Dynamic& dynamic) {
     damaged("its table of needed versions is not where it says");
 }
 
-void File::read_version_definitions(const Dynamic& dynamic) {
+void ElfImage::read_version_definitions(const Dynamic& dynamic) {
     auto place = offset_of(dynamic.definitions);
     std::size_t records = 0;
     while (place) {
@@ -238,14 +202,14 @@ void File::read_version_definitions(const Dynamic& dynamic) {
 
 /// Nothing says how long the symbol table is. A GNU hash table has what is defined alone; what is only needed, a
 /// relocation names.
-std::uint64_t File::symbol_count(const Dynamic& dynamic) const {
+std::uint64_t ElfImage::symbol_count(const Dynamic& dynamic) const {
     if (const auto place = dynamic.hash != 0 ? offset_of(dynamic.hash) : std::nullopt)
         if (const auto chains = at<std::uint32_t>(*place + 4)) return *chains;
     return std::max({dynamic.gnu_hash != 0 ? gnu_hash_count(dynamic.gnu_hash) : 0,
                      relocated_symbols(relocations_, relocation_octets_), relocated_symbols(lazy_, lazy_octets_)});
 }
 
-std::uint64_t File::relocated_symbols(std::uint64_t address, std::uint64_t octets) const {
+std::uint64_t ElfImage::relocated_symbols(std::uint64_t address, std::uint64_t octets) const {
     const auto table = address != 0 ? offset_of(address) : std::nullopt;
     const std::uint64_t count = table ? std::min(octets / sizeof(Elf64_Rela), most_relocations) : 0;
     std::uint64_t symbols = 0;
@@ -257,7 +221,7 @@ std::uint64_t File::relocated_symbols(std::uint64_t address, std::uint64_t octet
     return symbols;
 }
 
-std::uint64_t File::gnu_hash_count(std::uint64_t address) const {
+std::uint64_t ElfImage::gnu_hash_count(std::uint64_t address) const {
     const auto place = offset_of(address);
     if (!place) return 0;
     const auto buckets = at<std::uint32_t>(*place);
@@ -281,7 +245,7 @@ std::uint64_t File::gnu_hash_count(std::uint64_t address) const {
     }
 }
 
-void File::read_symbols(const Dynamic& dynamic) {
+void ElfImage::read_symbols(const Dynamic& dynamic) {
     const auto table = offset_of(dynamic.symbols);
     const auto indices = dynamic.versions != 0 ? offset_of(dynamic.versions) : std::nullopt;
     const std::uint64_t count = symbol_count(dynamic);
@@ -289,7 +253,7 @@ void File::read_symbols(const Dynamic& dynamic) {
     for (std::uint64_t i = 1; i < count; ++i) {
         const auto entry = at<Elf64_Sym>(*table + i * sizeof(Elf64_Sym));
         if (!entry) return damaged("its table of symbols is cut off");
-        Symbol symbol;
+        DynamicSymbol symbol;
         symbol.name = string(dynamic, entry->st_name);
         const unsigned binding = ELF64_ST_BIND(entry->st_info);
         if (symbol.name.empty() || binding == STB_LOCAL) continue;
@@ -309,11 +273,11 @@ void File::read_symbols(const Dynamic& dynamic) {
     }
 }
 
-bool File::defines_version(std::string_view version) const {
+bool ElfImage::defines_version(std::string_view version) const {
     return std::find(version_definitions_.begin(), version_definitions_.end(), version) != version_definitions_.end();
 }
 
-std::string_view File::section(std::string_view name) const {
+std::string_view ElfImage::section(std::string_view name) const {
     const auto header = at<Elf64_Ehdr>(0);
     if (!error_.empty() || !header || header->e_shentsize != sizeof(Elf64_Shdr) || header->e_shoff > octets_.size())
         return {};
@@ -332,13 +296,7 @@ std::string_view File::section(std::string_view name) const {
     return {};
 }
 
-std::optional<std::string_view> File::module_info(std::string_view key) const {
-    for (std::string_view entry : split(section(".modinfo"), '\0'))
-        if (entry.starts_with(key) && entry.substr(key.size()).starts_with('=')) return entry.substr(key.size() + 1);
-    return std::nullopt;
-}
-
-void File::relative_pointers(const std::function<void(std::uint64_t, std::uint64_t)>& take) const {
+void ElfImage::relative_pointers(const std::function<void(std::uint64_t, std::uint64_t)>& take) const {
     const std::uint32_t relative = machine_ == EM_X86_64    ? std::uint32_t{R_X86_64_RELATIVE}
                                    : machine_ == EM_AARCH64 ? std::uint32_t{R_AARCH64_RELATIVE}
                                                             : 0;
@@ -372,25 +330,4 @@ void File::relative_pointers(const std::function<void(std::uint64_t, std::uint64
     }
 }
 
-std::optional<AbiRange> File::provider_range(std::string_view name) const {
-    std::optional<AbiRange> range;
-    bool several = false;
-    const std::string with_end = std::string(name) + '\0';
-    relative_pointers([&](std::uint64_t pointer, std::uint64_t target) {
-        const auto text = offset_of(target);
-        const auto place = offset_of(pointer);
-        if (!text || !place || octets_.compare(*text, with_end.size(), with_end) != 0) return;
-        const auto found = at<AbiRange>(*place + 8);
-        // Neither other numbers nor a pointer's halves look so: ABI versions have two digits at most, or a provider
-        // takes whatever comes.
-        constexpr std::uint32_t highest = 999, any = 0x7fffffff;
-        if (!found || found->least > found->most || found->least > highest ||
-            (found->most > highest && found->most < any))
-            return;
-        several = several || (range && (range->least != found->least || range->most != found->most));
-        range = found;
-    });
-    return several ? std::nullopt : range;
-}
-
-}  // namespace doctor::elf
+}  // namespace base
