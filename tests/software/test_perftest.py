@@ -23,7 +23,11 @@ class Perftest(TestCase):
         return rows
 
     def check(self, program, *arguments, size=None, count=None, **options):
-        rows = self.measure(program, *arguments, **options)
+        # On a busy machine perftest may fail to measure the processor's clock: it prints rates of 0 then.
+        for _ in range(3):
+            rows = self.measure(program, *arguments, **options)
+            if all(max(row[2:]) > 0 for row in rows):
+                break
         for row in rows:
             if size is not None:
                 self.assertEqual(row[0], size, rows)
