@@ -622,8 +622,8 @@ class Recorder(unittest.TestCase):
                 daemon.captured(sent - 60)
                 subprocess.run(["pkill", "-USR1", "-f", f"^{BINARY} daemon --config {daemon.file}"], check=True)
                 daemon.wait_for("the signal's", lambda: len(self.files(daemon)) == 1)
-                answer = daemon.ask(command="trigger", reason="a test asks")
-                self.assertTrue(answer["ok"], answer)
+                # The daemon refuses while it still writes the recording before.
+                daemon.wait_for("the trigger", lambda: daemon.ask(command="trigger", reason="a test asks")["ok"])
                 daemon.wait_for("the command's", lambda: len(self.files(daemon)) == 2)
 
 
