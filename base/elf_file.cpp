@@ -13,7 +13,7 @@ namespace base {
 
 namespace {
 
-constexpr std::uint64_t max_read = 256 * 1024 * 1024;
+constexpr std::uint64_t max_read = std::uint64_t{256} << 20;
 constexpr std::uint32_t max_headers = 65536;
 
 }  // namespace
