@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace base {
@@ -56,8 +57,8 @@ public:
         std::optional<OptionError> error = {};
     };
 
-    OptionParser(std::span<const OptionSyntax> options, const std::vector<std::string>& words, ParsingRules rules = {})
-        : options_(options.begin(), options.end()), words_(words), rules_(rules) {}
+    OptionParser(std::span<const OptionSyntax> options, std::vector<std::string> words, ParsingRules rules = {})
+        : options_(options.begin(), options.end()), words_(std::move(words)), rules_(rules) {}
 
     Step next();
     /// The words that are not options. Complete after the last step.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "iwarp/iwarp.h"
 #include "iwarp/verbs/device_impl.h"
@@ -19,8 +20,8 @@ enum class ConnectionPhase : std::uint8_t {
 
 /// What the parts of a connection share.
 struct ConnectionContext {
-    ConnectionContext(Device::Impl& of, Stream& on, bool initiator, const ConnectionOptions& wanted)
-        : device(of), stream(on), options(wanted), now_ns(of.transport->now_ns()), initiates(initiator) {}
+    ConnectionContext(Device::Impl& of, Stream& on, bool initiator, ConnectionOptions wanted)
+        : device(of), stream(on), options(std::move(wanted)), now_ns(of.transport->now_ns()), initiates(initiator) {}
     ConnectionContext(const ConnectionContext&) = delete;
     ConnectionContext& operator=(const ConnectionContext&) = delete;
 

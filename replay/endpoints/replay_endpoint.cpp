@@ -415,7 +415,7 @@ void ReplayEndpoint::connect_sides() {
 Result<std::size_t> ReplayEndpoint::post(std::int64_t now_ns) {
     std::size_t sum = 0;
     for (const auto& side : sides_) {
-        const auto posted = side->post(now_ns, start_ns_);
+        auto posted = side->post(now_ns, start_ns_);
         if (!posted) return posted;
         sum += *posted;
     }

@@ -118,7 +118,7 @@ void Sender::close_by_rules(const Half& half, const Half& back, const Segment& s
 /// The number of segments that `bytes` bytes will have been, as the sender makes them: not every one fills the MSS. Of
 /// the start frame alone nothing is known of that.
 std::uint32_t Sender::segments_of(const Direction& direction, std::uint32_t length, std::uint64_t bytes) {
-    std::uint64_t segment = std::max<std::uint64_t>({direction.sent.largest_segment, length, 1});
+    auto segment = std::max<std::uint64_t>({direction.sent.largest_segment, length, 1});
     if (direction.sent.last_fpdu_bytes == 0) segment = std::max<std::uint64_t>(segment, direction.received.mss);
     return static_cast<std::uint32_t>((bytes + segment - 1) / segment);
 }
