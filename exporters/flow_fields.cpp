@@ -212,7 +212,7 @@ std::vector<FlowField> make_fields() {
     add_tcp(fields);
     add_verbs(fields);
     add_life(fields);
-    add_exhibits(fields);
+    add_event_summaries(fields);
     return std::move(fields.all);
 }
 

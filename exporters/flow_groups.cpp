@@ -163,7 +163,7 @@ void add_life(Fields& fields) {
                [](const FlowRow& row) { return std::uint64_t{row.flow.interface}; });
 }
 
-void add_exhibits(Fields& fields) {
+void add_event_summaries(Fields& fields) {
     fields.presence = Presence::when_present;
     for (std::size_t i = 0; i < metrics::event_kind_count; ++i) {
         const auto kind = static_cast<metrics::EventKind>(i);
@@ -172,20 +172,20 @@ void add_exhibits(Fields& fields) {
         const std::string title(name_of(kind));
         const auto of = [kind](auto get) {
             return [kind, get](const FlowRow& row) {
-                const metrics::Exhibit* exhibit = row.flow.exhibit(kind);
-                return exhibit == nullptr ? Value{} : Value{get(*exhibit)};
+                const metrics::EventSummary* summary = row.flow.find_event_summary(kind);
+                return summary == nullptr ? Value{} : Value{get(*summary)};
             };
         };
         fields.add(path + ".count", family + ".count", title, Unit::count, "how often that happened",
-                   of([](const metrics::Exhibit& exhibit) { return exhibit.count; }));
+                   of([](const metrics::EventSummary& summary) { return summary.count; }));
         fields.add(path + ".frames", family + ".frames", title + " frames", Unit::frame,
                    "the first frames that show it, at most four",
-                   of([](const metrics::Exhibit& exhibit) { return exhibit.frames; }));
+                   of([](const metrics::EventSummary& summary) { return summary.frames; }));
         fields.add(path + ".value_max", family + ".value_max", title + " max", Unit::code,
                    "the greatest of what goes with it: how many packets, ns, which code",
-                   of([](const metrics::Exhibit& exhibit) { return exhibit.value_max; }));
+                   of([](const metrics::EventSummary& summary) { return summary.value_max; }));
         fields.add(path + ".value_sum", family + ".value_sum", title + " sum", Unit::code, "the sum of them",
-                   of([](const metrics::Exhibit& exhibit) { return exhibit.value_sum; }));
+                   of([](const metrics::EventSummary& summary) { return summary.value_sum; }));
     }
     fields.presence = Presence::always;
 }

@@ -11,7 +11,7 @@ void add_connection(FieldBuilder<FlowRow>& fields);
 void add_tcp(FieldBuilder<FlowRow>& fields);
 void add_verbs(FieldBuilder<FlowRow>& fields);
 void add_life(FieldBuilder<FlowRow>& fields);
-void add_exhibits(FieldBuilder<FlowRow>& fields);
+void add_event_summaries(FieldBuilder<FlowRow>& fields);
 
 /// Octets of messages per second: of the interval where the row is about one, else of the flow's wall time.
 std::optional<double> goodput(const FlowRow& row);

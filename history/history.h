@@ -33,7 +33,7 @@ struct HistoryInterval {
     std::int64_t start_ns = 0;
     std::uint64_t length_ns = 0;
     std::uint64_t frames_end =
-        0;  ///< number of the last frame of the interval: flows' ids and exhibits are such numbers
+        0;  ///< number of the last frame of the interval: flows' ids and event summaries hold such numbers
     metrics::Snapshot difference;
     bool crc_verified = false;  ///< how many CRCs were bad is known
 };

@@ -9,14 +9,14 @@ namespace cli::top {
 
 namespace {
 
-constexpr std::size_t frames_per_exhibit = 4;
+constexpr std::size_t frames_per_summary = 4;
 
 /// The frames of `former` come first, as they did.
-void keep_first_frames(metrics::Exhibit& exhibit, const metrics::Exhibit& former) {
+void keep_first_frames(metrics::EventSummary& summary, const metrics::EventSummary& former) {
     std::vector<std::uint64_t> frames = former.frames;
-    for (const std::uint64_t frame : exhibit.frames)
-        if (frames.size() < frames_per_exhibit && (frames.empty() || frame > frames.back())) frames.push_back(frame);
-    exhibit.frames = std::move(frames);
+    for (const std::uint64_t frame : summary.frames)
+        if (frames.size() < frames_per_summary && (frames.empty() || frame > frames.back())) frames.push_back(frame);
+    summary.frames = std::move(frames);
 }
 
 /// An engine whose interval has begun shows the frames of that interval; the whole shows the first ones of all.
@@ -26,8 +26,9 @@ void keep_first_frames(metrics::Snapshot& now, const metrics::Snapshot& former) 
         while (before != former.flows.end() && before->id < flow.id) ++before;
         if (before == former.flows.end()) return;
         if (before->id != flow.id) continue;
-        for (metrics::Exhibit& exhibit : flow.exhibits)
-            if (const metrics::Exhibit* const old = before->exhibit(exhibit.kind)) keep_first_frames(exhibit, *old);
+        for (metrics::EventSummary& summary : flow.event_summaries)
+            if (const metrics::EventSummary* const old = before->find_event_summary(summary.kind))
+                keep_first_frames(summary, *old);
     }
 }
 

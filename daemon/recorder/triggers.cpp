@@ -7,7 +7,7 @@
 
 #include "base/similar.h"
 #include "daemon/recorder/condition.h"
-#include "daemon/recorder/exhibits.h"
+#include "daemon/recorder/figure_events.h"
 
 namespace service::inline recorder {
 namespace {
@@ -85,14 +85,14 @@ std::string figures_text(const Condition& condition, const Hit& hit) {
 void add_frames(const Condition& condition, const FlowSnapshot& flow, std::vector<std::uint64_t>& frames) {
     bool shown = false;
     for (const Term& term : condition.terms)
-        for (const metrics::EventKind kind : kinds_behind(term.field->path)) {
+        for (const metrics::EventKind kind : find_event_kinds(term.field->path)) {
             shown = true;
-            if (const metrics::Exhibit* const exhibit = flow.exhibit(kind))
-                frames.insert(frames.end(), exhibit->frames.begin(), exhibit->frames.end());
+            if (const metrics::EventSummary* const summary = flow.find_event_summary(kind))
+                frames.insert(frames.end(), summary->frames.begin(), summary->frames.end());
         }
     if (shown) return;
-    for (const metrics::Exhibit& exhibit : flow.exhibits)
-        frames.insert(frames.end(), exhibit.frames.begin(), exhibit.frames.end());
+    for (const metrics::EventSummary& summary : flow.event_summaries)
+        frames.insert(frames.end(), summary.frames.begin(), summary.frames.end());
 }
 
 std::optional<Incident> judge_when(const When& when, const metrics::Snapshot& interval,

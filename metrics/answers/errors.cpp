@@ -204,8 +204,8 @@ std::map<std::uint64_t, Terminated> terminates_of(const Group& group) {
     std::map<std::uint64_t, Terminated> by_code;
     for (const FlowSnapshot* flow : group.flows) {
         if (flow->terminates == 0) continue;
-        const Exhibit* exhibit = flow->exhibit(EventKind::terminate);
-        const std::uint64_t value = exhibit == nullptr ? 0 : exhibit->value_max;
+        const EventSummary* summary = flow->find_event_summary(EventKind::terminate);
+        const std::uint64_t value = summary == nullptr ? 0 : summary->value_max;
         Terminated& terminated = by_code[value];
         terminated.report = report_of(value);
         terminated.flows.push_back(flow);

@@ -42,8 +42,8 @@ std::vector<std::uint64_t> frames_of(const Flows& flows, std::initializer_list<E
     std::vector<std::uint64_t> frames;
     for (const FlowSnapshot* flow : flows)
         for (const EventKind kind : kinds)
-            if (const Exhibit* exhibit = flow->exhibit(kind))
-                frames.insert(frames.end(), exhibit->frames.begin(), exhibit->frames.end());
+            if (const EventSummary* summary = flow->find_event_summary(kind))
+                frames.insert(frames.end(), summary->frames.begin(), summary->frames.end());
     std::sort(frames.begin(), frames.end());
     frames.erase(std::unique(frames.begin(), frames.end()), frames.end());
     if (frames.size() > most) frames.resize(most);

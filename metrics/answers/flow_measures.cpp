@@ -67,9 +67,9 @@ AlikeLatencies alike_latencies(const FlowSnapshot& flow) {
     return std::move(most);
 }
 
-std::uint64_t exhibit_count(const FlowSnapshot& flow, EventKind kind) {
-    const Exhibit* exhibit = flow.exhibit(kind);
-    return exhibit == nullptr ? 0 : exhibit->count;
+std::uint64_t event_count(const FlowSnapshot& flow, EventKind kind) {
+    const EventSummary* summary = flow.find_event_summary(kind);
+    return summary == nullptr ? 0 : summary->count;
 }
 
 std::uint64_t repeated_packets(const FlowSnapshot& flow) {
@@ -80,8 +80,8 @@ std::uint64_t repeated_packets(const FlowSnapshot& flow) {
 }
 
 std::uint64_t tail_probes(const FlowSnapshot& flow) {
-    const Exhibit* exhibit = flow.tcp ? flow.exhibit(EventKind::retransmission) : nullptr;
-    return exhibit == nullptr ? 0 : exhibit->count - std::min(exhibit->count, exhibit->value_sum);
+    const EventSummary* summary = flow.tcp ? flow.find_event_summary(EventKind::retransmission) : nullptr;
+    return summary == nullptr ? 0 : summary->count - std::min(summary->count, summary->value_sum);
 }
 
 }  // namespace metrics::answers

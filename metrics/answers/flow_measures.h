@@ -31,7 +31,7 @@ bool shows_its_own(const FlowSnapshot& flow);
 /// source.
 const Endpoint& responder_of(const FlowSnapshot& flow);
 const Endpoint& requester_of(const FlowSnapshot& flow);
-std::uint64_t exhibit_count(const FlowSnapshot& flow, EventKind kind);
+std::uint64_t event_count(const FlowSnapshot& flow, EventKind kind);
 std::uint64_t repeated_packets(const FlowSnapshot& flow);  ///< without tail_probes()
 /// Segments that a TCP sender repeated to get an answer, since the window held it: shown as runs of 0 packets.
 std::uint64_t tail_probes(const FlowSnapshot& flow);

@@ -76,7 +76,7 @@ bool is_reordered(const FlowSnapshot& flow) {
 
 /// Every run of repeats began when a timer ran out.
 bool waited_for_timers(const FlowSnapshot& flow) {
-    return flow.timeouts > 0 && flow.timeouts + tail_probes(flow) >= exhibit_count(flow, EventKind::retransmission);
+    return flow.timeouts > 0 && flow.timeouts + tail_probes(flow) >= event_count(flow, EventKind::retransmission);
 }
 
 /// TCP sends its last segment again after a pause to learn whether it arrived (RFC 8985, 7), and the peer says by a
@@ -263,7 +263,7 @@ std::uint64_t losses_of(const RepairedFlows& repaired) {
     for (const FlowSnapshot* flow : repaired.flows) {
         const FlowSnapshot* requests = repaired.subject.reverse(*flow);
         if (flow->messages_total() == 0 && requests != nullptr)
-            losses = std::max(losses, exhibit_count(*requests, EventKind::retransmission));
+            losses = std::max(losses, event_count(*requests, EventKind::retransmission));
     }
     return losses;
 }
@@ -451,7 +451,7 @@ std::vector<Affected> violating_flows(const Group& group) {
     std::vector<Affected> affected;
     for (const FlowSnapshot* flow : group.flows) {
         std::uint64_t events = 0;
-        for (const Violation& violation : violations) events += exhibit_count(*flow, violation.kind);
+        for (const Violation& violation : violations) events += event_count(*flow, violation.kind);
         // A violation that is also a loss must not come before the loss.
         if (events > 0)
             affected.push_back(
@@ -469,7 +469,7 @@ void find_violations(const Subject& subject, const Group& group, std::vector<Ans
     std::uint64_t most_count = 0;
     for (const Violation& violation : violations) {
         std::uint64_t count = 0;
-        for (const FlowSnapshot* flow : flows) count += exhibit_count(*flow, violation.kind);
+        for (const FlowSnapshot* flow : flows) count += event_count(*flow, violation.kind);
         if (most == nullptr || count > most_count) {
             most = &violation;
             most_count = count;

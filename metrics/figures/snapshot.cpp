@@ -53,10 +53,10 @@ AttemptOutcome attempt_outcome_named(std::string_view name) {
 
 std::string_view name_of(EventKind kind) { return event_kind_names[static_cast<std::size_t>(kind)]; }
 
-const Exhibit* FlowSnapshot::exhibit(EventKind kind) const {
-    const auto found =
-        std::find_if(exhibits.begin(), exhibits.end(), [kind](const Exhibit& e) { return e.kind == kind; });
-    return found == exhibits.end() ? nullptr : &*found;
+const EventSummary* FlowSnapshot::find_event_summary(EventKind kind) const {
+    const auto found = std::find_if(event_summaries.begin(), event_summaries.end(),
+                                    [kind](const EventSummary& e) { return e.kind == kind; });
+    return found == event_summaries.end() ? nullptr : &*found;
 }
 
 std::uint64_t FlowSnapshot::messages_total() const { return sum_of(operations, &OperationFigures::count); }

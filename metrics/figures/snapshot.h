@@ -102,7 +102,7 @@ inline constexpr std::size_t event_kind_count = 28;
 std::string_view name_of(EventKind kind);  ///< "retransmission", ...
 
 /// The frames that show one kind of event on a flow: the first few and how many there were.
-struct Exhibit {
+struct EventSummary {
     EventKind kind{};
     std::uint64_t count = 0;
     std::vector<std::uint64_t> frames;  ///< ascending; at most 4
@@ -235,10 +235,10 @@ struct FlowSnapshot {
     RecoveryFigures recovery;
     ConnectionFigures connection;
     std::optional<TcpFigures> tcp;
-    std::optional<VerbsFigures> verbs;  ///< of the sending process, where it was traced
-    std::vector<Exhibit> exhibits;      ///< by kind; kinds that did not happen are not there
+    std::optional<VerbsFigures> verbs;          ///< of the sending process, where it was traced
+    std::vector<EventSummary> event_summaries;  ///< by kind; kinds that did not happen are not there
 
-    const Exhibit* exhibit(EventKind kind) const;
+    const EventSummary* find_event_summary(EventKind kind) const;
     std::uint64_t messages_total() const;
     std::uint64_t message_bytes_total() const;
     std::uint64_t wall_ns() const { return static_cast<std::uint64_t>(last_ns) - static_cast<std::uint64_t>(first_ns); }

@@ -30,7 +30,7 @@ constexpr std::size_t least_octets<ConnectionAttempt> = 12;
 template <>
 constexpr std::size_t least_octets<ReuseBin> = 3;
 template <>
-constexpr std::size_t least_octets<Exhibit> = 5;
+constexpr std::size_t least_octets<EventSummary> = 5;
 template <>
 constexpr std::size_t least_octets<OperationWaits> = 7;
 template <>
@@ -282,7 +282,7 @@ void members(C& c, Of<OperationFigures> auto& o) {
     all(c, o.count, o.bytes, o.latency_ns, o.first_response_ns);
 }
 template <class C>
-void members(C& c, Of<Exhibit> auto& e) {
+void members(C& c, Of<EventSummary> auto& e) {
     all(c, e.kind, e.count);
     frames(c, e.frames);
     all(c, e.value_max, e.value_sum);
@@ -387,7 +387,8 @@ void members(C& c, Of<FlowSnapshot> auto& f, std::uint64_t last_id, std::int64_t
     all(c, f.messages_mean, f.bytes_mean, f.messages_max, f.bytes_max, f.responses_max, f.at_max_ns, f.merged_messages);
     all(c, f.naks, f.rnr_naks, f.rnr_timer_ns, f.credits_exhausted, f.ecn_ce_packets, f.ecn_capable_packets,
         f.cnp_packets, f.cnp_interval_ns, f.icrc_bad, f.crc_bad, f.terminates);
-    all(c, f.state_ns, f.state_unsure_ns, f.reaction_tolerance_ns, f.queueing_ns, f.recovery, f.connection, f.exhibits);
+    all(c, f.state_ns, f.state_unsure_ns, f.reaction_tolerance_ns, f.queueing_ns, f.recovery, f.connection,
+        f.event_summaries);
     if (c.version() >= 2) optionals(c, f.verbs);
 }
 template <class C>

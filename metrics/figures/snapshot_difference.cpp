@@ -39,15 +39,15 @@ void subtract_states(StateTimes& states, const StateTimes& earlier) {
     }
 }
 
-void subtract_exhibits(std::vector<Exhibit>& exhibits, const FlowSnapshot& earlier) {
-    for (Exhibit& exhibit : exhibits) {
-        const Exhibit* const former = earlier.exhibit(exhibit.kind);
+void subtract_event_summaries(std::vector<EventSummary>& event_summaries, const FlowSnapshot& earlier) {
+    for (EventSummary& summary : event_summaries) {
+        const EventSummary* const former = earlier.find_event_summary(summary.kind);
         if (former == nullptr) continue;
-        exhibit.count = subtract(exhibit.count, former->count);
-        exhibit.value_sum = subtract(exhibit.value_sum, former->value_sum);
-        keep_new_frames(exhibit.frames, former->frames);
+        summary.count = subtract(summary.count, former->count);
+        summary.value_sum = subtract(summary.value_sum, former->value_sum);
+        keep_new_frames(summary.frames, former->frames);
     }
-    std::erase_if(exhibits, [](const Exhibit& exhibit) { return exhibit.count == 0; });
+    std::erase_if(event_summaries, [](const EventSummary& summary) { return summary.count == 0; });
 }
 
 void subtract_counters(FlowSnapshot& flow, const FlowSnapshot& earlier) {
@@ -82,7 +82,7 @@ void subtract_flow(FlowSnapshot& flow, const FlowSnapshot& earlier) {
     if (flow.messages_max == earlier.messages_max) flow.at_max_ns = subtract(flow.at_max_ns, earlier.at_max_ns);
     subtract_counters(flow, earlier);
     subtract_states(flow.state_ns, earlier.state_ns);
-    subtract_exhibits(flow.exhibits, earlier);
+    subtract_event_summaries(flow.event_summaries, earlier);
     flow.first_ns = std::min(std::max(flow.first_ns, earlier.last_ns), flow.last_ns);
 }
 

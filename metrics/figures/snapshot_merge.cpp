@@ -14,7 +14,7 @@ namespace metrics::inline figures {
 namespace {
 using fields::add;
 
-constexpr std::size_t exhibit_frames = 4;
+constexpr std::size_t frames_per_event_summary = 4;
 
 template <class T>
 void keep_least(std::optional<T>& into, const std::optional<T>& other) {
@@ -91,16 +91,16 @@ void merge_tcp(std::optional<TcpFigures>& into, const std::optional<TcpFigures>&
     keep_greatest(into->receive_window_max, other->receive_window_max);
 }
 
-void merge_exhibits(std::vector<Exhibit>& into, const std::vector<Exhibit>& other) {
-    for (const Exhibit& theirs : other) {
+void merge_event_summaries(std::vector<EventSummary>& into, const std::vector<EventSummary>& other) {
+    for (const EventSummary& theirs : other) {
         const auto place = std::lower_bound(into.begin(), into.end(), theirs.kind,
-                                            [](const Exhibit& mine, EventKind kind) { return mine.kind < kind; });
+                                            [](const EventSummary& mine, EventKind kind) { return mine.kind < kind; });
         if (place == into.end() || place->kind != theirs.kind) {
             into.insert(place, theirs);
             continue;
         }
         place->count = add(place->count, theirs.count);
-        merge_frames(place->frames, theirs.frames, exhibit_frames);
+        merge_frames(place->frames, theirs.frames, frames_per_event_summary);
         place->value_max = std::max(place->value_max, theirs.value_max);
         place->value_sum = add(place->value_sum, theirs.value_sum);
     }
@@ -190,7 +190,7 @@ void merge_flow(FlowSnapshot& into, const FlowSnapshot& other) {
         merge(*into.verbs, *other.verbs);
     else if (other.verbs)
         into.verbs = other.verbs;
-    merge_exhibits(into.exhibits, other.exhibits);
+    merge_event_summaries(into.event_summaries, other.event_summaries);
     merge_endpoint(into.source, other.source);
     merge_endpoint(into.destination, other.destination);
     // unknown < one side < mid_path: who saw it at both sides saw it from nowhere in particular.
@@ -402,7 +402,7 @@ void merge_pause(PauseSnapshot& into, const PauseSnapshot& other) {
         for (std::size_t i = 0; i < 8; ++i)
             into.stopped_ns->priority_ns[i] = add(into.stopped_ns->priority_ns[i], other.stopped_ns->priority_ns[i]);
     }
-    merge_frames(into.frames, other.frames, exhibit_frames);
+    merge_frames(into.frames, other.frames, frames_per_event_summary);
 }
 
 auto key_of(const ConnectionAttempt& attempt) {

@@ -181,11 +181,11 @@ std::string text_of(const FlowSnapshot& flow, bool placed) {
     lines.add("NAK reaction", flow.recovery.nak_reaction_ns);
     lines.add("recovery", flow.recovery.total_ns);
     add_tcp(lines, flow);
-    for (const metrics::Exhibit& exhibit : flow.exhibits) {
-        lines.add(metrics::name_of(exhibit.kind), exhibit.count);
-        lines.add("  largest", exhibit.value_max);
+    for (const metrics::EventSummary& summary : flow.event_summaries) {
+        lines.add(metrics::name_of(summary.kind), summary.count);
+        lines.add("  largest", summary.value_max);
         if (!placed) continue;
-        for (const std::uint64_t frame : exhibit.frames) lines.add("  frame", frame);
+        for (const std::uint64_t frame : summary.frames) lines.add("  frame", frame);
     }
     return lines.text;
 }

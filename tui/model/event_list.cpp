@@ -46,8 +46,8 @@ std::string who(const metrics::Endpoint& from, const metrics::Endpoint& to, cons
     return fmt::format("{} > {}", exporters::endpoint_text(from, names), exporters::endpoint_text(to, names));
 }
 
-/// The NAK code of an interval's NAKs, nak_code_count where they have several: the exhibit's greatest is that of all
-/// the flow's life.
+/// The NAK code of an interval's NAKs, nak_code_count where they have several: the event summary's greatest value is
+/// that of all the flow's life.
 std::uint64_t code_of(const metrics::FlowSnapshot& flow) {
     std::optional<std::uint64_t> code;
     for (std::size_t i = 0; i < flow.naks.size(); ++i) {
@@ -69,13 +69,13 @@ std::uint64_t nearest_rnr_timer_ns(std::uint64_t ns) {
                              [&](std::uint32_t a, std::uint32_t b) { return distance(a) < distance(b); });
 }
 
-std::uint64_t value_of(const metrics::FlowSnapshot& flow, const metrics::Exhibit& exhibit) {
-    if (exhibit.kind == EventKind::nak) return code_of(flow);
-    if (exhibit.kind == EventKind::rnr_nak)
+std::uint64_t value_of(const metrics::FlowSnapshot& flow, const metrics::EventSummary& summary) {
+    if (summary.kind == EventKind::nak) return code_of(flow);
+    if (summary.kind == EventKind::rnr_nak)
         if (const auto timer = flow.rnr_timer_ns.max()) return nearest_rnr_timer_ns(*timer);
-    if (exhibit.kind == EventKind::terminate) return exhibit.value_max;
+    if (summary.kind == EventKind::terminate) return summary.value_max;
     // The greatest of an interval is not known; it is none that exceeds their sum.
-    return std::min(exhibit.value_max, exhibit.value_sum);
+    return std::min(summary.value_max, summary.value_sum);
 }
 
 std::string attempt_words(const metrics::ConnectionAttempt& attempt) {
@@ -122,20 +122,20 @@ void EventList::add_flow(const metrics::FlowSnapshot& flow, const Reading& readi
     line.flow = flow.id;
     line.transport = flow.transport;
     bool told_end = false;
-    for (const metrics::Exhibit& exhibit : flow.exhibits) {
-        if (!is_worth_a_line(exhibit.kind)) continue;
-        told_end = told_end || exhibit.kind == EventKind::disconnected || exhibit.kind == EventKind::reset;
-        line.kind = exhibit.kind;
-        line.count = exhibit.count;
-        line.value_max = value_of(flow, exhibit);
-        line.value_sum = exhibit.value_sum;
-        line.frames = exhibit.frames;
-        line.bad = is_bad(exhibit.kind);
+    for (const metrics::EventSummary& summary : flow.event_summaries) {
+        if (!is_worth_a_line(summary.kind)) continue;
+        told_end = told_end || summary.kind == EventKind::disconnected || summary.kind == EventKind::reset;
+        line.kind = summary.kind;
+        line.count = summary.count;
+        line.value_max = value_of(flow, summary);
+        line.value_sum = summary.value_sum;
+        line.frames = summary.frames;
+        line.bad = is_bad(summary.kind);
         if (line.text.empty()) line.text = who(flow.source, flow.destination, names);
         fresh_.push_back(line);
     }
-    // A RoCE connection ends by a message of the CM, which is nobody's data and no exhibit; both directions by the
-    // same. Of FIN and RST there are exhibits.
+    // A RoCE connection ends by a message of the CM, which is no flow's data and no event; both directions by the
+    // same. FIN and RST have event summaries.
     const std::uint64_t end_frame = flow.connection.end_frame;
     if (flow.connection.end.empty() || end_frame == 0 || !ended_.insert(end_frame).second || told_end ||
         flow.connection.end.starts_with("TCP "))
@@ -184,7 +184,7 @@ void EventList::add(const Reading& reading, const metrics::HostNames* names, con
     }
     for (const metrics::ConnectionAttempt& attempt : reading.interval.attempts) add_attempt(attempt, reading, names);
     for (const metrics::FlowSnapshot& flow : reading.interval.flows)
-        if (!flow.exhibits.empty() || flow.connection.end_frame != 0) add_flow(flow, reading, names);
+        if (!flow.event_summaries.empty() || flow.connection.end_frame != 0) add_flow(flow, reading, names);
     if (times)
         for (EventLine& line : fresh_)
             if (!line.time_ns && !line.frames.empty()) line.time_ns = times(line.frames.front());

@@ -171,11 +171,11 @@ void add_verbs(std::optional<metrics::VerbsFigures>& sum, const std::optional<me
     sum->process = process == other->process ? process : metrics::Process{};
 }
 
-void add_exhibits(std::vector<metrics::Exhibit>& sum, const std::vector<metrics::Exhibit>& other) {
-    for (const metrics::Exhibit& theirs : other) {
-        const auto place =
-            std::lower_bound(sum.begin(), sum.end(), theirs.kind,
-                             [](const metrics::Exhibit& mine, metrics::EventKind kind) { return mine.kind < kind; });
+void add_event_summaries(std::vector<metrics::EventSummary>& sum, const std::vector<metrics::EventSummary>& other) {
+    for (const metrics::EventSummary& theirs : other) {
+        const auto place = std::lower_bound(
+            sum.begin(), sum.end(), theirs.kind,
+            [](const metrics::EventSummary& mine, metrics::EventKind kind) { return mine.kind < kind; });
         if (place == sum.end() || place->kind != theirs.kind) {
             sum.insert(place, theirs);
             continue;
@@ -223,7 +223,7 @@ void add_up(FlowSnapshot& sum, const FlowSnapshot& flow, Window window) {
     add_counters(sum, flow);
     add_tcp(sum.tcp, flow.tcp);
     add_verbs(sum.verbs, flow.verbs);
-    add_exhibits(sum.exhibits, flow.exhibits);
+    add_event_summaries(sum.event_summaries, flow.event_summaries);
     add_identity(sum, flow);
 }
 

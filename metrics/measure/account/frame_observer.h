@@ -21,7 +21,7 @@ public:
     /// The packet turned out to be the first of another life of the flow's key: it is counted there, and no longer
     /// here. packet() of that flow follows.
     virtual void taken_back(std::uint64_t flow, std::uint64_t frame) = 0;
-    /// What FlowSnapshot::exhibits counts. `value` as EventKind says.
+    /// What FlowSnapshot::event_summaries counts. `value` as EventKind says.
     virtual void event(std::uint64_t flow, EventKind kind, std::uint64_t frame, std::uint64_t value) = 0;
 
     /// The time between two data packets, in its two parts: docs/metrics.md, "Where the time went".

@@ -199,7 +199,7 @@ struct FlowTrouble {
 };
 
 /// The frames that show one kind of event on a flow; chained, from a pool.
-struct ExhibitRow {
+struct EventSummaryRow {
     std::uint32_t next = 0xffffffff;
     EventKind kind{};
     std::uint8_t kept = 0;
@@ -267,7 +267,7 @@ struct alignas(64) Flow {
 
     FlowKey key;
     std::uint32_t hash = 0;
-    std::uint32_t exhibits = no_block;
+    std::uint32_t event_summaries = no_block;
     std::uint64_t id = 0;                     ///< FlowSnapshot::id
     std::uint32_t stream = no_block;          ///< iWARP: the tracker's block
     std::uint32_t source_qp = no_queue_pair;  ///< as a DETH or CM said it

@@ -115,7 +115,7 @@ void FlowStore::evict(FlowIndex index) {
     if (flow.trouble != Flow::no_block) troubles.give_back(flow.trouble);
     if (flow.responder != Flow::no_block) responders.give_back(flow.responder);
     if (flow.operations.others != Flow::no_block) counts.give_back(flow.operations.others);
-    for (std::uint32_t row = flow.exhibits; row != Flow::no_block;) {
+    for (std::uint32_t row = flow.event_summaries; row != Flow::no_block;) {
         const std::uint32_t next = rows[row].next;
         rows.give_back(row);
         row = next;
@@ -142,7 +142,8 @@ std::size_t FlowStore::forget_idle(std::int64_t before_ns) {
 void FlowStore::forget_frames() {
     for (FlowIndex index = 0; index < table.extent(); ++index) {
         if (!table[index].live) continue;
-        for (std::uint32_t row = table[index].exhibits; row != Flow::no_block; row = rows[row].next) rows[row].kept = 0;
+        for (std::uint32_t row = table[index].event_summaries; row != Flow::no_block; row = rows[row].next)
+            rows[row].kept = 0;
     }
 }
 
@@ -172,7 +173,7 @@ Histogram FlowStore::unpack(const Flow& flow, FlowHistogram which) const {
 }
 
 void FlowStore::show(Flow& flow, EventKind kind, std::uint64_t frame, std::uint64_t value) {
-    std::uint32_t* link = &flow.exhibits;
+    std::uint32_t* link = &flow.event_summaries;
     while (*link != Flow::no_block && rows[*link].kind != kind) link = &rows[*link].next;
     if (*link == Flow::no_block) {
         const std::uint32_t fresh = rows.take();
@@ -180,7 +181,7 @@ void FlowStore::show(Flow& flow, EventKind kind, std::uint64_t frame, std::uint6
         rows[fresh].kind = kind;
         *link = fresh;
     }
-    ExhibitRow& row = rows[*link];
+    EventSummaryRow& row = rows[*link];
     ++row.count;
     if (row.kept < row.frames.size() && (row.kept == 0 || row.frames[row.kept - 1u] != frame))
         row.frames[row.kept++] = frame;
@@ -230,7 +231,7 @@ const ResponseState* FlowStore::responder_of(const Flow& flow) const {
 }
 
 void FlowStore::show_longest(Flow& flow, EventKind kind, std::uint64_t frame, std::uint64_t value) {
-    for (std::uint32_t row = flow.exhibits; row != Flow::no_block; row = rows[row].next)
+    for (std::uint32_t row = flow.event_summaries; row != Flow::no_block; row = rows[row].next)
         if (rows[row].kind == kind && rows[row].value_max >= value) return;
     show(flow, kind, frame, value);
 }
@@ -368,16 +369,16 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
         out.unseen_acknowledged_packets = trouble->unseen_acknowledged;
         out.terminates = trouble->terminates;
     }
-    for (std::uint32_t row = flow.exhibits; row != Flow::no_block; row = rows[row].next) {
-        const ExhibitRow& shown = rows[row];
-        out.exhibits.push_back({shown.kind,
-                                shown.count,
-                                {shown.frames.begin(), shown.frames.begin() + shown.kept},
-                                shown.value_max,
-                                shown.value_sum});
+    for (std::uint32_t row = flow.event_summaries; row != Flow::no_block; row = rows[row].next) {
+        const EventSummaryRow& shown = rows[row];
+        out.event_summaries.push_back({shown.kind,
+                                       shown.count,
+                                       {shown.frames.begin(), shown.frames.begin() + shown.kept},
+                                       shown.value_max,
+                                       shown.value_sum});
     }
-    std::sort(out.exhibits.begin(), out.exhibits.end(),
-              [](const Exhibit& one, const Exhibit& other) { return one.kind < other.kind; });
+    std::sort(out.event_summaries.begin(), out.event_summaries.end(),
+              [](const EventSummary& one, const EventSummary& other) { return one.kind < other.kind; });
 }
 
 std::size_t FlowStore::octets() const {

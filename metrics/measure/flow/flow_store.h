@@ -94,7 +94,7 @@ public:
     Slab<ResponseState> responders;
     Slab<OperationCounts::Block> counts;
     Slab<FlowTrouble> troubles;
-    Slab<ExhibitRow> rows;
+    Slab<EventSummaryRow> rows;
     PsnPairing pairing;
     /// Told before a flow is evicted, so that trackers give back what they hang on it.
     std::function<void(FlowIndex)> on_leave;

@@ -23,7 +23,7 @@ namespace metrics::inline measure::inline hosts {
 namespace {
 
 constexpr std::size_t max_interfaces = 1024;
-constexpr std::size_t pause_exhibits = 4;
+constexpr std::size_t frames_per_pause = 4;
 
 /// Frames that follow each other inside one message of one host.
 struct Run {
@@ -334,7 +334,7 @@ void HostClock::State::note_pause(const TransportSummary& seen, const wire::Fram
     interface.seen = true;
     pauses.interface = frame.interface;
     interface.holding += holds;
-    if (holds && pauses.frames.size() < pause_exhibits) pauses.frames.push_back(frame.number);
+    if (holds && pauses.frames.size() < frames_per_pause) pauses.frames.push_back(frame.number);
 }
 
 /// A sample takes eight frames, and so long that the clock's resolution does not matter.

@@ -156,7 +156,7 @@ TEST(FlowJson, nobody_counted_what_was_not_verified) {
     EXPECT_TRUE(flow_json(bare_tcp_flow(), {nullptr, false, {}})["crc_bad"].is_null());
 }
 
-TEST(FlowJson, exhibits_are_those_that_there_are) {
+TEST(FlowJson, exhibits_are_the_events_that_happened) {
     const json flow = flow_json(write_flow());
     EXPECT_THAT(keys(flow["exhibits"]), ElementsAre("nak"));
     EXPECT_EQ(flow["exhibits"]["nak"]["count"], 2);

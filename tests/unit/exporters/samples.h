@@ -44,7 +44,7 @@ inline metrics::FlowSnapshot write_flow() {
     flow.rnr_naks = 1;
     flow.state_ns[metrics::index_of(metrics::State::ack_window)] = 750'000'000;
     flow.state_ns[metrics::index_of(metrics::State::transmit_new)] = 250'000'000;
-    flow.exhibits.push_back({metrics::EventKind::nak, 2, {12, 40}, 0, 0});
+    flow.event_summaries.push_back({metrics::EventKind::nak, 2, {12, 40}, 0, 0});
     return flow;
 }
 

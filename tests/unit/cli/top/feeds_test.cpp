@@ -129,7 +129,7 @@ TEST(FileFeed, events_of_an_interval_show_frames_of_that_interval) {
         last = reading->total.capture.packets;
         for (const metrics::FlowSnapshot& flow : reading->interval.flows) {
             if (flow.retransmitted_packets.value_or(0) == 0) continue;
-            const metrics::Exhibit* const again = flow.exhibit(metrics::EventKind::retransmission);
+            const metrics::EventSummary* const again = flow.find_event_summary(metrics::EventKind::retransmission);
             ASSERT_NE(again, nullptr);
             ASSERT_FALSE(again->frames.empty());
             EXPECT_GE(again->frames.front(), first);

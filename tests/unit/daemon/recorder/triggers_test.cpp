@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "daemon/recorder/exhibits.h"
+#include "daemon/recorder/figure_events.h"
 #include "tests/unit/metrics/answers/support.h"
 
 namespace service::test {
@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-using why_test::exhibit;
+using why_test::add_event;
 using why_test::healthy;
 using why_test::NoNames;
 using why_test::snapshot_of;
@@ -35,8 +35,8 @@ std::vector<Incident> judge(const TriggerConfig& config, const metrics::Snapshot
 metrics::FlowSnapshot lossy(std::uint64_t id, std::uint64_t again) {
     metrics::FlowSnapshot flow = healthy(id);
     flow.retransmitted_packets = again;
-    exhibit(flow, EventKind::retransmission, {id * 100 + 7, id * 100 + 9}, again);
-    exhibit(flow, EventKind::nak, {id * 100 + 5}, 1);
+    add_event(flow, EventKind::retransmission, {id * 100 + 7, id * 100 + 9}, again);
+    add_event(flow, EventKind::nak, {id * 100 + 5}, 1);
     return flow;
 }
 
@@ -114,7 +114,7 @@ TEST(Triggers, a_rate_is_of_the_interval_not_of_the_flow) {
 metrics::Snapshot refused() {
     metrics::FlowSnapshot flow = healthy();
     flow.naks[static_cast<std::size_t>(metrics::NakCode::remote_access_error)] = 1;
-    exhibit(flow, EventKind::nak, {41}, 1, static_cast<std::uint64_t>(metrics::NakCode::remote_access_error));
+    add_event(flow, EventKind::nak, {41}, 1, static_cast<std::uint64_t>(metrics::NakCode::remote_access_error));
     return snapshot_of({flow});
 }
 
@@ -171,15 +171,15 @@ TEST(Triggers, every_alarm_of_why_can_be_waited_for) {
             }
 }
 
-TEST(Exhibits, figures_have_the_events_that_they_count) {
-    EXPECT_THAT(kinds_behind("retransmitted_packets"), ElementsAre(EventKind::retransmission));
-    EXPECT_THAT(kinds_behind("rnr_naks"), ElementsAre(EventKind::rnr_nak));
-    EXPECT_THAT(kinds_behind("naks.psn_sequence_error"), ElementsAre(EventKind::nak));
-    EXPECT_THAT(kinds_behind("exhibits.zero_window.count"), ElementsAre(EventKind::zero_window));
-    EXPECT_THAT(kinds_behind("state_ns.nic_stall"), ElementsAre(EventKind::long_gap));
-    EXPECT_THAT(kinds_behind("tcp.retransmitted_bytes"), ElementsAre(EventKind::retransmission));
-    EXPECT_THAT(kinds_behind("packets"), IsEmpty());
-    EXPECT_THAT(kinds_behind("exhibits.nonsense.count"), IsEmpty());
+TEST(FigureEvents, figures_have_the_events_that_they_count) {
+    EXPECT_THAT(find_event_kinds("retransmitted_packets"), ElementsAre(EventKind::retransmission));
+    EXPECT_THAT(find_event_kinds("rnr_naks"), ElementsAre(EventKind::rnr_nak));
+    EXPECT_THAT(find_event_kinds("naks.psn_sequence_error"), ElementsAre(EventKind::nak));
+    EXPECT_THAT(find_event_kinds("exhibits.zero_window.count"), ElementsAre(EventKind::zero_window));
+    EXPECT_THAT(find_event_kinds("state_ns.nic_stall"), ElementsAre(EventKind::long_gap));
+    EXPECT_THAT(find_event_kinds("tcp.retransmitted_bytes"), ElementsAre(EventKind::retransmission));
+    EXPECT_THAT(find_event_kinds("packets"), IsEmpty());
+    EXPECT_THAT(find_event_kinds("exhibits.nonsense.count"), IsEmpty());
 }
 
 }  // namespace

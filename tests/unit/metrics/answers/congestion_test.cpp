@@ -31,7 +31,7 @@ TEST(Congestion, MarksAlarmThoughThroughputIsFine) {
     auto flow = healthy();
     flow.ecn_capable_packets = 4000;
     flow.ecn_ce_packets = 200;
-    exhibit(flow, EventKind::ce_mark, {9, 12}, 200);
+    add_event(flow, EventKind::ce_mark, {9, 12}, 200);
     const auto answers = ask(snapshot_of({flow}));
     ASSERT_THAT(alarms(answers), ElementsAre("congestion:marked"));
     EXPECT_THAT(answers[0].summary, HasSubstr("200 of 4,000 packets (5 %)"));
@@ -49,7 +49,7 @@ TEST(Congestion, CnpsWithoutMarksWereMadeBehindTheTap) {
 TEST(Congestion, CnpsOfAFlowWithoutAPartnerAreAboutTheOtherDirection) {
     auto flow = healthy();
     flow.cnp_packets = 6;
-    exhibit(flow, EventKind::cnp, {4, 15}, 6);
+    add_event(flow, EventKind::cnp, {4, 15}, 6);
     const auto answers = ask(snapshot_of({flow}));
     ASSERT_THAT(alarms(answers), ElementsAre("congestion:throttled"));
     EXPECT_THAT(answers[0].summary, HasSubstr("192.0.2.2 asked 192.0.2.1 6 times to slow down"));
@@ -94,7 +94,7 @@ TEST(Congestion, CnpsThatAreAssignedToNoFlowMayAnswerMarks) {
     notifications.operations = {};
     notifications.payload_bytes = 0;
     notifications.cnp_packets = 6;
-    exhibit(notifications, EventKind::cnp, {2, 13}, 6);
+    add_event(notifications, EventKind::cnp, {2, 13}, 6);
     const auto answers = ask(snapshot_of({flow, notifications}));
     ASSERT_THAT(alarms(answers), ElementsAre("congestion:marked"));
     EXPECT_THAT(answers[0].summary, HasSubstr("6 CNPs on other flows asked 192.0.2.2 to slow down"));

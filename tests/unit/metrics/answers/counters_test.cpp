@@ -100,7 +100,7 @@ TEST(CountersInWhy, WhatPacketsShowTooHasThemAsEvidence) {
     FlowSnapshot& flow = snapshot.flows[0];
     flow.rnr_naks = 4;
     flow.confidence = 0.5;
-    flow.exhibits.push_back({EventKind::rnr_nak, 4, {17}, 655'360, 4 * 655'360});
+    flow.event_summaries.push_back({EventKind::rnr_nak, 4, {17}, 655'360, 4 * 655'360});
     const auto without = asked(Question::bandwidth, snapshot, {});
     const auto with =
         asked(Question::bandwidth, snapshot, devices({counter("rnr_nak_retry_err", CounterFact::rnr_received, 4)}));

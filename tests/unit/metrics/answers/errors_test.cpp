@@ -24,7 +24,7 @@ class Refused : public testing::TestWithParam<NakCase> {};
 TEST_P(Refused, ANakOfTheRespondersNamesTheVerdict) {
     auto flow = healthy();
     flow.naks[static_cast<std::size_t>(GetParam().code)] = 1;
-    exhibit(flow, EventKind::nak, {15});
+    add_event(flow, EventKind::nak, {15});
     flow.connection.end = "DREQ";
     flow.connection.end_frame = 16;
     const auto answers = ask(snapshot_of({flow}));
@@ -79,7 +79,7 @@ TEST_P(Terminated, LayerTypeAndCodeNameTheVerdict) {
     answers_flow.transport = wire::Transport::iwarp;
     answers_flow.reverse = 1;
     answers_flow.terminates = 1;
-    exhibit(answers_flow, EventKind::terminate, {22}, 1, GetParam().value);
+    add_event(answers_flow, EventKind::terminate, {22}, 1, GetParam().value);
     const auto answers = ask(snapshot_of({requests, answers_flow}));
     ASSERT_THAT(alarms(answers), ElementsAre(GetParam().alarm));
     EXPECT_THAT(answers[0].flows, ElementsAre(2, 1));
@@ -120,7 +120,7 @@ TEST(Terminates, OfSeveralCodesTheMostFrequentIsNamedAndAllAreCounted) {
         auto flow = healthy(flows.size() + 1);
         flow.transport = wire::Transport::iwarp;
         flow.terminates = 1;
-        exhibit(flow, EventKind::terminate, {30 + flows.size()}, 1, value);
+        add_event(flow, EventKind::terminate, {30 + flows.size()}, 1, value);
         flows.push_back(flow);
     }
     const auto answers = ask(snapshot_of(flows));

@@ -32,8 +32,8 @@ TEST(Hostile, AnyFiguresAreAnswered) {
             operation.count = any();
             operation.bytes = any();
             operation.latency_ns.record(any() >> 1, 1 + any() % 100);
-            exhibit(flow, static_cast<metrics::EventKind>(any() % metrics::event_kind_count), {1 + any() % 100}, any(),
-                    any());
+            add_event(flow, static_cast<metrics::EventKind>(any() % metrics::event_kind_count), {1 + any() % 100},
+                      any(), any());
             flow.last_ns = flow.first_ns + static_cast<std::int64_t>(any() >> 2);
             flows.push_back(flow);
         }

@@ -41,7 +41,7 @@ TEST(Repairs, LossThatTheTapSeesIsUpstream) {
     nak(flow, NakCode::psn_sequence_error, 8);
     set_state(flow, State::recover_nak, 300'000'000);
     set_state(flow, State::application_in_flight, 200'000'000);
-    exhibit(flow, EventKind::gap, {100, 200, 300, 400}, 8);
+    add_event(flow, EventKind::gap, {100, 200, 300, 400}, 8);
     const auto answers = ask(snapshot_of({flow}));
     ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:loss_before_tap"));
     EXPECT_THAT(answers[0].summary, HasSubstr("8 of 4,008 packets (0.2 %)"));
@@ -69,7 +69,7 @@ TEST(Repairs, NaksWithoutTheFlowTheyAreAboutAreItsLoss) {
     answers_alone.payload_bytes = 0;
     answers_alone.packets = 66;
     nak(answers_alone, NakCode::psn_sequence_error, 6);
-    exhibit(answers_alone, EventKind::nak, {5, 16}, 6);
+    add_event(answers_alone, EventKind::nak, {5, 16}, 6);
     const auto answers = ask(snapshot_of({answers_alone}));
     ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:loss_after_tap"));
     EXPECT_THAT(answers[0].summary, HasSubstr("Packets from 192.0.2.1 to 192.0.2.2 were lost"));
@@ -147,7 +147,7 @@ TEST(Repairs, ReceiverNotReadyExplainsTheNakBehindIt) {
     nak(flow, NakCode::psn_sequence_error, 1);
     set_state(flow, State::rnr_wait, 400'000'000);
     set_state(flow, State::application_in_flight, 100'000'000);
-    exhibit(flow, EventKind::rnr_nak, {6}, 1, 655'360'000);
+    add_event(flow, EventKind::rnr_nak, {6}, 1, 655'360'000);
     const auto answers = ask(snapshot_of({flow}));
     ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:rnr"));
     EXPECT_THAT(answers[0].summary, HasSubstr("400 ms"));
@@ -173,7 +173,7 @@ TEST(Repairs, TimersAloneAreTimeouts) {
     flow.retransmitted_packets = 3;
     flow.timeouts = 3;
     set_state(flow, State::recover_timeout, 100'000'000);
-    exhibit(flow, EventKind::timeout, {10, 20, 30});
+    add_event(flow, EventKind::timeout, {10, 20, 30});
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:timeout_recovery"));
 }
 
@@ -186,8 +186,8 @@ TEST(Repairs, ATailLossProbeIsNoAlarm) {
     flow.tcp->retransmitted_segments = 1;
     flow.tcp->duplicate_acks = 1;
     flow.tcp->sack_blocks = 1;
-    exhibit(flow, EventKind::retransmission, {126}, 1, 1);
-    exhibit(flow, EventKind::timeout, {126});
+    add_event(flow, EventKind::retransmission, {126}, 1, 1);
+    add_event(flow, EventKind::timeout, {126});
     set_state(flow, State::recover_timeout, 40'000'000);
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), IsEmpty());
     flow.tcp->sack_blocks = 0;  // the peer did not say that it had it
@@ -216,13 +216,13 @@ TEST(Repairs, ProbesOfAWindowAreNoRepairs) {
     flow.retransmitted_packets = 60;
     flow.tcp.emplace();
     flow.tcp->retransmitted_segments = 60;
-    exhibit(flow, EventKind::retransmission, {126}, 60, 0);
+    add_event(flow, EventKind::retransmission, {126}, 60, 0);
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), IsEmpty());
     flow.reordered_packets = 3;
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), IsEmpty()) << "late packets without a repeat";
     flow.reordered_packets.reset();
-    flow.exhibits.clear();
-    exhibit(flow, EventKind::retransmission, {126}, 60, 10);
+    flow.event_summaries.clear();
+    add_event(flow, EventKind::retransmission, {126}, 60, 10);
     const auto answers = ask(snapshot_of({flow}));
     ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:loss_after_tap"));
     EXPECT_DOUBLE_EQ(evidence(answers[0], "packets retransmitted")->value, 10.0);
@@ -289,7 +289,7 @@ TEST(Repairs, ALapseOfTheProtocolComesAfterTheLossThatShowedIt) {
     auto flow = healthy();
     flow.missing_packets = 1;
     flow.retransmitted_packets = 2000;
-    exhibit(flow, EventKind::go_back_wrong_start, {77}, 1, 3);
+    add_event(flow, EventKind::go_back_wrong_start, {77}, 1, 3);
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))),
                 ElementsAre("bandwidth:loss_before_tap", "bandwidth:go_back_n_violation"));
 }
@@ -393,7 +393,7 @@ TEST(Repairs, AnotherFlowsReceiverThatIsNotReadyHidesNoLoss) {
     flow.missing_packets = 8;
     flow.retransmitted_packets = 40;
     flow.rnr_naks = 20;
-    exhibit(flow, EventKind::rnr_nak, {7}, 20);
+    add_event(flow, EventKind::rnr_nak, {7}, 20);
     const auto answers = ask(snapshot_of({flow}));
     ASSERT_THAT(alarms(answers), testing::UnorderedElementsAre("bandwidth:rnr", "bandwidth:loss_before_tap"));
     const auto& lost = answers[answers[0].verdict == Verdict::rnr ? 1 : 0];

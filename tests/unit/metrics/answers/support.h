@@ -74,10 +74,10 @@ inline metrics::Snapshot snapshot_of(std::vector<metrics::FlowSnapshot> flows) {
     return snapshot;
 }
 
-inline void exhibit(metrics::FlowSnapshot& flow, metrics::EventKind kind, std::vector<std::uint64_t> frames,
-                    std::uint64_t count = 0, std::uint64_t value = 0) {
+inline void add_event(metrics::FlowSnapshot& flow, metrics::EventKind kind, std::vector<std::uint64_t> frames,
+                      std::uint64_t count = 0, std::uint64_t value = 0) {
     if (count == 0) count = frames.size();
-    flow.exhibits.push_back({kind, count, std::move(frames), value, value});
+    flow.event_summaries.push_back({kind, count, std::move(frames), value, value});
 }
 
 inline std::vector<metrics::Answer> ask(const metrics::Snapshot& snapshot, const std::uint64_t* flow = nullptr) {

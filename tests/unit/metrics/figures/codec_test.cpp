@@ -112,7 +112,7 @@ TEST(SnapshotCodec, gives_back_what_is_at_its_bounds) {
     f.connection.mpa_crc = false;
     f.connection.mpa_markers = true;
     f.connection.end = std::string("a\0b\xff", 4);
-    f.exhibits = {{EventKind::read_restart_wrong, most, {most, 0, most, 7}, most, most}};
+    f.event_summaries = {{EventKind::read_restart_wrong, most, {most, 0, most, 7}, most, most}};
     FlowSnapshot g;
     s.flows = {f, g, f};
     s.attempts.resize(2);
@@ -150,7 +150,7 @@ TEST(SnapshotCodec, entries_take_what_decoding_reserves_for) {
     EXPECT_GE(grown(), 12u);
     s.hosts[0].pages.bins.resize(1);
     EXPECT_GE(grown(), 3u);
-    s.flows[0].exhibits.resize(1);
+    s.flows[0].event_summaries.resize(1);
     EXPECT_GE(grown(), 5u);
     s.flows[0].verbs.emplace();
     EXPECT_GE(grown(), 1u);

@@ -126,10 +126,10 @@ FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::
     }
     if (chance()) f.verbs = verbs();
     for (std::size_t kind = 0; kind < event_kind_count; kind += 1 + below(8)) {
-        Exhibit exhibit{static_cast<EventKind>(kind), 1 + below(10), {}, below(100), below(1000)};
-        for (std::uint64_t i = 0; i < std::min<std::uint64_t>(exhibit.count, 4); ++i)
-            exhibit.frames.push_back(++frame_);
-        f.exhibits.push_back(exhibit);
+        EventSummary summary{static_cast<EventKind>(kind), 1 + below(10), {}, below(100), below(1000)};
+        for (std::uint64_t i = 0; i < std::min<std::uint64_t>(summary.count, 4); ++i)
+            summary.frames.push_back(++frame_);
+        f.event_summaries.push_back(summary);
     }
     return f;
 }

@@ -79,9 +79,9 @@ TEST(FlowSnapshot, totals_and_goodput) {
     EXPECT_DOUBLE_EQ(f.goodput_bytes_per_sec().value(), 24'000.0);  // in half a second
     f.last_ns = f.first_ns;
     EXPECT_FALSE(f.goodput_bytes_per_sec());
-    f.exhibits = {{EventKind::gap, 3, {9, 10}, 0, 0}};
-    EXPECT_EQ(f.exhibit(EventKind::gap), &f.exhibits[0]);
-    EXPECT_EQ(f.exhibit(EventKind::nak), nullptr);
+    f.event_summaries = {{EventKind::gap, 3, {9, 10}, 0, 0}};
+    EXPECT_EQ(f.find_event_summary(EventKind::gap), &f.event_summaries[0]);
+    EXPECT_EQ(f.find_event_summary(EventKind::nak), nullptr);
 }
 
 TEST(Snapshot, finds_flows_by_id) {
@@ -202,8 +202,8 @@ TEST(Merge, of_two_parts_by_hand) {
     b.credits_last = 1;
     b.source.qpn = 77;
     b.finished = true;
-    a.exhibits = {{EventKind::gap, 5, {11, 14, 19, 30}, 9, 20}, {EventKind::cnp, 1, {12}, 0, 0}};
-    b.exhibits = {{EventKind::retransmission, 1, {60}, 2, 2}, {EventKind::gap, 2, {13, 61}, 12, 13}};
+    a.event_summaries = {{EventKind::gap, 5, {11, 14, 19, 30}, 9, 20}, {EventKind::cnp, 1, {12}, 0, 0}};
+    b.event_summaries = {{EventKind::retransmission, 1, {60}, 2, 2}, {EventKind::gap, 2, {13, 61}, 12, 13}};
     a.operations[index_of(Operation::write)].count = 3;
     b.operations[index_of(Operation::write)].count = 4;
     a.operations[index_of(Operation::write)].latency_ns.record(500);
@@ -233,14 +233,14 @@ TEST(Merge, of_two_parts_by_hand) {
     EXPECT_EQ(f.source.qpn, 77u);
     EXPECT_EQ(f.operations[index_of(Operation::write)].count, 7u);
     EXPECT_EQ(f.operations[index_of(Operation::write)].latency_ns.sum(), 1200u);
-    ASSERT_EQ(f.exhibits.size(), 3u);
-    EXPECT_EQ(f.exhibits[0].kind, EventKind::retransmission);
-    EXPECT_EQ(f.exhibits[1].kind, EventKind::gap);
-    EXPECT_EQ(f.exhibits[1].count, 7u);
-    EXPECT_EQ(f.exhibits[1].frames, (std::vector<std::uint64_t>{11, 13, 14, 19}));
-    EXPECT_EQ(f.exhibits[1].value_max, 12u);
-    EXPECT_EQ(f.exhibits[1].value_sum, 33u);
-    EXPECT_EQ(f.exhibits[2].kind, EventKind::cnp);
+    ASSERT_EQ(f.event_summaries.size(), 3u);
+    EXPECT_EQ(f.event_summaries[0].kind, EventKind::retransmission);
+    EXPECT_EQ(f.event_summaries[1].kind, EventKind::gap);
+    EXPECT_EQ(f.event_summaries[1].count, 7u);
+    EXPECT_EQ(f.event_summaries[1].frames, (std::vector<std::uint64_t>{11, 13, 14, 19}));
+    EXPECT_EQ(f.event_summaries[1].value_max, 12u);
+    EXPECT_EQ(f.event_summaries[1].value_sum, 33u);
+    EXPECT_EQ(f.event_summaries[2].kind, EventKind::cnp);
 }
 
 TEST(Merge, renames_the_opposite_direction) {
@@ -358,7 +358,7 @@ TEST(Difference, of_a_flow_by_hand) {
     then.messages_mean = 2;
     then.messages_max = 4;
     then.at_max_ns = 100;
-    then.exhibits = {{EventKind::gap, 1, {11}, 5, 5}, {EventKind::nak, 1, {12}, 0, 0}};
+    then.event_summaries = {{EventKind::gap, 1, {11}, 5, 5}, {EventKind::nak, 1, {12}, 0, 0}};
     then.operations[index_of(Operation::send)].latency_ns.record(1'000'000);
     FlowSnapshot now = then;
     now.last_ns = 3000;
@@ -369,7 +369,7 @@ TEST(Difference, of_a_flow_by_hand) {
     now.state_ns[index_of(State::transmit_new)] = 700;
     now.messages_mean = 3;
     now.at_max_ns = 150;
-    now.exhibits[0] = {EventKind::gap, 3, {11, 20, 21}, 9, 15};
+    now.event_summaries[0] = {EventKind::gap, 3, {11, 20, 21}, 9, 15};
     now.operations[index_of(Operation::send)].latency_ns.record(2'000);
     FlowSnapshot idle = flow(11, 8, 0, 500);
 
@@ -386,10 +386,10 @@ TEST(Difference, of_a_flow_by_hand) {
     EXPECT_DOUBLE_EQ(f.messages_mean, 4.0);  // 3 * 2000 - 2 * 1000 message-ns in 1000 ns
     EXPECT_EQ(f.messages_max, 4u);
     EXPECT_EQ(f.at_max_ns, 50u);
-    ASSERT_EQ(f.exhibits.size(), 1u);
-    EXPECT_EQ(f.exhibits[0].count, 2u);
-    EXPECT_EQ(f.exhibits[0].frames, (std::vector<std::uint64_t>{20, 21}));
-    EXPECT_EQ(f.exhibits[0].value_sum, 10u);
+    ASSERT_EQ(f.event_summaries.size(), 1u);
+    EXPECT_EQ(f.event_summaries[0].count, 2u);
+    EXPECT_EQ(f.event_summaries[0].frames, (std::vector<std::uint64_t>{20, 21}));
+    EXPECT_EQ(f.event_summaries[0].value_sum, 10u);
     const Histogram& latency = f.operations[index_of(Operation::send)].latency_ns;
     EXPECT_EQ(latency.count(), 1u);
     EXPECT_EQ(latency.sum(), 2'000u);

@@ -26,9 +26,9 @@ struct Writer {
         out << '/';
         value(end.port);
     }
-    void value(const Exhibit& exhibit) {
-        out << name_of(exhibit.kind);
-        all(exhibit.count, exhibit.frames, exhibit.value_max, exhibit.value_sum);
+    void value(const EventSummary& summary) {
+        out << name_of(summary.kind);
+        all(summary.count, summary.frames, summary.value_max, summary.value_sum);
     }
     void value(AttemptOutcome outcome) { out << name_of(outcome); }
     void value(const ReuseBin& bin) { all(bin.count, bin.distance, bin.turnaround_ns); }
@@ -121,7 +121,7 @@ struct Writer {
             c.retry_count, c.rnr_retry_count, c.starting_psn, c.mpa_revision, c.mpa_crc, c.mpa_markers, c.end,
             c.end_frame);
         out << "\n  tcp";
-        all(f.tcp, f.verbs, f.exhibits);
+        all(f.tcp, f.verbs, f.event_summaries);
         out << '\n';
     }
     void snapshot(const Snapshot& s) {
@@ -216,8 +216,8 @@ struct Summer {
             d.post_to_wire_ns, d.wire_ns, d.wire_to_ack_ns, d.ack_to_poll_ns, d.whole_ns);
         for (std::size_t i = 0; i < application_states; ++i) all(v.held_ns[i], v.unpolled_ns[i]);
         for (std::size_t kind = 0; kind < event_kind_count; ++kind) {
-            const Exhibit* const exhibit = f.exhibit(static_cast<EventKind>(kind));
-            all(exhibit == nullptr ? 0 : exhibit->count, exhibit == nullptr ? 0 : exhibit->value_sum);
+            const EventSummary* const summary = f.find_event_summary(static_cast<EventKind>(kind));
+            all(summary == nullptr ? 0 : summary->count, summary == nullptr ? 0 : summary->value_sum);
         }
     }
 };

@@ -104,8 +104,9 @@ public:
         }
         for (std::size_t kind = 0; kind < metrics::event_kind_count; ++kind)
             if (number() % 3 == 0)
-                flow.exhibits.push_back({static_cast<metrics::EventKind>(kind), number(),
-                                         std::vector<std::uint64_t>(number() % 5, number()), number(), number()});
+                flow.event_summaries.push_back({static_cast<metrics::EventKind>(kind), number(),
+                                                std::vector<std::uint64_t>(number() % 5, number()), number(),
+                                                number()});
         return flow;
     }
     Reading reading(std::uint64_t serial) {

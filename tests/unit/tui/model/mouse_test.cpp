@@ -132,7 +132,7 @@ ReadingPtr random_reading(std::uint64_t serial, std::mt19937& random) {
         flow.ecn_ce_packets = random() % 3;
         if (random() % 3 == 0) flow.reverse = 1 + random() % 40;
         if (random() % 5 == 0) flow.transport = wire::Transport::iwarp;
-        if (random() % 4 == 0) flow.exhibits.push_back({metrics::EventKind::nak, 1, {serial}, 0, 0});
+        if (random() % 4 == 0) flow.event_summaries.push_back({metrics::EventKind::nak, 1, {serial}, 0, 0});
         if (random() % 3 != 0) interval.push_back(flow);
         total.push_back(std::move(flow));
     }

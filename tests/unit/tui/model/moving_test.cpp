@@ -153,7 +153,7 @@ TEST(Moving, events_follow_the_newest_until_one_is_chosen) {
     std::vector<ReadingPtr> readings;
     for (std::uint64_t i = 1; i <= 4; ++i) {
         auto flow = writes(1, 1, 9, 10);
-        flow.exhibits.push_back({metrics::EventKind::rnr_nak, i, {i * 10}, 1'280'000, i * 1'280'000});
+        flow.event_summaries.push_back({metrics::EventKind::rnr_nak, i, {i * 10}, 1'280'000, i * 1'280'000});
         readings.push_back(reading_of(i, {flow}));
     }
     Bench bench(readings);

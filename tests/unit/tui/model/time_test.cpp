@@ -186,7 +186,7 @@ TEST(Refresh, takes_every_reading_that_was_made_meanwhile) {
 
 TEST(Refresh, a_jump_in_time_empties_what_was_before) {
     auto flow = writes(1, 1, 9, 10);
-    flow.exhibits.push_back({metrics::EventKind::rnr_nak, 1, {10}, 1'280'000, 1'280'000});
+    flow.event_summaries.push_back({metrics::EventKind::rnr_nak, 1, {10}, 1'280'000, 1'280'000});
     auto jumped = reading_of(3, {writes(1, 1, 9, 5)});
     jumped->restarted = true;
     Bench bench({reading_of(1, {flow}), reading_of(2, {flow}), jumped});

@@ -1,4 +1,4 @@
-// Events: what the snapshots of intervals exhibit, in the words of `dump`.
+// Events: what the snapshots of intervals hold, in the words of `dump`.
 #include "tui/model/event_list.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ metrics::FlowSnapshot flow_with(std::uint64_t id, EventKind kind, std::uint64_t 
                                 std::uint64_t max = 0) {
     metrics::FlowSnapshot flow;
     flow.id = id;
-    flow.exhibits = {{kind, count, {10, 20}, max == 0 ? sum : max, sum}};
+    flow.event_summaries = {{kind, count, {10, 20}, max == 0 ? sum : max, sum}};
     return flow;
 }
 
@@ -185,10 +185,11 @@ Reading reading_at(std::int64_t start_ns, std::vector<metrics::FlowSnapshot> flo
     return reading;
 }
 
-metrics::FlowSnapshot flow_of(std::uint64_t id, std::vector<metrics::Exhibit> exhibits, std::uint64_t end_frame = 0) {
+metrics::FlowSnapshot flow_of(std::uint64_t id, std::vector<metrics::EventSummary> event_summaries,
+                              std::uint64_t end_frame = 0) {
     metrics::FlowSnapshot flow;
     flow.id = id;
-    flow.exhibits = std::move(exhibits);
+    flow.event_summaries = std::move(event_summaries);
     flow.connection.end_frame = end_frame;
     if (end_frame != 0) flow.connection.end = "DREQ";
     return flow;

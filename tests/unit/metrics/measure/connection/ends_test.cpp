@@ -170,7 +170,7 @@ TEST(ConnectionEnds, a_reset_that_its_receiver_drops_ends_nothing) {
     expect_end(snapshot, "", 0);
     for (const metrics::FlowSnapshot& flow : snapshot.flows) {
         EXPECT_FALSE(flow.finished);
-        EXPECT_TRUE(flow.exhibits.empty());
+        EXPECT_TRUE(flow.event_summaries.empty());
     }
     end(set_up, false, rst);
     expect_end(analyzed(set_up), "TCP RST", 7);

@@ -40,12 +40,12 @@ TEST(Interval, ShowsFramesOfItsOwn) {
     const Snapshot second = player.analyzer.snapshot();
     std::size_t shown = 0;
     for (const FlowSnapshot& flow : second.flows)
-        for (const Exhibit& exhibit : flow.exhibits) {
+        for (const EventSummary& summary : flow.event_summaries) {
             const FlowSnapshot* const before = first.flow(flow.id);
-            const Exhibit* const former = before == nullptr ? nullptr : before->exhibit(exhibit.kind);
-            EXPECT_GE(exhibit.count, former == nullptr ? 0 : former->count);
-            for (const std::uint64_t frame : exhibit.frames) EXPECT_GT(frame, half);
-            if (exhibit.kind == EventKind::retransmission) shown += exhibit.frames.size();
+            const EventSummary* const former = before == nullptr ? nullptr : before->find_event_summary(summary.kind);
+            EXPECT_GE(summary.count, former == nullptr ? 0 : former->count);
+            for (const std::uint64_t frame : summary.frames) EXPECT_GT(frame, half);
+            if (summary.kind == EventKind::retransmission) shown += summary.frames.size();
         }
     EXPECT_GT(shown, 0u) << "the second half of this capture has retransmissions";
 }
@@ -65,9 +65,9 @@ TEST(Interval, ChangesNoCount) {
         EXPECT_EQ(got.flows[i].packets, expected.flows[i].packets);
         EXPECT_EQ(got.flows[i].retransmitted_packets, expected.flows[i].retransmitted_packets);
         EXPECT_EQ(got.flows[i].state_ns, expected.flows[i].state_ns);
-        for (const Exhibit& exhibit : expected.flows[i].exhibits) {
-            ASSERT_NE(got.flows[i].exhibit(exhibit.kind), nullptr);
-            EXPECT_EQ(got.flows[i].exhibit(exhibit.kind)->count, exhibit.count);
+        for (const EventSummary& summary : expected.flows[i].event_summaries) {
+            ASSERT_NE(got.flows[i].find_event_summary(summary.kind), nullptr);
+            EXPECT_EQ(got.flows[i].find_event_summary(summary.kind)->count, summary.count);
         }
     }
 }

@@ -329,21 +329,21 @@ Histogram Script::latency(bool client, Operation operation) {
 }
 Histogram Script::histogram(bool client, FlowHistogram which) { return store.unpack(*flow(client), which); }
 
-const ExhibitRow* Script::exhibit(bool client, EventKind kind) {
-    for (std::uint32_t row = flow(client)->exhibits; row != Flow::no_block; row = store.rows[row].next)
+const EventSummaryRow* Script::find_event_summary(bool client, EventKind kind) {
+    for (std::uint32_t row = flow(client)->event_summaries; row != Flow::no_block; row = store.rows[row].next)
         if (store.rows[row].kind == kind) return &store.rows[row];
     return nullptr;
 }
 std::uint64_t Script::count(bool client, EventKind kind) {
-    const ExhibitRow* row = exhibit(client, kind);
+    const EventSummaryRow* row = find_event_summary(client, kind);
     return row == nullptr ? 0 : row->count;
 }
 std::uint64_t Script::first_frame(bool client, EventKind kind) {
-    const ExhibitRow* row = exhibit(client, kind);
+    const EventSummaryRow* row = find_event_summary(client, kind);
     return row == nullptr ? 0 : row->frames[0];
 }
 std::uint64_t Script::value_max(bool client, EventKind kind) {
-    const ExhibitRow* row = exhibit(client, kind);
+    const EventSummaryRow* row = find_event_summary(client, kind);
     return row == nullptr ? 0 : row->value_max;
 }
 

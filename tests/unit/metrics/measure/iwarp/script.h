@@ -94,7 +94,7 @@ public:
 
 private:
     struct Feed;
-    const metrics::ExhibitRow* exhibit(bool client, metrics::EventKind kind);
+    const metrics::EventSummaryRow* find_event_summary(bool client, metrics::EventKind kind);
 
     dissect::Dissector dissector_;
     std::uint32_t isn_[2];

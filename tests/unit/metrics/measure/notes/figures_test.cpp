@@ -50,9 +50,9 @@ void compare(const FlowSnapshot& flow, const Sums& sums) {
     EXPECT_EQ(sums.packets, flow.packets);
     for (std::size_t i = 0; i < event_kind_count; ++i) {
         const auto kind = static_cast<EventKind>(i);
-        const Exhibit* const exhibit = flow.exhibit(kind);
-        EXPECT_EQ(sums.events[i], exhibit == nullptr ? 0 : exhibit->count) << name_of(kind);
-        EXPECT_EQ(sums.event_values[i], exhibit == nullptr ? 0 : exhibit->value_sum) << name_of(kind);
+        const EventSummary* const summary = flow.find_event_summary(kind);
+        EXPECT_EQ(sums.events[i], summary == nullptr ? 0 : summary->count) << name_of(kind);
+        EXPECT_EQ(sums.event_values[i], summary == nullptr ? 0 : summary->value_sum) << name_of(kind);
     }
     for (std::size_t i = 0; i < operation_count; ++i) {
         EXPECT_EQ(sums.messages[i], flow.operations[i].count) << operation_names[i];

@@ -66,7 +66,8 @@ TEST(RoceReads, AReceiverThatIsNotReadyImpliesThatAResponseWasLost) {
     answer_only(script, 6, 1024);
     script.ack(7);
     const metrics::FlowSnapshot shown = script.shown();
-    EXPECT_EQ(shown.exhibit(metrics::EventKind::go_back_wrong_start), nullptr) << "the RNR NAK named the SEND";
+    EXPECT_EQ(shown.find_event_summary(metrics::EventKind::go_back_wrong_start), nullptr)
+        << "the RNR NAK named the SEND";
     EXPECT_EQ(shown.timeouts, 0u);
     EXPECT_EQ(script.complaints().rnr_naks, 1u);
     EXPECT_EQ(repeated(script), 2u);

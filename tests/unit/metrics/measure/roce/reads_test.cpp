@@ -184,7 +184,7 @@ TEST(RoceReads, ALengthThatWasCutOffIsNoLoss) {
         EXPECT_EQ(script.latencies(Operation::write), seen == Seen::never ? 0u : 2u);
         EXPECT_EQ(script.requester().ledger.messages(), seen == Seen::never ? 6u : 0u);
         const metrics::FlowSnapshot shown = script.shown();
-        EXPECT_EQ(shown.exhibit(metrics::EventKind::gap), nullptr);
+        EXPECT_EQ(shown.find_event_summary(metrics::EventKind::gap), nullptr);
         EXPECT_EQ(shown.message_bytes.count(), 2u) << "those of the READs are not known";
         EXPECT_EQ(shown.message_bytes.min(), 1024u);
     }
@@ -393,7 +393,7 @@ TEST(RoceReads, AResponseIsLostWithItsRepeats) {
             }
             const metrics::FlowSnapshot shown = script.shown();
             EXPECT_EQ(shown.timeouts, 0u);
-            EXPECT_EQ(shown.exhibit(metrics::EventKind::retransmission)->count, losses);
+            EXPECT_EQ(shown.find_event_summary(metrics::EventKind::retransmission)->count, losses);
             EXPECT_EQ(repeated(script), 2 * losses);
             EXPECT_EQ(responses_missing(script), 1u);
             EXPECT_EQ(responses_repeated(script), 6 * losses + 1);
@@ -419,7 +419,7 @@ TEST(RoceReads, AResponseIsLostAfterOneThatWasLate) {
     EXPECT_EQ(responses_repeated(script), 3u);
     EXPECT_EQ(repeated(script), 1u);
     EXPECT_EQ(script.latencies(Operation::read), 1u);
-    EXPECT_EQ(script.shown().exhibit(metrics::EventKind::read_restart_wrong), nullptr);
+    EXPECT_EQ(script.shown().find_event_summary(metrics::EventKind::read_restart_wrong), nullptr);
     EXPECT_EQ(script.requester().ledger.messages(), 0u);
 }
 

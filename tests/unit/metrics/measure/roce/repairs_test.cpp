@@ -224,9 +224,9 @@ TEST(RoceRepairs, APacketThatComesBehindItsRepeat) {
     script.requests(8, 9);
     const metrics::FlowSnapshot shown = script.shown();
     EXPECT_EQ(shown.timeouts, 0u);
-    EXPECT_EQ(shown.exhibit(metrics::EventKind::retransmission)->count, 1u);
-    EXPECT_EQ(shown.exhibit(metrics::EventKind::go_back_wrong_start), nullptr);
-    EXPECT_EQ(shown.exhibit(metrics::EventKind::go_back_incomplete), nullptr);
+    EXPECT_EQ(shown.find_event_summary(metrics::EventKind::retransmission)->count, 1u);
+    EXPECT_EQ(shown.find_event_summary(metrics::EventKind::go_back_wrong_start), nullptr);
+    EXPECT_EQ(shown.find_event_summary(metrics::EventKind::go_back_incomplete), nullptr);
 }
 
 /// Amid the run a packet that was held back leaps ahead of it; the run goes on from where it was.
@@ -557,7 +557,7 @@ TEST(RoceRepairs, ARepeatThatIsLostBeforeTheTapIsNoViolation) {
     Script script;
     lose_a_repeat(script);
     EXPECT_EQ(metrics::vantage_of(script.requester(), &script.responder()), metrics::Vantage::sender);
-    EXPECT_EQ(script.shown().exhibit(metrics::EventKind::go_back_incomplete), nullptr);
+    EXPECT_EQ(script.shown().find_event_summary(metrics::EventKind::go_back_incomplete), nullptr);
 }
 
 /// On the sender's own interface nothing is lost before the tap: it has not sent it.
@@ -565,7 +565,7 @@ TEST(RoceRepairs, ARepeatThatTheSenderLeavesOutIsAViolation) {
     Script script;
     script.direction = wire::Direction::outbound;
     lose_a_repeat(script);
-    ASSERT_NE(script.shown().exhibit(metrics::EventKind::go_back_incomplete), nullptr);
+    ASSERT_NE(script.shown().find_event_summary(metrics::EventKind::go_back_incomplete), nullptr);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "daemon/recorder/exhibits.h"
+#include "daemon/recorder/figure_events.h"
 
 #include <array>
 #include <cstddef>
@@ -56,10 +56,10 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::vector<EventKind> kinds_behind(std::string_view path) {
-    constexpr std::string_view exhibits = "exhibits.";
-    if (path.starts_with(exhibits)) {
-        const std::string_view event = path.substr(exhibits.size(), path.find('.', exhibits.size()) - exhibits.size());
+std::vector<EventKind> find_event_kinds(std::string_view path) {
+    constexpr std::string_view prefix = "exhibits.";
+    if (path.starts_with(prefix)) {
+        const std::string_view event = path.substr(prefix.size(), path.find('.', prefix.size()) - prefix.size());
         for (std::size_t i = 0; i < metrics::event_kind_count; ++i)
             if (metrics::name_of(static_cast<EventKind>(i)) == event) return {static_cast<EventKind>(i)};
     }
