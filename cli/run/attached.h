@@ -1,5 +1,5 @@
 #pragma once
-#include "cli/run/traced.h"
+#include "cli/run/run_traced.h"
 
 namespace cli::run {
 

@@ -6,7 +6,7 @@
 
 #include "cli/options/shared.h"
 #include "cli/options/table.h"
-#include "cli/run/traced.h"
+#include "cli/run/run_traced.h"
 
 namespace cli::run {
 

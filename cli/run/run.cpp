@@ -5,8 +5,8 @@
 #include "cli/run/attached.h"
 #include "cli/run/options.h"
 #include "cli/run/program.h"
+#include "cli/run/run_traced.h"
 #include "cli/run/software.h"
-#include "cli/run/traced.h"
 
 namespace cli::run {
 

@@ -1,4 +1,4 @@
-#include "cli/run/traced.h"
+#include "cli/run/run_traced.h"
 
 #include <array>
 #include <cerrno>
