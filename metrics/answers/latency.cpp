@@ -9,7 +9,7 @@
 #include "metrics/answers/questions.h"
 #include "metrics/answers/subject.h"
 #include "metrics/answers/thresholds.h"
-#include "metrics/answers/traced.h"
+#include "metrics/answers/trace_evidence.h"
 #include "metrics/answers/words.h"
 
 namespace metrics::inline answers {

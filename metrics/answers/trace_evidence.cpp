@@ -1,5 +1,5 @@
 // What only the program's own posts and completions show.
-#include "metrics/answers/traced.h"
+#include "metrics/answers/trace_evidence.h"
 
 #include <algorithm>
 #include <fmt/core.h>
