@@ -4,7 +4,7 @@
 #include <set>
 
 #include "tests/model/scenarios.h"
-#include "tests/model/traced.h"
+#include "tests/model/trace_records.h"
 
 /// Trace and packets together, against what the model's programs, adapters and network really did.
 namespace {

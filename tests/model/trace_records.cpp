@@ -1,4 +1,4 @@
-#include "tests/model/traced.h"
+#include "tests/model/trace_records.h"
 
 #include <algorithm>
 #include <array>
