@@ -15,7 +15,7 @@
 
 #include "base/ascii.h"
 #include "base/descriptor.h"
-#include "doctor/words.h"
+#include "doctor/strings.h"
 
 namespace doctor {
 

@@ -10,7 +10,7 @@
 #include "base/printable.h"
 #include "doctor/binary/loaded.h"
 #include "doctor/inventory/parts.h"
-#include "doctor/words.h"
+#include "doctor/strings.h"
 
 namespace doctor::inline binary {
 

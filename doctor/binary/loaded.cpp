@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "doctor/words.h"
+#include "doctor/strings.h"
 
 namespace doctor::inline binary {
 

@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "base/ascii.h"
-#include "doctor/words.h"
+#include "doctor/strings.h"
 
 namespace doctor::inline bundle {
 

@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 
 #include "doctor/checks/check.h"
-#include "doctor/words.h"
+#include "doctor/strings.h"
 
 namespace doctor::inline checks {
 

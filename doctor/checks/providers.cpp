@@ -3,7 +3,7 @@
 #include <set>
 
 #include "doctor/checks/check.h"
-#include "doctor/words.h"
+#include "doctor/strings.h"
 
 namespace doctor::inline checks {
 

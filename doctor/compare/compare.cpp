@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/printable.h"
-#include "doctor/words.h"
+#include "doctor/strings.h"
 
 namespace doctor::inline compare {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "doctor/words.h"
+#include "doctor/strings.h"
 
 namespace doctor::inline inventory {
 

@@ -2,7 +2,7 @@
 
 #include "base/ascii.h"
 #include "doctor/inventory/parts.h"
-#include "doctor/words.h"
+#include "doctor/strings.h"
 
 namespace doctor::inline inventory {
 

@@ -6,7 +6,7 @@
 #include <fnmatch.h>
 
 #include "base/ascii.h"
-#include "doctor/words.h"
+#include "doctor/strings.h"
 
 namespace doctor::inline inventory {
 

@@ -13,7 +13,7 @@
 #include "doctor/checks/check.h"
 #include "doctor/inventory/loader_path.h"
 #include "doctor/root.h"
-#include "doctor/words.h"
+#include "doctor/strings.h"
 #include "tests/fuzz/random.h"
 
 namespace doctor {

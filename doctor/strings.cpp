@@ -1,4 +1,4 @@
-#include "doctor/words.h"
+#include "doctor/strings.h"
 
 #include <algorithm>
 #include <charconv>
