@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/quantities.h"
-#include "metrics/answers/words.h"
+#include "metrics/answers/figure_text.h"
 
 namespace exporters {
 

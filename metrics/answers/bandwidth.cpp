@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <span>
 
+#include "metrics/answers/figure_text.h"
 #include "metrics/answers/finding.h"
 #include "metrics/answers/flow_measures.h"
 #include "metrics/answers/questions.h"
@@ -11,7 +12,6 @@
 #include "metrics/answers/subject.h"
 #include "metrics/answers/thresholds.h"
 #include "metrics/answers/trace_evidence.h"
-#include "metrics/answers/words.h"
 
 namespace metrics::inline answers {
 

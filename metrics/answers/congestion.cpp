@@ -4,13 +4,13 @@
 #include <map>
 #include <tuple>
 
+#include "metrics/answers/figure_text.h"
 #include "metrics/answers/finding.h"
 #include "metrics/answers/flow_measures.h"
 #include "metrics/answers/questions.h"
 #include "metrics/answers/repairs.h"
 #include "metrics/answers/subject.h"
 #include "metrics/answers/thresholds.h"
-#include "metrics/answers/words.h"
 
 namespace metrics::inline answers {
 

@@ -9,9 +9,9 @@
 #include <tuple>
 #include <utility>
 
+#include "metrics/answers/figure_text.h"
 #include "metrics/answers/flow_measures.h"
 #include "metrics/answers/thresholds.h"
-#include "metrics/answers/words.h"
 
 namespace metrics::inline answers {
 

@@ -7,12 +7,12 @@
 #include <tuple>
 
 #include "dissect/output/text_parts.h"
+#include "metrics/answers/figure_text.h"
 #include "metrics/answers/finding.h"
 #include "metrics/answers/flow_measures.h"
 #include "metrics/answers/questions.h"
 #include "metrics/answers/subject.h"
 #include "metrics/answers/thresholds.h"
-#include "metrics/answers/words.h"
 #include "wire/cm_rej.h"
 
 namespace metrics::inline answers {

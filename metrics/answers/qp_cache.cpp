@@ -8,12 +8,12 @@
 #include <optional>
 #include <tuple>
 
+#include "metrics/answers/figure_text.h"
 #include "metrics/answers/finding.h"
 #include "metrics/answers/flow_measures.h"
 #include "metrics/answers/questions.h"
 #include "metrics/answers/subject.h"
 #include "metrics/answers/thresholds.h"
-#include "metrics/answers/words.h"
 
 namespace metrics::inline answers {
 

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "metrics/answers/figure_text.h"
 #include "metrics/answers/finding.h"
 #include "metrics/answers/flow_measures.h"
 #include "metrics/answers/questions.h"
 #include "metrics/answers/subject.h"
 #include "metrics/answers/thresholds.h"
 #include "metrics/answers/trace_evidence.h"
-#include "metrics/answers/words.h"
 
 namespace metrics::inline answers {
 

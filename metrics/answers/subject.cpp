@@ -6,8 +6,8 @@
 #include <optional>
 #include <tuple>
 
+#include "metrics/answers/figure_text.h"
 #include "metrics/answers/flow_measures.h"
-#include "metrics/answers/words.h"
 
 namespace metrics::inline answers {
 

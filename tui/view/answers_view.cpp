@@ -4,7 +4,7 @@
 
 #include "base/quantities.h"
 #include "exporters/why_page.h"
-#include "metrics/answers/words.h"
+#include "metrics/answers/figure_text.h"
 #include "tui/view/pane.h"
 #include "tui/view/screen.h"
 #include "tui/view/wrap.h"

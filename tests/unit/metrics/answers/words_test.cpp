@@ -1,12 +1,11 @@
 // Figures as people read them, and the manual's list of verdicts.
-#include "metrics/answers/words.h"
-
 #include <cmath>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <set>
 #include <sstream>
 
+#include "metrics/answers/figure_text.h"
 #include "support.h"
 #include "tests/support/pcaps.h"
 

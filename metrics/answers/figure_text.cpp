@@ -1,4 +1,4 @@
-#include "metrics/answers/words.h"
+#include "metrics/answers/figure_text.h"
 
 #include <fmt/core.h>
 
