@@ -1,6 +1,6 @@
 #include "tests/script/runner/frames.h"
 
-#include "tests/script/runner/words.h"
+#include "tests/script/runner/command_words.h"
 
 namespace script {
 namespace {

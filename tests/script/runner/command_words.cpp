@@ -1,4 +1,4 @@
-#include "tests/script/runner/words.h"
+#include "tests/script/runner/command_words.h"
 
 #include <algorithm>
 #include <charconv>
