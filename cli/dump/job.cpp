@@ -6,7 +6,7 @@
 
 #include "capture/link_type.h"
 #include "cli/console.h"
-#include "cli/dump/privileges.h"
+#include "cli/dump/change_user.h"
 #include "cli/dump/rotate_command.h"
 #include "cli/link_types.h"
 

@@ -1,4 +1,4 @@
-#include "cli/dump/privileges.h"
+#include "cli/dump/change_user.h"
 
 #include <cerrno>
 #include <cstring>
