@@ -7,7 +7,7 @@
 
 #include "base/similar.h"
 #include "cli/console.h"
-#include "cli/endpoint/parts.h"
+#include "cli/endpoint/subcommands.h"
 #include "iwarp/iwarp.h"
 
 namespace cli::endpoint {

@@ -12,9 +12,9 @@
 #include "cli/console.h"
 #include "cli/endpoint/client.h"
 #include "cli/endpoint/memory.h"
-#include "cli/endpoint/parts.h"
 #include "cli/endpoint/pattern.h"
 #include "cli/endpoint/server.h"
+#include "cli/endpoint/subcommands.h"
 #include "cli/signals.h"
 
 namespace cli::endpoint {

@@ -6,8 +6,8 @@
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/endpoint/option_table.h"
-#include "cli/endpoint/parts.h"
 #include "cli/endpoint/server.h"
+#include "cli/endpoint/subcommands.h"
 #include "cli/signals.h"
 
 namespace cli::endpoint {
