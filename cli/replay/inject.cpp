@@ -4,7 +4,7 @@
 #include "base/quantities.h"
 #include "capture/files/file_source.h"
 #include "cli/console.h"
-#include "cli/replay/parts.h"
+#include "cli/replay/modes.h"
 #include "cli/signals.h"
 #include "replay/frames/steady_clock.h"
 #include "replay/sockets/frame_socket.h"

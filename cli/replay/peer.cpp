@@ -7,7 +7,7 @@
 #include "base/quantities.h"
 #include "cli/console.h"
 #include "cli/replay/connection.h"
-#include "cli/replay/parts.h"
+#include "cli/replay/modes.h"
 #include "cli/signals.h"
 #include "replay/peer/player.h"
 #include "replay/sockets/relay.h"

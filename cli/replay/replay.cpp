@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/console.h"
+#include "cli/replay/modes.h"
 #include "cli/replay/options.h"
-#include "cli/replay/parts.h"
 #include "iwarp/iwarp.h"
 
 namespace cli::replay {

@@ -9,7 +9,7 @@
 #include "cli/endpoint/server.h"
 #include "cli/overwriting.h"
 #include "cli/replay/comparison_page.h"
-#include "cli/replay/parts.h"
+#include "cli/replay/modes.h"
 #include "cli/replay/report.h"
 #include "cli/signals.h"
 #include "replay/compare/comparison.h"
