@@ -9,7 +9,7 @@
 
 #include "base/printable.h"
 #include "doctor/binary/loaded.h"
-#include "doctor/inventory/parts.h"
+#include "doctor/inventory/readers.h"
 #include "doctor/strings.h"
 
 namespace doctor::inline binary {

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "doctor/checks/check.h"
-#include "doctor/inventory/parts.h"
+#include "doctor/inventory/readers.h"
 #include "doctor/strings.h"
 
 namespace doctor::inline checks {

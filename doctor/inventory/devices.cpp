@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/ascii.h"
-#include "doctor/inventory/parts.h"
+#include "doctor/inventory/readers.h"
 #include "doctor/strings.h"
 
 namespace doctor::inline inventory {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "doctor/inventory/parts.h"
+#include "doctor/inventory/readers.h"
 
 namespace doctor::inline inventory {
 

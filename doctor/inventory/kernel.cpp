@@ -8,7 +8,7 @@
 
 #include "base/ascii.h"
 #include "doctor/inventory/elf_contents.h"
-#include "doctor/inventory/parts.h"
+#include "doctor/inventory/readers.h"
 #include "doctor/strings.h"
 
 namespace doctor::inline inventory {

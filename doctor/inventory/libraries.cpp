@@ -2,7 +2,7 @@
 #include <map>
 #include <set>
 
-#include "doctor/inventory/parts.h"
+#include "doctor/inventory/readers.h"
 #include "doctor/strings.h"
 
 namespace doctor::inline inventory {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
-#include "doctor/inventory/parts.h"
+#include "doctor/inventory/readers.h"
 #include "doctor/strings.h"
 
 namespace doctor::inline inventory {

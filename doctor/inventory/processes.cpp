@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 #include <set>
 
-#include "doctor/inventory/parts.h"
+#include "doctor/inventory/readers.h"
 #include "doctor/strings.h"
 
 namespace doctor::inline inventory {
