@@ -6,7 +6,7 @@
 
 #include "cli/endpoint/memory.h"
 #include "cli/endpoint/pattern.h"
-#include "cli/endpoint/session.h"
+#include "cli/endpoint/server_session.h"
 
 namespace cli::endpoint {
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "cli/endpoint/pattern.h"
-#include "cli/endpoint/session.h"
+#include "cli/endpoint/server_session.h"
 
 namespace cli::endpoint {
 

@@ -10,7 +10,7 @@
 
 #include "cli/endpoint/address.h"
 #include "cli/endpoint/memory.h"
-#include "cli/endpoint/session.h"
+#include "cli/endpoint/server_session.h"
 #include "iwarp/iwarp.h"
 
 namespace cli::endpoint {

@@ -1,4 +1,4 @@
-#include "cli/endpoint/session.h"
+#include "cli/endpoint/server_session.h"
 
 #include <fmt/core.h>
 
