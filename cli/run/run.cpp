@@ -3,8 +3,8 @@
 #include "cli/console.h"
 #include "cli/overwriting.h"
 #include "cli/run/attached.h"
+#include "cli/run/executable.h"
 #include "cli/run/options.h"
-#include "cli/run/program.h"
 #include "cli/run/run_traced.h"
 #include "cli/run/software.h"
 

@@ -1,4 +1,4 @@
-#include "cli/run/program.h"
+#include "cli/run/executable.h"
 
 #include <array>
 #include <cerrno>
