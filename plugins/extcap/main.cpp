@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plugins/extcap/arguments.h"
-#include "plugins/extcap/choices.h"
+#include "plugins/extcap/capture_options.h"
 #include "plugins/extcap/fifo.h"
 #include "plugins/extcap/frames.h"
 

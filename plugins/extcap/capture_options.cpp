@@ -1,4 +1,4 @@
-#include "plugins/extcap/choices.h"
+#include "plugins/extcap/capture_options.h"
 
 #include <algorithm>
 #include <filesystem>
