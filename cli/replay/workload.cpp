@@ -10,7 +10,7 @@
 #include "cli/overwriting.h"
 #include "cli/replay/comparison_page.h"
 #include "cli/replay/modes.h"
-#include "cli/replay/report.h"
+#include "cli/replay/reenactment_report.h"
 #include "cli/signals.h"
 #include "replay/compare/comparison.h"
 #include "replay/compare/stack_tap.h"

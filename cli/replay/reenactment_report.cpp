@@ -1,4 +1,4 @@
-#include "cli/replay/report.h"
+#include "cli/replay/reenactment_report.h"
 
 #include <fmt/core.h>
 #include <map>
