@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
+#include "capture/counters/counter_reading.h"
 #include "capture/counters/rdma_netlink.h"
-#include "capture/counters/reading.h"
 #include "metrics/figures/device_figures.h"
 
 namespace observe {

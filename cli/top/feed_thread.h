@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/descriptor.h"
-#include "capture/counters/reading.h"
+#include "capture/counters/counter_reading.h"
 #include "cli/top/open_feed.h"
 #include "tui/model/feed.h"
 

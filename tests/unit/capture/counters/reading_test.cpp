@@ -1,11 +1,10 @@
 // All counters of a machine, from a folder made like the kernel's and interfaces made up by the test.
-#include "capture/counters/reading.h"
-
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 
 #include "../support.h"
+#include "capture/counters/counter_reading.h"
 
 namespace capture::counters {
 namespace {

@@ -1,4 +1,4 @@
-#include "capture/counters/reading.h"
+#include "capture/counters/counter_reading.h"
 
 #include <algorithm>
 #include <set>
