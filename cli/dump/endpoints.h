@@ -5,7 +5,7 @@
 #include <string>
 
 #include "capture/files/file_source.h"
-#include "capture/files/ring.h"
+#include "capture/files/ring_writer.h"
 #include "capture/files/writer.h"
 #include "cli/dump/options.h"
 #include "cli/live.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "capture/files/ring.h"
+#include "capture/files/ring_writer.h"
 #include "cli/options/setters.h"
 
 namespace cli::dump {

@@ -1,9 +1,8 @@
-#include "capture/files/ring.h"
-
 #include <gmock/gmock.h>
 #include <set>
 
 #include "capture/files/output.h"
+#include "capture/files/ring_writer.h"
 #include "support.h"
 
 namespace capture::test {

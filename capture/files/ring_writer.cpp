@@ -1,4 +1,4 @@
-#include "capture/files/ring.h"
+#include "capture/files/ring_writer.h"
 
 #include <algorithm>
 #include <array>
