@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <rdma/rdma_cma.h>
 
-#include "trace/interposer/connections.h"
+#include "trace/interposer/connection_records.h"
 #include "trace/interposer/objects.h"
 #include "trace/interposer/originals.h"
 

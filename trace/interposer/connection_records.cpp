@@ -1,4 +1,4 @@
-#include "trace/interposer/connections.h"
+#include "trace/interposer/connection_records.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
