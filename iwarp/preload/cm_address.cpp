@@ -1,8 +1,8 @@
 #include <cstring>
 
 #include "iwarp/preload/abi.h"
-#include "iwarp/preload/addresses.h"
 #include "iwarp/preload/cm_objects.h"
+#include "iwarp/preload/local_addresses.h"
 
 /// Which end is where: binding, resolving, listening.
 namespace iwarp::preload::cm {

@@ -12,7 +12,7 @@
 #include "base/descriptor.h"
 #include "fmt/core.h"
 #include "iwarp/preload/abi.h"
-#include "iwarp/preload/addresses.h"
+#include "iwarp/preload/local_addresses.h"
 #include "iwarp/preload/operations.h"
 #include "iwarp/preload/progress_engine.h"
 #include "iwarp/preload/value_mapping.h"

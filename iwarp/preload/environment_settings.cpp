@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "fmt/core.h"
-#include "iwarp/preload/addresses.h"
+#include "iwarp/preload/local_addresses.h"
 
 namespace iwarp::preload {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "fmt/core.h"
 #include "iwarp/preload/abi.h"
-#include "iwarp/preload/addresses.h"
 #include "iwarp/preload/async_events.h"
+#include "iwarp/preload/local_addresses.h"
 #include "iwarp/preload/operations.h"
 #include "iwarp/preload/posting_extended.h"
 #include "iwarp/preload/progress_engine.h"

@@ -1,4 +1,4 @@
-#include "iwarp/preload/addresses.h"
+#include "iwarp/preload/local_addresses.h"
 
 #include <algorithm>
 #include <arpa/inet.h>
