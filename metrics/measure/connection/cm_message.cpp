@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "metrics/measure/packet/addresses.h"
+#include "metrics/measure/packet/packet_addresses.h"
 #include "wire/cm_dreq.h"
 #include "wire/cm_mra.h"
 #include "wire/cm_rej.h"

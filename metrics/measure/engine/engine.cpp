@@ -6,8 +6,8 @@
 #include <span>
 
 #include "metrics/measure/flow/vantage.h"
-#include "metrics/measure/packet/addresses.h"
 #include "metrics/measure/packet/opcode_traits.h"
+#include "metrics/measure/packet/packet_addresses.h"
 #include "metrics/measure/packet/packet_summary.h"
 
 namespace metrics::inline measure::inline engine {

@@ -13,7 +13,7 @@
 #include "metrics/measure/iwarp/handshake_table.h"
 #include "metrics/measure/iwarp/messages_inline.h"
 #include "metrics/measure/iwarp/segment_tracker_inline.h"
-#include "metrics/measure/packet/addresses.h"
+#include "metrics/measure/packet/packet_addresses.h"
 
 namespace metrics::inline measure::iwarp {
 

@@ -5,8 +5,8 @@
 
 #include "base/bytes.h"
 #include "metrics/measure/flow/flow_table.h"
-#include "metrics/measure/packet/addresses.h"
 #include "metrics/measure/packet/opcode_traits.h"
+#include "metrics/measure/packet/packet_addresses.h"
 #include "metrics/measure/packet/packet_summary.h"
 #include "wire/aeth.h"
 #include "wire/bth_opcode.h"

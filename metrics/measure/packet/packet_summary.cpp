@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "dissect/dissector.h"
-#include "metrics/measure/packet/addresses.h"
+#include "metrics/measure/packet/packet_addresses.h"
 #include "wire/bth_opcode.h"
 #include "wire/ether_type.h"
 #include "wire/ip_protocol.h"

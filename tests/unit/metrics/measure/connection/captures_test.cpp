@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
-#include "metrics/measure/packet/addresses.h"
+#include "metrics/measure/packet/packet_addresses.h"
 #include "tests/support/pcaps.h"
 #include "tests/unit/metrics/measure/connection/set_ups.h"
 #include "wire/bth_opcode.h"

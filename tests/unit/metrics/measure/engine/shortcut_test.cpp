@@ -5,7 +5,7 @@
 #include "dissect/dissector.h"
 #include "metrics/measure/engine/analyzer.h"
 #include "metrics/measure/hosts/host_clock.h"
-#include "metrics/measure/packet/addresses.h"
+#include "metrics/measure/packet/packet_addresses.h"
 #include "tests/support/captures.h"
 #include "tests/unit/metrics/figures/snapshot_text.h"
 #include "wire/bth_opcode.h"

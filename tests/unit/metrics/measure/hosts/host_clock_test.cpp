@@ -11,7 +11,7 @@
 
 #include "capture/files/file_source.h"
 #include "dissect/dissector.h"
-#include "metrics/measure/packet/addresses.h"
+#include "metrics/measure/packet/packet_addresses.h"
 #include "metrics/measure/packet/packet_summary.h"
 #include "tests/support/pcaps.h"
 #include "wire/bth.h"

@@ -1,7 +1,7 @@
-#include "metrics/measure/packet/addresses.h"
-
 #include <gtest/gtest.h>
 #include <vector>
+
+#include "metrics/measure/packet/packet_addresses.h"
 
 namespace metrics {
 namespace {
