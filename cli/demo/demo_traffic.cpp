@@ -1,4 +1,4 @@
-#include "cli/demo/traffic.h"
+#include "cli/demo/demo_traffic.h"
 
 #include <chrono>
 #include <fmt/core.h>
