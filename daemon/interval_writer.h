@@ -10,7 +10,7 @@
 #include "daemon/config/config.h"
 #include "daemon/log.h"
 #include "daemon/recorder/triggers.h"
-#include "exporters/prometheus/traffic.h"
+#include "exporters/prometheus/traffic_totals.h"
 #include "history/history.h"
 #include "metrics/answers/answer.h"
 #include "metrics/figures/snapshot_sum.h"

@@ -3,7 +3,7 @@
 #include <prometheus/metric_family.h>
 #include <vector>
 
-#include "exporters/prometheus/traffic.h"
+#include "exporters/prometheus/traffic_totals.h"
 #include "metrics/figures/device_figures.h"
 
 namespace exporters::prometheus {

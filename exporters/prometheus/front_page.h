@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "exporters/prometheus/traffic.h"
+#include "exporters/prometheus/traffic_totals.h"
 
 namespace exporters::prometheus {
 

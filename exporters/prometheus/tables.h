@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exporters/prometheus/traffic.h"
+#include "exporters/prometheus/traffic_totals.h"
 
 /// The rows behind all_series(): what each metric is called, and how it is taken from what the program knows. A metric
 /// is declared here and nowhere else.

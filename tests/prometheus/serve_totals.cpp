@@ -15,7 +15,7 @@
 #include "exporters/prometheus/devices.h"
 #include "exporters/prometheus/front_page.h"
 #include "exporters/prometheus/listener.h"
-#include "exporters/prometheus/traffic.h"
+#include "exporters/prometheus/traffic_totals.h"
 #include "metrics/measure/engine/analyzer.h"
 #include "tests/support/captures.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "exporters/prometheus/tables.h"
-#include "exporters/prometheus/traffic.h"
+#include "exporters/prometheus/traffic_totals.h"
 
 namespace exporters::prometheus {
 namespace {

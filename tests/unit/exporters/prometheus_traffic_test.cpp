@@ -5,7 +5,7 @@
 
 #include "exporters/prometheus/labels.h"
 #include "exporters/prometheus/latency_buckets.h"
-#include "exporters/prometheus/traffic.h"
+#include "exporters/prometheus/traffic_totals.h"
 #include "tests/unit/exporters/samples.h"
 
 namespace exporters::prometheus {

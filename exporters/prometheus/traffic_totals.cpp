@@ -1,4 +1,4 @@
-#include "exporters/prometheus/traffic.h"
+#include "exporters/prometheus/traffic_totals.h"
 
 #include <algorithm>
 #include <mutex>
