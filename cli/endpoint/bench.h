@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/endpoint/address.h"
 #include "cli/endpoint/client.h"
+#include "cli/endpoint/endpoint_address.h"
 #include "cli/endpoint/memory.h"
 #include "cli/endpoint/option_table.h"
 #include "cli/endpoint/pattern.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/endpoint/address.h"
+#include "cli/endpoint/endpoint_address.h"
 #include "cli/endpoint/protocol.h"
 #include "iwarp/iwarp.h"
 #include "metrics/figures/histogram.h"

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cli/endpoint/address.h"
+#include "cli/endpoint/endpoint_address.h"
 #include "cli/endpoint/memory.h"
 #include "cli/endpoint/server_session.h"
 #include "iwarp/iwarp.h"

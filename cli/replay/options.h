@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/endpoint/address.h"
+#include "cli/endpoint/endpoint_address.h"
 #include "cli/options/shared.h"
 #include "cli/options/table.h"
 #include "replay/frames/rewrite.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/quantities.h"
-#include "cli/endpoint/address.h"
+#include "cli/endpoint/endpoint_address.h"
 #include "cli/endpoint/memory.h"
 #include "cli/endpoint/option_table.h"
 #include "cli/endpoint/pattern.h"

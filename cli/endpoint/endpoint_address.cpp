@@ -1,4 +1,4 @@
-#include "cli/endpoint/address.h"
+#include "cli/endpoint/endpoint_address.h"
 
 #include <algorithm>
 #include <charconv>
