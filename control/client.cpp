@@ -15,9 +15,9 @@
 
 #include "base/descriptor.h"
 #include "base/quantities.h"
-#include "control/address.h"
 #include "control/packed_snapshot.h"
 #include "control/protocol.h"
+#include "control/socket_address.h"
 #include "metrics/figures/snapshot_codec.h"
 
 namespace control {

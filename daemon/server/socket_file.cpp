@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <vector>
 
-#include "control/address.h"
+#include "control/socket_address.h"
 #include "daemon/privileges.h"
 
 namespace service::inline server {

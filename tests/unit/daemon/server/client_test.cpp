@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
-#include "control/address.h"
+#include "control/socket_address.h"
 #include "daemon/server/server.h"
 #include "metrics/figures/snapshot_codec.h"
 #include "tests/unit/daemon/server/fake.h"

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/descriptor.h"
-#include "control/address.h"
+#include "control/socket_address.h"
 #include "daemon/server/server.h"
 #include "tests/unit/daemon/server/fake.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
-#include "control/address.h"
+#include "control/socket_address.h"
 #include "tests/unit/daemon/server/control_socket.h"
 
 namespace service {
