@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "dissect/field_collector.h"
-#include "dissect/filter/check.h"
 #include "dissect/filter/evaluate.h"
 #include "dissect/filter/literal.h"
+#include "dissect/filter/type_check.h"
 
 namespace dissect::filter {
 

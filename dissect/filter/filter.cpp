@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "dissect/field_collector.h"
-#include "dissect/filter/check.h"
 #include "dissect/filter/compile.h"
 #include "dissect/filter/evaluate.h"
 #include "dissect/filter/parser.h"
+#include "dissect/filter/type_check.h"
 
 namespace dissect::filter {
 

@@ -1,4 +1,4 @@
-#include "dissect/filter/check.h"
+#include "dissect/filter/type_check.h"
 
 #include <array>
 #include <fmt/core.h>
