@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/endpoint/client.h"
+#include "cli/endpoint/connect.h"
 #include "cli/endpoint/endpoint_address.h"
 #include "cli/endpoint/memory.h"
 #include "cli/endpoint/option_table.h"

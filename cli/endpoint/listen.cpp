@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/console.h"
-#include "cli/endpoint/client.h"
+#include "cli/endpoint/connect.h"
 #include "cli/endpoint/memory.h"
 #include "cli/endpoint/pattern.h"
 #include "cli/endpoint/server.h"

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/console.h"
-#include "cli/endpoint/client.h"
+#include "cli/endpoint/connect.h"
 #include "cli/endpoint/memory.h"
 #include "cli/endpoint/subcommands.h"
 #include "cli/signals.h"

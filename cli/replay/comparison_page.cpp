@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/quantities.h"
-#include "cli/endpoint/client.h"
+#include "cli/endpoint/connect.h"
 #include "metrics/figures/state.h"
 
 namespace cli::replay {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/quantities.h"
-#include "cli/endpoint/client.h"
+#include "cli/endpoint/connect.h"
 
 namespace cli::replay {
 

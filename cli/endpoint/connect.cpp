@@ -1,4 +1,4 @@
-#include "cli/endpoint/client.h"
+#include "cli/endpoint/connect.h"
 
 #include <cmath>
 #include <fmt/core.h>
