@@ -29,7 +29,7 @@ public:
     base::Result<metrics::Snapshot, std::string> try_snapshot(std::uint64_t max_age_ms = 100);
     /// One request, one answer: any command of protocol.h, as JSON text.
     base::Result<std::string, std::string> ask(const std::string& request);
-    /// Has the daemon send frames (commands.h says which): the descriptor gives one pcapng file, for as long as there
+    /// Has the daemon send frames (FramesOf says which): the descriptor gives one pcapng file, for as long as there
     /// are frames to come. Nothing else can be asked afterwards.
     base::Result<base::Descriptor, std::string> frames(FramesOf which);
     bool crc_verified() const;

@@ -15,7 +15,7 @@
 #include "daemon/config/config.h"
 #include "daemon/recorder/recordings.h"
 #include "daemon/recorder/triggers.h"
-#include "daemon/server/commands.h"
+#include "daemon/server/command_backend.h"
 #include "daemon/sources.h"
 #include "metrics/figures/snapshot.h"
 #include "observe/trace_input.h"

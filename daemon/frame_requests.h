@@ -8,7 +8,7 @@
 
 #include "capture/recorder/flight_recorder.h"
 #include "daemon/recorder/frame_pieces.h"
-#include "daemon/server/commands.h"
+#include "daemon/server/command_backend.h"
 
 namespace service {
 

@@ -7,7 +7,7 @@
 
 #include "control/packed_snapshot.h"
 #include "control/protocol.h"
-#include "daemon/server/commands.h"
+#include "daemon/server/command_backend.h"
 #include "daemon/server/server.h"
 
 namespace service::inline server {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "daemon/server/commands.h"
+#include "daemon/server/command_backend.h"
 
 namespace service::inline server {
 

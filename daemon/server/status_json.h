@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "daemon/server/commands.h"
+#include "daemon/server/command_backend.h"
 #include "daemon/server/server.h"
 
 namespace service::inline server {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/server/commands.h"
+#include "daemon/server/command_backend.h"
 
 namespace service::test {
 
