@@ -1,4 +1,4 @@
-#include "cli/replay/connection.h"
+#include "cli/replay/read_connection.h"
 
 #include <algorithm>
 #include <fmt/core.h>
