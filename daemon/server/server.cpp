@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "control/protocol.h"
 #include "daemon/server/answers.h"
-#include "daemon/server/connection.h"
+#include "daemon/server/client_connection.h"
 #include "daemon/server/socket_file.h"
 
 namespace service::inline server {

@@ -1,4 +1,4 @@
-#include "daemon/server/connection.h"
+#include "daemon/server/client_connection.h"
 
 #include <algorithm>
 #include <array>
