@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "dissect/ends_hints.h"
-#include "dissect/tcp/connection.h"
+#include "dissect/tcp/connection_state.h"
 
 namespace dissect::tcp {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "dissect/dissection.h"
-#include "dissect/tcp/connection.h"
+#include "dissect/tcp/connection_state.h"
 #include "wire/frame.h"
 
 namespace dissect::tcp {

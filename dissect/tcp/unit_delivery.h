@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "dissect/dissector.h"
-#include "dissect/tcp/connection.h"
+#include "dissect/tcp/connection_state.h"
 
 namespace dissect::tcp {
 
