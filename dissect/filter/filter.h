@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "dissect/filter/error.h"
+#include "dissect/filter/filter_error.h"
 
 namespace dissect {
 class FieldCollector;

@@ -1,4 +1,4 @@
-#include "dissect/filter/error.h"
+#include "dissect/filter/filter_error.h"
 
 #include <algorithm>
 
