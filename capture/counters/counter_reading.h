@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/counters/ethernet.h"
+#include "capture/counters/ethernet_counters.h"
 #include "capture/counters/meaning.h"
 
 namespace capture::counters {

@@ -1,6 +1,4 @@
 // Counters of Ethernet interfaces, beside what ethtool(8) shows of them.
-#include "capture/counters/ethernet.h"
-
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -9,6 +7,7 @@
 #include <regex>
 
 #include "../support.h"
+#include "capture/counters/ethernet_counters.h"
 
 namespace capture::counters {
 namespace {

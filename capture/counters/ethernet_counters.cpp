@@ -1,4 +1,4 @@
-#include "capture/counters/ethernet.h"
+#include "capture/counters/ethernet_counters.h"
 
 #include <algorithm>
 #include <cerrno>
