@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "exporters/field.h"
+#include "exporters/row_field.h"
 #include "metrics/figures/histogram.h"
 
 namespace exporters {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exporters/field.h"
+#include "exporters/row_field.h"
 #include "metrics/answers/answer.h"
 #include "metrics/figures/snapshot.h"
 
