@@ -5,7 +5,7 @@
 
 #include "dissect/dissector.h"
 #include "dissect/filter/filter.h"
-#include "dissect/output/fields.h"
+#include "dissect/output/chosen_fields.h"
 #include "dissect/output/text_line.h"
 #include "dissect/output/tree.h"
 #include "wire/aeth.h"

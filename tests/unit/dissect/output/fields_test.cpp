@@ -1,8 +1,7 @@
 // `-T fields`, `-T json -e` and `-T ek -e`: expected is what tshark 4.0.17 printed for these frames.
-#include "dissect/output/fields.h"
-
 #include <gtest/gtest.h>
 
+#include "dissect/output/chosen_fields.h"
 #include "frames.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "dissect/output/fields.h"
+#include "dissect/output/chosen_fields.h"
 
 #include "base/text_format.h"
 #include "dissect/output/ek.h"
