@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "plugins/wireshark/compat.h"
-#include "plugins/wireshark/frame.h"
 #include "plugins/wireshark/guard.h"
 #include "plugins/wireshark/preferences.h"
 #include "plugins/wireshark/presentation.h"
 #include "plugins/wireshark/statistics.h"
+#include "plugins/wireshark/tvb_frame.h"
 
 namespace plugins::wireshark {
 

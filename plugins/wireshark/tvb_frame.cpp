@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "plugins/wireshark/frame.h"
+#include "plugins/wireshark/tvb_frame.h"
 
 #include <algorithm>
 #include <cstdint>
