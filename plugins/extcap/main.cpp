@@ -8,7 +8,7 @@
 #include "plugins/extcap/arguments.h"
 #include "plugins/extcap/capture_options.h"
 #include "plugins/extcap/fifo.h"
-#include "plugins/extcap/frames.h"
+#include "plugins/extcap/fifo_capture.h"
 
 namespace {
 

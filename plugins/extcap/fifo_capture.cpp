@@ -1,4 +1,4 @@
-#include "plugins/extcap/frames.h"
+#include "plugins/extcap/fifo_capture.h"
 
 #include <fmt/core.h>
 #include <map>
