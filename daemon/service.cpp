@@ -27,7 +27,7 @@
 #include "daemon/systemd/notify.h"
 #include "exporters/prometheus/devices.h"
 #include "exporters/prometheus/front_page.h"
-#include "exporters/prometheus/listener.h"
+#include "exporters/prometheus/http_listener.h"
 #include "observe/counter_watch.h"
 
 namespace service {

@@ -2,8 +2,8 @@
 #include <string>
 #include <string_view>
 
+#include "exporters/prometheus/http_listener.h"
 #include "exporters/prometheus/http_request.h"
-#include "exporters/prometheus/listener.h"
 
 namespace exporters::prometheus {
 

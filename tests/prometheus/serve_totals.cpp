@@ -14,7 +14,7 @@
 
 #include "exporters/prometheus/devices.h"
 #include "exporters/prometheus/front_page.h"
-#include "exporters/prometheus/listener.h"
+#include "exporters/prometheus/http_listener.h"
 #include "exporters/prometheus/traffic_totals.h"
 #include "metrics/measure/engine/analyzer.h"
 #include "tests/support/captures.h"

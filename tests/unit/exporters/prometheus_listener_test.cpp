@@ -8,7 +8,7 @@
 
 #include "exporters/prometheus/front_page.h"
 #include "exporters/prometheus/http_answer.h"
-#include "exporters/prometheus/listener.h"
+#include "exporters/prometheus/http_listener.h"
 #include "exporters/prometheus/traffic_totals.h"
 
 namespace exporters::prometheus {

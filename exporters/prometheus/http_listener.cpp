@@ -1,4 +1,4 @@
-#include "exporters/prometheus/listener.h"
+#include "exporters/prometheus/http_listener.h"
 
 #include <algorithm>
 #include <array>
