@@ -8,7 +8,7 @@
 #include "cli/console.h"
 #include "cli/dump/change_user.h"
 #include "cli/dump/rotate_command.h"
-#include "cli/link_types.h"
+#include "cli/unknown_links.h"
 
 namespace cli::dump {
 

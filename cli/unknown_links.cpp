@@ -1,4 +1,4 @@
-#include "cli/link_types.h"
+#include "cli/unknown_links.h"
 
 #include <fmt/core.h>
 #include <set>
