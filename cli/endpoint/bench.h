@@ -11,7 +11,7 @@
 
 #include "cli/endpoint/connect.h"
 #include "cli/endpoint/endpoint_address.h"
-#include "cli/endpoint/memory.h"
+#include "cli/endpoint/memory_budget.h"
 #include "cli/endpoint/option_table.h"
 #include "cli/endpoint/pattern.h"
 #include "cli/endpoint/protocol.h"

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "cli/endpoint/bench.h"
-#include "cli/endpoint/memory.h"
+#include "cli/endpoint/memory_budget.h"
 
 namespace cli::endpoint {
 

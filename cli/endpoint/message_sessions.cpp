@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "cli/endpoint/memory.h"
+#include "cli/endpoint/memory_budget.h"
 #include "cli/endpoint/pattern.h"
 #include "cli/endpoint/server_session.h"
 

@@ -9,7 +9,7 @@
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/endpoint/connect.h"
-#include "cli/endpoint/memory.h"
+#include "cli/endpoint/memory_budget.h"
 #include "cli/endpoint/subcommands.h"
 #include "cli/signals.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/endpoint/endpoint_address.h"
-#include "cli/endpoint/memory.h"
+#include "cli/endpoint/memory_budget.h"
 #include "cli/endpoint/server_session.h"
 #include "iwarp/iwarp.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/endpoint/memory.h"
+#include "cli/endpoint/memory_budget.h"
 #include "cli/endpoint/protocol.h"
 #include "iwarp/iwarp.h"
 

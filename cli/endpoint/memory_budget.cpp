@@ -1,4 +1,4 @@
-#include "cli/endpoint/memory.h"
+#include "cli/endpoint/memory_budget.h"
 
 #include <cerrno>
 #include <cstring>
