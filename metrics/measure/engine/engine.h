@@ -5,7 +5,7 @@
 
 #include "dissect/dissector.h"
 #include "metrics/figures/snapshot.h"
-#include "metrics/measure/account/options.h"
+#include "metrics/measure/account/engine_options.h"
 #include "metrics/measure/connection/connections.h"
 #include "metrics/measure/engine/cnp_resolver.h"
 #include "metrics/measure/engine/partner_table.h"

@@ -3,8 +3,8 @@
 #include <functional>
 #include <memory>
 
+#include "metrics/measure/account/engine_options.h"
 #include "metrics/measure/account/frame_context.h"
-#include "metrics/measure/account/options.h"
 #include "metrics/measure/flow/flow_table.h"
 #include "metrics/measure/flow/observed_flows.h"
 #include "metrics/measure/flow/psn_pairing.h"

@@ -7,7 +7,7 @@
 #include "dissect/dissector.h"
 #include "metrics/figures/repair.h"
 #include "metrics/figures/snapshot.h"
-#include "metrics/measure/account/options.h"
+#include "metrics/measure/account/engine_options.h"
 #include "wire/frame.h"
 
 namespace metrics::inline measure::inline notes {
