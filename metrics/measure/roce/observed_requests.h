@@ -1,7 +1,7 @@
 #pragma once
 #include "metrics/measure/flow/flow.h"
 #include "metrics/measure/flow/observed_flows.h"
-#include "metrics/measure/roce/progress.h"
+#include "metrics/measure/roce/packet_progress.h"
 
 /// What an observer learns of requests beyond what figures need: which frames a message took.
 namespace metrics::inline measure::inline roce {

@@ -1,7 +1,7 @@
 #pragma once
 #include "metrics/measure/flow/flow_store.h"
 #include "metrics/measure/hosts/reuse.h"
-#include "metrics/measure/roce/progress.h"
+#include "metrics/measure/roce/packet_progress.h"
 #include "metrics/measure/roce/tracking.h"
 
 namespace metrics::inline measure::inline roce {
