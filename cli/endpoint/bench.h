@@ -11,10 +11,10 @@
 
 #include "cli/endpoint/connect.h"
 #include "cli/endpoint/endpoint_address.h"
+#include "cli/endpoint/endpoint_protocol.h"
 #include "cli/endpoint/memory_budget.h"
 #include "cli/endpoint/option_table.h"
 #include "cli/endpoint/pattern.h"
-#include "cli/endpoint/protocol.h"
 #include "metrics/figures/histogram.h"
 
 namespace cli::endpoint {

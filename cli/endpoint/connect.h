@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/endpoint/endpoint_address.h"
-#include "cli/endpoint/protocol.h"
+#include "cli/endpoint/endpoint_protocol.h"
 #include "iwarp/iwarp.h"
 #include "metrics/figures/histogram.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/endpoint/endpoint_protocol.h"
 #include "cli/endpoint/memory_budget.h"
-#include "cli/endpoint/protocol.h"
 #include "iwarp/iwarp.h"
 
 namespace cli::endpoint {

@@ -5,10 +5,10 @@
 
 #include "base/quantities.h"
 #include "cli/endpoint/endpoint_address.h"
+#include "cli/endpoint/endpoint_protocol.h"
 #include "cli/endpoint/memory_budget.h"
 #include "cli/endpoint/option_table.h"
 #include "cli/endpoint/pattern.h"
-#include "cli/endpoint/protocol.h"
 
 namespace cli::endpoint {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/endpoint/protocol.h"
+#include "cli/endpoint/endpoint_protocol.h"
 
 #include <algorithm>
 #include <sys/resource.h>
