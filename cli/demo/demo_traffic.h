@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/endpoint/bench.h"
-#include "cli/endpoint/server.h"
+#include "cli/endpoint/endpoint_server.h"
 
 namespace cli::demo {
 

@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/endpoint/bench.h"
-#include "cli/endpoint/server.h"
+#include "cli/endpoint/endpoint_server.h"
 #include "cli/endpoint/subcommands.h"
 #include "cli/signals.h"
 

@@ -11,9 +11,9 @@
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/endpoint/connect.h"
+#include "cli/endpoint/endpoint_server.h"
 #include "cli/endpoint/memory_budget.h"
 #include "cli/endpoint/pattern.h"
-#include "cli/endpoint/server.h"
 #include "cli/endpoint/subcommands.h"
 #include "cli/signals.h"
 

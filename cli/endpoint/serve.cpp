@@ -5,8 +5,8 @@
 
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/endpoint/endpoint_server.h"
 #include "cli/endpoint/option_table.h"
-#include "cli/endpoint/server.h"
 #include "cli/endpoint/subcommands.h"
 #include "cli/signals.h"
 

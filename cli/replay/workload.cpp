@@ -6,7 +6,7 @@
 #include "cli/analysis/session.h"
 #include "cli/command.h"
 #include "cli/console.h"
-#include "cli/endpoint/server.h"
+#include "cli/endpoint/endpoint_server.h"
 #include "cli/overwriting.h"
 #include "cli/replay/comparison_page.h"
 #include "cli/replay/modes.h"

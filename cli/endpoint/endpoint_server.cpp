@@ -1,4 +1,4 @@
-#include "cli/endpoint/server.h"
+#include "cli/endpoint/endpoint_server.h"
 
 #include <algorithm>
 #include <array>
