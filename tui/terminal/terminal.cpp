@@ -20,7 +20,7 @@
 #include "tui/terminal/last_resort.h"
 #include "tui/terminal/ncurses.h"
 #include "tui/terminal/painter.h"
-#include "tui/terminal/signals.h"
+#include "tui/terminal/terminal_signals.h"
 
 namespace tui::inline terminal {
 

@@ -1,4 +1,4 @@
-#include "tui/terminal/signals.h"
+#include "tui/terminal/terminal_signals.h"
 
 #include <array>
 #include <cerrno>
