@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/options/command_options.h"
 #include "cli/options/shared.h"
-#include "cli/options/table.h"
 #include "dissect/registry.h"
 
 namespace cli {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "capture/files/file_source.h"
+#include "cli/options/command_options.h"
 #include "cli/options/shared.h"
-#include "cli/options/table.h"
 
 namespace cli::analysis {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/options/table.h"
+#include "cli/options/command_options.h"
 #include "daemon/config/config_file.h"
 
 namespace cli::daemon {

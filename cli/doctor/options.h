@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/options/command_options.h"
 #include "cli/options/shared.h"
-#include "cli/options/table.h"
 #include "doctor/checks/check.h"
 
 namespace cli::doctor {

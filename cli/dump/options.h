@@ -6,8 +6,8 @@
 
 #include "base/result.h"
 #include "capture/files/writer.h"
+#include "cli/options/command_options.h"
 #include "cli/options/shared.h"
-#include "cli/options/table.h"
 
 namespace cli::dump {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/options/command_options.h"
 #include "cli/options/shared.h"
-#include "cli/options/table.h"
 #include "iwarp/iwarp.h"
 
 namespace cli::endpoint {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "cli/options/table.h"
+#include "cli/options/command_options.h"
 
 namespace cli::options {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/endpoint/endpoint_address.h"
+#include "cli/options/command_options.h"
 #include "cli/options/shared.h"
-#include "cli/options/table.h"
 #include "replay/frames/rewrite.h"
 #include "replay/impair/impairment_settings.h"
 

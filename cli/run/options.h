@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/options/command_options.h"
 #include "cli/options/shared.h"
-#include "cli/options/table.h"
 #include "cli/run/run_traced.h"
 
 namespace cli::run {

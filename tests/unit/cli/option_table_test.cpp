@@ -7,9 +7,9 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/options/command_options.h"
 #include "cli/options/setters.h"
 #include "cli/options/shared.h"
-#include "cli/options/table.h"
 
 namespace cli::options {
 namespace {

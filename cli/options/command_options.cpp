@@ -1,4 +1,4 @@
-#include "cli/options/table.h"
+#include "cli/options/command_options.h"
 
 #include <algorithm>
 #include <fmt/core.h>
