@@ -7,7 +7,7 @@
 #include "cli/text_output.h"
 #include "exporters/csv.h"
 #include "exporters/json.h"
-#include "exporters/table.h"
+#include "exporters/text_table.h"
 #include "metrics/figures/device_figures.h"
 
 namespace cli::flows {

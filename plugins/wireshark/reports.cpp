@@ -5,7 +5,7 @@
 
 #include "base/quantities.h"
 #include "exporters/flow_order.h"
-#include "exporters/table.h"
+#include "exporters/text_table.h"
 #include "exporters/why_page.h"
 #include "plugins/wireshark/names.h"
 

@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 #include <numeric>
 
-#include "exporters/table.h"
+#include "exporters/text_table.h"
 #include "metrics/answers/thresholds.h"
 #include "tui/view/figures.h"
 #include "tui/view/state_bar.h"

@@ -1,5 +1,3 @@
-#include "exporters/table.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
@@ -8,6 +6,7 @@
 #include <set>
 
 #include "exporters/csv.h"
+#include "exporters/text_table.h"
 #include "samples.h"
 
 namespace exporters::test {

@@ -1,4 +1,4 @@
-#include "exporters/table.h"
+#include "exporters/text_table.h"
 
 #include <algorithm>
 #include <array>
