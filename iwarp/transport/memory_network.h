@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "iwarp/verbs/transport.h"
+#include "iwarp/verbs/transport_interface.h"
 
 namespace iwarp::transport {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "iwarp/verbs/transport.h"
+#include "iwarp/verbs/transport_interface.h"
 
 namespace iwarp::transport {
 

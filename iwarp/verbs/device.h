@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "iwarp/iwarp.h"
-#include "iwarp/verbs/transport.h"
+#include "iwarp/verbs/transport_interface.h"
 
 namespace iwarp::verbs {
 

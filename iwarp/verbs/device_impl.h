@@ -8,7 +8,7 @@
 #include "iwarp/ddp/tagged_buffers.h"
 #include "iwarp/iwarp.h"
 #include "iwarp/mpa/stage_pool.h"
-#include "iwarp/verbs/transport.h"
+#include "iwarp/verbs/transport_interface.h"
 #include "wire/mpa.h"
 
 namespace iwarp {

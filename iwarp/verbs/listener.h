@@ -4,7 +4,7 @@
 
 #include "iwarp/iwarp.h"
 #include "iwarp/verbs/device_impl.h"
-#include "iwarp/verbs/transport.h"
+#include "iwarp/verbs/transport_interface.h"
 
 namespace iwarp {
 

@@ -10,7 +10,7 @@
 #include "iwarp/transport/tcp_transport.h"
 #include "iwarp/verbs/device.h"
 #include "iwarp/verbs/stream.h"
-#include "iwarp/verbs/transport.h"
+#include "iwarp/verbs/transport_interface.h"
 #include "replay/compare/stack_tap.h"
 
 namespace replay::inline compare {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "iwarp/verbs/transport.h"
+#include "iwarp/verbs/transport_interface.h"
 
 namespace transport_test {
 
