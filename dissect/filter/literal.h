@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "dissect/filter/filter_value.h"
 #include "dissect/filter/syntax.h"
-#include "dissect/filter/value.h"
 
 namespace dissect::filter {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "dissect/filter/filter_value.h"
 #include "dissect/filter/regex.h"
 #include "dissect/filter/syntax.h"
-#include "dissect/filter/value.h"
 
 namespace dissect::filter {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "dissect/filter/filter_value.h"
 #include "dissect/filter/lexer.h"
-#include "dissect/filter/value.h"
 
 namespace dissect {
 struct RegisteredField;

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "dissect/arena.h"
-#include "dissect/filter/value.h"
+#include "dissect/filter/filter_value.h"
 
 namespace dissect::filter {
 
