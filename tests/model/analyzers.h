@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "metrics/figures/snapshot_codec.h"
-#include "tests/model/analysis.h"
+#include "tests/model/model_analysis.h"
 #include "tests/model/segment.h"
 #include "tests/model/talk.h"
 

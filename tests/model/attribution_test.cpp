@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "tests/model/analysis.h"
+#include "tests/model/model_analysis.h"
 #include "tests/model/scenarios.h"
 
 /// Where the time went, against what the sender really did.

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tests/model/analysis.h"
+#include "tests/model/model_analysis.h"
 #include "tests/model/scenarios.h"
 
 /// Every counter and every latency against the model's own.

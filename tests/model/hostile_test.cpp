@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "tests/model/analysis.h"
+#include "tests/model/model_analysis.h"
 #include "tests/model/scenarios.h"
 
 /// Frames in any order, at any time, in any number, and more flows than there is room for.

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
-#include "tests/model/analysis.h"
+#include "tests/model/model_analysis.h"
 #include "tests/model/scenarios.h"
 
 /// What must not change the figures: where sequence numbers wrap, what else is in the capture, how many work on it, and

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
-#include "tests/model/analysis.h"
+#include "tests/model/model_analysis.h"
 #include "tests/model/scenarios.h"
 
 /// Thousands of QPs between the same two hosts, with nothing but PSNs to tell which two belong together.

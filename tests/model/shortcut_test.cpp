@@ -1,8 +1,8 @@
 /// The way of the commonest packets gives the figures of the general one, on traffic of every kind.
 #include <gtest/gtest.h>
 
-#include "tests/model/analysis.h"
 #include "tests/model/bulk.h"
+#include "tests/model/model_analysis.h"
 #include "tests/model/scenarios.h"
 #include "tests/model/tcp_model.h"
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
-#include "tests/model/analysis.h"
+#include "tests/model/model_analysis.h"
 #include "tests/model/tcp_model.h"
 
 /// iWARP against what the model knows.

@@ -4,7 +4,7 @@
 
 #include "metrics/figures/snapshot.h"
 #include "metrics/measure/posts/trace_join.h"
-#include "tests/model/analysis.h"
+#include "tests/model/model_analysis.h"
 #include "wire/trace/record.h"
 
 /// The model's programs, as an interposer would have recorded them, and what both views say together.

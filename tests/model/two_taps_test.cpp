@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "tests/model/analysis.h"
 #include "tests/model/bulk.h"
+#include "tests/model/model_analysis.h"
 #include "tests/model/scenarios.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/model/analysis.h"
+#include "tests/model/model_analysis.h"
 
 #include <fmt/core.h>
 #include <numeric>
