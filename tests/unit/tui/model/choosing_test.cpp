@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "bench.h"
+#include "controller_bench.h"
 #include "tui/view/theme.h"
 
 /// Keys that choose what is shown: filter, order, columns, groups, pins, window, theme; and that settings remember it.

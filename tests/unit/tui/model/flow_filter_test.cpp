@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <random>
 
-#include "bench.h"
+#include "controller_bench.h"
 
 /// Which flows an expression chooses. The flows of demo-loopback, and their figures, are those that the demo itself
 /// reports: pcaps/demo-loopback.json.

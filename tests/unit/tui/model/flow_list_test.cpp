@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench.h"
+#include "controller_bench.h"
 #include "tui/model/columns.h"
 #include "tui/model/groups.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "bench.h"
+#include "controller_bench.h"
 
 /// Every key that help lists does something, in every view in which help says so.
 namespace tui::test {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <random>
 
-#include "bench.h"
+#include "controller_bench.h"
 
 namespace tui::test {
 namespace {

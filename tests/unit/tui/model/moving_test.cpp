@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench.h"
+#include "controller_bench.h"
 
 /// Keys that move, and selections that stay on what they are on.
 namespace tui::test {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench.h"
+#include "controller_bench.h"
 #include "tui/model/jump.h"
 
 /// Keys of time, the mouse on what belongs to it, and what becomes of readings.

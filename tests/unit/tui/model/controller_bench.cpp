@@ -1,4 +1,4 @@
-#include "bench.h"
+#include "controller_bench.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
