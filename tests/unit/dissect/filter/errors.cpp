@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <random>
 
-#include "feed.h"
+#include "field_feed.h"
 
 /// What is refused, where, and that no octets at all bring the filter down.
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "feed.h"
+#include "field_feed.h"
 
 /// What an expression answers about values made up here. The answers are Wireshark 4.0's: wireshark-filter(4), and
 /// tshark 4.0.17 tried on frames of such values.

@@ -8,7 +8,7 @@
 
 #include "dissect/dissector.h"
 #include "dissect/output/frame_fields.h"
-#include "feed.h"
+#include "field_feed.h"
 #include "tests/support/pcaps.h"
 
 /// tshark_counts.tsv: a capture, how many frames tshark 4.0.17 selects in it, and the display filter. tshark ran as the
