@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "metrics/measure/engine/analyzer.h"
-#include "tests/model/figures.h"
+#include "tests/model/truth_figures.h"
 
 namespace model {
 

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/model/figures.h"
 #include "tests/model/segment.h"
+#include "tests/model/truth_figures.h"
 
 /// One iWARP connection with a simple TCP below it: FPDUs aligned to segments, a fixed congestion window, fast
 /// retransmission, a retransmission timer, a receive window that the application drains.

@@ -1,4 +1,4 @@
-#include "tests/model/figures.h"
+#include "tests/model/truth_figures.h"
 
 #include <algorithm>
 #include <deque>
