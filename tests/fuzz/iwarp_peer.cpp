@@ -15,9 +15,9 @@
 #include "iwarp/verbs/device.h"
 #include "tests/fuzz/iwarp_input.h"
 #include "tests/fuzz/target.h"
-#include "tests/script/runner/frames.h"
 #include "tests/script/runner/framing.h"
 #include "tests/script/runner/memory.h"
+#include "tests/script/runner/mpa_frames.h"
 
 namespace {
 

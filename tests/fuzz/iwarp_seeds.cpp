@@ -4,7 +4,7 @@
 #include <string>
 
 #include "tests/fuzz/iwarp_input.h"
-#include "tests/script/runner/frames.h"
+#include "tests/script/runner/mpa_frames.h"
 
 namespace fuzz {
 namespace {

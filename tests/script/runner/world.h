@@ -10,9 +10,9 @@
 #include "iwarp/iwarp.h"
 #include "iwarp/transport/memory_network.h"
 #include "tests/script/runner/command_words.h"
-#include "tests/script/runner/frames.h"
 #include "tests/script/runner/framing.h"
 #include "tests/script/runner/memory.h"
+#include "tests/script/runner/mpa_frames.h"
 
 namespace script {
 

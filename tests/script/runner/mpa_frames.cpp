@@ -1,4 +1,4 @@
-#include "tests/script/runner/frames.h"
+#include "tests/script/runner/mpa_frames.h"
 
 #include "tests/script/runner/command_words.h"
 
