@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <thread>
 
-#include "tests/preload/harness.h"
+#include "tests/preload/preload_harness.h"
 
 // Completion queues, their channels, and the extended face of them.
 namespace {

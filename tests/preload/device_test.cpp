@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/preload/harness.h"
+#include "tests/preload/preload_harness.h"
 
 // What a program asks of the device before it does anything with it.
 namespace {

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tests/preload/harness.h"
+#include "tests/preload/preload_harness.h"
 
 // Protection domains, regions and windows: who reaches what, and when no longer.
 namespace {

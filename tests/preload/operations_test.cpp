@@ -3,7 +3,7 @@
 #include <endian.h>
 #include <numeric>
 
-#include "tests/preload/harness.h"
+#include "tests/preload/preload_harness.h"
 #include "tests/support/allocations.h"
 
 // Work requests of each kind, and what completes.

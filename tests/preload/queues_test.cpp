@@ -6,7 +6,7 @@
 #include <numeric>
 #include <thread>
 
-#include "tests/preload/harness.h"
+#include "tests/preload/preload_harness.h"
 
 // Queue pairs and shared receive queues: their states, sizes and events; batches of ibv_wr_*; several threads.
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/preload/harness.h"
+#include "tests/preload/preload_harness.h"
 
 #include <arpa/inet.h>
 #include <cstring>
