@@ -16,7 +16,7 @@
 #include "tests/fuzz/iwarp_input.h"
 #include "tests/fuzz/target.h"
 #include "tests/script/runner/framing.h"
-#include "tests/script/runner/memory.h"
+#include "tests/script/runner/guarded_memory.h"
 #include "tests/script/runner/mpa_frames.h"
 
 namespace {

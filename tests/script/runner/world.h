@@ -11,7 +11,7 @@
 #include "iwarp/transport/memory_network.h"
 #include "tests/script/runner/command_words.h"
 #include "tests/script/runner/framing.h"
-#include "tests/script/runner/memory.h"
+#include "tests/script/runner/guarded_memory.h"
 #include "tests/script/runner/mpa_frames.h"
 
 namespace script {

@@ -1,4 +1,4 @@
-#include "tests/script/runner/memory.h"
+#include "tests/script/runner/guarded_memory.h"
 
 #include <algorithm>
 #include <sys/mman.h>
