@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "../../wire/infiniband/octets.h"
+#include "../../wire/infiniband/hex_octets.h"
 #include "described.h"
 #include "packets.h"
 

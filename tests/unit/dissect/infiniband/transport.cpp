@@ -1,7 +1,7 @@
 /// RoCE and InfiniBand packets from the network layer on; values as tshark 4.0.17 prints them.
 #include <gtest/gtest.h>
 
-#include "../../wire/infiniband/octets.h"
+#include "../../wire/infiniband/hex_octets.h"
 #include "described.h"
 #include "packets.h"
 #include "wire/icrc.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-#include "octets.h"
+#include "hex_octets.h"
 #include "wire/icrc.h"
 #include "wire/vcrc.h"
 

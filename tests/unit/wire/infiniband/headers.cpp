@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "octets.h"
+#include "hex_octets.h"
 #include "wire/aeth.h"
 #include "wire/atomic_write.h"
 #include "wire/atomicacketh.h"
