@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "tests/fuzz/driver.h"
-#include "tests/fuzz/random.h"
+#include "tests/fuzz/fuzz_random.h"
 #include "tests/fuzz/target.h"
 
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "tests/fuzz/random.h"
+#include "tests/fuzz/fuzz_random.h"
 #include "tests/support/captures.h"
 
 namespace fuzz {

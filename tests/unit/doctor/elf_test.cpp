@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "doctor/inventory/elf_contents.h"
-#include "tests/fuzz/random.h"
+#include "tests/fuzz/fuzz_random.h"
 
 namespace doctor {
 namespace {

@@ -14,7 +14,7 @@
 #include "doctor/inventory/loader_path.h"
 #include "doctor/root.h"
 #include "doctor/strings.h"
-#include "tests/fuzz/random.h"
+#include "tests/fuzz/fuzz_random.h"
 
 namespace doctor {
 namespace {
