@@ -11,8 +11,8 @@
 #include <string>
 #include <thread>
 
+#include "capture_recorder.h"
 #include "iwarp/iwarp.h"
-#include "recorder.h"
 #include "tcp_socket.h"
 #include "trace.h"
 

@@ -1,4 +1,4 @@
-#include "recorder.h"
+#include "capture_recorder.h"
 
 #include <array>
 #include <chrono>
