@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tests/support/pcaps.h"
-#include "tests/unit/metrics/measure/account/replay.h"
+#include "tests/unit/metrics/measure/account/recovery_replay.h"
 
 namespace {
 
