@@ -4,7 +4,7 @@
 #include <queue>
 #include <vector>
 
-#include "tests/model/run.h"
+#include "tests/model/model_run.h"
 
 namespace model {
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/model/run.h"
+#include "tests/model/model_run.h"
 
 namespace model {
 

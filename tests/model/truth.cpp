@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "tests/model/run.h"
+#include "tests/model/model_run.h"
 
 namespace model {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "metrics/figures/operation.h"
-#include "tests/model/run.h"
+#include "tests/model/model_run.h"
 
 namespace model {
 
