@@ -6,7 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "samples.h"
+#include "flow_samples.h"
 
 namespace exporters::test {
 namespace {

@@ -6,7 +6,7 @@
 #include "exporters/prometheus/labels.h"
 #include "exporters/prometheus/latency_buckets.h"
 #include "exporters/prometheus/traffic_totals.h"
-#include "tests/unit/exporters/samples.h"
+#include "tests/unit/exporters/flow_samples.h"
 
 namespace exporters::prometheus {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "exporters/csv.h"
 #include "exporters/text_table.h"
-#include "samples.h"
+#include "flow_samples.h"
 
 namespace exporters::test {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <tuple>
 
-#include "tests/unit/exporters/samples.h"
+#include "tests/unit/exporters/flow_samples.h"
 
 namespace service::test {
 namespace {
