@@ -9,7 +9,7 @@
 
 #include "metrics/figures/snapshot_codec.h"
 #include "tests/model/model_analysis.h"
-#include "tests/model/segment.h"
+#include "tests/model/model_segment.h"
 #include "tests/model/talk.h"
 
 namespace model {

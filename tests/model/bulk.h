@@ -3,8 +3,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/model/model_segment.h"
 #include "tests/model/packet.h"
-#include "tests/model/segment.h"
 
 namespace model {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tests/model/analyzers.h"
+#include "tests/model/model_segment.h"
 #include "tests/model/plan.h"
-#include "tests/model/segment.h"
 #include "tests/model/talk.h"
 #include "wire/rdmap_atomic.h"
 

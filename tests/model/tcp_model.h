@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/model/segment.h"
+#include "tests/model/model_segment.h"
 #include "tests/model/truth_figures.h"
 
 /// One iWARP connection with a simple TCP below it: FPDUs aligned to segments, a fixed congestion window, fast

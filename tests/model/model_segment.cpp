@@ -1,4 +1,4 @@
-#include "tests/model/segment.h"
+#include "tests/model/model_segment.h"
 
 #include <algorithm>
 #include <span>
