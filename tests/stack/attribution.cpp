@@ -13,7 +13,7 @@
 
 #include "capture_recorder.h"
 #include "iwarp/iwarp.h"
-#include "tcp_socket.h"
+#include "tcp_truth.h"
 #include "trace.h"
 
 // attribution [SCENARIO...]: what `flows` says of where a sender's time went, against what the sender knows. Two

@@ -1,4 +1,4 @@
-#include "tcp_socket.h"
+#include "tcp_truth.h"
 
 #include <arpa/inet.h>
 #include <charconv>
