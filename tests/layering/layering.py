@@ -3,6 +3,7 @@
 
   layering.py --root . --folder metrics     one folder with its subfolders
   layering.py --root . --cycles             include cycles between subfolders of the whole house
+  layering.py --root . --stems              headers of the same name in several folders, tests among them
   layering.py --root . --list               the folders of the table that are libraries
 
 cmake/layers.txt is the table: one row a folder, with its namespace and the folders that it may include. A folder's name
@@ -32,6 +33,19 @@ KEPT_APART = [
 PRIVATE = [
     (r'metrics/measure/engine/(?!analyzer\.h$)', 'metrics/'),
 ]
+
+# Names of headers that several folders may have, because the folders are parallel on purpose: stem -> the reason. All
+# other headers have a name of their own, which says what the file holds.
+PARALLEL = {
+    'iwarp': 'dissect/layers has one file for each protocol, under the name of the protocol',
+    'json': 'one printer for each format in the folders that print',
+    'memory_region': 'iwarp/preload has one file for each object of the verbs, as iwarp/verbs has',
+    'options': 'one for each subcommand',
+    'page': 'what a subcommand prints for people',
+    'record': 'trace/record.h gives the types of wire/trace/record.h to the folder trace',
+    'script': 'the tests of iWARP and of RoCE write a conversation in the same way',
+    'support': 'what the unit tests of one folder share',
+}
 
 
 def read_table(path):
@@ -187,19 +201,33 @@ def find_cycles(root, rows):
     return mistakes
 
 
+def find_shared_stems(root, tops):
+    """Headers whose name stands in another folder as well, without a reason in PARALLEL."""
+    folders = {}
+    for path in sources(root, tops):
+        stem, ending = os.path.splitext(os.path.basename(path))
+        if ending == '.h':
+            folders.setdefault(stem, []).append(path)
+    return [f'{stem}.h stands in several folders, and PARALLEL in layering.py gives no reason: {" ".join(paths)}'
+            for stem, paths in sorted(folders.items()) if len(paths) > 1 and stem not in PARALLEL]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--root', required=True)
     parser.add_argument('--table')
     parser.add_argument('--folder')
     parser.add_argument('--cycles', action='store_true')
+    parser.add_argument('--stems', action='store_true')
     parser.add_argument('--list', action='store_true')
     arguments = parser.parse_args()
     rows = read_table(arguments.table or os.path.join(arguments.root, 'cmake', 'layers.txt'))
     if arguments.list:
         print('\n'.join(sorted({folder.split('/')[0] for folder in rows})))
         return 0
-    if arguments.cycles:
+    if arguments.stems:
+        mistakes = find_shared_stems(arguments.root, sorted({folder.split('/')[0] for folder in rows} | {'tests'}))
+    elif arguments.cycles:
         mistakes = find_cycles(arguments.root, rows)
         for folder in sorted(rows):
             if not os.path.isdir(os.path.join(arguments.root, folder)):

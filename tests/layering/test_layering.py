@@ -39,7 +39,7 @@ class Planted(unittest.TestCase):
         return done.returncode, done.stdout
 
     def test_a_sound_house_passes(self):
-        for arguments in (['--folder', 'base'], ['--folder', 'shop'], ['--cycles']):
+        for arguments in (['--folder', 'base'], ['--folder', 'shop'], ['--cycles'], ['--stems']):
             self.assertEqual(self.check(*arguments), (0, ''), arguments)
 
     def test_a_folder_that_may_not_be_included(self):
@@ -103,6 +103,24 @@ class Planted(unittest.TestCase):
         status, text = self.check('--folder', 'cli')
         self.assertEqual(status, 1)
         self.assertIn('metrics/measure/engine/worker.h is for metrics/ alone', text)
+
+    def test_a_name_that_two_headers_have(self):
+        self.write('base/coin.h', 'namespace base {\n}\n')
+        status, text = self.check('--stems')
+        self.assertEqual(status, 1)
+        self.assertIn('coin.h stands in several folders', text)
+        self.assertIn('base/coin.h shop/till/coin.h', text)
+
+    def test_a_name_that_a_test_took(self):
+        self.write('tests/unit/shop/coin.h', 'namespace shop_test {\n}\n')
+        status, text = self.check('--stems')
+        self.assertEqual(status, 1)
+        self.assertIn('shop/till/coin.h tests/unit/shop/coin.h', text)
+
+    def test_names_that_are_parallel_on_purpose(self):
+        self.write('shop/till/options.h', 'namespace shop::till {\n}\n')
+        self.write('shop/store/options.h', 'namespace shop::inline store {\n}\n')
+        self.assertEqual(self.check('--stems'), (0, ''))
 
 
 if __name__ == '__main__':
