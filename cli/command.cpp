@@ -35,13 +35,14 @@ int unknown(std::string_view name, std::span<const Command> commands) {
         // Who knows tcpdump begins with an option.
         if (meant.empty())
             meant = fmt::format("; a command comes first, as in `rdmascope {} {}`", commands.front().name, name);
-        tell("rdmascope: there is no option {}{}\nrdmascope: `rdmascope help` lists the commands", name, meant);
+        print_message("rdmascope: there is no option {}{}\nrdmascope: `rdmascope help` lists the commands", name,
+                      meant);
         return exit_usage;
     }
     std::vector<std::string_view> known{"help"};
     for (const Command& command : commands) known.push_back(command.name);
-    tell("rdmascope: there is no command '{}'{}\nrdmascope: `rdmascope help` lists the commands", name,
-         base::did_you_mean(name, known));
+    print_message("rdmascope: there is no command '{}'{}\nrdmascope: `rdmascope help` lists the commands", name,
+                  base::did_you_mean(name, known));
     return exit_usage;
 }
 
@@ -56,7 +57,7 @@ int help(const std::vector<std::string>& topics, std::span<const Command> comman
 int run_command(const std::vector<std::string>& arguments, const Environment& environment) {
     const std::span<const Command> commands = environment.commands;
     if (arguments.empty()) {
-        tell("{}", overview(commands));
+        print_message("{}", overview(commands));
         return exit_usage;
     }
     const std::string& name = arguments.front();
@@ -76,7 +77,7 @@ int usage_error(const Environment& environment, std::string_view command, option
     const bool is_part = command.find(' ') != std::string_view::npos;
     const std::string page =
         is_part ? fmt::format("rdmascope {} --help", command) : fmt::format("rdmascope help {}", command);
-    tell("rdmascope {0}: {1}\nrdmascope {0}: `{2}` lists the options", command, error.message, page);
+    print_message("rdmascope {0}: {1}\nrdmascope {0}: `{2}` lists the options", command, error.message, page);
     return exit_usage;
 }
 

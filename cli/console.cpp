@@ -14,7 +14,7 @@
 
 namespace cli {
 
-void tell_line(std::string_view line) {
+void print_message_line(std::string_view line) {
     std::string whole(line);
     if (whole.empty() || whole.back() != '\n') whole += '\n';
     // Nobody is left to be told where standard error fails.
@@ -24,7 +24,7 @@ void tell_line(std::string_view line) {
 int print(std::string_view text) {
     if (base::write_all(STDOUT_FILENO, text)) return exit_done;
     if (errno == EPIPE) return exit_done;
-    tell("rdmascope: {}", output_error(errno));
+    print_message("rdmascope: {}", output_error(errno));
     return exit_failed;
 }
 

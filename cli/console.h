@@ -6,11 +6,11 @@
 namespace cli {
 
 /// A line on standard error.
-void tell_line(std::string_view line);
+void print_message_line(std::string_view line);
 
 template <class... Arguments>
-void tell(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    tell_line(fmt::format(format, std::forward<Arguments>(arguments)...));
+void print_message(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    print_message_line(fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 
 /// Prints the one result of a command on standard output; returns the exit status.

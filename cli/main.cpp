@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
         const dissect::FieldRegistry fields;
         return cli::run_command({argv + (argc > 0 ? 1 : 0), argv + argc}, {fields, RDMASCOPE_VERSION, cli::commands()});
     } catch (const std::exception& failure) {
-        cli::tell("rdmascope: {}", failure.what());
+        cli::print_message("rdmascope: {}", failure.what());
         return cli::exit_failed;
     }
 }

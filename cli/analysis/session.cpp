@@ -61,7 +61,7 @@ struct Session::State {
 
     void fail(const std::string& message) {
         progress.wipe();
-        tell("rdmascope {}: {}", command, message);
+        print_message("rdmascope {}: {}", command, message);
         failed = true;
     }
     bool open();
@@ -69,7 +69,7 @@ struct Session::State {
     bool read_counters();
     bool watch_daemon();
     bool recall_history();
-    void tell_listening() const;
+    void report_listening() const;
     void pump();
     /// Takes the frames that count, in place; false when no more are wanted.
     bool take(std::span<wire::Frame> frames);
@@ -132,7 +132,7 @@ bool Session::State::open() {
             return false;
         }
         live = std::move(opened).value();
-        tell_listening();
+        report_listening();
         if (options.duration_ns) deadline = Clock::now() + std::chrono::nanoseconds(*options.duration_ns);
         return true;
     }
@@ -206,7 +206,7 @@ bool Session::State::watch_daemon() {
     crc_verified = watch.crc_verified();
     devices = watch.devices();
     if (!fault.empty()) fail(fault);
-    if (Signals::stop() && is_terminal(STDERR_FILENO)) tell("");
+    if (Signals::stop() && is_terminal(STDERR_FILENO)) print_message("");
     return watch.began();
 }
 
@@ -215,18 +215,18 @@ bool Session::State::recall_history() {
     result = std::move(recalled.whole);
     crc_verified = recalled.crc_verified;
     if (recalled.damaged != 0)
-        tell("rdmascope {}: {} damaged intervals of the history are left out", command, recalled.damaged);
+        print_message("rdmascope {}: {} damaged intervals of the history are left out", command, recalled.damaged);
     if (!recalled.error.empty()) fail(recalled.error);
-    if (Signals::stop() && is_terminal(STDERR_FILENO)) tell("");
+    if (Signals::stop() && is_terminal(STDERR_FILENO)) print_message("");
     return recalled.any;
 }
 
-void Session::State::tell_listening() const {
-    for (const std::string& warning : live->warnings()) tell("rdmascope {}: {}", command, warning);
+void Session::State::report_listening() const {
+    for (const std::string& warning : live->warnings()) print_message("rdmascope {}: {}", command, warning);
     for (const capture::InterfaceInfo& interface : live->interfaces())
-        tell("rdmascope {}: listening on {}, link-type {} ({}), snapshot length {} bytes", command, interface.name,
-             capture::link_type_name(interface.link_type), capture::link_type_description(interface.link_type),
-             interface.snaplen);
+        print_message("rdmascope {}: listening on {}, link-type {} ({}), snapshot length {} bytes", command,
+                      interface.name, capture::link_type_name(interface.link_type),
+                      capture::link_type_description(interface.link_type), interface.snaplen);
 }
 
 void Session::State::pump() {
@@ -332,7 +332,7 @@ void Session::State::between_batches() {
         Signals::take_flush();
         if (Signals::take_report()) {
             progress.wipe();
-            tell("rdmascope {}: {} packets so far", command, taken);
+            print_message("rdmascope {}: {} packets so far", command, taken);
         }
     }
     if (!progress.due()) return;
@@ -371,7 +371,7 @@ bool Session::run() {
     s.result.capture.kernel_dropped = s.source().statistics().kernel_dropped;
     s.progress.wipe();
     // The terminal has put `^C` there.
-    if (s.live && Signals::stop() && is_terminal(STDERR_FILENO)) tell("");
+    if (s.live && Signals::stop() && is_terminal(STDERR_FILENO)) print_message("");
     return true;
 }
 

@@ -62,8 +62,8 @@ public:
 
     /// One line on standard error: packets, what was lost, what was no RDMA; and where there was no RDMA, what to look
     /// at.
-    void tell_summary() const;
-    /// What tell_summary() tells.
+    void report_summary() const;
+    /// What report_summary() tells.
     std::string summary() const;
     /// How often the kernel's events came, where they were asked for.
     std::vector<trace::EventCount> kernel_events() const;

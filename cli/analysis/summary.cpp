@@ -104,13 +104,13 @@ std::string Session::summary() const {
     return text;
 }
 
-void Session::tell_summary() const {
+void Session::report_summary() const {
     if (snapshot().flows.empty())
-        tell("rdmascope {}: {}{}", command(), nothing_found(options(), snapshot().capture, unknown_links()),
-             attempts(snapshot()));
+        print_message("rdmascope {}: {}{}", command(), nothing_found(options(), snapshot().capture, unknown_links()),
+                      attempts(snapshot()));
     else
-        tell("{}", summary());
-    if (options().kernel_events) tell("kernel events: {}", trace::counts_text(kernel_events()));
+        print_message("{}", summary());
+    if (options().kernel_events) print_message("kernel events: {}", trace::counts_text(kernel_events()));
 }
 
 }  // namespace cli::analysis

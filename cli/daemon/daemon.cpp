@@ -13,8 +13,8 @@ namespace cli::daemon {
 
 namespace {
 
-int tell_all(const std::vector<std::string>& lines) {
-    for (const std::string& line : lines) tell("rdmascope daemon: {}", line);
+int print_messages(const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) print_message("rdmascope daemon: {}", line);
     return exit_failed;
 }
 
@@ -33,13 +33,13 @@ int serve(const DaemonOptions& options, const service::Config& config, std::stri
         return judge(options, wanted);
     };
     service::Service daemon(std::move(how), names, log);
-    if (const std::vector<std::string> wrong = daemon.open(); !wrong.empty()) return tell_all(wrong);
+    if (const std::vector<std::string> wrong = daemon.open(); !wrong.empty()) return print_messages(wrong);
     const std::vector<std::string> lost = daemon.run([] {
-        tell("ready");
+        print_message("ready");
         service::systemd::ready("capturing");
     });
-    tell("rdmascope daemon: {}", daemon.summary());
-    return lost.empty() ? exit_done : tell_all(lost);
+    print_message("rdmascope daemon: {}", daemon.summary());
+    return lost.empty() ? exit_done : print_messages(lost);
 }
 
 }  // namespace
@@ -57,12 +57,12 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     // What the daemon says goes to logs, files and clients, even if a terminal started it.
     base::set_charset(base::Charset::ascii);
     const auto config = load_config(options);
-    if (!config) return tell_all(config.error().lines);
-    if (const std::vector<std::string> wrong = judge(options, *config); !wrong.empty()) return tell_all(wrong);
+    if (!config) return print_messages(config.error().lines);
+    if (const std::vector<std::string> wrong = judge(options, *config); !wrong.empty()) return print_messages(wrong);
     if (options.action == Action::check) {
         if (const std::vector<std::string> wrong = judge_folders(options, *config); !wrong.empty())
-            return tell_all(wrong);
-        tell("rdmascope daemon: the configuration is good");
+            return print_messages(wrong);
+        print_message("rdmascope daemon: the configuration is good");
         return exit_done;
     }
     return serve(options, *config, environment.version);

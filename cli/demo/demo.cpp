@@ -72,7 +72,7 @@ std::optional<options::UsageError> parse(const std::vector<std::string>& argumen
     return {};
 }
 
-void failed(const std::string& what) { tell("rdmascope demo: {}", what); }
+void failed(const std::string& what) { print_message("rdmascope demo: {}", what); }
 
 /// What is on the page besides the tables.
 class Writing {
@@ -364,9 +364,10 @@ int show_what_there_is(const DemoOptions& options, const Environment& environmen
     auto source = LiveSources::open({"lo"}, how);
     if (source) return show_live(**source, traffic, options, page);
     const std::string path = own_path();
-    tell("rdmascope demo: {}", source.error().text());
-    tell("rdmascope demo: to see live traffic, run `sudo {0} demo`, or once `sudo setcap cap_net_raw+ep {0}`", path);
-    tell("rdmascope demo: this is what the demo showed where it might capture:");
+    print_message("rdmascope demo: {}", source.error().text());
+    print_message("rdmascope demo: to see live traffic, run `sudo {0} demo`, or once `sudo setcap cap_net_raw+ep {0}`",
+                  path);
+    print_message("rdmascope demo: this is what the demo showed where it might capture:");
     const int status = show_recorded(options, page);
     if (options.save_path.empty()) return status;
     failed(fmt::format("{}: nothing is saved, since nothing could be captured", options.save_path));

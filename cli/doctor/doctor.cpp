@@ -32,14 +32,15 @@ constexpr std::size_t longest_inventory = std::size_t{16} << 20;
 bool write_file(const std::string& path, std::string_view text) {
     base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (!file) {
-        tell("rdmascope doctor: {}: {}; name a file in a folder that may be written to", path, std::strerror(errno));
+        print_message("rdmascope doctor: {}: {}; name a file in a folder that may be written to", path,
+                      std::strerror(errno));
         return false;
     }
     const bool written = base::write_all(file.number(), text);
     const int code = errno;
     const bool closed = ::close(file.release()) == 0;
     if (written && closed) return true;
-    tell("rdmascope doctor: {}: writing failed: {}", path, std::strerror(written ? errno : code));
+    print_message("rdmascope doctor: {}: writing failed: {}", path, std::strerror(written ? errno : code));
     return false;
 }
 
@@ -73,7 +74,7 @@ int print_findings(const Inventory& machine, std::span<const Finding> findings, 
 int examine_program(const ::doctor::Root& root, const Inventory& machine, const DoctorOptions& options) {
     const ::doctor::BinaryReport report = examine_binary(root, machine, inside(options.binary, options.root));
     if (!report.examined) {
-        tell("rdmascope doctor: {}: {}", options.binary, report.findings.front().observed);
+        print_message("rdmascope doctor: {}: {}", options.binary, report.findings.front().observed);
         return exit_failed;
     }
     Json json = to_json(machine.host, report.findings);
@@ -95,7 +96,7 @@ int compare_hosts(const Inventory& machine, const DoctorOptions& options) {
         error = other.error;
     }
     if (!error.empty()) {
-        tell("rdmascope doctor: {}: {}", options.compare_path, error);
+        print_message("rdmascope doctor: {}: {}", options.compare_path, error);
         return exit_failed;
     }
     return print_findings(machine, ::doctor::compare_inventories(to_json(machine), other.inventory), options);
@@ -110,7 +111,8 @@ int examine_machine(const ::doctor::Root& root, const Inventory& machine, const 
         const std::string bundle = make_bundle(root, machine, findings, transcript, page(machine.host, findings, plain),
                                                version, static_cast<std::int64_t>(std::time(nullptr)));
         if (!write_file(options.bundle_path, bundle)) return exit_failed;
-        tell("rdmascope doctor: {} is for a bug report; look through it before you pass it on", options.bundle_path);
+        print_message("rdmascope doctor: {} is for a bug report; look through it before you pass it on",
+                      options.bundle_path);
     }
     return print_findings(machine, findings, options);
 }
@@ -124,13 +126,13 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (options.list) return print(list_of_checks());
     struct stat folder {};
     if (!options.root.empty() && (::stat(options.root.c_str(), &folder) != 0 || !S_ISDIR(folder.st_mode))) {
-        tell("rdmascope doctor: --root {}: there is no such folder", options.root);
+        print_message("rdmascope doctor: --root {}: there is no such folder", options.root);
         return exit_failed;
     }
     const std::string program = options.binary.empty() ? "" : options.root + inside(options.binary, options.root);
     for (const std::string& path : {options.export_path, options.bundle_path})
         if (const std::string refusal = refuse_overwriting(path, {options.compare_path, program}); !refusal.empty()) {
-            tell("rdmascope doctor: {}: {}", path, refusal);
+            print_message("rdmascope doctor: {}: {}", path, refusal);
             return exit_failed;
         }
     ::doctor::Transcript transcript;

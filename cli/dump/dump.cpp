@@ -27,7 +27,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (options.listing != Listing::none) {
         const auto text = listing(options, environment);
         if (text) return print(*text);
-        tell("rdmascope dump: {}", text.error().text());
+        print_message("rdmascope dump: {}", text.error().text());
         return exit_failed;
     }
     if (!options.read_path && options.interfaces.empty())

@@ -47,7 +47,7 @@ int Job::run() {
 
 void Job::fail(const std::string& message) {
     progress_.wipe();
-    tell("rdmascope dump: {}", message);
+    print_message("rdmascope dump: {}", message);
     failed_ = true;
 }
 
@@ -123,16 +123,16 @@ bool Job::set_up() {
     }
     kept_ = std::move(kept).value();
     if (inspector_) inspector_->begin(input_.source());
-    if (input_.live) tell_listening();
+    if (input_.live) report_listening();
     return true;
 }
 
-void Job::tell_listening() const {
-    for (const std::string& warning : input_.live->warnings()) tell("rdmascope dump: {}", warning);
+void Job::report_listening() const {
+    for (const std::string& warning : input_.live->warnings()) print_message("rdmascope dump: {}", warning);
     for (const capture::InterfaceInfo& interface : input_.live->interfaces())
-        tell("rdmascope dump: listening on {}, link-type {} ({}), snapshot length {} bytes", interface.name,
-             capture::link_type_name(interface.link_type), capture::link_type_description(interface.link_type),
-             interface.snaplen);
+        print_message("rdmascope dump: listening on {}, link-type {} ({}), snapshot length {} bytes", interface.name,
+                      capture::link_type_name(interface.link_type), capture::link_type_description(interface.link_type),
+                      interface.snaplen);
 }
 
 void Job::pump() {
@@ -219,15 +219,15 @@ void Job::answer_signals() {
 
 void Job::report() const {
     if (options_.read_path) {
-        tell("{} read, {} matched", packets(received_), matched_);
+        print_message("{} read, {} matched", packets(received_), matched_);
         return;
     }
     const capture::Statistics counted = input_.live->statistics();
-    tell("{} captured\n{} received by filter\n{} dropped by kernel", packets(matched_),
-         packets(counted.received.value_or(0)), packets(counted.kernel_dropped.value_or(0)));
+    print_message("{} captured\n{} received by filter\n{} dropped by kernel", packets(matched_),
+                  packets(counted.received.value_or(0)), packets(counted.kernel_dropped.value_or(0)));
     if (counted.interface_dropped.value_or(0) != 0)
-        tell("{} dropped by interface", packets(*counted.interface_dropped));
-    if (kernel_) tell("kernel events: {}", kernel_->text());
+        print_message("{} dropped by interface", packets(*counted.interface_dropped));
+    if (kernel_) print_message("kernel events: {}", kernel_->text());
 }
 
 void Job::finish() {
@@ -235,10 +235,10 @@ void Job::finish() {
     if (kernel_) kernel_->print();
     finish_output();
     close_writer();
-    tell_unknown_links();
+    report_unknown_links();
     if (!input_.live) return;
     // The terminal has put `^C` there.
-    if (Signals::stop() && is_terminal(STDERR_FILENO)) tell("");
+    if (Signals::stop() && is_terminal(STDERR_FILENO)) print_message("");
     report();
 }
 
@@ -250,10 +250,10 @@ void Job::finish_output() {
 }
 
 /// Without --all nothing is printed of such frames, which must not look as if there were none.
-void Job::tell_unknown_links() const {
+void Job::report_unknown_links() const {
     if (!inspector_ || options_.all || received_ == 0) return;
     if (const std::string links = unknown_links(input_.source().interfaces()); !links.empty())
-        tell(
+        print_message(
             "rdmascope dump: the link type {} is one that rdmascope does not know: what its frames hold cannot be "
             "told; --all lists them",
             links);

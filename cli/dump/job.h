@@ -37,9 +37,9 @@ private:
     void finish();
     void finish_output();
     void close_writer();
-    void tell_unknown_links() const;
+    void report_unknown_links() const;
     void report() const;
-    void tell_listening() const;
+    void report_listening() const;
     void fail(const base::Error& error);
     void fail(const std::string& message);
     void refuse(const std::string& message);

@@ -34,7 +34,7 @@ constexpr std::array endpoint_parts{
 };
 
 int refuse(const std::string& reason) {
-    tell("rdmascope endpoint: {}\nrdmascope endpoint: `rdmascope help endpoint` lists the parts", reason);
+    print_message("rdmascope endpoint: {}\nrdmascope endpoint: `rdmascope help endpoint` lists the parts", reason);
     return exit_usage;
 }
 
@@ -87,7 +87,7 @@ std::string help() {
 }
 
 int failed(std::string_view part, const std::string& what) {
-    tell("rdmascope endpoint {}: {}", part, what);
+    print_message("rdmascope endpoint {}: {}", part, what);
     return exit_failed;
 }
 

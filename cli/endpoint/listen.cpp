@@ -261,11 +261,11 @@ int listen(const std::vector<std::string>& arguments, const Environment& environ
     raise_descriptor_limit();
     Listening listening(options);
     if (!is_loopback(listening.address().host))
-        tell(
+        print_message(
             "rdmascope endpoint listen: whoever reaches {} may read and write the memory that is lent there; it holds "
             "a pattern, and nothing of this machine",
             text_of(listening.address()));
-    tell("rdmascope endpoint listen: ready {}", text_of(listening.address()));
+    print_message("rdmascope endpoint listen: ready {}", text_of(listening.address()));
     listening.run();
     return exit_done;
 }

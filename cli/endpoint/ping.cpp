@@ -84,9 +84,9 @@ public:
     Result ping(std::uint64_t number) {
         fill(number);
         const std::int64_t begun = base::steady_ns();
-        tell_buffer(*source_region_);
+        send_buffer(*source_region_);
         await_message(begun);
-        tell_buffer(*sink_region_);
+        send_buffer(*sink_region_);
         await_message(begun);
         const auto took = static_cast<std::uint64_t>(base::steady_ns() - begun);
         return {took, std::memcmp(source_.data(), sink_.data(), source_.size()) == 0};
@@ -125,7 +125,7 @@ private:
         queue_pair_->post_receive({slot, {&piece, 1}});
     }
 
-    void tell_buffer(const iwarp::MemoryRegion& region) {
+    void send_buffer(const iwarp::MemoryRegion& region) {
         std::array<std::byte, RpingBuffer::octets> message{};
         RpingBuffer{region.first_offset(), region.stag(), static_cast<std::uint32_t>(region.length())}.encode(message);
         const iwarp::Sge piece{message.data(), RpingBuffer::octets, 0};

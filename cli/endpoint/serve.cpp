@@ -101,9 +101,9 @@ std::string text_of(const Server& server, const Usage& used, double seconds) {
     return out;
 }
 
-void tell_who_may(const Address& address) {
+void report_access(const Address& address) {
     if (!is_loopback(address.host))
-        tell(
+        print_message(
             "rdmascope endpoint serve: whoever reaches {} may read and write the memory that is lent there; it holds a "
             "pattern, and nothing of this machine",
             text_of(address));
@@ -121,17 +121,18 @@ int serve(const std::vector<std::string>& arguments, const Environment& environm
     const Signals signals;
     const std::size_t descriptors = raise_descriptor_limit();
     options.server.connection = options.connection;
-    if (options.verbose) options.server.say = [](std::string_view line) { tell("rdmascope endpoint serve: {}", line); };
+    if (options.verbose)
+        options.server.say = [](std::string_view line) { print_message("rdmascope endpoint serve: {}", line); };
     constexpr std::size_t spare_descriptors = 128;
     if (options.server.max_connections + spare_descriptors > descriptors) {
         options.server.max_connections =
             descriptors > 2 * spare_descriptors ? descriptors - spare_descriptors : spare_descriptors;
-        tell("rdmascope endpoint serve: {} connections at once, as `ulimit -n` is {}", options.server.max_connections,
-             descriptors);
+        print_message("rdmascope endpoint serve: {} connections at once, as `ulimit -n` is {}",
+                      options.server.max_connections, descriptors);
     }
     Server server(options.server);
     const Address address = server.address();
-    tell_who_may(address);
+    report_access(address);
     if (const int status = print(fmt::format("ready {}\n", text_of(address))); status != exit_done) return status;
 
     const auto begun = Clock::now();

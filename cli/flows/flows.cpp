@@ -32,7 +32,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         return exit_failed;
     }
     if (output.failed()) session.fail(output.error());
-    session.tell_summary();
+    session.report_summary();
     return session.failed() ? exit_failed : exit_done;
 }
 

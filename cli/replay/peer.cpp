@@ -58,7 +58,7 @@ using Way = std::unique_ptr<::replay::Relay>;
         way = std::move(*made);
         where = endpoint::text_of({options.address.host, way->port()});
     }
-    tell("rdmascope replay: listening on {}", where);
+    print_message("rdmascope replay: listening on {}", where);
     while (!Signals::stop()) {
         if (wait_for(*listener, POLLIN, INT64_MAX) == 0) continue;
         auto socket = ::replay::accept_tcp(*listener);

@@ -10,7 +10,7 @@
 namespace cli::replay {
 
 int failed(const std::string& what) {
-    tell("rdmascope replay: {}", what);
+    print_message("rdmascope replay: {}", what);
     return exit_failed;
 }
 

@@ -86,7 +86,7 @@ struct Between {
         return relay->port();
     }
     /// The relay is met under an address of its own, which means nothing to anybody else.
-    void tell_reason(const ReplayOptions& options, ::replay::Reenactment& run) const {
+    void report_reason(const ReplayOptions& options, ::replay::Reenactment& run) const {
         if (!relay || run.error().empty()) return;
         const std::string internal = endpoint::text_of({"127.0.0.1", relay->port()});
         const std::string meant = endpoint::text_of(options.address);
@@ -156,11 +156,11 @@ int workload(const ReplayOptions& options, const Environment&) {
             reached.port = between.open(options, reached, {address, port});
         }
         if (options.compare && !watching.tap) watching.open(options, reached.port);
-        if (serving) tell("rdmascope replay: waiting for `replay --to` at {}", endpoint::text_of(reached));
+        if (serving) print_message("rdmascope replay: waiting for `replay --to` at {}", endpoint::text_of(reached));
         return reached.port;
     };
     ::replay::Reenactment run = ::replay::re_enact(*survey, how);
-    if (options.place == cli::replay::Place::to) between.tell_reason(options, run);
+    if (options.place == cli::replay::Place::to) between.report_reason(options, run);
     const std::optional<::replay::Recording> recording = watching.finish();
     const std::string error = run.error();
     // Where nothing was begun, a table says nothing.

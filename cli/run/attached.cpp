@@ -44,7 +44,7 @@ private:
 };
 
 int fails(const std::string& why) {
-    tell("rdmascope run: {}", why);
+    print_message("rdmascope run: {}", why);
     return exit_failed;
 }
 
@@ -56,7 +56,7 @@ int run_attached(int process, const Tracing& how) {
     options.perf.ring_octets = 4 * 1024 * 1024;
     auto source = trace::attach(process, options);
     if (!source) return fails(source.error().text());
-    for (const std::string& warning : (*source)->warnings()) tell("rdmascope run: {}", warning);
+    for (const std::string& warning : (*source)->warnings()) print_message("rdmascope run: {}", warning);
     std::optional<trace::TraceFileWriter> file;
     if (!how.file.empty()) {
         auto opened = trace::TraceFileWriter::open(how.file);
@@ -80,7 +80,7 @@ int run_attached(int process, const Tracing& how) {
     const auto take_kernel = [&](bool last) {
         return kernel == nullptr || deliver(kernel->take(last), kernel->processes(processes));
     };
-    tell("rdmascope run: attached to process {}", process);
+    print_message("rdmascope run: attached to process {}", process);
     for (;;) {
         const trace::TraceBatch got = (*source)->next(batch, stop_signal != 0 ? 0 : 100);
         const std::span<const trace::Record> records(batch.data(), got.count);
@@ -99,8 +99,8 @@ int run_attached(int process, const Tracing& how) {
     if (!take_kernel(true)) return fails(file->error().text());
     const std::uint64_t lost = (*source)->lost() + (kernel == nullptr ? 0 : kernel->lost());
     if (file && !file->close(lost)) return fails(file->error().text());
-    if (how.summary) tell_line(summary.text(lost));
-    if (how.summary && kernel != nullptr) tell_line(kernel->text());
+    if (how.summary) print_message_line(summary.text(lost));
+    if (how.summary && kernel != nullptr) print_message_line(kernel->text());
     return exit_done;
 }
 

@@ -197,7 +197,7 @@ int become(const Program& program, const std::vector<std::string>& command) {
     for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
     execv(program.path.c_str(), arguments.data());
-    tell("rdmascope run: {} cannot be run: {}", program.path, std::strerror(errno));
+    print_message("rdmascope run: {} cannot be run: {}", program.path, std::strerror(errno));
     return exit_unusable;
 }
 

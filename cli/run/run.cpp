@@ -15,14 +15,14 @@ namespace {
 int run_program(const Options& options) {
     const Program program = find_program(options.command.front());
     if (program.found != Program::Found::yes) {
-        tell("rdmascope run: {}", program.reason);
+        print_message("rdmascope run: {}", program.reason);
         return program.found == Program::Found::missing ? exit_missing : exit_unusable;
     }
     if (const std::string refusal = refuse_overwriting(options.tracing.file, {program.path}); !refusal.empty()) {
-        tell("rdmascope run: {}: {}", options.tracing.file, refusal);
+        print_message("rdmascope run: {}: {}", options.tracing.file, refusal);
         return exit_failed;
     }
-    if (!program.note.empty()) tell("rdmascope run: {}", program.note);
+    if (!program.note.empty()) print_message("rdmascope run: {}", program.note);
     const auto start = [&] {
         return options.software && !put_software_first(options) ? exit_failed : become(program, options.command);
     };

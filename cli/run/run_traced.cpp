@@ -33,7 +33,7 @@ namespace {
 constexpr const char* library_name = "librdmascope-trace.so";
 
 int report_failure(const std::string& why) {
-    tell("rdmascope run: {}", why);
+    print_message("rdmascope run: {}", why);
     return exit_failed;
 }
 
@@ -123,7 +123,7 @@ private:
     /// The program runs on; the rest of its records is only counted.
     void fail() {
         failed_ = true;
-        tell("rdmascope run: {}", file_->error().text());
+        print_message("rdmascope run: {}", file_->error().text());
     }
     trace::Rings rings_;
     std::optional<trace::TraceFileWriter> file_;
@@ -184,11 +184,11 @@ int run_traced(const Tracing& how, const std::function<int()>& start) {
         _exit(start());
     }
     const int status = wait_and_read(child, reading);
-    for (const base::Error& refusal : reading.refusals()) tell("rdmascope run: {}", refusal.text());
-    if (how.summary && reading.saw_processes()) tell_line(reading.text());
+    for (const base::Error& refusal : reading.refusals()) print_message("rdmascope run: {}", refusal.text());
+    if (how.summary && reading.saw_processes()) print_message_line(reading.text());
     if (how.summary && !reading.saw_processes())
-        tell("rdmascope run: nothing was traced: the program made no queue pair by libibverbs");
-    if (how.summary && how.kernel_events) tell_line(reading.kernel_text());
+        print_message("rdmascope run: nothing was traced: the program made no queue pair by libibverbs");
+    if (how.summary && how.kernel_events) print_message_line(reading.kernel_text());
     return reading.failed() && status == exit_done ? exit_failed : status;
 }
 

@@ -11,7 +11,7 @@ bool put_software_first(const Options& options) {
     std::string library;
     if (const std::string reason = find_library("librdmascope-verbs.so", "of the software stack", library);
         !reason.empty()) {
-        tell("rdmascope run: {}", reason);
+        print_message("rdmascope run: {}", reason);
         return false;
     }
     preload(library);

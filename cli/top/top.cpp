@@ -19,7 +19,7 @@ namespace cli::top {
 namespace {
 
 int failed(std::string_view reason) {
-    tell("rdmascope top: {}", reason);
+    print_message("rdmascope top: {}", reason);
     return exit_failed;
 }
 
@@ -43,8 +43,8 @@ Pace pace_of(const TopOptions& options, const tui::Settings& settings) {
 }
 
 /// As tcpdump does it: what was captured is told at the end.
-void tell_captured(const metrics::CaptureFigures& capture) {
-    tell("{} packets captured, {} dropped by the kernel", capture.packets, capture.kernel_dropped.value_or(0));
+void report_captured(const metrics::CaptureFigures& capture) {
+    print_message("{} packets captured, {} dropped by the kernel", capture.packets, capture.kernel_dropped.value_or(0));
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     const analysis::Names names(true);
     const Show show{*feed, names, environment.fields, options, began, file.complaint()};
     if (options.once) {
-        if (!file.complaint().empty()) tell("rdmascope top: {}", file.complaint());
+        if (!file.complaint().empty()) print_message("rdmascope top: {}", file.complaint());
         error = print_picture(show);
         return error.empty() ? exit_done : failed(error);
     }
@@ -79,8 +79,8 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (!shown.error.empty()) return no_screen(shown.error);
     error = file.write(shown.began, shown.settings);
     if (shown.gone) return exit_failed;
-    if (!error.empty()) tell("rdmascope top: settings are not stored: {}", error);
-    if (!options.interfaces.empty() && shown.last) tell_captured(shown.last->total.capture);
+    if (!error.empty()) print_message("rdmascope top: settings are not stored: {}", error);
+    if (!options.interfaces.empty() && shown.last) report_captured(shown.last->total.capture);
     return exit_done;
 }
 

@@ -44,7 +44,8 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (!session.run()) return session.status();
     const metrics::Snapshot& snapshot = session.snapshot();
     if (options.flow && snapshot.flow(*options.flow) == nullptr) {
-        tell("rdmascope why: there is no flow {}; `rdmascope flows` lists those that there are", *options.flow);
+        print_message("rdmascope why: there is no flow {}; `rdmascope flows` lists those that there are",
+                      *options.flow);
         return exit_failed;
     }
     const std::vector<metrics::Answer> answers =
@@ -52,7 +53,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     const int printed = print(options.json ? json(snapshot, answers, session.crc_verified())
                                            : exporters::why_page(snapshot, answers, style_for(options)));
     if (printed != exit_done) return printed;
-    if (!options.json || snapshot.flows.empty()) session.tell_summary();
+    if (!options.json || snapshot.flows.empty()) session.report_summary();
     return session.failed() ? exit_failed : exit_done;
 }
 
