@@ -23,10 +23,10 @@ std::string name_of(std::string_view path) { return path == "-" ? "/dev/stdin" :
 
 std::string refuse_overwriting(const std::string& path, std::initializer_list<std::string_view> read) {
     if (path.empty() || path == "-" || !is_file(path)) return {};
-    const bool meets = std::any_of(read.begin(), read.end(), [&](std::string_view each) {
+    const bool is_read = std::any_of(read.begin(), read.end(), [&](std::string_view each) {
         return !each.empty() && capture::same_file(name_of(each), path);
     });
-    return meets ? std::string(capture::is_being_read) : std::string{};
+    return is_read ? std::string(capture::is_being_read) : std::string{};
 }
 
 std::string refuse_overwriting_numbered(const std::string& path, const std::string& read) {
