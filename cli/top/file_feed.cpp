@@ -86,9 +86,9 @@ void FileFeed::end(std::string trouble) {
 }
 
 /// Where no reading has done it: there was none to come, or the one before ends as late.
-void FileFeed::tell_end() {
+void FileFeed::report_end() {
     if (begin_ns_) return close(shown_ns_, now_ns_);
-    end_told_ = true;
+    end_reported_ = true;
     update([](tui::FeedStatus& status) { status.at_end = true; });
 }
 
@@ -187,7 +187,7 @@ void FileFeed::close(std::int64_t start_ns, std::int64_t end_ns) {
                 static_cast<double>(end_ns - status.begin_ns) / static_cast<double>(*status.end_ns - status.begin_ns),
                 0.0, 1.0);
     });
-    end_told_ = ended_;
+    end_reported_ = ended_;
     publish(std::move(reading), ended_);
 }
 
@@ -204,7 +204,7 @@ bool FileFeed::begin_again() {
     }
     ring_.clear();
     pending_ = {};
-    ended_ = end_told_ = false;
+    ended_ = end_reported_ = false;
     restarted_ = true;
     taken_ = 0;
     begin_ns_.reset();
@@ -316,7 +316,7 @@ void FileFeed::work() {
             tick = std::max(tick + interval, Clock::now());
             play_on(orders, tick);
         } else {
-            if (ended_ && !end_told_) tell_end();
+            if (ended_ && !end_reported_) report_end();
             wait_until(Clock::time_point::max());
         }
     }

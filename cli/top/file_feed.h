@@ -35,7 +35,7 @@ private:
     bool advance(std::int64_t until_ns, Clock::time_point deadline);
     bool refill();
     void end(std::string trouble);
-    void tell_end();
+    void report_end();
     void close(std::int64_t start_ns, std::int64_t end_ns);
     bool begin_again();
 
@@ -49,7 +49,7 @@ private:
     std::vector<wire::Frame> batch_;
     std::span<const wire::Frame> pending_ = {};  ///< of the batch: not taken in yet
     bool ended_ = false;
-    bool end_told_ = false;  ///< with the reading that has what only the end showed
+    bool end_reported_ = false;  ///< with the reading that has what only the end showed
     bool restarted_ = false;
     std::uint64_t taken_ = 0;
     std::uint64_t rush_stride_ns_ = 0;           ///< of readings when it goes as fast as it can; 0: not known yet

@@ -133,7 +133,7 @@ void HistoryFeed::publish_group() {
     const double whole = static_cast<double>(end_ns_ - begin_ns_);
     const double share = static_cast<double>(group_->end_ns() - begin_ns_) / whole;
     previous_ = group_;
-    end_told_ = ended_;
+    end_reported_ = ended_;
     publish(std::exchange(group_, nullptr), ended_);
     update([&](tui::FeedStatus& status) { status.share = std::clamp(share, 0.0, 1.0); });
 }
@@ -144,7 +144,7 @@ void HistoryFeed::jump(std::int64_t to_ns) {
     ahead_.clear();
     group_.reset();
     previous_.reset();
-    ended_ = end_told_ = false;
+    ended_ = end_reported_ = false;
     restarted_ = true;
     read_ns_ = to_ns;
     now_ns_ = to_ns;
@@ -209,7 +209,7 @@ void HistoryFeed::work() {
             tick = std::max(tick + nanoseconds(orders.interval_ns), Clock::now());
             play_on(orders, tick);
         } else {
-            if (ended_ && !std::exchange(end_told_, true))
+            if (ended_ && !std::exchange(end_reported_, true))
                 update([](tui::FeedStatus& status) { status.at_end = true; });
             wait_until(Clock::time_point::max());
         }

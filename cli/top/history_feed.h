@@ -39,7 +39,7 @@ private:
     std::shared_ptr<tui::Reading> group_ = {};  ///< the reading that is being put together
     bool restarted_ = false;
     bool ended_ = false;
-    bool end_told_ = false;
+    bool end_reported_ = false;
 };
 
 }  // namespace cli::top

@@ -121,7 +121,7 @@ void LiveFeed::count_drops() {
     kernel_dropped_ = std::max(kernel_dropped_, counted.kernel_dropped.value_or(0));
 }
 
-void LiveFeed::tell_events() {
+void LiveFeed::report_events() {
     using Kind = capture::TapEvent::Kind;
     bool changed = false;
     for (const capture::TapEvent& event : tap_->events()) {
@@ -141,7 +141,7 @@ void LiveFeed::tell_events() {
 
 void LiveFeed::close_interval(Clock::time_point now) {
     count_drops();
-    tell_events();
+    report_events();
     const auto length = static_cast<std::uint64_t>(std::chrono::duration_cast<nanoseconds>(now - begin_).count());
     begin_ = now;
     const std::int64_t end_ns = base::wall_ns();

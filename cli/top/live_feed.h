@@ -28,7 +28,7 @@ private:
     /// False when no more is wanted.
     bool take(std::span<const wire::Frame> frames);
     void count_drops();
-    void tell_events();
+    void report_events();
     void close_interval(Clock::time_point now);
 
     const std::optional<std::uint64_t> max_packets_;
