@@ -245,7 +245,7 @@ void FileFeed::take_steps(int intervals, const Orders& orders) {
     }
 }
 
-void FileFeed::obey(Orders& orders) {
+void FileFeed::handle_orders(Orders& orders) {
     orders = take_orders();
     if (orders.seek_ns) jump(*orders.seek_ns, stride(orders.interval_ns, orders.speed));
     if (orders.steps != 0) take_steps(orders.steps, orders);
@@ -308,7 +308,7 @@ void FileFeed::work() {
     refill();
     while (!stopping()) {
         if (ordered()) {
-            obey(orders);
+            handle_orders(orders);
             tick = Clock::now();
         } else if (orders.playing && !ended_) {
             const nanoseconds interval(orders.interval_ns);

@@ -23,7 +23,7 @@ private:
     FileFeed(const analysis::AnalysisOptions& options, const Pace& pace, std::string expression);
     std::string open_files();
     void work();
-    void obey(Orders& orders);
+    void handle_orders(Orders& orders);
     void take_steps(int intervals, const Orders& orders);
     void jump(std::int64_t to_ns, std::uint64_t length_ns);
     void play_on(const Orders& orders, Clock::time_point tick);
