@@ -29,7 +29,7 @@ public:
 
 private:
     bool take(const tui::Input& input);
-    void obey(const tui::Request& request);
+    void handle_request(const tui::Request& request);
     void paint();
 
     const Show& show_;
@@ -65,11 +65,11 @@ bool Screen::take(const tui::Input& input) {
         case tui::Input::Kind::mouse: model_.click(input.mouse); break;
         case tui::Input::Kind::resized: break;
     }
-    for (const tui::Request& request : model_.take_requests()) obey(request);
+    for (const tui::Request& request : model_.take_requests()) handle_request(request);
     return true;
 }
 
-void Screen::obey(const tui::Request& request) {
+void Screen::handle_request(const tui::Request& request) {
     switch (request.kind) {
         case tui::Request::Kind::quit: over_ = true; break;
         case tui::Request::Kind::suspend: terminal_.suspend(); break;
