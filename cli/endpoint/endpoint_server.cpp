@@ -93,7 +93,7 @@ void Server::take_completions() {
 void Server::handle(const iwarp::Event& event) {
     using Kind = iwarp::Event::Kind;
     switch (event.kind) {
-        case Kind::connect_request: welcome(*event.request); break;
+        case Kind::connect_request: on_connect_request(*event.request); break;
         case Kind::established:
             ++counters_.established;
             say(fmt::format("{} connected", event.queue_pair->peer()));
@@ -110,7 +110,7 @@ void Server::handle(const iwarp::Event& event) {
     }
 }
 
-void Server::welcome(iwarp::ConnectionRequest& request) {
+void Server::on_connect_request(iwarp::ConnectionRequest& request) {
     ++counters_.requests;
     try {
         if (sessions_.size() >= options_.max_connections)

@@ -60,7 +60,7 @@ public:
 private:
     void take_completions();
     void handle(const iwarp::Event& event);
-    void welcome(iwarp::ConnectionRequest& request);
+    void on_connect_request(iwarp::ConnectionRequest& request);
     void refuse(iwarp::ConnectionRequest& request, const std::string& reason);
     void forget(const iwarp::Event& event);
     void make_room(std::size_t completions);

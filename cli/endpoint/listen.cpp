@@ -141,7 +141,7 @@ private:
     void handle(const iwarp::Event& event) {
         using Kind = iwarp::Event::Kind;
         switch (event.kind) {
-            case Kind::connect_request: welcome(*event.request); break;
+            case Kind::connect_request: on_connect_request(*event.request); break;
             case Kind::established:
                 if (const auto agreement = event.queue_pair->agreement())
                     journal_.add(event.queue_pair->peer(), "established", json_of(*agreement));
@@ -160,7 +160,7 @@ private:
         }
     }
 
-    void welcome(iwarp::ConnectionRequest& request) {
+    void on_connect_request(iwarp::ConnectionRequest& request) {
         journal_.add(request.peer(), "request",
                      {{"ird", request.ird()},
                       {"ord", request.ord()},
