@@ -60,7 +60,7 @@ public:
 private:
     void handle(const iwarp::Event& event) {
         switch (event.kind) {
-            case iwarp::Event::Kind::connect_request: welcome(*event.request); break;
+            case iwarp::Event::Kind::connect_request: on_connect_request(*event.request); break;
             case iwarp::Event::Kind::terminated:
                 std::printf("%s: terminated: %s\n", event.queue_pair->peer().c_str(), event.terminate->text.c_str());
                 break;
@@ -75,7 +75,7 @@ private:
         }
     }
 
-    void welcome(iwarp::ConnectionRequest& request) {
+    void on_connect_request(iwarp::ConnectionRequest& request) {
         try {
             Client client;
             client.lent_region = domain_->register_memory(
