@@ -62,7 +62,7 @@ public:
     std::vector<Id*> listening;
 
 private:
-    void welcome(Id& listener, const Event& event);
+    void on_connect_request(Id& listener, const Event& event);
     void established(Id& id, const Event& event);
     void failed(Id& id, const Event& event);
     void ended(Id& id, const std::string& why);
@@ -82,7 +82,7 @@ void Observer::connection_requested(const Event& event) {
         // Dropping the request rejects it.
         if (id->pending >= id->backlog) return;
         try {
-            welcome(*id, event);
+            on_connect_request(*id, event);
         } catch (const std::exception& error) {
             explain(ProgressEngine::instance(),
                     fmt::format("a connection of {} is rejected: {}", event.request->peer(), error.what()));
@@ -91,7 +91,7 @@ void Observer::connection_requested(const Event& event) {
     }
 }
 
-void Observer::welcome(Id& listener, const Event& event) {
+void Observer::on_connect_request(Id& listener, const Event& event) {
     ProgressEngine& engine = ProgressEngine::instance();
     std::unique_ptr<Id, void (*)(Id*)> id(
         make_id(engine, listener.synchronous ? nullptr : listener.channel, listener.context, listener.ps), &discard);
