@@ -90,7 +90,7 @@ struct TcpTransport::Impl {
     void connected(TcpConnection& connection, const std::string& peer);
 
     bool accept(TcpListener& listener);
-    bool welcome(TcpListener& listener, base::Descriptor socket, const TcpAddress& address);
+    bool accept_socket(TcpListener& listener, base::Descriptor socket, const TcpAddress& address);
     bool turn_away(const TcpListener& listener);
 
     TcpShared shared;

@@ -137,7 +137,7 @@ bool TcpTransport::Impl::accept(TcpListener& listener) {
         base::Descriptor socket(
             accept4(listener.socket.number(), address.data(), &address.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (socket) {
-            if (!welcome(listener, std::move(socket), address)) ++shared.counters.declined;
+            if (!accept_socket(listener, std::move(socket), address)) ++shared.counters.declined;
         } else if (errno == EAGAIN) {
             listener.ready = false;
             return moved;
@@ -152,7 +152,7 @@ bool TcpTransport::Impl::accept(TcpListener& listener) {
     return moved;
 }
 
-bool TcpTransport::Impl::welcome(TcpListener& listener, base::Descriptor socket, const TcpAddress& address) {
+bool TcpTransport::Impl::accept_socket(TcpListener& listener, base::Descriptor socket, const TcpAddress& address) {
     const std::string peer = text_of(address);
     prepare_tcp_socket(socket.number(), {});
     std::shared_ptr<Stream> stream = listener.acceptor->accepted(peer);
