@@ -24,7 +24,7 @@ About about(ibv_event_type type) {
     }
 }
 
-void tell(Qp& qp, ibv_event_type type) {
+void deliver(Qp& qp, ibv_event_type type) {
     ibv_async_event event{};
     event.element.qp = to_abi(qp);
     event.event_type = type;
@@ -44,9 +44,9 @@ ibv_event_type kind_of(const Terminate& terminate) {
 void disconnected(Qp& qp, const Event& event) {
     ibv_qp& abi = qp.qp_base;
     // Where it ended in words, the program did not ask for the end, unless it put the queue pair into error itself.
-    if (!event.text.empty() && abi.state != IBV_QPS_ERR) tell(qp, IBV_EVENT_QP_FATAL);
+    if (!event.text.empty() && abi.state != IBV_QPS_ERR) deliver(qp, IBV_EVENT_QP_FATAL);
     abi.state = IBV_QPS_ERR;
-    if (abi.srq != nullptr) tell(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
+    if (abi.srq != nullptr) deliver(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
 }
 
 void count_as_taken(const ibv_async_event& event) {
@@ -92,10 +92,10 @@ void limit_event(SharedReceiveQueue& queue) {
 void connection_event(Qp& qp, const Event& event) {
     switch (event.kind) {
         case Event::Kind::established: qp.qp_base.state = IBV_QPS_RTS; return;
-        case Event::Kind::communication_established: tell(qp, IBV_EVENT_COMM_EST); return;
+        case Event::Kind::communication_established: deliver(qp, IBV_EVENT_COMM_EST); return;
         case Event::Kind::terminated:
             qp.qp_base.state = IBV_QPS_ERR;
-            tell(qp, kind_of(*event.terminate));
+            deliver(qp, kind_of(*event.terminate));
             return;
         case Event::Kind::disconnected: disconnected(qp, event); return;
         default: return;
