@@ -34,7 +34,7 @@ std::string Loaded::load(const std::string& path) {
     std::unique_ptr<base::ElfImage> file;
     const std::string real = root_.resolve(path);
     if (const std::string reason = open(real, file); !reason.empty()) return reason;
-    adopt(path, real, std::move(file), nullptr);
+    add_object(path, real, std::move(file), nullptr);
     add_needed(0);
     return {};
 }
@@ -45,13 +45,13 @@ const Loaded::Object* Loaded::add(const std::string& name) {
     const std::string path = locate(name, *objects_.front(), file);
     if (path.empty()) return nullptr;
     const std::size_t from = objects_.size();
-    const Object* object = adopt(name, path, std::move(file), objects_.front().get());
+    const Object* object = add_object(name, path, std::move(file), objects_.front().get());
     add_needed(from);
     return object;
 }
 
-const Loaded::Object* Loaded::adopt(std::string name, std::string path, std::unique_ptr<base::ElfImage> file,
-                                    const Object* loader) {
+const Loaded::Object* Loaded::add_object(std::string name, std::string path, std::unique_ptr<base::ElfImage> file,
+                                         const Object* loader) {
     octets_ += file->octets().size();
     const bool versioned = !file->version_definitions().empty();
     for (const base::DynamicSymbol& symbol : file->symbols())
@@ -70,7 +70,7 @@ void Loaded::add_needed(std::size_t from) {
             if (path.empty())
                 objects_[i]->missing.emplace_back(name);
             else
-                adopt(std::string(name), path, std::move(file), objects_[i].get());
+                add_object(std::string(name), path, std::move(file), objects_[i].get());
         }
     }
 }

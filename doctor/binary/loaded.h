@@ -50,7 +50,8 @@ private:
     std::string locate(std::string_view name, const Object& asker, std::unique_ptr<base::ElfImage>& into) const;
     std::vector<std::string> folders(const Object& object, std::string_view list) const;
     void add_needed(std::size_t from);
-    const Object* adopt(std::string name, std::string path, std::unique_ptr<base::ElfImage> file, const Object* loader);
+    const Object* add_object(std::string name, std::string path, std::unique_ptr<base::ElfImage> file,
+                             const Object* loader);
 
     const Root& root_;
     const LoaderPath& path_;
