@@ -81,7 +81,7 @@ void CnpResolver::replace_guess(PacketRecord& record) {
     pair(record.flow, slowed);
 }
 
-FlowIndex CnpResolver::adopt(const FlowKey& key, std::uint32_t hash) {
+FlowIndex CnpResolver::rename_guessed(const FlowKey& key, std::uint32_t hash) {
     if (!has_guessed_) return no_flow;
     FlowKey guessed = key;
     for (const Service service : {Service::rc, Service::uc, Service::xrc, Service::ud}) {
@@ -111,7 +111,7 @@ void CnpResolver::on_sender(FlowIndex index) {
     if (sender == senders_.end() || sender->second.several) return;
     const std::uint32_t hash = hash_of(key);
     if (store_.table.find(key, hash) != no_flow) return;
-    if (const FlowIndex adopted = adopt(key, hash); adopted != no_flow) pair(adopted, index);
+    if (const FlowIndex renamed = rename_guessed(key, hash); renamed != no_flow) pair(renamed, index);
 }
 
 void CnpResolver::note_sender(const Flow& flow) {

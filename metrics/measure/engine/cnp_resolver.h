@@ -28,7 +28,7 @@ public:
     }
     /// If CNPs alone have made a flow to the queue pair of `key`, of another service, it is the flow of `key` from now
     /// on: a QPN has one service. Else `no_flow`.
-    FlowIndex adopt(const FlowKey& key, std::uint32_t hash);
+    FlowIndex rename_guessed(const FlowKey& key, std::uint32_t hash);
     /// The sender of the flow has become known: CNPs to that sender may have come before.
     void on_sender(FlowIndex index);
     /// The flow is about to be evicted.

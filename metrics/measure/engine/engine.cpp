@@ -204,7 +204,7 @@ void Engine::find_flow(PacketRecord& record) {
     if (record.flow != no_flow) [[likely]]
         return;
     if (wire::bth_opcode(record.opcode).role == wire::BthRole::notification) return cnps_.find_flow(record);
-    record.flow = cnps_.adopt(record.key, record.hash);
+    record.flow = cnps_.rename_guessed(record.key, record.hash);
     if (record.flow == no_flow) record.flow = store_.obtain(record.key, record.hash, record.frame, record.time_ns);
     if (record.source_qp != Flow::no_queue_pair) store_.table[record.flow].source_qp = record.source_qp;
     partners_.introduce(record.flow);
