@@ -63,7 +63,7 @@ void Attribution::compute_wire_time(std::uint32_t bytes, std::uint64_t bits_per_
 void Attribution::packet(const Situation& situation, const AttributionOptions& options) {
     const std::uint64_t wire_ns = wire_time(situation.wire_bytes, situation.link_bits_per_sec);
     if (situation.signal_ns != signal_ns_) {
-        heed(situation.signal_ns, options);
+        apply_signal(situation.signal_ns, options);
     }
 
     if (!started_) {
@@ -316,7 +316,7 @@ bool Attribution::echoes(std::int64_t now_ns) {
     return hit;
 }
 
-void Attribution::heed(std::int64_t signal_ns, const AttributionOptions& options) {
+void Attribution::apply_signal(std::int64_t signal_ns, const AttributionOptions& options) {
     const bool recovering =
         signal_ns_ != Situation::never && signal_ns > signal_ns_ &&
         static_cast<std::uint64_t>(signal_ns) - static_cast<std::uint64_t>(signal_ns_) <= memory_ns(options);

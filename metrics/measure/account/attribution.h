@@ -176,7 +176,7 @@ private:
     bool echoes(std::int64_t now_ns);
     /// `spacing`: mean time between acknowledgements, ns.
     bool echoes_after(std::uint32_t& echo_ns, std::uint32_t now, std::uint32_t spacing) const;
-    void heed(std::int64_t signal_ns, const AttributionOptions& options);
+    void apply_signal(std::int64_t signal_ns, const AttributionOptions& options);
     std::uint64_t memory_ns(const AttributionOptions& options) const;
 
     /// ε is this many times the flow's fast reactions: room for what scheduling adds to the least.
