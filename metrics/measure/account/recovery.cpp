@@ -43,12 +43,12 @@ void Recovery::Findings::add(EventKind what, std::uint64_t value) {
 
 void Recovery::resume(std::uint64_t next, std::uint64_t oldest, std::int64_t last_ns) {
     if (busy()) return;
-    heard_ = heard_ || (oldest_ != 0 && oldest > oldest_);
+    has_acknowledgement_ = has_acknowledgement_ || (oldest_ != 0 && oldest > oldest_);
     next_ = expected_ = next;
     oldest_ = std::min(oldest, next);
     last_ns_ = last_ns;
     past_ = leap_ = 0;
-    unseen_ = told_ = loose_ = false;
+    unseen_ = nak_sent_ = loose_ = false;
 }
 
 bool Recovery::busy() const {
@@ -79,7 +79,7 @@ void Recovery::lost_sight() {
     expected_ = next_;
     past_ = leap_ = 0;
     unseen_ = false;
-    told_ = true;
+    nak_sent_ = true;
 }
 
 RepeatCause Recovery::see_data(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings) {
@@ -112,7 +112,7 @@ void Recovery::receive(const RecoveryPacket& packet) {
         if (end_of(packet) > expected_) {
             expected_ = end_of(packet);
             past_ = 0;
-            unseen_ = told_ = false;
+            unseen_ = nak_sent_ = false;
         }
         return;
     }
@@ -153,12 +153,12 @@ bool Recovery::too_soon_for_timer(const RecoveryPacket& packet, const RecoveryVa
 bool Recovery::lacks_responses(const RecoveryPacket& packet, const RecoveryVantage& vantage) const {
     if ((!packet.read && !packet.atomic) || packet.position >= oldest_) return false;
     // Of the last response nothing tells but what is answered behind it.
-    const bool told = packet.position + 1 < oldest_;
+    const bool is_shown = packet.position + 1 < oldest_;
     if (last_ns_ == Situation::never) return packet.read;
     const std::uint64_t silence_ns = base::elapsed(last_ns_, packet.now_ns);
-    if (packet.atomic) return told && silence_ns < timer_of(vantage);
+    if (packet.atomic) return is_shown && silence_ns < timer_of(vantage);
     if (vantage.ack_timeout_ns != 0) return silence_ns < vantage.ack_timeout_ns;
-    return told || silence_ns < shortest_timer_ns;
+    return is_shown || silence_ns < shortest_timer_ns;
 }
 
 RepeatCause Recovery::begin_run(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings) {
@@ -183,7 +183,7 @@ RepeatCause Recovery::begin_run(const RecoveryPacket& packet, const RecoveryVant
     if (packet.position < suspect_first_ + suspect_count_) settle(false, findings);
     measure(packet, cause, findings);
     check_start(packet, vantage, cause, findings);
-    if (cause == RepeatCause::timeout && at_receiver_ && unseen_ && !told_ && past_ >= 2 && !disordered_ &&
+    if (cause == RepeatCause::timeout && at_receiver_ && unseen_ && !nak_sent_ && past_ >= 2 && !disordered_ &&
         packet.position == expected_) {
         findings.add(EventKind::nak_missing, past_);
     }
@@ -223,7 +223,7 @@ void Recovery::check_start(const RecoveryPacket& packet, const RecoveryVantage& 
                            Findings& findings) {
     const bool timer = cause == RepeatCause::timeout;
     const std::uint64_t asked = timer ? oldest_ : signal_;
-    if (disordered_ || (timer && !heard_)) return;
+    if (disordered_ || (timer && !has_acknowledgement_)) return;
     if (packet.position > asked && packet.position > oldest_) {
         // What the tap has not seen of the responses the requester cannot have either.
         read_ = packet.read && implied_ && !timer;
@@ -297,18 +297,18 @@ bool Recovery::see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind
         // The receiver lacks it: it was sent, and lost before the tap.
         if (position < suspect_first_ + suspect_count_) settle(false, findings);
     }
-    const std::uint64_t oldest_before = heard_ ? oldest_ : 0;
+    const std::uint64_t oldest_before = has_acknowledgement_ ? oldest_ : 0;
     oldest_ = std::max(oldest_, position);
-    const bool heard = heard_;
-    heard_ = true;
+    const bool had_acknowledgement = has_acknowledgement_;
+    has_acknowledgement_ = true;
     if (kind == NakKind::other) return false;
 
     if (kind == NakKind::sequence) {
-        if (!disordered_ && heard && position < oldest_before) {
+        if (!disordered_ && had_acknowledgement && position < oldest_before) {
             findings.add(EventKind::nak_wrong_psn, oldest_before - position);
         } else if (!disordered_ && at_receiver_ && unseen_ && past_ != 0 && position > expected_) {
             findings.add(EventKind::nak_wrong_psn, position - expected_);
-        } else if (position == expected_ && past_ != 0 && !told_) {
+        } else if (position == expected_ && past_ != 0 && !nak_sent_) {
             findings.add(RecoveryStep::nak_generation, base::elapsed(hole_ns_, now_ns));
         }
     }
@@ -319,7 +319,7 @@ bool Recovery::see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind
         past_ = 0;
         unseen_ = false;
     }
-    told_ = true;
+    nak_sent_ = true;
     if (pending_ == RepeatCause::rnr_nak && kind == NakKind::sequence) {
         return false;  // packets behind the one that found no receive: rxe complains of them, too; the timer decides
     }
@@ -351,11 +351,11 @@ bool Recovery::response_missing(std::int64_t now_ns, std::uint64_t missing) {
 void Recovery::see_acknowledged(std::uint64_t position, Findings& findings) {
     if (position >= next_) return;  // of packets that the tap has not seen
     oldest_ = std::max(oldest_, position + 1);
-    heard_ = true;
+    has_acknowledgement_ = true;
     if (oldest_ > expected_) {
         expected_ = oldest_;
         past_ = 0;
-        unseen_ = told_ = false;
+        unseen_ = nak_sent_ = false;
     }
     if ((suspicion_ == Suspicion::skipped || suspicion_ == Suspicion::skipped_start) &&
         oldest_ >= suspect_first_ + suspect_count_) {

@@ -171,15 +171,15 @@ private:
     RepeatCause run_cause_ : 4 = RepeatCause::none;
     bool passed_ : 1 = false;  // the run passed signal_ before the sender can be known to have had that NAK
     bool running_ : 1 = false;
-    bool unseen_ : 1 = false;       // expected_ has never passed the tap
-    bool told_ : 1 = false;         // the receiver has sent a NAK for expected_
-    bool implied_ : 1 = false;      // the pending signal is a missing response
-    bool disordered_ : 1 = false;   // the network before the tap reorders or doubles
-    bool read_ : 1 = false;         // the suspicion is about a READ request
-    bool contiguous_ : 1 = false;   // no position was left out of the run so far
-    bool at_receiver_ : 1 = false;  // the tap, when the last packet came
-    bool heard_ : 1 = false;        // oldest_ comes from an acknowledgement
-    bool loose_ : 1 = false;        // the last packet was a READ request that takes nobody knows how many positions
+    bool unseen_ : 1 = false;               // expected_ has never passed the tap
+    bool nak_sent_ : 1 = false;             // the receiver has sent a NAK for expected_
+    bool implied_ : 1 = false;              // the pending signal is a missing response
+    bool disordered_ : 1 = false;           // the network before the tap reorders or doubles
+    bool read_ : 1 = false;                 // the suspicion is about a READ request
+    bool contiguous_ : 1 = false;           // no position was left out of the run so far
+    bool at_receiver_ : 1 = false;          // the tap, when the last packet came
+    bool has_acknowledgement_ : 1 = false;  // oldest_ comes from an acknowledgement
+    bool loose_ : 1 = false;  // the last packet was a READ request that takes nobody knows how many positions
 };
 static_assert(sizeof(Recovery) <= 128 && std::is_trivially_copyable_v<Recovery>);
 
