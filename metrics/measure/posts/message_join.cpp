@@ -221,7 +221,7 @@ void MessageJoin::search(Posts& posts, const JoinRules& rules, std::size_t need)
 }
 
 /// Drops what has no counterpart, so that the fronts belong together. False where there is no pair.
-bool MessageJoin::meet(Posts& posts) {
+bool MessageJoin::drop_unmatched(Posts& posts) {
     const std::int64_t ahead = static_cast<std::int64_t>(posts.first()) - offset_ - static_cast<std::int64_t>(first_);
     if (ahead < 0 && introduced_ == 0) posts.drop(static_cast<std::size_t>(-ahead));
     for (std::int64_t i = 0; i < ahead && !wires_.empty(); ++i) {
@@ -237,7 +237,7 @@ void MessageJoin::advance(Posts& posts, const JoinRules& rules, bool last) {
         search(posts, rules, last ? std::min(few, wires_.size()) : few);
         next_search_ = aligned_ ? few : std::min(2 * wires_.size(), search_most);
     }
-    while (aligned_ && meet(posts)) {
+    while (aligned_ && drop_unmatched(posts)) {
         if (finish_front(posts, rules)) continue;
         const auto place = static_cast<std::size_t>(introduced_);
         if (place >= wires_.size() || place >= posts.size()) return;

@@ -118,7 +118,7 @@ private:
     bool consistent(const Posts& posts, const JoinRules& rules, std::int64_t offset, std::size_t need,
                     std::int64_t tolerance_ns) const;
     void search(Posts& posts, const JoinRules& rules, std::size_t need);
-    bool meet(Posts& posts);
+    bool drop_unmatched(Posts& posts);
     void introduce(const Post& post, const WireMessage& wire);
     bool finish_front(Posts& posts, const JoinRules& rules);
     void measure(const Post& post, const WireMessage& wire, const JoinRules& rules);
