@@ -283,7 +283,7 @@ Signs signs_of(const Subject& subject) {
     Signs signs;
     for (const FlowSnapshot* flow : subject.flows()) {
         const bool lossy = lost_on_the_way(subject, *flow);
-        if (!lossy && tells_of_loss(*flow)) signs.lossy.push_back({flow, 0});
+        if (!lossy && shows_loss(*flow)) signs.lossy.push_back({flow, 0});
         if (!carries_data(*flow)) continue;
         signs.all.push_back({flow, 0});
         signs.repeated = signs.repeated || repeated_packets(*flow) > 0;

@@ -123,7 +123,7 @@ std::optional<Cause> cause_of(const Subject& subject, const FlowSnapshot& flow) 
 std::optional<Cause> cause_elsewhere(const FlowSnapshot& flow) {
     if (!shows_its_own(flow)) return std::nullopt;
     if (flow.rnr_naks > 0) return Cause::rnr_elsewhere;
-    return tells_of_loss(flow) ? std::optional(Cause::loss_elsewhere) : std::nullopt;
+    return shows_loss(flow) ? std::optional(Cause::loss_elsewhere) : std::nullopt;
 }
 
 /// The share of the time, or of the traffic, that repairs cost.
@@ -497,7 +497,7 @@ bool lost_on_the_way(const Subject& subject, const FlowSnapshot& flow) {
 }
 
 /// Every RNR NAK makes what follows out of sequence: those explain as many.
-bool tells_of_loss(const FlowSnapshot& flow) { return naks_of_another(flow) > flow.rnr_naks; }
+bool shows_loss(const FlowSnapshot& flow) { return naks_of_another(flow) > flow.rnr_naks; }
 
 void find_repairs(const Subject& subject, std::vector<Answer>& out) {
     for (const Group& group : subject.groups()) {

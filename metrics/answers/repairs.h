@@ -11,6 +11,6 @@ void find_repairs(const Subject& subject, std::vector<Answer>& out);
 /// Whether packets of it were lost between sender and receiver, before the capture point or after it.
 bool lost_on_the_way(const Subject& subject, const FlowSnapshot& flow);
 /// Whether NAKs travelled on it that report packets lost in the other direction, of a flow that was not found.
-bool tells_of_loss(const FlowSnapshot& flow);
+bool shows_loss(const FlowSnapshot& flow);
 
 }  // namespace metrics::answers

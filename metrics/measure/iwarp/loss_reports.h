@@ -14,7 +14,7 @@ public:
     /// Whether the receiver has said that bytes from `position` on are missing.
     bool cover(std::uint64_t position) const { return position < end_; }
     /// Whether duplicate acknowledgements alone say so. Three are taken for a loss: RFC 5681, 3.2.
-    bool duplicates_tell() const { return duplicate_run_ >= duplicates_that_tell; }
+    bool duplicates_show_loss() const { return duplicate_run_ >= duplicates_that_show_loss; }
     /// Whether the last acknowledgement was a duplicate.
     bool in_duplicates() const { return duplicate_run_ != 0; }
     /// Bytes before `end` are missing.
@@ -57,7 +57,7 @@ public:
     std::uint32_t sack_blocks() const { return sack_blocks_; }
 
 private:
-    static constexpr std::uint32_t duplicates_that_tell = 3;
+    static constexpr std::uint32_t duplicates_that_show_loss = 3;
 
     std::uint64_t end_ = 0;
     std::int64_t first_ns_ = Situation::never;

@@ -28,7 +28,7 @@ void Receiver::duplicate(const Half& half, const Segment& segment, std::uint64_t
             observed.signals(*half.flow).note_nak(segment.frame.number, 0, generation_ns);
         });
     }
-    if (received.losses.duplicates_tell()) received.losses.believe(request.next);
+    if (received.losses.duplicates_show_loss()) received.losses.believe(request.next);
 }
 
 /// What SACK says. RFC 2018.

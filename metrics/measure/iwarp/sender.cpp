@@ -144,7 +144,7 @@ void Sender::note_hole(const Half& half, const Arrival& arrival, std::uint64_t b
 bool Sender::is_late(const Half& half, const Hole& hole, const Arrival& arrival) const {
     const int order = arrival.order(half.sent()).compare(hole.order);
     if (order != 0) return order < 0;
-    if (half.received().losses.duplicates_tell()) return false;
+    if (half.received().losses.duplicates_show_loss()) return false;
     const RequestState& request = half.request();
     std::uint64_t reaction_ns = request.round_trip_min_ns == 0xffffffff ? 0 : request.round_trip_min_ns;
     if (half.flow->reverse != no_flow) {

@@ -13,9 +13,9 @@ TEST(LossReports, three_duplicates_report_a_loss) {
     LossReports reports;
     EXPECT_TRUE(reports.duplicate(100)) << "the first one begins it";
     EXPECT_FALSE(reports.duplicate(200));
-    EXPECT_FALSE(reports.duplicates_tell());
+    EXPECT_FALSE(reports.duplicates_show_loss());
     EXPECT_FALSE(reports.duplicate(300));
-    EXPECT_TRUE(reports.duplicates_tell());
+    EXPECT_TRUE(reports.duplicates_show_loss());
     EXPECT_EQ(reports.duplicate_acks(), 3);
     EXPECT_EQ(reports.take_first_ns(), 100);
     EXPECT_EQ(reports.take_first_ns(), std::nullopt) << "each report is taken once";
@@ -29,7 +29,7 @@ TEST(LossReports, an_acknowledgement_that_goes_further_ends_the_duplicates) {
     EXPECT_FALSE(reports.in_duplicates());
     EXPECT_EQ(reports.take_first_ns(), std::nullopt);
     EXPECT_TRUE(reports.duplicate(300));
-    EXPECT_FALSE(reports.duplicates_tell()) << "the two before belong to another loss";
+    EXPECT_FALSE(reports.duplicates_show_loss()) << "the two before belong to another loss";
 }
 
 TEST(LossReports, cover_what_lies_before_the_farthest_report) {
