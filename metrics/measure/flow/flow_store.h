@@ -77,12 +77,12 @@ public:
     /// All that the flow itself can tell; pairing, connection and the reverse's part are put in by the engine.
     void describe(FlowIndex index, FlowSnapshot& out) const;
 
-    /// Calls tell(ObservedFlows&) if the options name an observer. Where packets pass, this is the only test for that:
-    /// a null object would cost a call through a table for each packet and message.
-    template <class Tell>
-    void observe(Tell&& tell) {
+    /// Calls report(ObservedFlows&) if the options name an observer. Where packets pass, this is the only test for
+    /// that: a null object would cost a call through a table for each packet and message.
+    template <class Report>
+    void observe(Report&& report) {
         if (is_observed()) [[unlikely]]
-            tell(*observed);
+            report(*observed);
     }
     bool is_observed() const { return observed != nullptr; }
 
