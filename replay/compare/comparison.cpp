@@ -38,7 +38,7 @@ double share_of(const FlowSnapshot& flow, std::size_t state) {
 
 /// The state that has gained, and the one that has lost the most of the time.
 std::string difference_of(const FlowSnapshot& original, const FlowSnapshot& replayed) {
-    constexpr double worth_telling = 0.05;
+    constexpr double worth_reporting = 0.05;
     std::size_t gained = 0;
     std::size_t lost = 0;
     const auto change = [&](std::size_t state) { return share_of(replayed, state) - share_of(original, state); };
@@ -46,14 +46,14 @@ std::string difference_of(const FlowSnapshot& original, const FlowSnapshot& repl
         if (change(state) > change(gained)) gained = state;
         if (change(state) < change(lost)) lost = state;
     }
-    const auto told = [&](std::size_t state) {
+    const auto reported = [&](std::size_t state) {
         return fmt::format("{} instead of {} of the time in {}", base::format_percent(share_of(replayed, state)),
                            base::format_percent(share_of(original, state)),
                            metrics::name_of(static_cast<metrics::State>(state)));
     };
     std::string out;
-    if (change(gained) > worth_telling) out = told(gained);
-    if (change(lost) < -worth_telling) out += (out.empty() ? "" : ", ") + told(lost);
+    if (change(gained) > worth_reporting) out = reported(gained);
+    if (change(lost) < -worth_reporting) out += (out.empty() ? "" : ", ") + reported(lost);
     return out;
 }
 

@@ -207,7 +207,7 @@ void Player::waive(std::uint64_t frame) {
 
 void Player::note_regions(PlayReport& report) const {
     for (const auto& [stag, region] : steering_.regions())
-        if (!region.told)
+        if (!region.reported)
             report.notes.push_back(fmt::format(
                 "STag 0x{:08x}: nowhere told by the captured peer before it was used; sent as it was", stag));
         else if (!region.stag)

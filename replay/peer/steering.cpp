@@ -89,9 +89,9 @@ void Steering::search(std::size_t index, const Message& message) {
             const std::uint32_t stag = load32(&message.body[at], little);
             const auto region = regions_.find(stag);
             if (stag == 0 || region == regions_.end()) continue;
-            region->second.told = true;
+            region->second.reported = true;
             const auto base_at = find_base(message, at, little, region->second);
-            told_[index].push_back({stag, at, little, base_at});
+            reported_[index].push_back({stag, at, little, base_at});
             places_[index].push_back({at, 4});
             if (base_at) places_[index].push_back({*base_at, 8});
             break;
@@ -135,9 +135,9 @@ void Steering::learn(std::size_t message, const Message& live) {
     }
     if (const auto id = captured_ids_.find(message); id != captured_ids_.end() && live.body.size() >= 8)
         ids_[id->second] = base::load_be32(&live.body[atomic_id_in_body]);
-    const auto told = told_.find(message);
-    if (told == told_.end()) return;
-    for (const Place& place : told->second) {
+    const auto reported = reported_.find(message);
+    if (reported == reported_.end()) return;
+    for (const Place& place : reported->second) {
         Region& region = regions_[place.stag];
         if (place.at + 4 <= live.body.size()) region.stag = load32(&live.body[place.at], place.little);
         if (place.base_at && *place.base_at + 8 <= live.body.size())

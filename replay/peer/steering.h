@@ -39,7 +39,7 @@ public:
         std::optional<std::uint32_t> stag = {};  ///< the live peer's
         std::optional<std::uint64_t> captured_base = {};
         std::optional<std::uint64_t> base = {};  ///< the live peer's
-        bool told = false;                       ///< the captured peer told it
+        bool reported = false;                   ///< the captured peer told it
         std::uint64_t lowest = UINT64_MAX;       ///< tagged offset that the played side names
         std::uint64_t highest = 0;
     };
@@ -69,7 +69,7 @@ private:
     bool apply_region(std::byte* stag, std::byte* offset) const;
 
     std::map<std::uint32_t, Region> regions_;
-    std::map<std::size_t, std::vector<Place>> told_;  ///< by message
+    std::map<std::size_t, std::vector<Place>> reported_;  ///< by message
     std::map<std::size_t, std::vector<SteeringPlace>> places_;
     std::map<std::size_t, Sink> requests_;        ///< the peer's Read Requests, as captured
     std::vector<Sink> sinks_;                     ///< those that the live peer has sent
