@@ -28,13 +28,13 @@ class News {
 public:
     template <class T>
     void tell(const std::deque<T>& latest, std::uint64_t ever, auto&& each) {
-        const std::uint64_t fresh = std::min<std::uint64_t>(ever - told_, latest.size());
-        told_ = ever;
+        const std::uint64_t fresh = std::min<std::uint64_t>(ever - reported_, latest.size());
+        reported_ = ever;
         std::for_each(latest.end() - static_cast<std::ptrdiff_t>(fresh), latest.end(), each);
     }
 
 private:
-    std::uint64_t told_ = 0;
+    std::uint64_t reported_ = 0;
 };
 
 /// The processes that a source has met, as they are new to the queue_pairs: there may be thousands of old ones.
