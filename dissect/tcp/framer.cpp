@@ -105,7 +105,7 @@ Framer::Next Framer::complete_start(const Arrival& arrival, Connection& connecti
 
 /// Whether FPDUs, of which few were found yet, and no markers in them, break off as they do where there are some.
 bool Framer::has_markers_after_all(Flow& flow, const RawUnit& raw) const {
-    constexpr std::uint8_t heads_that_tell = 3;  // a marker further on, where chance makes a head once in 8192 octets
+    constexpr std::uint8_t heads_that_decide = 3;  // a marker further on, where chance makes a head once in 8192 octets
     const std::uint32_t held = raw.sequence - flow.marker_origin;  // FPDUs follow each other so far
     if (held > 2 * wire::mpa_longest) {
         flow.markers_known = true;  // by those that were passed over
@@ -117,7 +117,7 @@ bool Framer::has_markers_after_all(Flow& flow, const RawUnit& raw) const {
     if (read_head(raw.octets.data(), FpduHead::longest, head) == 0) return true;
     const bool whole = raw.octets.size() == raw.stream_length;
     if (flow.crc == CrcMode::on && whole && !UnitDelivery::crc_right(flow, raw)) return true;
-    if (held >= wire::mpa_marker_interval) flow.markers_known = ++flow.heads_without_markers == heads_that_tell;
+    if (held >= wire::mpa_marker_interval) flow.markers_known = ++flow.heads_without_markers == heads_that_decide;
     return false;
 }
 
