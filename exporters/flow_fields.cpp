@@ -133,22 +133,24 @@ void add_operations(Fields& fields) {
 }
 
 /// Nothing where nobody could be heard to acknowledge, or too many messages could not be read.
-Value told(const metrics::FlowSnapshot& flow, Value figure) { return metrics::knows_depth(flow) ? figure : Value{}; }
+Value if_depth_known(const metrics::FlowSnapshot& flow, Value figure) {
+    return metrics::knows_depth(flow) ? figure : Value{};
+}
 
 void add_outstanding(Fields& fields) {
     fields.add("outstanding.messages_mean", "", "depth", Unit::ratio,
                "messages waiting for an acknowledgement or a response, averaged over the flow's time",
-               [](const FlowRow& row) { return told(row.flow, row.flow.messages_mean); });
+               [](const FlowRow& row) { return if_depth_known(row.flow, row.flow.messages_mean); });
     fields.add("outstanding.messages_max", "", "depth max", Unit::count, "most of them at once",
-               [](const FlowRow& row) { return told(row.flow, row.flow.messages_max); });
+               [](const FlowRow& row) { return if_depth_known(row.flow, row.flow.messages_max); });
     fields.add("outstanding.bytes_mean", "", "in flight", Unit::bytes, "their octets, averaged over time",
-               [](const FlowRow& row) { return told(row.flow, row.flow.bytes_mean); });
+               [](const FlowRow& row) { return if_depth_known(row.flow, row.flow.bytes_mean); });
     fields.add("outstanding.bytes_max", "", "in flight max", Unit::bytes, "most octets at once",
-               [](const FlowRow& row) { return told(row.flow, row.flow.bytes_max); });
+               [](const FlowRow& row) { return if_depth_known(row.flow, row.flow.bytes_max); });
     fields.add("outstanding.responses_max", "", "reads max", Unit::count, "most READs and atomics at once",
-               [](const FlowRow& row) { return told(row.flow, row.flow.responses_max); });
+               [](const FlowRow& row) { return if_depth_known(row.flow, row.flow.responses_max); });
     fields.add("outstanding.at_max_ns", "", "time at max", Unit::ns, "time spent with messages_max outstanding",
-               [](const FlowRow& row) { return told(row.flow, row.flow.at_max_ns); });
+               [](const FlowRow& row) { return if_depth_known(row.flow, row.flow.at_max_ns); });
     fields.add("outstanding.merged_messages", "", "merged", Unit::count,
                "messages without a latency sample, because too many were outstanding",
                [](const FlowRow& row) { return row.flow.merged_messages; });

@@ -33,7 +33,7 @@ constexpr std::array choices{
     Choice{"top_state", 14},
 };
 
-bool tells_nothing(const std::string& text) { return text.find_first_not_of("-0/") == std::string::npos; }
+bool is_blank_figure(const std::string& text) { return text.find_first_not_of("-0/") == std::string::npos; }
 
 struct Column {
     const FlowField* field;
@@ -147,7 +147,7 @@ FlowColumns default_columns(const std::vector<FlowRow>& rows, bool by_interval, 
         for (const FlowRow& row : rows) {
             const std::string text = cell(*column.field, row);
             column.width = std::max(column.width, display_width(text));
-            silent = silent && tells_nothing(text);
+            silent = silent && is_blank_figure(text);
         }
         if (silent) column.importance -= 1000;
         total += column.width + between;
