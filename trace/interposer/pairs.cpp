@@ -94,8 +94,8 @@ void note_found(ibv_qp* pair) {
 }
 
 void note_changed(ibv_qp* pair, const ibv_qp_attr& attributes, int mask) {
-    constexpr unsigned telling = IBV_QP_STATE | IBV_QP_PORT | IBV_QP_DEST_QPN | IBV_QP_AV | IBV_QP_CAP;
-    if ((static_cast<unsigned>(mask) & telling) == 0) return;
+    constexpr unsigned recorded_attributes = IBV_QP_STATE | IBV_QP_PORT | IBV_QP_DEST_QPN | IBV_QP_AV | IBV_QP_CAP;
+    if ((static_cast<unsigned>(mask) & recorded_attributes) == 0) return;
     Pair* known = pairs.find(pair);
     if (known == nullptr) {
         note_created(pair, nullptr, false);

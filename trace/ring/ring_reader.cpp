@@ -111,7 +111,7 @@ std::int64_t RingReader::look(std::int64_t now_ns) {
     ended_ = header.ended != 0;
     if (const std::uint64_t more = header.unplaced - unplaced_; more != 0) {
         unplaced_ = header.unplaced;
-        tell_lost(lanes_.front(), more);
+        report_lost(lanes_.front(), more);
     }
     std::int64_t complete_ns = now_ns - moment_ns;
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
@@ -128,19 +128,19 @@ void RingReader::note_lane(Lane& lane, const layout::LaneHeader& header) {
     lane.owner = header.owner;
     if (header.written < lane.next) {
         // No ring counts back. What is meant is anybody's guess; what comes from here on may be in order.
-        tell_lost(lane, 1);
+        report_lost(lane, 1);
         lane.next = header.written;
     }
     lane.written = header.written;
     // What is about to be overwritten is given up with what is, lest every look loses some.
     const std::uint64_t kept = header_.capacity - header_.capacity / 8;
     if (lane.written - lane.next >= header_.capacity) {
-        tell_lost(lane, lane.written - kept - lane.next);
+        report_lost(lane, lane.written - kept - lane.next);
         lane.next = lane.written - kept;
     }
 }
 
-void RingReader::tell_lost(Lane& lane, std::uint64_t count) {
+void RingReader::report_lost(Lane& lane, std::uint64_t count) {
     lane.lost += count;
     lost_ += count;
 }
@@ -172,7 +172,7 @@ bool RingReader::fill(std::size_t index) {
         const std::uint64_t gone = oldest > lane.next ? std::min(oldest - lane.next, count) : 0;
         lane.records.erase(lane.records.begin(), lane.records.begin() + static_cast<std::ptrdiff_t>(gone));
         lane.next += count;
-        if (gone > 0) tell_lost(lane, gone);
+        if (gone > 0) report_lost(lane, gone);
         drop_unreadable(lane);
     }
     if (lane.lost > 0) {
@@ -191,7 +191,7 @@ void RingReader::drop_unreadable(Lane& lane) {
     const std::size_t unreadable = std::erase_if(
         lane.records, [](const Record& record) { return !is_record(record) || record.kind == RecordKind::lost; });
     if (unreadable == 0) return;
-    tell_lost(lane, unreadable);
+    report_lost(lane, unreadable);
     lane.records.shrink_to_fit();  // a file of holes is large for nothing
 }
 

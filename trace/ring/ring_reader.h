@@ -60,7 +60,7 @@ private:
     void name_devices(const layout::Header& header);
     void note_lane(Lane& lane, const layout::LaneHeader& header);
     bool fill(std::size_t index);
-    void tell_lost(Lane& lane, std::uint64_t count);
+    void report_lost(Lane& lane, std::uint64_t count);
     void drop_unreadable(Lane& lane);
 
     std::string path_;
