@@ -49,7 +49,7 @@ void say_untraced(const char* directory, int code) {
                                      static_cast<int>(getpid()), directory, reason == nullptr ? "?" : reason);
     if (length <= 0) return;
     const auto octets = static_cast<std::size_t>(length);
-    [[maybe_unused]] const ssize_t told = write(STDERR_FILENO, line, octets < sizeof line ? octets : sizeof line - 1);
+    [[maybe_unused]] const ssize_t unused = write(STDERR_FILENO, line, octets < sizeof line ? octets : sizeof line - 1);
 }
 
 }  // namespace

@@ -70,7 +70,8 @@ void end_former(int folder, const char* name) {
     const base::Descriptor file(openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     const std::uint32_t ended = 1;
     if (!file) return;
-    [[maybe_unused]] const ssize_t told = pwrite(file.number(), &ended, sizeof ended, offsetof(layout::Header, ended));
+    [[maybe_unused]] const ssize_t unused =
+        pwrite(file.number(), &ended, sizeof ended, offsetof(layout::Header, ended));
 }
 
 /// What processes have left behind that nobody read. Readers, who may want the records, have had a minute to open it.
