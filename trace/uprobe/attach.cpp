@@ -240,9 +240,9 @@ base::Result<AttachPlan> plan_attach(int process, const std::string& debug_root)
 
 std::vector<std::string> sentences_of(const std::vector<NotTraced>& all) {
     std::vector<std::string> sentences;
-    std::set<std::string> told;
+    std::set<std::string> reported;
     for (const NotTraced& first : all) {
-        if (!told.insert(first.why).second) continue;
+        if (!reported.insert(first.why).second) continue;
         std::vector<std::string> files;
         std::size_t count = 0;
         for (const NotTraced& each : all) {
