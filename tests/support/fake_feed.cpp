@@ -76,18 +76,18 @@ std::vector<tui::ReadingPtr> FakeFeed::since(std::uint64_t serial) {
 
 void FakeFeed::set_interval(std::uint64_t interval_ns) {
     state.interval_ns = interval_ns;
-    told.push_back(fmt::format("interval {}", interval_ns));
+    orders.push_back(fmt::format("interval {}", interval_ns));
 }
 void FakeFeed::play(bool playing) {
     state.playing = playing;
-    told.push_back(fmt::format("play {:d}", playing));
+    orders.push_back(fmt::format("play {:d}", playing));
 }
 void FakeFeed::set_speed(double speed) {
     state.speed = speed;
-    told.push_back(fmt::format("speed {}", speed));
+    orders.push_back(fmt::format("speed {}", speed));
 }
-void FakeFeed::step(int intervals) { told.push_back(fmt::format("step {}", intervals)); }
-void FakeFeed::seek(std::int64_t time_ns) { told.push_back(fmt::format("seek {}", time_ns)); }
+void FakeFeed::step(int intervals) { orders.push_back(fmt::format("step {}", intervals)); }
+void FakeFeed::seek(std::int64_t time_ns) { orders.push_back(fmt::format("seek {}", time_ns)); }
 
 std::size_t FakeFeed::packets(std::uint64_t from, std::size_t most,
                               const std::function<bool(const wire::Frame&)>& sink) {

@@ -21,7 +21,7 @@ public:
     std::vector<tui::ReadingPtr> readings = {};  ///< all that there are
     std::size_t shown = 0;                       ///< how many of them have been made so far: latest() is [shown - 1]
     std::vector<KeptFrame> frames = {};          ///< number 1 is the first
-    std::vector<std::string> told = {};          ///< "play 0", "speed 2", "step -1", "seek 17", "interval 500000000"
+    std::vector<std::string> orders = {};        ///< "play 0", "speed 2", "step -1", "seek 17", "interval 500000000"
 
     /// One more reading; false where there are no more.
     bool next();

@@ -89,10 +89,10 @@ TEST_F(MouseTest, tabs_and_play_and_position) {
     EXPECT_EQ(bench.state().view, View::events);
     bench.click(10, 0);
     bench.click(20, 0);
-    EXPECT_THAT(bench.feed.told, ElementsAre("play 0", "seek 25000000000"));
+    EXPECT_THAT(bench.feed.orders, ElementsAre("play 0", "seek 25000000000"));
     bench.click(9, 0);
     bench.click(-1, 1000);
-    EXPECT_EQ(bench.feed.told.size(), 2U);
+    EXPECT_EQ(bench.feed.orders.size(), 2U);
 }
 
 TEST_F(MouseTest, items_of_menus) {

@@ -32,7 +32,7 @@ TEST(Time, space_pauses_and_goes_on) {
     bench.press("Space");
     EXPECT_FALSE(bench.state().feed.playing);
     bench.press("Space");
-    EXPECT_THAT(bench.feed.told, ElementsAre("play 0", "play 1"));
+    EXPECT_THAT(bench.feed.orders, ElementsAre("play 0", "play 1"));
 }
 
 TEST(Time, space_at_the_end_begins_again) {
@@ -40,7 +40,7 @@ TEST(Time, space_at_the_end_begins_again) {
     feed.state.at_end = true;
     Bench bench(feed);
     bench.press("Space");
-    EXPECT_THAT(bench.feed.told, ElementsAre("seek 1000000000000", "play 1"));
+    EXPECT_THAT(bench.feed.orders, ElementsAre("seek 1000000000000", "play 1"));
 }
 
 TEST(Time, a_live_screen_freezes) {
@@ -49,7 +49,7 @@ TEST(Time, a_live_screen_freezes) {
     bench.next();
     bench.press("Space");
     EXPECT_TRUE(bench.state().frozen);
-    EXPECT_TRUE(bench.feed.told.empty());
+    EXPECT_TRUE(bench.feed.orders.empty());
     bench.next();
     EXPECT_EQ(bench.ids(), (Ids{1}));
     EXPECT_EQ(bench.state().timeline.pulses().size(), 1U);
@@ -65,37 +65,37 @@ TEST(Time, refresh_in_steps_from_a_tenth_to_ten_seconds) {
     Bench bench(played());
     bench.press("+ + + +");
     EXPECT_EQ(bench.state().settings.interval_ns, 100'000'000U);
-    EXPECT_THAT(bench.feed.told, ElementsAre("interval 500000000", "interval 200000000", "interval 100000000"));
-    bench.feed.told.clear();
+    EXPECT_THAT(bench.feed.orders, ElementsAre("interval 500000000", "interval 200000000", "interval 100000000"));
+    bench.feed.orders.clear();
     bench.press("- - - - - - - -");
     EXPECT_EQ(bench.state().settings.interval_ns, 10'000'000'000U);
-    EXPECT_EQ(bench.feed.told.size(), 6U);
+    EXPECT_EQ(bench.feed.orders.size(), 6U);
     support::FakeFeed odd = played();
     odd.state.interval_ns = 700'000'000;
     Bench between(odd);
     between.press("+ -");
-    EXPECT_THAT(between.feed.told, ElementsAre("interval 500000000", "interval 1000000000"));
+    EXPECT_THAT(between.feed.orders, ElementsAre("interval 500000000", "interval 1000000000"));
 }
 
 TEST(Time, speed_halves_and_doubles_up_to_as_fast_as_it_goes) {
     Bench bench(played());
     bench.press("[ [ ]");
-    EXPECT_THAT(bench.feed.told, ElementsAre("speed 0.5", "speed 0.25", "speed 0.5"));
+    EXPECT_THAT(bench.feed.orders, ElementsAre("speed 0.5", "speed 0.25", "speed 0.5"));
     bench.feed.state.speed = 1024;
     bench.model.refresh(0);
-    bench.feed.told.clear();
+    bench.feed.orders.clear();
     bench.press("] ] [");
-    EXPECT_THAT(bench.feed.told, ElementsAre("speed 0", "speed 0", "speed 1024"));
+    EXPECT_THAT(bench.feed.orders, ElementsAre("speed 0", "speed 0", "speed 1024"));
     bench.feed.state.speed = 1.0 / 64;
     bench.model.refresh(0);
     bench.press("[");
-    EXPECT_EQ(bench.feed.told.back(), "speed 0.015625");
+    EXPECT_EQ(bench.feed.orders.back(), "speed 0.015625");
 }
 
 TEST(Time, steps_pause_first) {
     Bench bench(played());
     bench.press(". , .");
-    EXPECT_THAT(bench.feed.told, ElementsAre("play 0", "step 1", "step -1", "step 1"));
+    EXPECT_THAT(bench.feed.orders, ElementsAre("play 0", "step 1", "step -1", "step 1"));
 }
 
 TEST(Time, a_live_source_says_what_it_cannot) {
@@ -105,7 +105,7 @@ TEST(Time, a_live_source_says_what_it_cannot) {
         EXPECT_THAT(bench.state().message, HasSubstr("live traffic")) << keys;
         EXPECT_EQ(bench.state().overlay, Overlay::none);
     }
-    EXPECT_TRUE(bench.feed.told.empty());
+    EXPECT_TRUE(bench.feed.orders.empty());
 }
 
 TEST(Time, jumps) {
@@ -113,16 +113,16 @@ TEST(Time, jumps) {
     bench.press(":").type(U"+10s").press("Enter");
     bench.press("J").type(U"-1m").press("Enter");
     bench.press("J").type(U"50%").press("Enter");
-    EXPECT_THAT(bench.feed.told, ElementsAre("seek 1040000000000", "seek 1000000000000", "seek 1060000000000"));
+    EXPECT_THAT(bench.feed.orders, ElementsAre("seek 1040000000000", "seek 1000000000000", "seek 1060000000000"));
     EXPECT_EQ(bench.state().overlay, Overlay::none);
     bench.press(":").type(U"soon").press("Enter");
     EXPECT_EQ(bench.state().overlay, Overlay::prompt);
     EXPECT_THAT(bench.state().prompt.error, HasSubstr("is wanted"));
     bench.press("Ctrl-U").type(U"25%").press("Enter");
-    EXPECT_EQ(bench.feed.told.back(), "seek 1030000000000");
+    EXPECT_EQ(bench.feed.orders.back(), "seek 1030000000000");
     bench.press(": Escape");
     EXPECT_EQ(bench.state().overlay, Overlay::none);
-    EXPECT_EQ(bench.feed.told.size(), 4U);
+    EXPECT_EQ(bench.feed.orders.size(), 4U);
 }
 
 TEST(Time, a_jump_as_fast_as_it_goes_stays_where_it_leads) {
@@ -131,7 +131,7 @@ TEST(Time, a_jump_as_fast_as_it_goes_stays_where_it_leads) {
     feed.state.at_end = true;
     Bench bench(feed);
     bench.press("J").type(U"50%").press("Enter");
-    EXPECT_THAT(bench.feed.told, ElementsAre("play 0", "seek 1060000000000"));
+    EXPECT_THAT(bench.feed.orders, ElementsAre("play 0", "seek 1060000000000"));
     EXPECT_FALSE(bench.state().feed.playing);
 }
 
