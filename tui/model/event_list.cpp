@@ -121,10 +121,10 @@ void EventList::add_flow(const metrics::FlowSnapshot& flow, const Reading& readi
     EventLine line = line_in(reading);
     line.flow = flow.id;
     line.transport = flow.transport;
-    bool told_end = false;
+    bool end_reported = false;
     for (const metrics::EventSummary& summary : flow.event_summaries) {
         if (!is_worth_a_line(summary.kind)) continue;
-        told_end = told_end || summary.kind == EventKind::disconnected || summary.kind == EventKind::reset;
+        end_reported = end_reported || summary.kind == EventKind::disconnected || summary.kind == EventKind::reset;
         line.kind = summary.kind;
         line.count = summary.count;
         line.value_max = value_of(flow, summary);
@@ -137,7 +137,7 @@ void EventList::add_flow(const metrics::FlowSnapshot& flow, const Reading& readi
     // A RoCE connection ends by a message of the CM, which is no flow's data and no event; both directions by the
     // same. FIN and RST have event summaries.
     const std::uint64_t end_frame = flow.connection.end_frame;
-    if (flow.connection.end.empty() || end_frame == 0 || !ended_.insert(end_frame).second || told_end ||
+    if (flow.connection.end.empty() || end_frame == 0 || !ended_.insert(end_frame).second || end_reported ||
         flow.connection.end.starts_with("TCP "))
         return;
     if (ended_.size() > max_lines_) ended_ = {end_frame};

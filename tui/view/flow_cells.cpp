@@ -159,7 +159,7 @@ Condition condition_of(const FlowSnapshot& flow) {
     const bool lost = resent_share(flow) >= metrics::answers::alarming_loss_share;
     if (lost || count_naks(flow) > 0 || flow.timeouts > 0 || flow.icrc_bad + flow.crc_bad + flow.terminates > 0 ||
         is_starved(flow))
-        return Condition::sick;
+        return Condition::problem;
     const bool slowed = flow.rnr_naks + flow.ecn_ce_packets + flow.cnp_packets + flow.credits_exhausted > 0;
     return slowed || flow.retransmitted_packets.value_or(0) > 0 ? Condition::strained : Condition::well;
 }

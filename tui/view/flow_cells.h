@@ -10,11 +10,13 @@ namespace tui::inline view {
 enum class Condition : std::uint8_t {
     well,
     strained,  ///< marked, slowed down, repaired now and then
-    sick,      ///< losses worth the name, NAKs, time-outs, bad CRCs, a Terminate
+    problem,   ///< losses worth the name, NAKs, time-outs, bad CRCs, a Terminate
 };
 Condition condition_of(const metrics::FlowSnapshot& flow);
 constexpr Role role_of(Condition condition) {
-    return condition == Condition::sick ? Role::bad : condition == Condition::strained ? Role::warning : Role::normal;
+    return condition == Condition::problem    ? Role::bad
+           : condition == Condition::strained ? Role::warning
+                                              : Role::normal;
 }
 
 /// A cell of the table of flows: its text, coloured where the figure says that something is wrong, and dim where there

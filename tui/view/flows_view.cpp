@@ -43,7 +43,7 @@ TableCell mark_of(const FlowLine& line) {
     const Condition condition = line.group ? Condition::well : condition_of(*line.flow);
     mark.paint = [pinned = line.pinned, condition](Pane& pane, int x, int y, int) {
         if (pinned) pane.put(x, y, pane.letters.pin, {Role::accent});
-        if (condition == Condition::sick) pane.put(x + 1, y, U'!', {role_of(condition)});
+        if (condition == Condition::problem) pane.put(x + 1, y, U'!', {role_of(condition)});
     };
     return mark;
 }
@@ -124,14 +124,15 @@ void draw_no_flows(Canvas& canvas, Pane& pane) {
 }
 
 /// How many flows bear a mark, on the page or not: "! 3 sick". Nothing where counting them would make keys wait.
-std::string sick_text(const ModelState& state) {
+std::string problem_text(const ModelState& state) {
     constexpr std::size_t soon_counted = 20'000;
     const std::vector<FlowLine>& lines = state.list.lines();
     if (lines.size() > soon_counted) return {};
-    const auto sick = std::count_if(lines.begin(), lines.end(), [](const FlowLine& line) {
-        return !line.group && condition_of(*line.flow) == Condition::sick;
+    const auto problem = std::count_if(lines.begin(), lines.end(), [](const FlowLine& line) {
+        return !line.group && condition_of(*line.flow) == Condition::problem;
     });
-    return sick == 0 ? std::string{} : fmt::format("! {} sick", base::group_digits(static_cast<std::uint64_t>(sick)));
+    return problem == 0 ? std::string{}
+                        : fmt::format("! {} sick", base::group_digits(static_cast<std::uint64_t>(problem)));
 }
 
 /// Explains the letters that are on the page, which are those of bars of `bar` columns.
@@ -139,9 +140,9 @@ void draw_legend(Canvas& canvas, Pane& pane, PageOfRows page, int bar) {
     metrics::StateTimes letters{};
     for (std::size_t i = page.first; i < page.last; ++i)
         add_state_letters(letters, bar, canvas.state.list.lines()[i].flow->state_ns);
-    const std::string sick = sick_text(canvas.state);
-    const int right = pane.width() - 1 - width_of(sick);
-    pane.text(right, pane.height() - 1, sick, {Role::bad});
+    const std::string problem = problem_text(canvas.state);
+    const int right = pane.width() - 1 - width_of(problem);
+    pane.text(right, pane.height() - 1, problem, {Role::bad});
     draw_state_legend(pane, 2, pane.height() - 1, right - 4, letters);
 }
 

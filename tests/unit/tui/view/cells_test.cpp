@@ -83,14 +83,14 @@ TEST(Condition, of_flows) {
     flow.retransmitted_packets = 1;  // of 400,000
     EXPECT_EQ(condition_of(flow), Condition::strained);
     flow.retransmitted_packets = 400;  // one in a thousand
-    EXPECT_EQ(condition_of(flow), Condition::sick);
+    EXPECT_EQ(condition_of(flow), Condition::problem);
     for (const auto spoil :
          {+[](metrics::FlowSnapshot& f) { f.naks[0] = 1; }, +[](metrics::FlowSnapshot& f) { f.timeouts = 1; },
           +[](metrics::FlowSnapshot& f) { f.icrc_bad = 1; }, +[](metrics::FlowSnapshot& f) { f.crc_bad = 1; },
           +[](metrics::FlowSnapshot& f) { f.terminates = 1; }}) {
         flow = well;
         spoil(flow);
-        EXPECT_EQ(condition_of(flow), Condition::sick);
+        EXPECT_EQ(condition_of(flow), Condition::problem);
     }
 }
 
@@ -103,7 +103,7 @@ TEST(FlowCell, AStarvedFlowIsSick) {
     flow.state_ns[metrics::index_of(metrics::State::transmit_new)] = 400;
     EXPECT_EQ(condition_of(flow), Condition::well);
     flow.tcp->zero_windows = 1;
-    EXPECT_EQ(condition_of(flow), Condition::sick);
+    EXPECT_EQ(condition_of(flow), Condition::problem);
     flow.state_ns[metrics::index_of(metrics::State::application_idle)] = 601;
     EXPECT_EQ(condition_of(flow), Condition::well);
 }
