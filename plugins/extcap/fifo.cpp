@@ -19,9 +19,9 @@ void note(int /*signal*/) { signalled = 1; }
 
 }  // namespace
 
-bool told_to_end() { return signalled != 0; }
+bool is_end_requested() { return signalled != 0; }
 
-void heed_signals() {
+void handle_signals() {
     // Without SA_RESTART: opening a fifo that nobody reads, and writing to a full one, end.
     struct sigaction action {};
     action.sa_handler = note;
@@ -34,7 +34,7 @@ base::Result<std::unique_ptr<Fifo>, std::string> Fifo::open(const std::string& p
     options.section.comment = comment;
     options.section.application = "rdmascope-extcap " RDMASCOPE_VERSION;
     auto writer = capture::open_writer(path, options);
-    if (!writer) return base::Failure{told_to_end() ? std::string{} : writer.error().text()};
+    if (!writer) return base::Failure{is_end_requested() ? std::string{} : writer.error().text()};
     opened = true;
     base::Descriptor watched(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
     std::unique_ptr<Fifo> fifo(new Fifo(std::move(writer).value(), std::move(watched)));
@@ -45,7 +45,7 @@ base::Result<std::unique_ptr<Fifo>, std::string> Fifo::open(const std::string& p
 void let_go(const std::string& path) {
     struct stat status {};
     if (opened || ::stat(path.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)) return;
-    for (int waited_ms = 0; waited_ms < patience_ms && !told_to_end(); waited_ms += step_ms) {
+    for (int waited_ms = 0; waited_ms < patience_ms && !is_end_requested(); waited_ms += step_ms) {
         const base::Descriptor writer(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
         if (writer || errno != ENXIO) return;
         ::poll(nullptr, 0, step_ms);

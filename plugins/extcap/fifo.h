@@ -26,8 +26,8 @@ private:
 };
 
 /// SIGINT, SIGTERM or SIGHUP came: Wireshark stops captures by a signal.
-bool told_to_end();
-void heed_signals();
+bool is_end_requested();
+void handle_signals();
 
 /// Opens the named pipe at `path` and closes it, where it was not opened yet: who waits there for the first frame of a
 /// capture that cannot be made waits for ever otherwise. Waits itself, a little, for who is about to.

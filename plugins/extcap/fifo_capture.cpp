@@ -20,7 +20,7 @@ constexpr int wait_ms = 100;
 
 /// The pipe that is being written; asked by the reader of a daemon's stream while nothing comes.
 const Fifo* in_use = nullptr;
-bool ended() { return told_to_end() || (in_use != nullptr && in_use->closed()); }
+bool ended() { return is_end_requested() || (in_use != nullptr && in_use->closed()); }
 
 /// pcap-filter(7) on frames that no kernel filters for us, compiled for each link type that comes.
 class Chosen {
@@ -70,7 +70,7 @@ std::string refusal(capture::Tap& tap, const Arguments& arguments) {
 
 /// Empty where the fifo was closed: whoever reads has enough.
 std::string write_fault(Fifo& fifo) {
-    return fifo.closed() || told_to_end() ? std::string{} : fifo.writer().error().text();
+    return fifo.closed() || is_end_requested() ? std::string{} : fifo.writer().error().text();
 }
 
 /// Frames until the end of `source`, or ours.
@@ -151,7 +151,7 @@ std::string capture_into_fifo(const Arguments& arguments) {
     if (arguments.kind != Kind::live)
         if (const auto filter = capture::PacketFilter::compile(arguments.filter, {}); !filter)
             return filter.error().text();
-    heed_signals();
+    handle_signals();
     return arguments.kind == Kind::live ? live(arguments) : of_daemon(arguments);
 }
 

@@ -9,9 +9,9 @@
 
 namespace plugins::wireshark {
 
-void tell_failure(const char* what, const char* reason) {
-    static std::atomic<bool> told = false;
-    if (!told.exchange(true)) report_failure("rdmascope: the plugin's %s failed: %s", what, reason);
+void report_failure_once(const char* what, const char* reason) {
+    static std::atomic<bool> reported = false;
+    if (!reported.exchange(true)) report_failure("rdmascope: the plugin's %s failed: %s", what, reason);
 }
 
 }  // namespace plugins::wireshark

@@ -7,7 +7,7 @@
 namespace plugins::wireshark {
 
 /// Tells the user what failed, the first time that something does.
-void tell_failure(const char* what, const char* reason);
+void report_failure_once(const char* what, const char* reason);
 
 /// Runs what Wireshark has called: C code, through which no exception may pass. Wireshark's own way out of a dissector
 /// (except.h) is a longjmp, which this lets pass.
@@ -16,9 +16,9 @@ void guarded(const char* what, Work&& work) {
     try {
         std::forward<Work>(work)();
     } catch (const std::exception& failure) {
-        tell_failure(what, failure.what());
+        report_failure_once(what, failure.what());
     } catch (...) {
-        tell_failure(what, "unknown reason");
+        report_failure_once(what, "unknown reason");
     }
 }
 
