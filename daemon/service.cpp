@@ -48,7 +48,7 @@ constexpr std::uint64_t figures_held_with_history = 4;
 /// Counters are asked of the adapter's firmware, which takes some milliseconds on large ones.
 constexpr std::int64_t counters_period_ns = 900'000'000;
 
-sigset_t heeded_signals() {
+sigset_t handled_signals() {
     sigset_t set;
     sigemptyset(&set);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set, signal);
@@ -98,10 +98,10 @@ struct Service::State final : Commands {
     void open_listener(std::vector<std::string>& wrong);
     std::vector<std::string> run(const std::function<void()>& ready);
     std::vector<std::string> end();
-    void tell_awaited();
+    void report_missing_interfaces();
     void work_off_intervals();
     void look_at_counters();
-    void heed_signals();
+    void handle_signals();
     void sign_of_life();
     std::string apply(const Config& wanted);
 
@@ -148,7 +148,7 @@ struct Service::State final : Commands {
     std::int64_t life_due_ns = 0;
     observe::CounterWatch counters;
     std::int64_t counters_due_ns = 0;
-    std::string told_systemd;
+    std::string reported_status;
 
     std::mutex mutex;  ///< of what the listener's threads read, too
     std::uint64_t reloads = 0;
@@ -159,10 +159,10 @@ struct Service::State final : Commands {
 };
 
 std::vector<std::string> Service::State::open() {
-    const sigset_t heeded = heeded_signals();
-    pthread_sigmask(SIG_BLOCK, &heeded, nullptr);
+    const sigset_t handled = handled_signals();
+    pthread_sigmask(SIG_BLOCK, &handled, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
-    signals = base::Descriptor(signalfd(-1, &heeded, SFD_NONBLOCK | SFD_CLOEXEC));
+    signals = base::Descriptor(signalfd(-1, &handled, SFD_NONBLOCK | SFD_CLOEXEC));
     intervals_ready = base::Descriptor(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
     if (!signals || !intervals_ready) return {"no descriptors are left; raise `ulimit -n`"};
 
@@ -279,12 +279,12 @@ std::vector<std::string> Service::State::run(const std::function<void()>& ready)
     capture_thread->start();
     log.debug("service", "capture has begun");
     ready();
-    tell_awaited();
+    report_missing_interfaces();
     while (!stopping) {
         std::array<pollfd, 3> waited{pollfd{signals.number(), POLLIN, 0}, pollfd{intervals_ready.number(), POLLIN, 0},
                                      pollfd{control ? control->descriptor() : -1, POLLIN, 0}};
         ::poll(waited.data(), waited.size(), poll_ms);
-        heed_signals();
+        handle_signals();
         work_off_intervals();
         if (control) {
             control->progress(0);
@@ -315,7 +315,7 @@ std::vector<std::string> Service::State::end() {
     return lost;
 }
 
-void Service::State::tell_awaited() {
+void Service::State::report_missing_interfaces() {
     const std::vector<std::string> names = awaited(config.capture.interfaces);
     if (!names.empty())
         log.warning("interface",
@@ -332,9 +332,9 @@ void Service::State::work_off_intervals() {
         capture_thread->record(std::move(incidents));
     }
     if (base::steady_ns() >= counters_due_ns) look_at_counters();
-    if (std::string text = health().text; text != told_systemd) {
-        told_systemd = std::move(text);
-        systemd::status(told_systemd);
+    if (std::string text = health().text; text != reported_status) {
+        reported_status = std::move(text);
+        systemd::status(reported_status);
     }
 }
 
@@ -345,7 +345,7 @@ void Service::State::look_at_counters() {
     device_figures = counters.figures();
 }
 
-void Service::State::heed_signals() {
+void Service::State::handle_signals() {
     signalfd_siginfo info{};
     while (::read(signals.number(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
         switch (static_cast<int>(info.ssi_signo)) {
@@ -353,7 +353,7 @@ void Service::State::heed_signals() {
                 systemd::reloading();
                 // What is wrong was logged.
                 reload();
-                systemd::ready(told_systemd);
+                systemd::ready(reported_status);
                 break;
             }
             case SIGUSR1: {
@@ -411,7 +411,7 @@ std::string Service::State::apply(const Config& wanted) {
         needs_restart = change.needs_restart;
         config = change.in_force;
     }
-    if (others) tell_awaited();
+    if (others) report_missing_interfaces();
     return {};
 }
 
