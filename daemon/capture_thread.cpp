@@ -90,7 +90,7 @@ struct CaptureThread::State {
           recorder(recorder_for(given)),
           frame_requests(frame_octets(given)),
           recordings(recordings_options(given.recorder)) {
-        tell_events();
+        report_events();
         refresh_status();
         shown = mine;
     }
@@ -98,12 +98,12 @@ struct CaptureThread::State {
     void run();
     void take(std::span<const wire::Frame> frames);
     void count_drops();
-    void obey();
+    void handle_requests();
     Taken take_figures();
     void end_interval();
     void answer_request();
     void refresh_status();
-    void tell_events();
+    void report_events();
     std::vector<bool> gone_interfaces() const;
     std::string begin(const Incident& incident);
     /// Has `work` done by the capture thread; waits for its answer.
@@ -167,21 +167,21 @@ void CaptureThread::State::run() {
         }
         if (now >= drops_due_ns) {
             count_drops();
-            tell_events();
+            report_events();
             frame_requests.tidy();
             alive_ns.store(now, std::memory_order_relaxed);
             drops_due_ns = now + static_cast<std::int64_t>(drops_period_ns);
         }
-        if (wanted.load(std::memory_order_acquire)) obey();
+        if (wanted.load(std::memory_order_acquire)) handle_requests();
         if (now >= interval_due_ns) end_interval();
         if (recorder) recordings.progress(*recorder, base::wall_ns());
     }
     count_drops();
     analyzer.finish();
     if (recorder) recording_saved = recordings.finish(*recorder);
-    tell_events();
+    report_events();
     end_interval();
-    obey();
+    handle_requests();
     frame_requests.close();
 }
 
@@ -208,7 +208,7 @@ void CaptureThread::State::count_drops() {
     kernel_dropped = std::max(kernel_dropped, counted.kernel_dropped.value_or(0));
 }
 
-void CaptureThread::State::obey() {
+void CaptureThread::State::handle_requests() {
     wanted.store(false, std::memory_order_relaxed);
     std::vector<std::function<void()>> now;
     {
@@ -282,7 +282,7 @@ void CaptureThread::State::refresh_status() {
     mine.recordings = recordings.counters();
 }
 
-void CaptureThread::State::tell_events() {
+void CaptureThread::State::report_events() {
     for (const capture::TapEvent& event : sources->events())
         hooks.log(event.kind == capture::TapEvent::Kind::failed || event.kind == capture::TapEvent::Kind::lost,
                   "interface", event.message);
