@@ -78,14 +78,14 @@ public:
         try {
             read_sections(toml::parse(toml, std::string_view(path_)));
         } catch (const toml::parse_error& error) {
-            tell(error.source().begin, syntax(error.description()));
+            add_mistake(error.source().begin, syntax(error.description()));
         }
         if (!mistakes_.empty()) return base::Failure{ConfigErrors{lines()}};
         return std::move(config_);
     }
 
 private:
-    void tell(Place place, std::string text) { mistakes_.push_back({place, std::move(text)}); }
+    void add_mistake(Place place, std::string text) { mistakes_.push_back({place, std::move(text)}); }
 
     static std::string syntax(std::string_view description) {
         // "Error while parsing key-value pair: cannot redefine existing integer 'snaplen'"
@@ -108,10 +108,10 @@ private:
             places_[std::string(key.str())] = key.source().begin;
             const toml::table* table = node.as_table();
             if (!is_section(key.str()))
-                tell(key.source().begin, unknown_section(key.str(), table != nullptr));
+                add_mistake(key.source().begin, unknown_section(key.str(), table != nullptr));
             else if (table == nullptr)
-                tell(key.source().begin,
-                     fmt::format("{0}: {1} is given, a section [{0}] is wanted", key.str(), given(node)));
+                add_mistake(key.source().begin,
+                            fmt::format("{0}: {1} is given, a section [{0}] is wanted", key.str(), given(node)));
             else
                 read_section(key.str(), *table, nullptr, std::string(key.str()));
         }
@@ -178,7 +178,7 @@ private:
 
     void wrong(Place place, const std::string& full, const std::string& text) {
         mistaken_.insert(full);
-        tell(place, full + ": " + text);
+        add_mistake(place, full + ": " + text);
     }
 
     static std::string unknown_section(std::string_view name, bool is_table) {
@@ -212,7 +212,7 @@ private:
             const auto known = std::find_if(each.paths.begin(), each.paths.end(),
                                             [&](const std::string& path) { return places_.contains(path); });
             const Place place = known == each.paths.end() ? Place{1, 1} : places_[*known];
-            tell(place, each.paths.front() + ": " + each.message);
+            add_mistake(place, each.paths.front() + ": " + each.message);
         }
     }
 
