@@ -61,7 +61,7 @@ struct Recordings::State {
 
     explicit State(const RecordingsOptions& given) : options(given) {}
 
-    void tell(std::string text, bool wrong = false) {
+    void report(std::string text, bool wrong = false) {
         if (messages.size() < max_messages) messages.push_back({std::move(text), wrong});
     }
     void tidy();
@@ -89,7 +89,8 @@ struct Recordings::State {
 /// At start, and in another directory.
 void Recordings::State::tidy() {
     if (options.directory.empty()) return;
-    if (std::string why = prepare_recording_folder(options.directory); !why.empty()) return tell(std::move(why), true);
+    if (std::string why = prepare_recording_folder(options.directory); !why.empty())
+        return report(std::move(why), true);
     remove_unfinished(options.directory);
     counters.removed += remove_oldest(options.directory, options.max_files, {});
 }
@@ -109,7 +110,7 @@ std::string Recordings::State::reason_to_wait(const Incident& incident, std::int
 std::string Recordings::State::fail(const std::string& trigger, const std::string& error) {
     ++counters.failed;
     std::string text = fmt::format("no recording of '{}': {}", trigger, error);
-    tell(text, true);
+    report(text, true);
     return text;
 }
 
@@ -293,10 +294,10 @@ void Recordings::State::collect(bool wait) {
         ++counters.finished;
         counters.removed += completion.removed;
         counters.last_path = closing->path;
-        tell(closing->message);
+        report(closing->message);
     } else {
         ++counters.failed;
-        tell(fmt::format("a recording is lost: {}", completion.error), true);
+        report(fmt::format("a recording is lost: {}", completion.error), true);
     }
     closing.reset();
 }
