@@ -37,9 +37,9 @@ constexpr std::int64_t all_tcp_ns = 600'000 * ns_per_ms;
 struct Tapped {
     std::string name;
     std::unique_ptr<PacketRing> ring = {};
-    Statistics before = {};  // of the rings that it had
-    bool told = false;       // poll said something that memory does not show
-    bool up = true;          // as was told last
+    Statistics before = {};     // of the rings that it had
+    bool polled_event = false;  // poll said something that memory does not show
+    bool up = true;             // as was told last
     std::int64_t gone_ns = 0;
 };
 
@@ -93,7 +93,7 @@ struct Tap::State {
     bool scan_due(std::int64_t now) const { return scan_wanted && now >= scan_again_ns; }
     bool discovers(std::int64_t now) const;
     PacketRingOptions ring_options(const Link& link) const;
-    void tell(TapEvent::Kind kind, const std::string& interface, std::string message);
+    void report(TapEvent::Kind kind, const std::string& interface, std::string message);
 
     bool wanted(const std::string& name) const;
     void scan(std::int64_t now);
@@ -125,7 +125,7 @@ PacketRingOptions Tap::State::ring_options(const Link& link) const {
     return ring;
 }
 
-void Tap::State::tell(TapEvent::Kind kind, const std::string& interface, std::string message) {
+void Tap::State::report(TapEvent::Kind kind, const std::string& interface, std::string message) {
     constexpr std::size_t unread = 1024;  // nobody asks
     if (news.size() < unread) news.push_back({kind, interface, std::move(message)});
 }
@@ -145,7 +145,7 @@ bool Tap::State::open(const Link& link, std::int64_t now) {
     if (!opened) {
         Refusal& refusal = refused[link.name];
         if (refusal.index != link.index || refusal.message != opened.error().message)
-            tell(TapEvent::Kind::failed, link.name, about(link.name, opened.error()));
+            report(TapEvent::Kind::failed, link.name, about(link.name, opened.error()));
         refusal = {link.index, opened.error().message, now + retry_ns};
         return false;
     }
@@ -157,7 +157,7 @@ bool Tap::State::open(const Link& link, std::int64_t now) {
     std::string message = fmt::format("{}: capturing", link.name);
     if (tapped[number].ring->hardware_timestamps()) message += ", stamped by the adapter";
     for (const std::string& warning : tapped[number].ring->warnings()) message += "; " + warning;
-    tell(TapEvent::Kind::opened, link.name, std::move(message));
+    report(TapEvent::Kind::opened, link.name, std::move(message));
     return true;
 }
 
@@ -181,19 +181,19 @@ std::size_t Tap::State::number_for(const std::string& name, std::int64_t now) {
 void Tap::State::give_up(Tapped& each, const std::string& why) {
     each.before += each.ring->statistics();
     each.ring.reset();
-    each.told = false;
+    each.polled_event = false;
     each.gone_ns = base::steady_ns();
-    tell(TapEvent::Kind::lost, each.name, fmt::format("{}: {}", each.name, why));
+    report(TapEvent::Kind::lost, each.name, fmt::format("{}: {}", each.name, why));
 }
 
 /// Its ring stays, and has its frames again once it is up.
 void Tap::State::turned(Tapped& each, bool up) {
     each.up = up;
     if (up)
-        tell(TapEvent::Kind::opened, each.name, fmt::format("{}: is up", each.name));
+        report(TapEvent::Kind::opened, each.name, fmt::format("{}: is up", each.name));
     else
-        tell(TapEvent::Kind::failed, each.name,
-             fmt::format("{0}: is down; its frames come once it is up: ip link set {0} up", each.name));
+        report(TapEvent::Kind::failed, each.name,
+               fmt::format("{0}: is down; its frames come once it is up: ip link set {0} up", each.name));
 }
 
 void Tap::State::scan(std::int64_t now) {
@@ -206,7 +206,7 @@ void Tap::State::scan(std::int64_t now) {
         const auto link = std::find_if(present.begin(), present.end(),
                                        [&](const Link& one) { return one.index == each.ring->interface_index(); });
         if (link == present.end())
-            each.told = true;  // its ring is to find out, once it has delivered what it has
+            each.polled_event = true;  // its ring is to find out, once it has delivered what it has
         else if (link->name != each.name)
             give_up(each, "is called " + link->name + " now");
         else if (!wanted(each.name))
@@ -238,7 +238,7 @@ void Tap::State::refilter(std::int64_t now) {
     for (std::size_t i = 0; i < tapped.size(); ++i) {
         if (!tapped[i].ring) continue;
         if (const auto set = tapped[i].ring->set_filter(filter); !set)
-            tell(TapEvent::Kind::failed, tapped[i].name, about(tapped[i].name, set.error()));
+            report(TapEvent::Kind::failed, tapped[i].name, about(tapped[i].name, set.error()));
         infos[i].filter = tapped[i].ring->interfaces().front().filter;
     }
 }
@@ -258,14 +258,14 @@ void Tap::State::learn(std::span<const wire::Frame> seen, std::int64_t now) {
         const auto port = ports.look(frame, now, streams);
         if (!port) continue;
         if (ports.add(*port, now)) {
-            tell(TapEvent::Kind::narrowed, {},
-                 fmt::format("TCP port {} speaks MPA: its connections are captured from now on", *port));
+            report(TapEvent::Kind::narrowed, {},
+                   fmt::format("TCP port {} speaks MPA: its connections are captured from now on", *port));
             refilter(now);
         } else if (now >= all_tcp_until_ns) {
             all_tcp_until_ns = now + all_tcp_ns;
-            tell(TapEvent::Kind::narrowed, {},
-                 fmt::format("more than {} TCP ports speak MPA: all TCP is captured for the next 10 minutes",
-                             max_filtered_ports));
+            report(TapEvent::Kind::narrowed, {},
+                   fmt::format("more than {} TCP ports speak MPA: all TCP is captured for the next 10 minutes",
+                               max_filtered_ports));
             refilter(now);
         }
     }
@@ -277,7 +277,7 @@ std::optional<std::size_t> Tap::State::serve(std::span<wire::Frame> out, std::in
         const std::size_t number = turn % tapped.size();
         turn = number + 1;
         Tapped& each = tapped[number];
-        if (!each.ring || !(each.ring->ready() || each.told || each.ring->ending())) continue;
+        if (!each.ring || !(each.ring->ready() || each.polled_event || each.ring->ending())) continue;
         const Batch batch = each.ring->next_batch(out);
         if (batch.status == ReadStatus::frame) {
             for (wire::Frame& frame : out.first(batch.count)) {
@@ -287,7 +287,7 @@ std::optional<std::size_t> Tap::State::serve(std::span<wire::Frame> out, std::in
             if (narrows()) learn(out.first(batch.count), now);
             return batch.count;
         }
-        each.told = false;
+        each.polled_event = false;
         if (batch.status == ReadStatus::end) {
             give_up(each, "is gone");
             scan_wanted = true;
@@ -319,7 +319,7 @@ bool Tap::State::wait(std::int64_t now, std::int64_t until) {
     if (ready <= 0) return true;
     if (polled[1].revents != 0) looked_around_ns = 0;
     for (std::size_t i = 0; i < polled_numbers.size(); ++i)
-        tapped[polled_numbers[i]].told |= (polled[i + ours].revents & ~POLLIN) != 0;
+        tapped[polled_numbers[i]].polled_event |= (polled[i + ours].revents & ~POLLIN) != 0;
     std::uint64_t count = 0;
     return polled[0].revents == 0 || ::read(wake.number(), &count, sizeof count) < 0;
 }
@@ -345,9 +345,9 @@ base::Result<std::unique_ptr<Tap>> Tap::open(const TapOptions& options) {
         return base::Failure{base::Error{.message = fmt::format("cannot make an eventfd: {}", std::strerror(errno))}};
     state->ports.configure(options.iwarp_ports);
     if (state->narrows() && options.iwarp_ports.size() > max_filtered_ports)
-        state->tell(TapEvent::Kind::narrowed, {},
-                    fmt::format("{} TCP ports are configured, more than {}: all TCP is captured",
-                                options.iwarp_ports.size(), max_filtered_ports));
+        state->report(TapEvent::Kind::narrowed, {},
+                      fmt::format("{} TCP ports are configured, more than {}: all TCP is captured",
+                                  options.iwarp_ports.size(), max_filtered_ports));
     state->look_around(base::steady_ns());
     return std::unique_ptr<Tap>(new Tap(std::move(state)));
 }
@@ -421,9 +421,9 @@ base::Result<bool> Tap::reconfigure(const TapOptions& options) {
         if (other_filter)
             set = state.narrows() ? each.ring->set_filter(state.filter) : each.ring->set_filter(options.filter);
         if (set && before.ring.snaplen != options.ring.snaplen) set = each.ring->set_snaplen(options.ring.snaplen);
-        if (!set) state.tell(TapEvent::Kind::failed, each.name, about(each.name, set.error()));
+        if (!set) state.report(TapEvent::Kind::failed, each.name, about(each.name, set.error()));
         if (other_rings)
-            state.tell(
+            state.report(
                 TapEvent::Kind::failed, each.name,
                 fmt::format("{}: keeps the ring, timestamps and promiscuity that it was opened with", each.name));
         state.infos[i] = each.ring->interfaces().front();
