@@ -14,7 +14,7 @@
 namespace capture::inline files {
 
 std::size_t DescriptorReader::read_descriptor(base::MutableBytes into) {
-    while (!told_to_stop()) {
+    while (!is_stop_requested()) {
         const ssize_t got = ::read(descriptor_.number(), into.data(), into.size());
         if (got >= 0) return static_cast<std::size_t>(got);
         if (errno == EINTR) continue;
@@ -24,7 +24,7 @@ std::size_t DescriptorReader::read_descriptor(base::MutableBytes into) {
     return 0;
 }
 
-bool DescriptorReader::told_to_stop() {
+bool DescriptorReader::is_stop_requested() {
     // The signal that sets what stop_ reads may come just before the wait, which therefore has an end.
     constexpr int wait_ms = 100;
     pollfd readable{descriptor_.number(), POLLIN, 0};

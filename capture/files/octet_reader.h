@@ -47,7 +47,7 @@ public:
 
 private:
     std::size_t read_descriptor(base::MutableBytes into);
-    bool told_to_stop();
+    bool is_stop_requested();
 
     base::Descriptor descriptor_;
     std::function<bool()> stop_;

@@ -133,10 +133,10 @@ TEST(Input, frame_is_delivered_before_the_pipe_ends) {
     ::close(keep_open);
 }
 
-std::atomic<bool> told_to_stop = false;
+std::atomic<bool> is_stop_requested = false;
 
 TEST(Input, stopping_ends_a_pipe_without_an_error) {
-    const FileOptions options{.stop = [] { return told_to_stop.load(); }};
+    const FileOptions options{.stop = [] { return is_stop_requested.load(); }};
     const Directory directory;
     const std::string path = directory / "fifo";
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
@@ -152,13 +152,13 @@ TEST(Input, stopping_ends_a_pipe_without_an_error) {
          {Case{pcap, 2}, Case{pcap.substr(0, pcap.size() - 5), 1}, Case{pcapng, 1},
           Case{pcapng + pcapng.substr(0, 10), 1}, Case{skipped.str().substr(0, 4000), 1}, Case{gzip(pcap), 2},
           Case{pcap.substr(0, 10), 0}, Case{pcapng.substr(0, 10), 0}, Case{"", 0}}) {
-        told_to_stop = false;
+        is_stop_requested = false;
         const int keep_open = ::open(path.c_str(), O_RDWR);
         ASSERT_EQ(::write(keep_open, each.content.data(), each.content.size()),
                   static_cast<ssize_t>(each.content.size()));
         std::thread stopper([] {
             std::this_thread::sleep_for(std::chrono::milliseconds(30));
-            told_to_stop = true;
+            is_stop_requested = true;
         });
         const Contents got = read_all(path, options);
         stopper.join();
