@@ -237,9 +237,9 @@ base::Result<std::unique_ptr<Client>, std::string> Client::connect(const std::st
     }
     auto answer = state->ask(R"({"version":1,"command":"version"})");
     if (!answer) return base::Failure{answer.error()};
-    auto told = understood(*answer, path);
-    if (!told) return base::Failure{told.error()};
-    const Json& result = (*told)["result"];
+    auto parsed = understood(*answer, path);
+    if (!parsed) return base::Failure{parsed.error()};
+    const Json& result = (*parsed)["result"];
     if (!result.is_object() || result.value("program", Json()) != "rdmascope")
         return base::Failure{fmt::format("{}: what answers there is no rdmascope daemon", path)};
     state->crc_verified = result.value("crc_verified", Json()) != false;
@@ -250,10 +250,10 @@ base::Result<metrics::Snapshot, std::string> Client::try_snapshot(std::uint64_t 
     State& s = *state_;
     auto answer = s.ask(fmt::format(R"({{"version":1,"command":"snapshot","max_age_ms":{}}})", max_age_ms));
     if (!answer) return base::Failure{answer.error()};
-    auto told = understood(*answer, s.path);
-    if (!told) return base::Failure{told.error()};
-    const std::uint64_t packed_octets = number_in(*told, "octets");
-    const std::uint64_t version = number_in(*told, "snapshot_version");
+    auto parsed = understood(*answer, s.path);
+    if (!parsed) return base::Failure{parsed.error()};
+    const std::uint64_t packed_octets = number_in(*parsed, "octets");
+    const std::uint64_t version = number_in(*parsed, "snapshot_version");
     if (packed_octets > max_packed) {
         s.broken = true;
         return base::Failure{
@@ -267,8 +267,8 @@ base::Result<metrics::Snapshot, std::string> Client::try_snapshot(std::uint64_t 
             fmt::format("the daemon at {} is of a later version (its figures are of version {}, this "
                         "program reads up to {}); use the daemon's own rdmascope",
                         s.path, version, metrics::snapshot_version)};
-    s.crc_verified = told->value("crc_verified", Json()) != false;
-    auto snapshot = unpack_snapshot(*packed, number_in(*told, "encoded_octets"));
+    s.crc_verified = parsed->value("crc_verified", Json()) != false;
+    auto snapshot = unpack_snapshot(*packed, number_in(*parsed, "encoded_octets"));
     if (!snapshot) return base::Failure{fmt::format("the daemon at {}: {}", s.path, snapshot.error())};
     return snapshot;
 }
@@ -283,9 +283,9 @@ base::Result<base::Descriptor, std::string> Client::frames(FramesOf which) {
     if (!fault.empty()) return base::Failure{std::move(fault)};
     auto answer = s.line_and_no_more();
     if (!answer) return base::Failure{answer.error()};
-    auto told = understood(*answer, s.path);
-    if (!told) return base::Failure{told.error()};
-    if (told->value("encoding", Json()) != "pcapng")
+    auto parsed = understood(*answer, s.path);
+    if (!parsed) return base::Failure{parsed.error()};
+    if (parsed->value("encoding", Json()) != "pcapng")
         return base::Failure{
             fmt::format("the daemon at {} sends frames in a way that this program does not know", s.path)};
     ::fcntl(s.socket.number(), F_SETFL, ::fcntl(s.socket.number(), F_GETFL) & ~O_NONBLOCK);
