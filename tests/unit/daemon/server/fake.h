@@ -42,7 +42,7 @@ struct Fake final : Commands {
     std::size_t flows = 2;
     std::uint64_t packets = 10;        ///< of the first flow; the second has one more, ...
     std::uint64_t packets_a_step = 0;  ///< more, each time that figures are taken
-    Status told = {};
+    Status current = {};
     std::string trigger_error = {};
     std::string reload_error = {};
     std::string directory = {};
@@ -65,7 +65,7 @@ struct Fake final : Commands {
         last_ = {std::move(fresh), 5'000'000'000 + static_cast<std::int64_t>(taken) * 1'000'000};
         return last_;
     }
-    Status status() override { return told; }
+    Status status() override { return current; }
     const metrics::HostNames& names() const override { return hosts; }
     bool crc_verified() const override { return true; }
     std::string trigger(const std::string& reason) override {

@@ -21,10 +21,10 @@ using test::Json;
 using test::Peer;
 
 TEST_F(ControlSocket, AnswersTheSmallCommands) {
-    fake.told.version = "1.2";
-    fake.told.packets = 99;
-    fake.told.interfaces.push_back({"eth0", true, 5, 2, std::nullopt, "udp port 4791", true});
-    fake.told.needs_restart = {"capture.buffer"};
+    fake.current.version = "1.2";
+    fake.current.packets = 99;
+    fake.current.interfaces.push_back({"eth0", true, 5, 2, std::nullopt, "udp port 4791", true});
+    fake.current.needs_restart = {"capture.buffer"};
     open();
     Peer peer(path());
     const Json version = ask(peer, R"({"id":"v","command":"version"})");
