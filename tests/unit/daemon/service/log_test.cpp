@@ -23,7 +23,7 @@ constexpr std::uint64_t log_second = 1'000'000'000;
 
 /// What `work` writes to standard error.
 template <class Work>
-std::string told(Work&& work) {
+std::string logged(Work&& work) {
     testing::internal::CaptureStderr();
     work();
     return testing::internal::GetCapturedStderr();
@@ -76,7 +76,7 @@ TEST(LineLimit, a_new_limit_is_in_force_at_once) {
 
 TEST(Log, a_line_has_time_and_level) {
     ::unsetenv("JOURNAL_STREAM");
-    const std::string lines = told([] {
+    const std::string lines = logged([] {
         Log log(Level::debug, 100);
         log.error("a", "first");
         log.warning("a", "second {} %s %v");
@@ -97,7 +97,7 @@ TEST(Log, its_time_is_utc) {
     // time() may lag behind the clock that stamps lines by a tick.
     const auto now = [] { return std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()); };
     const std::time_t from = now();
-    const std::string line = told([] { Log(Level::info, 10).info("a", "x"); });
+    const std::string line = logged([] { Log(Level::info, 10).info("a", "x"); });
     const std::time_t to = now();
     zone != nullptr ? ::setenv("TZ", before.c_str(), 1) : ::unsetenv("TZ");
     ::tzset();
@@ -109,7 +109,7 @@ TEST(Log, its_time_is_utc) {
 
 TEST(Log, the_journal_gets_priorities) {
     const auto write = [](bool matches) {
-        return told([matches] {
+        return logged([matches] {
             struct stat file {};
             ASSERT_EQ(::fstat(STDERR_FILENO, &file), 0);
             ::setenv("JOURNAL_STREAM", fmt::format("{}:{}", file.st_dev, file.st_ino + (matches ? 0 : 1)).c_str(), 1);
@@ -128,7 +128,7 @@ TEST(Log, the_journal_gets_priorities) {
 }
 
 TEST(Log, tells_what_its_level_says_and_counts_no_other) {
-    const std::string lines = told([] {
+    const std::string lines = logged([] {
         Log log(Level::warning, 1);
         for (int i = 0; i < 10; ++i) log.info("a", "not told");
         log.warning("a", "told");
@@ -142,7 +142,7 @@ TEST(Log, tells_what_its_level_says_and_counts_no_other) {
 }
 
 TEST(Log, what_comes_from_the_wire_stays_in_its_line) {
-    const std::string lines = told([] {
+    const std::string lines = logged([] {
         Log(Level::info, 10).info("a", std::string_view("x\ny\x1b[31m\0z\x7f \xc2\x9b caf\xc3\xa9 \xff\r", 23));
     });
     EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 1);
@@ -153,13 +153,13 @@ TEST(Log, what_comes_from_the_wire_stays_in_its_line) {
 }
 
 TEST(Log, a_line_is_bounded) {
-    const std::string lines = told([] { Log(Level::info, 10).info("a", std::string(1'000'000, 'x')); });
+    const std::string lines = logged([] { Log(Level::info, 10).info("a", std::string(1'000'000, 'x')); });
     EXPECT_LT(lines.size(), 5000U);
     EXPECT_THAT(lines, HasSubstr("xxx...\n"));
 }
 
 TEST(Log, what_was_left_out_is_said_at_the_end) {
-    const std::string lines = told([] {
+    const std::string lines = logged([] {
         Log log(Level::info, 2);
         // However slow the machine: of 100'000 lines more than 2 fall into one second.
         for (int i = 0; i < 100'000; ++i) log.error("disk", "full");
@@ -176,7 +176,7 @@ TEST(Log, what_was_left_out_is_said_at_the_end) {
 }
 
 TEST(Log, threads_write_whole_lines) {
-    const std::string lines = told([] {
+    const std::string lines = logged([] {
         Log log(Level::info, 1'000'000);
         std::vector<std::thread> threads;
         for (int thread = 0; thread < 4; ++thread)
