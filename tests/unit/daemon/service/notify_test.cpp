@@ -33,7 +33,7 @@ protected:
         ::rmdir(directory_.c_str());
     }
     /// The next message; "" where there is none.
-    std::string heard() {
+    std::string receive() {
         char buffer[1024];
         const ssize_t got = ::recv(socket_, buffer, sizeof buffer, 0);
         return got < 0 ? "" : std::string(buffer, static_cast<std::size_t>(got));
@@ -46,21 +46,21 @@ protected:
 
 TEST_F(Notify, says_what_the_protocol_has) {
     ready("capturing on eth0");
-    EXPECT_EQ(heard(), "READY=1\nSTATUS=capturing on eth0");
+    EXPECT_EQ(receive(), "READY=1\nSTATUS=capturing on eth0");
     status("5 flows");
-    EXPECT_EQ(heard(), "STATUS=5 flows");
+    EXPECT_EQ(receive(), "STATUS=5 flows");
     watchdog();
-    EXPECT_EQ(heard(), "WATCHDOG=1");
+    EXPECT_EQ(receive(), "WATCHDOG=1");
     reloading();
-    EXPECT_THAT(heard(), testing::MatchesRegex("RELOADING=1\nMONOTONIC_USEC=[0-9]+"));
+    EXPECT_THAT(receive(), testing::MatchesRegex("RELOADING=1\nMONOTONIC_USEC=[0-9]+"));
     stopping();
-    EXPECT_EQ(heard(), "STOPPING=1");
-    EXPECT_EQ(heard(), "");
+    EXPECT_EQ(receive(), "STOPPING=1");
+    EXPECT_EQ(receive(), "");
 }
 
 TEST_F(Notify, a_status_is_no_other_assignment) {
     status("eth0\nMAINPID=1\x1b");
-    EXPECT_EQ(heard(), "STATUS=eth0 MAINPID=1 ");
+    EXPECT_EQ(receive(), "STATUS=eth0 MAINPID=1 ");
 }
 
 TEST_F(Notify, the_watchdog_wants_a_sign_in_half_its_time) {
@@ -80,11 +80,11 @@ TEST_F(Notify, without_systemd_nothing_happens) {
     ::unsetenv("NOTIFY_SOCKET");
     ready("x");
     watchdog();
-    EXPECT_EQ(heard(), "");
+    EXPECT_EQ(receive(), "");
     ::setenv("NOTIFY_SOCKET", (path_ + "-gone").c_str(), 1);
     ready("x");
     stopping();
-    EXPECT_EQ(heard(), "");
+    EXPECT_EQ(receive(), "");
 }
 
 }  // namespace
