@@ -112,7 +112,7 @@ public:
     void say(std::string_view text) {
         EXPECT_EQ(send(handle_, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
     }
-    std::string hear() {
+    std::string receive() {
         std::string all;
         std::array<char, 65536> piece;
         for (ssize_t count = 0; (count = recv(handle_, piece.data(), piece.size(), 0)) > 0;)
@@ -137,9 +137,9 @@ TEST(PrometheusListener, WhoDoesNotTakeALargeAnswerHoldsUpNobody) {
     }
     Client other(port);
     other.say("GET /healthz HTTP/1.1\r\n\r\n");
-    EXPECT_TRUE(other.hear().starts_with("HTTP/1.1 503 "));
+    EXPECT_TRUE(other.receive().starts_with("HTTP/1.1 503 "));
     // Whoever takes it at last gets all of it.
-    const std::string answer = idle.front()->hear();
+    const std::string answer = idle.front()->receive();
     EXPECT_GE(answer.size(), std::size_t{8} << 20);
     EXPECT_TRUE(answer.ends_with("xxx"));
 }
@@ -150,7 +150,7 @@ TEST(PrometheusListener, EndsWhileClientsAreConnected) {
     Client client((*listener)->port());
     client.say("GET /met");
     *listener = nullptr;
-    EXPECT_EQ(client.hear(), "");
+    EXPECT_EQ(client.receive(), "");
 }
 
 TEST(PrometheusListener, ThePortIsFreeAgainAtOnce) {
@@ -161,7 +161,7 @@ TEST(PrometheusListener, ThePortIsFreeAgainAtOnce) {
         port = (*listener)->port();
         Client client(port);
         client.say("GET / HTTP/1.1\r\n\r\n");
-        EXPECT_TRUE(client.hear().starts_with("HTTP/1.1 200 "));
+        EXPECT_TRUE(client.receive().starts_with("HTTP/1.1 200 "));
     }
 }
 
