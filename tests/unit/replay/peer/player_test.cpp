@@ -54,9 +54,9 @@ protected:
         add(conversation.sides[1], PieceKind::fpdu, send(16, true), 4);
         player.emplace(conversation, false, PlayerSettings{.timeout_ns = 2000 * ms, .quiet_ns = 300 * ms});
         player->begin(now);
-        hear(start_frame(wire::mpa_request_key));
+        feed(start_frame(wire::mpa_request_key));
     }
-    void hear(const std::vector<std::byte>& octets) {
+    void feed(const std::vector<std::byte>& octets) {
         player->receive(octets, now);
         player->tick(now);
         if (!player->output().empty()) player->sent(player->output().size(), now);
@@ -67,7 +67,7 @@ protected:
         std::size_t times = 0;
         for (; times < most && !player->over(); ++times) {
             now += apart_ns;
-            hear(octets(times));
+            feed(octets(times));
         }
         return times;
     }
@@ -78,7 +78,7 @@ protected:
 };
 
 TEST_F(Played, a_peer_that_says_the_same_is_equal) {
-    hear(send(16, true));
+    feed(send(16, true));
     now += 300 * ms;
     player->tick(now);
     ASSERT_TRUE(player->over());
