@@ -10,7 +10,7 @@ using namespace metrics;
 class Ids : public testing::Test {
 protected:
     /// The id of a flow that is met in the frame for the first time.
-    std::uint64_t meet(wire::Transport transport, std::uint64_t frame) {
+    std::uint64_t add_flow(wire::Transport transport, std::uint64_t frame) {
         FlowKey key;
         key.transport = transport;
         key.selector = ++selector_;
@@ -25,32 +25,32 @@ private:
 };
 
 TEST_F(Ids, are_numbers_of_frames) {
-    EXPECT_EQ(meet(roce, 1), 1u);
-    EXPECT_EQ(meet(iwarp, 7), 7u);
-    EXPECT_EQ(meet(roce, 9), 9u);
+    EXPECT_EQ(add_flow(roce, 1), 1u);
+    EXPECT_EQ(add_flow(iwarp, 7), 7u);
+    EXPECT_EQ(add_flow(roce, 9), 9u);
 }
 
 TEST_F(Ids, of_one_frame_differ) {
-    EXPECT_EQ(meet(iwarp, 7), 7u);
-    EXPECT_EQ(meet(iwarp, 7), 1'000'000'000'000'007u);
-    EXPECT_EQ(meet(iwarp, 7), 2'000'000'000'000'007u);
-    EXPECT_EQ(meet(iwarp, 8), 8u);
+    EXPECT_EQ(add_flow(iwarp, 7), 7u);
+    EXPECT_EQ(add_flow(iwarp, 7), 1'000'000'000'000'007u);
+    EXPECT_EQ(add_flow(iwarp, 7), 2'000'000'000'000'007u);
+    EXPECT_EQ(add_flow(iwarp, 8), 8u);
 }
 
 TEST_F(Ids, of_packets_that_waited_are_still_those_of_their_frames) {
-    EXPECT_EQ(meet(iwarp, 7), 7u);
-    EXPECT_EQ(meet(roce, 5), 5u);
-    EXPECT_EQ(meet(iwarp, 7), 1'000'000'000'000'007u);
+    EXPECT_EQ(add_flow(iwarp, 7), 7u);
+    EXPECT_EQ(add_flow(roce, 5), 5u);
+    EXPECT_EQ(add_flow(iwarp, 7), 1'000'000'000'000'007u);
 }
 
 /// What streams still held when the capture ended stands for the last frame of theirs, whatever came after it.
 TEST_F(Ids, of_what_the_end_of_a_capture_brings_differ_from_those_that_the_frame_brought) {
-    EXPECT_EQ(meet(iwarp, 7), 7u);
-    EXPECT_EQ(meet(iwarp, 7), 1'000'000'000'000'007u);
-    EXPECT_EQ(meet(roce, 9), 9u);
-    EXPECT_EQ(meet(iwarp, 7), 2'000'000'000'000'007u);
-    EXPECT_EQ(meet(iwarp, 7), 3'000'000'000'000'007u);
-    EXPECT_EQ(meet(iwarp, 6), 6u);
+    EXPECT_EQ(add_flow(iwarp, 7), 7u);
+    EXPECT_EQ(add_flow(iwarp, 7), 1'000'000'000'000'007u);
+    EXPECT_EQ(add_flow(roce, 9), 9u);
+    EXPECT_EQ(add_flow(iwarp, 7), 2'000'000'000'000'007u);
+    EXPECT_EQ(add_flow(iwarp, 7), 3'000'000'000'000'007u);
+    EXPECT_EQ(add_flow(iwarp, 6), 6u);
 }
 
 TEST(FlowIds, say_which_frame_it_was) {
