@@ -59,9 +59,9 @@ TEST(RecoveriesOfRxe, ShowNoViolation) {
         if (name.find("rxe") == name.npos || name.find(".pcap") == name.npos) continue;
         ++captures;
         for (const std::uint64_t ack_timeout_ns : {std::uint64_t{0}, std::uint64_t{4096} << 18}) {
-            for (const auto& told : recovery_test::replay(name, ack_timeout_ns).violations)
-                ADD_FAILURE() << name << " frame " << told.frame << " kind " << static_cast<int>(told.kind) << " value "
-                              << told.value;
+            for (const auto& reported : recovery_test::replay(name, ack_timeout_ns).violations)
+                ADD_FAILURE() << name << " frame " << reported.frame << " kind " << static_cast<int>(reported.kind)
+                              << " value " << reported.value;
         }
     }
     EXPECT_GE(captures, 40u);

@@ -116,22 +116,22 @@ TEST(Ledger, integrals_include_the_time_since_the_last_change) {
 TEST(Ledger, post_is_begin_add_and_end_at_once) {
     LedgerPool pool(1000);
     Ledger posted;
-    Ledger told;
+    Ledger reported;
     for (unsigned i = 0; i < 40; ++i) {
         const std::int64_t now_ns = 100 + 7 * i;
         const auto operation = static_cast<Operation>(i % operation_count);
         posted.post(pool, now_ns, operation, i, 100 * i);
-        told.begin(now_ns, operation);
-        told.add_bytes(now_ns, 100 * i);
-        told.end(pool, now_ns, operation, i, 100 * i);
-        EXPECT_EQ(posted.responses(), told.responses());
+        reported.begin(now_ns, operation);
+        reported.add_bytes(now_ns, 100 * i);
+        reported.end(pool, now_ns, operation, i, 100 * i);
+        EXPECT_EQ(posted.responses(), reported.responses());
     }
-    EXPECT_TRUE(posted.byte_ns(1000) == told.byte_ns(1000));
-    EXPECT_TRUE(posted.message_ns(1000) == told.message_ns(1000));
+    EXPECT_TRUE(posted.byte_ns(1000) == reported.byte_ns(1000));
+    EXPECT_TRUE(posted.message_ns(1000) == reported.message_ns(1000));
     EXPECT_EQ(posted.bytes_max(), 78000u);  // 100 * 39 * 40 / 2
-    EXPECT_EQ(told.bytes_max(), 78000u);
+    EXPECT_EQ(reported.bytes_max(), 78000u);
     EXPECT_EQ(posted.responses_max(), 15u);  // three of every eight
-    EXPECT_EQ(told.responses_max(), 15u);
+    EXPECT_EQ(reported.responses_max(), 15u);
 }
 
 TEST(Ledger, a_message_begun_and_never_ended_is_forgotten) {

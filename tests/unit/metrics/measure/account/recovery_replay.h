@@ -19,14 +19,14 @@
 /// between: requests by their PSNs, acknowledgements to the flow whose window they fall into.
 namespace recovery_test {
 
-struct Told {
+struct Violation {
     std::uint64_t frame;
     metrics::EventKind kind;
     std::uint64_t value;
 };
 
 struct Outcome {
-    std::vector<Told> violations;
+    std::vector<Violation> violations;
     std::map<metrics::RepeatCause, unsigned> runs;
     std::map<metrics::RecoveryStep, std::vector<std::uint64_t>> steps;
     unsigned repeated = 0;

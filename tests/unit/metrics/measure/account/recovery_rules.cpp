@@ -377,8 +377,8 @@ TEST(RecoveryStands, AnyInput) {
         return random;
     };
     Recovery recovery;
-    std::uint64_t told = 0;
-    const auto report = [&](auto, std::uint64_t) { ++told; };
+    std::uint64_t reported = 0;
+    const auto report = [&](auto, std::uint64_t) { ++reported; };
     for (unsigned i = 0; i < 200'000; ++i) {
         const auto now_ns = static_cast<std::int64_t>(next() % 8 == 0 ? next() : next() % 10'000'000);
         const std::uint64_t position = next() % 64 == 0 ? next() : base + next() % 64;
@@ -397,7 +397,7 @@ TEST(RecoveryStands, AnyInput) {
                     vantage, report);
         }
     }
-    EXPECT_GT(told, 0u);
+    EXPECT_GT(reported, 0u);
 }
 
 }  // namespace
