@@ -31,7 +31,7 @@ struct Region {  // private data of the server's Reply
     std::uint32_t word_key = 0;
 };
 
-enum class Task : std::uint32_t { expect_send, verify_write, prepare_read, tell_word, end };
+enum class Task : std::uint32_t { expect_send, verify_write, prepare_read, report_word, end };
 struct Order {
     Task task = Task::end;
     std::uint32_t size = 0;
@@ -151,7 +151,7 @@ rdma_addrinfo* resolve(const char* address, const char* port, int flags) {
 }
 
 /// False: it was the last.
-bool obey(Side& side) {
+bool run_command(Side& side) {
     Control& control = side.control;
     side.received("an order");
     const Order order = control.order;
@@ -193,7 +193,7 @@ void serve(const char* address, const char* port) {
         parameters.responder_resources = parameters.initiator_depth = 4;
         side.expect(side.control.order, side.control_region);
         done(rdma_accept(id, &parameters), "rdma_accept");
-        while (obey(side)) {
+        while (run_command(side)) {
         }
         rdma_disconnect(id);
     }
@@ -272,7 +272,7 @@ private:
         check(atomic(IBV_WR_ATOMIC_CMP_AND_SWP, word_ + 1, 0) == word_, "Compare and Swap brought something else");
         check(atomic(IBV_WR_ATOMIC_CMP_AND_SWP, word_, ~word_) == word_, "Compare and Swap brought something else");
         word_ = ~word_;
-        check(order(Task::tell_word, 0, 0).word == word_, "the atomics left something else");
+        check(order(Task::report_word, 0, 0).word == word_, "the atomics left something else");
     }
 
     Side& side_;
