@@ -135,8 +135,8 @@ bool PacketRing::Ring::take() {
 void PacketRing::Ring::restore_tag(wire::Frame& frame, const tpacket3_hdr* header) const {
     auto* const octets = const_cast<std::byte*>(frame.bytes.data()) - vlan_tag_octets;
     std::memmove(octets, octets + vlan_tag_octets, addresses_octets);
-    const bool told = header->hv1.tp_vlan_tpid != 0 || (header->tp_status & TP_STATUS_VLAN_TPID_VALID) != 0;
-    base::store_be16(octets + addresses_octets, told ? header->hv1.tp_vlan_tpid : std::uint16_t{ETH_P_8021Q});
+    const bool has_tpid = header->hv1.tp_vlan_tpid != 0 || (header->tp_status & TP_STATUS_VLAN_TPID_VALID) != 0;
+    base::store_be16(octets + addresses_octets, has_tpid ? header->hv1.tp_vlan_tpid : std::uint16_t{ETH_P_8021Q});
     base::store_be16(octets + addresses_octets + 2, static_cast<std::uint16_t>(header->hv1.tp_vlan_tci));
     // Of management more than the snap length was kept, of which the last octets give way.
     const std::size_t most = std::max<std::size_t>(snaplen, frame.bytes.size());
