@@ -204,15 +204,15 @@ void compare(const Traffic& traffic, const metrics::Snapshot& snapshot, Writing&
     std::string text = fmt::format("{:<12} {:>26} {:>26}\n", "", "the endpoints", "the capture");
     bool same = true;
     for (const Operation operation : {Operation::send, Operation::write, Operation::read, Operation::fetch_add}) {
-        const OperationCount& told = counted[metrics::index_of(operation)];
+        const OperationCount& expected = counted[metrics::index_of(operation)];
         OperationCount seen;
         for (const metrics::FlowSnapshot& flow : snapshot.flows) {
             seen.count += flow.operations[metrics::index_of(operation)].count;
             seen.octets += flow.operations[metrics::index_of(operation)].bytes;
         }
-        same = same && told.count == seen.count && told.octets == seen.octets;
-        text += fmt::format("{:<12} {:>9} {:>9} octets {:>9} {:>9} octets\n", metrics::name_of(operation), told.count,
-                            told.octets, seen.count, seen.octets);
+        same = same && expected.count == seen.count && expected.octets == seen.octets;
+        text += fmt::format("{:<12} {:>9} {:>9} octets {:>9} {:>9} octets\n", metrics::name_of(operation),
+                            expected.count, expected.octets, seen.count, seen.octets);
     }
     page.title("What the endpoints counted themselves, and what the capture shows");
     page.paragraph(text);
