@@ -56,7 +56,7 @@ Json flow_json(const FlowSnapshot& flow) {
     for (std::size_t i = 0; i < metrics::state_count; ++i)
         states[std::string(metrics::state_names[i])] = flow.state_ns[i];
     const auto goodput = flow.goodput_bytes_per_sec();
-    const bool told = metrics::knows_depth(flow);
+    const bool depth_known = metrics::knows_depth(flow);
     return {{"id", flow.id},
             {"transport", std::string(metrics::name_of(flow.transport))},
             {"messages", figures.messages},
@@ -65,8 +65,8 @@ Json flow_json(const FlowSnapshot& flow) {
             {"goodput_bytes_per_sec", goodput ? Json(*goodput) : Json(nullptr)},
             {"latency_ns", endpoint::json_of(figures.latency_ns)},
             {"outstanding",
-             {{"messages_mean", told ? Json(flow.messages_mean) : Json(nullptr)},
-              {"messages_max", told ? Json(flow.messages_max) : Json(nullptr)}}},
+             {{"messages_mean", depth_known ? Json(flow.messages_mean) : Json(nullptr)},
+              {"messages_max", depth_known ? Json(flow.messages_max) : Json(nullptr)}}},
             {"state_ns", states}};
 }
 
