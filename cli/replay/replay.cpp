@@ -17,8 +17,8 @@ int failed(const std::string& what) {
 int failed(const ReplayOptions& options, const std::string& what) {
     if (options.json) {
         const char* const file = options.as || options.place == Place::inject ? "file" : "capture";
-        const nlohmann::ordered_json told{{file, options.path}, {"error", what}};
-        print(told.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+        const nlohmann::ordered_json failure{{file, options.path}, {"error", what}};
+        print(failure.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     }
     return failed(what);
 }
