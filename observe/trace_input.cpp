@@ -27,7 +27,7 @@ using trace::Record;
 class News {
 public:
     template <class T>
-    void tell(const std::deque<T>& latest, std::uint64_t ever, auto&& each) {
+    void report(const std::deque<T>& latest, std::uint64_t ever, auto&& each) {
         const std::uint64_t fresh = std::min<std::uint64_t>(ever - reported_, latest.size());
         reported_ = ever;
         std::for_each(latest.end() - static_cast<std::ptrdiff_t>(fresh), latest.end(), each);
@@ -40,8 +40,8 @@ private:
 /// The processes that a source has met, as they are new to the queue_pairs: there may be thousands of old ones.
 class Introductions {
 public:
-    void tell(metrics::posts::QueuePairTable& queue_pairs, const auto& source) {
-        news_.tell(source.processes(), source.processes_met(), [&queue_pairs](const Process& process) {
+    void report(metrics::posts::QueuePairTable& queue_pairs, const auto& source) {
+        news_.report(source.processes(), source.processes_met(), [&queue_pairs](const Process& process) {
             queue_pairs.know({process.pid, process.command, process.container});
         });
     }
@@ -67,7 +67,7 @@ public:
                 return more.error().text();
             }
             waiting_ = *more;
-            introductions_.tell(queue_pairs, reader_);
+            introductions_.report(queue_pairs, reader_);
             if (waiting_.empty()) ended_ = true;
             if (ended_ && !reader_.is_complete())
                 return fmt::format("{}: the trace breaks off: whoever wrote it was stopped", path_);
@@ -128,7 +128,7 @@ public:
         if (!turn_.begin(until_ns == base::end_of_time)) return {};
         do {
             count = rings_.next(records_);
-            introductions_.tell(queue_pairs, rings_);
+            introductions_.report(queue_pairs, rings_);
             for (const Record& record : std::span(records_).first(count)) queue_pairs.add(record);
         } while (turn_.goes_on(count, records_.size()));
         return {};
@@ -137,8 +137,8 @@ public:
 
     std::vector<std::string> take_refusals() override {
         std::vector<std::string> texts;
-        refusals_.tell(rings_.refusals(), rings_.refused(),
-                       [&texts](const auto& refusal) { texts.push_back(refusal.text()); });
+        refusals_.report(rings_.refusals(), rings_.refused(),
+                         [&texts](const auto& refusal) { texts.push_back(refusal.text()); });
         return texts;
     }
 
