@@ -70,9 +70,9 @@ public:
     template <class Report>
     bool nak(std::int64_t now_ns, std::uint64_t position, NakKind kind, std::int64_t sent_ns, Report&& report) {
         Findings findings;
-        const bool heeded = see_nak(now_ns, position, kind, sent_ns, findings);
+        const bool has_effect = see_nak(now_ns, position, kind, sent_ns, findings);
         findings.deliver(report);
-        return heeded;
+        return has_effect;
     }
     /// Everything up to and including `position` is acknowledged, by an ACK or by a READ or atomic response in order.
     template <class Report>
