@@ -24,7 +24,7 @@ public:
         parted_ = std::make_unique<metrics::Analyzer>(options(wanted, seed, true));
         introduce();
     }
-    void tell(const support::KeptFrame& kept, wire::Direction direction) {
+    void feed(const support::KeptFrame& kept, wire::Direction direction) {
         if (parted_ != nullptr) {
             interrupt(kept.time_ns, *parted_);
             // So that it is never the idlest.

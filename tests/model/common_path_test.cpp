@@ -35,7 +35,7 @@ public:
     Twins(const Conversation& wanted, std::uint64_t seed)
         : wanted_(wanted),
           random_(seed),
-          told_directions_(seed % 3 == 0),
+          known_directions_(seed % 3 == 0),
           quick_(options(true, seed)),
           ruled_(options(false, seed)) {}
 
@@ -100,7 +100,7 @@ private:
         support::KeptFrame kept = emit(packet, Framing::roce2_ipv4, now_ns_, false);
         base::store_be16(kept.octets.data() + identification_at, identification);
         wire::Frame frame = kept.frame(++number_);
-        if (told_directions_)
+        if (known_directions_)
             frame.direction = packet.source_host == 0 ? wire::Direction::outbound : wire::Direction::inbound;
         quick_.feed({&frame, 1}, false);
         ruled_.feed({&frame, 1}, false);
@@ -240,7 +240,7 @@ private:
 
     Conversation wanted_;
     Random random_;
-    bool told_directions_;
+    bool known_directions_;
     metrics::Analyzer quick_;
     metrics::Analyzer ruled_;
     std::array<End, 2> ends_{End{.next = 0xfff000, .acknowledged = 0xfff000}, End{.next = 77, .acknowledged = 77}};

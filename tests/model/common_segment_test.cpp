@@ -33,7 +33,7 @@ TEST_P(CommonSegmentTest, GivesTheFiguresOfTheGeneralOne) {
 TEST(CommonSegment, KnowsTheRoundTripOfToday) {
     Analyzers analyzers(Talk{}, 1);
     std::array<std::uint32_t, 2> next{1000, 5000};
-    const auto tell = [&](std::size_t end, std::int64_t after_ns, std::vector<std::byte> octets, std::uint32_t known) {
+    const auto feed = [&](std::size_t end, std::int64_t after_ns, std::vector<std::byte> octets, std::uint32_t known) {
         Segment segment;
         segment.source_host = static_cast<std::uint32_t>(end);
         segment.destination_host = static_cast<std::uint32_t>(1 - end);
@@ -43,19 +43,19 @@ TEST(CommonSegment, KnowsTheRoundTripOfToday) {
         segment.acknowledgment = known;
         next[end] += static_cast<std::uint32_t>(octets.size());
         segment.octets = std::move(octets);
-        analyzers.tell(emit(segment, talk_begins_ns + after_ns), wire::Direction::unknown);
+        analyzers.feed(emit(segment, talk_begins_ns + after_ns), wire::Direction::unknown);
     };
     const std::vector<std::byte> write = fpdu(metrics::Operation::write, 100, 1, 0, 0, true);
-    tell(0, 0, mpa_start(false), 5000);
-    tell(1, 1'000'000, mpa_start(true), next[0]);
-    tell(0, 1'000'000'000, write, next[1]);
-    tell(1, 1'020'000'000, {}, next[0]);
-    tell(0, 1'030'000'000, write, next[1]);  // a reaction of 10 ms
-    tell(0, 1'030'000'900, write, next[1]);
-    tell(1, 1'030'001'000, fpdu(metrics::Operation::write, 100, 1, 0, 0, false), next[0] - 2 * 120);
-    tell(0, 1'030'001'300, {}, next[1]);
+    feed(0, 0, mpa_start(false), 5000);
+    feed(1, 1'000'000, mpa_start(true), next[0]);
+    feed(0, 1'000'000'000, write, next[1]);
+    feed(1, 1'020'000'000, {}, next[0]);
+    feed(0, 1'030'000'000, write, next[1]);  // a reaction of 10 ms
+    feed(0, 1'030'000'900, write, next[1]);
+    feed(1, 1'030'001'000, fpdu(metrics::Operation::write, 100, 1, 0, 0, false), next[0] - 2 * 120);
+    feed(0, 1'030'001'300, {}, next[1]);
     analyzers.compare();
-    tell(0, 1'030'001'700, write, next[1]);
+    feed(0, 1'030'001'700, write, next[1]);
     analyzers.compare();
 }
 

@@ -20,7 +20,7 @@ using wire::RdmapOpcode;
 class Conversations {
 public:
     Conversations(const Talk& wanted, std::uint64_t seed)
-        : wanted_(wanted), random_(seed), told_directions_(seed % 3 == 0), analyzers_(wanted, seed) {
+        : wanted_(wanted), random_(seed), known_directions_(seed % 3 == 0), analyzers_(wanted, seed) {
         for (std::uint32_t i = 0; i < wanted.connections; ++i) {
             connections_.push_back(between(i));
             begin(connections_.back());
@@ -146,8 +146,8 @@ private:
     }
     void pass(const support::KeptFrame& kept, std::uint32_t host) {
         auto direction = wire::Direction::unknown;
-        if (told_directions_) direction = host == 0 ? wire::Direction::outbound : wire::Direction::inbound;
-        analyzers_.tell(kept, direction);
+        if (known_directions_) direction = host == 0 ? wire::Direction::outbound : wire::Direction::inbound;
+        analyzers_.feed(kept, direction);
     }
     void pass(const Segment& segment) {
         const std::int64_t early_ns = one_of(wanted_.unsorted) ? 1 + below(3000) : 0;
@@ -187,26 +187,26 @@ private:
         syn.sequence = connection.ends[client].initial;
         syn.acknowledgment = 0;
         syn.window_scale = connection.ends[client].scale;
-        tell_or_lose(syn);
+        feed_or_lose(syn);
         Segment answer = from(connection, 1 - client);
         answer.syn = true;
         answer.sequence = connection.ends[1 - client].initial;
         answer.window_scale = connection.ends[1 - client].scale;
         now_ns_ += 3'000;
-        tell_or_lose(answer);
-        if (one_of(wanted_.doubled)) tell_or_lose(answer);
+        feed_or_lose(answer);
+        if (one_of(wanted_.doubled)) feed_or_lose(answer);
         now_ns_ += 2'000;
-        tell_or_lose(from(connection, client));
+        feed_or_lose(from(connection, client));
         for (const std::size_t end : {client, 1 - client}) {
             Segment start = from(connection, end);
             start.octets = mpa_start(end != client);
             connection.ends[end].next += static_cast<std::uint32_t>(start.octets.size());
             now_ns_ += 4'000;
-            tell_or_lose(start);
+            feed_or_lose(start);
             connection.ends[end].acknowledged = connection.ends[end].next;
         }
     }
-    void tell_or_lose(const Segment& segment) {
+    void feed_or_lose(const Segment& segment) {
         if (wanted_.losses == 0 || below(8) != 0) pass(segment);
     }
     void finish(Connection& connection) {
@@ -447,8 +447,8 @@ private:
         Segment segment = from(connection, 1 - end);
         segment.ece = one_of(wanted_.marks);
         if (one_of(wanted_.stray)) segment.acknowledgment = strange(own);
-        const bool tells_missing = own.missing && below(2) == 0;
-        if (tells_missing || one_of(wanted_.stray)) segment.sacked = {segment.acknowledgment + 100, own.next};
+        const bool reports_missing = own.missing && below(2) == 0;
+        if (reports_missing || one_of(wanted_.stray)) segment.sacked = {segment.acknowledgment + 100, own.next};
         pass(segment);
         while (own.missing && below(3) != 0) {
             now_ns_ += 300;
@@ -477,7 +477,7 @@ private:
 
     Talk wanted_;
     Random random_;
-    bool told_directions_;
+    bool known_directions_;
     Analyzers analyzers_;
     std::vector<Connection> connections_;
     std::size_t current_ = 0;
