@@ -83,7 +83,7 @@ struct Side {
     // responder
     std::uint64_t expected = 0;
     std::uint64_t response_top = 0;  ///< READ responses below it have been transmitted
-    bool told = false;               ///< a NAK or RNR NAK is out
+    bool nak_sent = false;           ///< a NAK or RNR NAK is out
     std::uint32_t msn = 0;
     std::uint64_t unacknowledged = 0;  ///< messages
     std::int64_t ack_at = never_ns;

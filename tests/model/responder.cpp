@@ -24,8 +24,8 @@ void Fabric::arrive(const Packet& packet) {
 void Fabric::on_request(Side& side, const Packet& packet) {
     if (packet.psn == side.expected) return accept(side, packet);
     if (packet.psn > side.expected) {
-        if (side.told) return;
-        side.told = true;
+        if (side.nak_sent) return;
+        side.nak_sent = true;
         Job nak;
         nak.psn = side.expected;
         nak.syndrome = 3 << 5 | static_cast<std::uint8_t>(wire::NakCode::psn_sequence_error);
@@ -62,8 +62,8 @@ bool Fabric::receive_missing(Side& side, const Packet& packet) {
         --side.receives;
         return false;
     }
-    if (side.told) return true;
-    side.told = true;
+    if (side.nak_sent) return true;
+    side.nak_sent = true;
     Job nak;
     nak.psn = packet.psn;
     nak.syndrome = static_cast<std::uint8_t>(1 << 5 | adapter.rnr_timer);
@@ -73,7 +73,7 @@ bool Fabric::receive_missing(Side& side, const Packet& packet) {
 
 void Fabric::accept(Side& side, const Packet& packet) {
     if (receive_missing(side, packet)) return;
-    side.told = false;
+    side.nak_sent = false;
     const Adapter& adapter = side.end->adapter;
     if (packet.opcode == 0x0c) {
         Job job;
@@ -99,9 +99,9 @@ void Fabric::accept(Side& side, const Packet& packet) {
     ++side.msn;
     ++side.unacknowledged;
     const wire::BthOpcode& meaning = packet.meaning();
-    const bool told_application = meaning.operation == wire::BthOperation::send || meaning.has_immediate();
-    if (told_application && adapter.receives != 0) at(now_ + adapter.repost_ns, What::repost, side.number);
-    if (told_application && side.end->application.messages != 0) {
+    const bool application_knows = meaning.operation == wire::BthOperation::send || meaning.has_immediate();
+    if (application_knows && adapter.receives != 0) at(now_ + adapter.repost_ns, What::repost, side.number);
+    if (application_knows && side.end->application.messages != 0) {
         ++side.owed;
         if (side.waiting || side.end->application.answers) side.reacting = metrics::State::peer_wait;
         side.waiting = false;
