@@ -44,12 +44,13 @@ std::vector<Input> load(const std::filesystem::path& folder) {
 
 /// A little more or less than what stands there, or a value at which something ends.
 void change_number(Input& input, std::size_t at, fuzz::Random& random) {
-    static constexpr std::array<std::uint8_t, 10> telling{0, 1, 2, 3, 0x3f, 0x40, 0x7f, 0x80, 0xfe, 0xff};
+    static constexpr std::array<std::uint8_t, 10> boundary_values{0, 1, 2, 3, 0x3f, 0x40, 0x7f, 0x80, 0xfe, 0xff};
     if (random.one_in(2))
         input[at] = static_cast<std::uint8_t>(input[at] + random.below(9) - 4);
     else
-        input[at] = telling[random.below(telling.size())];
-    if (random.one_in(4) && at + 1 < input.size()) input[at + 1] = telling[random.below(telling.size())];
+        input[at] = boundary_values[random.below(boundary_values.size())];
+    if (random.one_in(4) && at + 1 < input.size())
+        input[at + 1] = boundary_values[random.below(boundary_values.size())];
 }
 
 void mutate_once(Input& input, const Input& other, fuzz::Random& random) {

@@ -20,12 +20,12 @@ std::size_t place(std::size_t size, Random& random) {
 }
 
 void change_number(std::vector<std::byte>& octets, Random& random) {
-    static constexpr std::array<std::uint32_t, 14> telling{0,  1,  2,    3,    4,    7,      8,
-                                                           15, 16, 0x7f, 0x80, 0xff, 0x7fff, 0xffff};
+    static constexpr std::array<std::uint32_t, 14> boundary_values{0,  1,  2,    3,    4,    7,      8,
+                                                                   15, 16, 0x7f, 0x80, 0xff, 0x7fff, 0xffff};
     const std::size_t width = random.one_in(2) ? 2 : 4;
     if (octets.size() < width) return;
     const std::size_t at = std::min(place(octets.size(), random), octets.size() - width);
-    std::uint32_t value = telling[random.below(telling.size())];
+    std::uint32_t value = boundary_values[random.below(boundary_values.size())];
     if (random.one_in(3)) {  // a little more or less than what stands there: off by one is where parsers go wrong
         const std::uint32_t old = width == 2 ? base::load_be16(&octets[at]) : base::load_be32(&octets[at]);
         value = old + static_cast<std::uint32_t>(random.below(9)) - 4;
