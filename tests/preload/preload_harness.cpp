@@ -203,7 +203,7 @@ void Connection::connect(const Wishes& active_wishes, const Wishes& passive_wish
     need_zero(rdma_accept(passive_id_, &parameters), "rdma_accept");
     for (int i = 0; i < 2; ++i) {
         rdma_cm_event* const established = expect(RDMA_CM_EVENT_ESTABLISHED);
-        if (established->id == active_id_) told = established->param.conn;
+        if (established->id == active_id_) established_with = established->param.conn;
         rdma_ack_cm_event(established);
     }
 }

@@ -76,7 +76,7 @@ public:
 
     Side active;
     Side passive;
-    rdma_conn_param told{};  ///< with the active side's RDMA_CM_EVENT_ESTABLISHED
+    rdma_conn_param established_with{};  ///< with the active side's RDMA_CM_EVENT_ESTABLISHED
 
 private:
     void connect(const Wishes& active_wishes, const Wishes& passive_wishes);

@@ -99,8 +99,8 @@ TEST(PreloadQueuePair, KnowsTheDepthsThatTheOtherSideGave) {
     passive.responder_resources = 20;
     passive.initiator_depth = 3;
     Connection connection(active, passive);
-    EXPECT_EQ(connection.told.responder_resources, 3);
-    EXPECT_EQ(connection.told.initiator_depth, 7);  // of 20, what was asked for
+    EXPECT_EQ(connection.established_with.responder_resources, 3);
+    EXPECT_EQ(connection.established_with.initiator_depth, 7);  // of 20, what was asked for
 }
 
 TEST(PreloadQueuePair, ErrorFlushesAndResetBeginsAnew) {

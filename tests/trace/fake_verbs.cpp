@@ -353,12 +353,12 @@ int ibv_destroy_srq(ibv_srq* srq) {
 
 /// Not an event: the caller's id, which `channel` is, tells what it wants by its context.
 int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
-    static rdma_cm_event told;
+    static rdma_cm_event established_with;
     auto* const id = reinterpret_cast<rdma_cm_id*>(channel);
-    told = {};
-    told.id = id;
-    told.event = RDMA_CM_EVENT_ESTABLISHED;
-    *event = &told;
+    established_with = {};
+    established_with.id = id;
+    established_with.event = RDMA_CM_EVENT_ESTABLISHED;
+    *event = &established_with;
     return 0;
 }
 
