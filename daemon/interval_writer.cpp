@@ -76,7 +76,7 @@ std::vector<Incident> IntervalWriter::interval(const Taken& taken, const Capture
         totals_.set_options(traffic_options(config_, status.interfaces));
         totals_.add(difference, *taken.snapshot, names_, own_);
     }
-    tell_unseen(difference.capture);
+    log_unseen(difference.capture);
     std::vector<Incident> incidents;
     if (triggers_) incidents = triggers_->judge(difference, names_);
     if (history_) keep(std::move(difference), taken);
@@ -85,10 +85,10 @@ std::vector<Incident> IntervalWriter::interval(const Taken& taken, const Capture
 
 /// Kernels and adapters join segments (GRO, LRO): of the FPDUs in one, a short snapshot length keeps the first head
 /// alone.
-void IntervalWriter::tell_unseen(const metrics::CaptureFigures& figures) {
-    if (told_unseen_ || config_.capture.snaplen == 0 || figures.stream_octets_skipped == 0 || figures.truncated == 0)
+void IntervalWriter::log_unseen(const metrics::CaptureFigures& figures) {
+    if (unseen_logged_ || config_.capture.snaplen == 0 || figures.stream_octets_skipped == 0 || figures.truncated == 0)
         return;
-    told_unseen_ = true;
+    unseen_logged_ = true;
     log_.warning("iwarp",
                  fmt::format("{} octets of iWARP streams could not be followed: their segments reach this machine "
                              "joined, and {} octets of each are kept; set capture.snaplen = 0, or switch joining "

@@ -39,7 +39,7 @@ public:
 private:
     void keep(metrics::Snapshot&& difference, const Taken& taken);
     void append();
-    void tell_unseen(const metrics::CaptureFigures& figures);
+    void log_unseen(const metrics::CaptureFigures& figures);
     void look_for_own_addresses();
 
     Config config_;
@@ -51,7 +51,7 @@ private:
     std::optional<history::HistoryInterval> pending_;
     metrics::SnapshotSum pending_sum_;  ///< its difference
     bool history_failed_ = false;
-    bool told_unseen_ = false;
+    bool unseen_logged_ = false;
     std::vector<metrics::Address> own_before_;  ///< at the end of the interval before
     std::vector<metrics::Address> own_;         ///< then or now
 

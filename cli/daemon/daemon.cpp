@@ -18,28 +18,33 @@ int tell_all(const std::vector<std::string>& lines) {
     return exit_failed;
 }
 
+int tell_all(const base::Errors& errors) {
+    for (const base::Error& error : errors) tell("rdmascope daemon: {}", error.text());
+    return exit_failed;
+}
+
 int serve(const DaemonOptions& options, const service::Config& config, std::string_view version) {
-    service::Level level = service::Level::info;
-    service::level_of(config.log.level, level);
-    service::Log log(level, config.log.max_lines_per_sec);
+    service::Log log(service::find_level(config.log.level).value_or(service::Level::info),
+                     config.log.max_lines_per_sec);
     const analysis::Names names(true);
     service::ServiceOptions how;
     how.config = config;
     how.version = version;
-    how.read_again = [&options](service::Config& wanted) -> std::vector<std::string> {
+    how.read_again = [&options]() -> base::Result<service::Config, service::ConfigErrors> {
         auto read = load_config(options);
-        if (!read) return read.error().lines;
-        wanted = std::move(read).value();
-        return judge(options, wanted);
+        if (!read) return read;
+        std::vector<std::string> wrong = judge(options, *read);
+        if (!wrong.empty()) return base::Failure{service::ConfigErrors{std::move(wrong)}};
+        return read;
     };
     service::Service daemon(std::move(how), names, log);
-    if (const std::vector<std::string> wrong = daemon.open(); !wrong.empty()) return tell_all(wrong);
-    const std::vector<std::string> lost = daemon.run([] {
+    if (const auto opened = daemon.open(); !opened) return tell_all(opened.error());
+    const auto ended = daemon.run([] {
         tell("ready");
         service::systemd::ready("capturing");
     });
     tell("rdmascope daemon: {}", daemon.summary());
-    return lost.empty() ? exit_done : tell_all(lost);
+    return ended ? exit_done : tell_all(ended.error());
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ protected:
         options.path = path();
         options.max_clients = max_clients;
         auto opened = ControlServer::open(options, fake);
-        ASSERT_TRUE(opened) << opened.error();
+        ASSERT_TRUE(opened) << opened.error().text();
         server = std::move(opened).value();
         runner = std::thread([this] {
             while (!ending) server->progress(-1);
