@@ -42,7 +42,7 @@ RecordingFile::~RecordingFile() {
 
 std::string RecordingFile::hidden_path() const { return directory_ + '/' + unfinished_name(name_); }
 
-bool RecordingFile::describe(const capture::InterfaceInfo& interface) { return writer_->describe(interface); }
+bool RecordingFile::describe(const capture::InterfaceInfo& interface) { return writer_->describe(interface).ok(); }
 
 bool RecordingFile::write(const wire::Frame& frame, const capture::InterfaceInfo& interface) {
     return writer_->write(frame, interface) == capture::WriteStatus::ok;
