@@ -229,10 +229,10 @@ std::unique_ptr<observe::TraceInput> Service::State::open_traces(std::vector<std
     if (!config.traces.wanted()) return nullptr;
     observe::LiveTraces how{.programs = config.traces.programs, .make_folder = true};
     if (!config.traces.kernel_events.empty()) how.kernel_events = config.traces.kernel_events;
-    std::string error;
-    auto opened = observe::open_live_trace(how, error);
-    if (!error.empty()) wrong.push_back("traces: " + error);
-    return opened;
+    auto opened = observe::open_live_trace(how);
+    if (opened) return std::move(opened).value();
+    wrong.push_back("traces: " + opened.error().text());
+    return nullptr;
 }
 
 std::unique_ptr<history::HistoryWriter> Service::State::open_history(std::vector<std::string>& wrong) const {
