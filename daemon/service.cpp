@@ -271,7 +271,7 @@ void Service::State::open_listener(std::vector<std::string>& wrong) {
     if (opened)
         listener = std::move(opened).value();
     else
-        wrong.push_back(opened.error());
+        wrong.push_back(opened.error().text());
 }
 
 std::vector<std::string> Service::State::run(const std::function<void()>& ready) {

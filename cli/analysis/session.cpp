@@ -186,7 +186,7 @@ bool Session::State::read_counters() {
     }
     auto read = exporters::parse_device_document(*text);
     if (!read) {
-        fail(fmt::format("--counters {}: {}", *options.counters_path, read.error()));
+        fail(fmt::format("--counters {}: {}", *options.counters_path, read.error().text()));
         return false;
     }
     devices = std::move(read).value();

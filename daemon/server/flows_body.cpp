@@ -22,16 +22,16 @@ std::optional<FlowsChoice> FlowsChoice::of(const control::Request& request, bool
     FlowsChoice choice;
     choice.limit = request.limit;
     choice.flow = request.flow;
-    std::string none;
-    choice.columns = exporters::chosen_columns(request.columns, none);
-    if (!none.empty() || (!request.columns.empty() && choice.columns.empty())) {
-        error = unknown_column("columns", none);
+    auto columns = exporters::chosen_columns(request.columns);
+    if (!columns || (!request.columns.empty() && columns->empty())) {
+        error = unknown_column("columns", columns ? std::string{} : columns.error().name);
         return std::nullopt;
     }
+    choice.columns = std::move(columns).value();
     if (choice.columns.empty()) choice.columns = exporters::all_columns(by_interval);
-    exporters::NoOrder reason;
-    const auto order = exporters::flow_order(request.sort, request.limit.has_value(), reason);
+    const auto order = exporters::flow_order(request.sort, request.limit.has_value());
     if (!order) {
+        const exporters::NoOrder& reason = order.error();
         error = reason.group == nullptr
                     ? unknown_column("sort", reason.name)
                     : fmt::format("sort: '{}' is a group of columns and no order; {} is one of them", reason.name,
