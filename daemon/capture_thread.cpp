@@ -288,7 +288,7 @@ void CaptureThread::State::log_events() {
                   "interface", event.message);
     for (const RecordingsMessage& line : recordings.messages()) hooks.log(line.wrong, "recorder", line.text);
     for (const std::string& line : analyzer.take_refusals()) hooks.log(true, "traces", line);
-    if (const std::string trouble = analyzer.take_trouble(); !trouble.empty()) hooks.log(true, "traces", trouble);
+    if (const auto error = analyzer.take_error()) hooks.log(true, "traces", error->text());
 }
 
 std::vector<bool> CaptureThread::State::gone_interfaces() const {

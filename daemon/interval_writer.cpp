@@ -111,10 +111,11 @@ void IntervalWriter::keep(metrics::Snapshot&& difference, const Taken& taken) {
 
 void IntervalWriter::append() {
     pending_->difference = pending_sum_.take();
-    const bool kept = history_->append(*pending_);
-    if (!kept && !history_failed_) log_.error("history", history_->error().text());
+    const auto kept = history_->append(*pending_);
+    if (!kept && !history_failed_) log_.error("history", kept.error().text());
     if (kept && history_failed_) log_.info("history", "intervals are kept again");
-    history_failed_ = !kept;
+    history_failed_ = !kept.ok();
+    if (!kept) history_error_ = kept.error().text();
     pending_.reset();
     const std::lock_guard lock(mutex_);
     history_counters_ = history_->counters();

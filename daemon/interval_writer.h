@@ -30,7 +30,7 @@ public:
     /// What is not yet in the history goes there.
     void flush();
     /// Why the history lost what it lost last.
-    std::string history_error() const { return history_ ? history_->error().text() : ""; }
+    const std::string& history_error() const { return history_error_; }
     void reconfigure(const Config& config, std::unique_ptr<Triggers> triggers);
 
     std::vector<::prometheus::MetricFamily> families() const;
@@ -51,6 +51,7 @@ private:
     std::optional<history::HistoryInterval> pending_;
     metrics::SnapshotSum pending_sum_;  ///< its difference
     bool history_failed_ = false;
+    std::string history_error_ = {};
     bool unseen_logged_ = false;
     std::vector<metrics::Address> own_before_;  ///< at the end of the interval before
     std::vector<metrics::Address> own_;         ///< then or now

@@ -237,9 +237,8 @@ base::Result<std::unique_ptr<observe::TraceInput>> Service::State::open_traces()
     if (!config.traces.wanted()) return std::unique_ptr<observe::TraceInput>();
     observe::LiveTraces how{.programs = config.traces.programs, .make_folder = true};
     if (!config.traces.kernel_events.empty()) how.kernel_events = config.traces.kernel_events;
-    std::string error;
-    auto opened = observe::open_live_trace(how, error);
-    if (!error.empty()) return base::failure("traces: " + error);
+    auto opened = observe::open_live_trace(how);
+    if (!opened) return base::failure("traces: " + opened.error().text());
     return opened;
 }
 
@@ -272,7 +271,7 @@ base::Result<void> Service::State::open_listener() {
     pages.health = [this] { return health(); };
     pages.front = [this] { return prom::front_page(figures()); };
     auto opened = prom::Listener::open(config.prometheus.listen, std::move(pages));
-    if (!opened) return base::failure(opened.error());
+    if (!opened) return base::Failure{opened.error()};
     listener = std::move(opened).value();
     return {};
 }

@@ -22,16 +22,16 @@ base::Result<FlowsChoice> FlowsChoice::of(const control::Request& request, bool 
     FlowsChoice choice;
     choice.limit = request.limit;
     choice.flow = request.flow;
-    std::string none;
-    choice.columns = exporters::chosen_columns(request.columns, none);
-    if (!none.empty() || (!request.columns.empty() && choice.columns.empty())) return unknown_column("columns", none);
+    auto columns = exporters::chosen_columns(request.columns);
+    if (!columns) return unknown_column("columns", columns.error().name);
+    if (!request.columns.empty() && columns->empty()) return unknown_column("columns", {});
+    choice.columns = std::move(columns).value();
     if (choice.columns.empty()) choice.columns = exporters::all_columns(by_interval);
-    exporters::NoOrder reason;
-    const auto order = exporters::flow_order(request.sort, request.limit.has_value(), reason);
-    if (!order && reason.group == nullptr) return unknown_column("sort", reason.name);
+    const auto order = exporters::flow_order(request.sort, request.limit.has_value());
+    if (!order && order.error().group == nullptr) return unknown_column("sort", order.error().name);
     if (!order)
         return base::failure(fmt::format("sort: '{}' is a group of columns and no order; {} is one of them",
-                                         reason.name, reason.group->path));
+                                         order.error().name, order.error().group->path));
     choice.order = *order;
     return choice;
 }
