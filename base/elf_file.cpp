@@ -49,7 +49,7 @@ Result<std::string> ElfFile::read(std::uint64_t offset, std::uint64_t octets) co
     return into;
 }
 
-Result<bool> ElfFile::read_headers() {
+Result<void> ElfFile::read_headers() {
     const auto octets = read(0, sizeof(Elf64_Ehdr));
     if (!octets || !octets->starts_with(ELFMAG))
         return Failure{error("is no program or shared object (no ELF header)")};
@@ -67,7 +67,7 @@ Result<bool> ElfFile::read_headers() {
         const auto program = *elf::record_at<Elf64_Phdr>(*programs, i * sizeof(Elf64_Phdr));
         if (program.p_type == PT_LOAD) segments_.push_back({program.p_vaddr, program.p_filesz, program.p_offset});
     }
-    if (header.e_shoff == 0) return true;
+    if (header.e_shoff == 0) return {};
     if (header.e_shentsize != sizeof(Elf64_Shdr)) return Failure{error("has section headers of an unknown size")};
     std::uint32_t count = header.e_shnum;
     std::uint32_t names = header.e_shstrndx;
@@ -81,7 +81,7 @@ Result<bool> ElfFile::read_headers() {
     return read_sections(header.e_shoff, count, names);
 }
 
-Result<bool> ElfFile::read_sections(std::uint64_t offset, std::uint32_t count, std::uint32_t names) {
+Result<void> ElfFile::read_sections(std::uint64_t offset, std::uint32_t count, std::uint32_t names) {
     const auto headers = read(offset, std::uint64_t{count} * sizeof(Elf64_Shdr));
     if (!headers) return Failure{headers.error()};
     std::vector<std::uint32_t> name_offsets;
@@ -90,11 +90,11 @@ Result<bool> ElfFile::read_sections(std::uint64_t offset, std::uint32_t count, s
         sections_.push_back({{}, header.sh_type, header.sh_addr, header.sh_offset, header.sh_size, header.sh_link});
         name_offsets.push_back(header.sh_name);
     }
-    if (names >= sections_.size()) return true;
+    if (names >= sections_.size()) return {};
     const auto table = content(sections_[names]);
     if (!table) return Failure{table.error()};
     for (std::size_t i = 0; i < count; ++i) sections_[i].name = elf::name_at(*table, name_offsets[i]);
-    return true;
+    return {};
 }
 
 const ElfSection* ElfFile::find(std::string_view name) const {

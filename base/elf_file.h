@@ -59,8 +59,8 @@ public:
 
 private:
     explicit ElfFile(std::string path) : path_(std::move(path)) {}
-    Result<bool> read_headers();
-    Result<bool> read_sections(std::uint64_t offset, std::uint32_t count, std::uint32_t names);
+    Result<void> read_headers();
+    Result<void> read_sections(std::uint64_t offset, std::uint32_t count, std::uint32_t names);
     Error error(std::string message) const { return {std::move(message), path_}; }
     Result<std::string> read(std::uint64_t offset, std::uint64_t octets) const;
 

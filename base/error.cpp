@@ -10,4 +10,10 @@ std::string Error::text() const {
     return out;
 }
 
+std::string text_of(const Errors& errors) {
+    std::string out;
+    for (const Error& error : errors) out += (out.empty() ? "" : "\n") + error.text();
+    return out;
+}
+
 }  // namespace base

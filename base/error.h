@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 
@@ -17,5 +19,15 @@ struct Error {
     /// `path: message (at byte 24, after 3 frames)`, ready for stderr.
     std::string text() const;
 };
+
+/// For a step that reports all that is wrong, not only the first: `Result<T, Errors>`.
+using Errors = std::vector<Error>;
+/// A line an error.
+std::string text_of(const Errors& errors);
+
+/// `return failure("no such file; name another with --config", path)`.
+inline Failure<Error> failure(std::string message, std::string path = {}) {
+    return {Error{.message = std::move(message), .path = std::move(path)}};
+}
 
 }  // namespace base

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -37,6 +38,22 @@ public:
 
 private:
     std::variant<T, E> state_;
+};
+
+/// Of a function without a value: success, which is `{}`, or the reason why it failed.
+template <class E>
+class [[nodiscard]] Result<void, E> {
+public:
+    Result() = default;
+    Result(Failure<E> failure) : error_(std::move(failure.error)) {}  // NOLINT(google-explicit-constructor)
+
+    bool ok() const { return !error_; }
+    explicit operator bool() const { return ok(); }
+
+    const E& error() const { return *error_; }
+
+private:
+    std::optional<E> error_ = {};
 };
 
 }  // namespace base

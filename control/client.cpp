@@ -26,12 +26,11 @@ namespace {
 
 using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
-using Text = base::Result<std::string, std::string>;
 
-constexpr std::size_t max_answer = std::size_t{1} << 30;      ///< octets of a line
-constexpr std::uint64_t max_packed = std::uint64_t{4} << 30;  ///< octets of a snapshot
-constexpr std::size_t max_head = 65536;                       ///< octets of the line before frames
-constexpr std::size_t read_octets = std::size_t{256} << 10;
+constexpr std::size_t max_answer = std::size_t{1} << 30;      ///< bytes of a line
+constexpr std::uint64_t max_packed = std::uint64_t{4} << 30;  ///< bytes of a snapshot
+constexpr std::size_t max_head = 65536;                       ///< bytes of the line before frames
+constexpr std::size_t receive_bytes = std::size_t{256} << 10;
 
 /// The group that may open a file, as `ls -l` calls it.
 std::string group_of(const std::string& path) {
@@ -45,39 +44,44 @@ std::string group_of(const std::string& path) {
     return found->gr_name;
 }
 
-std::string refused(const std::string& path, int error) {
-    switch (error) {
+/// Why the socket at `path` cannot be connected: `code` is an errno.
+base::Failure<base::Error> connect_failure(const std::string& path, int code) {
+    switch (code) {
         case ENOENT:
         case ENOTDIR:
         case ECONNREFUSED:
-            return fmt::format(
+            return base::failure(fmt::format(
                 "no daemon answers at {}; start one with `rdmascope daemon -i IFACE`, or say where it is with "
                 "--connect=SOCKET",
-                path);
+                path));
         case EACCES:
         case EPERM: {
             const std::string group = group_of(path);
-            return fmt::format("{} may not be opened: {}", path,
-                               group.empty()
-                                   ? "its folder is closed to this user; become root"
-                                   : fmt::format("group {} may; join it (`usermod -a -G {} USER`, then log in "
-                                                 "again), or become root",
-                                                 group, group));
+            return base::failure(fmt::format("{} may not be opened: {}", path,
+                                             group.empty()
+                                                 ? "its folder is closed to this user; become root"
+                                                 : fmt::format("group {} may; join it (`usermod -a -G {} USER`, then "
+                                                               "log in again), or become root",
+                                                               group, group)));
         }
-        default: return fmt::format("{}: {}", path, std::strerror(error));
+        default: return base::failure(std::strerror(code), path);
     }
 }
 
-/// What a daemon's answer says of itself; an error in its words.
-base::Result<Json, std::string> understood(const std::string& line, const std::string& path) {
+base::Failure<base::Error> not_a_daemon(const std::string& path) {
+    return base::failure("what answers there is no rdmascope daemon", path);
+}
+
+/// The first line of a daemon's answer. Fails in the daemon's words if the daemon refused.
+base::Result<Json> parse_answer(const std::string& line, const std::string& path) {
     Json answer = Json::parse(line, nullptr, false);
     if (!answer.is_object() || !answer.contains("ok") || !answer["ok"].is_boolean() || !answer.contains("version"))
-        return base::Failure{fmt::format("{}: what answers there is no rdmascope daemon", path)};
+        return not_a_daemon(path);
     if (answer["ok"] == true) return answer;
     const auto error = answer.find("error");
-    return base::Failure{fmt::format(
-        "the daemon at {}: {}", path,
-        error != answer.end() && error->is_string() ? error->get<std::string>() : std::string("it says no"))};
+    return base::failure(
+        fmt::format("the daemon at {}: {}", path,
+                    error != answer.end() && error->is_string() ? error->get<std::string>() : "it says no"));
 }
 
 std::uint64_t number_in(const Json& answer, const char* name) {
@@ -97,60 +101,61 @@ struct Client::State {
     std::size_t taken = 0;
     std::size_t scanned = 0;
 
-    /// Empty where the socket is ready for `events` before the deadline.
-    std::string wait(short events, Clock::time_point deadline) const {
+    /// Waits until the socket is ready for `events`; fails at the deadline.
+    base::Result<void> wait(short events, Clock::time_point deadline) const {
         for (;;) {
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
             pollfd one{socket.number(), events, 0};
             const int ready = ::poll(&one, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1 << 30)));
             if (ready > 0) return {};
-            if (ready == 0) return late();
-            if (errno != EINTR) return fmt::format("{}: {}", path, std::strerror(errno));
+            if (ready == 0) return no_answer();
+            if (errno != EINTR) return base::failure(std::strerror(errno), path);
         }
     }
-    std::string late() const {
-        return fmt::format("the daemon at {} has not answered within {}: is it very busy, or stopped?", path,
-                           base::format_duration(timeout_ns));
+    base::Failure<base::Error> no_answer() const {
+        return base::failure(fmt::format("the daemon at {} has not answered within {}: is it very busy, or stopped?",
+                                         path, base::format_duration(timeout_ns)));
     }
-    std::string gone() const { return fmt::format("the daemon at {} went away in the middle of an answer", path); }
+    base::Failure<base::Error> connection_lost() const {
+        return base::failure(fmt::format("the daemon at {} went away in the middle of an answer", path));
+    }
     /// The time-out is for silence: a long answer that keeps coming may take longer.
     Clock::time_point deadline() const { return Clock::now() + std::chrono::nanoseconds(timeout_ns); }
 
-    std::string send(std::string_view octets) const {
-        while (!octets.empty()) {
-            const ssize_t sent = ::send(socket.number(), octets.data(), octets.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    base::Result<void> send(std::string_view bytes) const {
+        while (!bytes.empty()) {
+            const ssize_t sent = ::send(socket.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
             if (sent > 0) {
-                octets.remove_prefix(static_cast<std::size_t>(sent));
+                bytes.remove_prefix(static_cast<std::size_t>(sent));
             } else if (errno == EAGAIN) {
-                std::string fault = wait(POLLOUT, deadline());
-                if (!fault.empty()) return fault;
+                if (auto ready = wait(POLLOUT, deadline()); !ready) return ready;
             } else if (errno == EPIPE || errno == ECONNRESET) {
-                return {};  // what it said before it hung up is the better message
+                return {};  // what the daemon said before it hung up is the better message
             } else if (errno != EINTR) {
-                return fmt::format("{}: {}", path, std::strerror(errno));
+                return base::failure(std::strerror(errno), path);
             }
         }
         return {};
     }
 
-    std::string fill() {
+    /// Appends what the socket has to `in`; waits for it.
+    base::Result<void> receive() {
         in.erase(0, taken);
         scanned -= taken;
         taken = 0;
         const std::size_t before = in.size();
         for (;;) {
-            std::string fault = wait(POLLIN, deadline());
-            if (!fault.empty()) return fault;
-            in.resize(before + read_octets);
-            const ssize_t got = ::recv(socket.number(), in.data() + before, read_octets, MSG_DONTWAIT);
+            if (auto ready = wait(POLLIN, deadline()); !ready) return ready;
+            in.resize(before + receive_bytes);
+            const ssize_t got = ::recv(socket.number(), in.data() + before, receive_bytes, MSG_DONTWAIT);
             in.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
             if (got > 0) return {};
-            if (got == 0 || errno == ECONNRESET) return gone();
-            if (errno != EAGAIN && errno != EINTR) return fmt::format("{}: {}", path, std::strerror(errno));
+            if (got == 0 || errno == ECONNRESET) return connection_lost();
+            if (errno != EAGAIN && errno != EINTR) return base::failure(std::strerror(errno), path);
         }
     }
 
-    Text line() {
+    base::Result<std::string> read_line() {
         for (;;) {
             const std::size_t end = in.find('\n', scanned);
             if (end != std::string::npos) {
@@ -160,20 +165,17 @@ struct Client::State {
             }
             scanned = in.size();
             if (in.size() - taken > max_answer)
-                return base::Failure{fmt::format("an answer of more than {}; ask for less, with columns or limit",
-                                                 base::format_exact_size(max_answer))};
-            std::string fault = fill();
-            if (!fault.empty()) return base::Failure{std::move(fault)};
+                return base::failure(fmt::format("an answer of more than {}; ask for less, with columns or limit",
+                                                 base::format_exact_size(max_answer)));
+            if (auto received = receive(); !received) return base::Failure{received.error()};
         }
     }
 
-    base::Result<std::vector<std::byte>, std::string> octets(std::uint64_t count) {
+    base::Result<std::vector<std::byte>> read_bytes(std::uint64_t count) {
         std::vector<std::byte> all;
         while (all.size() < count) {
-            if (taken == in.size()) {
-                std::string fault = fill();
-                if (!fault.empty()) return base::Failure{std::move(fault)};
-            }
+            if (taken == in.size())
+                if (auto received = receive(); !received) return base::Failure{received.error()};
             const auto part = std::min<std::uint64_t>(count - all.size(), in.size() - taken);
             const auto* from = reinterpret_cast<const std::byte*>(in.data() + taken);
             all.insert(all.end(), from, from + part);
@@ -183,26 +185,25 @@ struct Client::State {
         return all;
     }
 
-    /// A line alone, for what follows it to be read by somebody else.
-    Text line_and_no_more() {
+    /// Reads a line and not a byte more: another reader gets the descriptor with what follows.
+    base::Result<std::string> read_line_alone() {
         std::string text;
-        for (char octet = 0; text.size() < max_head;) {
-            std::string fault = wait(POLLIN, deadline());
-            if (!fault.empty()) return base::Failure{std::move(fault)};
-            const ssize_t got = ::recv(socket.number(), &octet, 1, MSG_DONTWAIT);
+        for (char byte = 0; text.size() < max_head;) {
+            if (auto ready = wait(POLLIN, deadline()); !ready) return base::Failure{ready.error()};
+            const ssize_t got = ::recv(socket.number(), &byte, 1, MSG_DONTWAIT);
             if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
             if (got <= 0) break;
-            if (octet == '\n') return text;
-            text += octet;
+            if (byte == '\n') return text;
+            text += byte;
         }
-        return base::Failure{gone()};
+        return connection_lost();
     }
 
-    Text ask(std::string request) {
-        if (broken) return base::Failure{gone()};
+    base::Result<std::string> ask(std::string request) {
+        if (broken) return connection_lost();
         if (request.empty() || request.back() != '\n') request += '\n';
-        std::string fault = send(request);
-        Text answer = fault.empty() ? line() : Text(base::Failure{std::move(fault)});
+        const auto sent = send(request);
+        auto answer = sent ? read_line() : base::Result<std::string>(base::Failure{sent.error()});
         broken = !answer;
         return answer;
     }
@@ -219,75 +220,74 @@ bool daemon_listens(const std::string& path) {
 Client::Client(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Client::~Client() = default;
 
-base::Result<std::unique_ptr<Client>, std::string> Client::connect(const std::string& path, std::uint64_t timeout_ns) {
+base::Result<std::unique_ptr<Client>> Client::connect(const std::string& path, std::uint64_t timeout_ns) {
     if (path.empty() || path.size() > max_socket_path)
-        return base::Failure{fmt::format("'{}': a socket's path has 1 to {} octets", path, max_socket_path)};
+        return base::failure(fmt::format("'{}': a socket's path has 1 to {} octets", path, max_socket_path));
     auto state = std::make_unique<State>();
     state->path = path;
     state->timeout_ns = std::min<std::uint64_t>(timeout_ns, std::uint64_t{86400} * 1'000'000'000);
     state->socket = base::Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!state->socket) return base::Failure{fmt::format("no socket can be had: {}", std::strerror(errno))};
+    if (!state->socket) return base::failure(fmt::format("no socket can be had: {}", std::strerror(errno)));
     const sockaddr_un address = address_of(path);
     const auto deadline = state->deadline();
     while (::connect(state->socket.number(), generic(address), sizeof address) != 0) {
         // EAGAIN: others wait to be accepted, too.
-        if (errno != EAGAIN && errno != EINTR) return base::Failure{refused(path, errno)};
-        if (Clock::now() >= deadline) return base::Failure{state->late()};
+        if (errno != EAGAIN && errno != EINTR) return connect_failure(path, errno);
+        if (Clock::now() >= deadline) return state->no_answer();
         ::poll(nullptr, 0, 10);
     }
     auto answer = state->ask(R"({"version":1,"command":"version"})");
     if (!answer) return base::Failure{answer.error()};
-    auto parsed = understood(*answer, path);
-    if (!parsed) return base::Failure{parsed.error()};
-    const Json& result = (*parsed)["result"];
-    if (!result.is_object() || result.value("program", Json()) != "rdmascope")
-        return base::Failure{fmt::format("{}: what answers there is no rdmascope daemon", path)};
+    auto head = parse_answer(*answer, path);
+    if (!head) return base::Failure{head.error()};
+    const Json& result = (*head)["result"];
+    if (!result.is_object() || result.value("program", Json()) != "rdmascope") return not_a_daemon(path);
     state->crc_verified = result.value("crc_verified", Json()) != false;
     return std::unique_ptr<Client>(new Client(std::move(state)));
 }
 
-base::Result<metrics::Snapshot, std::string> Client::try_snapshot(std::uint64_t max_age_ms) {
+base::Result<metrics::Snapshot> Client::try_snapshot(std::uint64_t max_age_ms) {
     State& s = *state_;
     auto answer = s.ask(fmt::format(R"({{"version":1,"command":"snapshot","max_age_ms":{}}})", max_age_ms));
     if (!answer) return base::Failure{answer.error()};
-    auto parsed = understood(*answer, s.path);
-    if (!parsed) return base::Failure{parsed.error()};
-    const std::uint64_t packed_octets = number_in(*parsed, "octets");
-    const std::uint64_t version = number_in(*parsed, "snapshot_version");
+    auto head = parse_answer(*answer, s.path);
+    if (!head) return base::Failure{head.error()};
+    const std::uint64_t packed_octets = number_in(*head, "octets");
+    const std::uint64_t version = number_in(*head, "snapshot_version");
     if (packed_octets > max_packed) {
         s.broken = true;
-        return base::Failure{
-            fmt::format("the daemon at {} offers {} octets; at most {} are taken", s.path, packed_octets, max_packed)};
+        return base::failure(
+            fmt::format("the daemon at {} offers {} octets; at most {} are taken", s.path, packed_octets, max_packed));
     }
-    auto packed = s.octets(packed_octets);
+    auto packed = s.read_bytes(packed_octets);
     s.broken = !packed;
     if (!packed) return base::Failure{packed.error()};
     if (version > metrics::snapshot_version)
-        return base::Failure{
+        return base::failure(
             fmt::format("the daemon at {} is of a later version (its figures are of version {}, this "
                         "program reads up to {}); use the daemon's own rdmascope",
-                        s.path, version, metrics::snapshot_version)};
-    s.crc_verified = parsed->value("crc_verified", Json()) != false;
-    auto snapshot = unpack_snapshot(*packed, number_in(*parsed, "encoded_octets"));
-    if (!snapshot) return base::Failure{fmt::format("the daemon at {}: {}", s.path, snapshot.error())};
+                        s.path, version, metrics::snapshot_version));
+    s.crc_verified = head->value("crc_verified", Json()) != false;
+    auto snapshot = unpack_snapshot(*packed, number_in(*head, "encoded_octets"));
+    if (!snapshot) return base::failure(fmt::format("the daemon at {}: {}", s.path, snapshot.error().text()));
     return snapshot;
 }
 
-base::Result<std::string, std::string> Client::ask(const std::string& request) { return state_->ask(request); }
+base::Result<std::string> Client::ask(const std::string& request) { return state_->ask(request); }
 
-base::Result<base::Descriptor, std::string> Client::frames(FramesOf which) {
+base::Result<base::Descriptor> Client::frames(FramesOf which) {
     State& s = *state_;
-    if (std::exchange(s.broken, true)) return base::Failure{s.gone()};
-    std::string fault = s.send(which == FramesOf::now ? "{\"version\":1,\"command\":\"frames\"}\n"
-                                                      : "{\"version\":1,\"command\":\"recording\"}\n");
-    if (!fault.empty()) return base::Failure{std::move(fault)};
-    auto answer = s.line_and_no_more();
+    if (std::exchange(s.broken, true)) return s.connection_lost();
+    const auto sent = s.send(which == FramesOf::now ? "{\"version\":1,\"command\":\"frames\"}\n"
+                                                    : "{\"version\":1,\"command\":\"recording\"}\n");
+    if (!sent) return base::Failure{sent.error()};
+    auto answer = s.read_line_alone();
     if (!answer) return base::Failure{answer.error()};
-    auto parsed = understood(*answer, s.path);
-    if (!parsed) return base::Failure{parsed.error()};
-    if (parsed->value("encoding", Json()) != "pcapng")
-        return base::Failure{
-            fmt::format("the daemon at {} sends frames in a way that this program does not know", s.path)};
+    auto head = parse_answer(*answer, s.path);
+    if (!head) return base::Failure{head.error()};
+    if (head->value("encoding", Json()) != "pcapng")
+        return base::failure(
+            fmt::format("the daemon at {} sends frames in a way that this program does not know", s.path));
     ::fcntl(s.socket.number(), F_SETFL, ::fcntl(s.socket.number(), F_GETFL) & ~O_NONBLOCK);
     return std::move(s.socket);
 }

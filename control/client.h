@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "base/error.h"
 #include "base/result.h"
 #include "control/frames_of.h"
 #include "metrics/figures/snapshot.h"
 
 namespace control {
 
-/// Whether there is somebody to ask at a path, be it that this user may not.
+/// Whether a daemon listens at a path, even if this user may not ask it.
 bool daemon_listens(const std::string& path);
 
 /// The path that a daemon has when nothing else was said.
@@ -21,17 +22,17 @@ inline constexpr const char* default_socket = "/run/rdmascope/rdmascope.sock";
 /// does not run (and how to start it), the socket may not be opened (and which group may).
 class Client {
 public:
-    static base::Result<std::unique_ptr<Client>, std::string> connect(const std::string& path,
-                                                                      std::uint64_t timeout_ns = 5'000'000'000);
+    static base::Result<std::unique_ptr<Client>> connect(const std::string& path,
+                                                         std::uint64_t timeout_ns = 5'000'000'000);
     ~Client();
 
     /// The figures of now.
-    base::Result<metrics::Snapshot, std::string> try_snapshot(std::uint64_t max_age_ms = 100);
+    base::Result<metrics::Snapshot> try_snapshot(std::uint64_t max_age_ms = 100);
     /// One request, one answer: any command of protocol.h, as JSON text.
-    base::Result<std::string, std::string> ask(const std::string& request);
-    /// Has the daemon send frames (FramesOf says which): the descriptor gives one pcapng file, for as long as there
+    base::Result<std::string> ask(const std::string& request);
+    /// Has the daemon send frames (commands.h says which): the descriptor gives one pcapng file, for as long as there
     /// are frames to come. Nothing else can be asked afterwards.
-    base::Result<base::Descriptor, std::string> frames(FramesOf which);
+    base::Result<base::Descriptor> frames(FramesOf which);
     bool crc_verified() const;
     const std::string& path() const;
 

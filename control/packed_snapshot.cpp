@@ -48,21 +48,21 @@ void PackedSnapshot::step() {
     if (ready_) std::vector<std::byte>().swap(encoded_);
 }
 
-base::Result<metrics::Snapshot, std::string> unpack_snapshot(base::Bytes packed, std::uint64_t encoded_octets) {
+base::Result<metrics::Snapshot> unpack_snapshot(base::Bytes packed, std::uint64_t encoded_octets) {
     if (encoded_octets > max_encoded)
-        return base::Failure{fmt::format("a snapshot of {} octets; at most {} are taken", encoded_octets, max_encoded)};
+        return base::failure(fmt::format("a snapshot of {} octets; at most {} are taken", encoded_octets, max_encoded));
     // What compression cannot have made of so little is not even tried.
     const unsigned long long declared = ZSTD_getFrameContentSize(packed.data(), packed.size());
-    if (declared != encoded_octets) return base::Failure{std::string("the snapshot is not as long as was said")};
+    if (declared != encoded_octets) return base::failure("the snapshot is not as long as was said");
     std::vector<std::byte> encoded(static_cast<std::size_t>(encoded_octets));
     const std::size_t got = ZSTD_decompress(encoded.data(), encoded.size(), packed.data(), packed.size());
     if (ZSTD_isError(got) != 0)
-        return base::Failure{fmt::format("the snapshot cannot be unpacked: {}", ZSTD_getErrorName(got))};
-    if (got != encoded_octets) return base::Failure{std::string("the snapshot is not as long as was said")};
+        return base::failure(fmt::format("the snapshot cannot be unpacked: {}", ZSTD_getErrorName(got)));
+    if (got != encoded_octets) return base::failure("the snapshot is not as long as was said");
     auto snapshot = metrics::decode_snapshot(encoded);
     if (!snapshot)
-        return base::Failure{fmt::format("the snapshot cannot be read, at octet {}: {}", snapshot.error().offset,
-                                         snapshot.error().message)};
+        return base::failure(fmt::format("the snapshot cannot be read, at octet {}: {}", snapshot.error().offset,
+                                         snapshot.error().message));
     return std::move(snapshot).value();
 }
 

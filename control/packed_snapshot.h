@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/error.h"
 #include "base/result.h"
 #include "metrics/figures/snapshot.h"
 
@@ -40,6 +41,6 @@ private:
 };
 
 /// The way back. Total; `encoded_octets` is what the sender said, and no more memory is taken.
-base::Result<metrics::Snapshot, std::string> unpack_snapshot(base::Bytes packed, std::uint64_t encoded_octets);
+base::Result<metrics::Snapshot> unpack_snapshot(base::Bytes packed, std::uint64_t encoded_octets);
 
 }  // namespace control

@@ -5,7 +5,9 @@
 #include <fmt/core.h>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "base/error.h"
 #include "base/similar.h"
 
 namespace control {
@@ -81,74 +83,79 @@ bool too_deep(std::string_view line) {
     return false;
 }
 
-/// Sets `into`, or returns what is wanted.
-std::string take(const Json& value, std::uint64_t least, std::uint64_t most, std::uint64_t& into) {
+// Readers of values: each fails with what is expected in place of the value.
+
+base::Result<std::uint64_t> read_number(const Json& value, std::uint64_t least, std::uint64_t most) {
     if (value.is_number_unsigned()) {
         const auto number = value.get<std::uint64_t>();
-        if (number >= least && number <= most) {
-            into = number;
-            return {};
-        }
+        if (number >= least && number <= most) return number;
     }
-    return most == std::numeric_limits<std::uint64_t>::max() ? fmt::format("a whole number from {}", least)
-                                                             : fmt::format("a whole number from {} to {}", least, most);
+    return base::failure(most == std::numeric_limits<std::uint64_t>::max()
+                             ? fmt::format("a whole number from {}", least)
+                             : fmt::format("a whole number from {} to {}", least, most));
 }
 
-std::string take(const Json& value, std::string& into) {
-    if (!value.is_string()) return "text";
-    into = value.get<std::string>();
-    return {};
+base::Result<std::string> read_text(const Json& value) {
+    if (!value.is_string()) return base::failure("text");
+    return value.get<std::string>();
 }
 
-std::string take_columns(const Json& value, std::vector<std::string>& into) {
-    constexpr const char* wanted = "a list of at most 1000 names, such as [\"id\",\"packets\",\"latency_ns.write\"],";
-    if (!value.is_array() || value.empty() || value.size() > max_columns) return wanted;
+base::Result<std::vector<std::string>> read_columns(const Json& value) {
+    constexpr const char* expected = "a list of at most 1000 names, such as [\"id\",\"packets\",\"latency_ns.write\"],";
+    if (!value.is_array() || value.empty() || value.size() > max_columns) return base::failure(expected);
+    std::vector<std::string> columns;
     for (const Json& name : value) {
-        if (!name.is_string() || name.get_ref<const std::string&>().empty()) return wanted;
-        into.push_back(name.get<std::string>());
+        if (!name.is_string() || name.get_ref<const std::string&>().empty()) return base::failure(expected);
+        columns.push_back(name.get<std::string>());
     }
-    return {};
+    return columns;
 }
 
-std::string take_topic(const Json& value, std::optional<Topic>& into) {
+base::Result<Topic> read_topic(const Json& value) {
     if (value.is_string()) {
         const auto at = std::find(topic_names.begin(), topic_names.end(), value.get_ref<const std::string&>());
-        if (at != topic_names.end()) {
-            into = static_cast<Topic>(at - topic_names.begin());
-            return {};
-        }
+        if (at != topic_names.end()) return static_cast<Topic>(at - topic_names.begin());
     }
-    return "\"flows\", \"why\" or \"status\"";
+    return base::failure("\"flows\", \"why\" or \"status\"");
 }
 
-std::string take_reason(const Json& value, std::string& into) {
-    std::string wanted = take(value, into);
-    const bool one_line = std::none_of(into.begin(), into.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-    return wanted.empty() && one_line && into.size() <= max_reason ? std::string{} : "one line of at most 500 octets";
+base::Result<std::string> read_reason(const Json& value) {
+    const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+    auto reason = read_text(value);
+    if (!reason || reason->size() > max_reason || std::any_of(reason->begin(), reason->end(), is_control))
+        return base::failure("one line of at most 500 octets");
+    return reason;
 }
 
-/// Returns what is wanted in place of the value; empty where it is understood.
-std::string take_member(Request& request, std::string_view name, const Json& value) {
+template <class Value, class Member>
+base::Result<void> store(base::Result<Value> read, Member& member) {
+    if (!read) return base::Failure{read.error()};
+    member = std::move(read).value();
+    return {};
+}
+
+/// Fails with what is expected in place of the value.
+base::Result<void> read_member(Request& request, std::string_view name, const Json& value) {
     constexpr std::uint64_t any = std::numeric_limits<std::uint64_t>::max();
-    if (name == "columns") return take_columns(value, request.columns);
-    if (name == "sort") return take(value, request.sort);
-    if (name == "limit") return take(value, 0, any, request.limit.emplace());
-    if (name == "flow") return take(value, 0, any, request.flow.emplace());
-    if (name == "max_age_ms") return take(value, 0, 60'000, request.max_age_ms);
-    if (name == "what") return take_topic(value, request.what);
-    if (name == "interval_ms") return take(value, 100, 3'600'000, request.interval_ms);
-    return take_reason(value, request.reason);
+    if (name == "columns") return store(read_columns(value), request.columns);
+    if (name == "sort") return store(read_text(value), request.sort);
+    if (name == "limit") return store(read_number(value, 0, any), request.limit);
+    if (name == "flow") return store(read_number(value, 0, any), request.flow);
+    if (name == "max_age_ms") return store(read_number(value, 0, 60'000), request.max_age_ms);
+    if (name == "what") return store(read_topic(value), request.what);
+    if (name == "interval_ms") return store(read_number(value, 100, 3'600'000), request.interval_ms);
+    return store(read_reason(value), request.reason);
 }
 
-std::string version_fault(const Json& all) {
+base::Result<void> check_version(const Json& all) {
     const auto version = all.find("version");
     if (version == all.end()) return {};
     if (version->is_number_unsigned() && version->get<std::uint64_t>() >= 1 &&
         version->get<std::uint64_t>() <= protocol_version)
         return {};
     const bool later = version->is_number_unsigned() && version->get<std::uint64_t>() > protocol_version;
-    return fmt::format("version {}: {}; this daemon speaks version {}", quoted_words(version->dump()),
-                       later ? "that is a later one" : "there is no such version", protocol_version);
+    return base::failure(fmt::format("version {}: {}; this daemon speaks version {}", quoted_words(version->dump()),
+                                     later ? "that is a later one" : "there is no such version", protocol_version));
 }
 
 /// The names that a command takes, or all commands.
@@ -164,51 +171,60 @@ std::vector<std::string_view> command_names() {
     for (const CommandText& command : command_table) names.push_back(command.name);
     return names;
 }
-std::vector<std::string> copied(const std::vector<std::string_view>& names) { return {names.begin(), names.end()}; }
 
-/// Sets the command, or says why not.
-bool take_command(const Json& all, Request& request, Refusal& refusal) {
-    const std::vector<std::string_view> known = command_names();
-    const auto name = all.find("command");
-    if (name == all.end() || !name->is_string()) {
-        refusal.error = "\"command\" is wanted, as in {\"command\":\"status\"}; `help` says what there is";
-        refusal.known = copied(known);
-        return false;
-    }
-    const auto& word = name->get_ref<const std::string&>();
-    const auto at = std::find(known.begin(), known.end(), word);
-    if (at == known.end()) {
-        refusal.error = fmt::format("there is no command {}{}", quoted_words(word),
-                                    word.size() <= max_shown ? base::did_you_mean(word, known) : "");
-        refusal.known = copied(known);
-        return false;
-    }
-    request.command = static_cast<Command>(at - known.begin());
-    return true;
+base::Failure<Refusal> refuse(std::string error, const std::vector<std::string_view>& known = {}) {
+    return {Refusal{.error = std::move(error), .known = {known.begin(), known.end()}}};
 }
 
-bool take_members(const Json& all, Request& request, Refusal& refusal) {
-    const std::vector<std::string_view> known = member_names(request.command);
-    const std::string_view command = command_table[static_cast<std::size_t>(request.command)].name;
+base::Result<Command, Refusal> read_command(const Json& all) {
+    const std::vector<std::string_view> known = command_names();
+    const auto name = all.find("command");
+    if (name == all.end() || !name->is_string())
+        return refuse("\"command\" is wanted, as in {\"command\":\"status\"}; `help` says what there is", known);
+    const auto& word = name->get_ref<const std::string&>();
+    const auto at = std::find(known.begin(), known.end(), word);
+    if (at == known.end())
+        return refuse(fmt::format("there is no command {}{}", quoted_words(word),
+                                  word.size() <= max_shown ? base::did_you_mean(word, known) : ""),
+                      known);
+    return static_cast<Command>(at - known.begin());
+}
+
+base::Result<Request, Refusal> read_request(const Json& all) {
+    if (const auto version = check_version(all); !version) return refuse(version.error().text());
+    const auto command = read_command(all);
+    if (!command) return base::Failure{command.error()};
+    Request request{.command = *command};
+    const std::vector<std::string_view> known = member_names(*command);
+    const std::string_view command_name = command_table[static_cast<std::size_t>(*command)].name;
     for (const auto& [name, value] : all.items()) {
         const auto at = std::find(known.begin(), known.end(), name);
-        if (at == known.end()) {
-            refusal.error = fmt::format("{} has no member {}{}", command, quoted_words(name),
-                                        name.size() <= max_shown ? base::did_you_mean(name, known) : "");
-            refusal.known = copied(known);
-            return false;
-        }
+        if (at == known.end())
+            return refuse(fmt::format("{} has no member {}{}", command_name, quoted_words(name),
+                                      name.size() <= max_shown ? base::did_you_mean(name, known) : ""),
+                          known);
         if (at - known.begin() < 3) continue;  // version, id and command are read already
-        const std::string wanted = take_member(request, name, value);
-        if (wanted.empty()) continue;
-        refusal.error = fmt::format("{}: {} is wanted", name, wanted);
-        return false;
+        if (const auto read = read_member(request, name, value); !read)
+            return refuse(fmt::format("{}: {} is wanted", name, read.error().text()));
     }
-    if (request.command == Command::subscribe && !request.what) {
-        refusal.error = "what: \"flows\", \"why\" or \"status\" is wanted";
-        return false;
+    if (request.command == Command::subscribe && !request.what)
+        return refuse("what: \"flows\", \"why\" or \"status\" is wanted");
+    return request;
+}
+
+/// Fails with why the line is no JSON object.
+base::Result<Json> parse_object(std::string_view line) {
+    constexpr const char* example = "a line is one JSON object, such as {\"id\":1,\"command\":\"status\"}";
+    if (too_deep(line)) return base::failure(fmt::format("nested deeper than {} levels; {}", max_depth, example));
+    try {
+        Json all = Json::parse(line);
+        if (!all.is_object()) return base::failure(fmt::format("no object; {}", example));
+        return all;
+    } catch (const Json::parse_error& error) {
+        return base::failure(fmt::format("no JSON, from octet {} on; {}", error.byte, example));
+    } catch (const Json::exception&) {  // a number beyond all numbers
+        return base::failure(fmt::format("no JSON that can be held; {}", example));
     }
-    return true;
 }
 
 }  // namespace
@@ -218,31 +234,17 @@ std::span<const CommandText> command_texts() { return command_table; }
 std::span<const MemberText> member_texts() { return members; }
 
 base::Result<Request, Refusal> parse_request(std::string_view line) {
-    constexpr const char* example = "a line is one JSON object, such as {\"id\":1,\"command\":\"status\"}";
-    Request request;
-    Refusal refusal;
-    if (too_deep(line)) {
-        refusal.error = fmt::format("nested deeper than {} levels; {}", max_depth, example);
-        return base::Failure{refusal};
+    const auto all = parse_object(line);
+    if (!all) return refuse(all.error().text());
+    std::string id = "null";
+    if (const auto given = all->find("id"); given != all->end()) id = given->dump();
+    auto request = read_request(*all);
+    if (!request) {
+        Refusal refusal = request.error();
+        refusal.id = std::move(id);
+        return base::Failure{std::move(refusal)};
     }
-    Json all;
-    try {
-        all = Json::parse(line);
-    } catch (const Json::parse_error& error) {
-        refusal.error = fmt::format("no JSON, from octet {} on; {}", error.byte, example);
-        return base::Failure{refusal};
-    } catch (const Json::exception&) {  // a number beyond all numbers
-        refusal.error = fmt::format("no JSON that can be held; {}", example);
-        return base::Failure{refusal};
-    }
-    if (!all.is_object()) {
-        refusal.error = fmt::format("no object; {}", example);
-        return base::Failure{refusal};
-    }
-    if (const auto id = all.find("id"); id != all.end()) request.id = refusal.id = id->dump();
-    refusal.error = version_fault(all);
-    if (!refusal.error.empty() || !take_command(all, request, refusal) || !take_members(all, request, refusal))
-        return base::Failure{refusal};
+    request->id = std::move(id);
     return request;
 }
 

@@ -90,24 +90,24 @@ struct CaptureThread::State {
           recorder(recorder_for(given)),
           frame_requests(frame_octets(given)),
           recordings(recordings_options(given.recorder)) {
-        report_events();
+        log_events();
         refresh_status();
         shown = mine;
     }
 
     void run();
-    void take(std::span<const wire::Frame> frames);
+    void handle_frames(std::span<const wire::Frame> frames);
     void count_drops();
-    void handle_requests();
+    void handle_orders();
     Taken take_figures();
     void end_interval();
     void answer_request();
     void refresh_status();
-    void report_events();
+    void log_events();
     std::vector<bool> gone_interfaces() const;
-    std::string begin(const Incident& incident);
-    /// Has `work` done by the capture thread; waits for its answer.
-    std::string order(std::function<std::string()> work);
+    base::Result<void> begin(const Incident& incident);
+    /// Has `work` done by the capture thread; waits for its result.
+    base::Result<void> order(std::function<base::Result<void>()> work);
 
     // Of the capture thread alone.
     Config config;
@@ -129,7 +129,7 @@ struct CaptureThread::State {
     CaptureTime capture_time;
     std::string source_error;
     CaptureThreadStatus mine;
-    bool recording_saved = true;  ///< at the end; read once the thread is no more
+    base::Result<void> recording_saved = {};  ///< at the end; read once the thread is no more
 
     // Shared.
     mutable std::mutex mutex;
@@ -155,7 +155,7 @@ void CaptureThread::State::run() {
     cpu_then_ns = base::now_ns(CLOCK_THREAD_CPUTIME_ID);
     while (!stopping.load(std::memory_order_relaxed)) {
         const capture::Batch batch = sources->next_batch(frames);
-        if (batch.count > 0) take({frames.data(), batch.count});
+        if (batch.count > 0) handle_frames({frames.data(), batch.count});
         if (batch.status == capture::ReadStatus::error && sources->error().text() != source_error) {
             source_error = sources->error().text();
             hooks.log(true, "capture", source_error);
@@ -167,25 +167,25 @@ void CaptureThread::State::run() {
         }
         if (now >= drops_due_ns) {
             count_drops();
-            report_events();
+            log_events();
             frame_requests.tidy();
             alive_ns.store(now, std::memory_order_relaxed);
             drops_due_ns = now + static_cast<std::int64_t>(drops_period_ns);
         }
-        if (wanted.load(std::memory_order_acquire)) handle_requests();
+        if (wanted.load(std::memory_order_acquire)) handle_orders();
         if (now >= interval_due_ns) end_interval();
         if (recorder) recordings.progress(*recorder, base::wall_ns());
     }
     count_drops();
     analyzer.finish();
     if (recorder) recording_saved = recordings.finish(*recorder);
-    report_events();
+    log_events();
     end_interval();
-    handle_requests();
+    handle_orders();
     frame_requests.close();
 }
 
-void CaptureThread::State::take(std::span<const wire::Frame> frames) {
+void CaptureThread::State::handle_frames(std::span<const wire::Frame> frames) {
     for (const wire::Frame& frame : frames) {
         if (recorder)
             recorder->keep(frame);
@@ -208,7 +208,7 @@ void CaptureThread::State::count_drops() {
     kernel_dropped = std::max(kernel_dropped, counted.kernel_dropped.value_or(0));
 }
 
-void CaptureThread::State::handle_requests() {
+void CaptureThread::State::handle_orders() {
     wanted.store(false, std::memory_order_relaxed);
     std::vector<std::function<void()>> now;
     {
@@ -282,13 +282,13 @@ void CaptureThread::State::refresh_status() {
     mine.recordings = recordings.counters();
 }
 
-void CaptureThread::State::report_events() {
+void CaptureThread::State::log_events() {
     for (const capture::TapEvent& event : sources->events())
         hooks.log(event.kind == capture::TapEvent::Kind::failed || event.kind == capture::TapEvent::Kind::lost,
                   "interface", event.message);
     for (const RecordingsMessage& line : recordings.messages()) hooks.log(line.wrong, "recorder", line.text);
     for (const std::string& line : analyzer.take_refusals()) hooks.log(true, "traces", line);
-    if (const std::string trouble = analyzer.take_trouble(); !trouble.empty()) hooks.log(true, "traces", trouble);
+    if (const auto error = analyzer.take_error()) hooks.log(true, "traces", error->text());
 }
 
 std::vector<bool> CaptureThread::State::gone_interfaces() const {
@@ -297,24 +297,25 @@ std::vector<bool> CaptureThread::State::gone_interfaces() const {
     return gone;
 }
 
-std::string CaptureThread::State::begin(const Incident& incident) {
-    if (!recorder) return "the flight recorder is off; `recorder.directory` (--record DIR) switches it on";
+base::Result<void> CaptureThread::State::begin(const Incident& incident) {
+    if (!recorder)
+        return base::failure("the flight recorder is off; `recorder.directory` (--record DIR) switches it on");
     return recordings.begin(incident, *recorder, sources->interfaces(), base::wall_ns(), gone_interfaces());
 }
 
-std::string CaptureThread::State::order(std::function<std::string()> work) {
-    auto task = std::make_shared<std::packaged_task<std::string()>>(std::move(work));
-    std::future<std::string> answer = task->get_future();
+base::Result<void> CaptureThread::State::order(std::function<base::Result<void>()> work) {
+    auto task = std::make_shared<std::packaged_task<base::Result<void>()>>(std::move(work));
+    std::future<base::Result<void>> result = task->get_future();
     {
         const std::lock_guard lock(mutex);
-        if (!running) return "the capture thread does not run";
+        if (!running) return base::failure("the capture thread does not run");
         orders.emplace_back([task] { (*task)(); });
     }
     wanted.store(true, std::memory_order_release);
     sources->wake();
-    if (answer.wait_for(std::chrono::seconds(5)) != std::future_status::ready)
-        return "the capture thread does not answer; what was asked for will be done when it does";
-    return answer.get();
+    if (result.wait_for(std::chrono::seconds(5)) != std::future_status::ready)
+        return base::failure("the capture thread does not answer; what was asked for will be done when it does");
+    return result.get();
 }
 
 CaptureThread::CaptureThread(const Config& config, std::unique_ptr<Sources> sources,
@@ -323,7 +324,7 @@ CaptureThread::CaptureThread(const Config& config, std::unique_ptr<Sources> sour
     state_->last.snapshot = std::make_shared<metrics::Snapshot>();
     state_->last.wall_ns = base::wall_ns();
 }
-CaptureThread::~CaptureThread() { stop(); }
+CaptureThread::~CaptureThread() { static_cast<void>(stop()); }
 
 void CaptureThread::start() {
     {
@@ -333,7 +334,7 @@ void CaptureThread::start() {
     state_->thread = std::thread([this] { state_->run(); });
 }
 
-bool CaptureThread::stop() {
+base::Result<void> CaptureThread::stop() {
     if (!state_->thread.joinable()) return state_->recording_saved;
     state_->stopping = true;
     state_->sources->wake();
@@ -379,37 +380,38 @@ void CaptureThread::record(std::vector<Incident> incidents) {
         const std::lock_guard lock(state.mutex);
         state.orders.emplace_back([&state, incidents = std::move(incidents)] {
             for (const Incident& incident : incidents)
-                if (const std::string why = state.begin(incident); !why.empty())
-                    state.hooks.log(false, "recorder", incident.trigger + ": " + incident.reason + "; " + why);
+                if (const auto begun = state.begin(incident); !begun)
+                    state.hooks.log(false, "recorder",
+                                    incident.trigger + ": " + incident.reason + "; " + begun.error().text());
         });
     }
     state.wanted.store(true, std::memory_order_release);
     state.sources->wake();
 }
 
-std::string CaptureThread::record_now(const Incident& incident) {
+base::Result<void> CaptureThread::record_now(const Incident& incident) {
     return state_->order([this, incident] { return state_->begin(incident); });
 }
 
-base::Result<std::unique_ptr<FrameStream>, std::string> CaptureThread::frames(control::FramesOf which) {
+base::Result<std::unique_ptr<FrameStream>> CaptureThread::frames(control::FramesOf which) {
     auto exchange = std::make_shared<FrameRequests::Exchange>();
     State& state = *state_;
-    std::string why = state.order([&state, exchange, which] {
+    const auto opened = state.order([&state, exchange, which] {
         return state.frame_requests.open(which, state.recorder.get(), state.sources->interfaces(), exchange,
                                          state.gone_interfaces());
     });
-    if (!why.empty()) return base::Failure{std::move(why)};
+    if (!opened) return base::Failure{opened.error()};
     return stream_of(std::move(exchange), [&state] {
         state.wanted.store(true, std::memory_order_release);
         state.sources->wake();
     });
 }
 
-std::string CaptureThread::reconfigure(const Config& config) {
-    return state_->order([this, config]() -> std::string {
+base::Result<void> CaptureThread::reconfigure(const Config& config) {
+    return state_->order([this, config]() -> base::Result<void> {
         State& state = *state_;
-        auto done = state.sources->reconfigure(tap_options(config));
-        if (!done) return done.error().text();
+        if (const auto done = state.sources->reconfigure(tap_options(config)); !done)
+            return base::Failure{done.error()};
         state.recordings.set_options(recordings_options(config.recorder));
         state.config = config;
         return {};

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/result.h"
+#include "base/error.h"
 #include "capture/recorder/flight_recorder.h"
 #include "daemon/config/config.h"
 #include "daemon/recorder/recordings.h"
@@ -64,8 +64,8 @@ public:
 
     void start();
     /// Ends the thread; what it still held is in a last interval, and a recording under way is finished.
-    /// False where that was lost; the log has why.
-    bool stop();
+    /// Fails if that recording was lost.
+    base::Result<void> stop();
 
     /// Intervals that nobody has taken yet, oldest first; at most a few, and none is lost: the next one is longer.
     std::vector<Taken> intervals();
@@ -74,12 +74,12 @@ public:
     CaptureThreadStatus status() const;
 
     void record(std::vector<Incident> incidents);
-    /// Sets the flight recorder off at once. Returns why it cannot; else empty.
-    std::string record_now(const Incident& incident);
-    /// Frames for a client, whose stream must not outlive this. Fails with a sentence.
-    base::Result<std::unique_ptr<FrameStream>, std::string> frames(control::FramesOf which);
-    /// What takes effect without a restart. Returns what went wrong; else empty.
-    std::string reconfigure(const Config& config);
+    /// Sets the flight recorder off at once. Fails with why it cannot record.
+    base::Result<void> record_now(const Incident& incident);
+    /// Frames for a client, whose stream must not outlive this.
+    base::Result<std::unique_ptr<FrameStream>> frames(control::FramesOf which);
+    /// Applies what takes effect without a restart.
+    base::Result<void> reconfigure(const Config& config);
 
 private:
     struct State;

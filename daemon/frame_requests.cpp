@@ -35,14 +35,15 @@ private:
 
 }  // namespace
 
-std::string FrameRequests::open(control::FramesOf which, const capture::FlightRecorder* recorder,
-                                const std::vector<capture::InterfaceInfo>& interfaces,
-                                const std::shared_ptr<Exchange>& exchange, const std::vector<bool>& gone) {
+base::Result<void> FrameRequests::open(control::FramesOf which, const capture::FlightRecorder* recorder,
+                                       const std::vector<capture::InterfaceInfo>& interfaces,
+                                       const std::shared_ptr<Exchange>& exchange, const std::vector<bool>& gone) {
     tidy();
     if (which == control::FramesOf::recorder && recorder == nullptr)
-        return "the flight recorder is off; `recorder.directory` (--record DIR) switches it on";
+        return base::failure("the flight recorder is off; `recorder.directory` (--record DIR) switches it on");
     if (open_.size() >= max_streams)
-        return fmt::format("{} clients are sent frames already; come again when one has gone", max_streams);
+        return base::failure(
+            fmt::format("{} clients are sent frames already; come again when one has gone", max_streams));
     if (recorder == nullptr && !own_)
         own_ = std::make_unique<capture::FlightRecorder>(
             capture::FlightRecorderOptions{.memory_octets = own_memory_octets, .frame_octets = frame_octets_});

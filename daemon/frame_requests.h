@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "capture/recorder/flight_recorder.h"
 #include "daemon/recorder/frame_pieces.h"
 #include "daemon/server/command_backend.h"
@@ -34,10 +35,10 @@ public:
 
     // All of the capture thread. `recorder` is null where nothing is recorded.
 
-    /// Returns why there is none.
-    std::string open(control::FramesOf which, const capture::FlightRecorder* recorder,
-                     const std::vector<capture::InterfaceInfo>& interfaces, const std::shared_ptr<Exchange>& exchange,
-                     const std::vector<bool>& gone = {});
+    /// Fails with why there is no stream.
+    base::Result<void> open(control::FramesOf which, const capture::FlightRecorder* recorder,
+                            const std::vector<capture::InterfaceInfo>& interfaces,
+                            const std::shared_ptr<Exchange>& exchange, const std::vector<bool>& gone = {});
     /// Every frame, where nothing is recorded.
     void keep(const wire::Frame& frame) {
         if (own_) own_->keep(frame);

@@ -76,7 +76,7 @@ std::vector<Incident> IntervalWriter::interval(const Taken& taken, const Capture
         totals_.set_options(traffic_options(config_, status.interfaces));
         totals_.add(difference, *taken.snapshot, names_, own_);
     }
-    report_unseen(difference.capture);
+    log_unseen(difference.capture);
     std::vector<Incident> incidents;
     if (triggers_) incidents = triggers_->judge(difference, names_);
     if (history_) keep(std::move(difference), taken);
@@ -85,11 +85,10 @@ std::vector<Incident> IntervalWriter::interval(const Taken& taken, const Capture
 
 /// Kernels and adapters join segments (GRO, LRO): of the FPDUs in one, a short snapshot length keeps the first head
 /// alone.
-void IntervalWriter::report_unseen(const metrics::CaptureFigures& figures) {
-    if (unseen_reported_ || config_.capture.snaplen == 0 || figures.stream_octets_skipped == 0 ||
-        figures.truncated == 0)
+void IntervalWriter::log_unseen(const metrics::CaptureFigures& figures) {
+    if (unseen_logged_ || config_.capture.snaplen == 0 || figures.stream_octets_skipped == 0 || figures.truncated == 0)
         return;
-    unseen_reported_ = true;
+    unseen_logged_ = true;
     log_.warning("iwarp",
                  fmt::format("{} octets of iWARP streams could not be followed: their segments reach this machine "
                              "joined, and {} octets of each are kept; set capture.snaplen = 0, or switch joining "
@@ -112,10 +111,11 @@ void IntervalWriter::keep(metrics::Snapshot&& difference, const Taken& taken) {
 
 void IntervalWriter::append() {
     pending_->difference = pending_sum_.take();
-    const bool kept = history_->append(*pending_);
-    if (!kept && !history_failed_) log_.error("history", history_->error().text());
+    const auto kept = history_->append(*pending_);
+    if (!kept && !history_failed_) log_.error("history", kept.error().text());
     if (kept && history_failed_) log_.info("history", "intervals are kept again");
-    history_failed_ = !kept;
+    history_failed_ = !kept.ok();
+    if (!kept) history_error_ = kept.error().text();
     pending_.reset();
     const std::lock_guard lock(mutex_);
     history_counters_ = history_->counters();

@@ -30,7 +30,7 @@ public:
     /// What is not yet in the history goes there.
     void flush();
     /// Why the history lost what it lost last.
-    std::string history_error() const { return history_ ? history_->error().text() : ""; }
+    const std::string& history_error() const { return history_error_; }
     void reconfigure(const Config& config, std::unique_ptr<Triggers> triggers);
 
     std::vector<::prometheus::MetricFamily> families() const;
@@ -39,7 +39,7 @@ public:
 private:
     void keep(metrics::Snapshot&& difference, const Taken& taken);
     void append();
-    void report_unseen(const metrics::CaptureFigures& figures);
+    void log_unseen(const metrics::CaptureFigures& figures);
     void look_for_own_addresses();
 
     Config config_;
@@ -51,7 +51,8 @@ private:
     std::optional<history::HistoryInterval> pending_;
     metrics::SnapshotSum pending_sum_;  ///< its difference
     bool history_failed_ = false;
-    bool unseen_reported_ = false;
+    std::string history_error_ = {};
+    bool unseen_logged_ = false;
     std::vector<metrics::Address> own_before_;  ///< at the end of the interval before
     std::vector<metrics::Address> own_;         ///< then or now
 

@@ -116,13 +116,10 @@ void Log::set_limit(std::uint64_t max_lines_per_sec) {
     state_->limit.set_limit(max_lines_per_sec);
 }
 
-bool level_of(std::string_view name, Level& level) {
+std::optional<Level> find_level(std::string_view name) {
     for (std::size_t i = 0; i < level_names.size(); ++i)
-        if (level_names[i] == name) {
-            level = static_cast<Level>(i);
-            return true;
-        }
-    return false;
+        if (level_names[i] == name) return static_cast<Level>(i);
+    return {};
 }
 
 }  // namespace service

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,7 +34,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// "error", "warning", "info", "debug"; false, and `level` left alone, where it is none of them.
-bool level_of(std::string_view name, Level& level);
+/// "error", "warning", "info", "debug"; absent for every other name.
+std::optional<Level> find_level(std::string_view name);
 
 }  // namespace service

@@ -60,66 +60,70 @@ void select(const std::vector<unsigned>& capabilities) {
         capng_update(CAPNG_ADD, static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED), capability);
 }
 
-std::string become(const std::string& user, const Account& account, bool clear_bounding) {
+base::Result<void> become(const std::string& user, const Account& account, bool clear_bounding) {
     const int flags = CAPNG_INIT_SUPP_GRP | (clear_bounding ? CAPNG_CLEAR_BOUNDING : 0);
     const int code = capng_change_id(static_cast<int>(account.user), static_cast<int>(account.group),
                                      static_cast<capng_flags_t>(flags));
     if (code == 0) return {};
-    return fmt::format(
-        "cannot become user '{}' ({}, libcap-ng {}); start the daemon as root, or leave service.user empty", user,
-        std::strerror(errno), code);
+    return base::failure(
+        fmt::format("cannot become user '{}' ({}, libcap-ng {}); start the daemon as root, or leave service.user empty",
+                    user, std::strerror(errno), code));
 }
 
-std::string reduce(bool clear_bounding) {
+base::Result<void> reduce(bool clear_bounding) {
     if (clear_bounding) {
         capng_clear(CAPNG_SELECT_BOUNDS);
-        if (capng_apply(CAPNG_SELECT_BOUNDS) != 0) return "cannot empty the bounding set of capabilities";
+        if (capng_apply(CAPNG_SELECT_BOUNDS) != 0)
+            return base::failure("cannot empty the bounding set of capabilities");
     }
     if (capng_apply(CAPNG_SELECT_CAPS) != 0)
-        return fmt::format("cannot give up capabilities ({})", std::strerror(errno));
+        return base::failure(fmt::format("cannot give up capabilities ({})", std::strerror(errno)));
     return {};
 }
 
-/// Not trust but look: nothing but what was selected may be left.
-std::string verify(const std::vector<unsigned>& capabilities) {
-    if (capng_get_caps_process() != 0) return "cannot read back the capabilities";
+/// Reads back what the kernel has: nothing but what was selected may be left.
+base::Result<void> verify(const std::vector<unsigned>& capabilities) {
+    if (capng_get_caps_process() != 0) return base::failure("cannot read back the capabilities");
     const std::vector<std::string> left = effective_capabilities();
     if (left.size() != capabilities.size())
-        return fmt::format("{} capabilities are left, {} are wanted", left.size(), capabilities.size());
+        return base::failure(fmt::format("{} capabilities are left, {} are wanted", left.size(), capabilities.size()));
     for (const unsigned capability : capabilities)
         if (!has(CAPNG_EFFECTIVE, capability) || !has(CAPNG_PERMITTED, capability))
-            return fmt::format("cap_{} was lost", capng_capability_to_name(capability));
+            return base::failure(fmt::format("cap_{} was lost", capng_capability_to_name(capability)));
     return {};
 }
 
 }  // namespace
 
-std::string find_account(const std::string& user, Account& account) {
+base::Result<Account> find_account(const std::string& user) {
     errno = 0;
     const passwd* entry = ::getpwnam(user.c_str());
     if (entry == nullptr)
-        return fmt::format("there is no user '{0}'{1}; create it (useradd --system {0}), or change service.user", user,
-                           errno != 0 ? fmt::format(" ({})", std::strerror(errno)) : "");
-    account = {entry->pw_uid, entry->pw_gid};
-    return {};
+        return base::failure(
+            fmt::format("there is no user '{0}'{1}; create it (useradd --system {0}), or change service.user", user,
+                        errno != 0 ? fmt::format(" ({})", std::strerror(errno)) : ""));
+    return Account{entry->pw_uid, entry->pw_gid};
 }
 
-std::string drop_privileges(const std::string& user, const Rights& rights) {
-    if (!is_only_thread()) return "capabilities have to be given up before the first thread is started";
-    if (capng_get_caps_process() != 0) return "cannot read this process's capabilities";
+base::Result<void> drop_privileges(const std::string& user, const Rights& rights) {
+    if (!is_only_thread()) return base::failure("capabilities have to be given up before the first thread is started");
+    if (capng_get_caps_process() != 0) return base::failure("cannot read this process's capabilities");
     Account account{::getuid(), ::getgid()};
-    if (!user.empty())
-        if (std::string reason = find_account(user, account); !reason.empty()) return reason;
+    if (!user.empty()) {
+        const auto found = find_account(user);
+        if (!found) return base::Failure{found.error()};
+        account = *found;
+    }
     const bool clear_bounding = has(CAPNG_EFFECTIVE, CAP_SETPCAP);
     const std::vector<unsigned> wanted = kept(rights);
     select(wanted);
     const bool switches = account.user != ::geteuid() || account.user != ::getuid();
-    std::string reason = switches ? become(user, account, clear_bounding) : reduce(clear_bounding);
-    if (!reason.empty()) return reason;
+    auto dropped = switches ? become(user, account, clear_bounding) : reduce(clear_bounding);
+    if (!dropped) return dropped;
     // Not of kernels before 4.3, which have no such set.
     ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return fmt::format("cannot set no_new_privs ({})", std::strerror(errno));
+        return base::failure(fmt::format("cannot set no_new_privs ({})", std::strerror(errno)));
     return verify(wanted);
 }
 

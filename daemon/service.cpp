@@ -19,7 +19,6 @@
 #include "capture/filter/bpf.h"
 #include "capture/live/link_watch.h"
 #include "daemon/capture_thread.h"
-#include "daemon/config/config_file.h"
 #include "daemon/interval_writer.h"
 #include "daemon/privileges.h"
 #include "daemon/recorder/recording_folder.h"
@@ -90,24 +89,25 @@ struct Service::State final : Commands {
           started_ns(base::wall_ns()),
           started_steady_ns(base::steady_ns()) {}
 
-    std::vector<std::string> open();
-    std::vector<std::unique_ptr<capture::VerbsSource>> open_devices(std::vector<std::string>& wrong) const;
-    std::unique_ptr<observe::TraceInput> open_traces(std::vector<std::string>& wrong) const;
-    std::unique_ptr<history::HistoryWriter> open_history(std::vector<std::string>& wrong) const;
-    void open_control(std::vector<std::string>& wrong);
-    void open_listener(std::vector<std::string>& wrong);
-    std::vector<std::string> run(const std::function<void()>& ready);
-    std::vector<std::string> end();
-    void report_missing_interfaces();
+    base::Result<void, base::Errors> open();
+    base::Result<std::vector<std::unique_ptr<capture::VerbsSource>>, base::Errors> open_devices() const;
+    base::Result<std::unique_ptr<observe::TraceInput>> open_traces() const;
+    base::Result<std::unique_ptr<history::HistoryWriter>> open_history() const;
+    base::Result<void> open_control();
+    base::Result<void> open_listener();
+    base::Result<void, base::Errors> run(const std::function<void()>& ready);
+    base::Result<void, base::Errors> end();
+    void log_awaited();
     void work_off_intervals();
     void look_at_counters();
     void handle_signals();
-    void sign_of_life();
-    std::string apply(const Config& wanted);
+    void notify_watchdog();
+    base::Result<void, base::Errors> read_and_apply();
+    base::Result<void, base::Errors> apply(const Config& wanted);
 
     std::string metrics_text();
     prom::ProgramFigures figures();
-    std::string stuck(const CaptureThreadStatus& seen) const;
+    base::Result<void> check_capture_thread(const CaptureThreadStatus& seen) const;
     prom::Pages::Health health();
 
     Published snapshot(std::uint64_t age_ns) override {
@@ -121,13 +121,13 @@ struct Service::State final : Commands {
     Status status() override;
     const metrics::HostNames& names() const override { return names_; }
     bool crc_verified() const override { return config.engine.verify_crc; }
-    std::string trigger(const std::string& reason) override {
+    base::Result<void> trigger(const std::string& reason) override {
         return capture_thread->record_now(
             {.trigger = "command", .reason = reason.empty() ? "asked for by a client" : reason});
     }
-    std::string reload() override;
+    base::Result<void, base::Errors> reload() override;
     std::string history_directory() const override { return config.history.directory; }
-    base::Result<std::unique_ptr<FrameStream>, std::string> frames(control::FramesOf which) override {
+    base::Result<std::unique_ptr<FrameStream>> frames(control::FramesOf which) override {
         return capture_thread->frames(which);
     }
 
@@ -158,41 +158,46 @@ struct Service::State final : Commands {
     ServerCounters control_counters;
 };
 
-std::vector<std::string> Service::State::open() {
+base::Result<void, base::Errors> Service::State::open() {
     const sigset_t handled = handled_signals();
     pthread_sigmask(SIG_BLOCK, &handled, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
     signals = base::Descriptor(signalfd(-1, &handled, SFD_NONBLOCK | SFD_CLOEXEC));
     intervals_ready = base::Descriptor(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-    if (!signals || !intervals_ready) return {"no descriptors are left; raise `ulimit -n`"};
+    if (!signals || !intervals_ready)
+        return base::Failure{base::Errors{{"no descriptors are left; raise `ulimit -n`"}}};
 
-    std::vector<std::string> wrong;
+    base::Errors errors;
     auto triggers = Triggers::compile(config.recorder.triggers);
-    if (!triggers) wrong = triggers.error();
+    if (!triggers) errors = triggers.error();
     // Before the traces, which may lie in the same folder: who makes it gives it to `user`.
-    open_control(wrong);
+    if (const auto opened = open_control(); !opened) errors.push_back(opened.error());
     auto tap = capture::Tap::open(tap_options(config));
-    if (!tap) wrong.push_back(tap.error().text());
-    auto devices = open_devices(wrong);
-    auto traces = open_traces(wrong);
-    if (!wrong.empty()) return wrong;
+    if (!tap) errors.push_back(tap.error());
+    auto devices = open_devices();
+    if (!devices) errors.insert(errors.end(), devices.error().begin(), devices.error().end());
+    auto traces = open_traces();
+    if (!traces) errors.push_back(traces.error());
+    if (!errors.empty()) return base::Failure{std::move(errors)};
     // A thread has capabilities of its own: none may have been started. What is opened from here on belongs to `user`.
     const Rights rights{.trace_points = !config.traces.kernel_events.empty(),
                         .everybodys_files = config.traces.programs};
-    if (std::string why = drop_privileges(config.service.user, rights); !why.empty()) return {std::move(why)};
+    if (const auto dropped = drop_privileges(config.service.user, rights); !dropped)
+        return base::Failure{base::Errors{dropped.error()}};
     // Whose process has gone is not read any more, and those that cannot be seen are as good as gone.
     if (config.traces.programs && ::access("/proc/1/stat", F_OK) != 0)
         log.warning("traces",
                     "/proc does not show the processes of other users (ProtectProc= of systemd, hidepid=): only "
                     "programs of this daemon's user are traced");
 
-    std::unique_ptr<history::HistoryWriter> history = open_history(wrong);
+    auto history = open_history();
+    if (!history) errors.push_back(history.error());
     if (const std::string& folder = config.recorder.directory; !folder.empty())
-        if (std::string why = prepare_recording_folder(folder); !why.empty()) wrong.push_back(std::move(why));
-    if (!wrong.empty()) return wrong;
-    const std::uint64_t frames_before = history ? history->frames_end() : 0;
+        if (const auto prepared = prepare_recording_folder(folder); !prepared) errors.push_back(prepared.error());
+    if (!errors.empty()) return base::Failure{std::move(errors)};
+    const std::uint64_t frames_before = *history ? (*history)->frames_end() : 0;
     interval_writer =
-        std::make_unique<IntervalWriter>(config, std::move(history), std::move(triggers).value(), names_, log);
+        std::make_unique<IntervalWriter>(config, std::move(history).value(), std::move(triggers).value(), names_, log);
     const int wake = intervals_ready.number();
     CaptureThread::Hooks hooks;
     hooks.interval = [wake] {
@@ -202,15 +207,17 @@ std::vector<std::string> Service::State::open() {
     hooks.log = [this](bool warning, const std::string& kind, const std::string& line) {
         warning ? log.warning(kind, line) : log.info(kind, line);
     };
-    const int longest_wait_ms = traces == nullptr ? wait_ms : wait_with_traces_ms;
+    const int longest_wait_ms = *traces == nullptr ? wait_ms : wait_with_traces_ms;
     auto sources =
-        std::make_unique<Sources>(std::move(tap).value(), std::move(devices), frames_before, longest_wait_ms);
-    capture_thread = std::make_unique<CaptureThread>(config, std::move(sources), std::move(traces), std::move(hooks));
-    open_listener(wrong);
-    return wrong;
+        std::make_unique<Sources>(std::move(tap).value(), std::move(devices).value(), frames_before, longest_wait_ms);
+    capture_thread =
+        std::make_unique<CaptureThread>(config, std::move(sources), std::move(traces).value(), std::move(hooks));
+    if (const auto opened = open_listener(); !opened) return base::Failure{base::Errors{opened.error()}};
+    return {};
 }
 
-std::vector<std::unique_ptr<capture::VerbsSource>> Service::State::open_devices(std::vector<std::string>& wrong) const {
+base::Result<std::vector<std::unique_ptr<capture::VerbsSource>>, base::Errors> Service::State::open_devices() const {
+    base::Errors errors;
     std::vector<std::unique_ptr<capture::VerbsSource>> all;
     capture::VerbsOptions how;
     how.snaplen = static_cast<std::uint32_t>(config.capture.snaplen);
@@ -220,66 +227,61 @@ std::vector<std::unique_ptr<capture::VerbsSource>> Service::State::open_devices(
         if (opened)
             all.push_back(std::move(opened).value());
         else
-            wrong.push_back(fmt::format("capture.verbs_devices: {}: {}", device, opened.error().text()));
+            errors.push_back({fmt::format("capture.verbs_devices: {}: {}", device, opened.error().text())});
     }
+    if (!errors.empty()) return base::Failure{std::move(errors)};
     return all;
 }
 
-std::unique_ptr<observe::TraceInput> Service::State::open_traces(std::vector<std::string>& wrong) const {
-    if (!config.traces.wanted()) return nullptr;
+base::Result<std::unique_ptr<observe::TraceInput>> Service::State::open_traces() const {
+    if (!config.traces.wanted()) return std::unique_ptr<observe::TraceInput>();
     observe::LiveTraces how{.programs = config.traces.programs, .make_folder = true};
     if (!config.traces.kernel_events.empty()) how.kernel_events = config.traces.kernel_events;
-    std::string error;
-    auto opened = observe::open_live_trace(how, error);
-    if (!error.empty()) wrong.push_back("traces: " + error);
+    auto opened = observe::open_live_trace(how);
+    if (!opened) return base::failure("traces: " + opened.error().text());
     return opened;
 }
 
-std::unique_ptr<history::HistoryWriter> Service::State::open_history(std::vector<std::string>& wrong) const {
-    if (config.history.directory.empty()) return nullptr;
+base::Result<std::unique_ptr<history::HistoryWriter>> Service::State::open_history() const {
+    if (config.history.directory.empty()) return std::unique_ptr<history::HistoryWriter>();
     history::HistoryOptions how;
     how.directory = config.history.directory;
     how.max_octets = config.history.max_octets;
     how.max_age_ns = config.history.max_age_ns;
-    auto opened = history::HistoryWriter::open(how);
-    if (opened) return std::move(opened).value();
-    wrong.push_back(opened.error().text());
-    return nullptr;
+    return history::HistoryWriter::open(how);
 }
 
-void Service::State::open_control(std::vector<std::string>& wrong) {
-    if (config.control.socket.empty()) return;
+base::Result<void> Service::State::open_control() {
+    if (config.control.socket.empty()) return {};
     ServerOptions how;
     how.path = config.control.socket;
     how.user = config.service.user;
     how.group = config.control.group;
     how.max_clients = config.control.max_clients;
     auto opened = ControlServer::open(how, *this);
-    if (opened)
-        control = std::move(opened).value();
-    else
-        wrong.push_back(opened.error());
+    if (!opened) return base::Failure{opened.error()};
+    control = std::move(opened).value();
+    return {};
 }
 
-void Service::State::open_listener(std::vector<std::string>& wrong) {
-    if (config.prometheus.listen.empty()) return;
+base::Result<void> Service::State::open_listener() {
+    if (config.prometheus.listen.empty()) return {};
     prom::Pages pages;
     pages.metrics = [this] { return metrics_text(); };
     pages.health = [this] { return health(); };
     pages.front = [this] { return prom::front_page(figures()); };
     auto opened = prom::Listener::open(config.prometheus.listen, std::move(pages));
-    if (opened)
-        listener = std::move(opened).value();
-    else
-        wrong.push_back(opened.error());
+    if (!opened) return base::Failure{opened.error()};
+    listener = std::move(opened).value();
+    return {};
 }
 
-std::vector<std::string> Service::State::run(const std::function<void()>& ready) {
+base::Result<void, base::Errors> Service::State::run(const std::function<void()>& ready) {
     look_at_counters();
     capture_thread->start();
     log.debug("service", "capture has begun");
     ready();
-    report_missing_interfaces();
+    log_awaited();
     while (!stopping) {
         std::array<pollfd, 3> waited{pollfd{signals.number(), POLLIN, 0}, pollfd{intervals_ready.number(), POLLIN, 0},
                                      pollfd{control ? control->descriptor() : -1, POLLIN, 0}};
@@ -291,31 +293,30 @@ std::vector<std::string> Service::State::run(const std::function<void()>& ready)
             const std::lock_guard lock(mutex);
             control_counters = control->counters();
         }
-        sign_of_life();
+        notify_watchdog();
     }
     return end();
 }
 
-std::vector<std::string> Service::State::end() {
+base::Result<void, base::Errors> Service::State::end() {
     systemd::stopping();
     if (control)
-        if (const std::string why = control->end(); !why.empty()) log.warning("control", why);
+        if (const auto ended = control->end(); !ended) log.warning("control", ended.error().text());
     control.reset();
     listener.reset();
-    std::vector<std::string> lost;
-    if (!capture_thread->stop())
-        lost.push_back(fmt::format("{}: the recording that was being written is lost; the log says why",
-                                   config.recorder.directory));
+    base::Errors lost;
+    if (const auto stopped = capture_thread->stop(); !stopped) lost.push_back(stopped.error());
     const std::uint64_t lost_before = interval_writer->history().lost_intervals;
     work_off_intervals();
     interval_writer->flush();
     if (interval_writer->history().lost_intervals > lost_before)
-        lost.push_back(fmt::format("the last of the history is lost: {}; make room there before the next start",
-                                   interval_writer->history_error()));
-    return lost;
+        lost.push_back({fmt::format("the last of the history is lost: {}; make room there before the next start",
+                                    interval_writer->history_error())});
+    if (!lost.empty()) return base::Failure{std::move(lost)};
+    return {};
 }
 
-void Service::State::report_missing_interfaces() {
+void Service::State::log_awaited() {
     const std::vector<std::string> names = awaited(config.capture.interfaces);
     if (!names.empty())
         log.warning("interface",
@@ -351,14 +352,13 @@ void Service::State::handle_signals() {
         switch (static_cast<int>(info.ssi_signo)) {
             case SIGHUP: {
                 systemd::reloading();
-                // What is wrong was logged.
-                reload();
+                static_cast<void>(reload());  // what is wrong was logged
                 systemd::ready(reported_status);
                 break;
             }
             case SIGUSR1: {
-                const std::string why = capture_thread->record_now({.trigger = "signal", .reason = "SIGUSR1"});
-                if (!why.empty()) log.warning("recorder", "SIGUSR1: " + why);
+                const auto begun = capture_thread->record_now({.trigger = "signal", .reason = "SIGUSR1"});
+                if (!begun) log.warning("recorder", "SIGUSR1: " + begun.error().text());
                 break;
             }
             default: stopping = true;
@@ -366,43 +366,44 @@ void Service::State::handle_signals() {
     }
 }
 
-/// systemd hears of life only while the capture thread comes around; without an interface it has nothing else to do.
-void Service::State::sign_of_life() {
+/// systemd is notified only while the capture thread comes around; without an interface it has nothing else to do.
+void Service::State::notify_watchdog() {
     const auto period = systemd::watchdog_period_ns();
     const std::int64_t now = base::steady_ns();
-    if (!period || now < life_due_ns || !stuck(capture_thread->status()).empty()) return;
+    if (!period || now < life_due_ns || !check_capture_thread(capture_thread->status())) return;
     systemd::watchdog();
     life_due_ns = now + static_cast<std::int64_t>(*period / 2);
 }
 
-std::string Service::State::reload() {
-    Config wanted;
-    const std::vector<std::string> wrong = options.read_again(wanted);
-    std::string text;
-    for (const std::string& line : wrong) text += (text.empty() ? "" : "\n") + line;
-    if (text.empty()) text = apply(wanted);
+base::Result<void, base::Errors> Service::State::reload() {
+    auto reloaded = read_and_apply();
     const std::lock_guard lock(mutex);
     ++reloads;
-    reload_ok = text.empty();
-    if (text.empty())
+    reload_ok = reloaded.ok();
+    if (reloaded)
         log.info("reload", "the configuration was read again");
     else
-        log.error("reload", "the configuration stays as it was: " + text);
-    return text;
+        log.error("reload", "the configuration stays as it was: " + base::text_of(reloaded.error()));
+    return reloaded;
 }
 
-std::string Service::State::apply(const Config& wanted) {
+base::Result<void, base::Errors> Service::State::read_and_apply() {
+    const auto read = options.read_again();
+    if (read) return apply(*read);
+    base::Errors errors;
+    for (const std::string& line : read.error().lines) errors.push_back({line});
+    return base::Failure{std::move(errors)};
+}
+
+base::Result<void, base::Errors> Service::State::apply(const Config& wanted) {
     auto triggers = Triggers::compile(wanted.recorder.triggers);
-    if (!triggers) {
-        std::string text;
-        for (const std::string& line : triggers.error()) text += (text.empty() ? "" : "\n") + line;
-        return text;
-    }
+    if (!triggers) return base::Failure{triggers.error()};
     const ConfigChange change = compare(config, wanted);
-    if (std::string why = capture_thread->reconfigure(change.in_force); !why.empty()) return why;
+    if (const auto done = capture_thread->reconfigure(change.in_force); !done)
+        return base::Failure{base::Errors{done.error()}};
     const bool others = change.in_force.capture.interfaces != config.capture.interfaces;
     interval_writer->reconfigure(change.in_force, std::move(triggers).value());
-    if (Level level{}; level_of(change.in_force.log.level, level)) log.set_level(level);
+    if (const auto level = find_level(change.in_force.log.level)) log.set_level(*level);
     log.set_limit(change.in_force.log.max_lines_per_sec);
     for (const std::string& key : change.needs_restart)
         log.warning("reload", key + " takes effect when the daemon is started again");
@@ -411,7 +412,7 @@ std::string Service::State::apply(const Config& wanted) {
         needs_restart = change.needs_restart;
         config = change.in_force;
     }
-    if (others) report_missing_interfaces();
+    if (others) log_awaited();
     return {};
 }
 
@@ -508,17 +509,18 @@ std::string Service::State::metrics_text() {
     return prom::text(all);
 }
 
-/// Why the capture thread does nothing; else empty.
-std::string Service::State::stuck(const CaptureThreadStatus& seen) const {
+/// Fails if the capture thread has done nothing for too long.
+base::Result<void> Service::State::check_capture_thread(const CaptureThreadStatus& seen) const {
     const std::int64_t silent_ns = base::steady_ns() - seen.alive_ns;
     const auto bound_ns = static_cast<std::int64_t>(options.config.engine.interval_ns * 5 + 5'000'000'000);
     if (silent_ns <= bound_ns) return {};
-    return fmt::format("the capture thread has not come around for {}", base::format_duration(silent_ns));
+    return base::failure(
+        fmt::format("the capture thread has not come around for {}", base::format_duration(silent_ns)));
 }
 
 prom::Pages::Health Service::State::health() {
     const CaptureThreadStatus seen = capture_thread->status();
-    if (std::string why = stuck(seen); !why.empty()) return {false, std::move(why)};
+    if (const auto checked = check_capture_thread(seen); !checked) return {false, checked.error().text()};
     const std::string names = open_interfaces(seen);
     if (names.empty()) return {false, "waiting for an interface"};
     return {true, fmt::format("capturing on {}", names)};
@@ -532,16 +534,17 @@ Service::~Service() {
     state_->control.reset();
 }
 
-std::vector<std::string> Service::check(const Config& config) {
-    std::vector<std::string> wrong;
-    if (auto triggers = Triggers::compile(config.recorder.triggers); !triggers) wrong = triggers.error();
+base::Result<void, base::Errors> Service::check(const Config& config) {
+    base::Errors errors;
+    if (auto triggers = Triggers::compile(config.recorder.triggers); !triggers) errors = triggers.error();
     if (auto filter = capture::PacketFilter::compile(config.capture.filter, {}); !filter)
-        wrong.push_back("capture.filter: " + filter.error().text());
-    return wrong;
+        errors.push_back({"capture.filter: " + filter.error().text()});
+    if (!errors.empty()) return base::Failure{std::move(errors)};
+    return {};
 }
 
-std::vector<std::string> Service::open() { return state_->open(); }
-std::vector<std::string> Service::run(const std::function<void()>& ready) { return state_->run(ready); }
+base::Result<void, base::Errors> Service::open() { return state_->open(); }
+base::Result<void, base::Errors> Service::run(const std::function<void()>& ready) { return state_->run(ready); }
 
 std::string Service::summary() const {
     const Status now = state_->status();

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "daemon/config/config.h"
+#include "daemon/config/config_file.h"
 #include "daemon/log.h"
 #include "metrics/answers/answer.h"
 
@@ -12,14 +14,13 @@ namespace service {
 
 struct ServiceOptions {
     Config config;
-    /// Reads the configuration again, for SIGHUP and `reload`: what is wrong with it, a line a mistake, or nothing and
-    /// `config` set.
-    std::function<std::vector<std::string>(Config& config)> read_again;
+    /// Reads the configuration again, for SIGHUP and `reload`.
+    std::function<base::Result<Config, ConfigErrors>()> read_again;
     std::string version;
 };
 
 /// The daemon: a capture thread (capture_thread.h), the listener's threads, and this one, which works off intervals,
-/// answers the control socket and heeds signals.
+/// answers the control socket and handles signals.
 class Service {
 public:
     /// `names` and `log` outlive it.
@@ -28,15 +29,16 @@ public:
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
 
-    /// What only the parts can judge of a configuration (filters, triggers), a line a mistake; opens nothing.
-    static std::vector<std::string> check(const Config& config);
+    /// Checks what only the parts can judge of a configuration (filters, triggers). Fails with all mistakes; opens
+    /// nothing.
+    static base::Result<void, base::Errors> check(const Config& config);
 
-    /// Opens all that needs rights or may be refused, then gives the rights up. Returns what is wrong, a line a
-    /// mistake, each saying what to do; else empty. Signals are blocked from here on.
-    std::vector<std::string> open();
-    /// Until SIGINT or SIGTERM. `ready` is called once everything runs. Returns what was held at the end and could not
-    /// be written, a line each; else empty.
-    std::vector<std::string> run(const std::function<void()>& ready);
+    /// Opens all that needs rights or may be refused, then gives the rights up. Fails with all that is wrong.
+    /// Signals are blocked from here on.
+    base::Result<void, base::Errors> open();
+    /// Until SIGINT or SIGTERM. `ready` is called once everything runs. Fails if something that was held at the
+    /// end could not be written.
+    base::Result<void, base::Errors> run(const std::function<void()>& ready);
     /// The summary of a capture that ended: packets, what was dropped.
     std::string summary() const;
 

@@ -29,7 +29,7 @@ public:
     void wake() { tap_->wake(); }
     /// What happened to interfaces and devices since the last call.
     std::vector<capture::TapEvent> events();
-    base::Result<bool> reconfigure(const capture::TapOptions& options) { return tap_->reconfigure(options); }
+    base::Result<void> reconfigure(const capture::TapOptions& options) { return tap_->reconfigure(options); }
     bool is_open(std::size_t interface) const;
     bool hardware_timestamps(std::size_t interface) const;
 

@@ -78,7 +78,7 @@ std::string device_json(const metrics::DeviceFigures& figures, int indent) {
 
 namespace {
 
-using Read = base::Result<metrics::DeviceFigures, std::string>;
+using Read = base::Result<metrics::DeviceFigures>;
 
 metrics::DeviceFigures figures_of(const Json& all) {
     metrics::DeviceFigures figures;
@@ -111,10 +111,10 @@ Read read(std::string_view text, std::initializer_list<const char*> wrappers) {
         for (const char* name : wrappers)
             if (all.is_object() && all.contains(name)) object = &all[name];
         if (!object->is_object() || !object->contains("counters") || !object->at("counters").is_array())
-            return base::Failure{std::string("there is no list of `counters` in it")};
+            return base::Failure{base::Error{"there is no list of `counters` in it"}};
         return figures_of(*object);
     } catch (const Json::exception& fault) {
-        return base::Failure{fmt::format("is no JSON of counters: {}", fault.what())};
+        return base::Failure{base::Error{fmt::format("is no JSON of counters: {}", fault.what())}};
     }
 }
 

@@ -4,27 +4,24 @@
 
 namespace exporters {
 
-FlowColumns chosen_columns(std::span<const std::string> names, std::string& unknown) {
+base::Result<FlowColumns, UnknownColumn> chosen_columns(std::span<const std::string> names) {
     FlowColumns columns;
     for (const std::string& name : names) {
         const FlowColumns found = find_fields(name);
-        if (found.empty() && unknown.empty()) unknown = name;
+        if (found.empty() && !name.empty()) return base::Failure{UnknownColumn{name}};
         for (const FlowField* field : found)
             if (std::find(columns.begin(), columns.end(), field) == columns.end()) columns.push_back(field);
     }
     return columns;
 }
 
-std::optional<FlowOrder> flow_order(std::string_view name, bool first_only, NoOrder& reason) {
+base::Result<FlowOrder, NoOrder> flow_order(std::string_view name, bool first_only) {
     const bool turned = name.starts_with('-');
     if (turned) name.remove_prefix(1);
     const bool by_id = name.empty() && !first_only;
     if (name.empty()) name = by_id ? "id" : "wire_bytes";
     const FlowColumns found = find_fields(name);
-    if (found.size() != 1) {
-        reason = {std::string(name), found.empty() ? nullptr : found.front()};
-        return {};
-    }
+    if (found.size() != 1) return base::Failure{NoOrder{std::string(name), found.empty() ? nullptr : found.front()}};
     // Ids tell when a flow began: they go upwards.
     const bool downwards = !is_left_aligned(found.front()->unit) && !by_id;
     return FlowOrder{found.front(), downwards != turned};

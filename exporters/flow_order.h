@@ -6,12 +6,19 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "exporters/flow_fields.h"
 
 namespace exporters {
 
-/// What `names` select, in their order and each once. The first name that is none is left in `unknown`.
-FlowColumns chosen_columns(std::span<const std::string> names, std::string& unknown);
+/// A name that no column has.
+struct UnknownColumn {
+    std::string name;
+};
+
+/// The columns that `names` select, in their order and each once. Empty names select nothing. Fails with the first name
+/// that no column has.
+base::Result<FlowColumns, UnknownColumn> chosen_columns(std::span<const std::string> names);
 
 /// How rows are put in order.
 struct FlowOrder {
@@ -26,8 +33,8 @@ struct NoOrder {
 };
 
 /// Numbers begin with the greatest, text at A; `-NAME` turns that round. An empty name is by id, upwards, or by octets
-/// on the wire where only the `first_only` are wanted. Absent where `reason` says why.
-std::optional<FlowOrder> flow_order(std::string_view name, bool first_only, NoOrder& reason);
+/// on the wire where only the `first_only` are wanted.
+base::Result<FlowOrder, NoOrder> flow_order(std::string_view name, bool first_only);
 
 /// The flows of a snapshot in an order, at most `limit`. Those of which the figure is unknown come last, whatever the
 /// direction.

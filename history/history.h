@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/result.h"
 #include "metrics/figures/snapshot.h"
 
@@ -38,14 +39,6 @@ struct HistoryInterval {
     bool crc_verified = false;  ///< how many CRCs were bad is known
 };
 
-struct HistoryError {
-    std::string message;
-    std::string path;
-    std::string text() const { return path.empty() ? message : path + ": " + message; }
-};
-template <class T>
-using HistoryResult = base::Result<T, HistoryError>;
-
 /// Of a stretch of time, as one.
 struct HistorySum {
     std::uint64_t intervals = 0;
@@ -66,16 +59,15 @@ struct HistoryCounters {
 /// survives the death of the process, and a power cut where `sync_each`.
 class HistoryWriter {
 public:
-    static HistoryResult<std::unique_ptr<HistoryWriter>> open(const HistoryOptions& options);
+    static base::Result<std::unique_ptr<HistoryWriter>> open(const HistoryOptions& options);
     virtual ~HistoryWriter() = default;
 
-    /// False where it could not be written: told once in error(), counted, and tried again with the next interval. A
-    /// half-written record is taken back.
-    virtual bool append(const HistoryInterval& interval) = 0;
+    /// An interval that cannot be written is counted; the next interval may succeed. A half-written record is removed
+    /// again.
+    virtual base::Result<void> append(const HistoryInterval& interval) = 0;
     /// New bounds take effect at the next append.
     virtual void set_bounds(std::uint64_t max_octets, std::uint64_t max_age_ns) = 0;
     virtual const HistoryCounters& counters() const = 0;
-    virtual const HistoryError& error() const = 0;
     /// The greatest frame number in the store when it was opened: a daemon that is started again goes on from there, so
     /// that flows' ids stay unique within the store.
     virtual std::uint64_t frames_end() const = 0;
@@ -84,7 +76,7 @@ public:
 /// Reads while a writer goes on. A damaged record is skipped and counted; nothing behind it is lost.
 class HistoryReader {
 public:
-    static HistoryResult<std::unique_ptr<HistoryReader>> open(const std::string& directory);
+    static base::Result<std::unique_ptr<HistoryReader>> open(const std::string& directory);
     virtual ~HistoryReader() = default;
 
     struct Extent {
@@ -95,13 +87,12 @@ public:
     virtual std::optional<Extent> extent() const = 0;
     /// Intervals that overlap [from_ns, to_ns), by their start, whatever the clock did meanwhile. The sink returns
     /// false to end; the result is false then.
-    virtual HistoryResult<bool> read(std::int64_t from_ns, std::int64_t to_ns,
-                                     const std::function<bool(HistoryInterval&&)>& sink) = 0;
+    virtual base::Result<bool> read(std::int64_t from_ns, std::int64_t to_ns,
+                                    const std::function<bool(HistoryInterval&&)>& sink) = 0;
     /// All that was recorded in between, merged, by as many threads as there are processors. Where there are more flows
     /// than `max_flows`, the idlest are forgotten. `go_on` is asked by every thread after every interval.
-    virtual HistoryResult<HistorySum> merged(std::int64_t from_ns, std::int64_t to_ns,
-                                             std::size_t max_flows = 1'000'000,
-                                             const std::function<bool()>& go_on = {}) = 0;
+    virtual base::Result<HistorySum> merged(std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows = 1'000'000,
+                                            const std::function<bool()>& go_on = {}) = 0;
     /// What the last extent() or read() came across.
     virtual std::uint64_t damaged_records() const = 0;
 };

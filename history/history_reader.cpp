@@ -21,12 +21,12 @@ public:
     explicit FolderReader(std::string directory) : directory_(std::move(directory)) {}
 
     std::optional<Extent> extent() const override;
-    HistoryResult<bool> read(std::int64_t from_ns, std::int64_t to_ns,
-                             const std::function<bool(HistoryInterval&&)>& sink) override;
+    base::Result<bool> read(std::int64_t from_ns, std::int64_t to_ns,
+                            const std::function<bool(HistoryInterval&&)>& sink) override;
     std::uint64_t damaged_records() const override { return damaged_; }
 
-    HistoryResult<HistorySum> merged(std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
-                                     const std::function<bool()>& go_on) override;
+    base::Result<HistorySum> merged(std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
+                                    const std::function<bool()>& go_on) override;
 
 private:
     struct Place {
@@ -37,10 +37,11 @@ private:
         std::vector<segment::File> files;
         std::vector<Place> in_order;
     };
-    /// Every record of every segment that is there now. A segment that is removed meanwhile is no error.
-    std::optional<HistoryError> each(std::vector<segment::File>& files,
-                                     const std::function<void(std::size_t, const segment::Record&)>& sink) const;
-    HistoryResult<Places> places(std::int64_t from_ns, std::int64_t to_ns) const;
+    /// Calls `sink` with every record of every segment that is there now, and returns the segments. A segment that is
+    /// removed meanwhile is no error.
+    base::Result<std::vector<segment::File>> each(
+        const std::function<void(std::size_t, const segment::Record&)>& sink) const;
+    base::Result<Places> places(std::int64_t from_ns, std::int64_t to_ns) const;
 
     std::string directory_;
     mutable std::uint64_t damaged_ = 0;
@@ -51,107 +52,107 @@ class Fetcher {
 public:
     explicit Fetcher(const std::vector<segment::File>& files) : files_(files), opened_(files.size()) {}
 
-    /// Absent where it is gone or damaged, or there is an error.
-    std::optional<HistoryInterval> fetch(const segment::Record& record, std::size_t file) {
+    /// Absent where it is gone or damaged.
+    base::Result<std::optional<HistoryInterval>> fetch(const segment::Record& record, std::size_t file) {
         if (opened_ != file) {
             scanner_ = std::make_unique<segment::Scanner>(files_[file].path);
             opened_ = file;
         }
-        if (scanner_->kind() == segment::Scanner::Kind::unreadable) return std::nullopt;  // removed meanwhile
-        if (record.codec > metrics::snapshot_version) {
-            error_ = HistoryError{fmt::format("holds intervals of a later version ({}; this one reads up to {})",
-                                              record.codec, metrics::snapshot_version),
-                                  files_[file].path};
-            return std::nullopt;
-        }
+        const std::optional<HistoryInterval> none;
+        if (scanner_->kind() == segment::Scanner::Kind::unreadable) return none;  // removed meanwhile
+        if (record.codec > metrics::snapshot_version)
+            return base::Failure{
+                base::Error{fmt::format("holds intervals of a later version ({}; this one reads up to {})",
+                                        record.codec, metrics::snapshot_version),
+                            files_[file].path}};
         const auto payload = scanner_->payload(record);
         auto snapshot = payload ? segment::unpack(*payload, record)
-                                : base::Result<metrics::Snapshot, std::string>(base::Failure{std::string("damaged")});
+                                : base::Result<metrics::Snapshot>(base::Failure{base::Error{"damaged"}});
         if (!snapshot) {
             ++damaged_;
-            return std::nullopt;
+            return none;
         }
-        return HistoryInterval{record.start_ns, record.length_ns, record.frames_end, std::move(snapshot).value(),
-                               (record.flags & segment::crc_verified) != 0};
+        return std::optional(HistoryInterval{record.start_ns, record.length_ns, record.frames_end,
+                                             std::move(snapshot).value(), (record.flags & segment::crc_verified) != 0});
     }
     std::uint64_t damaged() const { return damaged_; }
-    const std::optional<HistoryError>& error() const { return error_; }
 
 private:
     const std::vector<segment::File>& files_;
     std::unique_ptr<segment::Scanner> scanner_;
     std::size_t opened_;
     std::uint64_t damaged_ = 0;
-    std::optional<HistoryError> error_;
 };
 
-std::optional<HistoryError> FolderReader::each(
-    std::vector<segment::File>& files, const std::function<void(std::size_t, const segment::Record&)>& sink) const {
+base::Result<std::vector<segment::File>> FolderReader::each(
+    const std::function<void(std::size_t, const segment::Record&)>& sink) const {
     damaged_ = 0;
     auto listed = segment::list(directory_);
-    if (!listed) return HistoryError{fmt::format("cannot be read: {}", std::strerror(errno)), directory_};
-    files = std::move(*listed);
+    if (!listed) return listed;
+    const std::vector<segment::File>& files = *listed;
     for (std::size_t i = 0; i < files.size(); ++i) {
         segment::Scanner scanner(files[i].path);
         using Kind = segment::Scanner::Kind;
         if (scanner.kind() == Kind::unreadable) {
             if (errno == ENOENT) continue;
-            return HistoryError{fmt::format("cannot be read: {}", std::strerror(errno)), files[i].path};
+            return base::Failure{base::Error{fmt::format("cannot be read: {}", std::strerror(errno)), files[i].path}};
         }
         if (scanner.kind() == Kind::later)
-            return HistoryError{fmt::format("was written by a later version (format {}; this one reads up to {})",
-                                            scanner.file_version(), segment::version),
-                                files[i].path};
+            return base::Failure{
+                base::Error{fmt::format("was written by a later version (format {}; this one reads up to {})",
+                                        scanner.file_version(), segment::version),
+                            files[i].path}};
         while (const auto record = scanner.next()) sink(i, *record);
         // What is at the end of the last may be a record that is not yet whole.
         const bool broken_off = scanner.tail() != 0 && i + 1 != files.size();
         damaged_ += scanner.damaged() + (broken_off ? 1 : 0);
     }
-    return std::nullopt;
+    return listed;
 }
 
 std::optional<HistoryReader::Extent> FolderReader::extent() const {
     std::optional<Extent> extent;
-    std::vector<segment::File> files;
-    const auto error = each(files, [&extent](std::size_t, const segment::Record& record) {
+    const auto files = each([&extent](std::size_t, const segment::Record& record) {
         if (!extent) extent = Extent{record.start_ns, record.end_ns(), 0};
         extent->first_ns = std::min(extent->first_ns, record.start_ns);
         extent->last_ns = std::max(extent->last_ns, record.end_ns());
         ++extent->intervals;
     });
-    return error ? std::nullopt : extent;
+    return files ? extent : std::nullopt;
 }
 
-HistoryResult<FolderReader::Places> FolderReader::places(std::int64_t from_ns, std::int64_t to_ns) const {
+base::Result<FolderReader::Places> FolderReader::places(std::int64_t from_ns, std::int64_t to_ns) const {
     Places found;
-    const auto error = each(found.files, [&](std::size_t file, const segment::Record& record) {
+    auto files = each([&](std::size_t file, const segment::Record& record) {
         const bool empty = record.length_ns == 0 && record.start_ns >= from_ns;
         if (record.start_ns < to_ns && (record.end_ns() > from_ns || empty)) found.in_order.push_back({record, file});
     });
-    if (error) return base::Failure{*error};
+    if (!files) return base::Failure{files.error()};
+    found.files = std::move(files).value();
     std::stable_sort(found.in_order.begin(), found.in_order.end(),
                      [](const Place& a, const Place& b) { return a.record.start_ns < b.record.start_ns; });
     return found;
 }
 
-HistoryResult<bool> FolderReader::read(std::int64_t from_ns, std::int64_t to_ns,
-                                       const std::function<bool(HistoryInterval&&)>& sink) {
+base::Result<bool> FolderReader::read(std::int64_t from_ns, std::int64_t to_ns,
+                                      const std::function<bool(HistoryInterval&&)>& sink) {
     const auto found = places(from_ns, to_ns);
     if (!found) return base::Failure{found.error()};
     Fetcher fetcher(found->files);
     const std::uint64_t damaged_before = damaged_;
     for (const Place& place : found->in_order) {
-        auto interval = fetcher.fetch(place.record, place.file);
+        auto fetched = fetcher.fetch(place.record, place.file);
         damaged_ = damaged_before + fetcher.damaged();
-        if (fetcher.error()) return base::Failure{*fetcher.error()};
+        if (!fetched) return base::Failure{fetched.error()};
+        std::optional<HistoryInterval>& interval = *fetched;
         if (interval && !sink(std::move(*interval))) return false;
     }
     return true;
 }
 
 /// Each thread takes a stretch of time; what they have made of it is joined in the order of time.
-HistoryResult<HistorySum> FolderReader::merged(std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
-                                               const std::function<bool()>& go_on) {
+base::Result<HistorySum> FolderReader::merged(std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
+                                              const std::function<bool()>& go_on) {
     const auto found = places(from_ns, to_ns);
     if (!found) return base::Failure{found.error()};
     constexpr std::size_t least = 64;  // intervals that are worth a thread
@@ -163,14 +164,19 @@ HistoryResult<HistorySum> FolderReader::merged(std::int64_t from_ns, std::int64_
     struct Share {
         HistorySum sum;
         std::uint64_t damaged = 0;
-        std::optional<HistoryError> error;
+        std::optional<base::Error> error;
     };
     const auto work = [&](std::size_t first, std::size_t end) {
         Share share;
         Fetcher fetcher(found->files);
         metrics::SnapshotSum sum(max_flows);
-        for (std::size_t i = first; i < end && !fetcher.error() && (!go_on || go_on()); ++i) {
-            auto interval = fetcher.fetch(found->in_order[i].record, found->in_order[i].file);
+        for (std::size_t i = first; i < end && (!go_on || go_on()); ++i) {
+            auto fetched = fetcher.fetch(found->in_order[i].record, found->in_order[i].file);
+            if (!fetched) {
+                share.error = fetched.error();
+                break;
+            }
+            std::optional<HistoryInterval>& interval = *fetched;
             if (!interval) continue;
             ++share.sum.intervals;
             share.sum.crc_verified &= interval->crc_verified;
@@ -178,7 +184,6 @@ HistoryResult<HistorySum> FolderReader::merged(std::int64_t from_ns, std::int64_
         }
         share.sum.whole = sum.take();
         share.damaged = fetcher.damaged();
-        share.error = fetcher.error();
         return share;
     };
     std::vector<std::future<Share>> others;
@@ -203,19 +208,19 @@ HistoryResult<HistorySum> FolderReader::merged(std::int64_t from_ns, std::int64_
 
 }  // namespace
 
-HistoryResult<std::unique_ptr<HistoryReader>> HistoryReader::open(const std::string& directory) {
+base::Result<std::unique_ptr<HistoryReader>> HistoryReader::open(const std::string& directory) {
     std::error_code code;
     const auto status = std::filesystem::status(directory, code);
     if (status.type() == std::filesystem::file_type::not_found)
-        return base::Failure{HistoryError{
+        return base::Failure{base::Error{
             "there is no such directory; `rdmascope daemon --history DIR` keeps a history in one", directory}};
     if (std::filesystem::exists(status) && !std::filesystem::is_directory(status))
-        return base::Failure{HistoryError{"is no directory; a history is one, of *.rdmahist files", directory}};
+        return base::Failure{base::Error{"is no directory; a history is one, of *.rdmahist files", directory}};
     const auto files = segment::list(directory);
-    if (!files) return base::Failure{HistoryError{fmt::format("cannot be read: {}", std::strerror(errno)), directory}};
+    if (!files) return base::Failure{files.error()};
     // A daemon that has just been started has not written yet, but it has locked.
     if (files->empty() && ::access((directory + "/lock").c_str(), F_OK) != 0)
-        return base::Failure{HistoryError{"is no history: there are no *.rdmahist files in it", directory}};
+        return base::Failure{base::Error{"is no history: there are no *.rdmahist files in it", directory}};
     return std::unique_ptr<HistoryReader>(std::make_unique<FolderReader>(directory));
 }
 

@@ -33,14 +33,13 @@ class Writer final : public HistoryWriter {
 public:
     explicit Writer(const HistoryOptions& options) : options_(options) {}
 
-    bool begin();
-    bool append(const HistoryInterval& interval) override;
+    base::Result<void> begin();
+    base::Result<void> append(const HistoryInterval& interval) override;
     void set_bounds(std::uint64_t max_octets, std::uint64_t max_age_ns) override {
         options_.max_octets = max_octets;
         options_.max_age_ns = max_age_ns;
     }
     const HistoryCounters& counters() const override { return counters_; }
-    const HistoryError& error() const override { return error_; }
     std::uint64_t frames_end() const override { return frames_end_; }
 
 private:
@@ -58,19 +57,19 @@ private:
         }
     };
 
-    bool fail(std::string message, std::string path) {
-        error_ = {std::move(message), std::move(path)};
-        return false;
+    static base::Failure<base::Error> fail(std::string message, std::string path) {
+        return base::Failure{base::Error{std::move(message), std::move(path)}};
     }
-    bool lock();
-    bool survey(const segment::File& file, bool last);
-    bool go_on_with_last(const segment::Scanner& scanner, std::uint64_t end);
-    bool begin_segment();
-    bool store(base::Bytes record, std::int64_t start_ns);
-    bool write(base::Bytes record);
+    base::Result<void> lock();
+    base::Result<void> survey(const segment::File& file, bool last);
+    base::Result<void> go_on_with_last(const segment::Scanner& scanner, std::uint64_t end);
+    base::Result<void> begin_segment();
+    base::Result<void> store(base::Bytes record, std::int64_t start_ns);
+    base::Result<void> write(base::Bytes record);
     bool is_full(std::size_t more, std::int64_t start_ns) const;
     bool is_expired(std::size_t oldest_of) const;
-    bool keep_within_bounds();
+    base::Result<void> keep(const HistoryInterval& interval);
+    base::Result<std::size_t> remove_oldest();
     void count() {
         counters_.segments = segments_.size();
         counters_.octets = 0;
@@ -84,11 +83,10 @@ private:
     std::uint64_t next_number_ = 1;
     Ageing ageing_;
     HistoryCounters counters_;
-    HistoryError error_;
     std::uint64_t frames_end_ = 0;
 };
 
-bool Writer::begin() {
+base::Result<void> Writer::begin() {
     const std::string& path = options_.directory;
     if (path.empty()) return fail("no directory was named for the history", "");
     std::error_code code;
@@ -96,16 +94,16 @@ bool Writer::begin() {
     if (!parent.empty()) std::filesystem::create_directories(parent, code);
     if (::mkdir(path.c_str(), 0750) != 0 && errno != EEXIST)
         return fail(fmt::format("cannot be made: {}", std::strerror(errno)), path);
-    if (!lock()) return false;
+    if (auto locked = lock(); !locked) return locked;
     const auto files = segment::list(path);
-    if (!files) return fail(fmt::format("cannot be read: {}", std::strerror(errno)), path);
+    if (!files) return base::Failure{files.error()};
     for (std::size_t i = 0; i < files->size(); ++i)
-        if (!survey((*files)[i], i + 1 == files->size())) return false;
+        if (auto surveyed = survey((*files)[i], i + 1 == files->size()); !surveyed) return surveyed;
     count();
-    return true;
+    return {};
 }
 
-bool Writer::lock() {
+base::Result<void> Writer::lock() {
     const std::string path = options_.directory + "/lock";
     lock_ = base::Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
     if (!lock_) return fail(fmt::format("cannot be written: {}", std::strerror(errno)), path);
@@ -122,11 +120,11 @@ bool Writer::lock() {
     const std::string pid = fmt::format("{}\n", ::getpid());
     // Whose it is, for people; the lock itself does not depend on it.
     if (::ftruncate(lock_.number(), 0) == 0) write_all(lock_.number(), std::as_bytes(std::span(pid)));
-    return true;
+    return {};
 }
 
 /// What a segment that is already there holds; the last is mended, and gone on with.
-bool Writer::survey(const segment::File& file, bool last) {
+base::Result<void> Writer::survey(const segment::File& file, bool last) {
     segment::Scanner scanner(file.path);
     if (scanner.kind() == segment::Scanner::Kind::unreadable) {
         return fail(fmt::format("cannot be read: {}", std::strerror(errno)), file.path);
@@ -143,10 +141,11 @@ bool Writer::survey(const segment::File& file, bool last) {
     }
     found.octets = scanner.size();
     segments_.push_back(std::move(found));
-    return !last || go_on_with_last(scanner, end);
+    if (!last) return {};
+    return go_on_with_last(scanner, end);
 }
 
-bool Writer::go_on_with_last(const segment::Scanner& scanner, std::uint64_t end) {
+base::Result<void> Writer::go_on_with_last(const segment::Scanner& scanner, std::uint64_t end) {
     using Kind = segment::Scanner::Kind;
     Segment& last = segments_.back();
     if (scanner.kind() == Kind::unfinished) {  // ended while it was being made: there was nothing in it
@@ -155,9 +154,9 @@ bool Writer::go_on_with_last(const segment::Scanner& scanner, std::uint64_t end)
         counters_.repaired_octets += scanner.size();
         next_number_ = last.file.number;
         segments_.pop_back();
-        return true;
+        return {};
     }
-    if (scanner.kind() != Kind::good) return true;  // left as it is; the next append begins another
+    if (scanner.kind() != Kind::good) return {};  // left as it is; the next append begins another
     base::Descriptor file(::open(last.file.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     if (!file) return fail(fmt::format("cannot be written: {}", std::strerror(errno)), last.file.path);
     if (end < scanner.size()) {
@@ -167,10 +166,10 @@ bool Writer::go_on_with_last(const segment::Scanner& scanner, std::uint64_t end)
         last.octets = end;
     }
     current_ = std::move(file);
-    return true;
+    return {};
 }
 
-bool Writer::begin_segment() {
+base::Result<void> Writer::begin_segment() {
     current_ = base::Descriptor();
     const std::string path = segment::path_of(options_.directory, next_number_);
     base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0640));
@@ -183,7 +182,7 @@ bool Writer::begin_segment() {
     if (options_.sync_each) sync_directory(options_.directory);
     segments_.push_back({.file = {next_number_++, path}, .octets = header.size()});
     current_ = std::move(file);
-    return true;
+    return {};
 }
 
 /// Also where the clock has stepped, or nothing was recorded for long: what is old does not stay for what is young.
@@ -198,40 +197,48 @@ bool Writer::is_full(std::size_t more, std::int64_t start_ns) const {
 }
 
 /// One write a record: the kernel keeps it together, whenever the process ends.
-bool Writer::write(base::Bytes record) {
+base::Result<void> Writer::write(base::Bytes record) {
     Segment& last = segments_.back();
     int error = write_all(current_.number(), record);
     if (error == 0 && options_.sync_each && ::fdatasync(current_.number()) != 0) error = errno;
     if (error == 0) {
         last.octets += record.size();
-        return true;
+        return {};
     }
-    fail(fmt::format("an interval could not be written: {}", std::strerror(error)), last.file.path);
-    // A record that cannot be taken back stays for readers to skip, and nothing is written behind it.
+    // A record that cannot be removed again stays for readers to skip, and nothing is written after it.
     if (::ftruncate(current_.number(), static_cast<off_t>(last.octets)) != 0) current_ = base::Descriptor();
-    return false;
+    return fail(fmt::format("an interval could not be written: {}", std::strerror(error)), last.file.path);
 }
 
-bool Writer::append(const HistoryInterval& interval) {
-    const auto record = segment::record(interval);
-    // Time passes whether or not anything can be written: on a full disk, what is old gives way to what is young.
+base::Result<void> Writer::append(const HistoryInterval& interval) {
+    // Time passes whether or not anything can be written: on a full disk, old segments are removed for new intervals.
     ageing_.add(interval.start_ns, interval.length_ns, options_.max_age_ns);
-    bool good = record.ok();
-    if (!good) fail(record.error(), options_.directory);
-    if (good) good = store(*record, interval.start_ns) || (keep_within_bounds() && store(*record, interval.start_ns));
-    if (good) {
+    auto kept = keep(interval);
+    if (kept) {
         segments_.back().take_in({.start_ns = interval.start_ns, .length_ns = interval.length_ns});
         ++counters_.intervals;
-        keep_within_bounds();
+        // The interval is stored; the next append tries again to remove what cannot be removed now.
+        static_cast<void>(remove_oldest());
     } else {
         ++counters_.lost_intervals;
     }
     count();
-    return good;
+    return kept;
 }
 
-bool Writer::store(base::Bytes record, std::int64_t start_ns) {
-    if ((!current_ || is_full(record.size(), start_ns)) && !begin_segment()) return false;
+base::Result<void> Writer::keep(const HistoryInterval& interval) {
+    const auto record = segment::record(interval);
+    if (!record) return fail(record.error().message, options_.directory);
+    auto stored = store(*record, interval.start_ns);
+    if (stored) return stored;
+    const auto removed = remove_oldest();
+    if (!removed) return base::Failure{removed.error()};
+    return *removed == 0 ? stored : store(*record, interval.start_ns);
+}
+
+base::Result<void> Writer::store(base::Bytes record, std::int64_t start_ns) {
+    if (!current_ || is_full(record.size(), start_ns))
+        if (auto begun = begin_segment(); !begun) return begun;
     return write(record);
 }
 
@@ -248,14 +255,16 @@ bool Writer::is_expired(std::size_t index) const {
     return since > options_.max_age_ns;
 }
 
-/// Whether anything was removed.
-bool Writer::keep_within_bounds() {
+/// Keeps the segments within their bounds. Returns the number of segments removed; fails where one should be removed
+/// and none could be.
+base::Result<std::size_t> Writer::remove_oldest() {
     count();
     std::size_t gone = 0;
+    std::optional<base::Error> error;
     while (gone + 1 < segments_.size() && (counters_.octets > options_.max_octets || is_expired(gone))) {
         const Segment& oldest = segments_[gone];
         if (::unlink(oldest.file.path.c_str()) != 0 && errno != ENOENT) {
-            fail(fmt::format("cannot be removed: {}", std::strerror(errno)), oldest.file.path);
+            error = base::Error{fmt::format("cannot be removed: {}", std::strerror(errno)), oldest.file.path};
             break;
         }
         counters_.octets -= oldest.octets;
@@ -263,14 +272,15 @@ bool Writer::keep_within_bounds() {
         ++gone;
     }
     segments_.erase(segments_.begin(), segments_.begin() + static_cast<std::ptrdiff_t>(gone));
-    return gone > 0;
+    if (error && gone == 0) return base::Failure{*error};
+    return gone;
 }
 
 }  // namespace
 
-HistoryResult<std::unique_ptr<HistoryWriter>> HistoryWriter::open(const HistoryOptions& options) {
+base::Result<std::unique_ptr<HistoryWriter>> HistoryWriter::open(const HistoryOptions& options) {
     auto writer = std::make_unique<Writer>(options);
-    if (!writer->begin()) return base::Failure{writer->error()};
+    if (const auto begun = writer->begin(); !begun) return base::Failure{begun.error()};
     return std::unique_ptr<HistoryWriter>(std::move(writer));
 }
 

@@ -77,9 +77,9 @@ std::int64_t Record::end_ns() const {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(start_ns) + std::min(length_ns, room));
 }
 
-std::optional<std::vector<File>> list(const std::string& directory) {
+base::Result<std::vector<File>> list(const std::string& directory) {
     const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), closedir);
-    if (!open) return std::nullopt;
+    if (!open) return base::Failure{base::Error{fmt::format("cannot be read: {}", std::strerror(errno)), directory}};
     std::vector<File> files;
     while (const dirent* entry = readdir(open.get())) {
         const std::string_view name(entry->d_name);
@@ -109,15 +109,15 @@ std::vector<std::byte> header(std::int64_t created_ns) {
     return octets;
 }
 
-base::Result<std::vector<std::byte>, std::string> record(const HistoryInterval& interval) {
+base::Result<std::vector<std::byte>> record(const HistoryInterval& interval) {
     std::vector<std::byte> raw;
     metrics::encode(interval.difference, raw);
     if (raw.size() > most_raw_octets)
-        return base::Failure{fmt::format("an interval of {} flows takes {} octets, and {} is the most",
-                                         interval.difference.flows.size(), raw.size(), most_raw_octets)};
+        return base::Failure{base::Error{fmt::format("an interval of {} flows takes {} octets, and {} is the most",
+                                                     interval.difference.flows.size(), raw.size(), most_raw_octets)}};
     std::vector<std::byte> payload(ZSTD_compressBound(raw.size()));
     const std::size_t packed = ZSTD_compress(payload.data(), payload.size(), raw.data(), raw.size(), compression_level);
-    if (ZSTD_isError(packed) != 0) return base::Failure{std::string("zstd: ") + ZSTD_getErrorName(packed)};
+    if (ZSTD_isError(packed) != 0) return base::Failure{base::Error{std::string("zstd: ") + ZSTD_getErrorName(packed)}};
     payload.resize(packed);
 
     std::vector<std::byte> octets;
@@ -236,15 +236,16 @@ std::optional<std::vector<std::byte>> Scanner::payload(const Record& record) con
     return octets;
 }
 
-base::Result<metrics::Snapshot, std::string> unpack(base::Bytes payload, const Record& record) {
+base::Result<metrics::Snapshot> unpack(base::Bytes payload, const Record& record) {
     if (record.raw_length > most_raw_octets)
-        return base::Failure{fmt::format("{} octets, and {} is the most", record.raw_length, most_raw_octets)};
+        return base::Failure{
+            base::Error{fmt::format("{} octets, and {} is the most", record.raw_length, most_raw_octets)}};
     std::vector<std::byte> raw(record.raw_length);
     const std::size_t size = ZSTD_decompress(raw.data(), raw.size(), payload.data(), payload.size());
-    if (ZSTD_isError(size) != 0) return base::Failure{std::string("zstd: ") + ZSTD_getErrorName(size)};
-    if (size != raw.size()) return base::Failure{std::string("shorter than it says")};
+    if (ZSTD_isError(size) != 0) return base::Failure{base::Error{std::string("zstd: ") + ZSTD_getErrorName(size)}};
+    if (size != raw.size()) return base::Failure{base::Error{"shorter than it says"}};
     auto snapshot = metrics::decode_snapshot(raw);
-    if (!snapshot) return base::Failure{snapshot.error().message};
+    if (!snapshot) return base::Failure{base::Error{snapshot.error().message}};
     return std::move(snapshot).value();
 }
 

@@ -50,13 +50,13 @@ struct File {
     std::uint64_t number = 0;
     std::string path;
 };
-/// Ascending; absent where the directory cannot be read (errno says why).
-std::optional<std::vector<File>> list(const std::string& directory);
+/// Ascending.
+base::Result<std::vector<File>> list(const std::string& directory);
 std::string path_of(const std::string& directory, std::uint64_t number);
 
 std::vector<std::byte> header(std::int64_t created_ns);
-/// The record's octets, or why there are none.
-base::Result<std::vector<std::byte>, std::string> record(const HistoryInterval& interval);
+/// The record's octets.
+base::Result<std::vector<std::byte>> record(const HistoryInterval& interval);
 
 /// Goes through a segment's records by their headers, over whatever is damaged; as far as the file reached when it was
 /// opened.
@@ -104,7 +104,7 @@ private:
     std::uint64_t window_at_ = 0;
 };
 
-/// The snapshot in a payload; the error in words.
-base::Result<metrics::Snapshot, std::string> unpack(base::Bytes payload, const Record& record);
+/// The snapshot in a payload.
+base::Result<metrics::Snapshot> unpack(base::Bytes payload, const Record& record);
 
 }  // namespace history::segment

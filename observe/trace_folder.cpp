@@ -51,17 +51,18 @@ int make_everybodys(const std::string& path) {
 
 }  // namespace
 
-base::Result<std::string, std::string> open_trace_folder(const std::string& everybodys) {
+base::Result<std::string> open_trace_folder(const std::string& everybodys) {
     const char* const asked = std::getenv(trace::layout::variable::directory);
     const bool is_asked = asked != nullptr && *asked != '\0';
     if (!is_asked && make_everybodys(everybodys) == 0) return everybodys;
     std::array<char, PATH_MAX> path{};
     if (const int wrong = trace::trace_directory(path.data(), path.size(), true); wrong != 0)
-        return base::Failure{fmt::format("{}: {}: no folder for what programs do", path.data(), std::strerror(wrong))};
+        return base::Failure{
+            base::Error{fmt::format("{}: no folder for what programs do", std::strerror(wrong)), path.data()}};
     struct stat found {};
     if (::stat(path.data(), &found) != 0 || !S_ISDIR(found.st_mode))
-        return base::Failure{fmt::format("{}: is no folder; make it, or leave {} empty", path.data(),
-                                         trace::layout::variable::directory)};
+        return base::Failure{base::Error{
+            fmt::format("is no folder; make it, or leave {} empty", trace::layout::variable::directory), path.data()}};
     return std::string(path.data());
 }
 

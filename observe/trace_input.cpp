@@ -54,7 +54,7 @@ class TraceFile final : public TraceInput {
 public:
     TraceFile(std::string path, trace::TraceFileReader reader) : path_(std::move(path)), reader_(std::move(reader)) {}
 
-    std::string give(metrics::posts::QueuePairTable& queue_pairs, std::int64_t until_ns) override {
+    base::Result<void> read_until(std::int64_t until_ns, metrics::posts::QueuePairTable& queue_pairs) override {
         while (!ended_) {
             while (!waiting_.empty() && waiting_.front().time_ns <= until_ns) {
                 queue_pairs.add(waiting_.front());
@@ -64,13 +64,13 @@ public:
             auto more = reader_.next();
             if (!more) {
                 ended_ = true;
-                return more.error().text();
+                return base::Failure{more.error()};
             }
             waiting_ = *more;
             introductions_.report(queue_pairs, reader_);
             if (waiting_.empty()) ended_ = true;
             if (ended_ && !reader_.is_complete())
-                return fmt::format("{}: the trace breaks off: whoever wrote it was stopped", path_);
+                return base::Failure{base::Error{"the trace breaks off: whoever wrote it was stopped", path_}};
         }
         return {};
     }
@@ -123,7 +123,7 @@ public:
     explicit TraceRings(std::string directory) : rings_(options(std::move(directory))), records_(1024) {}
 
     /// All that there are: a frame is read later than the record of what made it was written.
-    std::string give(metrics::posts::QueuePairTable& queue_pairs, std::int64_t until_ns) override {
+    base::Result<void> read_until(std::int64_t until_ns, metrics::posts::QueuePairTable& queue_pairs) override {
         std::size_t count = 0;
         if (!turn_.begin(until_ns == base::end_of_time)) return {};
         do {
@@ -157,7 +157,7 @@ class KernelTrace final : public TraceInput {
 public:
     explicit KernelTrace(std::unique_ptr<trace::TraceSource> source) : source_(std::move(source)), records_(1024) {}
 
-    std::string give(metrics::posts::QueuePairTable& queue_pairs, std::int64_t until_ns) override {
+    base::Result<void> read_until(std::int64_t until_ns, metrics::posts::QueuePairTable& queue_pairs) override {
         std::size_t count = 0;
         if (!turn_.begin(until_ns == base::end_of_time)) return {};
         do {
@@ -191,11 +191,11 @@ class TraceInputs final : public TraceInput {
 public:
     explicit TraceInputs(std::vector<std::unique_ptr<TraceInput>> parts) : parts_(std::move(parts)) {}
 
-    std::string give(metrics::posts::QueuePairTable& queue_pairs, std::int64_t until_ns) override {
-        std::string trouble;
+    base::Result<void> read_until(std::int64_t until_ns, metrics::posts::QueuePairTable& queue_pairs) override {
+        base::Result<void> all;
         for (const auto& part : parts_)
-            if (std::string more = part->give(queue_pairs, until_ns); !more.empty()) trouble = std::move(more);
-        return trouble;
+            if (auto read = part->read_until(until_ns, queue_pairs); !read) all = std::move(read);
+        return all;
     }
     void at_leisure() override {
         for (const auto& part : parts_) part->at_leisure();
@@ -217,48 +217,43 @@ private:
     std::vector<std::unique_ptr<TraceInput>> parts_;
 };
 
-std::unique_ptr<TraceInput> open_rings(bool make_folder, std::string& error) {
-    if (make_folder) {
+/// The folder of rings; absent where there is none and `make` is false.
+base::Result<std::optional<std::string>> find_rings(bool make) {
+    if (make) {
         auto folder = open_trace_folder();
-        if (!folder) {
-            error = folder.error();
-            return nullptr;
-        }
-        return std::make_unique<TraceRings>(*folder);
+        if (!folder) return base::Failure{folder.error()};
+        return std::optional(std::move(folder).value());
     }
     std::array<char, PATH_MAX> path{};
     struct stat found {};
-    if (trace::trace_directory(path.data(), path.size(), false) != 0) return nullptr;
-    if (stat(path.data(), &found) != 0 || !S_ISDIR(found.st_mode)) return nullptr;
-    return std::make_unique<TraceRings>(path.data());
+    if (trace::trace_directory(path.data(), path.size(), false) != 0) return std::optional<std::string>{};
+    if (stat(path.data(), &found) != 0 || !S_ISDIR(found.st_mode)) return std::optional<std::string>{};
+    return std::optional<std::string>(path.data());
 }
 
 }  // namespace
 
-std::unique_ptr<TraceInput> open_trace_file(const std::string& path, std::string& error) {
+base::Result<std::unique_ptr<TraceInput>> open_trace_file(const std::string& path) {
     auto opened = trace::TraceFileReader::open(path);
-    if (!opened) {
-        error = opened.error().text();
-        return nullptr;
-    }
-    return std::make_unique<TraceFile>(path, std::move(opened).value());
+    if (!opened) return base::Failure{opened.error()};
+    return std::unique_ptr<TraceInput>(std::make_unique<TraceFile>(path, std::move(opened).value()));
 }
 
-std::unique_ptr<TraceInput> open_live_trace(const LiveTraces& wanted, std::string& error) {
+base::Result<std::unique_ptr<TraceInput>> open_live_trace(const LiveTraces& which) {
     std::vector<std::unique_ptr<TraceInput>> parts;
-    if (wanted.programs)
-        if (auto rings = open_rings(wanted.make_folder, error); rings != nullptr) parts.push_back(std::move(rings));
-    if (!error.empty()) return nullptr;
-    if (wanted.kernel_events) {
-        auto source = trace::open_kernel_trace({*wanted.kernel_events, {}, {}});
-        if (!source) {
-            error = source.error().text();
-            return nullptr;
-        }
+    if (which.programs) {
+        const auto folder = find_rings(which.make_folder);
+        if (!folder) return base::Failure{folder.error()};
+        if (folder->has_value()) parts.push_back(std::make_unique<TraceRings>(**folder));
+    }
+    if (which.kernel_events) {
+        auto source = trace::open_kernel_trace({*which.kernel_events, {}, {}});
+        if (!source) return base::Failure{source.error()};
         parts.push_back(std::make_unique<KernelTrace>(std::move(source).value()));
     }
-    if (parts.empty()) return nullptr;
-    return std::make_unique<TraceInputs>(std::move(parts));
+    std::unique_ptr<TraceInput> all;
+    if (!parts.empty()) all = std::make_unique<TraceInputs>(std::move(parts));
+    return all;
 }
 
 }  // namespace observe

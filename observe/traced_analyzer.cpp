@@ -20,9 +20,8 @@ TracedAnalyzer::TracedAnalyzer(const metrics::AnalyzerOptions& options, std::uni
       join_(trace_ == nullptr ? nullptr : std::make_unique<metrics::posts::TraceJoin>()),
       analyzer_(watched(options, join_.get())) {}
 
-void TracedAnalyzer::give(std::int64_t until_ns) {
-    if (std::string trouble = trace_->give(join_->queue_pairs(), until_ns); !trouble.empty())
-        trouble_ = std::move(trouble);
+void TracedAnalyzer::read_trace(std::int64_t until_ns) {
+    if (const auto read = trace_->read_until(until_ns, join_->queue_pairs()); !read) error_ = read.error();
 }
 
 void TracedAnalyzer::settle(bool last) {
@@ -40,7 +39,7 @@ void TracedAnalyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
         const auto* const last = std::max_element(
             now.data(), now.data() + now.size(),
             [](const wire::Frame& one, const wire::Frame& other) { return one.time_ns < other.time_ns; });
-        give(base::later(last->time_ns, metrics::posts::TraceJoin::lead_ns));
+        read_trace(base::later(last->time_ns, metrics::posts::TraceJoin::lead_ns));
         join_->frames(now);
         analyzer_.feed(now, lasting);
         settle(false);
@@ -54,7 +53,7 @@ void TracedAnalyzer::dropped(std::int64_t now_ns, std::uint64_t frames) {
 }
 
 void TracedAnalyzer::finish() {
-    if (join_ != nullptr) give(base::end_of_time);
+    if (join_ != nullptr) read_trace(base::end_of_time);
     analyzer_.finish();
     if (join_ != nullptr) settle(true);
 }
@@ -62,7 +61,7 @@ void TracedAnalyzer::finish() {
 void TracedAnalyzer::listen() {
     if (join_ == nullptr) return;
     if (!std::exchange(fed_, false)) trace_->at_leisure();
-    give(0);
+    read_trace(0);
 }
 
 metrics::Snapshot TracedAnalyzer::snapshot() {

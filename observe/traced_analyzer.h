@@ -1,11 +1,13 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "metrics/measure/engine/analyzer.h"
 #include "metrics/measure/posts/trace_join.h"
 #include "observe/trace_input.h"
@@ -38,21 +40,21 @@ public:
     std::vector<std::string> take_refusals() {
         return trace_ == nullptr ? std::vector<std::string>{} : trace_->take_refusals();
     }
-    /// Why the trace gives no more, once.
-    std::string take_trouble() { return std::exchange(trouble_, {}); }
+    /// Why no more of the trace can be read; once.
+    std::optional<base::Error> take_error() { return std::exchange(error_, std::nullopt); }
 
 private:
     static metrics::AnalyzerOptions watched(metrics::AnalyzerOptions options, metrics::FrameObserver* observer) {
         options.engine.observer = observer;
         return options;
     }
-    void give(std::int64_t until_ns);
+    void read_trace(std::int64_t until_ns);
     void settle(bool last);
 
     std::unique_ptr<TraceInput> trace_;
     std::unique_ptr<metrics::posts::TraceJoin> join_;
     metrics::Analyzer analyzer_;
-    std::string trouble_ = {};
+    std::optional<base::Error> error_ = {};
     bool fed_ = false;  ///< since listen()
 };
 

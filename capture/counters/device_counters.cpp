@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <optional>
 #include <tuple>
 
 #include "base/file.h"
@@ -22,18 +23,20 @@ std::vector<fs::path> entries(const fs::path& folder) {
     return found;
 }
 
-bool read_number(const fs::path& path, std::uint64_t& into) {
+/// Absent where the file holds no number.
+std::optional<std::uint64_t> read_number(const fs::path& path) {
     const std::string text = base::first_line(path);
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), into);
-    return fault == std::errc{} && end == text.data() + text.size();
+    std::uint64_t number = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return number;
 }
 
 void read_folder(const fs::path& folder, const std::string& device, std::uint32_t port,
                  std::vector<DeviceCounterValue>& out) {
     for (const fs::path& file : entries(folder)) {
-        std::uint64_t value = 0;
-        if (file.filename() != "lifespan" && read_number(file, value))
-            out.push_back({device, port, file.filename(), value});
+        if (file.filename() == "lifespan") continue;
+        if (const auto value = read_number(file)) out.push_back({device, port, file.filename(), *value});
     }
 }
 

@@ -38,11 +38,6 @@ public:
     bool frames_last() const final { return input_->lasts(); }
     const std::vector<InterfaceInfo>& interfaces() const final { return interfaces_; }
     const base::Error& error() const final { return error_; }
-    /// Why its front could not be read; for those who open.
-    const base::Error& refusal() {
-        if (!failed_) fail(0, "was stopped before a capture came");
-        return error_;
-    }
 
 protected:
     FileSource(std::unique_ptr<Input> input, std::string path) : input_(std::move(input)) {
@@ -59,6 +54,11 @@ protected:
         return available() >= need;
     }
     ReadStatus fail(std::uint64_t offset, std::string message);
+    /// Why the front could not be read, after fail() or where the input was told to end.
+    base::Failure<base::Error> front_failure() {
+        if (!failed_) fail(0, "was stopped before a capture came");
+        return base::Failure{error_};
+    }
     /// The data ended at `at_` inside `what`, which needs `need` octets: an error, unless it was told to end.
     ReadStatus cut_short(std::string_view what, std::uint64_t need);
     static std::string cut_message(std::string_view what, std::uint64_t have, std::uint64_t need);

@@ -44,16 +44,21 @@ void Output::take(std::string& to) {
     used_ = 0;
 }
 
-bool Output::fail(int code, const char* doing) {
+base::Failure<base::Error> Output::fail(int code, const char* doing) {
     failed_ = true;
-    capacity_ = 0;  // so that append() comes by make_room() for ever after
+    capacity_ = 0;  // every later append() calls make_room(), which fails
     error_.message = fmt::format("{} failed after {} bytes: {}", doing, written_, std::strerror(code));
     if (code == ENOSPC) error_.message += "; the capture up to there is kept, make room and start again";
-    return false;
+    return base::Failure{error_};
 }
 
-bool Output::flush() {
-    if (in_memory_) return true;
+base::Result<void> Output::state() const {
+    if (failed_) return base::Failure{error_};
+    return {};
+}
+
+base::Result<void> Output::flush() {
+    if (in_memory_) return {};
     std::size_t done = 0;
     while (!failed_ && done < used_) {
         const ssize_t put = ::write(descriptor_.number(), buffer_.get() + done, used_ - done);
@@ -63,7 +68,7 @@ bool Output::flush() {
         written_ += static_cast<std::uint64_t>(put);
     }
     used_ = 0;
-    return !failed_;
+    return state();
 }
 
 bool Output::make_room(std::size_t octets) {
@@ -77,14 +82,14 @@ bool Output::make_room(std::size_t octets) {
     return true;
 }
 
-bool Output::close() {
-    if (closed_) return !failed_;
+base::Result<void> Output::close() {
+    if (closed_) return state();
     closed_ = true;
-    if (!flush()) return false;
-    if (!descriptor_) return true;
-    // A network file system tells of a full disk only here.
-    const int closing = descriptor_.release();
-    return ::close(closing) == 0 || fail(errno, "closing");
+    if (auto flushed = flush(); !flushed) return flushed;
+    if (!descriptor_) return {};
+    // A network file system reports a full disk only here.
+    if (const int closing = descriptor_.release(); ::close(closing) != 0) return fail(errno, "closing");
+    return {};
 }
 
 std::optional<FileId> file_id(const std::string& path) {

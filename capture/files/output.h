@@ -30,22 +30,25 @@ public:
         return place;
     }
 
-    /// Hands everything to the kernel; false on failure, then and for ever after.
-    [[nodiscard]] bool flush();
-    /// Flushes and closes; later calls say the same again.
-    [[nodiscard]] bool close();
+    /// Hands everything to the kernel. After a failure, every later call returns the same failure.
+    base::Result<void> flush();
+    /// Flushes and closes; later calls return the same result.
+    base::Result<void> close();
+    /// The failure of any earlier call.
+    base::Result<void> state() const;
 
     /// Of an output in memory: moves what was appended since the last time to the end of `to`.
     void take(std::string& to);
 
     /// Octets given to the file, buffered ones included.
     std::uint64_t octets() const { return written_ + used_; }
+    /// Meaningful after append() returned null.
     const base::Error& error() const { return error_; }
 
 private:
     Output(base::Descriptor descriptor, std::string path, std::size_t buffer_octets);
     bool make_room(std::size_t octets);
-    bool fail(int code, const char* doing);
+    base::Failure<base::Error> fail(int code, const char* doing);
 
     base::Descriptor descriptor_;
     std::size_t capacity_;

@@ -21,10 +21,10 @@ class PcapSource final : public FileSource {
 public:
     PcapSource(std::unique_ptr<Input> input, const std::string& path) : FileSource(std::move(input), path) {}
 
-    bool read_file_header() {
+    base::Result<void> read_file_header() {
         if (!refill(file_header_octets)) {
             cut_short("the file header", file_header_octets);
-            return false;
+            return front_failure();
         }
         const std::uint32_t magic = Load::u32(at_);
         const std::uint16_t major = Load::u16(at_ + 4);
@@ -32,7 +32,7 @@ public:
         // 543 is an old AIX; its lengths, like those before 2.3, come in the other order.
         if (major != 2 && major != 543) {
             fail(4, fmt::format("pcap version {}.{} is not known (2.4 is); the file header is damaged", major, minor));
-            return false;
+            return front_failure();
         }
         lengths_ = major == 543 || minor < 3 ? Lengths::wire_first
                    : minor == 3              ? Lengths::either
@@ -51,7 +51,7 @@ public:
         link_type_ = info.link_type;
         interfaces_.push_back(std::move(info));
         at_ += file_header_octets;
-        return true;
+        return {};
     }
 
     ReadStatus next(wire::Frame& frame) override { return failed_ ? ReadStatus::error : step(frame, true); }
@@ -130,7 +130,7 @@ private:
 template <bool Swapped>
 base::Result<std::unique_ptr<FileSource>> open_as(std::unique_ptr<Input> input, const std::string& path) {
     auto source = std::make_unique<PcapSource<Swapped>>(std::move(input), path);
-    if (!source->read_file_header()) return base::Failure{source->refusal()};
+    if (const auto read = source->read_file_header(); !read) return base::Failure{read.error()};
     return std::unique_ptr<FileSource>(std::move(source));
 }
 

@@ -39,7 +39,7 @@ PcapWriter::PcapWriter(Output output, const WriterOptions& options)
 
 PcapWriter::~PcapWriter() { static_cast<void>(close()); }
 
-bool PcapWriter::write_header(const InterfaceInfo& interface) {
+base::Result<void> PcapWriter::write_header(const InterfaceInfo& interface) {
     if (precision_ == TimePrecision::automatic)
         precision_ = interface.ticks_per_sec > 1'000'000 ? TimePrecision::nano : TimePrecision::micro;
     FileHeader header{
@@ -50,23 +50,32 @@ bool PcapWriter::write_header(const InterfaceInfo& interface) {
     if (interface.fcs_octets) header.network |= 0x0400'0000 | std::uint32_t{*interface.fcs_octets} << 28;
     link_type_ = interface.link_type;
     std::byte* place = output_.append(sizeof header);
-    if (place == nullptr) return false;
+    if (place == nullptr) return output_.state();
     std::memcpy(place, &header, sizeof header);
-    return true;
+    return {};
 }
 
-bool PcapWriter::refuse(wire::LinkType other) {
+base::Failure<base::Error> PcapWriter::refuse(wire::LinkType other) {
     failed_ = true;
     error_ = output_.error();
     error_.message = fmt::format("a pcap file holds one link type: it has {} and cannot take {}; write pcapng",
                                  static_cast<unsigned>(*link_type_), static_cast<unsigned>(other));
-    return false;
+    return base::Failure{error_};
 }
 
-bool PcapWriter::describe(const InterfaceInfo& interface) {
-    if (failed_) return false;
-    if (!link_type_) return write_header(interface) && (!packet_buffered_ || output_.flush());
-    return *link_type_ == interface.link_type || refuse(interface.link_type);
+base::Result<void> PcapWriter::describe(const InterfaceInfo& interface) {
+    if (failed_) return base::Failure{error_};
+    if (!link_type_) {
+        auto written = write_header(interface);
+        return written && packet_buffered_ ? output_.flush() : written;
+    }
+    if (*link_type_ != interface.link_type) return refuse(interface.link_type);
+    return {};
+}
+
+base::Result<void> PcapWriter::flush() {
+    if (failed_) return base::Failure{error_};
+    return output_.flush();
 }
 
 WriteStatus PcapWriter::write(const wire::Frame& frame, const InterfaceInfo& interface) {
@@ -94,12 +103,13 @@ WriteStatus PcapWriter::write(const wire::Frame& frame, const InterfaceInfo& int
     return WriteStatus::ok;
 }
 
-bool PcapWriter::close() {
-    if (closed_) return !failed_ && output_.close();
+base::Result<void> PcapWriter::close() {
+    // The output keeps a failure to write the header, and its close() returns that failure.
+    if (!closed_ && !link_type_) static_cast<void>(write_header(InterfaceInfo{}));
     closed_ = true;
-    const bool headed = link_type_.has_value() || write_header(InterfaceInfo{});
-    const bool closed = output_.close();
-    return headed && closed && !failed_;
+    auto closed = output_.close();
+    if (failed_) return base::Failure{error_};
+    return closed;
 }
 
 }  // namespace capture::files

@@ -13,17 +13,17 @@ public:
     PcapWriter(Output output, const WriterOptions& options);
     ~PcapWriter() override;
 
-    bool describe(const InterfaceInfo& interface) override;
+    base::Result<void> describe(const InterfaceInfo& interface) override;
     WriteStatus write(const wire::Frame& frame, const InterfaceInfo& interface) override;
     void count(const InterfaceInfo&, const Statistics&) override {}
-    bool flush() override { return failed_ ? false : output_.flush(); }
-    bool close() override;
+    base::Result<void> flush() override;
+    base::Result<void> close() override;
     std::uint64_t octets() const override { return output_.octets(); }
     const base::Error& error() const override { return failed_ ? error_ : output_.error(); }
 
 private:
-    bool write_header(const InterfaceInfo& interface);
-    bool refuse(wire::LinkType other);
+    base::Result<void> write_header(const InterfaceInfo& interface);
+    base::Failure<base::Error> refuse(wire::LinkType other);
 
     Output output_;
     TimePrecision precision_;

@@ -57,12 +57,12 @@ public:
     PcapngSource(std::unique_ptr<Input> input, const std::string& path) : FileSource(std::move(input), path) {}
 
     /// Reads the first section header and what describes the capture before its first frame, as far as it is in place.
-    bool read_front() {
-        if (block(true) != ReadStatus::frame || section_header() != ReadStatus::frame) return false;
+    base::Result<void> read_front() {
+        if (block(true) != ReadStatus::frame || section_header() != ReadStatus::frame) return front_failure();
         // The first frame needs at least one interface, so waiting for one costs a pipe's reader nothing.
         while (block(interfaces_.empty()) == ReadStatus::frame && !is_packet(type_))
             if (metadata() != ReadStatus::frame) break;
-        return true;
+        return {};
     }
 
     ReadStatus next(wire::Frame& frame) override {
@@ -451,7 +451,7 @@ private:
 
 base::Result<std::unique_ptr<FileSource>> open_pcapng(std::unique_ptr<Input> input, const std::string& path) {
     auto source = std::make_unique<PcapngSource>(std::move(input), path);
-    if (!source->read_front()) return base::Failure{source->refusal()};
+    if (const auto read = source->read_front(); !read) return base::Failure{read.error()};
     return std::unique_ptr<FileSource>(std::move(source));
 }
 

@@ -60,15 +60,14 @@ public:
     void number(std::uint16_t code, T value) {
         option(code, {reinterpret_cast<const char*>(&value), sizeof value});
     }
-    bool write_to(Output& output) {
+    /// A failure stays with the output.
+    void write_to(Output& output) {
         add(std::uint32_t{option::end});
         const auto length = static_cast<std::uint32_t>(octets_.size() + 4);
         add(length);
         std::memcpy(octets_.data() + 4, &length, sizeof length);
         std::byte* place = output.append(octets_.size());
-        if (place == nullptr) return false;
-        std::memcpy(place, octets_.data(), octets_.size());
-        return true;
+        if (place != nullptr) std::memcpy(place, octets_.data(), octets_.size());
     }
 
 private:
@@ -90,19 +89,19 @@ PcapngWriter::PcapngWriter(Output output, const WriterOptions& options)
 
 PcapngWriter::~PcapngWriter() { static_cast<void>(close()); }
 
-bool PcapngWriter::begin_section(const SectionInfo& section) {
-    return end_section() && write_section(section) && (!packet_buffered_ || output_.flush());
+base::Result<void> PcapngWriter::begin_section(const SectionInfo& section) {
+    end_section();
+    write_section(section);
+    return packet_buffered_ ? output_.flush() : output_.state();
 }
 
-bool PcapngWriter::end_section() {
-    for (std::size_t i = 0; i < known_.size(); ++i)
-        if (!write_counts(static_cast<std::uint32_t>(i), known_[i])) return false;
+void PcapngWriter::end_section() {
+    for (std::size_t i = 0; i < known_.size(); ++i) write_counts(static_cast<std::uint32_t>(i), known_[i]);
     known_.clear();
     hints_.clear();
-    return true;
 }
 
-bool PcapngWriter::write_section(SectionInfo section) {
+void PcapngWriter::write_section(SectionInfo section) {
     if (section.application.empty()) section.application = "rdmascope";
     if (section.os.empty()) section.os = own_os();
     BlockMaker block(block::section_header);
@@ -114,10 +113,10 @@ bool PcapngWriter::write_section(SectionInfo section) {
     block.text(option::shb_hardware, section.hardware);
     block.text(option::shb_os, section.os);
     block.text(option::shb_application, section.application);
-    return block.write_to(output_);
+    block.write_to(output_);
 }
 
-bool PcapngWriter::write_interface(const InterfaceInfo& interface) {
+void PcapngWriter::write_interface(const InterfaceInfo& interface) {
     BlockMaker block(block::interface_description);
     block.add(static_cast<std::uint16_t>(interface.link_type));
     block.add(std::uint16_t{0});
@@ -131,11 +130,11 @@ bool PcapngWriter::write_interface(const InterfaceInfo& interface) {
     block.text(option::if_os, interface.os);
     if (interface.fcs_octets) block.number(option::if_fcslen, *interface.fcs_octets);
     block.text(option::if_hardware, interface.hardware);
-    return block.write_to(output_);
+    block.write_to(output_);
 }
 
-bool PcapngWriter::write_counts(std::uint32_t id, const Known& known) {
-    if (known.counts == Statistics{}) return true;
+void PcapngWriter::write_counts(std::uint32_t id, const Known& known) {
+    if (known.counts == Statistics{}) return;
     BlockMaker block(block::interface_statistics);
     const auto ticks = static_cast<std::uint64_t>(known.last_ns);
     block.add(id);
@@ -144,7 +143,7 @@ bool PcapngWriter::write_counts(std::uint32_t id, const Known& known) {
     if (known.counts.received) block.number(option::isb_ifrecv, *known.counts.received);
     if (known.counts.interface_dropped) block.number(option::isb_ifdrop, *known.counts.interface_dropped);
     if (known.counts.kernel_dropped) block.number(option::isb_osdrop, *known.counts.kernel_dropped);
-    return block.write_to(output_);
+    block.write_to(output_);
 }
 
 std::uint32_t PcapngWriter::id_of(const InterfaceInfo& interface, std::uint32_t hint) {
@@ -168,10 +167,9 @@ std::uint32_t PcapngWriter::id_of(const InterfaceInfo& interface, std::uint32_t 
     return id;
 }
 
-bool PcapngWriter::describe(const InterfaceInfo& interface) {
+base::Result<void> PcapngWriter::describe(const InterfaceInfo& interface) {
     id_of(interface, interface.ordinal);
-    if (packet_buffered_) return output_.flush();
-    return output_.error().message.empty();
+    return packet_buffered_ ? output_.flush() : output_.state();
 }
 
 void PcapngWriter::count(const InterfaceInfo& interface, const Statistics& statistics) {
@@ -216,11 +214,10 @@ WriteStatus PcapngWriter::write(const wire::Frame& frame, const InterfaceInfo& i
     return WriteStatus::ok;
 }
 
-bool PcapngWriter::close() {
-    if (closed_) return output_.close();
+base::Result<void> PcapngWriter::close() {
+    if (!closed_) end_section();
     closed_ = true;
-    const bool ended = end_section();
-    return output_.close() && ended;
+    return output_.close();
 }
 
 }  // namespace capture::files

@@ -14,14 +14,14 @@ public:
     PcapngWriter(Output output, const WriterOptions& options);
     ~PcapngWriter() override;
 
-    bool describe(const InterfaceInfo& interface) override;
-    bool begin_section(const SectionInfo& section) override;
+    base::Result<void> describe(const InterfaceInfo& interface) override;
+    base::Result<void> begin_section(const SectionInfo& section) override;
     WriteStatus write(const wire::Frame& frame, const InterfaceInfo& interface) override;
     void count(const InterfaceInfo& interface, const Statistics& statistics) override;
-    bool flush() override { return output_.flush(); }
+    base::Result<void> flush() override { return output_.flush(); }
     /// Where the output is in memory: appends to `to` what was written since the last time.
     void take(std::string& to) { output_.take(to); }
-    bool close() override;
+    base::Result<void> close() override;
     std::uint64_t octets() const override { return output_.octets(); }
     const base::Error& error() const override { return output_.error(); }
 
@@ -32,10 +32,11 @@ private:
         Statistics counts = {};
     };
 
-    bool write_section(SectionInfo section);
-    bool end_section();
-    bool write_interface(const InterfaceInfo& interface);
-    bool write_counts(std::uint32_t id, const Known& known);
+    // A failure of these stays with the output.
+    void write_section(SectionInfo section);
+    void end_section();
+    void write_interface(const InterfaceInfo& interface);
+    void write_counts(std::uint32_t id, const Known& known);
     /// Index into known_; describes what is new. `hint` is the source's own index.
     std::uint32_t id_of(const InterfaceInfo& interface, std::uint32_t hint);
 

@@ -58,7 +58,7 @@ base::Result<std::unique_ptr<RingWriter>> RingWriter::open(std::string path, Rin
         return base::Failure{base::Error{.message = "standard output cannot be split into files; name a file"}};
     if (path.empty()) return base::Failure{base::Error{.message = "an empty string is no file name"}};
     std::unique_ptr<RingWriter> writer(new RingWriter(std::move(path), std::move(ring), std::move(options)));
-    if (!writer->open_next()) return base::Failure{writer->error()};
+    if (const auto opened = writer->open_next(); !opened) return base::Failure{opened.error()};
     return writer;
 }
 
@@ -80,52 +80,50 @@ std::string RingWriter::name() const {
     return fmt::format("{}{:0{}}", name, in_slice_, digits);
 }
 
-bool RingWriter::open_next() {
+base::Failure<base::Error> RingWriter::fail(base::Error error) {
+    writer_ = nullptr;
+    error_ = std::move(error);
+    return base::Failure{error_};
+}
+
+base::Result<void> RingWriter::open_next() {
     current_ = name();
-    if (current_.empty()) {
-        writer_ = nullptr;
-        error_ = base::Error{.message = "the name with its date is longer than a path may be", .path = pattern_};
-        return false;
-    }
+    if (current_.empty())
+        return fail({.message = "the name with its date is longer than a path may be", .path = pattern_});
     // A name with a date, or a number, may become that of the source at any time.
     if (!ring_.sources.empty())
         if (const auto there = file_id(current_);
-            there && std::find(ring_.sources.begin(), ring_.sources.end(), *there) != ring_.sources.end()) {
-            writer_ = nullptr;
-            error_ = base::Error{.message = std::string(is_being_read), .path = current_};
-            return false;
-        }
+            there && std::find(ring_.sources.begin(), ring_.sources.end(), *there) != ring_.sources.end())
+            return fail({.message = std::string(is_being_read), .path = current_});
     auto opened = open_writer(current_, options_);
-    if (!opened) {
-        writer_ = nullptr;
-        error_ = opened.error();
-        return false;
-    }
+    if (!opened) return fail(opened.error());
     writer_ = std::move(opened).value();
     for (const InterfaceInfo& interface : described_)
-        if (!writer_->describe(interface)) return false;
-    return true;
+        if (auto described = writer_->describe(interface); !described) return described;
+    return {};
 }
 
-bool RingWriter::describe(const InterfaceInfo& interface) {
+base::Result<void> RingWriter::describe(const InterfaceInfo& interface) {
     described_.push_back(interface);
-    return writer_ != nullptr && writer_->describe(interface);
+    if (writer_ == nullptr) return base::Failure{error_};
+    return writer_->describe(interface);
 }
 
-bool RingWriter::begin_section(const SectionInfo& section) {
+base::Result<void> RingWriter::begin_section(const SectionInfo& section) {
     options_.section = section;
     described_.clear();
-    return writer_ != nullptr && writer_->begin_section(section);
+    if (writer_ == nullptr) return base::Failure{error_};
+    return writer_->begin_section(section);
 }
 
 void RingWriter::count(const InterfaceInfo& interface, const Statistics& statistics) {
     if (writer_) writer_->count(interface, statistics);
 }
 
-bool RingWriter::close_rotated() {
-    if (!writer_->close()) return false;
+base::Result<void> RingWriter::close_rotated() {
+    if (auto closed = writer_->close(); !closed) return closed;
     if (!ring_.command.empty()) run_command(current_);
-    return true;
+    return {};
 }
 
 WriteStatus RingWriter::rotate() {
@@ -159,8 +157,8 @@ WriteStatus RingWriter::write(const wire::Frame& frame, const InterfaceInfo& int
     return status == WriteStatus::ok ? writer_->write(frame, interface) : status;
 }
 
-bool RingWriter::close() {
-    const bool closed = writer_ != nullptr && writer_->close();
+base::Result<void> RingWriter::close() {
+    auto closed = writer_ == nullptr ? base::Result<void>(base::Failure{error_}) : writer_->close();
     reap(false);
     return closed;
 }

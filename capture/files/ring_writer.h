@@ -45,16 +45,16 @@ public:
     /// Does not wait for commands still running.
     ~RingWriter() override;
 
-    bool describe(const InterfaceInfo& interface) override;
-    bool begin_section(const SectionInfo& section) override;
+    base::Result<void> describe(const InterfaceInfo& interface) override;
+    base::Result<void> begin_section(const SectionInfo& section) override;
     WriteStatus write(const wire::Frame& frame, const InterfaceInfo& interface) override;
     void count(const InterfaceInfo& interface, const Statistics& statistics) override;
-    bool flush() override { return writer_ == nullptr || writer_->flush(); }
-    bool close() override;
+    base::Result<void> flush() override { return writer_ == nullptr ? base::Result<void>{} : writer_->flush(); }
+    base::Result<void> close() override;
     std::uint64_t octets() const override { return writer_ ? writer_->octets() : 0; }
     const base::Error& error() const override { return writer_ ? writer_->error() : error_; }
 
-    /// Waits for every command started. Says how many of all so far could not be run or failed.
+    /// Waits for every command started. Returns the number of all so far that could not be run or failed.
     std::size_t wait_for_commands();
     /// The file being written.
     const std::string& path() const { return current_; }
@@ -63,8 +63,9 @@ private:
     RingWriter(std::string path, RingOptions ring, WriterOptions options);
 
     std::string name() const;
-    bool open_next();
-    bool close_rotated();
+    base::Result<void> open_next();
+    base::Result<void> close_rotated();
+    base::Failure<base::Error> fail(base::Error error);
     WriteStatus rotate();
     void run_command(const std::string& path);
     void reap(bool wait);

@@ -14,7 +14,8 @@ base::Result<std::unique_ptr<Writer>> open_writer(const std::string& path, const
         writer = std::make_unique<PcapWriter>(std::move(output).value(), options);
     else
         writer = std::make_unique<PcapngWriter>(std::move(output).value(), options);
-    if (options.packet_buffered && !writer->flush()) return base::Failure{writer->error()};
+    if (options.packet_buffered)
+        if (const auto flushed = writer->flush(); !flushed) return base::Failure{flushed.error()};
     return writer;
 }
 

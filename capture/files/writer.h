@@ -32,7 +32,7 @@ enum class WriteStatus : std::uint8_t {
     error,     ///< see error(); nothing can be written any more
 };
 
-/// Where frames are kept. The destructor closes without telling of errors: call close().
+/// Where frames are kept. The destructor closes without reporting errors: call close().
 class Writer {
 public:
     virtual ~Writer() = default;
@@ -41,24 +41,24 @@ public:
     Writer& operator=(const Writer&) = delete;
 
     /// Makes an interface known before its first frame, so that a capture without frames has it too.
-    [[nodiscard]] virtual bool describe(const InterfaceInfo& interface) = 0;
+    virtual base::Result<void> describe(const InterfaceInfo& interface) = 0;
 
     /// Keeps a frame of `interface`. Interfaces that compare equal are one in the file.
     [[nodiscard]] virtual WriteStatus write(const wire::Frame& frame, const InterfaceInfo& interface) = 0;
 
     /// What comes from here on is of another section of its source, and so in a pcapng file. What was counted on the
     /// interfaces of the one before has been told. A pcap file has no sections.
-    [[nodiscard]] virtual bool begin_section(const SectionInfo&) { return true; }
+    virtual base::Result<void> begin_section(const SectionInfo&) { return {}; }
 
     /// What the end of the section shall say was counted on `interface`; a pcap file has no place for it.
     virtual void count(const InterfaceInfo& interface, const Statistics& statistics) = 0;
 
-    /// False: see error().
-    [[nodiscard]] virtual bool flush() = 0;
-    [[nodiscard]] virtual bool close() = 0;
+    virtual base::Result<void> flush() = 0;
+    virtual base::Result<void> close() = 0;
 
     /// Octets of the file so far, those still in the buffer included.
     virtual std::uint64_t octets() const = 0;
+    /// Meaningful after WriteStatus::error.
     virtual const base::Error& error() const = 0;
 };
 

@@ -77,10 +77,10 @@ std::uint32_t run(const BpfProgram& program, base::Bytes octets, std::uint32_t w
                         reinterpret_cast<const u_char*>(octets.data()), wire_length, static_cast<u_int>(octets.size()));
 }
 
-base::Result<bool> attach(int socket, const BpfProgram& program) {
+base::Result<void> attach(int socket, const BpfProgram& program) {
     const KernelProgram code{static_cast<unsigned short>(program.size()), program.data()};
     if (program.size() <= bpf_longest && ::setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &code, sizeof code) == 0)
-        return true;
+        return {};
     const int why = program.size() > bpf_longest ? EINVAL : errno;
     std::string message =
         fmt::format("the kernel refused the capture filter of {} instructions: {}", program.size(), std::strerror(why));

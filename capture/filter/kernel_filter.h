@@ -32,7 +32,7 @@ base::Result<BpfProgram> compile_for_socket(const std::string& expression, const
 std::uint32_t run(const BpfProgram& program, base::Bytes octets, std::uint32_t wire_length);
 
 /// Replaces the filter of a packet socket, in one step for the frames that pass.
-base::Result<bool> attach(int socket, const BpfProgram& program);
+base::Result<void> attach(int socket, const BpfProgram& program);
 
 /// The same for a loopback interface, where every frame passes twice: leaving frames are dropped.
 BpfProgram without_leaving(const BpfProgram& program);

@@ -54,34 +54,37 @@ std::optional<std::int64_t> ahead_ns(int index) {
     return ahead;
 }
 
+base::Failure<base::Error> no_clock(std::string reason) {
+    return base::Failure{base::Error{.message = std::move(reason)}};
+}
+
 }  // namespace
 
-AdapterClock use_adapter_clock(int socket, const std::string& interface, bool insist) {
+base::Result<AdapterClock> use_adapter_clock(int socket, const std::string& interface, bool insist) {
     ethtool_ts_info offers = {};
     offers.cmd = ETHTOOL_GET_TS_INFO;
     constexpr unsigned needed = SOF_TIMESTAMPING_RX_HARDWARE | SOF_TIMESTAMPING_RAW_HARDWARE;
     if (request(socket, SIOCETHTOOL, interface, &offers) != 0 || (offers.so_timestamping & needed) != needed)
-        return {.why_not = "the interface offers no hardware timestamps"};
+        return no_clock("the interface offers no hardware timestamps");
     if ((offers.rx_filters & (1U << HWTSTAMP_FILTER_ALL)) == 0)
-        return {.why_not = "the interface stamps only packets of the Precision Time Protocol"};
+        return no_clock("the interface stamps only packets of the Precision Time Protocol");
 
     const auto ahead = ahead_ns(offers.phc_index);
     if (!insist && (!ahead || std::abs(*ahead) > agrees_ns))
-        return {.why_not =
-                    ahead ? fmt::format("the adapter's clock is {} off the system's", base::format_duration(*ahead))
-                          : "the adapter's clock cannot be read"};
+        return no_clock(ahead ? fmt::format("the adapter's clock is {} off the system's", base::format_duration(*ahead))
+                              : "the adapter's clock cannot be read");
 
     hwtstamp_config config = {};
     if (request(socket, SIOCGHWTSTAMP, interface, &config) != 0) config = {};  // keeps what leaves as it was
     if (config.rx_filter != HWTSTAMP_FILTER_ALL) {
         config.rx_filter = HWTSTAMP_FILTER_ALL;
         if (request(socket, SIOCSHWTSTAMP, interface, &config) != 0)
-            return {.why_not = fmt::format("the interface cannot be told to stamp frames: {}", std::strerror(errno))};
+            return no_clock(fmt::format("the interface cannot be told to stamp frames: {}", std::strerror(errno)));
     }
     const int source = SOF_TIMESTAMPING_RAW_HARDWARE;
     if (::setsockopt(socket, SOL_PACKET, PACKET_TIMESTAMP, &source, sizeof source) != 0)
-        return {.why_not = fmt::format("the kernel does not pass hardware timestamps: {}", std::strerror(errno))};
-    AdapterClock clock{.on = true};
+        return no_clock(fmt::format("the kernel does not pass hardware timestamps: {}", std::strerror(errno)));
+    AdapterClock clock;
     if (!ahead)
         clock.warning = "the adapter's clock cannot be compared with the system's, which stamps frames that leave";
     else if (std::abs(*ahead) > apart_ns)

@@ -90,35 +90,33 @@ std::optional<std::uint64_t> speed_of(const std::string& interface) {
     return static_cast<std::uint64_t>(megabits) * 1'000'000;
 }
 
-std::optional<base::Error> set_link_type(pcap_t* pcap, const LiveOptions& options, const std::string& name) {
+base::Result<void> set_link_type(pcap_t* pcap, const LiveOptions& options, const std::string& name) {
     if (!options.link_type) {
         // As tcpdump does: SLL2 tells the interface of every frame. What cannot, stays with SLL.
         if (name == "any") ::pcap_set_datalink(pcap, DLT_LINUX_SLL2);
-        return std::nullopt;
+        return {};
     }
-    if (::pcap_set_datalink(pcap, dlt_of(*options.link_type)) == 0) return std::nullopt;
-    return base::Error{.message = fmt::format("cannot capture as link type {}: {}; -L lists those it can",
-                                              link_type_name(*options.link_type), ::pcap_geterr(pcap)),
-                       .path = name};
+    if (::pcap_set_datalink(pcap, dlt_of(*options.link_type)) == 0) return {};
+    return failure(name, fmt::format("cannot capture as link type {}: {}; -L lists those it can",
+                                     link_type_name(*options.link_type), ::pcap_geterr(pcap)));
 }
 
-std::optional<base::Error> set_filter(pcap_t* pcap, const LiveOptions& options, const std::string& name) {
-    if (options.filter.empty()) return std::nullopt;
+base::Result<void> set_filter(pcap_t* pcap, const LiveOptions& options, const std::string& name) {
+    if (options.filter.empty()) return {};
     std::array<char, PCAP_ERRBUF_SIZE> reason{};
     bpf_u_int32 network = 0;
     bpf_u_int32 netmask = 0;
     if (::pcap_lookupnet(name.c_str(), &network, &netmask, reason.data()) != 0) netmask = PCAP_NETMASK_UNKNOWN;
     bpf_program code = {};
     if (::pcap_compile(pcap, &code, options.filter.c_str(), options.optimise_filter ? 1 : 0, netmask) != 0)
-        return filter_error(options.filter, ::pcap_geterr(pcap), link_type_of(::pcap_datalink(pcap)));
+        return base::Failure{filter_error(options.filter, ::pcap_geterr(pcap), link_type_of(::pcap_datalink(pcap)))};
     const int set = ::pcap_setfilter(pcap, &code);
     ::pcap_freecode(&code);
-    if (set == 0) return std::nullopt;
-    return base::Error{.message = fmt::format("the kernel refused the capture filter: {}", ::pcap_geterr(pcap)),
-                       .path = name};
+    if (set == 0) return {};
+    return failure(name, fmt::format("the kernel refused the capture filter: {}", ::pcap_geterr(pcap)));
 }
 
-std::optional<base::Error> set_before_activation(pcap_t* pcap, const LiveOptions& options, const std::string& name) {
+base::Result<void> set_before_activation(pcap_t* pcap, const LiveOptions& options, const std::string& name) {
     ::pcap_set_snaplen(pcap, static_cast<int>(std::min<std::uint32_t>(
                                  options.snaplen == 0 ? max_snaplen : options.snaplen, 0x7fff'ffff)));
     ::pcap_set_promisc(pcap, options.promiscuous ? 1 : 0);
@@ -126,16 +124,15 @@ std::optional<base::Error> set_before_activation(pcap_t* pcap, const LiveOptions
     ::pcap_set_immediate_mode(pcap, options.immediate ? 1 : 0);
     ::pcap_set_tstamp_precision(pcap, PCAP_TSTAMP_PRECISION_NANO);
     if (options.buffer_kib > 0x7fff'ffff / 1024)
-        return base::Error{.message = "the buffer is too large; the most is 2097151 KiB", .path = name};
+        return failure(name, "the buffer is too large; the most is 2097151 KiB");
     if (options.buffer_kib > 0) ::pcap_set_buffer_size(pcap, static_cast<int>(options.buffer_kib * 1024));
     if (!options.timestamp_type.empty()) {
         const int type = ::pcap_tstamp_type_name_to_val(options.timestamp_type.c_str());
         if (type < 0 || ::pcap_set_tstamp_type(pcap, type) != 0)
-            return base::Error{
-                .message = fmt::format("has no timestamp type `{}`; -J lists those it has", options.timestamp_type),
-                .path = name};
+            return failure(name,
+                           fmt::format("has no timestamp type `{}`; -J lists those it has", options.timestamp_type));
     }
-    return std::nullopt;
+    return {};
 }
 
 std::string description_of(const std::string& interface) {
@@ -172,7 +169,7 @@ base::Result<std::unique_ptr<LiveSource>> LiveSource::open(const LiveOptions& op
     auto created = create(name);
     if (!created) return base::Failure{created.error()};
     Pcap pcap = std::move(created).value();
-    if (auto error = set_before_activation(pcap.get(), options, name)) return base::Failure{*error};
+    if (auto set = set_before_activation(pcap.get(), options, name); !set) return base::Failure{set.error()};
 
     const int status = ::pcap_activate(pcap.get());
     if (status < 0) return failure(name, explain(status, pcap.get()));
@@ -181,13 +178,13 @@ base::Result<std::unique_ptr<LiveSource>> LiveSource::open(const LiveOptions& op
         warning = ::pcap_geterr(pcap.get());
         if (warning.empty() || status != PCAP_WARNING) warning = ::pcap_statustostr(status);
     }
-    if (auto error = set_link_type(pcap.get(), options, name)) return base::Failure{*error};
+    if (auto set = set_link_type(pcap.get(), options, name); !set) return base::Failure{set.error()};
     if (options.direction && *options.direction != wire::Direction::unknown) {
         const bool inbound = *options.direction == wire::Direction::inbound;
         if (::pcap_setdirection(pcap.get(), inbound ? PCAP_D_IN : PCAP_D_OUT) != 0)
             return failure(name, fmt::format("cannot tell directions apart: {}", ::pcap_geterr(pcap.get())));
     }
-    if (auto error = set_filter(pcap.get(), options, name)) return base::Failure{*error};
+    if (auto set = set_filter(pcap.get(), options, name); !set) return base::Failure{set.error()};
 
     std::array<char, PCAP_ERRBUF_SIZE> reason{};
     if (::pcap_setnonblock(pcap.get(), 1, reason.data()) != 0) return failure(name, reason.data());

@@ -112,7 +112,7 @@ struct PacketRing::Ring {
     void restore_tag(wire::Frame& frame, const tpacket3_hdr* header) const;
     ReadStatus nothing();
     void count();
-    base::Result<bool> use_filter();
+    base::Result<void> use_filter();
 };
 
 void PacketRing::Ring::release() {
@@ -195,7 +195,7 @@ void PacketRing::Ring::count() {
         }
 }
 
-base::Result<bool> PacketRing::Ring::use_filter() {
+base::Result<void> PacketRing::Ring::use_filter() {
     BpfProgram program;
     if (options.rdma) {
         program = compile(*options.rdma, socket.link_type, snaplen);
@@ -210,7 +210,7 @@ base::Result<bool> PacketRing::Ring::use_filter() {
     }
     program = keep_management(std::move(program), socket.link_type, snaplen, options.management_octets);
     auto attached = attach(socket.descriptor.number(), socket.loopback ? without_leaving(program) : program);
-    if (attached) return true;
+    if (attached) return {};
     base::Error error = attached.error();
     error.path = options.interface;
     return base::Failure{std::move(error)};
@@ -268,7 +268,7 @@ Statistics PacketRing::statistics(std::size_t) const {
     return {.received = ring_->passed, .kernel_dropped = ring_->dropped, .interface_dropped = ring_->lost};
 }
 
-base::Result<bool> PacketRing::set_filter(const std::string& expression) {
+base::Result<void> PacketRing::set_filter(const std::string& expression) {
     PacketRingOptions before = ring_->options;
     ring_->options.filter = expression;
     ring_->options.rdma.reset();
@@ -280,7 +280,7 @@ base::Result<bool> PacketRing::set_filter(const std::string& expression) {
     return used;
 }
 
-base::Result<bool> PacketRing::set_filter(const RdmaFilter& filter) {
+base::Result<void> PacketRing::set_filter(const RdmaFilter& filter) {
     PacketRingOptions before = ring_->options;
     ring_->options.filter.clear();
     ring_->options.rdma = filter;
@@ -292,7 +292,7 @@ base::Result<bool> PacketRing::set_filter(const RdmaFilter& filter) {
     return used;
 }
 
-base::Result<bool> PacketRing::set_snaplen(std::uint32_t snaplen) {
+base::Result<void> PacketRing::set_snaplen(std::uint32_t snaplen) {
     const std::uint32_t before = ring_->snaplen;
     const auto fits = ring_->socket.shape.block_octets - frame_overhead;
     ring_->snaplen = static_cast<std::uint32_t>(std::min<std::uint64_t>(limited(snaplen), fits));

@@ -56,10 +56,10 @@ public:
     /// The kernel's number of the interface, which another of the same name does not get.
     int interface_index() const;
     /// Takes effect for frames that come from now on, without a gap: the kernel swaps filters atomically.
-    base::Result<bool> set_filter(const std::string& expression);
-    base::Result<bool> set_filter(const RdmaFilter& filter);
+    base::Result<void> set_filter(const std::string& expression);
+    base::Result<void> set_filter(const RdmaFilter& filter);
     /// The same for the snap length; no longer than at open() where blocks would be too small.
-    base::Result<bool> set_snaplen(std::uint32_t snaplen);
+    base::Result<void> set_snaplen(std::uint32_t snaplen);
     /// Frames that arrive have the adapter's time, where it stamped them.
     bool hardware_timestamps() const;
     /// What did not stop the capture but ought to be told.

@@ -124,13 +124,13 @@ base::Result<PacketSocket> PacketSocket::open(const PacketRingOptions& options, 
     return packet;
 }
 
-base::Result<bool> PacketSocket::permitted() {
+base::Result<void> PacketSocket::permitted() {
     const auto made = unbound_socket();
     if (!made) return base::Failure{made.error()};
-    return true;
+    return {};
 }
 
-base::Result<bool> PacketSocket::learn_interface(const std::string& name) {
+base::Result<void> PacketSocket::learn_interface(const std::string& name) {
     interface_index = static_cast<int>(::if_nametoindex(name.c_str()));
     if (interface_index == 0) return socket_failure(name, "no such interface; there are: " + names_of_interfaces());
     ifreq ask = {};
@@ -145,19 +145,19 @@ base::Result<bool> PacketSocket::learn_interface(const std::string& name) {
     if (::ioctl(descriptor.number(), SIOCGIFFLAGS, &ask) == 0 && (ask.ifr_flags & IFF_UP) == 0)
         warnings.push_back(
             fmt::format("the interface is down; its frames come once it is up: ip link set {} up", name));
-    return true;
+    return {};
 }
 
 void PacketSocket::stamp(const PacketRingOptions& options) {
     if (options.timestamps == TimestampSource::software) return;
     const bool insist = options.timestamps == TimestampSource::hardware;
-    AdapterClock clock = use_adapter_clock(descriptor.number(), options.interface, insist);
-    hardware_timestamps = clock.on;
-    if (!clock.on && insist) warnings.push_back("frames are stamped by the system: " + clock.why_not);
-    if (!clock.warning.empty()) warnings.push_back(std::move(clock.warning));
+    const auto clock = use_adapter_clock(descriptor.number(), options.interface, insist);
+    hardware_timestamps = clock.ok();
+    if (!clock && insist) warnings.push_back("frames are stamped by the system: " + clock.error().message);
+    if (clock && !clock->warning.empty()) warnings.push_back(clock->warning);
 }
 
-base::Result<bool> PacketSocket::make_ring(const PacketRingOptions& options, std::uint32_t snaplen) {
+base::Result<void> PacketSocket::make_ring(const PacketRingOptions& options, std::uint32_t snaplen) {
     const int version = TPACKET_V3;
     if (!set(descriptor.number(), PACKET_VERSION, version))
         return socket_failure(options.interface, "this kernel has no TPACKET_V3 (Linux 3.2)", errno);
@@ -187,10 +187,10 @@ base::Result<bool> PacketSocket::make_ring(const PacketRingOptions& options, std
         warnings.push_back(fmt::format("no memory for a ring of {} ({}); it has {}",
                                        base::format_exact_size(wanted.octets()), std::strerror(why),
                                        base::format_exact_size(shape.octets())));
-    return true;
+    return {};
 }
 
-base::Result<bool> PacketSocket::bind(const PacketRingOptions& options) {
+base::Result<void> PacketSocket::bind(const PacketRingOptions& options) {
     sockaddr_ll where = {};
     where.sll_family = AF_PACKET;
     where.sll_protocol = htons(ETH_P_ALL);
@@ -210,7 +210,7 @@ base::Result<bool> PacketSocket::bind(const PacketRingOptions& options) {
             return socket_failure(options.interface, fmt::format("cannot join fanout group {}", *options.fanout_group),
                                   errno);
     }
-    return true;
+    return {};
 }
 
 bool PacketSocket::interface_removed() const {

@@ -42,11 +42,11 @@ public:
     ~PacketSocket();
 
     /// Whether this process may capture at all; if not, what to do.
-    static base::Result<bool> permitted();
+    static base::Result<void> permitted();
     /// Everything but the filter. Frames do not come before bind().
     static base::Result<PacketSocket> open(const PacketRingOptions& options, std::uint32_t snaplen);
     /// From now on frames come.
-    base::Result<bool> bind(const PacketRingOptions& options);
+    base::Result<void> bind(const PacketRingOptions& options);
 
     /// Whether it was taken from under us: the interface is gone, or in another network namespace.
     bool interface_removed() const;
@@ -61,8 +61,8 @@ public:
     std::vector<std::string> warnings = {};
 
 private:
-    base::Result<bool> learn_interface(const std::string& name);
-    base::Result<bool> make_ring(const PacketRingOptions& options, std::uint32_t snaplen);
+    base::Result<void> learn_interface(const std::string& name);
+    base::Result<void> make_ring(const PacketRingOptions& options, std::uint32_t snaplen);
     void stamp(const PacketRingOptions& options);
 };
 

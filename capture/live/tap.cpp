@@ -329,11 +329,11 @@ Tap::~Tap() = default;
 
 namespace {
 
-base::Result<bool> possible(const TapOptions& options) {
+base::Result<void> possible(const TapOptions& options) {
     if (auto permitted = PacketSocket::permitted(); !permitted) return permitted;
     auto compiled = compile_for_socket(options.filter, {}, wire::LinkType::ethernet, 192);
     if (!compiled) return base::Failure{compiled.error()};
-    return true;
+    return {};
 }
 
 }  // namespace
@@ -403,7 +403,7 @@ std::vector<TapEvent> Tap::events() { return std::exchange(state_->news, {}); }
 void Tap::number_from(std::uint64_t last) { state_->frames = last; }
 std::vector<std::uint16_t> Tap::iwarp_ports() const { return state_->ports.all(); }
 
-base::Result<bool> Tap::reconfigure(const TapOptions& options) {
+base::Result<void> Tap::reconfigure(const TapOptions& options) {
     if (auto can = possible(options); !can) return can;
     State& state = *state_;
     const TapOptions before = std::exchange(state.options, options);
@@ -417,7 +417,7 @@ base::Result<bool> Tap::reconfigure(const TapOptions& options) {
     for (std::size_t i = 0; i < state.tapped.size(); ++i) {
         Tapped& each = state.tapped[i];
         if (!each.ring) continue;
-        base::Result<bool> set = true;
+        base::Result<void> set;
         if (other_filter)
             set = state.narrows() ? each.ring->set_filter(state.filter) : each.ring->set_filter(options.filter);
         if (set && before.ring.snaplen != options.ring.snaplen) set = each.ring->set_snaplen(options.ring.snaplen);
@@ -428,7 +428,7 @@ base::Result<bool> Tap::reconfigure(const TapOptions& options) {
                 fmt::format("{}: keeps the ring, timestamps and promiscuity that it was opened with", each.name));
         state.infos[i] = each.ring->interfaces().front();
     }
-    return true;
+    return {};
 }
 
 }  // namespace capture::live

@@ -70,7 +70,7 @@ public:
     std::vector<TapEvent> events();
     /// Opens what is new and closes what is not wanted any more; the others go on without a gap, with the new filter
     /// and snap length, but with the ring, timestamps and promiscuity that they were opened with (an event says so).
-    base::Result<bool> reconfigure(const TapOptions& options);
+    base::Result<void> reconfigure(const TapOptions& options);
     /// The next frame gets number `last + 1`.
     void number_from(std::uint64_t last);
     std::vector<std::uint16_t> iwarp_ports() const;  ///< configured and found, ascending

@@ -50,35 +50,37 @@ SniffedPort::~SniffedPort() {
     if (!memory_.empty()) ::munmap(memory_.data(), memory_.size());
 }
 
-VerbsRefusal SniffedPort::open(VerbsApi::Object device) {
+base::Result<void, VerbsRefusal> SniffedPort::open(VerbsApi::Object device) {
     device_ = device;
     const std::size_t octets = std::size_t{options_.buffers} * head_octets_ + rest_octets_;
     void* const at = ::mmap(nullptr, octets, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) return {"memory for the buffers", errno};
+    if (at == MAP_FAILED) return base::Failure{VerbsRefusal{"memory for the buffers", errno}};
     memory_ = {static_cast<std::byte*>(at), octets};
     // The device writes to these pages: a child process must not make copies of them ours.
     ::madvise(at, octets, MADV_DONTFORK);
 
-    if (const int code = api_->create_domain(device, domain_); code != 0) return {"a protection domain", code};
+    if (const int code = api_->create_domain(device, domain_); code != 0)
+        return base::Failure{VerbsRefusal{"a protection domain", code}};
     if (const int code = api_->register_memory(domain_, memory_, region_); code != 0)
-        return {"registering the buffers", code};
+        return base::Failure{VerbsRefusal{"registering the buffers", code}};
     with_times_ = api_->create_queue(device, options_.buffers, true, queue_) == 0;
     if (!with_times_)
         if (const int code = api_->create_queue(device, options_.buffers, false, queue_); code != 0)
-            return {"a completion queue", code};
+            return base::Failure{VerbsRefusal{"a completion queue", code}};
     counter_ = api_->out_of_buffer(device_name_, port_);
     return open_pair();
 }
 
-VerbsRefusal SniffedPort::open_pair() {
+base::Result<void, VerbsRefusal> SniffedPort::open_pair() {
     if (const int code = api_->create_pair(domain_, queue_, port_, options_.buffers, pair_); code != 0)
-        return {"a RAW_PACKET queue pair", code};
+        return base::Failure{VerbsRefusal{"a RAW_PACKET queue pair", code}};
     free_.clear();
     posted_ = 0;
     for (std::uint32_t i = 0; i < options_.buffers; ++i) free_.push_back(receive(i));
     // Before the rule, so that the first frames find buffers.
-    if (const int code = give_back(); code != 0) return {"posting the buffers", code};
-    if (const int code = api_->create_sniffer(pair_, port_, rule_); code != 0) return {"the sniffer rule", code};
+    if (const int code = give_back(); code != 0) return base::Failure{VerbsRefusal{"posting the buffers", code}};
+    if (const int code = api_->create_sniffer(pair_, port_, rule_); code != 0)
+        return base::Failure{VerbsRefusal{"the sniffer rule", code}};
     return {};
 }
 
@@ -181,12 +183,13 @@ SniffedPort::Found SniffedPort::restart() {
     const bool listed =
         api_->list_devices(names) == 0 && std::find(names.begin(), names.end(), device_name_) != names.end();
     if (!listed) return Found::gone;
-    const VerbsRefusal refusal = open_pair();
-    if (refusal.code == 0) {
+    const auto opened = open_pair();
+    if (opened) {
         broken_ = false;
         ++restarts_;
         return Found::nothing;
     }
+    const VerbsRefusal& refusal = opened.error();
     if (is_gone(refusal.code)) return Found::gone;
     failure_ = "the queue pair broke, and " + refusal.step + " was refused: " + std::strerror(refusal.code);
     return Found::failed;

@@ -26,8 +26,7 @@ public:
     SniffedPort(const SniffedPort&) = delete;
     SniffedPort& operator=(const SniffedPort&) = delete;
 
-    /// Code 0: it is open.
-    VerbsRefusal open(VerbsApi::Object device);
+    base::Result<void, VerbsRefusal> open(VerbsApi::Object device);
 
     enum class Found : std::uint8_t { frames, nothing, gone, failed };
     /// What completed and was not taken yet; polls where all was. Buffers that were taken go back first.
@@ -50,7 +49,7 @@ public:
     std::uint8_t number() const { return port_; }
 
 private:
-    VerbsRefusal open_pair();
+    base::Result<void, VerbsRefusal> open_pair();
     void close_pair();
     Found restart();
     VerbsReceive receive(std::uint64_t id) const;

@@ -49,7 +49,7 @@ bool can_sniff(const std::shared_ptr<VerbsApi>& api, const std::string& name) {
     for (unsigned port = 1; port <= api->ports(device.object()); ++port) {
         const VerbsOptions small{.snaplen = 0, .buffers = 1};
         SniffedPort tried(api, name, static_cast<std::uint8_t>(port), small);
-        if (tried.open(device.object()).code == 0) return true;
+        if (tried.open(device.object())) return true;
     }
     return false;
 }
@@ -108,7 +108,7 @@ struct VerbsSource::State {
 
     base::Error failure(std::string message) const { return {.message = std::move(message), .path = name}; }
     base::Result<std::vector<std::uint8_t>> choose_ports(std::uint8_t port);
-    base::Result<bool> open_port(std::uint8_t port, const VerbsOptions& options);
+    base::Result<void> open_port(std::uint8_t port, const VerbsOptions& options);
     std::size_t fill(SniffedPort& port, std::uint32_t interface, std::span<wire::Frame> into);
     ReadStatus end_with(SniffedPort::Found found, const SniffedPort& port);
 };
@@ -131,11 +131,11 @@ base::Result<std::vector<std::uint8_t>> VerbsSource::State::choose_ports(std::ui
     return chosen;
 }
 
-base::Result<bool> VerbsSource::State::open_port(std::uint8_t port, const VerbsOptions& options) {
+base::Result<void> VerbsSource::State::open_port(std::uint8_t port, const VerbsOptions& options) {
     auto sniffed = std::make_unique<SniffedPort>(api, name, port, options);
-    if (const VerbsRefusal refusal = sniffed->open(device.object()); refusal.code != 0) {
-        sniffed.reset();
-        return Failure{failure(explain(refusal, name, api))};
+    if (const auto opened = sniffed->open(device.object()); !opened) {
+        sniffed.reset();  // before other devices are tried
+        return Failure{failure(explain(opened.error(), name, api))};
     }
     interfaces.push_back({.name = fmt::format("{}/{}", name, port),
                           .description = "offloaded traffic, by verbs",
@@ -143,7 +143,7 @@ base::Result<bool> VerbsSource::State::open_port(std::uint8_t port, const VerbsO
                           .snaplen = options.snaplen == 0 ? 0 : std::max(options.snaplen, management_octets),
                           .ticks_per_sec = 1'000'000'000});
     ports.push_back(std::move(sniffed));
-    return true;
+    return {};
 }
 
 base::Result<std::unique_ptr<VerbsSource>> VerbsSource::open(const std::string& device, std::uint8_t port,

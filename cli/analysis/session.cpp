@@ -158,19 +158,20 @@ bool Session::State::open() {
 
 bool Session::State::open_trace() {
     std::unique_ptr<observe::TraceInput> trace;
-    std::string error;
     if (options.trace_path) {
-        trace = observe::open_trace_file(*options.trace_path, error);
-        if (trace == nullptr) {
-            fail(error);
+        auto opened = observe::open_trace_file(*options.trace_path);
+        if (!opened) {
+            fail(opened.error().text());
             return false;
         }
+        trace = std::move(opened).value();
     } else if (live) {
-        trace = observe::open_live_trace({.kernel_events = options.kernel_events}, error);
-        if (!error.empty()) {
-            fail("--kernel-events: " + error);
+        auto opened = observe::open_live_trace({.kernel_events = options.kernel_events});
+        if (!opened) {
+            fail("--kernel-events: " + opened.error().text());
             return false;
         }
+        trace = std::move(opened).value();
     }
     analyzer.emplace(analyzer_options(options), std::move(trace));
     return true;
@@ -185,7 +186,7 @@ bool Session::State::read_counters() {
     }
     auto read = exporters::parse_device_document(*text);
     if (!read) {
-        fail(fmt::format("--counters {}: {}", *options.counters_path, read.error()));
+        fail(fmt::format("--counters {}: {}", *options.counters_path, read.error().text()));
         return false;
     }
     devices = std::move(read).value();
@@ -367,7 +368,7 @@ bool Session::run() {
     s.analyzer->finish();
     if (s.interval_ns != 0 && s.interval_start_ns && s.wanted) s.close_interval();
     s.result = s.analyzer->snapshot();
-    if (const std::string trouble = s.analyzer->take_trouble(); !trouble.empty()) s.fail(trouble);
+    if (const auto error = s.analyzer->take_error()) s.fail(error->text());
     s.result.capture.kernel_dropped = s.source().statistics().kernel_dropped;
     s.progress.wipe();
     // The terminal has put `^C` there.

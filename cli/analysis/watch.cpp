@@ -21,7 +21,7 @@ constexpr nanoseconds nap = std::chrono::milliseconds(50);  ///< how late a sign
 
 std::string Watch::run() {
     auto connected = control::Client::connect(path_);
-    if (!connected) return connected.error();
+    if (!connected) return connected.error().text();
     client_ = std::move(connected).value();
     std::string fault = look();
     ask_for_counters();
@@ -49,7 +49,7 @@ std::string Watch::look() {
     // A short interval is no place for figures that are nearly as old.
     const std::uint64_t age_ms = interval_ns == 0 ? 100 : std::min<std::uint64_t>(100, interval_ns / 10'000'000);
     auto snapshot = client_->try_snapshot(age_ms);
-    if (!snapshot) return snapshot.error();
+    if (!snapshot) return snapshot.error().text();
     latest_ = std::move(snapshot).value();
     return {};
 }

@@ -18,28 +18,33 @@ int print_messages(const std::vector<std::string>& lines) {
     return exit_failed;
 }
 
+int print_messages(const base::Errors& errors) {
+    for (const base::Error& error : errors) print_message("rdmascope daemon: {}", error.text());
+    return exit_failed;
+}
+
 int serve(const DaemonOptions& options, const service::Config& config, std::string_view version) {
-    service::Level level = service::Level::info;
-    service::level_of(config.log.level, level);
-    service::Log log(level, config.log.max_lines_per_sec);
+    service::Log log(service::find_level(config.log.level).value_or(service::Level::info),
+                     config.log.max_lines_per_sec);
     const analysis::Names names(true);
     service::ServiceOptions how;
     how.config = config;
     how.version = version;
-    how.read_again = [&options](service::Config& wanted) -> std::vector<std::string> {
+    how.read_again = [&options]() -> base::Result<service::Config, service::ConfigErrors> {
         auto read = load_config(options);
-        if (!read) return read.error().lines;
-        wanted = std::move(read).value();
-        return judge(options, wanted);
+        if (!read) return read;
+        std::vector<std::string> wrong = judge(options, *read);
+        if (!wrong.empty()) return base::Failure{service::ConfigErrors{std::move(wrong)}};
+        return read;
     };
     service::Service daemon(std::move(how), names, log);
-    if (const std::vector<std::string> wrong = daemon.open(); !wrong.empty()) return print_messages(wrong);
-    const std::vector<std::string> lost = daemon.run([] {
+    if (const auto opened = daemon.open(); !opened) return print_messages(opened.error());
+    const auto ended = daemon.run([] {
         print_message("ready");
         service::systemd::ready("capturing");
     });
     print_message("rdmascope daemon: {}", daemon.summary());
-    return lost.empty() ? exit_done : print_messages(lost);
+    return ended ? exit_done : print_messages(ended.error());
 }
 
 }  // namespace

@@ -115,8 +115,8 @@ std::vector<std::string> judge(const DaemonOptions& options, const service::Conf
         const auto compiled = service::Triggers::compile({trigger});
         if (compiled) continue;
         const std::string key = fmt::format("recorder.trigger[{}]", i);
-        for (const std::string& line : compiled.error())
-            wrong.push_back(places.of(key + (trigger.when.empty() ? ".verdict" : ".when")) + line);
+        for (const base::Error& error : compiled.error())
+            wrong.push_back(places.of(key + (trigger.when.empty() ? ".verdict" : ".when")) + error.text());
     }
     if (const std::string& user = config.service.user; !user.empty() && ::getpwnam(user.c_str()) == nullptr)
         wrong.push_back(places.of("service.user") + fmt::format("there is no user '{0}'; create it (useradd --system "
@@ -127,7 +127,10 @@ std::vector<std::string> judge(const DaemonOptions& options, const service::Conf
             places.of("control.group") +
             fmt::format("there is no group '{0}'; create it (groupadd --system {0}), or name another", group));
     // What concerns more than one key.
-    return wrong.empty() ? service::Service::check(config) : wrong;
+    if (wrong.empty())
+        if (const auto checked = service::Service::check(config); !checked)
+            for (const base::Error& error : checked.error()) wrong.push_back(error.text());
+    return wrong;
 }
 
 std::vector<std::string> judge_folders(const DaemonOptions& options, const service::Config& config) {

@@ -17,9 +17,9 @@ using Row = options::Option<DaemonOptions>;
 
 std::string set(DaemonOptions& options, const char* key, const std::string& value) {
     service::Config scratch;
-    std::string wanted = service::set_key(scratch, key, {value});
-    if (wanted.empty()) options.settings.emplace_back(key, value);
-    return wanted;
+    if (const auto accepted = service::set_key(scratch, key, {value}); !accepted) return accepted.error().text();
+    options.settings.emplace_back(key, value);
+    return {};
 }
 
 /// A person at a terminal may give a path of where they are; the file may not.
@@ -50,7 +50,7 @@ std::string choose(DaemonOptions& options, const std::string& /*value*/) {
 
 std::string take_interface(DaemonOptions& options, const std::string& value) {
     service::Config scratch;
-    if (!service::set_key(scratch, "capture.interfaces", {value}).empty())
+    if (!service::set_key(scratch, "capture.interfaces", {value}))
         return "a name or a pattern such as eth0, en* or any";
     options.interfaces.push_back(value);
     return {};

@@ -152,10 +152,11 @@ std::optional<metrics::Snapshot> capture_live(LiveSources& source, Traffic& traf
         if (end == Clock::time_point::max() && traffic.done()) end = Clock::now() + echo;
     }
     traffic.finish();
-    if (writer && !writer->close()) {
-        failed(writer->error().text());
-        return std::nullopt;
-    }
+    if (writer)
+        if (const auto closed = writer->close(); !closed) {
+            failed(closed.error().text());
+            return std::nullopt;
+        }
     return measuring.finish(source);
 }
 

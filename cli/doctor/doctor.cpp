@@ -85,21 +85,19 @@ int examine_program(const ::doctor::Root& root, const Inventory& machine, const 
 
 int compare_hosts(const Inventory& machine, const DoctorOptions& options) {
     const ::doctor::Content file = ::doctor::Root().read(inside(options.compare_path, ""), longest_inventory);
-    std::string error = file.sight == ::doctor::Sight::absent   ? "there is no such file"
-                        : file.sight == ::doctor::Sight::denied ? "it may not be read by this user"
-                        : file.sight != ::doctor::Sight::seen   ? "it is not a readable file"
-                        : file.cut                              ? "it is longer than 16 MiB: no inventory is"
-                                                                : "";
-    ::doctor::OtherHost other;
-    if (error.empty()) {
-        other = ::doctor::read_inventory(file.octets);
-        error = other.error;
-    }
-    if (!error.empty()) {
+    const auto fail = [&options](std::string_view error) {
         print_message("rdmascope doctor: {}: {}", options.compare_path, error);
         return exit_failed;
-    }
-    return print_findings(machine, ::doctor::compare_inventories(to_json(machine), other.inventory), options);
+    };
+    const std::string error = file.sight == ::doctor::Sight::absent   ? "there is no such file"
+                              : file.sight == ::doctor::Sight::denied ? "it may not be read by this user"
+                              : file.sight != ::doctor::Sight::seen   ? "it is not a readable file"
+                              : file.cut                              ? "it is longer than 16 MiB: no inventory is"
+                                                                      : "";
+    if (!error.empty()) return fail(error);
+    const auto other = ::doctor::parse_inventory(file.octets);
+    if (!other) return fail(other.error().text());
+    return print_findings(machine, ::doctor::compare_inventories(to_json(machine), *other), options);
 }
 
 int examine_machine(const ::doctor::Root& root, const Inventory& machine, const ::doctor::Transcript& transcript,
@@ -108,11 +106,14 @@ int examine_machine(const ::doctor::Root& root, const Inventory& machine, const 
     if (!options.bundle_path.empty()) {
         PageStyle plain;
         plain.verbose = true;
-        const std::string bundle = make_bundle(root, machine, findings, transcript, page(machine.host, findings, plain),
-                                               version, static_cast<std::int64_t>(std::time(nullptr)));
-        if (!write_file(options.bundle_path, bundle)) return exit_failed;
-        print_message("rdmascope doctor: {} is for a bug report; look through it before you pass it on",
-                      options.bundle_path);
+        const auto bundle = make_bundle(root, machine, findings, transcript, page(machine.host, findings, plain),
+                                        version, static_cast<std::int64_t>(std::time(nullptr)));
+        if (!bundle) {
+            print_message("rdmascope doctor: {}: {}", options.bundle_path, bundle.error().text());
+            return exit_failed;
+        }
+        if (!write_file(options.bundle_path, *bundle)) return exit_failed;
+        print_message("rdmascope doctor: {} is for a bug report; look through it before you pass it on", options.bundle_path);
     }
     return print_findings(machine, findings, options);
 }

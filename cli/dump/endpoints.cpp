@@ -109,15 +109,15 @@ base::Result<Kept> open_kept(const DumpOptions& options, const Input& input) {
         if (!opened) return base::Failure{opened.error()};
         kept.writer = std::move(opened).value();
     }
-    if (!kept.describe(input.source())) return base::Failure{kept.writer->error()};
+    if (const auto described = kept.describe(input.source()); !described) return base::Failure{described.error()};
     return kept;
 }
 
-bool Kept::describe(const capture::Source& source) {
+base::Result<void> Kept::describe(const capture::Source& source) {
     const auto& interfaces = source.interfaces();
     for (std::size_t i = first_; i < interfaces.size() && interfaces[i].section == section_; ++i)
-        if (!writer->describe(interfaces[i])) return false;
-    return true;
+        if (auto described = writer->describe(interfaces[i]); !described) return described;
+    return {};
 }
 
 void Kept::count(const capture::Source& source) {
@@ -126,18 +126,20 @@ void Kept::count(const capture::Source& source) {
         writer->count(interfaces[first_], source.statistics(first_));
 }
 
-bool Kept::go_to(std::uint32_t section, const capture::Source& source) {
+base::Result<void> Kept::go_to(std::uint32_t section, const capture::Source& source) {
     const auto sections = source.sections();
     while (section_ < section) {
         count(source);
-        if (!writer->begin_section(sections[++section_]) || !describe(source)) return false;
+        ++section_;
+        if (auto begun = writer->begin_section(sections[section_]); !begun) return begun;
+        if (auto described = describe(source); !described) return described;
     }
-    return true;
+    return {};
 }
 
-bool Kept::close(const capture::Source& source, bool complete) {
+base::Result<void> Kept::close(const capture::Source& source, bool complete) {
     const std::size_t sections = source.sections().size();
-    // A failure stays with the writer, and its close() tells of it.
+    // A failure stays with the writer, and its close() returns that failure.
     if (complete && sections > 1) static_cast<void>(go_to(static_cast<std::uint32_t>(sections - 1), source));
     count(source);
     return writer->close();

@@ -33,15 +33,15 @@ public:
         return writer->write(frame, interface);
     }
     /// Describes the interfaces of the section under way, as far as the source knows them.
-    [[nodiscard]] bool describe(const capture::Source& source);
-    /// Tells what was counted. `complete` where the source was read to its end: sections without packets are kept too.
-    [[nodiscard]] bool close(const capture::Source& source, bool complete);
+    base::Result<void> describe(const capture::Source& source);
+    /// Writes what was counted. `complete` where the source was read to its end: sections without packets are kept too.
+    base::Result<void> close(const capture::Source& source, bool complete);
 
     std::unique_ptr<capture::Writer> writer = {};
     capture::RingWriter* ring = nullptr;  ///< the writer, where it makes several files
 
 private:
-    bool go_to(std::uint32_t section, const capture::Source& source);
+    base::Result<void> go_to(std::uint32_t section, const capture::Source& source);
     void count(const capture::Source& source);
 
     std::uint32_t section_ = 0;

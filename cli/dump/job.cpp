@@ -211,7 +211,8 @@ void Job::idle() {
 }
 
 void Job::answer_signals() {
-    if (Signals::take_flush() && kept_.writer && !kept_.writer->flush()) fail(kept_.writer->error());
+    if (Signals::take_flush() && kept_.writer)
+        if (const auto flushed = kept_.writer->flush(); !flushed) fail(flushed.error());
     if (!Signals::take_report()) return;
     progress_.wipe();
     report();
@@ -261,9 +262,9 @@ void Job::report_unknown_links() const {
 
 void Job::close_writer() {
     if (!kept_.writer) return;
-    if (!kept_.close(input_.source(), ended_)) {
+    if (const auto closed = kept_.close(input_.source(), ended_); !closed) {
         reader_of_packets_is_gone_ = options_.write_path == "-" && has_no_reader(STDOUT_FILENO);
-        if (!reader_of_packets_is_gone_) fail(kept_.writer->error());
+        if (!reader_of_packets_is_gone_) fail(closed.error());
     }
     if (kept_.ring == nullptr) return;
     if (const std::size_t bad = kept_.ring->wait_for_commands(); bad != 0)

@@ -90,16 +90,16 @@ std::string help_text() {
 }
 
 exporters::FlowColumns columns_of(const std::vector<std::string>& names, std::string& error) {
-    std::string none;
-    exporters::FlowColumns columns = exporters::chosen_columns(names, none);
-    if (!none.empty() && error.empty()) error = unknown("--columns", none);
-    return columns;
+    auto columns = exporters::chosen_columns(names);
+    if (columns) return std::move(columns).value();
+    if (error.empty()) error = unknown("--columns", columns.error().name);
+    return {};
 }
 
 exporters::FlowOrder order_of(const FlowsOptions& options, std::string& error) {
-    exporters::NoOrder reason;
-    auto order = exporters::flow_order(options.sort, options.top.has_value(), reason);
+    auto order = exporters::flow_order(options.sort, options.top.has_value());
     if (!order) {
+        const exporters::NoOrder& reason = order.error();
         error = reason.group == nullptr ? unknown("--sort", reason.name)
                                         : fmt::format("--sort {}: a group of columns is no order; {} is one of them",
                                                       reason.name, reason.group->path);

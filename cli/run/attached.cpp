@@ -73,12 +73,15 @@ int run_attached(int process, const Tracing& how) {
     observe::TraceSummary summary;
     std::vector<trace::Record> batch(4096);
     std::int64_t stop_ns = 0;
-    const auto deliver = [&](std::span<const trace::Record> some, const std::deque<trace::Process>& whose) {
+    const auto deliver = [&](std::span<const trace::Record> some,
+                             const std::deque<trace::Process>& whose) -> base::Result<void> {
         summary.add(some, whose);
-        return some.empty() || !file || file->write(some, whose);
+        if (some.empty() || !file) return {};
+        return file->write(some, whose);
     };
-    const auto take_kernel = [&](bool last) {
-        return kernel == nullptr || deliver(kernel->take(last), kernel->processes(processes));
+    const auto take_kernel = [&](bool last) -> base::Result<void> {
+        if (kernel == nullptr) return {};
+        return deliver(kernel->take(last), kernel->processes(processes));
     };
     print_message("rdmascope run: attached to process {}", process);
     for (;;) {
@@ -87,18 +90,21 @@ int run_attached(int process, const Tracing& how) {
         if (got.count > 0) {
             if (processes.front().started_ns == 0) processes.front().started_ns = records.front().time_ns;
             if (kernel != nullptr) kernel->add(records);
-            if (kernel == nullptr && !deliver(records, processes)) return fails(file->error().text());
+            if (kernel == nullptr)
+                if (const auto delivered = deliver(records, processes); !delivered)
+                    return fails(delivered.error().text());
         }
-        if (!take_kernel(false)) return fails(file->error().text());
+        if (const auto taken = take_kernel(false); !taken) return fails(taken.error().text());
         if (got.status == trace::TraceStatus::end) break;
         // The program runs on, and may never pause: what it did before the signal is all.
         if (stop_signal != 0 && stop_ns == 0) stop_ns = base::wall_ns();
         if (stop_ns != 0 && (got.count == 0 || records.back().time_ns >= stop_ns)) break;
         if (got.status == trace::TraceStatus::error) return fails((*source)->error().text());
     }
-    if (!take_kernel(true)) return fails(file->error().text());
+    if (const auto taken = take_kernel(true); !taken) return fails(taken.error().text());
     const std::uint64_t lost = (*source)->lost() + (kernel == nullptr ? 0 : kernel->lost());
-    if (file && !file->close(lost)) return fails(file->error().text());
+    if (file)
+        if (const auto closed = file->close(lost); !closed) return fails(closed.error().text());
     if (how.summary) print_message_line(summary.text(lost));
     if (how.summary && kernel != nullptr) print_message_line(kernel->text());
     return exit_done;

@@ -101,7 +101,7 @@ public:
         rings_.look_again();
         while (drain()) rings_.look_again();
         take_kernel(true);
-        if (file_ && !failed_ && !file_->close(lost())) fail();
+        if (file_ && !failed_) report(file_->close(lost()));
     }
     bool failed() const { return failed_; }
     bool saw_processes() const { return !rings_.processes().empty(); }
@@ -113,17 +113,18 @@ private:
     std::uint64_t lost() const { return rings_.lost() + (kernel_ == nullptr ? 0 : kernel_->lost()); }
     void deliver(std::span<const trace::Record> records, const std::deque<trace::Process>& processes) {
         summary_.add(records, processes);
-        if (file_ && !failed_ && !file_->write(records, processes)) fail();
+        if (file_ && !failed_) report(file_->write(records, processes));
     }
     void take_kernel(bool last) {
         if (kernel_ == nullptr) return;
         const std::span<const trace::Record> records = kernel_->take(last);
         if (!records.empty()) deliver(records, kernel_->processes(rings_.processes()));
     }
-    /// The program runs on; the rest of its records is only counted.
-    void fail() {
+    /// After a failure the program runs on; the rest of its records is only counted.
+    void report(const base::Result<void>& written) {
+        if (written) return;
         failed_ = true;
-        print_message("rdmascope run: {}", file_->error().text());
+        print_message("rdmascope run: {}", written.error().text());
     }
     trace::Rings rings_;
     std::optional<trace::TraceFileWriter> file_;

@@ -28,7 +28,7 @@ std::unique_ptr<DaemonFeed> DaemonFeed::open(const analysis::AnalysisOptions& op
                                              std::string& error) {
     auto client = control::Client::connect(*options.connect, answer_ns);
     if (!client) {
-        error = client.error();
+        error = client.error().text();
         return nullptr;
     }
     return std::unique_ptr<DaemonFeed>(new DaemonFeed(*options.connect, std::move(client).value(), options, pace));
@@ -57,7 +57,7 @@ bool DaemonFeed::look(std::uint64_t interval_ns) {
     if (!client_) {
         auto again = control::Client::connect(path_, answer_ns);
         if (!again) {
-            lose(again.error());
+            lose(again.error().text());
             return false;
         }
         client_ = std::move(again).value();
@@ -65,7 +65,7 @@ bool DaemonFeed::look(std::uint64_t interval_ns) {
     // A short interval is no place for figures that are nearly as old.
     auto snapshot = client_->try_snapshot(std::min<std::uint64_t>(100, interval_ns / 10'000'000));
     if (!snapshot) {
-        lose(snapshot.error());
+        lose(snapshot.error().text());
         return false;
     }
     const Clock::time_point now = Clock::now();

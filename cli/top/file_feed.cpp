@@ -60,7 +60,7 @@ FileFeed::FileFeed(const analysis::AnalysisOptions& options, const Pace& pace, s
 }
 
 std::string FileFeed::open_files() {
-    if (std::string trouble = measuring_.take_trouble(); !trouble.empty()) return trouble;
+    if (const auto error = measuring_.take_error()) return error->text();
     capture::FileOptions reading;
     reading.keep = options_.threads > 1;
     auto opened = analysis::FileInput::open(options_.read_paths, reading);
@@ -76,7 +76,7 @@ std::string FileFeed::open_files() {
 void FileFeed::end(std::string trouble) {
     ended_ = true;
     measuring_.finish();
-    if (std::string more = measuring_.take_trouble(); trouble.empty()) trouble = std::move(more);
+    if (const auto error = measuring_.take_error(); error && trouble.empty()) trouble = error->text();
     update([&](tui::FeedStatus& status) {
         status.share = 1;
         status.end_ns = last_frame_ns_;

@@ -52,10 +52,12 @@ std::unique_ptr<LiveFeed> LiveFeed::open(const analysis::AnalysisOptions& option
             if (event.kind == capture::TapEvent::Kind::failed && event.interface == *missing) error = event.message;
         return nullptr;
     }
-    auto trace = observe::open_live_trace({.kernel_events = options.kernel_events}, error);
-    if (!error.empty()) error = "--kernel-events: " + error;
-    if (!error.empty()) return nullptr;
-    std::unique_ptr<LiveFeed> feed(new LiveFeed(std::move(tap).value(), std::move(trace), options, pace));
+    auto trace = observe::open_live_trace({.kernel_events = options.kernel_events});
+    if (!trace) {
+        error = "--kernel-events: " + trace.error().text();
+        return nullptr;
+    }
+    std::unique_ptr<LiveFeed> feed(new LiveFeed(std::move(tap).value(), std::move(trace).value(), options, pace));
     feed->update([&](tui::FeedStatus& status) { status.rdma_only = rdma_only; });
     return feed;
 }

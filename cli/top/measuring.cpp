@@ -47,11 +47,21 @@ void Measuring::begin(std::unique_ptr<observe::TraceInput> trace) {
     previous_.reset();
 }
 
-void Measuring::restart() { begin(trace_path_ ? observe::open_trace_file(*trace_path_, trouble_) : nullptr); }
+void Measuring::restart() {
+    std::unique_ptr<observe::TraceInput> trace;
+    if (trace_path_) {
+        auto opened = observe::open_trace_file(*trace_path_);
+        if (opened)
+            trace = std::move(opened).value();
+        else
+            error_ = opened.error();
+    }
+    begin(std::move(trace));
+}
 
-std::string Measuring::take_trouble() {
-    if (!trouble_.empty()) return std::exchange(trouble_, {});
-    return analyzer_->take_trouble();
+std::optional<base::Error> Measuring::take_error() {
+    if (error_) return std::exchange(error_, std::nullopt);
+    return analyzer_->take_error();
 }
 
 void Measuring::feed(std::span<const wire::Frame> frames, bool lasting) { analyzer_->feed(frames, lasting); }

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "base/error.h"
 #include "cli/analysis/options.h"
 #include "observe/traced_analyzer.h"
 #include "tui/model/reading.h"
@@ -17,7 +18,7 @@ public:
     /// `trace`: what is traced now, if anything; a file's trace is opened here.
     explicit Measuring(const analysis::AnalysisOptions& options, std::unique_ptr<observe::TraceInput> trace = nullptr);
     /// Why the trace beside the packets cannot be read, or gives no more; once.
-    std::string take_trouble();
+    std::optional<base::Error> take_error();
 
     void feed(std::span<const wire::Frame> frames, bool lasting);
     void expect_interfaces(std::size_t count) { analyzer_->expect_interfaces(count); }
@@ -39,7 +40,7 @@ private:
     metrics::AnalyzerOptions options_;
     std::optional<std::string> trace_path_;
     std::unique_ptr<observe::TracedAnalyzer> analyzer_ = {};
-    std::string trouble_ = {};
+    std::optional<base::Error> error_ = {};
     std::shared_ptr<const tui::Reading> previous_ = {};
 };
 

@@ -136,7 +136,7 @@ std::string top_contradiction(const TopOptions& options) {
         if (!tui::column_named(name)) return unknown_column("--sort", name);
     }
     if (const auto filter = tui::FlowFilter::compile(options.filter); !filter)
-        return fmt::format("--filter {}: {}", options.filter, filter.error());
+        return fmt::format("--filter {}: {}", options.filter, filter.error().text());
     if (!options.plays_back() && options.speed) return "--speed is of files (-r) and of a history (--from)";
     if (!options.plays_back() && options.paused) return "--paused is of files (-r) and of a history (--from)";
     if (options.paused && options.once) return "--paused and --once are given: a picture is of what was played";

@@ -85,8 +85,7 @@ std::string write_json(base::Descriptor descriptor, const tui::ModelState& state
     if (interval) context.interval = exporters::Interval{reading.start_ns, reading.length_ns};
     exporters::FlowsDocument document(exporters::all_columns(interval));
     document.begin(file.text(), shown.capture, context);
-    exporters::NoOrder none;
-    const auto order = exporters::flow_order({}, false, none);
+    const auto order = exporters::flow_order({}, false);
     for (const metrics::FlowSnapshot* flow : exporters::ordered_flows(shown, context, *order, {})) {
         document.flow(file.text(), {*flow, context});
         file.settle();

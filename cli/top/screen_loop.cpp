@@ -118,7 +118,7 @@ Shown show_screen(const Show& show) {
     Shown shown;
     auto terminal = tui::Terminal::open(how);
     if (!terminal) {
-        shown.error = terminal.error();
+        shown.error = terminal.error().text();
         return shown;
     }
     Screen screen(show, **terminal);

@@ -42,7 +42,7 @@ std::string given(const toml::node& node) {
     return node.is_array() ? "a list" : "a date or time";
 }
 
-/// A value as the table's take() reads it; nothing where TOML's type is not the key's.
+/// A value as the table's set() reads it; nothing where TOML's type is not the key's.
 std::optional<std::string> scalar(const toml::node& node, Kind kind, bool or_zero) {
     switch (kind) {
         case Kind::text:
@@ -135,7 +135,7 @@ private:
             else if (fmt::format("{}.{}", section, name.str()) == trigger_section)
                 read_triggers(node);
             else
-                wrong(name.source().begin, full, unknown_key(section, name.str()));
+                add_mistake_of(name.source().begin, full, unknown_key(section, name.str()));
         }
     }
 
@@ -143,8 +143,8 @@ private:
         const toml::array* tables = node.as_array();
         if (tables == nullptr || !tables->is_homogeneous(toml::node_type::table)) {
             if (tables != nullptr && tables->empty()) return;
-            return wrong(node.source().begin, std::string(trigger_section),
-                         fmt::format("{} is given, tables [[{}]] are wanted", given(node), trigger_section));
+            return add_mistake_of(node.source().begin, std::string(trigger_section),
+                                  fmt::format("{} is given, tables [[{}]] are wanted", given(node), trigger_section));
         }
         config_.recorder.triggers.resize(tables->size());
         for (std::size_t i = 0; i < tables->size(); ++i) {
@@ -162,21 +162,21 @@ private:
             const auto value = scalar(one, key.kind, key.or_zero);
             if (value) values.push_back(*value);
             // Each element by itself, so that the message can point at it.
-            return value && (!many || take(key, scratch_, trigger, {*value}).empty());
+            return value && (!many || set(key, scratch_, trigger, {*value}).ok());
         };
-        if ((array != nullptr) != many) return wrong(node.source().begin, full, refused(node, key));
+        if ((array != nullptr) != many) return add_mistake_of(node.source().begin, full, refused(node, key));
         if (array != nullptr)
             for (const toml::node& element : *array)
-                if (!add(element)) return wrong(element.source().begin, full, refused(element, key));
-        if (array == nullptr && !add(node)) return wrong(node.source().begin, full, refused(node, key));
-        if (!take(key, config_, trigger, values).empty()) wrong(node.source().begin, full, refused(node, key));
+                if (!add(element)) return add_mistake_of(element.source().begin, full, refused(element, key));
+        if (array == nullptr && !add(node)) return add_mistake_of(node.source().begin, full, refused(node, key));
+        if (!set(key, config_, trigger, values)) add_mistake_of(node.source().begin, full, refused(node, key));
     }
 
     static std::string refused(const toml::node& node, const Key& key) {
-        return fmt::format("{} is given, {} is wanted", given(node), wanted(key));
+        return fmt::format("{} is given, {} is wanted", given(node), accepted_values(key));
     }
 
-    void wrong(Place place, const std::string& full, const std::string& text) {
+    void add_mistake_of(Place place, const std::string& full, const std::string& text) {
         mistaken_.insert(full);
         add_mistake(place, full + ": " + text);
     }
@@ -257,11 +257,11 @@ base::Result<Config, ConfigErrors> read_config(const std::string& path) {
     return parse_config(toml, path);
 }
 
-std::string set_key(Config& config, std::string_view key, const std::vector<std::string>& values) {
+base::Result<void> set_key(Config& config, std::string_view key, const std::vector<std::string>& values) {
     const Key* found = find_key(key);
     if (found == nullptr || found->section == trigger_section)
-        return "a key that exists, in place of " + std::string(key) + ",";
-    return take(*found, config, nullptr, values);
+        return base::failure("a key that exists, in place of " + std::string(key) + ",");
+    return set(*found, config, nullptr, values);
 }
 
 }  // namespace service::config

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "base/error.h"
 #include "daemon/config/config.h"
 
 namespace service::inline config {
@@ -29,9 +29,9 @@ inline constexpr std::size_t max_config_octets = std::size_t{1} << 20;
 std::vector<std::string> contradictions(const Config& config);
 
 /// Sets a key ("capture.snaplen") as the command line has it: text as a file has it between quotes, one value or, for
-/// a list, any number. Returns what is wanted in place of it ("a size from 96 to ..."), and leaves it alone then; else
-/// empty.
-std::string set_key(Config& config, std::string_view key, const std::vector<std::string>& values);
+/// a list, any number. If the values do not fit, leaves the key alone and fails with what is expected in place of them
+/// ("a size from 96 to ...").
+base::Result<void> set_key(Config& config, std::string_view key, const std::vector<std::string>& values);
 
 /// A complete file: every key with its default, commented out (`#key = value`; prose begins with `# `), what it takes
 /// and what it does. `--print-config`.

@@ -17,7 +17,7 @@ std::string_view effect_of(const Key& key) {
 
 /// "A size from 96 to 256KiB, or 0; takes effect at a restart."
 std::string form_of(const Key& key) {
-    std::string form = key.kind == Kind::toggle ? "Either true or false" : wanted(key);
+    std::string form = key.kind == Kind::toggle ? "Either true or false" : accepted_values(key);
     if (form.ends_with(',')) form.pop_back();
     if (form.front() >= 'a' && form.front() <= 'z') form.front() = static_cast<char>(form.front() - 'a' + 'A');
     return fmt::format("{}; {}.", form, effect_of(key));

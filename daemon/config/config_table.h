@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/error.h"
 #include "daemon/config/config.h"
 
 /// The one table of all keys: what reads a file, checks it, writes the reference and the manual goes by it.
@@ -71,12 +72,12 @@ decltype(auto) visit_value(const Key& key, Config& config, TriggerConfig* trigge
         key.member);
 }
 
-/// What a key takes, to be followed by "is wanted": `a size from 96 to "256KiB", or 0,`.
-std::string wanted(const Key& key);
+/// What a key accepts, to be followed by "is wanted": `a size from 96 to "256KiB", or 0,`.
+std::string accepted_values(const Key& key);
 
-/// Sets a key from `values`: one, or any number for a list. Returns what is wanted in place of them, and leaves the key
-/// alone then; else empty.
-std::string take(const Key& key, Config& config, TriggerConfig* trigger, const std::vector<std::string>& values);
+/// Sets a key from `values`: one, or any number for a list. If the values do not fit, leaves the key alone and fails
+/// with what is expected in place of them.
+base::Result<void> set(const Key& key, Config& config, TriggerConfig* trigger, const std::vector<std::string>& values);
 
 /// The key's value as TOML.
 std::string format(const Key& key, Config& config, TriggerConfig* trigger = nullptr);

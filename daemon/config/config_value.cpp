@@ -65,68 +65,75 @@ bool has_unit(const std::string& value) {
 
 bool in_range(const Key& key, std::uint64_t value) { return value >= key.least && value <= key.most; }
 
-bool take_measured(const Key& key, const std::string& value, std::uint64_t& into) {
-    if (key.or_zero && (value == "0" || (key.kind == Kind::duration && value == "0s"))) {
-        into = 0;
-        return true;
-    }
+std::optional<std::uint64_t> parse_measured(const Key& key, const std::string& value) {
+    if (key.or_zero && (value == "0" || (key.kind == Kind::duration && value == "0s"))) return 0;
     switch (key.kind) {
-        case Kind::number: return base::take_number(value, key.least, key.most, into).empty();
-        case Kind::size: return base::take_size(value, key.least, key.most, into).empty();
+        case Kind::number:
+            if (const auto number = base::parse_number(value, key.least, key.most)) return *number;
+            return {};
+        case Kind::size:
+            if (const auto bytes = base::parse_size(value, {.least = key.least, .most = key.most})) return *bytes;
+            return {};
         case Kind::duration:
-            if (const auto ns = base::parse_duration(value, base::BareDuration::refused); ns && in_range(key, *ns)) {
-                into = *ns;
-                return true;
-            }
-            return false;
-        default: return false;
+            if (const auto ns = base::parse_duration(value, base::BareDuration::refused); ns && in_range(key, *ns))
+                return *ns;
+            return {};
+        default: return {};
     }
 }
 
-struct Taker {
+/// Sets a key's value from text. False, and the value is left alone, if the text does not fit.
+struct Setter {
     const Key& key;
     const std::vector<std::string>& values;
 
     bool fits(const std::string& value) const { return key.fits == nullptr || key.fits(value); }
     bool single() const { return values.size() == 1; }
 
-    bool operator()(std::string& into) const {
+    bool operator()(std::string& target) const {
         if (!single()) return false;
         const auto words = words_of(key.wanted);
         const bool good = key.kind == Kind::choice
                               ? std::find(words.begin(), words.end(), values.front()) != words.end()
                               : fits(values.front());
-        if (good) into = values.front();
+        if (good) target = values.front();
         return good;
     }
-    bool operator()(std::vector<std::string>& into) const {
+    bool operator()(std::vector<std::string>& target) const {
         if (!std::all_of(values.begin(), values.end(), [&](const std::string& each) { return fits(each); }))
             return false;
-        into = values;
+        target = values;
         return true;
     }
-    bool operator()(std::vector<std::uint64_t>& into) const {
+    bool operator()(std::vector<std::uint64_t>& target) const {
         std::vector<std::uint64_t> numbers;
-        for (const std::string& value : values)
-            if (!base::take_number(value, key.least, key.most, numbers.emplace_back()).empty()) return false;
-        into = std::move(numbers);
+        for (const std::string& value : values) {
+            const auto number = base::parse_number(value, key.least, key.most);
+            if (!number) return false;
+            numbers.push_back(*number);
+        }
+        target = std::move(numbers);
         return true;
     }
-    bool operator()(std::uint64_t& into) const { return single() && take_measured(key, values.front(), into); }
-    bool operator()(std::optional<std::uint64_t>& into) const {
+    bool operator()(std::uint64_t& target) const {
+        const auto value = single() ? parse_measured(key, values.front()) : std::nullopt;
+        if (value) target = *value;
+        return value.has_value();
+    }
+    bool operator()(std::optional<std::uint64_t>& target) const {
         if (!single()) return false;
         if (values.front() == "auto") {
-            into.reset();
+            target.reset();
             return true;
         }
-        std::uint64_t rate = 0;
-        if (!has_unit(values.front()) || !base::take_rate(values.front(), rate).empty()) return false;
-        into = rate;
-        return true;
+        if (!has_unit(values.front())) return false;
+        const auto rate = base::parse_bit_rate(values.front());
+        if (rate) target = *rate;
+        return rate.ok();
     }
-    bool operator()(bool& into) const {
+    bool operator()(bool& target) const {
         if (!single() || (values.front() != "true" && values.front() != "false")) return false;
-        into = values.front() == "true";
+        target = values.front() == "true";
         return true;
     }
 };
@@ -151,7 +158,7 @@ struct Formatter {
 
 }  // namespace
 
-std::string wanted(const Key& key) {
+std::string accepted_values(const Key& key) {
     const std::string_view zero = key.or_zero ? ", or 0," : "";
     switch (key.kind) {
         case Kind::text:
@@ -170,8 +177,9 @@ std::string wanted(const Key& key) {
     return {};
 }
 
-std::string take(const Key& key, Config& config, TriggerConfig* trigger, const std::vector<std::string>& values) {
-    return visit_value(key, config, trigger, Taker{key, values}) ? std::string{} : wanted(key);
+base::Result<void> set(const Key& key, Config& config, TriggerConfig* trigger, const std::vector<std::string>& values) {
+    if (!visit_value(key, config, trigger, Setter{key, values})) return base::failure(accepted_values(key));
+    return {};
 }
 
 std::string format(const Key& key, Config& config, TriggerConfig* trigger) {

@@ -13,11 +13,8 @@
 namespace service::inline recorder {
 namespace {
 
-using base::Failure;
 using exporters::Unit;
 using exporters::Value;
-template <class T>
-using Parsed = base::Result<T, std::string>;
 
 struct Operation {
     std::string_view text;
@@ -38,21 +35,21 @@ public:
     std::string_view text() const { return text_; }
 
     template <class Wanted>
-    std::string_view take_while(Wanted&& wanted) {
+    std::string_view read_while(Wanted&& wanted) {
         std::size_t length = 0;
         while (length < text_.size() && wanted(text_[length])) ++length;
-        return take(length);
+        return read(length);
     }
-    bool take_word(std::string_view word) {
+    bool read_word(std::string_view word) {
         if (!text_.starts_with(word)) return false;
-        take(word.size());
+        read(word.size());
         return true;
     }
-    std::string_view take(std::size_t length) {
-        const std::string_view taken = text_.substr(0, length);
+    std::string_view read(std::size_t length) {
+        const std::string_view part = text_.substr(0, length);
         text_.remove_prefix(length);
         skip_blanks();
-        return taken;
+        return part;
     }
 
 private:
@@ -62,16 +59,17 @@ private:
     std::string_view text_;
 };
 
-Parsed<const exporters::FlowField*> find_field(std::string_view path) {
+base::Result<const exporters::FlowField*> find_field(std::string_view path) {
     const exporters::FlowColumns found = exporters::find_fields(path);
     if (found.empty())
-        return Failure{fmt::format("'{}' is no figure of a flow{}; `rdmascope flows --columns help` lists them", path,
-                                   base::did_you_mean(path, exporters::field_names()))};
+        return base::failure(fmt::format("'{}' is no figure of a flow{}; `rdmascope flows --columns help` lists them",
+                                         path, base::did_you_mean(path, exporters::field_names())));
     if (found.size() > 1 || found.front()->path != path)
-        return Failure{fmt::format("'{}' is a group of figures, name one of them: {}", path, found.front()->path)};
+        return base::failure(
+            fmt::format("'{}' is a group of figures, name one of them: {}", path, found.front()->path));
     if (path.ends_with(".frames"))
-        return Failure{fmt::format("'{}' is a list of frames, and cannot be compared; {}.count can", path,
-                                   path.substr(0, path.size() - std::string_view(".frames").size()))};
+        return base::failure(fmt::format("'{}' is a list of frames, and cannot be compared; {}.count can", path,
+                                         path.substr(0, path.size() - std::string_view(".frames").size())));
     return found.front();
 }
 
@@ -124,11 +122,11 @@ std::optional<Value> share(std::string_view text) {
     return share ? std::optional<Value>(*share) : std::nullopt;
 }
 
-struct Reading {
+struct ParsedFigure {
     std::optional<Value> value;
-    std::string_view wanted;
+    std::string_view expected;
 };
-Reading read(const std::string& text, Unit unit) {
+ParsedFigure parse_figure(const std::string& text, Unit unit) {
     switch (unit) {
         case Unit::text: return {Value{text == "yes" ? "true" : text == "no" ? "false" : text}, "text"};
         case Unit::ns: return {duration(text), "a time with its unit, such as 1.5s, 100ms or 50us,"};
@@ -145,46 +143,47 @@ Reading read(const std::string& text, Unit unit) {
     return {number(text), "a number"};
 }
 
-Parsed<std::string> take_value(Rest& rest) {
+base::Result<std::string> parse_value(Rest& rest) {
     if (!rest.text().starts_with('"')) {
-        const std::string_view plain = rest.take_while([](char c) { return !base::is_blank(c); });
+        const std::string_view plain = rest.read_while([](char c) { return !base::is_blank(c); });
         if (plain.find('"') != std::string_view::npos)
-            return Failure{fmt::format("a quotation mark in the middle of {}", plain)};
+            return base::failure(fmt::format("a quotation mark in the middle of {}", plain));
         return std::string(plain);
     }
     const std::size_t end = rest.text().find('"', 1);
-    if (end == std::string_view::npos) return Failure{fmt::format("no closing quotation mark: {}", rest.text())};
-    const std::string_view quoted = rest.take(end + 1);
+    if (end == std::string_view::npos) return base::failure(fmt::format("no closing quotation mark: {}", rest.text()));
+    const std::string_view quoted = rest.read(end + 1);
     return std::string(quoted.substr(1, quoted.size() - 2));
 }
 
-Parsed<Term> take_term(Rest& rest) {
-    const std::string_view path = rest.take_while(is_of_path);
+base::Result<Term> parse_term(Rest& rest) {
+    const std::string_view path = rest.read_while(is_of_path);
     if (path.empty())
-        return Failure{fmt::format("a figure's name is wanted before '{}', as in: retransmitted_packets > 100",
-                                   rest.empty() ? "the end" : rest.text())};
+        return base::failure(fmt::format("a figure's name is wanted before '{}', as in: retransmitted_packets > 100",
+                                         rest.empty() ? "the end" : rest.text()));
     const auto field = find_field(path);
-    if (!field) return Failure{field.error()};
+    if (!field) return base::Failure{field.error()};
 
     Term term{.field = *field};
     for (const Operation& operation : operations)
-        if (term.operation_text.empty() && rest.take_word(operation.text)) {
+        if (term.operation_text.empty() && rest.read_word(operation.text)) {
             term.comparison = operation.comparison;
             term.operation_text = operation.text;
         }
-    if (term.operation_text.empty()) return Failure{fmt::format("one of > >= < <= == != is wanted after '{}'", path)};
+    if (term.operation_text.empty())
+        return base::failure(fmt::format("one of > >= < <= == != is wanted after '{}'", path));
     const bool orders = term.comparison != Comparison::same && term.comparison != Comparison::other;
     if (term.field->unit == Unit::text && orders)
-        return Failure{
-            fmt::format("'{}' is text, which is compared by == and !=, not by {}", path, term.operation_text)};
+        return base::failure(
+            fmt::format("'{}' is text, which is compared by == and !=, not by {}", path, term.operation_text));
 
-    auto text = take_value(rest);
-    if (!text) return Failure{text.error()};
+    auto text = parse_value(rest);
+    if (!text) return base::Failure{text.error()};
     term.value_text = *text;
-    const Reading reading = read(term.value_text, term.field->unit);
-    if (term.value_text.empty() || !reading.value)
-        return Failure{fmt::format("{} is wanted for '{}', not '{}'", reading.wanted, path, term.value_text)};
-    term.value = *reading.value;
+    const ParsedFigure figure = parse_figure(term.value_text, term.field->unit);
+    if (term.value_text.empty() || !figure.value)
+        return base::failure(fmt::format("{} is wanted for '{}', not '{}'", figure.expected, path, term.value_text));
+    term.value = *figure.value;
     return term;
 }
 
@@ -209,16 +208,16 @@ bool Term::holds(const Value& figure) const {
     return order != 0;
 }
 
-base::Result<Condition, std::string> Condition::parse(std::string_view text) {
+base::Result<Condition> Condition::parse(std::string_view text) {
     Rest rest(text);
     Condition condition;
     do {
-        auto term = take_term(rest);
-        if (!term) return Failure{term.error()};
+        auto term = parse_term(rest);
+        if (!term) return base::Failure{term.error()};
         condition.terms.push_back(std::move(term).value());
         if (rest.empty()) return condition;
-        const std::string_view word = rest.take_while([](char c) { return !base::is_blank(c); });
-        if (word != "and") return Failure{fmt::format("'and' is wanted before the next figure, not '{}'", word)};
+        const std::string_view word = rest.read_while([](char c) { return !base::is_blank(c); });
+        if (word != "and") return base::failure(fmt::format("'and' is wanted before the next figure, not '{}'", word));
     } while (true);
 }
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "base/error.h"
 #include "exporters/flow_fields.h"
 
 namespace service::inline recorder {
@@ -30,7 +30,7 @@ struct Condition {
     std::vector<Term> terms;
 
     /// Fails with a sentence: what is wrong, and what to write in its place.
-    static base::Result<Condition, std::string> parse(std::string_view text);
+    static base::Result<Condition> parse(std::string_view text);
 };
 
 }  // namespace service::recorder

@@ -19,16 +19,16 @@ constexpr std::size_t write_buffer_octets = std::size_t{256} << 10;
 
 }  // namespace
 
-base::Result<std::unique_ptr<RecordingFile>, std::string> RecordingFile::create(const std::string& directory,
-                                                                                const std::string& name,
-                                                                                const std::string& comment) {
+base::Result<std::unique_ptr<RecordingFile>> RecordingFile::create(const std::string& directory,
+                                                                   const std::string& name,
+                                                                   const std::string& comment) {
     const std::string path = directory + '/' + unfinished_name(name);
     base::Descriptor lock(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
-    if (!lock) return base::Failure{no_recording_in(directory, errno)};
+    if (!lock) return recording_folder_failure(directory, errno);
     ::flock(lock.number(), LOCK_EX | LOCK_NB);
     std::unique_ptr<RecordingFile> file(new RecordingFile(directory, name, std::move(lock)));
     auto writer = capture::open_writer(path, {.section = {.comment = comment}, .buffer_octets = write_buffer_octets});
-    if (!writer) return base::Failure{writer.error().text()};
+    if (!writer) return base::Failure{writer.error()};
     file->writer_ = std::move(writer).value();
     return file;
 }
@@ -42,25 +42,29 @@ RecordingFile::~RecordingFile() {
 
 std::string RecordingFile::hidden_path() const { return directory_ + '/' + unfinished_name(name_); }
 
-bool RecordingFile::describe(const capture::InterfaceInfo& interface) { return writer_->describe(interface); }
-
-bool RecordingFile::write(const wire::Frame& frame, const capture::InterfaceInfo& interface) {
-    return writer_->write(frame, interface) == capture::WriteStatus::ok;
+base::Result<void> RecordingFile::describe(const capture::InterfaceInfo& interface) {
+    if (!writer_->describe(interface)) return writer_failure();
+    return {};
 }
 
-std::string RecordingFile::error() const {
-    // What the writer advises behind the semicolon is for captures that keep what they have.
+base::Result<void> RecordingFile::write(const wire::Frame& frame, const capture::InterfaceInfo& interface) {
+    if (writer_->write(frame, interface) != capture::WriteStatus::ok) return writer_failure();
+    return {};
+}
+
+base::Failure<base::Error> RecordingFile::writer_failure() const {
+    // What the writer advises after the semicolon is for captures that keep what they have.
     const std::string& message = writer_->error().message;
-    return fmt::format("{}: {}", directory_, message.substr(0, message.find(';')));
+    return base::failure(message.substr(0, message.find(';')), directory_);
 }
 
-std::string RecordingFile::complete() {
-    if (!writer_->close()) return error();
+base::Result<void> RecordingFile::complete() {
+    if (!writer_->close()) return writer_failure();
     // EINVAL: the file system has nothing to synchronise.
     if (::fsync(lock_.number()) != 0 && errno != EINVAL)
-        return fmt::format("{}: writing to the disk failed: {}", directory_, std::strerror(errno));
+        return base::failure(fmt::format("writing to the disk failed: {}", std::strerror(errno)), directory_);
     if (std::rename(hidden_path().c_str(), path().c_str()) != 0)
-        return fmt::format("{}: the file cannot be given its name: {}", path(), std::strerror(errno));
+        return base::failure(fmt::format("the file cannot be given its name: {}", std::strerror(errno)), path());
     completed_ = true;
     // For the name to survive a power cut; the octets are safe already.
     if (const base::Descriptor folder(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)); folder)

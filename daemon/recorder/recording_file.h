@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/descriptor.h"
-#include "base/result.h"
+#include "base/error.h"
 #include "capture/files/writer.h"
 #include "capture/source.h"
 #include "wire/frame.h"
@@ -14,24 +14,20 @@ namespace service::inline recorder {
 /// One recording while it is being written, under its hidden name. Removes itself unless it was completed.
 class RecordingFile {
 public:
-    /// Fails with a sentence.
-    static base::Result<std::unique_ptr<RecordingFile>, std::string> create(const std::string& directory,
-                                                                            const std::string& name,
-                                                                            const std::string& comment);
+    static base::Result<std::unique_ptr<RecordingFile>> create(const std::string& directory, const std::string& name,
+                                                               const std::string& comment);
     ~RecordingFile();
     RecordingFile(const RecordingFile&) = delete;
     RecordingFile& operator=(const RecordingFile&) = delete;
 
-    /// False: see error().
-    bool describe(const capture::InterfaceInfo& interface);
-    bool write(const wire::Frame& frame, const capture::InterfaceInfo& interface);
+    base::Result<void> describe(const capture::InterfaceInfo& interface);
+    base::Result<void> write(const wire::Frame& frame, const capture::InterfaceInfo& interface);
     /// Octets so far, those still in the buffer included.
     std::uint64_t octets() const { return writer_->octets(); }
 
-    /// Waits until all is on the disk, and gives the file its name. Returns why not; else empty.
-    std::string complete();
+    /// Waits until all is on the disk, and gives the file its name.
+    base::Result<void> complete();
 
-    std::string error() const;
     std::string path() const { return directory_ + '/' + name_; }
     const std::string& directory() const { return directory_; }
     const std::string& name() const { return name_; }
@@ -39,6 +35,7 @@ public:
 private:
     RecordingFile(std::string directory, std::string name, base::Descriptor lock);
     std::string hidden_path() const;
+    base::Failure<base::Error> writer_failure() const;
 
     std::string directory_;
     std::string name_;

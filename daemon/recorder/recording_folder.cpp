@@ -25,23 +25,24 @@ int try_file(const std::string& directory) {
 
 }  // namespace
 
-std::string prepare_recording_folder(const std::string& directory) {
+base::Result<void> prepare_recording_folder(const std::string& directory) {
     std::error_code code;
     const std::filesystem::path parent = std::filesystem::path(directory).parent_path();
     if (!parent.empty()) std::filesystem::create_directories(parent, code);
     if (::mkdir(directory.c_str(), 0750) != 0 && errno != EEXIST)
-        return no_recording_in(directory, code ? code.value() : errno);
+        return recording_folder_failure(directory, code ? code.value() : errno);
     const int wrong = try_file(directory);
-    return wrong == 0 ? std::string{} : no_recording_in(directory, wrong);
+    if (wrong != 0) return recording_folder_failure(directory, wrong);
+    return {};
 }
 
-std::string no_recording_in(const std::string& directory, int code) {
-    std::string text = fmt::format("{}: no file can be made there: {}", directory, std::strerror(code));
+base::Failure<base::Error> recording_folder_failure(const std::string& directory, int code) {
+    std::string text = fmt::format("no file can be made there: {}", std::strerror(code));
     if (code == ENOENT) text += "; make the directory, or set recorder.directory to one that exists";
     if (code == ENOTDIR) text += "; name a directory (recorder.directory, --record)";
     if (code == EACCES || code == EPERM || code == EROFS)
         text += "; let the daemon's user write there (ReadWritePaths= of its unit, too)";
-    return text;
+    return base::failure(std::move(text), directory);
 }
 
 }  // namespace service::recorder

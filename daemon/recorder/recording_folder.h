@@ -1,13 +1,15 @@
 #pragma once
 #include <string>
 
+#include "base/error.h"
+
 namespace service::inline recorder {
 
-/// Makes the folder for recordings, and those above it that are missing. Returns why no file can be made there, with
-/// what to do; empty where one can: an incident is no time to find that out.
-std::string prepare_recording_folder(const std::string& directory);
+/// Makes the folder for recordings, and those above it that are missing. Fails with why no file can be made there, and
+/// what to do: an incident is no time to find that out.
+base::Result<void> prepare_recording_folder(const std::string& directory);
 
-/// The same sentence for an error that came later.
-std::string no_recording_in(const std::string& directory, int code);
+/// The same error for an errno that came later.
+base::Failure<base::Error> recording_folder_failure(const std::string& directory, int code);
 
 }  // namespace service::recorder

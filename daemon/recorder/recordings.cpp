@@ -28,7 +28,7 @@ constexpr std::size_t max_messages = 64;
 
 /// What the thread that waits for the disk brings back.
 struct Completion {
-    std::string error;
+    base::Result<void> completed = {};
     std::uint64_t removed = 0;
 };
 
@@ -61,21 +61,20 @@ struct Recordings::State {
 
     explicit State(const RecordingsOptions& given) : options(given) {}
 
-    void report(std::string text, bool wrong = false) {
+    void add_message(std::string text, bool wrong = false) {
         if (messages.size() < max_messages) messages.push_back({std::move(text), wrong});
     }
     void tidy();
-    std::string reason_to_wait(const Incident& incident, std::int64_t now_ns);
-    std::string fail(const std::string& trigger, const std::string& error);
-    base::Result<std::unique_ptr<RecordingFile>, std::string> create_file(const Incident& incident,
-                                                                          std::int64_t now_ns) const;
+    base::Result<void> check_ready(const Incident& incident, std::int64_t now_ns);
+    base::Failure<base::Error> fail(const std::string& trigger, const base::Error& error);
+    base::Result<std::unique_ptr<RecordingFile>> create_file(const Incident& incident, std::int64_t now_ns) const;
     void note_wall_clock(const capture::FlightRecorder& past, std::int64_t now_ns);
-    enum class Step : unsigned char { written, waiting, ended, failed };
-    Step write_next(const capture::FlightRecorder& past);
-    Step write_piece(const capture::FlightRecorder& past, bool all);
-    bool write_frame(capture::FlightRecorder::Kept& kept);
+    enum class Step : unsigned char { written, waiting, ended };
+    base::Result<Step> write_next(const capture::FlightRecorder& past);
+    base::Result<Step> write_piece(const capture::FlightRecorder& past, bool all);
+    base::Result<void> write_frame(capture::FlightRecorder::Kept& kept);
     void close_file();
-    void end(Step step);
+    void end(const base::Result<Step>& step);
     void collect(bool wait);
 
     RecordingsOptions options;
@@ -89,33 +88,33 @@ struct Recordings::State {
 /// At start, and in another directory.
 void Recordings::State::tidy() {
     if (options.directory.empty()) return;
-    if (std::string why = prepare_recording_folder(options.directory); !why.empty())
-        return report(std::move(why), true);
+    if (const auto prepared = prepare_recording_folder(options.directory); !prepared)
+        return add_message(prepared.error().text(), true);
     remove_unfinished(options.directory);
     counters.removed += remove_oldest(options.directory, options.max_files, {});
 }
 
-std::string Recordings::State::reason_to_wait(const Incident& incident, std::int64_t now_ns) {
-    if (active) return fmt::format("a recording of '{}' is under way", active->incident.trigger);
-    if (closing) return "the recording before is being brought to the disk";
+base::Result<void> Recordings::State::check_ready(const Incident& incident, std::int64_t now_ns) {
+    if (active) return base::failure(fmt::format("a recording of '{}' is under way", active->incident.trigger));
+    if (closing) return base::failure("the recording before is being brought to the disk");
     const auto before = begun_ns.find(incident.trigger);
     if (before == begun_ns.end()) return {};
     // A clock that was set back must not make the pause longer.
     before->second = std::min(before->second, now_ns);
     const std::uint64_t since = static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(before->second);
     if (since >= options.pause_ns) return {};
-    return fmt::format("paused for another {}", base::format_duration(options.pause_ns - since));
+    return base::failure(fmt::format("paused for another {}", base::format_duration(options.pause_ns - since)));
 }
 
-std::string Recordings::State::fail(const std::string& trigger, const std::string& error) {
+base::Failure<base::Error> Recordings::State::fail(const std::string& trigger, const base::Error& error) {
     ++counters.failed;
-    std::string text = fmt::format("no recording of '{}': {}", trigger, error);
-    report(text, true);
-    return text;
+    std::string text = fmt::format("no recording of '{}': {}", trigger, error.text());
+    add_message(text, true);
+    return base::failure(std::move(text));
 }
 
-base::Result<std::unique_ptr<RecordingFile>, std::string> Recordings::State::create_file(const Incident& incident,
-                                                                                         std::int64_t now_ns) const {
+base::Result<std::unique_ptr<RecordingFile>> Recordings::State::create_file(const Incident& incident,
+                                                                            std::int64_t now_ns) const {
     std::string name = recording_name(now_ns, incident.trigger);
     while (::access((options.directory + '/' + name).c_str(), F_OK) == 0) {
         now_ns += 1'000'000;
@@ -132,15 +131,16 @@ base::Result<std::unique_ptr<RecordingFile>, std::string> Recordings::State::cre
 Recordings::Recordings(const RecordingsOptions& options) : state_(std::make_unique<State>(options)) { state_->tidy(); }
 Recordings::~Recordings() = default;
 
-std::string Recordings::begin(const Incident& incident, const capture::FlightRecorder& past,
-                              const std::vector<capture::InterfaceInfo>& interfaces, std::int64_t now_ns,
-                              const std::vector<bool>& gone) {
+base::Result<void> Recordings::begin(const Incident& incident, const capture::FlightRecorder& past,
+                                     const std::vector<capture::InterfaceInfo>& interfaces, std::int64_t now_ns,
+                                     const std::vector<bool>& gone) {
     State& state = *state_;
-    if (state.options.directory.empty()) return "no directory for recordings is configured (recorder.directory)";
+    if (state.options.directory.empty())
+        return base::failure("no directory for recordings is configured (recorder.directory)");
     state.collect(false);
-    if (std::string reason = state.reason_to_wait(incident, now_ns); !reason.empty()) {
+    if (auto ready = state.check_ready(incident, now_ns); !ready) {
         ++state.counters.suppressed;
-        return reason;
+        return ready;
     }
     auto file = state.create_file(incident, now_ns);
     if (!file) return state.fail(incident.trigger, file.error());
@@ -164,7 +164,8 @@ std::string Recordings::begin(const Incident& incident, const capture::FlightRec
     const std::uint64_t end = past.end().place;
     while (end - active.at.place > active.max_octets / 2 && past.next(active.at, skipped)) continue;
     for (std::size_t i = 0; i < interfaces.size(); ++i)
-        if (!(i < gone.size() && gone[i]) && !active.file->describe(interfaces[i])) break;  // told by the first frame
+        if (!(i < gone.size() && gone[i]) && !active.file->describe(interfaces[i]))
+            break;  // the first frame reports it
 
     state.begun_ns[incident.trigger] = now_ns;
     ++state.counters.begun;
@@ -194,7 +195,7 @@ void Recordings::State::note_wall_clock(const capture::FlightRecorder& past, std
     if (!active->stop && now_ns >= active->due_ns) active->stop = past.end();
 }
 
-bool Recordings::State::write_frame(capture::FlightRecorder::Kept& kept) {
+base::Result<void> Recordings::State::write_frame(capture::FlightRecorder::Kept& kept) {
     Active& a = *active;
     const capture::InterfaceInfo unknown{.link_type = kept.frame.link_type};
     const bool known = kept.frame.interface < a.interfaces.size();
@@ -209,7 +210,7 @@ bool Recordings::State::write_frame(capture::FlightRecorder::Kept& kept) {
                                a.incident.reason, kept.frame.number);
     if (a.file->octets() + kept.frame.bytes.size() + comment.size() + block_octets > a.max_octets) {
         a.full = true;
-        return true;
+        return {};
     }
     kept.frame.comment = comment;
     ++a.frames;
@@ -217,7 +218,7 @@ bool Recordings::State::write_frame(capture::FlightRecorder::Kept& kept) {
     return a.file->write(kept.frame, interface);
 }
 
-Recordings::State::Step Recordings::State::write_next(const capture::FlightRecorder& past) {
+base::Result<Recordings::State::Step> Recordings::State::write_next(const capture::FlightRecorder& past) {
     Active& a = *active;
     if (a.stop && a.at.sequence >= a.stop->sequence) return Step::ended;
     const std::uint64_t before = a.at.sequence;
@@ -231,30 +232,29 @@ Recordings::State::Step Recordings::State::write_next(const capture::FlightRecor
     // Signed: the clock may wrap around, and the past has a negative distance.
     const auto since = static_cast<std::int64_t>(kept.clock_ns - a.begun_clock_ns);
     if (since > static_cast<std::int64_t>(a.after_ns)) return Step::ended;
-    if (!write_frame(kept)) return Step::failed;
+    if (const auto written = write_frame(kept); !written) return base::Failure{written.error()};
     return a.full ? Step::ended : Step::written;
 }
 
-Recordings::State::Step Recordings::State::write_piece(const capture::FlightRecorder& past, bool all) {
+base::Result<Recordings::State::Step> Recordings::State::write_piece(const capture::FlightRecorder& past, bool all) {
     const std::uint64_t octets_before = active->file->octets();
     const std::uint64_t must = 2 * active->passed;
     active->passed = 0;
     for (std::uint64_t frames = 0;; ++frames) {
         const bool enough = frames >= held_piece_frames || active->file->octets() - octets_before >= held_piece_octets;
         if (!all && enough && frames >= must) return Step::written;
-        const Step step = write_next(past);
-        if (step != Step::written) return step;
+        const auto step = write_next(past);
+        if (!step || *step != Step::written) return step;
     }
 }
 
 /// What follows from the last step of a piece.
-void Recordings::State::end(Step step) {
-    if (step == Step::failed) {
-        const std::string error = active->file->error();
+void Recordings::State::end(const base::Result<Step>& step) {
+    if (!step) {
         const std::string trigger = active->incident.trigger;
         active.reset();  // removes the file
-        fail(trigger, error);
-    } else if (step == Step::ended) {
+        fail(trigger, step.error());
+    } else if (*step == Step::ended) {
         close_file();
         active.reset();
     }
@@ -271,8 +271,8 @@ void Recordings::State::close_file() {
     if (a.full) message += fmt::format(", ended at {} octets, which is as large as it may be", a.file->octets());
     message += fmt::format("; {}", a.incident.reason);
     const auto complete = [file = std::shared_ptr<RecordingFile>(std::move(a.file)), most = a.max_files] {
-        Completion completion{.error = file->complete()};
-        if (completion.error.empty()) completion.removed = remove_oldest(file->directory(), most, file->name());
+        Completion completion{.completed = file->complete()};
+        if (completion.completed) completion.removed = remove_oldest(file->directory(), most, file->name());
         return completion;
     };
     closing = Closing{.completion = {}, .path = path, .message = std::move(message)};
@@ -290,14 +290,14 @@ void Recordings::State::collect(bool wait) {
     const auto ready = closing->completion.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
     if (!ready && !wait) return;
     const Completion completion = closing->completion.get();
-    if (completion.error.empty()) {
+    if (completion.completed) {
         ++counters.finished;
         counters.removed += completion.removed;
         counters.last_path = closing->path;
-        report(closing->message);
+        add_message(closing->message);
     } else {
         ++counters.failed;
-        report(fmt::format("a recording is lost: {}", completion.error), true);
+        add_message(fmt::format("a recording is lost: {}", completion.completed.error().text()), true);
     }
     closing.reset();
 }
@@ -310,7 +310,7 @@ void Recordings::progress(const capture::FlightRecorder& past, std::int64_t now_
     state.end(state.write_piece(past, false));
 }
 
-bool Recordings::finish(const capture::FlightRecorder& past) {
+base::Result<void> Recordings::finish(const capture::FlightRecorder& past) {
     State& state = *state_;
     const std::uint64_t failed_before = state.counters.failed;
     if (state.active) {
@@ -318,7 +318,9 @@ bool Recordings::finish(const capture::FlightRecorder& past) {
         state.end(state.write_piece(past, true));
     }
     state.collect(true);
-    return state.counters.failed == failed_before;
+    if (state.counters.failed != failed_before)
+        return base::failure("the recording that was being written is lost; the log says why", state.options.directory);
+    return {};
 }
 
 void Recordings::set_options(const RecordingsOptions& options) {

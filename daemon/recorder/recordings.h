@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "capture/recorder/flight_recorder.h"
 #include "capture/source.h"
 #include "daemon/recorder/triggers.h"
@@ -49,19 +50,19 @@ public:
     explicit Recordings(const RecordingsOptions& options);
     ~Recordings();  ///< without finish(), what is being written is given up
 
-    /// Returns why nothing is begun ("paused for another 12 s"); else empty. Interfaces that are `gone` are in the file
-    /// only if a frame of them is.
-    std::string begin(const Incident& incident, const capture::FlightRecorder& past,
-                      const std::vector<capture::InterfaceInfo>& interfaces, std::int64_t now_ns,
-                      const std::vector<bool>& gone = {});
+    /// Fails with why nothing is begun ("paused for another 12 s"). Interfaces that are `gone` are in the file only if
+    /// a frame of them is.
+    base::Result<void> begin(const Incident& incident, const capture::FlightRecorder& past,
+                             const std::vector<capture::InterfaceInfo>& interfaces, std::int64_t now_ns,
+                             const std::vector<bool>& gone = {});
     /// Every frame that passes, after it was kept by the flight recorder. Cheap: it is written later.
     void frame(const wire::Frame& frame, const std::vector<capture::InterfaceInfo>& interfaces);
     /// After each batch of frames, and at least ten times a second: writes a piece, and ends a file that is due by the
     /// frames' clock, or by `now_ns` where none pass. `past` is the one that the recording was begun with.
     void progress(const capture::FlightRecorder& past, std::int64_t now_ns);
-    /// Writes all that is held and waits for the disk, for an orderly stop or before `past` is replaced. False where a
+    /// Writes all that is held and waits for the disk, for an orderly stop or before `past` is replaced. Fails if a
     /// recording was lost by it: messages() has why.
-    bool finish(const capture::FlightRecorder& past);
+    base::Result<void> finish(const capture::FlightRecorder& past);
     void set_options(const RecordingsOptions& options);  ///< of the next recording
     bool recording() const;                              ///< until the file has its name
     const RecordingsCounters& counters() const;

@@ -161,7 +161,7 @@ private:
 };
 
 /// A verdict that raises an alarm for at least one question.
-base::Result<metrics::Verdict, std::string> parse_alarm(const std::string& name) {
+base::Result<metrics::Verdict> parse_alarm(const std::string& name) {
     std::vector<metrics::Verdict> alarms;
     for (std::size_t i = 0; i < metrics::question_count; ++i)
         for (const metrics::VerdictMeaning& each : metrics::verdicts(static_cast<metrics::Question>(i)))
@@ -172,16 +172,15 @@ base::Result<metrics::Verdict, std::string> parse_alarm(const std::string& name)
     for (const metrics::Verdict each : alarms) names.push_back(name_of(each));
     const std::string list = fmt::format("{}", fmt::join(names, ", "));
     if (verdict)
-        return base::Failure{fmt::format(
-            "verdict '{}' describes and raises no alarm, so that it can set nothing off; there are: {}", name, list)};
-    return base::Failure{
-        fmt::format("'{}' is no verdict of why{}; there are: {}", name, base::did_you_mean(name, names), list)};
+        return base::failure(fmt::format(
+            "verdict '{}' describes and raises no alarm, so that it can set nothing off; there are: {}", name, list));
+    return base::failure(
+        fmt::format("'{}' is no verdict of why{}; there are: {}", name, base::did_you_mean(name, names), list));
 }
 
-base::Result<Trigger, std::string> compile_one(const TriggerConfig& config) {
-    if (config.name.empty()) return base::Failure<std::string>{"a name is wanted: it is part of the files' names"};
-    if (config.when.empty() == config.verdict.empty())
-        return base::Failure<std::string>{"either `when` or `verdict` is wanted"};
+base::Result<Trigger> compile_one(const TriggerConfig& config) {
+    if (config.name.empty()) return base::failure("a name is wanted: it is part of the files' names");
+    if (config.when.empty() == config.verdict.empty()) return base::failure("either `when` or `verdict` is wanted");
     if (config.when.empty()) {
         const auto verdict = parse_alarm(config.verdict);
         if (!verdict) return base::Failure{verdict.error()};
@@ -194,21 +193,20 @@ base::Result<Trigger, std::string> compile_one(const TriggerConfig& config) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<Triggers>, std::vector<std::string>> Triggers::compile(
-    const std::vector<TriggerConfig>& triggers) {
+base::Result<std::unique_ptr<Triggers>, base::Errors> Triggers::compile(const std::vector<TriggerConfig>& triggers) {
     std::vector<Trigger> compiled;
-    std::vector<std::string> wrong;
+    base::Errors errors;
     for (const TriggerConfig& config : triggers) {
         auto trigger = compile_one(config);
         if (trigger)
             compiled.push_back(std::move(trigger).value());
         else
-            wrong.push_back(fmt::format("trigger '{}': {}", config.name, trigger.error()));
+            errors.push_back({fmt::format("trigger '{}': {}", config.name, trigger.error().text())});
         const auto same = [&config](const TriggerConfig& other) { return other.name == config.name; };
         if (!config.name.empty() && &*std::find_if(triggers.begin(), triggers.end(), same) != &config)
-            wrong.push_back(fmt::format("trigger '{}': another trigger has this name", config.name));
+            errors.push_back({fmt::format("trigger '{}': another trigger has this name", config.name)});
     }
-    if (!wrong.empty()) return base::Failure{std::move(wrong)};
+    if (!errors.empty()) return base::Failure{std::move(errors)};
     return std::unique_ptr<Triggers>(std::make_unique<CompiledTriggers>(std::move(compiled)));
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "base/error.h"
 #include "daemon/config/config.h"
 #include "metrics/answers/answer.h"
 #include "metrics/figures/snapshot.h"
@@ -27,9 +27,8 @@ inline constexpr std::size_t max_incident_frames = 64;
 /// "wire_bytes > 1GiB"; joined by `and` (condition.h). `verdict` waits for an alarm of `why` (rdmascope-why(1)).
 class Triggers {
 public:
-    /// Fails with one line a mistake; unknown figures and verdicts with what was probably meant.
-    static base::Result<std::unique_ptr<Triggers>, std::vector<std::string>> compile(
-        const std::vector<TriggerConfig>& triggers);
+    /// Fails with one error a mistake; unknown figures and verdicts with what was probably meant.
+    static base::Result<std::unique_ptr<Triggers>, base::Errors> compile(const std::vector<TriggerConfig>& triggers);
     virtual ~Triggers() = default;
 
     /// What this interval sets off, each trigger at most once, in the order of the configuration. `interval` is the

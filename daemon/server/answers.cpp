@@ -129,6 +129,10 @@ Answer Answers::refusal(const control::Request& request, std::string error) {
     return {text(control::refusal_line({request.id, std::move(error)})), true, false};
 }
 
+Answer Answers::refusal(const control::Request& request, const base::Error& error) {
+    return refusal(request, error.text());
+}
+
 Answer Answers::answer(const control::Request& request, const ServerCounters& counters) {
     switch (request.command) {
         case control::Command::help: return spoken(request, OrderedJson{{"commands", commands_json()}}.dump());
@@ -150,8 +154,7 @@ Answer Answers::answer(const control::Request& request, const ServerCounters& co
         case control::Command::recording: return frames(request);
         case control::Command::trigger: {
             const std::string reason = request.reason.empty() ? "asked for at the control socket" : request.reason;
-            std::string error = commands_.trigger(reason);
-            if (!error.empty()) return refusal(request, std::move(error));
+            if (const auto begun = commands_.trigger(reason); !begun) return refusal(request, begun.error());
             return spoken(request, fmt::format("{{\"reason\":{}}}", control::json_text(reason)));
         }
         case control::Command::subscribe:
@@ -161,9 +164,8 @@ Answer Answers::answer(const control::Request& request, const ServerCounters& co
 }
 
 Answer Answers::flows(const control::Request& request) {
-    std::string error;
-    const auto choice = FlowsChoice::of(request, false, error);
-    if (!choice) return refusal(request, std::move(error));
+    const auto choice = FlowsChoice::of(request, false);
+    if (!choice) return refusal(request, choice.error());
     const Published now = commands_.snapshot(request.max_age_ms * ns_per_ms);
     if (request.flow && now.snapshot->flow(*request.flow) == nullptr)
         return refusal(request, fmt::format("there is no flow {}; `flows` lists those that there are", *request.flow));
@@ -204,7 +206,7 @@ Answer Answers::history(const control::Request& request) {
     if (directory.empty())
         return refusal(request, "no history is kept: set history.directory in the configuration, or --history DIR");
     const auto reader = history::HistoryReader::open(directory);
-    if (!reader) return refusal(request, reader.error().text());
+    if (!reader) return refusal(request, reader.error());
     const auto extent = (*reader)->extent();
     OrderedJson result{{"directory", directory}, {"first_ns", nullptr}, {"last_ns", nullptr}, {"intervals", 0}};
     if (extent) {
@@ -216,8 +218,8 @@ Answer Answers::history(const control::Request& request) {
 }
 
 Answer Answers::reload(const control::Request& request) {
-    std::string error = commands_.reload();
-    if (!error.empty()) return refusal(request, "the configuration stays as it was: " + error);
+    if (const auto reloaded = commands_.reload(); !reloaded)
+        return refusal(request, "the configuration stays as it was: " + base::text_of(reloaded.error()));
     return spoken(request, OrderedJson{{"needs_restart", commands_.status().needs_restart}}.dump(
                                -1, ' ', false, OrderedJson::error_handler_t::replace));
 }
@@ -229,13 +231,12 @@ Answer Answers::frames(const control::Request& request) {
     return {std::make_unique<FramesBody>(request, std::move(frames).value()), false, true};
 }
 
-Answer Answers::refuse_subscription(const control::Request& request) {
-    std::string error;
+base::Result<void> Answers::check_subscription(const control::Request& request) {
     if (request.what == control::Topic::flows) {
-        if (!FlowsChoice::of(request, true, error)) return refusal(request, std::move(error));
+        if (const auto choice = FlowsChoice::of(request, true); !choice) return base::Failure{choice.error()};
     } else if (!request.columns.empty() || !request.sort.empty() || request.limit ||
                (request.flow && request.what == control::Topic::status)) {
-        return refusal(request, fmt::format("{}: columns, sort, limit and flow are for flows", name_of(*request.what)));
+        return base::failure(fmt::format("{}: columns, sort, limit and flow are for flows", name_of(*request.what)));
     }
     return {};
 }
@@ -268,8 +269,7 @@ std::unique_ptr<Body> Answers::update(Subscription& subscription, const ServerCo
         subscription.devices_since = std::move(devices);
         return text(fmt::format("{},\"result\":{}}}\n", head, why_result(*what_happened, counted, request)));
     }
-    std::string error;
-    const auto choice = FlowsChoice::of(request, true, error);
+    const auto choice = FlowsChoice::of(request, true);  // valid: see check_subscription()
     const bool crc_verified = commands_.crc_verified() && exporters::can_verify(what_happened->capture);
     const exporters::Context context{&commands_.names(), crc_verified, interval};
     return std::make_unique<FlowsBody>(std::move(head), what_happened, *choice, context);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "control/packed_snapshot.h"
 #include "control/protocol.h"
 #include "daemon/server/command_backend.h"
@@ -49,8 +50,8 @@ public:
 
     /// Of any command but `subscribe` and `unsubscribe`, which are between a client and its server.
     Answer answer(const control::Request& request, const ServerCounters& counters);
-    /// Empty where the request is one that can be subscribed to.
-    Answer refuse_subscription(const control::Request& request);
+    /// Fails with why no subscription can be made of the request.
+    static base::Result<void> check_subscription(const control::Request& request);
     /// Remembers where the first interval begins.
     void begin(Subscription& subscription);
     /// The next line of it; what it covers ends now.
@@ -58,6 +59,7 @@ public:
 
     static std::unique_ptr<Body> text(std::string line);
     static Answer refusal(const control::Request& request, std::string error);
+    static Answer refusal(const control::Request& request, const base::Error& error);
 
 private:
     Answer flows(const control::Request& request);

@@ -52,7 +52,7 @@ bool Connection::line_too_long() const {
     return !closing_ && end - taken_ > limits_.max_line;
 }
 
-std::optional<std::string_view> Connection::take_line() {
+std::optional<std::string_view> Connection::next_line() {
     if (!has_line() || !ready_for_request()) return {};
     const std::size_t end = std::min(newline_, in_.size());
     const std::string_view line(in_.data() + taken_, end - taken_);

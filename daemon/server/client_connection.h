@@ -30,7 +30,7 @@ public:
     void receive();
     bool wants_input() const { return !ended_ && (closing_ || !has_line()); }
     /// The next line, once all that was asked before is on its way; without its newline. Valid until receive().
-    std::optional<std::string_view> take_line();
+    std::optional<std::string_view> next_line();
     bool has_line() const { return newline_ != std::string::npos || (ended_ && taken_ < in_.size()); }
     bool ready_for_request() const { return !closing_ && answers_ == 0 && waiting() < high_water(); }
     /// What stands in front is more than a line may have.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "base/error.h"
 #include "control/frames_of.h"
 #include "metrics/answers/answer.h"
 #include "metrics/figures/device_figures.h"
@@ -80,14 +80,13 @@ public:
     virtual Status status() = 0;
     virtual const metrics::HostNames& names() const = 0;
     virtual bool crc_verified() const = 0;
-    /// Sets the flight recorder off. Returns why it cannot; else empty.
-    virtual std::string trigger(const std::string& reason) = 0;
-    /// Reads the configuration again. Returns what is wrong with it, a line a mistake; else empty.
-    virtual std::string reload() = 0;
+    /// Sets the flight recorder off. Fails with why it cannot record.
+    virtual base::Result<void> trigger(const std::string& reason) = 0;
+    /// Reads the configuration again. Fails with what is wrong with it, an error a mistake.
+    virtual base::Result<void, base::Errors> reload() = 0;
     /// The store's directory, for clients that read it themselves; empty where there is none.
     virtual std::string history_directory() const = 0;
-    /// Fails with a sentence.
-    virtual base::Result<std::unique_ptr<FrameStream>, std::string> frames(control::FramesOf which) = 0;
+    virtual base::Result<std::unique_ptr<FrameStream>> frames(control::FramesOf which) = 0;
 };
 
 }  // namespace service::server

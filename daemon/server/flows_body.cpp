@@ -9,35 +9,29 @@ namespace service::inline server {
 
 namespace {
 
-std::string unknown_column(std::string_view member, const std::string& name) {
+base::Failure<base::Error> unknown_column(std::string_view member, const std::string& name) {
     const auto known = exporters::field_names();
     const std::string shown = name.substr(0, 80);
-    return fmt::format("{}: there is no column '{}'{}; `rdmascope flows --columns help` lists them", member, shown,
-                       base::did_you_mean(shown, known));
+    return base::failure(fmt::format("{}: there is no column '{}'{}; `rdmascope flows --columns help` lists them",
+                                     member, shown, base::did_you_mean(shown, known)));
 }
 
 }  // namespace
 
-std::optional<FlowsChoice> FlowsChoice::of(const control::Request& request, bool by_interval, std::string& error) {
+base::Result<FlowsChoice> FlowsChoice::of(const control::Request& request, bool by_interval) {
     FlowsChoice choice;
     choice.limit = request.limit;
     choice.flow = request.flow;
-    std::string none;
-    choice.columns = exporters::chosen_columns(request.columns, none);
-    if (!none.empty() || (!request.columns.empty() && choice.columns.empty())) {
-        error = unknown_column("columns", none);
-        return std::nullopt;
-    }
+    auto columns = exporters::chosen_columns(request.columns);
+    if (!columns) return unknown_column("columns", columns.error().name);
+    if (!request.columns.empty() && columns->empty()) return unknown_column("columns", {});
+    choice.columns = std::move(columns).value();
     if (choice.columns.empty()) choice.columns = exporters::all_columns(by_interval);
-    exporters::NoOrder reason;
-    const auto order = exporters::flow_order(request.sort, request.limit.has_value(), reason);
-    if (!order) {
-        error = reason.group == nullptr
-                    ? unknown_column("sort", reason.name)
-                    : fmt::format("sort: '{}' is a group of columns and no order; {} is one of them", reason.name,
-                                  reason.group->path);
-        return {};
-    }
+    const auto order = exporters::flow_order(request.sort, request.limit.has_value());
+    if (!order && order.error().group == nullptr) return unknown_column("sort", order.error().name);
+    if (!order)
+        return base::failure(fmt::format("sort: '{}' is a group of columns and no order; {} is one of them",
+                                         order.error().name, order.error().group->path));
     choice.order = *order;
     return choice;
 }

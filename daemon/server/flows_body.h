@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "daemon/server/answers.h"
 #include "exporters/flow_order.h"
 #include "exporters/json.h"
@@ -17,8 +18,8 @@ struct FlowsChoice {
     std::optional<std::uint64_t> limit;
     std::optional<std::uint64_t> flow;
 
-    /// Absent where `error` says why.
-    static std::optional<FlowsChoice> of(const control::Request& request, bool by_interval, std::string& error);
+    /// Fails with a column that does not exist, or an order that is none.
+    static base::Result<FlowsChoice> of(const control::Request& request, bool by_interval);
 };
 
 /// `head`, then the document of `flows --json` as `result`, on one line.

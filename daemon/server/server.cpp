@@ -33,14 +33,14 @@ bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == st
 class Server final : public ControlServer {
 public:
     Server(const ServerOptions& options, Commands& commands) : options_(options), answers_(commands) {}
-    std::string begin();
+    base::Result<void> begin();
 
     void progress(int wait_ms) override;
     void wake() override {
         const std::uint64_t one = 1;
         [[maybe_unused]] const ssize_t written = ::write(wake_.number(), &one, sizeof one);
     }
-    std::string end() override {
+    base::Result<void> end() override {
         clients_.clear();
         return file_->remove();
     }
@@ -75,9 +75,9 @@ private:
     std::unordered_map<int, std::unique_ptr<Connection>> clients_ = {};
 };
 
-std::string Server::begin() {
+base::Result<void> Server::begin() {
     auto file = SocketFile::open(options_.path, {options_.user, options_.group});
-    if (!file) return file.error();
+    if (!file) return base::Failure{file.error()};
     file_ = std::move(file).value();
     epoll_ = base::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
     wake_ = base::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -85,7 +85,7 @@ std::string Server::begin() {
     if (epoll_ && wake_ && timer_ && watch(file_->descriptor(), EPOLLIN, EPOLL_CTL_ADD) &&
         watch(wake_.number(), EPOLLIN, EPOLL_CTL_ADD) && watch(timer_.number(), EPOLLIN, EPOLL_CTL_ADD))
         return {};
-    return fmt::format("the control socket cannot be watched: {}", std::strerror(errno));
+    return base::failure(fmt::format("the control socket cannot be watched: {}", std::strerror(errno)));
 }
 
 bool Server::watch(int descriptor, std::uint32_t events, int how) const {
@@ -136,7 +136,7 @@ void Server::serve(Connection& client, std::uint64_t now_ns) {
             client.close_when_sent();
             break;
         }
-        const auto line = client.take_line();
+        const auto line = client.next_line();
         if (!line) break;
         if (!blank(*line)) handle(client, *line, now_ns);
     }
@@ -162,14 +162,15 @@ void Server::handle(Connection& client, std::string_view line, std::uint64_t now
 }
 
 void Server::subscribe(Connection& client, const control::Request& request, std::uint64_t now_ns) {
-    Answer refused = answers_.refuse_subscription(request);
-    if (!refused.refused && client.subscriptions().size() >= max_subscriptions)
-        refused = Answers::refusal(request, fmt::format("{} subscriptions are enough for one connection: end some with "
-                                                        "`unsubscribe`, or connect once more",
-                                                        max_subscriptions));
-    if (refused.refused) {
+    auto possible = Answers::check_subscription(request);
+    if (possible && client.subscriptions().size() >= max_subscriptions)
+        possible =
+            base::failure(fmt::format("{} subscriptions are enough for one connection: end some with "
+                                      "`unsubscribe`, or connect once more",
+                                      max_subscriptions));
+    if (!possible) {
         ++counters_.errors;
-        return client.queue(std::move(refused.body));
+        return client.queue(Answers::refusal(request, possible.error()).body);
     }
     Subscription subscription;
     subscription.request = request;
@@ -298,11 +299,9 @@ void Server::refuse(const base::Descriptor& socket) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<ControlServer>, std::string> ControlServer::open(const ServerOptions& options,
-                                                                              Commands& commands) {
+base::Result<std::unique_ptr<ControlServer>> ControlServer::open(const ServerOptions& options, Commands& commands) {
     auto server = std::make_unique<Server>(options, commands);
-    std::string fault = server->begin();
-    if (!fault.empty()) return base::Failure{std::move(fault)};
+    if (const auto begun = server->begin(); !begun) return base::Failure{begun.error()};
     return std::unique_ptr<ControlServer>(std::move(server));
 }
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "base/result.h"
+#include "base/error.h"
 #include "daemon/server/command_backend.h"
 
 namespace service::inline server {
@@ -33,16 +33,15 @@ struct ServerCounters {
 /// replaced; one that answers is an error that says so.
 class ControlServer {
 public:
-    static base::Result<std::unique_ptr<ControlServer>, std::string> open(const ServerOptions& options,
-                                                                          Commands& commands);
+    static base::Result<std::unique_ptr<ControlServer>> open(const ServerOptions& options, Commands& commands);
     virtual ~ControlServer() = default;  ///< removes the socket's file
 
     /// Waits up to `wait_ms` (0: not at all; -1: until there is something) and does what is due.
     virtual void progress(int wait_ms) = 0;
     /// Ends the wait from another thread, or from a signal handler.
     virtual void wake() = 0;
-    /// Leaves all clients, and removes the socket's file. Returns why that stays; else empty.
-    virtual std::string end() = 0;
+    /// Leaves all clients, and removes the socket's file. Fails with why the file stays.
+    virtual base::Result<void> end() = 0;
     /// Readable when progress() has something to do.
     virtual int descriptor() const = 0;
     virtual const ServerCounters& counters() const = 0;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/descriptor.h"
-#include "base/result.h"
+#include "base/error.h"
 
 namespace service::inline server {
 
@@ -18,11 +18,10 @@ struct SocketOwner {
 /// is being made, the directory is locked, so that of two daemons that begin at once only one wins.
 class SocketFile {
 public:
-    static base::Result<std::unique_ptr<SocketFile>, std::string> open(const std::string& path,
-                                                                       const SocketOwner& owner);
-    ~SocketFile() { remove(); }
-    /// Removes the file, if it is still this one. Returns why it stays; else empty.
-    std::string remove();
+    static base::Result<std::unique_ptr<SocketFile>> open(const std::string& path, const SocketOwner& owner);
+    ~SocketFile() { static_cast<void>(remove()); }
+    /// Removes the file, if it is still this one. Fails with why the file stays.
+    base::Result<void> remove();
     SocketFile(const SocketFile&) = delete;
     SocketFile& operator=(const SocketFile&) = delete;
 
@@ -31,8 +30,8 @@ public:
 private:
     SocketFile(base::Descriptor listening, std::string path)
         : listening_(std::move(listening)), path_(std::move(path)) {}
-    std::string prepare(const SocketOwner& owner);
-    std::string give_away(const SocketOwner& owner) const;
+    base::Result<void> prepare(const SocketOwner& owner);
+    base::Result<void> set_owner(const SocketOwner& owner) const;
 
     base::Descriptor listening_;
     std::string path_;

@@ -303,10 +303,10 @@ void Compiler::call(const Node& node, std::uint32_t into) {
 std::optional<Literal> Compiler::fold(const Node& node, Type wanted, const RegisteredField* names) {
     if (failed_) return std::nullopt;
     if (is_arithmetic(node.kind)) return fold_arithmetic(node, wanted);
-    std::string error;
-    auto literal = read_literal(node, wanted, names, error);
-    if (!literal) fail(node, std::move(error));
-    return literal;
+    auto literal = read_literal(node, wanted, names);
+    if (literal) return std::move(literal).value();
+    failed_ = literal.error();
+    return std::nullopt;
 }
 
 std::optional<Literal> Compiler::fold_arithmetic(const Node& node, Type wanted) {

@@ -43,7 +43,7 @@ base::Result<Filter, FilterError> Filter::compile(std::string_view expression, c
     }
     auto tree = filter::parse(expression);
     if (!tree) return failure(expression, tree.error());
-    if (auto error = filter::check(*tree, registry)) return failure(expression, std::move(*error));
+    if (const auto checked = filter::check(*tree, registry); !checked) return failure(expression, checked.error());
     auto program = filter::compile(*tree, collector);
     if (!program) return failure(expression, program.error());
     return Filter{std::make_unique<State>(std::move(*program))};

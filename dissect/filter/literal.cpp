@@ -40,117 +40,111 @@ std::optional<std::uint64_t> value_named(const RegisteredField* field, std::stri
     return value_in_wireshark(field->info->name, name);
 }
 
-std::optional<Literal> as_number(const Node& node, std::string_view text, const RegisteredField* field,
-                                 std::string& error) {
+/// A literal, or what is wrong with it: one sentence, without a full stop.
+using Read = base::Result<Literal, std::string>;
+
+base::Failure<std::string> wrong(std::string message) { return {std::move(message)}; }
+
+Read as_number(const Node& node, std::string_view text, const RegisteredField* field) {
     if (node.kind == NodeKind::character) return Literal{static_cast<unsigned char>(text[0]), {}};
     if (node.kind == NodeKind::word)
         if (const auto number = read_number(text)) {
-            if (field != nullptr && *number > greatest(field->info->kind)) {
-                error = fmt::format("{} is too large for {}, whose greatest value is {}", text, field->info->name,
-                                    greatest(field->info->kind));
-                return std::nullopt;
-            }
+            if (field != nullptr && *number > greatest(field->info->kind))
+                return wrong(fmt::format("{} is too large for {}, whose greatest value is {}", text, field->info->name,
+                                         greatest(field->info->kind)));
             return Literal{*number, {}};
         }
     if (const auto named = value_named(field, text)) return Literal{*named, {}};
     if (field != nullptr && !field->info->values.empty())
-        error = fmt::format("\"{}\" is not among the values of {}", text, field->info->name);
-    else
-        error = fmt::format("\"{}\" is not a number of at most 64 bits", text);
-    return std::nullopt;
+        return wrong(fmt::format("\"{}\" is not among the values of {}", text, field->info->name));
+    return wrong(fmt::format("\"{}\" is not a number of at most 64 bits", text));
 }
 
-std::optional<Literal> as_boolean(std::string_view text, const RegisteredField* field, std::string& error) {
+Read as_boolean(std::string_view text, const RegisteredField* field) {
     if (const auto named = value_named(field, text)) return Literal{*named != 0, {}};
     if (base::same_word(text, "true") || base::same_word(text, "set")) return Literal{1, {}};
     if (base::same_word(text, "false") || base::same_word(text, "not set")) return Literal{0, {}};
     if (const auto number = read_number(text)) return Literal{*number != 0, {}};
-    error = fmt::format("\"{}\" is not a boolean: write True, False or a number", text);
-    return std::nullopt;
+    return wrong(fmt::format("\"{}\" is not a boolean: write True, False or a number", text));
 }
 
-std::optional<Literal> as_address(std::string_view text, Type type, std::string& error) {
+Read as_address(std::string_view text, Type type) {
     const unsigned bits = type == Type::ipv4 ? 32 : 128;
     Literal literal;
     const std::size_t slash = text.find('/');
     if (slash != std::string_view::npos) {
         const auto prefix = read_base(text.substr(slash + 1), 10);
-        if (!prefix || *prefix > bits) {
-            error = fmt::format("The prefix length of {} is not a number of at most {}", text, bits);
-            return std::nullopt;
-        }
+        if (!prefix || *prefix > bits)
+            return wrong(fmt::format("The prefix length of {} is not a number of at most {}", text, bits));
         literal.prefix = static_cast<std::uint8_t>(*prefix);
     }
     std::array<char, 16> octets{};
     const std::string address{text.substr(0, slash)};
     if (address.find('\0') != std::string::npos ||
-        inet_pton(type == Type::ipv4 ? AF_INET : AF_INET6, address.c_str(), octets.data()) != 1) {
-        error = fmt::format("\"{}\" is not {}", address, name_of(type));
-        return std::nullopt;
-    }
+        inet_pton(type == Type::ipv4 ? AF_INET : AF_INET6, address.c_str(), octets.data()) != 1)
+        return wrong(fmt::format("\"{}\" is not {}", address, name_of(type)));
     literal.octets.assign(octets.data(), bits / 8);
     return literal;
 }
 
-std::optional<Literal> as_octets(const Node& node, std::string_view text, Type type, std::string& error) {
+Read as_octets(const Node& node, std::string_view text, Type type) {
     std::optional<std::string> octets;
     if (node.kind == NodeKind::word || type == Type::ether)
         octets = read_octets(text);
     else
         octets = std::string{text};
-    if (octets && type == Type::ether && octets->size() != 6) {
-        error = fmt::format("\"{}\" has {} octets; a MAC address has six", text, octets->size());
-        return std::nullopt;
-    }
-    if (!octets) {
-        error = fmt::format("\"{}\" is not {}", text,
-                            type == Type::ether ? "a MAC address" : "a sequence of octets in hexadecimal");
-        return std::nullopt;
-    }
+    if (octets && type == Type::ether && octets->size() != 6)
+        return wrong(fmt::format("\"{}\" has {} octets; a MAC address has six", text, octets->size()));
+    if (!octets)
+        return wrong(fmt::format("\"{}\" is not {}", text,
+                                 type == Type::ether ? "a MAC address" : "a sequence of octets in hexadecimal"));
     return Literal{0, std::move(*octets)};
 }
 
-std::optional<Literal> in_form(const NumberForm& form, std::string_view text, std::string& error) {
+Read in_form(const NumberForm& form, std::string_view text) {
     if (const auto number = form.read(text)) return Literal{Wide{*number}, {}};
-    error = fmt::format("\"{}\" is not {}", text, form.wanted);
-    return std::nullopt;
+    return wrong(fmt::format("\"{}\" is not {}", text, form.wanted));
 }
 
-std::optional<Literal> as_decimal(std::string_view text, std::string& error) {
+Read as_decimal(std::string_view text) {
     if (const auto number = read_seconds(text)) return Literal{*number, {}};
-    error = fmt::format("\"{}\" is not a number with or without decimals", text);
-    return std::nullopt;
+    return wrong(fmt::format("\"{}\" is not a number with or without decimals", text));
 }
 
 /// Seconds, or a date, which alone may stand in quotes.
-std::optional<Literal> as_time(const Node& node, std::string_view text, std::string& error) {
+Read as_time(const Node& node, std::string_view text) {
     const bool quoted = node.kind != NodeKind::word;
     if (const auto seconds = quoted ? std::nullopt : read_seconds(text)) return Literal{*seconds, {}};
     if (const auto date = read_date(text)) return Literal{*date, {}};
-    error = fmt::format(R"("{}" is not a time: write seconds, as 0.25, or a date, as "2020-07-04 12:34:56")", text);
-    return std::nullopt;
+    return wrong(
+        fmt::format(R"("{}" is not a time: write seconds, as 0.25, or a date, as "2020-07-04 12:34:56")", text));
 }
-}  // namespace
 
-std::optional<Literal> read_literal(const Node& node, Type type, const RegisteredField* field, std::string& error) {
+Read read_as(const Node& node, Type type, const RegisteredField* field) {
     const std::string_view text = node.kind == NodeKind::word ? node.word : std::string_view{node.decoded};
     switch (type) {
         case Type::number:
-            return field != nullptr && field->form != nullptr ? in_form(*field->form, text, error)
-                                                              : as_number(node, text, field, error);
+            return field != nullptr && field->form != nullptr ? in_form(*field->form, text)
+                                                              : as_number(node, text, field);
         case Type::decimal:
-            return field != nullptr && field->form != nullptr ? in_form(*field->form, text, error)
-                                                              : as_decimal(text, error);
-        case Type::boolean: return as_boolean(text, field, error);
-        case Type::time: return as_time(node, text, error);
+            return field != nullptr && field->form != nullptr ? in_form(*field->form, text) : as_decimal(text);
+        case Type::boolean: return as_boolean(text, field);
+        case Type::time: return as_time(node, text);
         case Type::ipv4:
-        case Type::ipv6: return as_address(text, type, error);
+        case Type::ipv6: return as_address(text, type);
         case Type::ether:
-        case Type::octets: return as_octets(node, text, type, error);
+        case Type::octets: return as_octets(node, text, type);
         case Type::text:
         case Type::untyped: break;
     }
     return Literal{0, std::string{text}};
+}
+}  // namespace
+
+base::Result<Literal, SyntaxError> read_literal(const Node& node, Type type, const RegisteredField* field) {
+    auto literal = read_as(node, type, field);
+    if (!literal) return base::Failure{SyntaxError{literal.error(), node.column, node.length}};
+    return std::move(literal).value();
 }
 
 std::optional<std::uint64_t> read_number(std::string_view text) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "dissect/filter/filter_value.h"
 #include "dissect/filter/syntax.h"
 
@@ -17,8 +18,8 @@ struct Literal {
 };
 
 /// Reads a word, text or character as a value of `type`. `field`, where there is one, is what it is compared with: its
-/// value names are accepted and its range is checked. On failure `error` says why.
-std::optional<Literal> read_literal(const Node& node, Type type, const RegisteredField* field, std::string& error);
+/// value names are accepted and its range is checked.
+base::Result<Literal, SyntaxError> read_literal(const Node& node, Type type, const RegisteredField* field);
 
 /// Decimal, 0x hexadecimal, 0b binary or 0 octal; nullopt where it is none or exceeds 64 bits.
 std::optional<std::uint64_t> read_number(std::string_view text);

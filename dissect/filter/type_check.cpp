@@ -26,13 +26,14 @@ class Checker {
 public:
     Checker(Syntax& tree, const FieldRegistry& registry) : tree_(tree), registry_(registry) {}
 
-    std::optional<SyntaxError> run() {
+    base::Result<void, SyntaxError> run() {
         for (Node& node : tree_.nodes) {
             visit(node);
-            if (failed_) return failed_;
+            if (failed_) return base::Failure{*failed_};
         }
         expect_test(tree_.root);
-        return failed_;
+        if (failed_) return base::Failure{*failed_};
+        return {};
     }
 
 private:
@@ -249,7 +250,9 @@ void Checker::visit_arguments(Node& node, Function function) {
 }
 }  // namespace
 
-std::optional<SyntaxError> check(Syntax& tree, const FieldRegistry& registry) { return Checker{tree, registry}.run(); }
+base::Result<void, SyntaxError> check(Syntax& tree, const FieldRegistry& registry) {
+    return Checker{tree, registry}.run();
+}
 
 std::optional<Type> common_type(Type left, Type right) {
     if (left == right) return left;

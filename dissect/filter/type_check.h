@@ -2,6 +2,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/result.h"
 #include "dissect/filter/syntax.h"
 
 namespace dissect {
@@ -10,8 +11,8 @@ class FieldRegistry;
 
 namespace dissect::filter {
 
-/// Looks the names up and gives every node its type; a node of literals alone stays untyped. What is wrong, or nullopt.
-std::optional<SyntaxError> check(Syntax& tree, const FieldRegistry& registry);
+/// Looks the names up and gives every node its type; a node of literals alone stays untyped.
+base::Result<void, SyntaxError> check(Syntax& tree, const FieldRegistry& registry);
 
 /// The type that two sides of a comparison are compared as: one side's own where the other is a literal, octets where
 /// the other is octets; nullopt where they cannot be compared.

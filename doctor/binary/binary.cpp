@@ -84,7 +84,8 @@ public:
 
     void run() {
         report_.begin("binary.file");
-        if (const std::string reason = loaded_.load(out_.path); !reason.empty()) {
+        if (const auto loaded = loaded_.load(out_.path); !loaded) {
+            const std::string reason = loaded.error().text();
             report_.add(Severity::broken, out_.path, reason, "a 64-bit program or library of this machine");
             out_.verdict = "it cannot be examined: " + reason;
             return finish();

@@ -15,48 +15,48 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
 
 }  // namespace
 
-std::string Loaded::open(const std::string& path, std::unique_ptr<base::ElfImage>& into) const {
+base::Result<std::unique_ptr<base::ElfImage>> Loaded::open(const std::string& path) const {
+    const auto failure = [](std::string message) { return base::Failure{base::Error{std::move(message)}}; };
     Content content = root_.read(path, longest_object);
     switch (content.sight) {
-        case Sight::absent: return "there is no such file";
-        case Sight::denied: return "it may not be read by this user";
-        case Sight::unusable: return "it is not a readable file";
+        case Sight::absent: return failure("there is no such file");
+        case Sight::denied: return failure("it may not be read by this user");
+        case Sight::unusable: return failure("it is not a readable file");
         case Sight::seen: break;
     }
-    if (content.cut) return "it is longer than 256 MiB";
+    if (content.cut) return failure("it is longer than 256 MiB");
     auto file = std::make_unique<base::ElfImage>(std::move(content.octets));
-    if (!file->error().empty()) return file->error();
-    into = std::move(file);
-    return {};
+    if (!file->error().empty()) return failure(file->error());
+    return file;
 }
 
-std::string Loaded::load(const std::string& path) {
-    std::unique_ptr<base::ElfImage> file;
-    const std::string real = root_.resolve(path);
-    if (const std::string reason = open(real, file); !reason.empty()) return reason;
-    add_object(path, real, std::move(file), nullptr);
+base::Result<void> Loaded::load(const std::string& path) {
+    std::string real = root_.resolve(path);
+    auto file = open(real);
+    if (!file) return base::Failure{file.error()};
+    add_object(path, {std::move(real), std::move(file).value()}, nullptr);
     add_needed(0);
     return {};
 }
 
 const Loaded::Object* Loaded::add(const std::string& name) {
     if (const Object* known = find(name)) return known;
-    std::unique_ptr<base::ElfImage> file;
-    const std::string path = locate(name, *objects_.front(), file);
-    if (path.empty()) return nullptr;
+    auto located = locate(name, *objects_.front());
+    if (!located) return nullptr;
     const std::size_t from = objects_.size();
-    const Object* object = add_object(name, path, std::move(file), objects_.front().get());
+    const Object* object = add_object(name, std::move(*located), objects_.front().get());
     add_needed(from);
     return object;
 }
 
-const Loaded::Object* Loaded::add_object(std::string name, std::string path, std::unique_ptr<base::ElfImage> file,
-                                         const Object* loader) {
+const Loaded::Object* Loaded::add_object(std::string name, Located located, const Object* loader) {
+    std::unique_ptr<base::ElfImage>& file = located.file;
     octets_ += file->octets().size();
     const bool versioned = !file->version_definitions().empty();
     for (const base::DynamicSymbol& symbol : file->symbols())
         if (symbol.defined) symbols_.emplace(symbol.name, Definition{symbol.version, versioned});
-    objects_.push_back(std::make_unique<Object>(Object{std::move(name), std::move(path), std::move(file), loader}));
+    objects_.push_back(
+        std::make_unique<Object>(Object{std::move(name), std::move(located.path), std::move(file), loader}));
     return objects_.back().get();
 }
 
@@ -65,12 +65,11 @@ void Loaded::add_needed(std::size_t from) {
     for (std::size_t i = from; i < objects_.size(); ++i) {
         for (const std::string_view name : objects_[i]->file->needed()) {
             if (find(name) != nullptr || objects_.size() >= most_objects || octets_ >= most_octets) continue;
-            std::unique_ptr<base::ElfImage> file;
-            const std::string path = locate(name, *objects_[i], file);
-            if (path.empty())
+            auto located = locate(name, *objects_[i]);
+            if (!located)
                 objects_[i]->missing.emplace_back(name);
             else
-                add_object(std::string(name), path, std::move(file), objects_[i].get());
+                add_object(std::string(name), std::move(*located), objects_[i].get());
         }
     }
 }
@@ -96,12 +95,15 @@ std::vector<std::string> Loaded::folders(const Object& object, std::string_view 
     return found;
 }
 
-std::string Loaded::locate(std::string_view name, const Object& asker, std::unique_ptr<base::ElfImage>& into) const {
-    const auto fits = [&](const std::string& path) {
+std::optional<Loaded::Located> Loaded::locate(std::string_view name, const Object& asker) const {
+    const auto try_path = [&](const std::string& path) -> std::optional<Located> {
+        if (!root_.has(path)) return std::nullopt;
+        auto file = open(path);
         // The loader passes over libraries of other machines.
-        return root_.has(path) && open(path, into).empty() && into->machine() == objects_.front()->file->machine();
+        if (!file || (*file)->machine() != objects_.front()->file->machine()) return std::nullopt;
+        return Located{root_.resolve(path), std::move(file).value()};
     };
-    if (name.find('/') != std::string_view::npos) return fits(std::string(name)) ? root_.resolve(name) : std::string{};
+    if (name.find('/') != std::string_view::npos) return try_path(std::string(name));
     std::vector<std::string> places;
     const auto append = [&places](const std::vector<std::string>& more) {
         places.insert(places.end(), more.begin(), more.end());
@@ -113,11 +115,10 @@ std::string Loaded::locate(std::string_view name, const Object& asker, std::uniq
     append(path_.environment());
     append(folders(asker, asker.file->runpath()));
     for (const std::string& folder : places)
-        if (fits(folder / name)) return root_.resolve(folder / name);
+        if (auto located = try_path(folder / name)) return located;
     const std::string usual = path_.find(root_, name);
-    if (!usual.empty() && fits(usual)) return root_.resolve(usual);
-    into.reset();
-    return {};
+    if (!usual.empty()) return try_path(usual);
+    return std::nullopt;
 }
 
 const Loaded::Object* Loaded::find(std::string_view name) const {

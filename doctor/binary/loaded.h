@@ -1,12 +1,15 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/elf_image.h"
+#include "base/error.h"
+#include "base/result.h"
 #include "doctor/inventory/loader_path.h"
 #include "doctor/root.h"
 
@@ -29,8 +32,8 @@ public:
 
     Loaded(const Root& root, const LoaderPath& path) : root_(root), path_(path) {}
 
-    /// Loads the program and what it needs. Returns why it cannot be, or an empty text.
-    std::string load(const std::string& path);
+    /// Loads the program and what it needs.
+    base::Result<void> load(const std::string& path);
     /// Adds what a program may ask for while it runs (dlopen(3)), and what that needs; null where there is none.
     const Object* add(const std::string& name);
 
@@ -46,12 +49,17 @@ private:
         bool versioned;  ///< its library has versions at all
     };
 
-    std::string open(const std::string& path, std::unique_ptr<base::ElfImage>& into) const;
-    std::string locate(std::string_view name, const Object& asker, std::unique_ptr<base::ElfImage>& into) const;
+    struct Located {
+        std::string path;
+        std::unique_ptr<base::ElfImage> file;
+    };
+
+    base::Result<std::unique_ptr<base::ElfImage>> open(const std::string& path) const;
+    /// The file that the loader takes for a name that `asker` needs; absent where it finds none.
+    std::optional<Located> locate(std::string_view name, const Object& asker) const;
     std::vector<std::string> folders(const Object& object, std::string_view list) const;
     void add_needed(std::size_t from);
-    const Object* add_object(std::string name, std::string path, std::unique_ptr<base::ElfImage> file,
-                             const Object* loader);
+    const Object* add_object(std::string name, Located located, const Object* loader);
 
     const Root& root_;
     const LoaderPath& path_;

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstring>
 #include <fmt/core.h>
-#include <stdexcept>
 #include <zlib.h>
 
 namespace doctor::inline bundle {
@@ -54,11 +53,11 @@ std::string header_of(std::string_view name, std::size_t octets, std::int64_t mo
     return text;
 }
 
-std::string gzip(std::string& plain) {
+base::Result<std::string> gzip(std::string& plain) {
     z_stream stream{};
     constexpr int gzip_window = 15 + 16, memory = 8;
     if (::deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, gzip_window, memory, Z_DEFAULT_STRATEGY) != Z_OK)
-        throw std::bad_alloc();
+        return base::Failure{base::Error{"there is no memory to pack the bundle"}};
     std::string packed(::deflateBound(&stream, static_cast<uLong>(plain.size())), '\0');
     stream.next_in = reinterpret_cast<Bytef*>(plain.data());
     stream.avail_in = static_cast<uInt>(plain.size());
@@ -67,13 +66,14 @@ std::string gzip(std::string& plain) {
     const int state = ::deflate(&stream, Z_FINISH);
     packed.erase(packed.size() - stream.avail_out);  // resize() could also grow, and GCC warns of how far
     ::deflateEnd(&stream);
-    if (state != Z_STREAM_END) throw std::runtime_error("zlib could not pack the bundle");
+    if (state != Z_STREAM_END) return base::Failure{base::Error{"zlib could not pack the bundle"}};
     return packed;
 }
 
 }  // namespace
 
-std::string make_archive(const std::vector<std::pair<std::string, std::string>>& files, std::int64_t modified_s) {
+base::Result<std::string> make_archive(const std::vector<std::pair<std::string, std::string>>& files,
+                                       std::int64_t modified_s) {
     std::string tar;
     for (const auto& [name, text] : files) {
         tar += header_of(name, text.size(), modified_s);

@@ -5,9 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
+#include "base/result.h"
+
 namespace doctor::inline bundle {
 
 /// A .tar.gz of plain files: POSIX ustar, gzip. Names have at most 99 octets, texts less than 8 GiB.
-std::string make_archive(const std::vector<std::pair<std::string, std::string>>& files, std::int64_t modified_s);
+base::Result<std::string> make_archive(const std::vector<std::pair<std::string, std::string>>& files,
+                                       std::int64_t modified_s);
 
 }  // namespace doctor::bundle

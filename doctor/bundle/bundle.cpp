@@ -32,9 +32,9 @@ std::string files_text(const Transcript& transcript, Mask& mask) {
 
 }  // namespace
 
-std::string make_bundle(const Root& root, const Inventory& machine, std::span<const Finding> findings,
-                        const Transcript& transcript, std::string_view page, std::string_view version,
-                        std::int64_t now_s) {
+base::Result<std::string> make_bundle(const Root& root, const Inventory& machine, std::span<const Finding> findings,
+                                      const Transcript& transcript, std::string_view page, std::string_view version,
+                                      std::int64_t now_s) {
     Mask mask(root);
     const std::string folder = "rdmascope-doctor/";
     return make_archive({{folder + "README", fmt::format(about, version)},

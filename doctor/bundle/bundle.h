@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
+#include "base/result.h"
 #include "doctor/checks/check.h"
 
 namespace doctor::inline bundle {
@@ -12,8 +14,8 @@ namespace doctor::inline bundle {
 /// read, all masked (Mask).
 /// \param transcript what a Root kept while the inventory was taken
 /// \param page the findings as they are shown
-std::string make_bundle(const Root& root, const Inventory& machine, std::span<const Finding> findings,
-                        const Transcript& transcript, std::string_view page, std::string_view version,
-                        std::int64_t now_s);
+base::Result<std::string> make_bundle(const Root& root, const Inventory& machine, std::span<const Finding> findings,
+                                      const Transcript& transcript, std::string_view page, std::string_view version,
+                                      std::int64_t now_s);
 
 }  // namespace doctor::bundle

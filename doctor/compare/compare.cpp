@@ -255,18 +255,16 @@ private:
 
 std::span<const Check> compare_checks() { return compare_checks_table; }
 
-OtherHost read_inventory(std::string_view text_of_file) {
-    OtherHost other;
-    other.inventory = Json::parse(text_of_file, nullptr, false);
-    if (other.inventory.is_discarded()) {
-        other.error = "it is no JSON; `rdmascope doctor --export FILE` on the other host writes what is wanted";
-        return other;
-    }
-    if (text(other.inventory, "format") != "rdmascope-doctor-inventory")
-        other.error = "it is no inventory; `rdmascope doctor --export FILE` on the other host writes one";
-    else if (number(other.inventory, "version") != 1)
-        other.error = "it is an inventory of another version of rdmascope; both hosts should have one version";
-    return other;
+base::Result<Json> parse_inventory(std::string_view text_of_file) {
+    const auto failure = [](std::string message) { return base::Failure{base::Error{std::move(message)}}; };
+    Json inventory = Json::parse(text_of_file, nullptr, false);
+    if (inventory.is_discarded())
+        return failure("it is no JSON; `rdmascope doctor --export FILE` on the other host writes what is wanted");
+    if (text(inventory, "format") != "rdmascope-doctor-inventory")
+        return failure("it is no inventory; `rdmascope doctor --export FILE` on the other host writes one");
+    if (number(inventory, "version") != 1)
+        return failure("it is an inventory of another version of rdmascope; both hosts should have one version");
+    return inventory;
 }
 
 std::vector<Finding> compare_inventories(const Json& ours, const Json& theirs) {

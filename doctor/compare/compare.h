@@ -4,16 +4,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
+#include "base/result.h"
 #include "doctor/output/json.h"
 
 namespace doctor::inline compare {
 
-/// What another host's `--export` wrote.
-struct OtherHost {
-    Json inventory = {};
-    std::string error = {};  ///< why it cannot be read; empty where it can
-};
-OtherHost read_inventory(std::string_view text);
+/// The inventory that another host's `--export` wrote.
+base::Result<Json> parse_inventory(std::string_view text);
 
 /// The rows that disagreements have; `run` is null.
 std::span<const Check> compare_checks();

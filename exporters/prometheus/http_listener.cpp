@@ -188,7 +188,7 @@ int HttpListener::wait_ms() const {
 
 }  // namespace
 
-base::Result<std::unique_ptr<Listener>, std::string> Listener::open(const std::string& address, Pages pages) {
+base::Result<std::unique_ptr<Listener>> Listener::open(const std::string& address, Pages pages) {
     auto socket = listen_on(address);
     if (!socket.ok()) return base::Failure{socket.error()};
     return std::unique_ptr<Listener>(std::make_unique<HttpListener>(std::move(*socket), std::move(pages)));

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "base/error.h"
 #include "base/result.h"
 
 namespace exporters::prometheus {
@@ -26,7 +27,7 @@ class Listener {
 public:
     /// `address`: "127.0.0.1:9879", "[::1]:9879", ":9879" for all; port 0 is any that is free. Errors say what is wrong
     /// and what to do.
-    static base::Result<std::unique_ptr<Listener>, std::string> open(const std::string& address, Pages pages);
+    static base::Result<std::unique_ptr<Listener>> open(const std::string& address, Pages pages);
     virtual ~Listener() = default;           ///< nobody is answered any more when it returns
     virtual std::uint16_t port() const = 0;  ///< that it got, where 0 was asked for
 };

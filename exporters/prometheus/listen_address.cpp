@@ -43,9 +43,10 @@ std::uint16_t port_of(const sockaddr_storage& storage) {
     return ntohs(address.sin_port);
 }
 
-base::Result<Address, std::string> parse(const std::string& text) {
+base::Result<Address> parse(const std::string& text) {
     const auto wrong = [](std::string_view what) {
-        return base::Failure{fmt::format("{}; an address is like 127.0.0.1:9879, [::1]:9879, or :9879 for all", what)};
+        return base::Failure{
+            base::Error{fmt::format("{}; an address is like 127.0.0.1:9879, [::1]:9879, or :9879 for all", what)}};
     };
     const std::size_t colon = text.rfind(':');
     if (colon == std::string::npos) return wrong("there is no port");
@@ -101,12 +102,12 @@ base::Descriptor try_to_listen(const Address& address) {
 
 }  // namespace
 
-base::Result<ListeningSocket, std::string> listen_on(const std::string& text) {
+base::Result<ListeningSocket> listen_on(const std::string& text) {
     const auto failure = [&text](const std::string& why) {
-        return base::Failure{fmt::format("cannot listen on '{}': {}", text, why)};
+        return base::Failure{base::Error{fmt::format("cannot listen on '{}': {}", text, why)}};
     };
     auto parsed = parse(text);
-    if (!parsed.ok()) return failure(parsed.error());
+    if (!parsed.ok()) return failure(parsed.error().message);
     base::Descriptor listening = try_to_listen(*parsed);
     if (!listening && parsed->all && (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL)) {
         parsed->set(in_addr{}, port_of(parsed->storage));

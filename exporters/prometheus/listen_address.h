@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/descriptor.h"
+#include "base/error.h"
 #include "base/result.h"
 
 namespace exporters::prometheus {
@@ -14,6 +15,6 @@ struct ListeningSocket {
 };
 
 /// Listens on exactly that: "127.0.0.1:9879", "[::1]:9879", ":9879" for all of IPv4 and, where the kernel has it, IPv6.
-base::Result<ListeningSocket, std::string> listen_on(const std::string& address);
+base::Result<ListeningSocket> listen_on(const std::string& address);
 
 }  // namespace exporters::prometheus

@@ -119,14 +119,14 @@ std::string of_daemon(const Arguments& arguments) {
     auto client = control::Client::connect(arguments.socket);
     if (!client) {
         // The client speaks of the command line of `rdmascope`; here it is an option of the interface.
-        std::string why = client.error();
+        std::string why = client.error().text();
         if (const std::size_t at = why.find("--connect=SOCKET"); at != std::string::npos)
             why.replace(at, 16, "the interface's option \"Control socket\"");
         return why;
     }
     const bool recorder = arguments.kind == Kind::recorder;
     auto stream = (*client)->frames(recorder ? control::FramesOf::recorder : control::FramesOf::now);
-    if (!stream) return stream.error();
+    if (!stream) return stream.error().text();
     // The capture's reader takes standard input, of which we have no other use.
     if (::dup2(stream->number(), STDIN_FILENO) < 0) return "no descriptors are left";
     stream->reset();

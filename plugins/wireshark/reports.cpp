@@ -21,8 +21,7 @@ void keep_only(metrics::Snapshot& snapshot, const FlowIds& chosen) {
 std::string flows_text(const metrics::Snapshot& snapshot, bool crc_verified) {
     const WiresharkNames names;
     const exporters::Context context{&names, crc_verified && exporters::can_verify(snapshot.capture), {}};
-    exporters::NoOrder none;
-    const auto order = exporters::flow_order({}, false, none);
+    const auto order = exporters::flow_order({}, false);
     if (!order) return {};
     std::vector<exporters::FlowRow> report_rows;
     for (const metrics::FlowSnapshot* flow : exporters::ordered_flows(snapshot, context, *order, std::nullopt))

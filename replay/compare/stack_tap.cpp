@@ -160,7 +160,8 @@ Recording StackTap::finish() {
     const std::lock_guard lock(mutex_);
     analyzer_.finish();
     recording_.snapshot = analyzer_.snapshot();
-    if (writer_ && !writer_->close()) recording_.error = writer_->error().text();
+    if (writer_)
+        if (const auto closed = writer_->close(); !closed) recording_.error = closed.error().text();
     return std::move(recording_);
 }
 

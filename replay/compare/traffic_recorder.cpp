@@ -78,7 +78,8 @@ Recording Recorder::finish() {
     recording_.snapshot = analyzer_.snapshot();
     recording_.lost = source_->statistics(0).kernel_dropped.value_or(0);
     recording_.snapshot.capture.kernel_dropped = recording_.lost;
-    if (writer_ && !writer_->close()) recording_.error = writer_->error().text();
+    if (writer_)
+        if (const auto closed = writer_->close(); !closed) recording_.error = closed.error().text();
     return std::move(recording_);
 }
 

@@ -47,11 +47,13 @@ public:
     }
     const metrics::HostNames& names() const override { return names_; }
     bool crc_verified() const override { return true; }
-    std::string trigger(const std::string& /*reason*/) override { return "nothing is recorded here"; }
-    std::string reload() override { return {}; }
+    base::Result<void> trigger(const std::string& /*reason*/) override {
+        return base::failure("nothing is recorded here");
+    }
+    base::Result<void, base::Errors> reload() override { return {}; }
     std::string history_directory() const override { return {}; }
-    base::Result<std::unique_ptr<service::FrameStream>, std::string> frames(control::FramesOf /*which*/) override {
-        return base::Failure{std::string("nothing is captured here")};
+    base::Result<std::unique_ptr<service::FrameStream>> frames(control::FramesOf /*which*/) override {
+        return base::failure("nothing is captured here");
     }
 
 private:
@@ -98,7 +100,7 @@ int main(int count, char** arguments) {
     service::ServerOptions options;
     options.path = arguments[2];
     auto server = service::ControlServer::open(options, captured);
-    if (!server) return std::fprintf(stderr, "control_server: %s\n", server.error().c_str()), 1;
+    if (!server) return std::fprintf(stderr, "control_server: %s\n", server.error().text().c_str()), 1;
     running = server->get();
     for (const int number : {SIGTERM, SIGALRM})
         std::signal(number, [](int) {

@@ -40,7 +40,7 @@ int main(int count, char** arguments) {
     };
     for (const support::KeptFrame& kept : frames) {
         while (kept.time_ns >= start_ns + length_ns) {
-            if (!keep()) return std::fprintf(stderr, "%s\n", (*opened)->error().text().c_str()), 1;
+            if (const auto done = keep(); !done) return std::fprintf(stderr, "%s\n", done.error().text().c_str()), 1;
             start_ns += length_ns;
         }
         const wire::Frame frame = kept.frame(++number);

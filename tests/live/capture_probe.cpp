@@ -61,7 +61,7 @@ void answer(std::string_view text) {
     fmt::print("{}\n", text);
     std::fflush(stdout);
 }
-void confirm(const base::Result<bool>& done) {
+void confirm(const base::Result<void>& done) {
     answer(done ? "{}" : fmt::format("{{\"error\": {}}}", quoted(done.error().text())));
 }
 std::string list(const std::vector<std::string>& texts) {

@@ -126,7 +126,7 @@ int serve(const prom::TrafficTotals& totals, const metrics::Snapshot& snapshot, 
                                        },
                                        [=] { return prom::front_page(figures); }});
     if (!listener.ok()) {
-        std::cerr << listener.error() << '\n';
+        std::cerr << listener.error().text() << '\n';
         return 1;
     }
     std::cout << "port " << (*listener)->port() << std::endl;

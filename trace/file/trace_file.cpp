@@ -101,28 +101,31 @@ base::Result<TraceFileWriter> TraceFileWriter::open(const std::string& path) {
     header.version = version;
     header.record_octets = sizeof(Record);
     header.made_ns = base::wall_ns();
-    if (!writer.put(&header, sizeof header)) return base::Failure{writer.error_};
+    if (const auto put = writer.put(&header, sizeof header); !put) return base::Failure{put.error()};
     return writer;
 }
 
-bool TraceFileWriter::put(const void* octets, std::size_t size) {
-    if (!error_.message.empty()) return false;
-    if (std::fwrite(octets, 1, size, file_.get()) != size) {
-        error_ = {fmt::format("cannot be written: {}", std::strerror(errno)), path_, octets_, records_};
-        return false;
-    }
+base::Failure<base::Error> TraceFileWriter::fail() {
+    error_ = {fmt::format("cannot be written: {}", std::strerror(errno)), path_, octets_, records_};
+    return base::Failure{*error_};
+}
+
+base::Result<void> TraceFileWriter::put(const void* octets, std::size_t size) {
+    if (error_) return base::Failure{*error_};
+    if (std::fwrite(octets, 1, size, file_.get()) != size) return fail();
     octets_ += size;
-    return true;
+    return {};
 }
 
-bool TraceFileWriter::put_block(std::uint32_t kind, std::span<const std::byte> octets) {
+base::Result<void> TraceFileWriter::put_block(std::uint32_t kind, std::span<const std::byte> octets) {
     const BlockHeader header{kind, static_cast<std::uint32_t>(octets.size())};
-    return put(&header, sizeof header) && put(octets.data(), octets.size());
+    if (auto headed = put(&header, sizeof header); !headed) return headed;
+    return put(octets.data(), octets.size());
 }
 
-bool TraceFileWriter::describe(const Process& process) {
+base::Result<void> TraceFileWriter::describe(const Process& process) {
     const auto known = std::ranges::find_if(described_, [&](const Process& one) { return is_same(one, process); });
-    if (known != described_.end() && *known == process) return true;
+    if (known != described_.end() && *known == process) return {};
     std::vector<std::byte> block;
     append(block, process.pid);
     append(block, process.user);
@@ -140,25 +143,24 @@ bool TraceFileWriter::describe(const Process& process) {
     return put_block(kind_process, block);
 }
 
-bool TraceFileWriter::write(std::span<const Record> records, const std::deque<Process>& processes) {
+base::Result<void> TraceFileWriter::write(std::span<const Record> records, const std::deque<Process>& processes) {
     constexpr std::size_t most = most_block_octets / sizeof(Record);
     for (const Process& process : processes)
-        if (!describe(process)) return false;
+        if (auto described = describe(process); !described) return described;
     while (!records.empty()) {
         const std::size_t count = std::min(records.size(), most);
-        if (!put_block(kind_records, std::as_bytes(records.first(count)))) return false;
+        if (auto put = put_block(kind_records, std::as_bytes(records.first(count))); !put) return put;
         records_ += count;
         records = records.subspan(count);
     }
-    return true;
+    return {};
 }
 
-bool TraceFileWriter::close(std::uint64_t lost) {
+base::Result<void> TraceFileWriter::close(std::uint64_t lost) {
     const End end{records_, lost};
-    if (!put_block(kind_end, std::as_bytes(std::span(&end, 1)))) return false;
-    if (std::fclose(file_.release()) == 0) return true;
-    error_ = {fmt::format("cannot be written: {}", std::strerror(errno)), path_, octets_, records_};
-    return false;
+    if (auto put = put_block(kind_end, std::as_bytes(std::span(&end, 1))); !put) return put;
+    if (std::fclose(file_.release()) != 0) return fail();
+    return {};
 }
 
 base::Result<TraceFileReader> TraceFileReader::open(const std::string& path) {
@@ -193,7 +195,7 @@ base::Failure<base::Error> TraceFileReader::fail(std::string why) {
     return base::Failure{base::Error{std::move(why), path_, block_at_, records_}};
 }
 
-std::string TraceFileReader::take_process(std::span<const std::byte> octets) {
+base::Result<void> TraceFileReader::read_process(std::span<const std::byte> octets) {
     Taker taker(octets);
     Process process;
     process.pid = taker.take<std::uint32_t>();
@@ -202,10 +204,10 @@ std::string TraceFileReader::take_process(std::span<const std::byte> octets) {
     process.command = taker.take_text(Process::longest_command);
     process.container = taker.take_text(Process::longest_name);
     const std::size_t devices = taker.take<std::uint16_t>();
-    if (devices > most_devices) return fmt::format("a process with {} devices", devices);
+    if (devices > most_devices) return fail(fmt::format("a process with {} devices", devices));
     for (std::size_t i = 0; i < devices && taker.ok(); ++i)
         process.devices.push_back(taker.take_text(Process::longest_name));
-    if (!taker.ok()) return "the description of a process is shorter than it says";
+    if (!taker.ok()) return fail("the description of a process is shorter than it says");
     const auto known = std::ranges::find_if(processes_, [&](const Process& one) { return is_same(one, process); });
     if (known != processes_.end() && known->command == process.command) {
         *known = std::move(process);
@@ -223,23 +225,23 @@ std::string TraceFileReader::take_process(std::span<const std::byte> octets) {
     return {};
 }
 
-std::string TraceFileReader::take_records(std::span<const std::byte> octets) {
+base::Result<void> TraceFileReader::read_records(std::span<const std::byte> octets) {
     if (octets.size() % sizeof(Record) != 0)
-        return fmt::format("{} octets of records, which have {} each", octets.size(), sizeof(Record));
+        return fail(fmt::format("{} octets of records, which have {} each", octets.size(), sizeof(Record)));
     batch_.resize(octets.size() / sizeof(Record));
     if (!octets.empty()) std::memcpy(batch_.data(), octets.data(), octets.size());
     for (const Record& record : batch_)
         if (record.kind == RecordKind::none || record.kind > RecordKind::lost)
-            return fmt::format("a record of the unknown kind {}", static_cast<unsigned>(record.kind));
+            return fail(fmt::format("a record of the unknown kind {}", static_cast<unsigned>(record.kind)));
     return {};
 }
 
-std::string TraceFileReader::take_end(std::span<const std::byte> octets) {
+base::Result<void> TraceFileReader::read_end(std::span<const std::byte> octets) {
     Taker taker(octets);
     const End end{taker.take<std::uint64_t>(), taker.take<std::uint64_t>()};
-    if (!taker.ok()) return "the end is shorter than it should be";
+    if (!taker.ok()) return fail("the end is shorter than it should be");
     if (end.records != records_)
-        return fmt::format("the end tells of {} records, and there were {}", end.records, records_);
+        return fail(fmt::format("the end tells of {} records, and there were {}", end.records, records_));
     lost_ = end.lost;
     complete_ = true;
     return {};
@@ -256,11 +258,11 @@ base::Result<std::span<const Record>> TraceFileReader::next() {
             return fail(fmt::format("a block of {} octets, where {} are the most", header.octets, most_block_octets));
         block_.resize(header.octets);
         if (header.octets > 0 && get(block_.data(), block_.size()) != Got::all) return fail("ends within a block");
-        std::string wrong;
-        if (header.kind == kind_process) wrong = take_process(block_);
-        if (header.kind == kind_records) wrong = take_records(block_);
-        if (header.kind == kind_end) wrong = take_end(block_);
-        if (!wrong.empty()) return fail(std::move(wrong));
+        base::Result<void> read;
+        if (header.kind == kind_process) read = read_process(block_);
+        if (header.kind == kind_records) read = read_records(block_);
+        if (header.kind == kind_end) read = read_end(block_);
+        if (!read) return base::Failure{read.error()};
         if (header.kind != kind_records || batch_.empty()) continue;
         records_ += batch_.size();
         return std::span<const Record>(batch_);

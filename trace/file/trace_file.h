@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,30 +20,31 @@ public:
     /// Makes the file, or empties it.
     static base::Result<TraceFileWriter> open(const std::string& path);
 
-    /// Records, and before them what is new of `processes`. False on failure: see error().
-    bool write(std::span<const Record> records, const std::deque<Process>& processes);
-    /// Ends the file, which says so; without, it was cut short. `lost`: records that there were besides.
-    bool close(std::uint64_t lost);
+    /// Records, and before them what is new of `processes`. After a failure, every later call returns the same failure.
+    base::Result<void> write(std::span<const Record> records, const std::deque<Process>& processes);
+    /// Writes the mark of the file's end; without this mark, the file was cut short. `lost`: records that there were
+    /// besides.
+    base::Result<void> close(std::uint64_t lost);
 
     std::uint64_t records() const { return records_; }
     std::uint64_t octets() const { return octets_; }
-    const base::Error& error() const { return error_; }
 
 private:
     struct Close {
         void operator()(std::FILE* file) const { std::fclose(file); }
     };
     TraceFileWriter(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {}
-    bool put(const void* octets, std::size_t size);
-    bool put_block(std::uint32_t kind, std::span<const std::byte> octets);
-    bool describe(const Process& process);
+    base::Result<void> put(const void* octets, std::size_t size);
+    base::Result<void> put_block(std::uint32_t kind, std::span<const std::byte> octets);
+    base::Result<void> describe(const Process& process);
+    base::Failure<base::Error> fail();
 
     std::string path_;
     std::unique_ptr<std::FILE, Close> file_;
     std::vector<Process> described_ = {};
     std::uint64_t records_ = 0;
     std::uint64_t octets_ = 0;
-    base::Error error_ = {};
+    std::optional<base::Error> error_ = {};  ///< of the first call that failed
 };
 
 /// Reads a trace from somebody else: every field is checked, and memory does not depend on what it says.
@@ -75,9 +77,9 @@ private:
     TraceFileReader(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {}
     Got get(void* to, std::size_t size);
     base::Failure<base::Error> fail(std::string why);
-    std::string take_process(std::span<const std::byte> octets);
-    std::string take_records(std::span<const std::byte> octets);
-    std::string take_end(std::span<const std::byte> octets);
+    base::Result<void> read_process(std::span<const std::byte> octets);
+    base::Result<void> read_records(std::span<const std::byte> octets);
+    base::Result<void> read_end(std::span<const std::byte> octets);
 
     std::string path_;
     std::unique_ptr<std::FILE, Close> file_;

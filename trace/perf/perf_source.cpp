@@ -174,7 +174,7 @@ base::Result<std::unique_ptr<PerfSource>> PerfSource::open(std::vector<PerfEvent
     return source;
 }
 
-base::Result<bool> PerfSource::open_processor(int number) {
+base::Result<void> PerfSource::open_processor(int number) {
     const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const std::size_t data = std::bit_ceil(std::max<std::size_t>(options_.ring_octets, page));
     perf_event_attr attributes = attributes_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
@@ -196,10 +196,10 @@ base::Result<bool> PerfSource::open_processor(int number) {
     processor->octets = page + data;
     processor->ring = std::make_unique<PerfRing>(std::span(static_cast<std::byte*>(area), page + data), page);
     processors_.push_back(std::move(processor));
-    return true;
+    return {};
 }
 
-base::Result<bool> PerfSource::open_event(std::size_t event, int thread) {
+base::Result<void> PerfSource::open_event(std::size_t event, int thread) {
     const PerfEvent& traced = events_[event].event;
     perf_event_attr attributes = attributes_of(PERF_TYPE_TRACEPOINT, traced.format.id());
     attributes.inherit = thread > 0 ? 1 : 0;
@@ -215,7 +215,7 @@ base::Result<bool> PerfSource::open_event(std::size_t event, int thread) {
             return Failure{explain(errno, traced.name)};
         by_id_.emplace(id, event);
     }
-    return true;
+    return {};
 }
 
 PerfSource::~PerfSource() = default;

@@ -57,8 +57,8 @@ private:
     };
 
     explicit PerfSource(const PerfOptions& options);
-    base::Result<bool> open_processor(int number);
-    base::Result<bool> open_event(std::size_t event, int thread);
+    base::Result<void> open_processor(int number);
+    base::Result<void> open_event(std::size_t event, int thread);
     std::size_t take(std::span<Record> into, std::int64_t until_ns, std::int64_t offset_ns);
     bool convert(const PerfRecord& from, std::int64_t offset_ns, Record& into);
     bool process_ended() const;

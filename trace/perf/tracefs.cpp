@@ -84,7 +84,7 @@ std::string Tracefs::format_path(std::string_view event) const {
     return root_ + "/events/" + place + "/format";
 }
 
-base::Result<bool> Tracefs::change_uprobes(const std::string& line) const {
+base::Result<void> Tracefs::change_uprobes(const std::string& line) const {
     const std::string path = root_ + "/uprobe_events";
     base::Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     if (!file) {
@@ -95,7 +95,7 @@ base::Result<bool> Tracefs::change_uprobes(const std::string& line) const {
     const ssize_t written = ::write(file.number(), line.data(), line.size());
     const int fault = errno;
     file.reset();
-    if (written == static_cast<ssize_t>(line.size())) return true;
+    if (written == static_cast<ssize_t>(line.size())) return {};
     const std::string reason = fault == EINVAL ? last_error(root_ + "/error_log") : std::string();
     return Failure{base::Error{
         fmt::format("the kernel refuses `{}`: {}", line, reason.empty() ? std::strerror(fault) : reason), path}};

@@ -23,7 +23,7 @@ public:
 
     /// Writes a line of uprobe_events (Documentation/trace/uprobetracer.rst). An error has the kernel's own reason
     /// where there is one in error_log.
-    base::Result<bool> change_uprobes(const std::string& line) const;
+    base::Result<void> change_uprobes(const std::string& line) const;
 
 private:
     explicit Tracefs(std::string root) : root_(std::move(root)) {}

@@ -23,18 +23,20 @@ std::string text_of(const std::array<char, size>& text, std::size_t longest) {
     return harmless({text.data(), text.size()}, longest);
 }
 
-/// What is wrong with a header; empty: nothing.
-std::string objection(const layout::Header& header, std::uint64_t octets) {
-    if (header.magic != layout::magic) return "is no ring of a traced process";
+base::Result<void> check_header(const layout::Header& header, std::uint64_t octets, const std::string& path) {
+    const auto wrong = [&path](std::string reason) { return base::Failure{base::Error{std::move(reason), path}}; };
+    if (header.magic != layout::magic) return wrong("is no ring of a traced process");
     if (header.version != layout::version)
-        return fmt::format("is a ring of version {}, and this rdmascope reads version {}: trace with the same release",
-                           header.version, layout::version);
-    if (header.record_octets != sizeof(Record)) return fmt::format("has records of {} octets", header.record_octets);
-    if (header.lanes == 0 || header.lanes > layout::most_lanes) return fmt::format("has {} lanes", header.lanes);
+        return wrong(
+            fmt::format("is a ring of version {}, and this rdmascope reads version {}: trace with the same release",
+                        header.version, layout::version));
+    if (header.record_octets != sizeof(Record))
+        return wrong(fmt::format("has records of {} octets", header.record_octets));
+    if (header.lanes == 0 || header.lanes > layout::most_lanes) return wrong(fmt::format("has {} lanes", header.lanes));
     if (header.capacity < layout::least_capacity || header.capacity > layout::most_capacity ||
         !std::has_single_bit(header.capacity))
-        return fmt::format("has lanes of {} records", header.capacity);
-    if (octets < layout::file_octets(header.lanes, header.capacity)) return "is shorter than its header says";
+        return wrong(fmt::format("has lanes of {} records", header.capacity));
+    if (octets < layout::file_octets(header.lanes, header.capacity)) return wrong("is shorter than its header says");
     return {};
 }
 
@@ -42,23 +44,25 @@ bool is_record(const Record& record) { return record.kind != RecordKind::none &&
 
 }  // namespace
 
-base::Result<RingReader> RingReader::open(const std::string& path, bool* passing) {
-    const auto fail = [&path](std::string why) { return base::Failure{base::Error{std::move(why), path}}; };
+base::Result<RingReader, RingRefusal> RingReader::open(const std::string& path) {
+    const auto fail = [&path](std::string reason, bool passing = false) {
+        return base::Failure{RingRefusal{{std::move(reason), path}, passing}};
+    };
     auto file =
         std::make_shared<base::Descriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!*file) {
-        if (passing != nullptr) *passing = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EINTR;
+        const bool passing = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EINTR;
         const char* const whose =
             errno == EACCES ? "; it is its user's and root's to read, or who has CAP_DAC_READ_SEARCH" : "";
-        return fail(fmt::format("cannot be opened: {}{}", strerrordesc_np(errno), whose));
+        return fail(fmt::format("cannot be opened: {}{}", strerrordesc_np(errno), whose), passing);
     }
     struct stat status {};
     if (fstat(file->number(), &status) != 0 || !S_ISREG(status.st_mode)) return fail("is no regular file");
     layout::Header header;
     if (pread(file->number(), &header, sizeof header, 0) != sizeof header)
         return fail("is shorter than a ring's header");
-    if (std::string why = objection(header, static_cast<std::uint64_t>(status.st_size)); !why.empty())
-        return fail(std::move(why));
+    if (const auto checked = check_header(header, static_cast<std::uint64_t>(status.st_size), path); !checked)
+        return base::Failure{RingRefusal{checked.error()}};
     return RingReader(path, std::move(file), header, status.st_uid);
 }
 

@@ -14,13 +14,18 @@
 
 namespace trace::inline ring {
 
+/// Why a ring is not read.
+struct RingRefusal {
+    base::Error error;
+    bool passing = false;  ///< a later attempt may succeed: files or memory ran out
+};
+
 /// Reads one process's ring, by pread(2): the file is the process's, which may change or shorten it at any time, and
 /// nothing that it does can harm a reader that looks only at copies.
 class RingReader {
 public:
-    /// Anything but a ring, of this version, in a regular file is an error. `passing`: whether it is one that another
-    /// time there may not be.
-    static base::Result<RingReader> open(const std::string& path, bool* passing = nullptr);
+    /// Anything but a ring, of this version, in a regular file is refused.
+    static base::Result<RingReader, RingRefusal> open(const std::string& path);
 
     /// Looks at what was written, at `now_ns`. Returns the time up to which all records are there: later ones may still
     /// get earlier company.

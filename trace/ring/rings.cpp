@@ -84,13 +84,12 @@ void Rings::find_new(std::int64_t now_ns) {
         const std::string path = directory_ + "/" + there.back();
         const char* why = obstacle(rings_.size() + found.size(), dirfd(folder.get()));
         if (why == nullptr) {
-            bool passing = false;
-            if (auto opened = RingReader::open(path, &passing); opened)
+            if (auto opened = RingReader::open(path); opened)
                 found.push_back(std::move(opened).value());
-            else if (passing)
+            else if (opened.error().passing)
                 why = "is not read yet: the machine has no room for another open file";
             else if (access(path.c_str(), F_OK) == 0)
-                refuse(opened.error());  // else another reader has removed it in the meantime
+                refuse(opened.error().error);  // else another reader has removed it in the meantime
         }
         if (why == nullptr) continue;
         if (!was_postponed) refuse({why, path});

@@ -152,8 +152,8 @@ void Controller::rebuild() {
 }
 
 void Controller::rebuild_packets() {
-    std::string error;
-    apply_packet_filter(state.packet_filter_text, error);
+    // The filter was compiled before: it cannot fail.
+    static_cast<void>(apply_packet_filter(state.packet_filter_text));
 }
 
 std::size_t Controller::rows(View view) const {
@@ -230,31 +230,22 @@ void Controller::follow_flow() {
     state.trace.advance(feed);
 }
 
-bool Controller::apply_filter(const std::string& text, std::string& error) {
+base::Result<void> Controller::apply_filter(const std::string& text) {
     auto made = FlowFilter::compile(text);
-    if (!made) {
-        error = made.error();
-        return false;
-    }
-    error.clear();
+    if (!made) return base::Failure{made.error()};
     filter = std::move(*made);
     state.filter_text = text;
     rebuild();
-    return true;
+    return {};
 }
 
-bool Controller::apply_packet_filter(const std::string& text, std::string& error) {
-    const auto made = state.packets->filter(text);
-    if (!made) {
-        error = made.error();
-        return false;
-    }
-    error.clear();
+base::Result<void> Controller::apply_packet_filter(const std::string& text) {
+    if (auto made = state.packets->filter(text); !made) return made;
     state.packet_filter_text = text;
     held[index_of_view(View::packets)] = false;
     state.packets->advance(feed);
     count_rows();
-    return true;
+    return {};
 }
 
 const FlowLine* Controller::selected_line() const {

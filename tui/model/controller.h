@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
+#include "base/result.h"
 #include "tui/model/model.h"
 
 namespace tui::inline model {
@@ -57,8 +59,8 @@ struct Controller {
     void move(std::ptrdiff_t rows);
     void go_to(View view);
     void open_flow(std::uint64_t id);
-    bool apply_filter(const std::string& text, std::string& error);
-    bool apply_packet_filter(const std::string& text, std::string& error);
+    base::Result<void> apply_filter(const std::string& text);
+    base::Result<void> apply_packet_filter(const std::string& text);
 
     /// The flow that the selected row, or the view of one flow, is about; absent on groups, hosts, packets, counters.
     std::optional<std::uint64_t> selected_flow() const;

@@ -126,14 +126,14 @@ FlowFilter::~FlowFilter() = default;
 FlowFilter::FlowFilter(FlowFilter&&) noexcept = default;
 FlowFilter& FlowFilter::operator=(FlowFilter&&) noexcept = default;
 
-base::Result<FlowFilter, std::string> FlowFilter::compile(std::string_view text) {
+base::Result<FlowFilter> FlowFilter::compile(std::string_view text) {
     const std::string_view inside = base::trimmed(text);
     if (inside.empty()) return FlowFilter{};
     auto state = std::make_unique<State>();
     state->word = inside.size() > dissect::filter::Filter::max_length ? std::string{} : searched_word(inside);
     if (!state->word.empty()) return FlowFilter{std::move(state)};
     auto filter = dissect::filter::Filter::compile(text, registry(), state->collector);
-    if (!filter) return base::Failure<std::string>{filter.error().line()};
+    if (!filter) return base::Failure{base::Error{filter.error().line()}};
     state->filter = std::move(*filter);
     for (std::size_t i = 0; i < columns().fields.size(); ++i)
         if (state->collector.wants(columns().table[i].info))

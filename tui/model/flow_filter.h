@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
 #include "base/result.h"
 #include "exporters/flow_fields.h"
 
@@ -16,7 +17,7 @@ namespace tui::inline model {
 class FlowFilter {
 public:
     /// Empty text lets every flow through. The error says what is wrong, at which column of the text, and what is near.
-    static base::Result<FlowFilter, std::string> compile(std::string_view text);
+    static base::Result<FlowFilter> compile(std::string_view text);
 
     FlowFilter();
     ~FlowFilter();

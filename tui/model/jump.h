@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/error.h"
 #include "base/result.h"
 #include "tui/model/feed.h"
 
@@ -9,6 +10,6 @@ namespace tui::inline model {
 
 /// The time that was meant: "+10s" and "-1m" from where the source is, "50%" of it, "12:00:03" on the day that is
 /// shown, a moment as base/moment.h has them, "start", "end"; bounded to what there is. The error says what is wanted.
-base::Result<std::int64_t, std::string> jump_target(const std::string& text, const FeedStatus& feed);
+base::Result<std::int64_t> jump_target(const std::string& text, const FeedStatus& feed);
 
 }  // namespace tui::model

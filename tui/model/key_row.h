@@ -79,8 +79,8 @@ void step_back(Controller& controller);
 void jump(Controller& controller);
 /// To where a permille of the source's time has passed.
 void jump_to_share(Controller& controller, std::size_t permille);
-/// What was typed for jump(); false where it is no time, and the prompt says why.
-bool jump_to(Controller& controller, const std::string& text);
+/// To the time that was typed for jump(); fails where the text is no time.
+base::Result<void> jump_to(Controller& controller, const std::string& text);
 }  // namespace time
 
 namespace program {

@@ -32,8 +32,9 @@ void open_host(Controller& controller) {
     const std::size_t at = controller.state.place().selected;
     if (at >= controller.state.hosts.size()) return controller.say("there is no host yet");
     const std::string address = metrics::to_text(controller.state.hosts[at]->address);
-    std::string error;
-    controller.apply_filter(fmt::format(R"(source.address == "{0}" || destination.address == "{0}")", address), error);
+    const std::string text = fmt::format(R"(source.address == "{0}" || destination.address == "{0}")", address);
+    if (const auto applied = controller.apply_filter(text); !applied)
+        return controller.complain(applied.error().text());
     controller.go_to(View::flows);
     controller.say("the flows of this host; Escape shows all again");
 }
@@ -59,14 +60,13 @@ void back(Controller& controller) {
         if (controller.state.spread) return spread(controller);
         return controller.go_to(controller.state.back);
     }
-    std::string error;
     if (controller.state.view == View::packets && !controller.state.packet_filter_text.empty()) {
-        controller.apply_packet_filter("", error);
+        static_cast<void>(controller.apply_packet_filter(""));  // an empty filter cannot fail
         return controller.say("all packets");
     }
     if (controller.state.view != View::flows) return controller.go_to(View::flows);
     if (controller.state.filter_text.empty()) return controller.say("q quits, ? lists the keys");
-    controller.apply_filter("", error);
+    static_cast<void>(controller.apply_filter(""));  // an empty filter cannot fail
     controller.say("all flows");
 }
 

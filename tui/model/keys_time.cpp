@@ -111,20 +111,17 @@ void jump(Controller& controller) {
     if (playable(controller)) controller.open_prompt(Prompt::Purpose::jump, {});
 }
 
-bool jump_to(Controller& controller, const std::string& text) {
+base::Result<void> jump_to(Controller& controller, const std::string& text) {
     const auto target = jump_target(text, controller.state.feed);
-    if (!target) {
-        controller.state.prompt.error = target.error();
-        return false;
-    }
+    if (!target) return base::Failure{target.error()};
     seek(controller, *target);
-    return true;
+    return {};
 }
 
 void jump_to_share(Controller& controller, std::size_t permille) {
     if (!playable(controller)) return;
     const auto target = jump_target(fmt::format("{:.1f}%", static_cast<double>(permille) / 10), controller.state.feed);
-    if (!target) return controller.complain(target.error());
+    if (!target) return controller.complain(target.error().text());
     seek(controller, *target);
 }
 

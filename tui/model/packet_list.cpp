@@ -138,20 +138,20 @@ PacketList::PacketList(const dissect::FieldRegistry& registry, output::HostNames
     : state_(std::make_unique<State>(registry, std::move(names), max_lines)) {}
 PacketList::~PacketList() = default;
 
-base::Result<bool, std::string> PacketList::filter(std::string_view expression) {
+base::Result<void> PacketList::filter(std::string_view expression) {
     if (expression.empty()) {
         state_->filter.reset();
         state_->filter_fields.reset();
         clear();
-        return true;
+        return {};
     }
     auto fields = std::make_unique<FilterFields>(state_->registry);
     auto compiled = dissect::filter::Filter::compile(expression, state_->registry, fields->collector());
-    if (!compiled) return base::Failure{compiled.error().line()};
+    if (!compiled) return base::Failure{base::Error{compiled.error().line()}};
     state_->filter.emplace(std::move(compiled).value());
     state_->filter_fields = std::move(fields);
     clear();
-    return true;
+    return {};
 }
 
 void PacketList::clear() { state_->restart(); }

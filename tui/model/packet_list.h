@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "base/result.h"
 #include "dissect/output/text_options.h"
 #include "dissect/registry.h"
@@ -29,7 +30,7 @@ public:
     ~PacketList();
 
     /// Empty shows all. Starts again with the oldest frame kept. The error as `dump -Y` says it.
-    base::Result<bool, std::string> filter(std::string_view expression);
+    base::Result<void> filter(std::string_view expression);
     void clear();
     /// A call a refresh. Returns whether lines came.
     bool advance(Feed& feed, std::size_t most = 20'000);

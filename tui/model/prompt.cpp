@@ -62,8 +62,10 @@ void Controller::edit_prompt(std::string text, std::size_t cursor) {
     prompt.cursor = cursor;
     if (!changed) return;
     prompt.error.clear();
-    if (prompt.purpose == Prompt::Purpose::filter) apply_filter(prompt.text, prompt.error);
-    if (prompt.purpose == Prompt::Purpose::packet_filter) apply_packet_filter(prompt.text, prompt.error);
+    base::Result<void> applied;
+    if (prompt.purpose == Prompt::Purpose::filter) applied = apply_filter(prompt.text);
+    if (prompt.purpose == Prompt::Purpose::packet_filter) applied = apply_packet_filter(prompt.text);
+    if (!applied) prompt.error = applied.error().text();
 }
 
 void Controller::type(char32_t character) {
@@ -112,7 +114,11 @@ void recall(Controller& controller, std::size_t ago) {
 void accept(Controller& controller) {
     const Prompt prompt = controller.state.prompt;
     if (prompt.purpose == Prompt::Purpose::jump) {
-        if (!prompt.text.empty() && !time::jump_to(controller, prompt.text)) return;
+        if (!prompt.text.empty())
+            if (const auto jumped = time::jump_to(controller, prompt.text); !jumped) {
+                controller.state.prompt.error = jumped.error().text();
+                return;
+            }
         remember(controller, prompt);
         return controller.close_overlay();
     }
@@ -123,13 +129,13 @@ void accept(Controller& controller) {
 }
 
 void cancel(Controller& controller) {
-    std::string error;
+    // The text before was in force: it cannot fail.
     if (controller.state.prompt.purpose == Prompt::Purpose::filter &&
         controller.state.filter_text != controller.text_before)
-        controller.apply_filter(controller.text_before, error);
+        static_cast<void>(controller.apply_filter(controller.text_before));
     if (controller.state.prompt.purpose == Prompt::Purpose::packet_filter &&
         controller.state.packet_filter_text != controller.text_before)
-        controller.apply_packet_filter(controller.text_before, error);
+        static_cast<void>(controller.apply_packet_filter(controller.text_before));
     controller.close_overlay();
 }
 

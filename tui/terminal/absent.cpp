@@ -6,8 +6,8 @@ namespace tui::inline terminal {
 
 struct Terminal::State {};
 
-base::Result<std::unique_ptr<Terminal>, std::string> Terminal::open(const TerminalOptions&) {
-    return base::Failure{std::string("this rdmascope was built without ncurses and has no screen")};
+base::Result<std::unique_ptr<Terminal>> Terminal::open(const TerminalOptions&) {
+    return base::Failure{base::Error{"this rdmascope was built without ncurses and has no screen"}};
 }
 
 // None of the rest is ever called: nobody has a Terminal.

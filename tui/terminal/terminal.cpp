@@ -99,13 +99,13 @@ struct Terminal::State {
     bool gone = false;
 };
 
-base::Result<std::unique_ptr<Terminal>, std::string> Terminal::open(const TerminalOptions& options) {
-    using Error = base::Failure<std::string>;
-    if (::isatty(STDOUT_FILENO) != 1) return Error{"standard output is not a terminal"};
+base::Result<std::unique_ptr<Terminal>> Terminal::open(const TerminalOptions& options) {
+    const auto failure = [](std::string message) { return base::Failure{base::Error{std::move(message)}}; };
+    if (::isatty(STDOUT_FILENO) != 1) return failure("standard output is not a terminal");
     File keyboard = open_keyboard();
-    if (!keyboard || ::isatty(::fileno(keyboard.get())) != 1) return Error{"there is no terminal to read keys from"};
+    if (!keyboard || ::isatty(::fileno(keyboard.get())) != 1) return failure("there is no terminal to read keys from");
     const char* name = std::getenv("TERM");
-    if (name == nullptr || *name == '\0') return Error{"TERM is not set: it names the kind of terminal"};
+    if (name == nullptr || *name == '\0') return failure("TERM is not set: it names the kind of terminal");
     const bool utf8 = speaks_utf8(options.glyphs);
     termios before{};
     ::tcgetattr(STDOUT_FILENO, &before);
@@ -113,11 +113,11 @@ base::Result<std::unique_ptr<Terminal>, std::string> Terminal::open(const Termin
     ::use_tioctl(true);
     SCREEN* screen = ::newterm(nullptr, stdout, keyboard.get());
     if (screen == nullptr)
-        return Error{std::string("TERM=") + name + ": there is no such terminal in this machine's terminfo"};
+        return failure(std::string("TERM=") + name + ": there is no such terminal in this machine's terminfo");
     if (capability("cup").empty()) {
         ::endwin();
         ::delscreen(screen);
-        return Error{std::string("TERM=") + name + ": such a terminal cannot place its cursor"};
+        return failure(std::string("TERM=") + name + ": such a terminal cannot place its cursor");
     }
     ::raw();
     ::noecho();

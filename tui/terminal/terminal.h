@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/result.h"
 #include "tui/model/keys.h"
 #include "tui/view/grid.h"
@@ -34,7 +35,7 @@ struct Input {
 class Terminal {
 public:
     /// The error says what is missing: standard input or output is no terminal, TERM is unknown here.
-    static base::Result<std::unique_ptr<Terminal>, std::string> open(const TerminalOptions& options);
+    static base::Result<std::unique_ptr<Terminal>> open(const TerminalOptions& options);
     ~Terminal();
     Terminal(const Terminal&) = delete;
     Terminal& operator=(const Terminal&) = delete;

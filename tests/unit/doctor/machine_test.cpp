@@ -208,7 +208,7 @@ std::string unpacked(std::string packed) {
 
 /// POSIX.1-2017, pax: octets 0 name, 124 size, 136 time, 148 checksum, 156 type, 257 magic; blocks of 512.
 TEST(Archive, IsUstar) {
-    const std::string tar = unpacked(make_archive({{"a/one", "hello"}, {"a/two", std::string(512, 'x')}}, 8));
+    const std::string tar = unpacked(make_archive({{"a/one", "hello"}, {"a/two", std::string(512, 'x')}}, 8).value());
     ASSERT_EQ(tar.size(), 512u * (1 + 1 + 1 + 1 + 2));
     EXPECT_STREQ(tar.c_str(), "a/one");
     EXPECT_EQ(tar.substr(124, 11), "00000000005");

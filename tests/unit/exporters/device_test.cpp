@@ -55,7 +55,7 @@ std::map<std::string, double> samples(const DeviceFigures& figures) {
 TEST(DeviceJson, is_read_as_it_was_written) {
     const DeviceFigures before = sample();
     const auto after = parse_device_json(device_json(before));
-    ASSERT_TRUE(after.ok()) << after.error();
+    ASSERT_TRUE(after.ok()) << after.error().text();
     EXPECT_EQ(*after, before);
     const auto empty = parse_device_json(device_json({}));
     ASSERT_TRUE(empty.ok());
@@ -79,7 +79,7 @@ TEST(DeviceJson, names_of_a_later_version_are_unknown) {
     const auto read = parse_device_json(
         R"({"counters":[{"device":"x","counter":"y","fact":"flux","unit":"litres","value":2},
                         {"device":"x","counter":"z","fact":"cnp_sent","unit":"times","value":3}]})");
-    ASSERT_TRUE(read.ok()) << read.error();
+    ASSERT_TRUE(read.ok()) << read.error().text();
     ASSERT_EQ(read->counters.size(), 2U);
     EXPECT_EQ(read->counters[0].fact, CounterFact::other);
     EXPECT_EQ(read->counters[0].unit, CounterUnit::unknown);
@@ -93,7 +93,7 @@ TEST(DeviceJson, a_file_has_them_by_themselves_or_in_what_flows_printed) {
     for (const std::string& text :
          {plain, "{\"flows\":[],\"devices\":" + plain + "}", "{\"version\":1,\"ok\":true,\"result\":" + plain + "}"}) {
         const auto read = parse_device_document(text);
-        ASSERT_TRUE(read.ok()) << read.error();
+        ASSERT_TRUE(read.ok()) << read.error().text();
         EXPECT_EQ(*read, sample());
     }
 }
@@ -106,7 +106,7 @@ TEST(DeviceJson, what_is_none_is_refused_with_the_reason) {
           "{\"counters\":[],\"queue_pairs\":[{\"device\":\"x\",\"qpn\":\"1\"}]}"}) {
         const auto read = parse_device_document(text);
         ASSERT_FALSE(read.ok()) << text;
-        EXPECT_FALSE(read.error().empty());
+        EXPECT_FALSE(read.error().message.empty());
     }
 }
 

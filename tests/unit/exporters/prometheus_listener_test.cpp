@@ -128,7 +128,7 @@ TEST(PrometheusListener, WhoDoesNotTakeALargeAnswerHoldsUpNobody) {
     Pages large = pages();
     large.metrics = [] { return std::string(std::size_t{8} << 20, 'x'); };
     auto listener = Listener::open("127.0.0.1:0", large);
-    ASSERT_TRUE(listener.ok()) << listener.error();
+    ASSERT_TRUE(listener.ok()) << listener.error().text();
     const std::uint16_t port = (*listener)->port();
     std::vector<std::unique_ptr<Client>> idle;
     for (int i = 0; i < 20; ++i) {
@@ -146,7 +146,7 @@ TEST(PrometheusListener, WhoDoesNotTakeALargeAnswerHoldsUpNobody) {
 
 TEST(PrometheusListener, EndsWhileClientsAreConnected) {
     auto listener = Listener::open("127.0.0.1:0", pages());
-    ASSERT_TRUE(listener.ok()) << listener.error();
+    ASSERT_TRUE(listener.ok()) << listener.error().text();
     Client client((*listener)->port());
     client.say("GET /met");
     *listener = nullptr;
@@ -157,7 +157,7 @@ TEST(PrometheusListener, ThePortIsFreeAgainAtOnce) {
     std::uint16_t port = 0;
     for (int i = 0; i < 5; ++i) {
         auto listener = Listener::open("127.0.0.1:" + std::to_string(port), pages());
-        ASSERT_TRUE(listener.ok()) << listener.error();
+        ASSERT_TRUE(listener.ok()) << listener.error().text();
         port = (*listener)->port();
         Client client(port);
         client.say("GET / HTTP/1.1\r\n\r\n");

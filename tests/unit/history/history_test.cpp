@@ -329,7 +329,7 @@ TEST(History, is_read_while_it_is_written) {
     auto to = writer(options);
     ASSERT_TRUE(to->append(interval(1)));
     std::thread writing([&to] {
-        for (std::uint64_t n = 2; n <= 500; ++n) to->append(interval(n));
+        for (std::uint64_t n = 2; n <= 500; ++n) static_cast<void>(to->append(interval(n)));
     });
     const auto from = reader(folder);
     std::size_t seen = 0;

@@ -39,7 +39,7 @@ TEST_F(TraceFolder, is_made_for_everybody_whatever_the_umask) {
     const mode_t before = ::umask(0077);
     const auto made = open_trace_folder(root / "run" / "trace");
     ::umask(before);
-    ASSERT_TRUE(made.ok()) << made.error();
+    ASSERT_TRUE(made.ok()) << made.error().text();
     EXPECT_EQ(*made, root / "run" / "trace");
     EXPECT_EQ(mode_of(*made), 01777u);
     EXPECT_EQ(mode_of(root / "run"), 0755u) << "or nobody else comes there";
@@ -51,13 +51,13 @@ TEST_F(TraceFolder, that_is_there_is_opened_for_everybody) {
     fs::create_directories(root / "run" / "trace");
     ASSERT_EQ(::chmod((root / "run" / "trace").c_str(), 0700), 0);
     const auto made = open_trace_folder(root / "run" / "trace");
-    ASSERT_TRUE(made.ok()) << made.error();
+    ASSERT_TRUE(made.ok()) << made.error().text();
     EXPECT_EQ(mode_of(*made), 01777u);
 }
 
 TEST_F(TraceFolder, is_this_user_s_own_where_the_machine_s_cannot_be_made) {
     const auto made = open_trace_folder("/proc/rdmascope/trace");
-    ASSERT_TRUE(made.ok()) << made.error();
+    ASSERT_TRUE(made.ok()) << made.error().text();
     EXPECT_EQ(*made, root / "rdmascope" / "trace");
     EXPECT_EQ(mode_of(*made), 0700u);
 }
@@ -66,7 +66,7 @@ TEST_F(TraceFolder, is_this_user_s_own_where_others_could_not_come_to_the_machin
     fs::create_directories(root / "run");
     ASSERT_EQ(::chmod((root / "run").c_str(), 0750), 0);
     const auto made = open_trace_folder(root / "run" / "trace");
-    ASSERT_TRUE(made.ok()) << made.error();
+    ASSERT_TRUE(made.ok()) << made.error().text();
     EXPECT_EQ(*made, root / "rdmascope" / "trace");
     EXPECT_EQ(mode_of(root / "run"), 0750u);
 }
@@ -78,7 +78,7 @@ TEST_F(TraceFolder, is_never_reached_by_a_link) {
     fs::create_directories(root / "run");
     fs::create_directory_symlink(root / "elsewhere", root / "run" / "trace");
     const auto made = open_trace_folder(root / "run" / "trace");
-    ASSERT_TRUE(made.ok()) << made.error();
+    ASSERT_TRUE(made.ok()) << made.error().text();
     EXPECT_EQ(*made, root / "rdmascope" / "trace");
     EXPECT_EQ(mode_of(root / "elsewhere"), 0700u);
 }
@@ -86,7 +86,7 @@ TEST_F(TraceFolder, is_never_reached_by_a_link) {
 TEST_F(TraceFolder, is_the_one_that_was_asked_for) {
     ::setenv("RDMASCOPE_TRACE_DIR", root.c_str(), 1);
     const auto made = open_trace_folder(root / "run" / "trace");
-    ASSERT_TRUE(made.ok()) << made.error();
+    ASSERT_TRUE(made.ok()) << made.error().text();
     EXPECT_EQ(*made, root);
     EXPECT_FALSE(fs::exists(root / "run"));
 }
@@ -95,7 +95,7 @@ TEST_F(TraceFolder, that_was_asked_for_and_is_not_there_is_an_error) {
     ::setenv("RDMASCOPE_TRACE_DIR", (root / "none").c_str(), 1);
     const auto made = open_trace_folder(root / "run" / "trace");
     ASSERT_FALSE(made.ok());
-    EXPECT_THAT(made.error(), testing::HasSubstr((root / "none").string() + ": is no folder"));
+    EXPECT_THAT(made.error().text(), testing::HasSubstr((root / "none").string() + ": is no folder"));
 }
 
 }  // namespace

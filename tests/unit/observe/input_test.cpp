@@ -56,13 +56,13 @@ TEST_F(TraceFileInput, EveryProcessIsKnownByTheNameItHasThen) {
     ASSERT_TRUE(writer->write(std::vector{made_by(41, 1000)}, {again, second}));
     ASSERT_TRUE(writer->close(0));
 
-    std::string error;
-    const auto input = open_trace_file(path, error);
-    ASSERT_NE(input, nullptr) << error;
+    auto opened = open_trace_file(path);
+    ASSERT_TRUE(opened) << opened.error().text();
+    const std::unique_ptr<TraceInput> input = std::move(opened).value();
     metrics::posts::QueuePairTable book;
-    EXPECT_EQ(input->give(book, 10), "");
+    EXPECT_TRUE(input->read_until(10, book));
     EXPECT_EQ(command_of(book, 42), "ib_write_bw");
-    EXPECT_EQ(input->give(book, end), "");
+    EXPECT_TRUE(input->read_until(end, book));
     EXPECT_EQ(command_of(book, 41), "ib_read_bw");
     EXPECT_EQ(command_of(book, 42), "ib_write_bw");
     EXPECT_EQ(book.records(), 3u);
@@ -86,9 +86,10 @@ protected:
             ASSERT_NE(lanes.back(), nullptr);
             for (std::uint32_t n = 0; n < capacity; ++n) lanes.back()->put(verbs_test::post(1, 5, 7));
         }
-        std::string error;
-        input = open_live_trace({}, error);
-        ASSERT_NE(input, nullptr) << error;
+        auto opened = open_live_trace({});
+        ASSERT_TRUE(opened) << opened.error().text();
+        input = std::move(opened).value();
+        ASSERT_NE(input, nullptr);
         writer = std::jthread([this](const std::stop_token& stop) { go_on(stop); });
     }
     void TearDown() override {
@@ -118,21 +119,21 @@ protected:
 };
 
 TEST_F(NeverEndingTrace, ReadingEndsAndTheRestIsCountedAsLost) {
-    EXPECT_EQ(input->give(book, 0), "");
+    EXPECT_TRUE(input->read_until(0, book));
     EXPECT_FALSE(gave_up) << "reading ended only with the program";
     const std::uint64_t first = book.records();
     EXPECT_GT(first, 0U);
-    EXPECT_EQ(input->give(book, 0), "");
+    EXPECT_TRUE(input->read_until(0, book));
     EXPECT_EQ(book.records(), first) << "it is the packets' turn";
     input->at_leisure();
-    EXPECT_EQ(input->give(book, 0), "");
+    EXPECT_TRUE(input->read_until(0, book));
     EXPECT_FALSE(gave_up);
     EXPECT_GT(book.records(), first) << "nobody else wants the time";
     EXPECT_GT(book.records_lost(), 0U);
 }
 
 TEST_F(NeverEndingTrace, TheLastReadingEndsToo) {
-    EXPECT_EQ(input->give(book, std::numeric_limits<std::int64_t>::max()), "");
+    EXPECT_TRUE(input->read_until(std::numeric_limits<std::int64_t>::max(), book));
     EXPECT_FALSE(gave_up);
     EXPECT_GT(book.records(), 0U);
 }

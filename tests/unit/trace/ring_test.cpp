@@ -43,7 +43,7 @@ protected:
 
     RingReader reader() {
         auto opened = RingReader::open(folder_.only());
-        if (!opened) ADD_FAILURE() << opened.error().text();
+        if (!opened) ADD_FAILURE() << opened.error().error.text();
         return std::move(opened).value();
     }
     static std::vector<Record> all(RingReader& reader, std::int64_t now_ns) {

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 bool holds(const std::string& text, const metrics::FlowSnapshot& flow) {
     const auto condition = Condition::parse(text);
     if (!condition) {
-        ADD_FAILURE() << text << ": " << condition.error();
+        ADD_FAILURE() << text << ": " << condition.error().text();
         return false;
     }
     const exporters::Context context;
@@ -27,7 +27,7 @@ bool holds(const std::string& text, const metrics::FlowSnapshot& flow) {
 
 std::string mistake(const std::string& text) {
     const auto condition = Condition::parse(text);
-    return condition ? "(none)" : condition.error();
+    return condition ? "(none)" : condition.error().text();
 }
 
 TEST(Condition, compares_with_every_operator) {

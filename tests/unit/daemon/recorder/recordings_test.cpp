@@ -48,6 +48,9 @@ std::set<std::string> names_in(const std::string& directory) {
     return names;
 }
 
+/// Empty after success.
+std::string reason_of(const base::Result<void>& result) { return result ? "" : result.error().text(); }
+
 /// Traffic, the flight recorder and the recordings, as the daemon puts them together. Frame n passes at n ms.
 class Machine {
 public:
@@ -71,7 +74,10 @@ public:
         }
         recordings.progress(recorder, now());
     }
-    std::string begin(const Incident& incident) { return recordings.begin(incident, recorder, interfaces, now()); }
+    /// Empty if the recording has begun; else why not.
+    std::string begin(const Incident& incident) {
+        return reason_of(recordings.begin(incident, recorder, interfaces, now()));
+    }
     /// Time goes on without frames.
     void wait(std::int64_t ns) {
         lag += ns;
@@ -318,7 +324,7 @@ TEST(Recordings, large_pieces_are_bounded_by_octets) {
     const std::string hidden = directory / ('.' + nak_storm_name + ".part");
     machine.recordings.progress(machine.recorder, machine.now());
     EXPECT_LT(std::filesystem::file_size(hidden), std::uintmax_t{3} << 20);
-    machine.recordings.finish(machine.recorder);
+    static_cast<void>(machine.recordings.finish(machine.recorder));
     EXPECT_EQ(read_all(directory / nak_storm_name).frames.size(), 500U);
 }
 
@@ -373,7 +379,7 @@ TEST(Recordings, the_newest_files_stay_and_nothing_else_is_touched) {
     for (int i = 1; i <= 5; ++i) {
         machine.pass(100);
         ASSERT_EQ(machine.begin({fmt::format("t{}", i), "r", {}, {}}), "");
-        machine.recordings.finish(machine.recorder);
+        static_cast<void>(machine.recordings.finish(machine.recorder));
     }
     std::set<std::string> names = names_in(directory.path());
     for (const std::string& name : others) EXPECT_EQ(names.erase(name), 1U) << name;
@@ -390,7 +396,7 @@ TEST(Recordings, two_of_the_same_moment_have_two_names) {
     machine.pass(100);
     for (int i = 0; i < 3; ++i) {
         ASSERT_EQ(machine.begin(nak_storm), "");
-        machine.recordings.finish(machine.recorder);
+        static_cast<void>(machine.recordings.finish(machine.recorder));
     }
     EXPECT_THAT(names_in(directory.path()), SizeIs(3));
 }
@@ -469,7 +475,7 @@ TEST(Recordings, a_directory_is_made_and_one_that_cannot_be_is_told) {
     Machine machine({.directory = directory / "made/with/parents", .pause_ns = 0});
     machine.pass(10);
     EXPECT_EQ(machine.begin(nak_storm), "");
-    machine.recordings.finish(machine.recorder);
+    static_cast<void>(machine.recordings.finish(machine.recorder));
     EXPECT_EQ(machine.recordings.counters().finished, 1U);
 
     save(directory / "file", "x");
@@ -490,12 +496,12 @@ TEST(Recordings, a_directory_is_made_and_one_that_cannot_be_is_told) {
 
 TEST(Recordings, whether_files_can_be_made_is_known_beforehand) {
     const Directory directory;
-    EXPECT_EQ(prepare_recording_folder(directory / "a/b/c"), "");
+    EXPECT_EQ(reason_of(prepare_recording_folder(directory / "a/b/c")), "");
     EXPECT_TRUE(std::filesystem::is_directory(directory / "a/b/c"));
     EXPECT_THAT(names_in(directory / "a/b/c"), IsEmpty());
-    EXPECT_THAT(prepare_recording_folder("/dev/full"),
+    EXPECT_THAT(reason_of(prepare_recording_folder("/dev/full")),
                 HasSubstr("/dev/full: no file can be made there: Not a directory"));
-    EXPECT_THAT(prepare_recording_folder("/proc/no/such"), HasSubstr("/proc/no/such"));
+    EXPECT_THAT(reason_of(prepare_recording_folder("/proc/no/such")), HasSubstr("/proc/no/such"));
 }
 
 TEST(Recordings, a_directory_that_vanishes_is_told) {

@@ -22,7 +22,7 @@ using why_test::TwoNames;
 std::unique_ptr<Triggers> compiled(const std::vector<TriggerConfig>& configs) {
     auto triggers = Triggers::compile(configs);
     if (!triggers) {
-        ADD_FAILURE() << triggers.error().front();
+        ADD_FAILURE() << triggers.error().front().text();
         return nullptr;
     }
     return std::move(triggers).value();
@@ -151,7 +151,8 @@ TEST(Triggers, every_mistake_is_told) {
                                              {"f", "packets > 1", ""},
                                              {"f", "packets > 2", ""}});
     ASSERT_FALSE(triggers.ok());
-    const std::vector<std::string>& lines = triggers.error();
+    std::vector<std::string> lines;
+    for (const base::Error& error : triggers.error()) lines.push_back(error.text());
     ASSERT_THAT(lines, SizeIs(7));
     EXPECT_THAT(lines[0], HasSubstr("trigger 'a': 'packts' is no figure of a flow, did you mean 'packets'?"));
     EXPECT_THAT(lines[1], HasSubstr("'remote_acess_error' is no verdict of why, did you mean 'remote_access_error'?"));

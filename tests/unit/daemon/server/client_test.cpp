@@ -29,7 +29,7 @@ protected:
         options.path = path();
         options.max_clients = max_clients;
         auto opened = ControlServer::open(options, fake);
-        ASSERT_TRUE(opened) << opened.error();
+        ASSERT_TRUE(opened) << opened.error().text();
         server = std::move(opened).value();
         runner = std::thread([this] {
             while (!ending) server->progress(-1);
@@ -61,7 +61,7 @@ protected:
         const auto client = control::Client::connect(path(), timeout_ns);
         if (stranger.joinable()) stranger.join();
         std::filesystem::remove(path());
-        return client ? "connected" : client.error();
+        return client ? "connected" : client.error().text();
     }
 
     test::Folder folder;
@@ -76,11 +76,11 @@ TEST_F(ControlClient, SnapshotsAreThoseOfTheDaemon) {
     fake.flows = 5000;
     begin();
     auto client = control::Client::connect(path());
-    ASSERT_TRUE(client) << client.error();
+    ASSERT_TRUE(client) << client.error().text();
     EXPECT_TRUE((*client)->crc_verified());
     for (int i = 0; i < 3; ++i) {
         auto got = (*client)->try_snapshot();
-        ASSERT_TRUE(got) << got.error();
+        ASSERT_TRUE(got) << got.error().text();
         ASSERT_EQ(got->flows.size(), 5000U);
         std::vector<std::byte> sent;
         std::vector<std::byte> received;
@@ -100,9 +100,9 @@ TEST_F(ControlClient, FramesAreHandedOverAsADescriptor) {
     fake.pieces = {"\n" + std::string(500'000, 'p'), "end"};
     begin();
     auto client = control::Client::connect(path());
-    ASSERT_TRUE(client) << client.error();
+    ASSERT_TRUE(client) << client.error().text();
     const auto frames = (*client)->frames(control::FramesOf::recorder);
-    ASSERT_TRUE(frames) << frames.error();
+    ASSERT_TRUE(frames) << frames.error().text();
     std::string all;
     std::array<char, 4096> part;
     for (ssize_t got = 0; (got = ::read(frames->number(), part.data(), part.size())) > 0;)
@@ -116,20 +116,20 @@ TEST_F(ControlClient, FramesThatAreRefusedSayWhy) {
     fake.frames_error = "the flight recorder is off";
     begin();
     auto client = control::Client::connect(path());
-    ASSERT_TRUE(client) << client.error();
+    ASSERT_TRUE(client) << client.error().text();
     const auto frames = (*client)->frames(control::FramesOf::recorder);
     ASSERT_FALSE(frames);
-    EXPECT_NE(frames.error().find("the flight recorder is off"), std::string::npos) << frames.error();
+    EXPECT_NE(frames.error().text().find("the flight recorder is off"), std::string::npos) << frames.error().text();
 }
 
 TEST_F(ControlClient, ADaemonThatGoesAwayIsTold) {
     begin();
     auto client = control::Client::connect(path());
-    ASSERT_TRUE(client) << client.error();
+    ASSERT_TRUE(client) << client.error().text();
     stop();
     const auto got = (*client)->try_snapshot();
     ASSERT_FALSE(got);
-    EXPECT_NE(got.error().find("went away"), std::string::npos) << got.error();
+    EXPECT_NE(got.error().text().find("went away"), std::string::npos) << got.error().text();
 }
 
 TEST_F(ControlClient, WhereNobodyAnswersItSaysHowToBeginOne) {
@@ -166,10 +166,10 @@ TEST_F(ControlClient, SilenceEnds) {
 TEST_F(ControlClient, AFullDaemonSaysSoItself) {
     begin(1);
     auto first = control::Client::connect(path());
-    ASSERT_TRUE(first) << first.error();
+    ASSERT_TRUE(first) << first.error().text();
     const auto second = control::Client::connect(path());
     ASSERT_FALSE(second);
-    EXPECT_NE(second.error().find("control.max_clients is 1"), std::string::npos) << second.error();
+    EXPECT_NE(second.error().text().find("control.max_clients is 1"), std::string::npos) << second.error().text();
 }
 
 TEST_F(ControlClient, WhoMayNotIsToldWhichGroupMay) {
@@ -180,7 +180,7 @@ TEST_F(ControlClient, WhoMayNotIsToldWhichGroupMay) {
     if (child == 0) {
         const bool other = ::setgid(65534) == 0 && ::setuid(65534) == 0;
         const auto client = control::Client::connect(path());
-        ::_exit(other && !client && client.error().find("group root may") != std::string::npos ? 0 : 1);
+        ::_exit(other && !client && client.error().text().find("group root may") != std::string::npos ? 0 : 1);
     }
     int status = 1;
     ASSERT_EQ(::waitpid(child, &status, 0), child);

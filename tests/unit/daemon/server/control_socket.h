@@ -76,7 +76,7 @@ protected:
         options = std::move(wanted);
         if (options.path.empty()) options.path = path();
         auto opened = ControlServer::open(options, fake);
-        ASSERT_TRUE(opened) << opened.error();
+        ASSERT_TRUE(opened) << opened.error().text();
         server = std::move(opened).value();
     }
     std::string path() const { return (folder.path / "control.sock").string(); }

@@ -68,11 +68,16 @@ struct Fake final : Commands {
     Status status() override { return current; }
     const metrics::HostNames& names() const override { return hosts; }
     bool crc_verified() const override { return true; }
-    std::string trigger(const std::string& reason) override {
-        if (trigger_error.empty()) triggered.push_back(reason);
-        return trigger_error;
+    base::Result<void> trigger(const std::string& reason) override {
+        if (!trigger_error.empty()) return base::failure(trigger_error);
+        triggered.push_back(reason);
+        return {};
     }
-    std::string reload() override { return ++reloads, reload_error; }
+    base::Result<void, base::Errors> reload() override {
+        ++reloads;
+        if (!reload_error.empty()) return base::Failure{base::Errors{{reload_error}}};
+        return {};
+    }
     std::string history_directory() const override { return directory; }
 
     /// Frames are pieces of text here: what is to be said next is `pieces`, and `more_frames` says whether that is all.
@@ -96,9 +101,9 @@ struct Fake final : Commands {
         Fake& fake;
         std::size_t next = 0;
     };
-    base::Result<std::unique_ptr<FrameStream>, std::string> frames(control::FramesOf which) override {
+    base::Result<std::unique_ptr<FrameStream>> frames(control::FramesOf which) override {
         frames_asked.push_back(which);
-        if (!frames_error.empty()) return base::Failure{frames_error};
+        if (!frames_error.empty()) return base::failure(frames_error);
         return std::unique_ptr<FrameStream>(std::make_unique<Pieces>(*this));
     }
 

@@ -145,7 +145,7 @@ TEST_F(ControlSocket, ASnapshotIsLossless) {
     ASSERT_TRUE(turn([&] { return peer.read(), peer.text.size() >= octets; }));
     const auto got = control::unpack_snapshot(std::as_bytes(std::span(peer.text.data(), octets)),
                                               head["encoded_octets"].get<std::uint64_t>());
-    ASSERT_TRUE(got) << got.error();
+    ASSERT_TRUE(got) << got.error().text();
     std::vector<std::byte> sent;
     std::vector<std::byte> received;
     metrics::encode(*fake.snapshot(60'000'000'000).snapshot, sent);

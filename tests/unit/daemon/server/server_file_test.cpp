@@ -107,7 +107,7 @@ TEST_F(ControlSocket, AFileThatADeadDaemonLeftIsReplacedAndALiveOneIsNot) {
     EXPECT_EQ(ask(peer, R"({"command":"version"})")["ok"], true);
     const auto second = ControlServer::open(options, fake);
     ASSERT_FALSE(second);
-    EXPECT_NE(second.error().find("answers there already"), std::string::npos);
+    EXPECT_NE(second.error().text().find("answers there already"), std::string::npos);
     EXPECT_EQ(ask(peer, R"({"command":"version"})")["ok"], true);
     Peer other(path());
     EXPECT_EQ(ask(other, R"({"command":"version"})")["ok"], true);
@@ -119,7 +119,7 @@ TEST_F(ControlSocket, WhatCannotBeOpenedIsExplained) {
         wanted.path = at;
         wanted.group = group;
         const auto opened = ControlServer::open(wanted, fake);
-        return opened ? std::string("opened") : opened.error();
+        return opened ? std::string("opened") : opened.error().text();
     };
     const std::string file = (folder.path / "file").string();
     ::close(::open(file.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644));

@@ -80,9 +80,10 @@ TEST(CaptureThread, FreshFiguresComeBeforeTheIntervalEnds) {
 TEST(CaptureThread, WhatIsLeftIsInALastInterval) {
     Running running;
     if (!running.capture_thread) GTEST_SKIP() << running.why;
-    running.capture_thread->stop();
+    EXPECT_TRUE(running.capture_thread->stop());
     EXPECT_FALSE(running.capture_thread->intervals().empty());
-    EXPECT_EQ(running.capture_thread->record_now({.trigger = "t", .reason = "r"}), "the capture thread does not run");
+    EXPECT_EQ(running.capture_thread->record_now({.trigger = "t", .reason = "r"}).error().text(),
+              "the capture thread does not run");
 }
 
 }  // namespace

@@ -73,10 +73,16 @@ std::string own_status() {
     return text.str();
 }
 
+/// Empty after success.
+std::string drop(const std::string& user, const Rights& rights) {
+    const auto dropped = drop_privileges(user, rights);
+    return dropped ? "" : dropped.error().text();
+}
+
 /// Drops, and says what is left; or `failed: REASON`.
 std::string after_drop(const std::string& user, const Rights& rights) {
     return in_child([&] {
-        const std::string reason = drop_privileges(user, rights);
+        const std::string reason = drop(user, rights);
         return reason.empty() ? own_status() : "failed: " + reason;
     });
 }
@@ -143,7 +149,7 @@ TEST_F(Privileges, another_user_keeps_it_too) {
 
 TEST_F(Privileges, what_is_left_is_enough_to_open_an_interface_again_and_for_nothing_else) {
     EXPECT_EQ(in_child([] {
-                  if (const std::string reason = drop_privileges("nobody", {}); !reason.empty()) return reason;
+                  if (const std::string reason = drop("nobody", {}); !reason.empty()) return reason;
                   const int packets = ::socket(AF_PACKET, SOCK_RAW, 0);
                   std::string text = packets >= 0 ? "packets" : "no packets";
                   text += ::open("/etc/shadow", O_RDONLY) < 0 && errno == EACCES ? ", no shadow" : ", shadow";
@@ -157,7 +163,7 @@ TEST_F(Privileges, groups_of_root_are_left_behind) {
     const std::string out = in_child([] {
         const gid_t extra = 54321;
         if (::setgroups(1, &extra) != 0) return std::string("no groups");
-        const std::string reason = drop_privileges("nobody", {});
+        const std::string reason = drop("nobody", {});
         return reason.empty() ? own_status() : reason;
     });
     EXPECT_THAT(status_of(out)["Groups"], testing::Not(HasSubstr("54321"))) << out;
@@ -179,7 +185,7 @@ TEST_F(Privileges, who_is_not_root_but_has_capabilities_loses_the_others) {
         constexpr std::array<unsigned long, 4> given{CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON};
         for (const unsigned long each : given)
             if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, each, 0, 0) != 0) return std::string("no ambient set");
-        const std::string reason = drop_privileges("", {});
+        const std::string reason = drop("", {});
         return reason.empty() ? own_status() : "failed: " + reason;
     });
     Status status = status_of(out);
@@ -194,7 +200,7 @@ TEST_F(Privileges, who_is_not_root_but_has_capabilities_loses_the_others) {
 TEST_F(Privileges, who_has_nothing_has_nothing_to_lose) {
     const std::string out = in_child([] {
         if (::setresuid(65534, 65534, 65534) != 0) return std::string("no user");
-        const std::string reason = drop_privileges("nobody", {.trace_points = true});
+        const std::string reason = drop("nobody", {.trace_points = true});
         return reason.empty() ? own_status() : "failed: " + reason;
     });
     EXPECT_EQ(status_of(out)["CapEff"], none) << out;
@@ -204,7 +210,7 @@ TEST_F(Privileges, who_has_nothing_has_nothing_to_lose) {
 TEST_F(Privileges, a_user_that_does_not_exist_changes_nothing) {
     const std::string out = in_child([] {
         const std::string before = status_of(own_status())["CapEff"];
-        const std::string reason = drop_privileges("no-such-user-here", {});
+        const std::string reason = drop("no-such-user-here", {});
         return (status_of(own_status())["CapEff"] == before ? "unchanged: " : "changed: ") + reason;
     });
     EXPECT_THAT(out, testing::StartsWith("unchanged: there is no user 'no-such-user-here'"));
@@ -214,14 +220,14 @@ TEST_F(Privileges, a_user_that_does_not_exist_changes_nothing) {
 TEST_F(Privileges, only_root_can_become_another) {
     const std::string out = in_child([] {
         if (::setresuid(65534, 65534, 65534) != 0) return std::string("no user");
-        return drop_privileges("root", {});
+        return drop("root", {});
     });
     EXPECT_THAT(out, HasSubstr("cannot become user 'root'"));
 }
 
 TEST_F(Privileges, names_are_those_of_capabilities_7) {
     EXPECT_EQ(in_child([] {
-                  std::string text = drop_privileges("", {.trace_points = true});
+                  std::string text = drop("", {.trace_points = true});
                   for (const std::string& name : effective_capabilities()) text += name + " ";
                   return text;
               }),

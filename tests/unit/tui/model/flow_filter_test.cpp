@@ -23,7 +23,7 @@ Ids chosen(std::string_view expression, const metrics::Snapshot& snapshot = demo
            const metrics::HostNames* names = nullptr) {
     auto filter = FlowFilter::compile(expression);
     if (!filter) {
-        ADD_FAILURE() << filter.error();
+        ADD_FAILURE() << filter.error().text();
         return Ids{};
     }
     Ids ids;
@@ -35,7 +35,7 @@ Ids chosen(std::string_view expression, const metrics::Snapshot& snapshot = demo
 
 std::string error_of(std::string_view expression) {
     const auto filter = FlowFilter::compile(expression);
-    return filter ? "" : filter.error();
+    return filter ? "" : filter.error().text();
 }
 
 const Ids all_ids{4, 5, 9, 10, 14, 15, 19, 20, 24, 25};
@@ -161,7 +161,7 @@ TEST(FlowFilter, any_octets_are_a_filter_or_an_error) {
         }
         auto filter = FlowFilter::compile(text);
         if (!filter) {
-            EXPECT_FALSE(filter.error().empty());
+            EXPECT_FALSE(filter.error().message.empty());
             continue;
         }
         ++good;

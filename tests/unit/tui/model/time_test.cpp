@@ -154,9 +154,9 @@ TEST(Jump, targets) {
     EXPECT_EQ(to("0%").value(), 1000 * second);
     EXPECT_EQ(to("12.5%").value(), 1015 * second);
     for (const char* wrong : {"", "%", "101%", "-5%", "abc%", "+", "-", "+x", "25:00:00", "nan%", "+1e9d"})
-        EXPECT_THAT(to(wrong).error(), HasSubstr("is wanted")) << wrong;
+        EXPECT_THAT(to(wrong).error().message, HasSubstr("is wanted")) << wrong;
     status.end_ns.reset();
-    EXPECT_THAT(to("50%").error(), HasSubstr("read to the end"));
+    EXPECT_THAT(to("50%").error().message, HasSubstr("read to the end"));
     EXPECT_EQ(to("start").value(), 1000 * second);
     EXPECT_EQ(to("+1000s").value(), 2030 * second) << "the source bounds it";
     before.empty() ? unsetenv("TZ") : setenv("TZ", before.c_str(), 1);

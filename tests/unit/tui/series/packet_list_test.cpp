@@ -124,8 +124,8 @@ TEST_F(Packets, a_wrong_filter_changes_nothing_and_says_why) {
     EXPECT_GT(before, 0u);
     const auto wrong = list.filter("infiniband.bth.opcod == 3");
     ASSERT_FALSE(wrong);
-    EXPECT_THAT(wrong.error(), testing::HasSubstr("infiniband.bth.opcode"));
-    EXPECT_EQ(wrong.error().find('\n'), std::string::npos) << "it is shown in a single line";
+    EXPECT_THAT(wrong.error().message, testing::HasSubstr("infiniband.bth.opcode"));
+    EXPECT_EQ(wrong.error().message.find('\n'), std::string::npos) << "it is shown in a single line";
     EXPECT_EQ(list.lines().size(), before);
     ASSERT_TRUE(list.filter(""));
     EXPECT_TRUE(list.lines().empty());
