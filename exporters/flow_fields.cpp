@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <utility>
 
-#include "dissect/output/timestamp.h"
+#include "base/timestamp.h"
 #include "exporters/field_builder.h"
 #include "exporters/flow_groups.h"
 
@@ -219,7 +219,7 @@ std::vector<FlowField> make_fields() {
 /// Local time of day, as `dump` shows it.
 std::string clock_text(std::int64_t time_ns, bool finer_than_ms) {
     std::string text;
-    dissect::output::Timestamps(dissect::output::TimeStyle::time_of_day, false).append(text, time_ns);
+    base::Timestamps(base::TimeStyle::time_of_day, false).append(text, time_ns);
     while (!text.empty() && text.back() == ' ') text.pop_back();
     if (!finer_than_ms && text.size() > 3) text.resize(text.size() - 3);
     return text;

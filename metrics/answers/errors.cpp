@@ -6,7 +6,6 @@
 #include <optional>
 #include <tuple>
 
-#include "dissect/output/text_parts.h"
 #include "metrics/answers/finding.h"
 #include "metrics/answers/flow_measures.h"
 #include "metrics/answers/questions.h"
@@ -14,6 +13,7 @@
 #include "metrics/answers/thresholds.h"
 #include "metrics/answers/words.h"
 #include "wire/cm_rej.h"
+#include "wire/error_text.h"
 
 namespace metrics::inline answers {
 
@@ -94,7 +94,7 @@ Report report_of(std::uint64_t value) {
 }
 std::string words_of(const Report& report) {
     std::string words;
-    dissect::output::text::terminate_reason(words, report.layer, report.type, report.code);
+    wire::append_terminate_reason(words, report.layer, report.type, report.code);
     return words;
 }
 

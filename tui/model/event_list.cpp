@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/quantities.h"
-#include "dissect/output/text_parts.h"
 #include "exporters/flow_fields.h"
 #include "wire/aeth.h"
+#include "wire/error_text.h"
 
 namespace tui::inline model {
 
@@ -212,16 +212,16 @@ std::string nak_text(const EventLine& event) {
     if (event.value_max >= metrics::nak_code_count) return "NAK, of several codes";
     if (event.value_max == static_cast<std::uint64_t>(metrics::NakCode::other)) return "NAK, reserved code";
     std::string text = "NAK ";
-    dissect::output::text::nak_code(text, static_cast<unsigned>(event.value_max));
+    wire::append_nak_code(text, static_cast<unsigned>(event.value_max));
     return text;
 }
 
 std::string terminate_text(const EventLine& event) {
     std::string text = "Terminate, ";
     const std::uint64_t value = event.value_max;
-    dissect::output::text::terminate_reason(text, static_cast<std::uint8_t>(value >> 12 & 15),
-                                            static_cast<std::uint8_t>(value >> 8 & 15),
-                                            static_cast<std::uint8_t>(value & 0xff));
+    wire::append_terminate_reason(text, static_cast<std::uint8_t>(value >> 12 & 15),
+                                  static_cast<std::uint8_t>(value >> 8 & 15),
+                                  static_cast<std::uint8_t>(value & 0xff));
     return text;
 }
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/moment.h"
-#include "dissect/output/timestamp.h"
+#include "base/timestamp.h"
 #include "tui/view/grid.h"
 
 namespace tui::inline view {
@@ -25,7 +25,7 @@ base::Style in_column(const Letters& letters) { return {base::Spacing::column, c
 
 std::string clock_text(std::int64_t time_ns, bool finer) {
     std::string text;
-    dissect::output::Timestamps(dissect::output::TimeStyle::time_of_day, false).append(text, time_ns);
+    base::Timestamps(base::TimeStyle::time_of_day, false).append(text, time_ns);
     const std::size_t dot = text.find('.');
     return text.substr(0, finer ? std::min(dot + 4, text.size()) : dot);
 }
