@@ -15,6 +15,7 @@ namespace tui::inline model {
 
 namespace {
 
+using metrics::EndKind;
 using metrics::EventKind;
 
 /// What is no news, or is told by the figures: where the longest silence was, and set-ups that came about.
@@ -137,8 +138,9 @@ void EventList::add_flow(const metrics::FlowSnapshot& flow, const Reading& readi
     // A RoCE connection ends by a message of the CM, which is nobody's data and no exhibit; both directions by the
     // same. Of FIN and RST there are exhibits.
     const std::uint64_t end_frame = flow.connection.end_frame;
-    if (flow.connection.end.empty() || end_frame == 0 || !ended_.insert(end_frame).second || told_end ||
-        flow.connection.end.starts_with("TCP "))
+    const std::optional<EndKind> end = flow.connection.end_kind;
+    if (!end || end_frame == 0 || !ended_.insert(end_frame).second || told_end || end == EndKind::tcp_reset ||
+        end == EndKind::tcp_fin)
         return;
     if (ended_.size() > max_lines_) ended_ = {end_frame};
     line.kind = EventKind::disconnected;
@@ -147,7 +149,7 @@ void EventList::add_flow(const metrics::FlowSnapshot& flow, const Reading& readi
     line.frames = {end_frame};
     line.text = who(flow.source, flow.destination, names);
     line.what = "connection ended: " + flow.connection.end;
-    line.bad = flow.connection.end.starts_with("REJ");
+    line.bad = end == EndKind::rejected;
     fresh_.push_back(std::move(line));
 }
 
@@ -220,8 +222,7 @@ std::string terminate_text(const EventLine& event) {
     std::string text = "Terminate, ";
     const std::uint64_t value = event.value_max;
     wire::append_terminate_reason(text, static_cast<std::uint8_t>(value >> 12 & 15),
-                                  static_cast<std::uint8_t>(value >> 8 & 15),
-                                  static_cast<std::uint8_t>(value & 0xff));
+                                  static_cast<std::uint8_t>(value >> 8 & 15), static_cast<std::uint8_t>(value & 0xff));
     return text;
 }
 
