@@ -136,13 +136,17 @@ void add_operations(Fields& fields) {
 Value told(const metrics::FlowSnapshot& flow, Value figure) { return metrics::knows_depth(flow) ? figure : Value{}; }
 
 void add_outstanding(Fields& fields) {
-    fields.add("outstanding.messages_mean", "", "depth", Unit::ratio,
-               "messages waiting for an acknowledgement or a response, averaged over the flow's time",
-               [](const FlowRow& row) { return told(row.flow, row.flow.messages_mean); });
+    fields
+        .add("outstanding.messages_mean", "", "depth", Unit::ratio,
+             "messages waiting for an acknowledgement or a response, averaged over the flow's time",
+             [](const FlowRow& row) { return told(row.flow, row.flow.messages_mean); })
+        .statistic = Statistic::mean;
     fields.add("outstanding.messages_max", "", "depth max", Unit::count, "most of them at once",
                [](const FlowRow& row) { return told(row.flow, row.flow.messages_max); });
-    fields.add("outstanding.bytes_mean", "", "in flight", Unit::bytes, "their octets, averaged over time",
-               [](const FlowRow& row) { return told(row.flow, row.flow.bytes_mean); });
+    fields
+        .add("outstanding.bytes_mean", "", "in flight", Unit::bytes, "their octets, averaged over time",
+             [](const FlowRow& row) { return told(row.flow, row.flow.bytes_mean); })
+        .statistic = Statistic::mean;
     fields.add("outstanding.bytes_max", "", "in flight max", Unit::bytes, "most octets at once",
                [](const FlowRow& row) { return told(row.flow, row.flow.bytes_max); });
     fields.add("outstanding.responses_max", "", "reads max", Unit::count, "most READs and atomics at once",
