@@ -12,7 +12,10 @@ constexpr std::int64_t ns_per_second = 1'000'000'000;
 
 void append_padded(std::string& out, std::uint64_t value, unsigned digits) {
     char text[20];
-    for (unsigned i = digits; i > 0; --i, value /= 10) text[i - 1] = static_cast<char>('0' + value % 10);
+    for (unsigned i = digits; i > 0; --i) {
+        text[i - 1] = static_cast<char>('0' + value % 10);
+        value /= 10;
+    }
     out.append(text, digits);
 }
 

@@ -61,7 +61,8 @@ void packet_operation(std::string& out, const Unit& unit) {
     if (const std::string_view service = service_word(opcode); !service.empty()) (out += service) += ' ';
     if (d.has(LayerId::mad)) return append_management(out, unit);
     if (!opcode.known()) {
-        base::append_hex(out += "opcode ", d.bth.opcode, 2);
+        out += "opcode ";
+        base::append_hex(out, d.bth.opcode, 2);
         return;
     }
     const bool refuses = opcode.operation == wire::BthOperation::acknowledge && d.has(LayerId::aeth) &&

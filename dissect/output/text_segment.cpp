@@ -119,7 +119,8 @@ void segment_operation(std::string& out, const Unit& unit) {
     } else if (const std::string_view name = wire::name_of(wire::rdmap_opcodes, d.ddp.opcode); !name.empty()) {
         (out += "RDMAP ") += name;
     } else {
-        base::append_hex(out += "RDMAP opcode ", d.ddp.opcode, 1);
+        out += "RDMAP opcode ";
+        base::append_hex(out, d.ddp.opcode, 1);
     }
 }
 
