@@ -69,6 +69,11 @@ std::string joined(std::string_view number, std::string_view prefix, std::string
     return fmt::format("{}{}{}{}", number, style.spacing == Spacing::sentence ? " " : "", prefix, unit);
 }
 
+std::string joined_duration(const Scaled& shown, const Style& style) {
+    const bool micro = shown.unit == "us" && style.charset == Charset::utf8;
+    return joined(shown.number, "", micro ? "µs" : shown.unit, style);
+}
+
 std::string format_decimal_unit(std::optional<double> value, std::string_view unit, const Style& style) {
     if (is_absent(value)) return std::string(absent);
     const Scaled shown = scaled(*value, decimal_steps);
@@ -115,8 +120,14 @@ void set_charset(Charset charset) { process_charset.store(charset, std::memory_o
 
 std::string format_duration(std::optional<double> ns, Style style) {
     if (is_absent(ns)) return std::string(absent);
-    const Scaled shown = scaled(*ns, durations);
-    return joined(shown.number, "", shown.unit == "us" && style.charset == Charset::utf8 ? "µs" : shown.unit, style);
+    return joined_duration(scaled(*ns, durations), style);
+}
+
+std::string format_interval(std::optional<double> ns, Style style) {
+    if (is_absent(ns)) return std::string(absent);
+    Scaled shown = scaled(*ns, durations);
+    drop_zeros(shown.number);
+    return joined_duration(shown, style);
 }
 
 std::string format_size(std::optional<double> bytes, Style style) {

@@ -41,26 +41,33 @@ struct FieldBuilder {
                    const std::string& what, Of of, Known known) {
         struct Quantile {
             const char* name;
+            Statistic statistic;
             double share;
             const char* help;
         };
-        constexpr std::array quantiles{
-            Quantile{"p50", 0.5, "; half of them are at most that"}, Quantile{"p90", 0.9, "; 90 % are at most that"},
-            Quantile{"p99", 0.99, "; 99 % are at most that"}, Quantile{"p999", 0.999, "; 99.9 % are at most that"}};
+        constexpr std::array quantiles{Quantile{"p50", Statistic::p50, 0.5, "; half of them are at most that"},
+                                       Quantile{"p90", Statistic::p90, 0.9, "; 90 % are at most that"},
+                                       Quantile{"p99", Statistic::p99, 0.99, "; 99 % are at most that"},
+                                       Quantile{"p999", Statistic::p999, 0.999, "; 99.9 % are at most that"}};
         if (family.empty()) family = path;
-        const auto member = [&](const char* name, Unit of_member, const std::string& help, auto accessor) {
-            add(path + "." + name, family + "." + name, title + " " + name, of_member, help, accessor);
+        const auto member = [&](const char* name, Statistic statistic, Unit of_member, const std::string& help,
+                                auto accessor) {
+            add(path + "." + name, family + "." + name, title + " " + name, of_member, help, accessor).statistic =
+                statistic;
         };
-        member("count", Unit::count, "samples: " + what,
+        member("count", Statistic::samples, Unit::count, "samples: " + what,
                [of, known](const Row& row) { return known(row) ? Value{of(row).count()} : Value{}; });
-        member("min", unit, what + "; the least", [of](const Row& row) { return value(of(row).min()); });
-        member("mean", unit, what + "; the mean", [of](const Row& row) { return value(of(row).mean()); });
+        member("min", Statistic::min, unit, what + "; the least",
+               [of](const Row& row) { return value(of(row).min()); });
+        member("mean", Statistic::mean, unit, what + "; the mean",
+               [of](const Row& row) { return value(of(row).mean()); });
         for (const Quantile& quantile : quantiles) {
             const double share = quantile.share;
-            member(quantile.name, unit, what + quantile.help,
+            member(quantile.name, quantile.statistic, unit, what + quantile.help,
                    [of, share](const Row& row) { return value(of(row).quantile(share)); });
         }
-        member("max", unit, what + "; the greatest", [of](const Row& row) { return value(of(row).max()); });
+        member("max", Statistic::max, unit, what + "; the greatest",
+               [of](const Row& row) { return value(of(row).max()); });
     }
     template <class Of>
     void histogram(const std::string& path, std::string family, const std::string& title, Unit unit,

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <utility>
 
-#include "dissect/output/timestamp.h"
+#include "base/timestamp.h"
 #include "exporters/field_builder.h"
 #include "exporters/flow_groups.h"
 
@@ -138,13 +138,17 @@ Value if_depth_known(const metrics::FlowSnapshot& flow, Value figure) {
 }
 
 void add_outstanding(Fields& fields) {
-    fields.add("outstanding.messages_mean", "", "depth", Unit::ratio,
-               "messages waiting for an acknowledgement or a response, averaged over the flow's time",
-               [](const FlowRow& row) { return if_depth_known(row.flow, row.flow.messages_mean); });
+    fields
+        .add("outstanding.messages_mean", "", "depth", Unit::ratio,
+             "messages waiting for an acknowledgement or a response, averaged over the flow's time",
+             [](const FlowRow& row) { return if_depth_known(row.flow, row.flow.messages_mean); })
+        .statistic = Statistic::mean;
     fields.add("outstanding.messages_max", "", "depth max", Unit::count, "most of them at once",
                [](const FlowRow& row) { return if_depth_known(row.flow, row.flow.messages_max); });
-    fields.add("outstanding.bytes_mean", "", "in flight", Unit::bytes, "their octets, averaged over time",
-               [](const FlowRow& row) { return if_depth_known(row.flow, row.flow.bytes_mean); });
+    fields
+        .add("outstanding.bytes_mean", "", "in flight", Unit::bytes, "their octets, averaged over time",
+             [](const FlowRow& row) { return if_depth_known(row.flow, row.flow.bytes_mean); })
+        .statistic = Statistic::mean;
     fields.add("outstanding.bytes_max", "", "in flight max", Unit::bytes, "most octets at once",
                [](const FlowRow& row) { return if_depth_known(row.flow, row.flow.bytes_max); });
     fields.add("outstanding.responses_max", "", "reads max", Unit::count, "most READs and atomics at once",
@@ -221,7 +225,7 @@ std::vector<FlowField> make_fields() {
 /// Local time of day, as `dump` shows it.
 std::string clock_text(std::int64_t time_ns, bool finer_than_ms) {
     std::string text;
-    dissect::output::Timestamps(dissect::output::TimeStyle::time_of_day, false).append(text, time_ns);
+    base::Timestamps(base::TimeStyle::time_of_day, false).append(text, time_ns);
     while (!text.empty() && text.back() == ' ') text.pop_back();
     if (!finer_than_ms && text.size() > 3) text.resize(text.size() - 3);
     return text;

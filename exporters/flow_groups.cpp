@@ -178,9 +178,11 @@ void add_event_summaries(Fields& fields) {
         };
         fields.add(path + ".count", family + ".count", title, Unit::count, "how often that happened",
                    of([](const metrics::EventSummary& summary) { return summary.count; }));
-        fields.add(path + ".frames", family + ".frames", title + " frames", Unit::frame,
-                   "the first frames that show it, at most four",
-                   of([](const metrics::EventSummary& summary) { return summary.frames; }));
+        fields
+            .add(path + ".frames", family + ".frames", title + " frames", Unit::frame,
+                 "the first frames that show it, at most four",
+                 of([](const metrics::EventSummary& summary) { return summary.frames; }))
+            .lists_frames = true;
         fields.add(path + ".value_max", family + ".value_max", title + " max", Unit::code,
                    "the greatest of what goes with it: how many packets, ns, which code",
                    of([](const metrics::EventSummary& summary) { return summary.value_max; }));

@@ -109,7 +109,7 @@ void append_json(std::string& out, const FlowColumns& columns, const FlowRow& ro
                 const Value known = other->value(row);
                 // A distribution without samples is nothing known either.
                 const auto* count = std::get_if<std::uint64_t>(&known);
-                return is_nothing(known) || (count != nullptr && *count == 0 && other->path.ends_with("_ns.count"));
+                return is_nothing(known) || (count != nullptr && *count == 0 && other->statistic == Statistic::samples);
             });
             if (unknown)
                 object.put(group, {});

@@ -1,5 +1,7 @@
 #pragma once
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +16,9 @@ enum class Presence : std::uint8_t {
     when_present,  ///< in JSON, it is not there
 };
 
+/// What a field says of a distribution, or of a level over time.
+enum class Statistic : std::uint8_t { samples, min, mean, p50, p90, p99, p999, max };
+
 /// One column of what is exported about a Row. JSON, CSV, the table, sorting keys and the manual's list read this.
 template <class Row>
 struct Field {
@@ -25,6 +30,8 @@ struct Field {
     Presence presence = Presence::always;
     std::function<Value(const Row&)> value;
     std::function<std::string(const Row&)> text = {};  ///< for the table, where readable(value) does not do
+    std::optional<Statistic> statistic = {};           ///< absent if it is a figure of its own
+    bool lists_frames = false;                         ///< its values are Frames
 };
 
 }  // namespace exporters

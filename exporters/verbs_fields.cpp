@@ -40,10 +40,14 @@ void add_level(Fields& fields, const std::string& name, const std::string& title
             return verbs.*level == LevelFigures{} ? Value{} : Value{get(verbs.*level)};
         });
     };
-    fields.add(name + ".mean", "", title, Unit::ratio, what + ", averaged over the time from the first of them",
-               of([](const LevelFigures& one) { return one.mean; }));
-    fields.add(name + ".max", "", title + " max", Unit::count, "most of them at once",
-               of([](const LevelFigures& one) { return one.max; }));
+    fields
+        .add(name + ".mean", "", title, Unit::ratio, what + ", averaged over the time from the first of them",
+             of([](const LevelFigures& one) { return one.mean; }))
+        .statistic = Statistic::mean;
+    fields
+        .add(name + ".max", "", title + " max", Unit::count, "most of them at once",
+             of([](const LevelFigures& one) { return one.max; }))
+        .statistic = Statistic::max;
     fields.add(name + ".capacity", "", title + " capacity", Unit::count, "as many as the queue pair was granted",
                of([](const LevelFigures& one) { return value(one.capacity); }));
     fields.add(name + ".empty_ns", "", title + " empty", Unit::ns, "time without any",
@@ -162,9 +166,9 @@ void add_waits(Fields& fields) {
         const auto operation = static_cast<metrics::Operation>(i);
         const std::string name(metrics::name_of(operation));
         const auto add = [&](const std::string& member, const std::string& title, Unit unit, const std::string& help,
-                             auto get) {
-            fields.add("waits." + name + "." + member, "waits.OPERATION." + member, name + " " + title, unit, help,
-                       of(operation, get));
+                             auto get) -> Field<FlowRow>& {
+            return fields.add("waits." + name + "." + member, "waits.OPERATION." + member, name + " " + title, unit,
+                              help, of(operation, get));
         };
         add("count", "timed", Unit::count, "messages whose post, packets and completion were all seen",
             [](const DelayFigures& delays) { return delays.whole_ns.count(); });
@@ -172,10 +176,12 @@ void add_waits(Fields& fields) {
             const auto member = part.member;
             add(std::string(part.name) + ".mean", std::string(part.title) + " mean", Unit::ns,
                 std::string(part.help) + "; the mean",
-                [member](const DelayFigures& delays) { return value((delays.*member).mean()); });
+                [member](const DelayFigures& delays) { return value((delays.*member).mean()); })
+                .statistic = Statistic::mean;
             add(std::string(part.name) + ".p99", std::string(part.title) + " p99", Unit::ns,
                 std::string(part.help) + "; 99 % are at most that",
-                [member](const DelayFigures& delays) { return value((delays.*member).quantile(0.99)); });
+                [member](const DelayFigures& delays) { return value((delays.*member).quantile(0.99)); })
+                .statistic = Statistic::p99;
         }
     }
 }

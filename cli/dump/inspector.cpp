@@ -58,9 +58,9 @@ Made<Fields> fields_of(const std::vector<std::string>& names, const dissect::Fie
 output::TextOptions text_options(const DumpOptions& options) {
     output::TextOptions text;
     // Declared in one order in both: that of tcpdump's letters.
-    text.time_style = static_cast<output::TimeStyle>(options.time_style);
+    text.time_style = static_cast<base::TimeStyle>(options.time_style);
     text.octets = static_cast<output::OctetDump>(options.octets);
-    static_assert(static_cast<int>(output::TimeStyle::since_first) == static_cast<int>(TimeStyle::since_first));
+    static_assert(static_cast<int>(base::TimeStyle::since_first) == static_cast<int>(TimeStyle::since_first));
     static_assert(static_cast<int>(output::OctetDump::ascii) == static_cast<int>(Octets::ascii));
     text.nanoseconds = options.precision == capture::TimePrecision::nano;
     text.all = options.all;

@@ -10,8 +10,7 @@ namespace cli::dump {
 
 KernelLines::KernelLines(const DumpOptions& options, TextOutput& output)
     : output_(output),
-      times_(static_cast<dissect::output::TimeStyle>(options.time_style),
-             options.precision == capture::TimePrecision::nano) {}
+      times_(static_cast<base::TimeStyle>(options.time_style), options.precision == capture::TimePrecision::nano) {}
 
 base::Result<std::unique_ptr<KernelLines>> KernelLines::open(const DumpOptions& options, TextOutput& output) {
     std::unique_ptr<KernelLines> lines(new KernelLines(options, output));

@@ -3,9 +3,9 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/timestamp.h"
 #include "cli/dump/options.h"
 #include "cli/text_output.h"
-#include "dissect/output/timestamp.h"
 #include "trace/trace_source.h"
 
 namespace cli::dump {
@@ -30,7 +30,7 @@ private:
     void line(const trace::EventSample& sample, std::string_view name, std::string_view text);
 
     TextOutput& output_;
-    dissect::output::Timestamps times_;
+    base::Timestamps times_;
     std::unique_ptr<trace::TraceSource> source_ = {};
 };
 

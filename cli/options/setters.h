@@ -51,8 +51,6 @@ constexpr void assign(Settings& settings, Value value) {
         member = static_cast<Member>(std::move(value));
 }
 
-/// The time now in nanoseconds since 1970.
-
 }  // namespace detail
 
 template <auto... Path, class Settings>

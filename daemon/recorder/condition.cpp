@@ -67,7 +67,7 @@ base::Result<const exporters::FlowField*> find_field(std::string_view path) {
     if (found.size() > 1 || found.front()->path != path)
         return base::failure(
             fmt::format("'{}' is a group of figures, name one of them: {}", path, found.front()->path));
-    if (path.ends_with(".frames"))
+    if (found.front()->lists_frames)
         return base::failure(fmt::format("'{}' is a list of frames, and cannot be compared; {}.count can", path,
                                          path.substr(0, path.size() - std::string_view(".frames").size())));
     return found.front();

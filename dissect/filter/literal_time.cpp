@@ -37,8 +37,11 @@ public:
         long weight = 100'000'000;
         nanoseconds = 0;
         if (rest_.empty() || !base::is_digit(rest_[0])) return false;
-        for (; !rest_.empty() && base::is_digit(rest_[0]); rest_.remove_prefix(1), weight /= 10)
+        while (!rest_.empty() && base::is_digit(rest_[0])) {
             nanoseconds += (rest_[0] - '0') * weight;
+            rest_.remove_prefix(1);
+            weight /= 10;
+        }
         return true;
     }
     bool done() const { return rest_.empty(); }

@@ -28,7 +28,10 @@ std::string_view time_text(Wide nanoseconds, TextBuffer& buffer) {
     const Wide size = negative ? -nanoseconds : nanoseconds;
     Wide rest = size % ns_per_s;
     char* at = end;
-    for (int i = 0; i < 9; ++i, rest /= 10) *--at = digits[static_cast<std::size_t>(rest % 10)];
+    for (int i = 0; i < 9; ++i) {
+        *--at = digits[static_cast<std::size_t>(rest % 10)];
+        rest /= 10;
+    }
     *--at = '.';
     at = write_decimal(size / ns_per_s, at);
     if (negative) *--at = '-';

@@ -118,8 +118,10 @@ void describe_markers(const LayerView& view, Visitor& visitor) {
     const std::uint32_t count = view.layer.variant;
     if (count == 0 || at + count * size > view.bytes.size()) return;
     visitor.open(markers_heading, {}, {at, count * size});
-    for (std::uint32_t i = 0; i < count; ++i, at += size)
+    for (std::uint32_t i = 0; i < count; ++i) {
         describe_fields(marker_fields, view.bytes.subspan(at, size), at, visitor);
+        at += size;
+    }
     visitor.close();
 }
 

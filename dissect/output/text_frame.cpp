@@ -254,21 +254,30 @@ void network_details(std::string& out, const Dissection& dissection, base::Bytes
         dissection.network.family != Network::Family::none && dissection.network.family != Network::Family::lid;
     if (!present) return;
     const bool version4 = dissection.network.family == Network::Family::ipv4;
-    append_carriers(out += " (", dissection, bytes);
+    out += " (";
+    append_carriers(out, dissection, bytes);
     out += version4 ? "tos " : "class ";
     base::append_hex(out, dissection.network.traffic_class, 1);
-    word(out += ',', version4 ? "ttl" : "hlim", dissection.network.hop_limit);
+    out += ',';
+    word(out, version4 ? "ttl" : "hlim", dissection.network.hop_limit);
     if (const auto header = view_of<wire::Ipv4>(dissection, LayerId::ipv4, bytes); header && version4) {
-        word(out += ',', "id", header->get<&wire::Ipv4::identification>());
+        out += ',';
+        word(out, "id", header->get<&wire::Ipv4::identification>());
         if (header->get<&wire::Ipv4::dont_fragment>()) out += ", flags [DF]";
     } else if (const auto header6 = view_of<wire::Ipv6>(dissection, LayerId::ipv6, bytes); header6 && !version4) {
-        word_hex(out += ',', "flowlabel", header6->get<&wire::Ipv6::flow_label>(), 5);
+        out += ',';
+        word_hex(out, "flowlabel", header6->get<&wire::Ipv6::flow_label>(), 5);
     }
     if (dissection.has(LayerId::udp)) {
-        word(out += ',', "udp", dissection.source_port);
-        base::append_decimal(out += " > ", dissection.destination_port);
+        out += ',';
+        word(out, "udp", dissection.source_port);
+        out += " > ";
+        base::append_decimal(out, dissection.destination_port);
     }
-    if (dissection.has(LayerId::tcp)) word(out += ',', "win", dissection.tcp.window);
+    if (dissection.has(LayerId::tcp)) {
+        out += ',';
+        word(out, "win", dissection.tcp.window);
+    }
     out += ')';
 }
 
@@ -295,9 +304,11 @@ void mac_control(std::string& out, const wire::Frame& frame, const Dissection& d
             word(out, "quanta", quanta[i]);
         }
     } else if (opcode == wire::mac_control_opcode::pause && pause) {
-        word(out += " pause", "quanta", pause->quanta);
+        out += " pause";
+        word(out, "quanta", pause->quanta);
     } else {
-        word_hex(out += " MAC control", "opcode", opcode, 4);
+        out += " MAC control";
+        word_hex(out, "opcode", opcode, 4);
     }
 }
 
@@ -313,16 +324,29 @@ void append_flags(std::string& out, std::uint8_t flags) {
 }
 
 void append_tcp(std::string& out, const TcpSummary& tcp, TcpSequences::Numbers numbers, const TextOptions& options) {
-    if (options.quiet) return word(out += ":", "tcp", tcp.payload_length);
-    append_flags(out += ": ", tcp.flags);
-    if (tcp.payload_length != 0 || (tcp.flags & (tcp_fin | tcp_syn | tcp_rst)) != 0) {
-        word(out += ',', "seq", numbers.sequence);
-        if (tcp.payload_length != 0)
-            base::append_decimal(out += ':', static_cast<std::uint32_t>(numbers.sequence + tcp.payload_length));
+    if (options.quiet) {
+        out += ':';
+        word(out, "tcp", tcp.payload_length);
+        return;
     }
-    if ((tcp.flags & tcp_ack) != 0) word(out += ',', "ack", numbers.acknowledgment);
-    word(out += ',', "win", tcp.window);
-    word(out += ',', "length", tcp.payload_length);
+    out += ": ";
+    append_flags(out, tcp.flags);
+    if (tcp.payload_length != 0 || (tcp.flags & (tcp_fin | tcp_syn | tcp_rst)) != 0) {
+        out += ',';
+        word(out, "seq", numbers.sequence);
+        if (tcp.payload_length != 0) {
+            out += ':';
+            base::append_decimal(out, static_cast<std::uint32_t>(numbers.sequence + tcp.payload_length));
+        }
+    }
+    if ((tcp.flags & tcp_ack) != 0) {
+        out += ',';
+        word(out, "ack", numbers.acknowledgment);
+    }
+    out += ',';
+    word(out, "win", tcp.window);
+    out += ',';
+    word(out, "length", tcp.payload_length);
 }
 
 /// Octets behind the network header on the wire, and the protocol's number.
@@ -354,18 +378,23 @@ void append_ip(std::string& out, const Dissection& dissection, base::Bytes bytes
     const auto payload = network_payload(dissection, bytes);
     if (dissection.has(LayerId::udp)) {
         const std::uint32_t length = payload && payload->length >= 8 ? payload->length - 8 : 0;
-        return word(out += ": UDP,", "length", length);
+        out += ": UDP,";
+        word(out, "length", length);
+        return;
     }
     if (!payload) return;
     const std::string_view name = wire::name_of(wire::ip_protocol::names, payload->protocol);
     out += ": ";
-    if (payload->protocol == wire::ip_protocol::icmpv6)
+    if (payload->protocol == wire::ip_protocol::icmpv6) {
         out += "ICMP6";
-    else if (name.empty())
-        base::append_decimal(out += "ip-proto-", payload->protocol);
-    else
+    } else if (name.empty()) {
+        out += "ip-proto-";
+        base::append_decimal(out, payload->protocol);
+    } else {
         out += name;
-    word(out += ',', "length", payload->length);
+    }
+    out += ',';
+    word(out, "length", payload->length);
 }
 
 /// An Ethernet ARP packet for IPv4. RFC 826.
@@ -387,7 +416,8 @@ void append_arp(std::string& out, base::Bytes octets, const TextOptions& options
         out += " is-at ";
         base::append_ether(out, octets.subspan(8, 6));
     } else {
-        word(out += ',', "operation", operation);
+        out += ',';
+        word(out, "operation", operation);
     }
     out += ", length 28";
 }
@@ -401,8 +431,11 @@ void other_frame(std::string& out, const wire::Frame& frame, const Dissection& d
         return append_ip(out, dissection, frame.bytes, numbers, options);
     const auto header = view_of<wire::Ethernet>(dissection, LayerId::ethernet, frame.bytes);
     if (!header) {
-        word(out += "link", "type", static_cast<std::uint64_t>(frame.link_type));
-        return word(out += ',', "length", frame.wire_length);
+        out += "link";
+        word(out, "type", static_cast<std::uint64_t>(frame.link_type));
+        out += ',';
+        word(out, "length", frame.wire_length);
+        return;
     }
     std::uint16_t type = header->get<&wire::Ethernet::type>();
     if (const auto tag = view_of<wire::Vlan>(dissection, LayerId::vlan, frame.bytes))
@@ -415,7 +448,8 @@ void other_frame(std::string& out, const wire::Frame& frame, const Dissection& d
         out += ", ";
     }
     append_type(out, type, options);
-    word(out += ',', "length", frame.wire_length);
+    out += ',';
+    word(out, "length", frame.wire_length);
 }
 
 namespace {
@@ -443,13 +477,16 @@ void diagnostic(std::string& out, const Diagnostic& found) {
     if (short_of_octets) {
         append_layer(out, found.layer);
         word(out, "needs", found.needed);
-        word(out += " octets", "at", found.offset);
-        base::append_decimal(out += ", ", found.available);
+        out += " octets";
+        word(out, "at", found.offset);
+        out += ", ";
+        base::append_decimal(out, found.available);
         out += found.reason == Reason::snapped ? " captured" : " there";
     } else {
         out += dissect::text(found.reason);
         if (found.layer != LayerId::none) {
-            append_layer(out += "; ", found.layer);
+            out += "; ";
+            append_layer(out, found.layer);
             word(out, "at", found.offset);
         }
     }
@@ -475,19 +512,25 @@ void diagnostics(std::string& out, const Dissection& dissection, const TextOptio
 void notice(std::string& out, const Notice& found) {
     const bool of_datagrams = found.kind == Notice::Kind::fragments_evicted;
     if (!of_datagrams) {
-        base::append_decimal(out += "iWARP stream ", found.stream);
+        out += "iWARP stream ";
+        base::append_decimal(out, found.stream);
         out += ": ";
     }
     // A gap is measured in octets; what happened to a segment is told first, its size last.
     const bool measures = found.kind == Notice::Kind::stream_gap || found.kind == Notice::Kind::stream_skipped ||
                           found.kind == Notice::Kind::stream_unread;
-    if (measures && found.octets != 0) base::append_decimal(out, found.octets);
-    if (measures && found.octets != 0) out += ' ';
+    if (measures && found.octets != 0) {
+        base::append_decimal(out, found.octets);
+        out += ' ';
+    }
     out += text_of(found.kind);
     if (found.related_frame != 0)
         word(out, found.kind == Notice::Kind::tcp_retransmission ? "of frame" : "since frame", found.related_frame);
-    if (!measures && found.octets != 0) base::append_decimal(out += " (", found.octets);
-    if (!measures && found.octets != 0) out += " octets)";
+    if (!measures && found.octets != 0) {
+        out += " (";
+        base::append_decimal(out, found.octets);
+        out += " octets)";
+    }
 }
 
 }  // namespace dissect::output::text

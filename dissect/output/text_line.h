@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "base/timestamp.h"
 #include "dissect/output/printer.h"
 #include "dissect/output/tcp_sequences.h"
 #include "dissect/output/text_options.h"
-#include "dissect/output/timestamp.h"
 
 namespace dissect::output {
 
@@ -44,7 +44,7 @@ private:
 
     std::string& out_;
     TextOptions options_;
-    Timestamps times_;
+    base::Timestamps times_;
     TcpSequences sequences_;
 
     const wire::Frame* frame_ = nullptr;

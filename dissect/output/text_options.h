@@ -3,8 +3,8 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "base/timestamp.h"
 #include "dissect/output/hex.h"
-#include "dissect/output/timestamp.h"
 
 namespace dissect::output {
 
@@ -13,7 +13,7 @@ using HostNames = std::function<bool(std::string&, base::Bytes)>;
 
 /// How lines look; what tcpdump's options of the same letters choose.
 struct TextOptions {
-    TimeStyle time_style = TimeStyle::time_of_day;
+    base::TimeStyle time_style = base::TimeStyle::time_of_day;
     bool nanoseconds = false;
     bool all = false;                ///< frames without RDMA too
     bool number = false;             ///< -#

@@ -6,15 +6,13 @@
 #include "wire/aeth.h"
 #include "wire/atomic_write.h"
 #include "wire/bth_opcode.h"
+#include "wire/error_text.h"
 #include "wire/feth.h"
 #include "wire/mad.h"
 
 namespace dissect::output::text {
 
 namespace {
-
-constexpr std::string_view nak_words[] = {"PSN sequence error", "invalid request", "remote access error",
-                                          "remote operational error", "invalid RD request"};
 
 /// What an acknowledgement says; empty for a plain one.
 void append_syndrome(std::string& out, std::uint8_t syndrome) {
@@ -23,7 +21,10 @@ void append_syndrome(std::string& out, std::uint8_t syndrome) {
         case wire::AethKind::ack: break;
         case wire::AethKind::rnr_nak: (out += "RNR NAK ") += wire::name_of(wire::rnr_timer_names, value); break;
         case wire::AethKind::reserved: out += "Acknowledge, reserved syndrome"; break;
-        case wire::AethKind::nak: nak_code(out += "NAK ", value); break;
+        case wire::AethKind::nak:
+            out += "NAK ";
+            wire::append_nak_code(out, value);
+            break;
     }
 }
 
@@ -54,20 +55,14 @@ void append_management(std::string& out, const Unit& unit) {
 
 }  // namespace
 
-void nak_code(std::string& out, unsigned code) {
-    if (code < std::size(nak_words))
-        out += nak_words[code];
-    else
-        (out += "code ") += std::to_string(code);
-}
-
 void packet_operation(std::string& out, const Unit& unit) {
     const Dissection& d = unit.dissection;
     const wire::BthOpcode& opcode = wire::bth_opcode(d.bth.opcode);
     if (const std::string_view service = service_word(opcode); !service.empty()) (out += service) += ' ';
     if (d.has(LayerId::mad)) return append_management(out, unit);
     if (!opcode.known()) {
-        base::append_hex(out += "opcode ", d.bth.opcode, 2);
+        out += "opcode ";
+        base::append_hex(out, d.bth.opcode, 2);
         return;
     }
     const bool refuses = opcode.operation == wire::BthOperation::acknowledge && d.has(LayerId::aeth) &&

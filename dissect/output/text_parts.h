@@ -46,11 +46,6 @@ void other_frame(std::string& out, const wire::Frame& frame, const Dissection& d
 void mac_control(std::string& out, const wire::Frame& frame, const Dissection& dissection);
 bool is_mac_control(const Dissection& dissection);
 
-/// `PSN sequence error`, `code 7`: a NAK's code. IBTA vol. 1, 9.7.5.2.
-void nak_code(std::string& out, unsigned code);
-/// `RDMAP remote protection error: invalid STag`, from the words of the specification. RFC 5040 section 4.8.
-void terminate_reason(std::string& out, std::uint8_t layer, std::uint8_t type, std::uint8_t code);
-
 /// ` [truncated: RETH needs 16 octets at 54, 4 captured]`. A packet whose headers are all there and only its data are
 /// cut is worth a word from -v on.
 void diagnostics(std::string& out, const Dissection& dissection, const TextOptions& options);

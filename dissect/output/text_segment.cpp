@@ -1,12 +1,10 @@
-#include <algorithm>
-
 #include "base/text_format.h"
 #include "dissect/output/text_parts.h"
 #include "dissect/output/unit_names.h"
+#include "wire/error_text.h"
 #include "wire/mpa.h"
 #include "wire/rdmap.h"
 #include "wire/rdmap_atomic.h"
-#include "wire/terminate.h"
 
 namespace dissect::output::text {
 
@@ -14,24 +12,6 @@ namespace {
 
 constexpr auto fetch_add = static_cast<std::uint8_t>(wire::AtomicOperation::fetch_add);
 constexpr auto compare_swap = static_cast<std::uint8_t>(wire::AtomicOperation::compare_swap);
-
-/// Words in lower case; abbreviations (STag, RDMAP, CRC) keep their capitals.
-void append_lower(std::string& out, std::string_view words) {
-    const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
-    while (!words.empty()) {
-        const std::size_t length = std::min(words.find(' '), words.size());
-        const std::string_view found = words.substr(0, length);
-        const bool one_capital =
-            found.size() > 1 && is_capital(found[0]) && std::none_of(found.begin() + 1, found.end(), is_capital);
-        out += one_capital ? static_cast<char>(found[0] - 'A' + 'a') : found.empty() ? ' ' : found[0];
-        if (!found.empty()) out += found.substr(1);
-        words.remove_prefix(length);
-        if (!words.empty()) {
-            out += ' ';
-            words.remove_prefix(1);
-        }
-    }
-}
 
 void append_start_details(std::string& out, const Unit& unit) {
     const LayerRef* layer = unit.dissection.find(LayerId::mpa_request);
@@ -114,7 +94,8 @@ void append_message(std::string& out, const Unit& unit) {
     } else if (d.has(LayerId::rdmap_immediate)) {
         word_hex(out, "imm", ddp.immediate, 16);
     } else if (d.has(LayerId::rdmap_terminate)) {
-        terminate_reason(out += ' ', ddp.terminate_layer, ddp.terminate_type, ddp.terminate_code);
+        out += ' ';
+        wire::append_terminate_reason(out, ddp.terminate_layer, ddp.terminate_type, ddp.terminate_code);
         if (d.odd_count != 0 && d.odd.reason == Reason::byte_swapped) out += " (siw byte order)";
     } else if (carries_payload(ddp.opcode)) {
         word(out, "len", ddp.payload_length);
@@ -122,25 +103,6 @@ void append_message(std::string& out, const Unit& unit) {
 }
 
 }  // namespace
-
-void terminate_reason(std::string& out, std::uint8_t layer, std::uint8_t type, std::uint8_t code) {
-    const std::string_view layer_name = wire::name_of(wire::terminate_layers, layer);
-    const std::string_view type_name = wire::name_of(wire::terminate_type_field(layer).values, type);
-    const std::string_view code_name = wire::terminate_code_name(layer, type, code);
-    out += layer_name == "RDMA" ? "RDMAP" : layer_name.empty() ? "layer" : layer_name;
-    if (layer_name.empty()) base::append_decimal(out += ' ', layer);
-    out += ' ';
-    if (type_name.empty())
-        base::append_hex(out += "type ", type, 1);
-    else
-        append_lower(out, type_name);
-    if (code_name == type_name && !code_name.empty()) return;
-    out += ": ";
-    if (code_name.empty())
-        base::append_hex(out += "code ", code, 2);
-    else
-        append_lower(out, code_name);
-}
 
 void segment_operation(std::string& out, const Unit& unit) {
     const Dissection& d = unit.dissection;
@@ -157,7 +119,8 @@ void segment_operation(std::string& out, const Unit& unit) {
     } else if (const std::string_view name = wire::name_of(wire::rdmap_opcodes, d.ddp.opcode); !name.empty()) {
         (out += "RDMAP ") += name;
     } else {
-        base::append_hex(out += "RDMAP opcode ", d.ddp.opcode, 1);
+        out += "RDMAP opcode ";
+        base::append_hex(out, d.ddp.opcode, 1);
     }
 }
 

@@ -31,7 +31,8 @@ constexpr Highlight highlights[] = {
 void append_length(std::string& out, std::uint64_t octets, std::string_view where) {
     base::append_decimal(out, octets);
     (out += octets == 1 ? " byte " : " bytes ") += where;
-    base::append_decimal(out += " (", 8 * octets);
+    out += " (";
+    base::append_decimal(out, 8 * octets);
     out += " bits)";
 }
 
@@ -42,7 +43,8 @@ void TreeVisitor::highlight(const wire::FieldInfo& info, const wire::Value& valu
     const auto* found = std::ranges::find(highlights, info.name, &Highlight::field);
     if (found == std::end(highlights) || highlight_lengths_[found->place] != 0) return;
     const std::size_t end = out_->size();
-    append_value(*out_ += found->before, info, value, base::OctetStyle::plain);
+    *out_ += found->before;
+    append_value(*out_, info, value, base::OctetStyle::plain);
     *out_ += found->after;
     highlight_lengths_[found->place] = out_->size() - end;
     const auto length =
@@ -90,7 +92,8 @@ void TreePrinter::show(const FrameView& view) {
     base::append_decimal(out, view.frame.number);
     out += ": ";
     append_length(out, view.frame.wire_length, "on wire");
-    append_length(out += ", ", view.frame.bytes.size(), "captured");
+    out += ", ";
+    append_length(out, view.frame.bytes.size(), "captured");
     out += '\n';
     // The heading is written already; its fields lie one level below it.
     const auto heading_end = out.size();

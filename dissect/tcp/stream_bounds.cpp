@@ -88,8 +88,10 @@ bool StreamTable::reclaim() {
 /// Among the idlest of a standing, one that is not being worked on.
 Connection* StreamTable::spare(Standing standing, bool with_octets) {
     Connection* c = table_.idlest(standing);
-    for (unsigned i = 0; c != nullptr && i < most_looked_at; ++i, c = table_.newer(*c))
+    for (unsigned i = 0; c != nullptr && i < most_looked_at; ++i) {
         if (c != table_.newest() && c != retiring_ && (!with_octets || c->holds_octets())) return c;
+        c = table_.newer(*c);
+    }
     return nullptr;
 }
 

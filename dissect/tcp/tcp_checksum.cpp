@@ -11,10 +11,12 @@ std::uint64_t sum_of(base::Bytes bytes) {
     std::uint64_t sum = 0;
     const std::byte* p = bytes.data();
     std::size_t left = bytes.size();
-    for (; left >= 4; p += 4, left -= 4) {
+    while (left >= 4) {
         std::uint32_t word = 0;
         std::memcpy(&word, p, 4);
         sum += word;
+        p += 4;
+        left -= 4;
     }
     if (left != 0) {
         std::uint32_t word = 0;

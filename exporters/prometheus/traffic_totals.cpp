@@ -51,11 +51,12 @@ void add(Group& group, const metrics::FlowSnapshot& flow, const Taking& taking) 
         }
     auto buckets = group.histograms.begin();
     for (const FlowHistogram& row : table.histograms)
-        for (std::size_t i = 0; i < row.dimension.size(); ++i, ++buckets) {
+        for (std::size_t i = 0; i < row.dimension.size(); ++i) {
+            auto& collected = *buckets++;
             const metrics::Histogram& samples = row.take(flow, i);
             if (samples.empty()) continue;
-            if (!*buckets) *buckets = std::make_unique<LatencyBuckets>();
-            (*buckets)->add(samples);
+            if (!collected) collected = std::make_unique<LatencyBuckets>();
+            collected->add(samples);
         }
 }
 
@@ -142,14 +143,18 @@ void TrafficTotals::State::settle(const metrics::Snapshot& now) {
     decltype(settling) kept;
     std::size_t place = 0;
     for (const FlowCounter& row : traffic_table().counters) {
-        for (std::size_t i = 0; i < row.dimension.size(); ++i, ++place) {
-            if (!row.settles) continue;
+        if (!row.settles) {
+            place += row.dimension.size();
+            continue;
+        }
+        for (std::size_t i = 0; i < row.dimension.size(); ++i) {
             for (const auto& flow : now.flows) {
                 const auto value = row.take(flow, i, taking);
                 if (!value || (*value == 0 && !settling.contains({place, flow.id}))) continue;
                 const auto group = groups.find(label_sets.of(flow));
                 if (group != groups.end()) settle(place, group->second.counters[place], flow, *value, kept);
             }
+            ++place;
         }
     }
     settling = std::move(kept);
@@ -197,8 +202,10 @@ void TrafficTotals::State::add_pauses(const metrics::Snapshot& difference) {
         sums.resize(values_of(rows));
         auto sum = sums.begin();
         for (const PauseCounter& row : rows)
-            for (std::size_t i = 0; i < row.dimension.size(); ++i, ++sum)
+            for (std::size_t i = 0; i < row.dimension.size(); ++i) {
                 if (const Taken more = row.take(pause, i)) *sum = sum->value_or(0) + *more;
+                ++sum;
+            }
     }
 }
 

@@ -14,31 +14,32 @@ namespace {
 struct UnitName {
     EvidenceUnit unit;
     std::string_view name;
+    std::string_view singular;
 };
 constexpr std::array<UnitName, static_cast<std::size_t>(EvidenceUnit::ticks) + 1> unit_names{{
-    {EvidenceUnit::none, ""},
-    {EvidenceUnit::ns, "ns"},
-    {EvidenceUnit::bytes, "bytes"},
-    {EvidenceUnit::bytes_per_second, "bytes/s"},
-    {EvidenceUnit::share, "share"},
-    {EvidenceUnit::packets, "packets"},
-    {EvidenceUnit::messages, "messages"},
-    {EvidenceUnit::frames, "frames"},
-    {EvidenceUnit::fpdus, "FPDUs"},
-    {EvidenceUnit::naks, "NAKs"},
-    {EvidenceUnit::acks, "ACKs"},
-    {EvidenceUnit::recoveries, "recoveries"},
-    {EvidenceUnit::times, "times"},
-    {EvidenceUnit::hosts, "hosts"},
-    {EvidenceUnit::connections, "connections"},
-    {EvidenceUnit::requests, "requests"},
-    {EvidenceUnit::answers, "answers"},
-    {EvidenceUnit::samples, "samples"},
-    {EvidenceUnit::queue_pairs, "queue pairs"},
-    {EvidenceUnit::keys, "keys"},
-    {EvidenceUnit::pages, "pages"},
-    {EvidenceUnit::octets, "octets"},
-    {EvidenceUnit::ticks, "ticks"},
+    {EvidenceUnit::none, "", ""},
+    {EvidenceUnit::ns, "ns", "ns"},
+    {EvidenceUnit::bytes, "bytes", "byte"},
+    {EvidenceUnit::bytes_per_second, "bytes/s", "bytes/s"},
+    {EvidenceUnit::share, "share", "share"},
+    {EvidenceUnit::packets, "packets", "packet"},
+    {EvidenceUnit::messages, "messages", "message"},
+    {EvidenceUnit::frames, "frames", "frame"},
+    {EvidenceUnit::fpdus, "FPDUs", "FPDU"},
+    {EvidenceUnit::naks, "NAKs", "NAK"},
+    {EvidenceUnit::acks, "ACKs", "ACK"},
+    {EvidenceUnit::recoveries, "recoveries", "recovery"},
+    {EvidenceUnit::times, "times", "time"},
+    {EvidenceUnit::hosts, "hosts", "host"},
+    {EvidenceUnit::connections, "connections", "connection"},
+    {EvidenceUnit::requests, "requests", "request"},
+    {EvidenceUnit::answers, "answers", "answer"},
+    {EvidenceUnit::samples, "samples", "sample"},
+    {EvidenceUnit::queue_pairs, "queue pairs", "queue pair"},
+    {EvidenceUnit::keys, "keys", "key"},
+    {EvidenceUnit::pages, "pages", "page"},
+    {EvidenceUnit::octets, "octets", "octet"},
+    {EvidenceUnit::ticks, "ticks", "tick"},
 }};
 constexpr bool unit_names_follow_the_enumeration() {
     for (std::size_t i = 0; i < unit_names.size(); ++i)
@@ -75,6 +76,7 @@ std::vector<Answer> asked(const Snapshot& snapshot, const HostNames& names, cons
 }  // namespace
 
 std::string_view name_of(EvidenceUnit unit) { return unit_names[static_cast<std::size_t>(unit)].name; }
+std::string_view singular_of(EvidenceUnit unit) { return unit_names[static_cast<std::size_t>(unit)].singular; }
 
 void sort(std::vector<Answer>& answers) { std::stable_sort(answers.begin(), answers.end(), comes_first); }
 

@@ -35,7 +35,8 @@ enum class EvidenceUnit : std::uint8_t {
     octets,  ///< of a device's counter
     ticks,   ///< of a device's counter; their length is the device's own
 };
-std::string_view name_of(EvidenceUnit unit);  ///< "bytes/s"; "" of `none`
+std::string_view name_of(EvidenceUnit unit);      ///< "bytes/s", "packets"; "" of `none`
+std::string_view singular_of(EvidenceUnit unit);  ///< "packet", "recovery"
 
 /// One figure behind an answer, and the frames that show it.
 struct Evidence {

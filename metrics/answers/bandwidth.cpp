@@ -556,7 +556,7 @@ const FlowSnapshot* busiest_sender(const Flows& flows) {
 bool holds_silent_streams(const Subject& subject) {
     const auto is_silent = [](const FlowSnapshot& flow) { return !carries_data(flow) && flow.terminates == 0; };
     return std::any_of(subject.flows().begin(), subject.flows().end(), [&](const FlowSnapshot* flow) {
-        const bool rejected = flow->connection.end.starts_with("MPA reply: rejected");
+        const bool rejected = flow->connection.end_kind == EndKind::mpa_rejected;
         const FlowSnapshot* const reverse = subject.reverse(*flow);
         return flow->transport == wire::Transport::iwarp && flow->connection.setup_ns && !rejected &&
                is_silent(*flow) && (reverse == nullptr || is_silent(*reverse));

@@ -6,14 +6,13 @@
 #include <optional>
 #include <tuple>
 
-#include "dissect/output/text_parts.h"
-#include "metrics/answers/figure_text.h"
 #include "metrics/answers/finding.h"
 #include "metrics/answers/flow_measures.h"
 #include "metrics/answers/questions.h"
 #include "metrics/answers/subject.h"
 #include "metrics/answers/thresholds.h"
-#include "wire/cm_rej.h"
+#include "metrics/answers/figure_text.h"
+#include "wire/error_text.h"
 
 namespace metrics::inline answers {
 
@@ -68,7 +67,7 @@ void find_refusal(const Subject& subject, const Group& group, const Refusal& ref
     add_evidence(answer, "NAKs of this kind", static_cast<double>(naks), EvidenceUnit::naks,
                  frames_of(flows, {EventKind::nak}));
     for (const FlowSnapshot* flow : flows)
-        if (!flow->connection.end.empty() && flow->connection.end_frame != 0) {
+        if (flow->connection.end_kind && flow->connection.end_frame != 0) {
             add_evidence(answer, "connection ended by " + flow->connection.end, 1, EvidenceUnit::none,
                          {flow->connection.end_frame});
             break;
@@ -94,7 +93,7 @@ Report report_of(std::uint64_t value) {
 }
 std::string words_of(const Report& report) {
     std::string words;
-    dissect::output::text::terminate_reason(words, report.layer, report.type, report.code);
+    wire::append_terminate_reason(words, report.layer, report.type, report.code);
     return words;
 }
 
@@ -284,9 +283,9 @@ std::string failure_of(const ConnectionAttempt& attempt, const std::string& serv
     return fmt::format("{} that {} asked {} for ended in a TCP reset{}.", what, client, server, reason);
 }
 
-/// IBTA vol. 1, 12.6.7.2. "{0}" is the server, "{1}" the client.
+/// "{0}" is the server, "{1}" the client.
 struct Rejection {
-    std::uint16_t reason;
+    RejectReason reason;
     bool by_client;
     std::string_view advice;
 };
@@ -295,31 +294,24 @@ constexpr std::string_view lacks_resources =
     "what "
     "its device allows (`ibv_devinfo -v`).";
 constexpr std::array<Rejection, 6> rejections{{
-    {1, false, lacks_resources},
-    {3, false, lacks_resources},
-    {4, false,
+    {RejectReason::no_queue_pair, false, lacks_resources},
+    {RejectReason::no_resources, false, lacks_resources},
+    {RejectReason::timeout, false,
      "{0} had waited in vain for {1} to go on: see whether messages of the set-up get lost on the way (`dump` shows "
      "those "
      "that came here), and whether the program on {1} takes long to answer."},
-    {4, true,
+    {RejectReason::timeout, true,
      "{1} had waited in vain for {0} to answer: see whether {0} can be reached (ping), whether UDP port 4791 is open "
      "on "
      "the way, whether its RDMA device is up (`rdma link show`), and whether its program takes long to accept."},
-    {8, false,
+    {RejectReason::invalid_service_id, false,
      "Nobody listens for that service on {0}: start the server, or compare its port and address (`rdma resource show "
      "cm_id`) with what the client asks for."},
-    {10, false,
+    {RejectReason::stale_connection, false,
      "{0} still has a connection with that queue pair of {1}, whose end it was not told: ask again a moment later, "
      "with "
      "another queue pair. `rdma resource show cm_id` on {0} shows what it holds."},
 }};
-
-/// The code of a REJ; without value if the words are not those of a REJ.
-std::optional<std::uint64_t> reject_reason(const ConnectionAttempt& attempt) {
-    const auto found = std::ranges::find(wire::cm_reject_reason_names, attempt.reason, &wire::ValueName::text);
-    if (found == wire::cm_reject_reason_names.end()) return std::nullopt;
-    return found->value;
-}
 
 /// "{0}" is the server, "{1}" the client. An MPA request is sent when TCP is connected: then the host is up and the
 /// port open.
@@ -337,9 +329,8 @@ std::string_view failure_advice(const ConnectionAttempt& attempt) {
     if (iwarp)
         return "Compare what both ends are configured for: CRC, markers and MPA revision (`dump -V` shows both start "
                "frames), private data; where they agree, the server's own log on {0} says why it refused.";
-    const std::optional<std::uint64_t> reason = reject_reason(attempt);
     for (const Rejection& known : rejections)
-        if (attempt.by_client == known.by_client && reason == known.reason) return known.advice;
+        if (attempt.by_client == known.by_client && attempt.reject_reason == known.reason) return known.advice;
     if (attempt.by_client)
         return "See in the log on {1} why it refused what {0} had answered: queue depths, private data, or the state "
                "of "

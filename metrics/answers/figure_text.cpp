@@ -25,13 +25,8 @@ std::string figure(const Evidence& evidence) {
         case EvidenceUnit::share: return percent(evidence.value);
         default: break;
     }
-    // "1 packet", "2 packets"; "1 recovery".
-    std::string unit(name_of(evidence.unit));
-    if (evidence.value == 1 && unit.size() > 3 && unit.ends_with("ies"))
-        unit.replace(unit.size() - 3, 3, "y");
-    else if (evidence.value == 1 && unit.size() > 1 && unit.back() == 's')
-        unit.pop_back();
-    return fmt::format("{} {}", rough(evidence.value), unit);
+    return fmt::format("{} {}", rough(evidence.value),
+                       evidence.value == 1 ? singular_of(evidence.unit) : name_of(evidence.unit));
 }
 
 }  // namespace metrics::answers

@@ -293,7 +293,7 @@ std::optional<Explanation> waits_for_nothing(const Measured& measured) {
     return Explanation{Verdict::normal,
                        fmt::format("Latency {}: least {}, {}.", measured.way,
                                    duration(static_cast<double>(*measured.all.min())), measured.spread),
-                       "Nothing needs to be done. " + what_was_measured(measured.flow)};
+                       fmt::format("Nothing needs to be done. {}", what_was_measured(measured.flow))};
 }
 
 /// The first that says something, names the verdict.

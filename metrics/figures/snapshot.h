@@ -118,6 +118,24 @@ struct RecoveryFigures {
     Histogram total_ns;           ///< lost packet (or the first packet after the hole) -> its retransmission
 };
 
+/// What ended a connection: IBTA vol. 1, 12.6; RFC 5044, 7.1; RFC 9293, 3.5 and 3.6.
+enum class EndKind : std::uint8_t {
+    disconnect_request,  ///< DREQ
+    disconnect_reply,    ///< DREP, where no DREQ was captured
+    rejected,            ///< REJ
+    mpa_rejected,        ///< an MPA Reply that rejects
+    tcp_reset,
+    tcp_fin,
+    ports_reused,  ///< another connection begins on the same ports
+};
+inline constexpr std::array<std::string_view, 7> end_kind_names{
+    "DREQ", "DREP", "REJ", "MPA reply: rejected", "TCP RST", "TCP FIN", "ports used again"};
+constexpr std::string_view name_of(EndKind kind) { return end_kind_names[static_cast<std::size_t>(kind)]; }
+
+/// Why the communication manager rejected, of the reasons that differ in what helps. IBTA vol. 1, 12.6.7.2 (REJ) and
+/// 12.11.2 (SIDR_REP).
+enum class RejectReason : std::uint8_t { no_queue_pair, no_resources, timeout, invalid_service_id, stale_connection };
+
 /// What the set-up of the connection said. CM: IBTA vol. 1, 12.6; MPA: RFC 5044, 6581.
 struct ConnectionFigures {
     std::uint64_t setup_frame = 0;                     ///< REQ, or the MPA request
@@ -132,7 +150,8 @@ struct ConnectionFigures {
     std::optional<std::uint32_t> mpa_revision;  ///< iWARP: of the reply, or of the request while there is none
     std::optional<bool> mpa_crc;                ///< iWARP: FPDUs carry CRCs
     std::optional<bool> mpa_markers;            ///< iWARP: this flow's stream has markers
-    std::string end;  ///< how it ended: "DREQ", "TCP RST", "REJ: stale connection"; empty while it lives
+    std::optional<EndKind> end_kind;            ///< absent while it lives
+    std::string end;  ///< how it ended, in words: "DREQ", "TCP RST", "REJ: stale connection"; empty while it lives
     std::uint64_t end_frame = 0;
 };
 
@@ -317,6 +336,7 @@ struct ConnectionAttempt {
     AttemptOutcome outcome = AttemptOutcome::unknown;
     std::string reason;      ///< in words: as `dump` says them, or what of MPA was refused; empty where none was given
     bool by_client = false;  ///< it is the client that rejected
+    std::optional<RejectReason> reject_reason;  ///< absent if the reason is none of these
 };
 
 /// It is acknowledged by the other direction, and that one was not captured: what is outstanding cannot be told.

@@ -225,6 +225,8 @@ private:
     static constexpr PairingMethod last_of(PairingMethod) { return PairingMethod::psn; }
     static constexpr Vantage last_of(Vantage) { return Vantage::mid_path; }
     static constexpr EventKind last_of(EventKind) { return EventKind::read_restart_wrong; }
+    static constexpr EndKind last_of(EndKind) { return EndKind::ports_reused; }
+    static constexpr RejectReason last_of(RejectReason) { return RejectReason::stale_connection; }
 
     base::Bytes take(std::size_t length) {
         if (length > left()) {
@@ -240,6 +242,21 @@ private:
     unsigned version_;
     CodecError error_;
 };
+
+/// Versions before the eighth have the words alone.
+std::optional<EndKind> end_kind_of(std::string_view words) {
+    if (words.starts_with("REJ: ")) return EndKind::rejected;
+    const auto found = std::ranges::find(end_kind_names, words);
+    if (found == end_kind_names.end()) return std::nullopt;
+    return static_cast<EndKind>(found - end_kind_names.begin());
+}
+std::optional<RejectReason> reject_reason_of(std::string_view words) {
+    constexpr std::array<std::string_view, 5> names{"No QP available", "No resources available", "Timeout",
+                                                    "Invalid Service ID", "Stale connection"};
+    const auto found = std::ranges::find(names, words);
+    if (found == names.end()) return std::nullopt;
+    return static_cast<RejectReason>(found - names.begin());
+}
 
 /// T itself or const T: what a Reader and what a Writer is given.
 template <class Member, class T>
@@ -296,6 +313,9 @@ void members(C& c, Of<ConnectionFigures> auto& f) {
     optionals(c, f.setup_ns, f.initiator_depth, f.responder_resources, f.path_mtu, f.ack_timeout_ns, f.retry_count,
               f.rnr_retry_count, f.starting_psn, f.mpa_revision, f.mpa_crc, f.mpa_markers);
     all(c, f.setup_frame, f.end, f.end_frame);
+    if (c.version() >= 8) optionals(c, f.end_kind);
+    if constexpr (C::reading)
+        if (c.version() < 8) f.end_kind = end_kind_of(f.end);
 }
 template <class C>
 void members(C& c, Of<TcpFigures> auto& t) {
@@ -397,6 +417,9 @@ void members(C& c, Of<ConnectionAttempt> auto& a, std::uint64_t last_frame, std:
     c.near(a.request_ns, begin_ns);
     all(c, a.transport, a.client, a.server, a.requests, a.end_frame, a.outcome, a.reason);
     if (c.version() >= 7) all(c, a.by_client);
+    if (c.version() >= 8) optionals(c, a.reject_reason);
+    if constexpr (C::reading)
+        if (c.version() < 8) a.reject_reason = reject_reason_of(a.reason);
 }
 
 template <class T>

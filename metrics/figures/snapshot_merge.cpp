@@ -74,6 +74,7 @@ void merge_connection(ConnectionFigures& into, const ConnectionFigures& other) {
     if (std::tie(into.end_frame, into.end) < std::tie(other.end_frame, other.end)) {
         into.end_frame = other.end_frame;
         into.end = other.end;
+        into.end_kind = other.end_kind;
     }
 }
 

@@ -50,9 +50,12 @@ std::vector<int> interfaces_of(const nlmsghdr* message) {
         if (attribute->rta_type == RTA_OIF) found.push_back(*static_cast<const int*>(RTA_DATA(attribute)));
         if (attribute->rta_type != RTA_MULTIPATH) continue;
         auto octets = static_cast<int>(RTA_PAYLOAD(attribute));
-        for (const auto* hop = static_cast<const rtnexthop*>(RTA_DATA(attribute)); octets > 0 && RTNH_OK(hop, octets);
-             octets -= static_cast<int>(RTNH_ALIGN(hop->rtnh_len)), hop = RTNH_NEXT(hop))
+        const auto* hop = static_cast<const rtnexthop*>(RTA_DATA(attribute));
+        while (octets > 0 && RTNH_OK(hop, octets)) {
             found.push_back(hop->rtnh_ifindex);
+            octets -= static_cast<int>(RTNH_ALIGN(hop->rtnh_len));
+            hop = RTNH_NEXT(hop);
+        }
     }
     return found;
 }

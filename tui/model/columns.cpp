@@ -37,7 +37,7 @@ constexpr Usual usual_table[] = {
 };
 
 struct EmphasisRow {
-    std::string_view path;
+    std::string_view family;  ///< of fields
     Emphasis emphasis;
 };
 constexpr EmphasisRow emphases[] = {
@@ -59,14 +59,14 @@ constexpr EmphasisRow emphases[] = {
     {"icrc_bad", Emphasis::bad},
     {"crc_bad", Emphasis::bad},
     {"terminates", Emphasis::bad},
+    {"naks.CODE", Emphasis::bad},
     {"tcp.retransmitted_segments", Emphasis::warning},
     {"tcp.zero_windows", Emphasis::warning},
 };
 
-Emphasis emphasis_of(std::string_view path) {
-    if (path.ends_with(".p99")) return Emphasis::latency_tail;
-    if (path.starts_with("naks.")) return Emphasis::bad;
-    const auto* const row = std::ranges::find(emphases, path, &EmphasisRow::path);
+Emphasis emphasis_of(const exporters::FlowField& field) {
+    if (field.statistic == exporters::Statistic::p99) return Emphasis::latency_tail;
+    const auto* const row = std::ranges::find(emphases, field.family, &EmphasisRow::family);
     return row == std::end(emphases) ? Emphasis::none : row->emphasis;
 }
 
@@ -87,7 +87,7 @@ std::vector<Column> make_usual() {
         const exporters::FlowField* field = fields.front();
         columns.push_back({row.name, row.title, row.form, field,
                            exporters::is_left_aligned(field->unit) || row.form != CellForm::field, row.least_width,
-                           emphasis_of(field->path), row.weight});
+                           emphasis_of(*field), row.weight});
     }
     return columns;
 }
@@ -98,12 +98,8 @@ bool is_pace(const exporters::FlowField& field) {
     constexpr std::array<std::string_view, 8> brief{
         "goodput", "goodput_bytes_per_sec", "message_rate", "latency_p50", "latency_p99", "depth", "depth_used",
         "queue"};
-    constexpr std::array<std::string_view, 7> of_distributions{".min", ".mean", ".p50", ".p90",
-                                                               ".p99", ".p999", ".max"};
-    const std::string_view path = field.path;
-    const auto ends = [path](std::string_view part) { return path.ends_with(part); };
-    return std::find(brief.begin(), brief.end(), path) != brief.end() || path.ends_with("_mean") ||
-           std::any_of(of_distributions.begin(), of_distributions.end(), ends);
+    if (field.statistic) return field.statistic != exporters::Statistic::samples;
+    return std::find(brief.begin(), brief.end(), field.path) != brief.end();
 }
 
 const std::vector<Column>& usual_columns() {
@@ -124,7 +120,7 @@ std::optional<Column> column_named(std::string_view name) {
                   field,
                   exporters::is_left_aligned(field->unit),
                   width,
-                  emphasis_of(field->path),
+                  emphasis_of(*field),
                   1};
 }
 

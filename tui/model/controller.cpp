@@ -77,10 +77,12 @@ Controller::Controller(Settings settings, Feed& source, const metrics::HostNames
     state.feed = feed.status();
     const bool turned = state.settings.sort.starts_with('-');
     const std::string sort = state.settings.sort.substr(turned ? 1 : 0);
-    if (column_named(sort))
+    if (column_named(sort)) {
         sort_by(sort, turned);
-    else
-        sort_by(std::string(usual_sort), false), state.settings.sort.clear();
+    } else {
+        sort_by(std::string(usual_sort), false);
+        state.settings.sort.clear();
+    }
 }
 
 void Controller::say(std::string text) {

@@ -7,14 +7,15 @@
 #include <utility>
 
 #include "base/quantities.h"
-#include "dissect/output/text_parts.h"
 #include "exporters/flow_fields.h"
 #include "wire/aeth.h"
+#include "wire/error_text.h"
 
 namespace tui::inline model {
 
 namespace {
 
+using metrics::EndKind;
 using metrics::EventKind;
 
 /// What is no news, or is told by the figures: where the longest silence was, and set-ups that came about.
@@ -137,8 +138,9 @@ void EventList::add_flow(const metrics::FlowSnapshot& flow, const Reading& readi
     // A RoCE connection ends by a message of the CM, which is no flow's data and no event; both directions by the
     // same. FIN and RST have event summaries.
     const std::uint64_t end_frame = flow.connection.end_frame;
-    if (flow.connection.end.empty() || end_frame == 0 || !ended_.insert(end_frame).second || end_reported ||
-        flow.connection.end.starts_with("TCP "))
+    const std::optional<EndKind> end = flow.connection.end_kind;
+    if (!end || end_frame == 0 || !ended_.insert(end_frame).second || end_reported || end == EndKind::tcp_reset ||
+        end == EndKind::tcp_fin)
         return;
     if (ended_.size() > max_lines_) ended_ = {end_frame};
     line.kind = EventKind::disconnected;
@@ -147,7 +149,7 @@ void EventList::add_flow(const metrics::FlowSnapshot& flow, const Reading& readi
     line.frames = {end_frame};
     line.text = who(flow.source, flow.destination, names);
     line.what = "connection ended: " + flow.connection.end;
-    line.bad = flow.connection.end.starts_with("REJ");
+    line.bad = end == EndKind::rejected;
     fresh_.push_back(std::move(line));
 }
 
@@ -212,16 +214,15 @@ std::string nak_text(const EventLine& event) {
     if (event.value_max >= metrics::nak_code_count) return "NAK, of several codes";
     if (event.value_max == static_cast<std::uint64_t>(metrics::NakCode::other)) return "NAK, reserved code";
     std::string text = "NAK ";
-    dissect::output::text::nak_code(text, static_cast<unsigned>(event.value_max));
+    wire::append_nak_code(text, static_cast<unsigned>(event.value_max));
     return text;
 }
 
 std::string terminate_text(const EventLine& event) {
     std::string text = "Terminate, ";
     const std::uint64_t value = event.value_max;
-    dissect::output::text::terminate_reason(text, static_cast<std::uint8_t>(value >> 12 & 15),
-                                            static_cast<std::uint8_t>(value >> 8 & 15),
-                                            static_cast<std::uint8_t>(value & 0xff));
+    wire::append_terminate_reason(text, static_cast<std::uint8_t>(value >> 12 & 15),
+                                  static_cast<std::uint8_t>(value >> 8 & 15), static_cast<std::uint8_t>(value & 0xff));
     return text;
 }
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/moment.h"
-#include "dissect/output/timestamp.h"
+#include "base/timestamp.h"
 #include "tui/view/grid.h"
 
 namespace tui::inline view {
@@ -25,7 +25,7 @@ base::Style in_column(const Letters& letters) { return {base::Spacing::column, c
 
 std::string clock_text(std::int64_t time_ns, bool finer) {
     std::string text;
-    dissect::output::Timestamps(dissect::output::TimeStyle::time_of_day, false).append(text, time_ns);
+    base::Timestamps(base::TimeStyle::time_of_day, false).append(text, time_ns);
     const std::size_t dot = text.find('.');
     return text.substr(0, finer ? std::min(dot + 4, text.size()) : dot);
 }
@@ -37,7 +37,7 @@ std::string between_text(std::int64_t start_ns, std::int64_t end_ns) {
     const std::size_t cut = length_ns >= 100 * ms ? 4 : length_ns >= 10 * ms ? 2 : length_ns >= ms ? 1 : 0;
     std::string first = clock_text(start_ns, true);
     std::string last = clock_text(last_ns, true);
-    for (std::string* text : {&first, &last}) text->resize(text->size() - std::min(cut, text->size()));
+    for (std::string* text : {&first, &last}) text->erase(text->size() - std::min(cut, text->size()));
     if (first == last) return first;
     const auto differs =
         static_cast<std::size_t>(std::mismatch(first.begin(), first.end(), last.begin()).first - first.begin());

@@ -27,20 +27,34 @@ std::string count_text(std::uint64_t count) {
     return width_of(text) < value_width ? text : base::format_count(count);
 }
 
+struct FigureText {
+    FigureText(std::string words, bool is_idle = false) : text(std::move(words)), idle(is_idle) {}
+
+    std::string text;
+    bool idle;  ///< nothing is known, or the figure is 0
+};
+const FigureText no_figure("-", true);
+
 /// Puts figures together, of the interval and of all.
 class Maker {
 public:
     Maker(const FlowPicture& picture, const Letters& letters) : picture_(picture), letters_(letters) {}
 
-    using Text = std::function<std::string(const FlowSnapshot&)>;
+    using Text = std::function<FigureText(const FlowSnapshot&)>;
     using Count = std::function<std::uint64_t(const FlowSnapshot&)>;
 
     void text(std::string label, unsigned weight, const Text& of) {
-        const auto one = [&of](const FlowSnapshot* flow) { return flow == nullptr ? std::string("-") : of(*flow); };
-        figures.push_back({std::move(label), one(picture_.interval), one(picture_.total), Role::normal, weight});
+        const auto one = [&of](const FlowSnapshot* flow) { return flow == nullptr ? no_figure : of(*flow); };
+        FigureText interval = one(picture_.interval);
+        FigureText total = one(picture_.total);
+        figures.push_back(
+            {std::move(label), std::move(interval.text), std::move(total.text), interval.idle, Role::normal, weight});
     }
     void count(std::string label, unsigned weight, const Count& of) {
-        text(std::move(label), weight, [&of](const FlowSnapshot& flow) { return count_text(of(flow)); });
+        text(std::move(label), weight, [&of](const FlowSnapshot& flow) {
+            const std::uint64_t count = of(flow);
+            return FigureText(count_text(count), count == 0);
+        });
     }
     /// What should be nothing: coloured where it is not, and left out unless `always`.
     void trouble(std::string label, Role role, const Count& of, bool always = false) {
@@ -52,7 +66,8 @@ public:
     void quantile(std::string label, unsigned weight, double share,
                   const std::function<const metrics::Histogram&(const FlowSnapshot&)>& of) {
         text(std::move(label), weight, [&](const FlowSnapshot& flow) {
-            return base::format_duration(of(flow).quantile(share), in_sentence(letters_));
+            const auto time_ns = of(flow).quantile(share);
+            return FigureText(base::format_duration(time_ns, in_sentence(letters_)), !time_ns);
         });
     }
 
@@ -65,14 +80,14 @@ private:
 
 void add_traffic(Maker& maker, const FlowPicture& picture) {
     maker.text("goodput", 0, [&picture](const FlowSnapshot& flow) {
-        if (picture.any()->messages_total() == 0) return std::string("-");
-        if (metrics::partly_read(flow)) return std::string("-");
+        if (picture.any()->messages_total() == 0) return no_figure;
+        if (metrics::partly_read(flow)) return no_figure;
         const bool interval = &flow == picture.interval && picture.state.reading != nullptr;
         const double length = interval ? static_cast<double>(picture.state.reading->length_ns) : 0;
         const auto per_sec = interval && length > 0
                                  ? std::optional(static_cast<double>(flow.message_bytes_total()) * 1e9 / length)
                                  : flow.goodput_bytes_per_sec();
-        return per_sec ? base::format_bit_rate(*per_sec * 8) : std::string("-");
+        return per_sec ? base::format_bit_rate(*per_sec * 8) : no_figure;
     });
     for (std::size_t i = 0; i < metrics::operation_count; ++i) {
         if (picture.any()->operations[i].count == 0) continue;
@@ -109,16 +124,18 @@ void add_outstanding(Maker& maker, const FlowPicture& picture) {
     if (picture.any()->messages_max == 0) return;
     maker.text("outstanding", 0, [&picture](const FlowSnapshot& flow) {
         std::string mean = base::format_decimal(flow.messages_mean);
-        if (!metrics::knows_depth(flow)) return std::string("-");
+        if (!metrics::knows_depth(flow)) return no_figure;
         // The most of an interval is not known; nor the mean, where the flow sent nothing in it.
-        if (&flow != picture.total && flow.wall_ns() == 0) return std::string("-");
-        return &flow == picture.total ? fmt::format("{}/{}", mean, flow.messages_max) : mean;
+        if (&flow != picture.total && flow.wall_ns() == 0) return no_figure;
+        if (&flow == picture.total) return FigureText(fmt::format("{}/{}", mean, flow.messages_max));
+        return FigureText(mean, flow.messages_mean == 0);
     });
     if (picture.any()->responses_max != 0)
         maker.text("READs at once", 3, [&picture](const FlowSnapshot& flow) {
-            if (&flow != picture.total) return std::string("-");
+            if (&flow != picture.total) return no_figure;
             const auto limit = flow.connection.initiator_depth;
-            return limit ? fmt::format("{} of {}", flow.responses_max, *limit) : count_text(flow.responses_max);
+            return FigureText(limit ? fmt::format("{} of {}", flow.responses_max, *limit)
+                                    : count_text(flow.responses_max));
         });
 }
 
@@ -162,7 +179,7 @@ void add_tcp(Maker& maker, const FlowPicture& picture) {
     maker.trouble("TCP ECE", Role::warning, [tcp](const FlowSnapshot& f) { return tcp(f).ece_acks; });
     if (tcp(*picture.any()).receive_window_min)
         maker.text("TCP window min", 9, [&picture, tcp](const FlowSnapshot& f) {
-            return &f == picture.total ? base::format_size(tcp(f).receive_window_min.value_or(0)) : std::string("-");
+            return &f == picture.total ? base::format_size(tcp(f).receive_window_min.value_or(0)) : no_figure;
         });
 }
 
@@ -227,9 +244,8 @@ void draw_figures(Canvas& canvas, Area area, std::vector<FlowFigure> figures) {
             pane.right(x + label_width, 0, "interval", {Role::bar}, value_width);
             pane.right(x + label_width + value_width, 0, "total", {Role::bar}, value_width);
         }
-        const bool idle = figure.interval == "-" || figure.interval == "0";
         pane.text(x + 1, y, figure.label, {figure.role == Role::normal ? Role::dim : figure.role}, label_width - 1);
-        pane.right(x + label_width, y, figure.interval, {idle ? Role::dim : figure.role}, value_width);
+        pane.right(x + label_width, y, figure.interval, {figure.idle ? Role::dim : figure.role}, value_width);
         pane.right(x + label_width + value_width, y, figure.total, {figure.role, false, figure.role == Role::bad},
                    value_width);
     }

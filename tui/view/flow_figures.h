@@ -11,6 +11,7 @@ struct FlowFigure {
     std::string label = {};
     std::string interval = {};
     std::string total = {};
+    bool idle = false;         ///< nothing is known of the interval, or the figure is 0 in it
     Role role = Role::normal;  ///< of a figure that says that something is wrong
     unsigned weight = 0;       ///< the greatest goes first where there is no room
 };

@@ -127,7 +127,7 @@ std::string window_text(const ModelState& state) {
     if (state.view == View::counters && state.feed.playable) return {};
     // A capture's end that comes with its last interval's has one of no length.
     if (state.reading->length_ns < 1000) return {};
-    std::string text = "last " + base::format_duration(state.reading->length_ns);
+    std::string text = "last " + base::format_interval(state.reading->length_ns);
     if (state.view == View::flows && state.list.idle() > 0) text += " (silent: in all)";
     return text;
 }

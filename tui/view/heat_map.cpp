@@ -34,10 +34,11 @@ void draw_percentiles(Pane& pane, const Plot& plot, const FlowPicture& picture) 
     int y = plot.y;
     pane.right(x + 6, y, "interval", {Role::dim}, 8);
     pane.right(x + 14, y++, "total", {Role::dim}, 7);
-    for (std::size_t i = 0; i < quantile_shares.size() && y < plot.y + plot.height; ++i, ++y) {
+    for (std::size_t i = 0; i < quantile_shares.size() && y < plot.y + plot.height; ++i) {
         pane.text(x, y, quantile_names[i], {Role::dim});
         pane.right(x + 6, y, quantile(picture.interval, *operation, quantile_shares[i], pane.letters), {}, 8);
         pane.right(x + 14, y, quantile(picture.total, *operation, quantile_shares[i], pane.letters), {}, 7);
+        ++y;
     }
 }
 

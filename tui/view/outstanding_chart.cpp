@@ -26,9 +26,11 @@ void draw_bar(Pane& pane, const Plot& plot, int column, double share) {
     if (!(share > 0)) return;
     int left = static_cast<int>(std::lround(share * plot.height * eighths));
     left = std::max(left, 1);
-    for (int row = plot.height - 1; row >= 0 && left > 0; --row, left -= eighths)
+    for (int row = plot.height - 1; row >= 0 && left > 0; --row) {
         pane.put(plot.x + column, plot.y + row, pane.letters.levels[static_cast<std::size_t>(std::min(left, eighths))],
                  {Role::chart});
+        left -= eighths;
+    }
 }
 
 int row_of(const Plot& plot, double share) {

@@ -26,11 +26,12 @@ void draw_sparkline(Pane& pane, int x, int y, int width, const std::deque<Pulse>
     double most = 0;
     for (auto pulse = begin; pulse != pulses.end(); ++pulse) most = std::max(most, per_second(*pulse, figure));
     int column = x + width - static_cast<int>(count);
-    for (auto pulse = begin; pulse != pulses.end(); ++pulse, ++column) {
+    for (auto pulse = begin; pulse != pulses.end(); ++pulse) {
         const double value = per_second(*pulse, figure);
         // What is not nothing is seen.
         const auto level = value <= 0 ? std::size_t{0} : static_cast<std::size_t>(std::ceil(value / most * 8));
         pane.put(column, y, pane.letters.levels[std::min(level, std::size_t{8})], {trouble(*pulse, role)});
+        ++column;
     }
 }
 

@@ -111,8 +111,10 @@ Histogram CompactHistogram::unpack(const HistogramPages& pages) const {
             std::uint64_t times = 0;
             unsigned shift = 0;
             for (std::uint32_t at = by_power[power]; at != HistogramPages::no_link && shift < 64;
-                 at = pages.links(at).carry, shift += HistogramPages::counter_bits)
+                 at = pages.links(at).carry) {
                 times += std::uint64_t{pages.page(at)[counter]} << shift;
+                shift += HistogramPages::counter_bits;
+            }
             full.add_bucket(static_cast<unsigned>(power) * HistogramPages::page_counters + counter, times);
         }
     }

@@ -149,8 +149,23 @@ std::string named(std::span<const wire::ValueName> names, std::uint16_t value, s
 }
 }  // namespace
 
-std::string reject_reason(std::uint16_t reason) { return named(wire::cm_reject_reason_names, reason, "reason"); }
-std::string resolution_status(std::uint16_t status) { return named(wire::sidr_status_names, status, "status"); }
+std::string reject_words(std::uint16_t reason) { return named(wire::cm_reject_reason_names, reason, "reason"); }
+std::string resolution_words(std::uint16_t status) { return named(wire::sidr_status_names, status, "status"); }
+
+std::optional<RejectReason> reject_reason(std::uint16_t reason) {
+    switch (reason) {
+        case 1: return RejectReason::no_queue_pair;
+        case 3: return RejectReason::no_resources;
+        case 4: return RejectReason::timeout;
+        case 8: return RejectReason::invalid_service_id;
+        case 10: return RejectReason::stale_connection;
+        default: return std::nullopt;
+    }
+}
+std::optional<RejectReason> resolution_reject_reason(std::uint16_t status) {
+    if (status == 3) return RejectReason::no_queue_pair;
+    return std::nullopt;
+}
 
 bool read(const dissect::Unit& unit, MpaFrame& out) {
     out = {};

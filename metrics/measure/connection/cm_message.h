@@ -6,6 +6,7 @@
 #include "dissect/dissector.h"
 #include "metrics/figures/address.h"
 #include "metrics/figures/flow_key.h"
+#include "metrics/figures/snapshot.h"
 
 /// What Connections needs of the messages that set connections up, taken out of their octets.
 namespace metrics::inline measure::inline connection::cm {
@@ -62,8 +63,11 @@ struct Message {
 bool read(const dissect::Unit& unit, Message& out);
 
 /// As `dump` names it; "reason 99" for one without a name.
-std::string reject_reason(std::uint16_t reason);
-std::string resolution_status(std::uint16_t status);
+std::string reject_words(std::uint16_t reason);
+std::string resolution_words(std::uint16_t status);
+/// Without value if the reason is none of those that figures know.
+std::optional<RejectReason> reject_reason(std::uint16_t reason);
+std::optional<RejectReason> resolution_reject_reason(std::uint16_t status);
 
 /// How many READs a side takes and makes; absent where that is not negotiated. RFC 6581, 9.
 struct Limits {

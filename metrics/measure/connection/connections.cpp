@@ -99,7 +99,8 @@ struct Connections::State {
     Connection& begin(const wire::Frame& frame, Transport transport, const Endpoint& client, const Endpoint& server);
     void make_room();
     void remove(List& list, Place place);
-    void finish(Place place, AttemptProgress progress, const std::string& words, const wire::Frame& frame);
+    void finish(Place place, AttemptProgress progress, std::optional<EndKind> end, const wire::Frame& frame);
+    static void set_end(Place place, EndKind kind, std::string words);
     void know(Place place, const FlowKey& to_server, const FlowKey& to_client);
     Place find(const Ends& ends);
     Place nobody() { return live.end(); }
@@ -159,18 +160,23 @@ Connection& Connections::State::begin(const wire::Frame& frame, Transport transp
     return connection;
 }
 
-/// Figures are still found by their flows, and messages by their ids, for they are repeated.
-void Connections::State::finish(Place place, AttemptProgress progress, const std::string& words,
+void Connections::State::set_end(Place place, EndKind kind, std::string words) {
+    for (ConnectionFigures* figures : {&place->pairs.client, &place->pairs.server}) {
+        figures->end_kind = kind;
+        figures->end = words;
+    }
+}
+
+/// Figures are still found by their flows, and messages by their ids, for they are repeated. Only queue pairs have an
+/// `end`.
+void Connections::State::finish(Place place, AttemptProgress progress, std::optional<EndKind> end,
                                 const wire::Frame& frame) {
     if (finished(place->progress)) return;
     place->progress = progress;
     place->attempt.end_frame = frame.number;
     place->end_ns = frame.time_ns;
-    place->attempt.reason = words;
-    for (ConnectionFigures* figures : {&place->pairs.client, &place->pairs.server}) {
-        figures->end = words;
-        figures->end_frame = frame.number;
-    }
+    place->pairs.client.end_frame = place->pairs.server.end_frame = frame.number;
+    if (end) set_end(place, *end, std::string(name_of(*end)));
     done.splice(done.end(), live, place);
 }
 
@@ -291,10 +297,12 @@ Connections::State::Place Connections::State::reject(const cm::Message& message,
     const auto place = of_message(message, from_client);
     if (place == nobody() || finished(place->progress)) return nobody();
     const bool stood = place->progress == AttemptProgress::ready;
-    const std::string reason = cm::reject_reason(message.reason);
+    const std::string words = cm::reject_words(message.reason);
     place->attempt.by_client = from_client;
-    finish(place, stood ? AttemptProgress::ended : AttemptProgress::rejected, reason, frame);
-    place->pairs.client.end = place->pairs.server.end = "REJ: " + reason;
+    place->attempt.reason = words;
+    place->attempt.reject_reason = cm::reject_reason(message.reason);
+    finish(place, stood ? AttemptProgress::ended : AttemptProgress::rejected, EndKind::rejected, frame);
+    set_end(place, EndKind::rejected, fmt::format("{}: {}", name_of(EndKind::rejected), words));
     return place->keys_known ? place : nobody();
 }
 
@@ -302,7 +310,8 @@ Connections::State::Place Connections::State::release(const cm::Message& message
     bool from_client = false;
     const auto place = of_message(message, from_client);
     if (place == nobody() || finished(place->progress)) return nobody();
-    finish(place, AttemptProgress::ended, message.layer == LayerId::cm_dreq ? "DREQ" : "DREP", frame);
+    const bool asks = message.layer == LayerId::cm_dreq;
+    finish(place, AttemptProgress::ended, asks ? EndKind::disconnect_request : EndKind::disconnect_reply, frame);
     return place->keys_known ? place : nobody();
 }
 
@@ -329,10 +338,13 @@ void Connections::State::resolve(const cm::Message& message, const wire::Frame& 
 void Connections::State::resolved(const cm::Message& message, const wire::Frame& frame) {
     const auto place = find({message.destination, message.source, message.local_id, false, true});
     if (place == nobody() || finished(place->progress)) return;
-    if (message.reason == 0)
-        finish(place, AttemptProgress::ended, {}, frame);
-    else
-        finish(place, AttemptProgress::rejected, cm::resolution_status(message.reason), frame);
+    if (message.reason == 0) {
+        finish(place, AttemptProgress::ended, std::nullopt, frame);
+        return;
+    }
+    place->attempt.reason = cm::resolution_words(message.reason);
+    place->attempt.reject_reason = cm::resolution_reject_reason(message.reason);
+    finish(place, AttemptProgress::rejected, std::nullopt, frame);
 }
 
 void Connections::State::mpa_request(const cm::MpaFrame& start, const dissect::Unit& unit, const FlowKey& key) {
@@ -345,7 +357,7 @@ void Connections::State::mpa_request(const cm::MpaFrame& start, const dissect::U
             old->last_request_ns = frame.time_ns;
             return;
         }
-        if (!finished(old->progress)) finish(old, AttemptProgress::ended, "ports used again", frame);
+        if (!finished(old->progress)) finish(old, AttemptProgress::ended, EndKind::ports_reused, frame);
     }
     Connection& connection = begin(frame, Transport::iwarp, tcp_end(key.source, key.selector >> 16),
                                    tcp_end(key.destination, key.selector & 0xffff));
@@ -406,10 +418,10 @@ void Connections::State::mpa_reply(const cm::MpaFrame& start, const wire::Frame&
         place->attempt.end_frame = frame.number;
         client.end_frame = server.end_frame = frame.number;
     } else {
-        finish(place, AttemptProgress::rejected, {}, frame);
+        finish(place, AttemptProgress::rejected, EndKind::mpa_rejected, frame);
     }
     place->attempt.reason = disagreement(*place, start);
-    client.end = server.end = "MPA reply: rejected";
+    set_end(place, EndKind::mpa_rejected, std::string(name_of(EndKind::mpa_rejected)));
 }
 
 Connections::Connections(std::size_t max_connections) : state_(std::make_unique<State>(max_connections)) {}
@@ -467,13 +479,13 @@ void Connections::on_tcp(const wire::Frame& frame, const dissect::Dissection& di
     const bool waiting = place->progress == AttemptProgress::requested;
     if ((tcp.flags & tcp_rst) != 0) {
         if (tcp.stray_reset) return;
-        s.finish(place, waiting ? AttemptProgress::reset : AttemptProgress::ended, "TCP RST", frame);
+        s.finish(place, waiting ? AttemptProgress::reset : AttemptProgress::ended, EndKind::tcp_reset, frame);
     } else if (opens) {
-        s.finish(place, waiting ? AttemptProgress::abandoned : AttemptProgress::ended, "ports used again", frame);
+        s.finish(place, waiting ? AttemptProgress::abandoned : AttemptProgress::ended, EndKind::ports_reused, frame);
     } else if ((tcp.flags & tcp_syn) != 0) {
         return;
     } else if ((tcp.flags & tcp_fin) != 0) {
-        s.finish(place, waiting ? AttemptProgress::abandoned : AttemptProgress::ended, "TCP FIN", frame);
+        s.finish(place, waiting ? AttemptProgress::abandoned : AttemptProgress::ended, EndKind::tcp_fin, frame);
     }
 }
 
@@ -529,7 +541,9 @@ std::vector<ConnectionAttempt> Connections::attempts(std::int64_t now_ns) const 
     const auto add = [&](const Connection& connection, AttemptOutcome outcome) {
         out.push_back(connection.attempt);
         out.back().outcome = outcome;
-        if (outcome != AttemptOutcome::rejected) out.back().reason.clear();
+        if (outcome == AttemptOutcome::rejected) return;
+        out.back().reason.clear();
+        out.back().reject_reason.reset();
     };
     for (const Connection& connection : state_->done) {
         if (connection.progress == AttemptProgress::rejected) add(connection, AttemptOutcome::rejected);

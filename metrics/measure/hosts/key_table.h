@@ -20,7 +20,7 @@ public:
         const std::size_t mask = slots_.size() - 1;
         Slot* oldest = nullptr;
         std::size_t i = hash >> 7 & mask;
-        for (unsigned probes = 0; slots_[i].hash != 0; i = (i + 1) & mask, ++probes) {
+        for (unsigned probes = 0; slots_[i].hash != 0; ++probes) {
             Slot& slot = slots_[i];
             if (slot.hash == hash) {
                 const std::uint64_t before = slot.clock;
@@ -28,6 +28,7 @@ public:
                 return before;
             }
             if (probes < neighbours && (oldest == nullptr || slot.clock < oldest->clock)) oldest = &slot;
+            i = (i + 1) & mask;
         }
         if (used_ >= max_keys_) {
             ++evicted_;

@@ -29,11 +29,12 @@ struct Start {
 };
 
 Start after_tags(base::Bytes bytes, std::uint32_t type_offset) {
-    for (unsigned tags = 0; tags <= 2; ++tags, type_offset += 4) {
+    for (unsigned tags = 0; tags <= 2; ++tags) {
         if (bytes.size() < type_offset + 2) return {};
         const std::uint16_t type = base::load_be16(bytes.data() + type_offset);
         if (type != wire::ether_type::vlan && type != wire::ether_type::qinq && type != wire::ether_type::qinq_old)
             return {type_offset + 2, type};
+        type_offset += 4;
     }
     return {};
 }
@@ -165,8 +166,10 @@ void set_fragment_addresses(const dissect::Dissection& dissection, base::Bytes b
         const dissect::LayerRef& layer = dissection.layers[i];
         const std::byte* p = bytes.data() + layer.offset;
         if (layer.id == LayerId::ipv4 && (base::load_be16(p + 6) & 0x3fff) != 0) {
-            set_address(out.source = {}, Family::ipv4, p + 12, 4);
-            set_address(out.destination = {}, Family::ipv4, p + 16, 4);
+            out.source = {};
+            out.destination = {};
+            set_address(out.source, Family::ipv4, p + 12, 4);
+            set_address(out.destination, Family::ipv4, p + 16, 4);
             return;
         }
         if (layer.id != LayerId::ipv6_fragment) continue;

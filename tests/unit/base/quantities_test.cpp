@@ -29,6 +29,18 @@ TEST(Printer, durations_have_three_digits_and_the_unit_that_fits) {
     EXPECT_EQ(base::format_duration(3650 * 86400e9), "3650 d");
 }
 
+TEST(Printer, intervals_have_no_zeros_at_the_end) {
+    EXPECT_EQ(base::format_interval(1e9), "1 s");
+    EXPECT_EQ(base::format_interval(1.5e9), "1.5 s");
+    EXPECT_EQ(base::format_interval(1.02e9), "1.02 s");
+    EXPECT_EQ(base::format_interval(1.0004e9), "1 s");
+    EXPECT_EQ(base::format_interval(10e9), "10 s");
+    EXPECT_EQ(base::format_interval(100e6), "100 ms");
+    EXPECT_EQ(base::format_interval(250e3, utf8), "250 µs");
+    EXPECT_EQ(base::format_interval(300e9), "5 min");
+    EXPECT_EQ(base::format_interval(std::nullopt), "-");
+}
+
 TEST(Printer, rounding_carries_into_the_next_digit_and_the_next_unit) {
     EXPECT_EQ(base::format_duration(999.4), "999 ns");
     EXPECT_EQ(base::format_duration(999.6), "1.00 us");

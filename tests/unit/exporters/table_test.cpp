@@ -3,7 +3,10 @@
 #include <ctime>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <optional>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "exporters/csv.h"
 #include "exporters/text_table.h"
@@ -53,6 +56,26 @@ TEST(FlowFields, are_found_by_path_and_by_group) {
     EXPECT_TRUE(find_fields("latency").empty());
     EXPECT_TRUE(find_fields("").empty());
     for (const std::string_view name : field_names()) EXPECT_FALSE(find_fields(name).empty()) << name;
+}
+
+/// The names are those of JSON, which the manual describes.
+TEST(FlowFields, know_the_statistic_that_their_path_names) {
+    constexpr std::pair<std::string_view, Statistic> names[] = {
+        {".min", Statistic::min}, {".mean", Statistic::mean}, {"_mean", Statistic::mean}, {".p50", Statistic::p50},
+        {".p90", Statistic::p90}, {".p99", Statistic::p99},   {".p999", Statistic::p999}, {".max", Statistic::max}};
+    std::size_t found = 0;
+    for (const FlowField& field : flow_fields()) {
+        std::optional<Statistic> named;
+        for (const auto& [end, statistic] : names)
+            if (field.path.ends_with(end)) named = statistic;
+        if (field.path.ends_with("_ns.count") || field.path == "message_bytes.count") named = Statistic::samples;
+        if (field.path.starts_with("latency_ns.") && field.path.ends_with(".count")) named = Statistic::samples;
+        if (field.path == "first_response_ns.read.count") named = Statistic::samples;
+        EXPECT_EQ(field.statistic, named) << field.path;
+        EXPECT_EQ(field.lists_frames, field.path.ends_with(".frames")) << field.path;
+        found += named.has_value() ? 1 : 0;
+    }
+    EXPECT_GT(found, 100u);
 }
 
 TEST(FlowFields, the_reference_has_every_column) {

@@ -13,7 +13,7 @@ using namespace dissect::output;
 
 TextOptions seconds() {
     TextOptions options;
-    options.time_style = TimeStyle::seconds;
+    options.time_style = base::TimeStyle::seconds;
     return options;
 }
 
@@ -25,7 +25,7 @@ std::string both(const TextOptions& options) {
 }
 
 std::string one(std::string_view digits, TextOptions options = {}) {
-    options.time_style = TimeStyle::none;
+    options.time_style = base::TimeStyle::none;
     const auto octets = frames::from_hex(digits);
     std::string out;
     TextPrinter printer{out, std::move(options)};
@@ -116,7 +116,7 @@ TEST(Text, CutHeadersAreTold) {
     auto frame = frames::frame(octets, 1, 0);
     frame.bytes = frame.bytes.first(56);  // two octets of AETH
     TextOptions options;
-    options.time_style = TimeStyle::none;
+    options.time_style = base::TimeStyle::none;
     std::string out;
     TextPrinter printer{out, options};
     Dissector dissector;

@@ -68,7 +68,7 @@ TEST(Bandwidth, ConnectionsOnWhichNobodySpeaksFirst) {
     other.connection.setup_ns.reset();
     EXPECT_FALSE(is_told(other)) << "asked for and not answered";
     other = flow;
-    other.connection.end = "MPA reply: rejected";
+    other.connection.end_kind = metrics::EndKind::mpa_rejected;
     EXPECT_FALSE(is_told(other));
     other = flow;
     other.terminates = 1;

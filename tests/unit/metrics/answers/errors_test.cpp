@@ -9,6 +9,7 @@ using namespace why_test;
 using metrics::AttemptOutcome;
 using metrics::EventKind;
 using metrics::NakCode;
+using metrics::RejectReason;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -26,6 +27,7 @@ TEST_P(Refused, ANakOfTheRespondersNamesTheVerdict) {
     flow.naks[static_cast<std::size_t>(GetParam().code)] = 1;
     add_event(flow, EventKind::nak, {15});
     flow.connection.end = "DREQ";
+    flow.connection.end_kind = metrics::EndKind::disconnect_request;
     flow.connection.end_frame = 16;
     const auto answers = ask(snapshot_of({flow}));
     ASSERT_THAT(alarms(answers), ElementsAre(GetParam().alarm));
@@ -146,6 +148,7 @@ TEST(Attempts, ARefusedConnectionIsAnAlarmWithItsReason) {
     auto snapshot = snapshot_of({});
     snapshot.attempts.push_back(attempt(AttemptOutcome::rejected, 1'000'000'000));
     snapshot.attempts[0].reason = "Invalid Service ID";
+    snapshot.attempts[0].reject_reason = metrics::RejectReason::invalid_service_id;
     const auto answers = ask(snapshot);
     ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:connection_rejected"));
     EXPECT_THAT(answers[0].summary,
@@ -159,6 +162,7 @@ TEST(Attempts, AClientThatGivesUpIsNotRefused) {
         snapshot.attempts.push_back(attempt(AttemptOutcome::rejected, 1'000'000'000));
         snapshot.attempts.back().by_client = by_client;
         snapshot.attempts.back().reason = by_client ? "Timeout" : "Stale connection";
+        snapshot.attempts.back().reject_reason = by_client ? RejectReason::timeout : RejectReason::stale_connection;
     }
     const auto answers = ask(snapshot);
     ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:connection_rejected", "bandwidth:connection_rejected"));
@@ -168,6 +172,8 @@ TEST(Attempts, AClientThatGivesUpIsNotRefused) {
               "192.0.2.2 gave up 2 connections that it had asked 192.0.2.1 (port 7174) for: Timeout.");
     EXPECT_THAT(answers[1].advice, HasSubstr("192.0.2.2 had waited in vain for 192.0.2.1 to answer"));
     snapshot.attempts[1].reason = snapshot.attempts[2].reason = "Consumer Reject";
+    snapshot.attempts[1].reject_reason.reset();
+    snapshot.attempts[2].reject_reason.reset();
     EXPECT_THAT(ask(snapshot)[1].advice, HasSubstr("See in the log on 192.0.2.2 why it refused what 192.0.2.1"));
 }
 
@@ -181,7 +187,7 @@ TEST(Attempts, AdviceFitsTheTransport) {
     EXPECT_THAT(ask(snapshot)[0].advice, HasSubstr("CRC, markers and MPA revision"));
     snapshot.attempts[0].transport = wire::Transport::roce2;
     EXPECT_THAT(ask(snapshot)[0].advice, Not(HasSubstr("markers")));
-    snapshot.attempts[0].reason = "Invalid Service ID";
+    snapshot.attempts[0].reject_reason = RejectReason::invalid_service_id;
     EXPECT_THAT(ask(snapshot)[0].advice, HasSubstr("Nobody listens"));
 }
 

@@ -215,12 +215,16 @@ TEST(SnapshotCodec, a_count_reserves_no_memory_that_octets_do_not_bear_out) {
 /// In front of the flows are the version, thirteen counters of one octet each, the flags and two times; then came
 /// values_misplaced with version 3 and beyond_hosts with version 4.
 constexpr std::ptrdiff_t behind_times = 2 + 13 + 1 + 2;
+/// Behind the kind of a last flow's end, which came with version 8, are its empty list of exhibits, the octet that says
+/// that there are no figures of verbs, three empty lists and the memory's size.
+constexpr std::ptrdiff_t from_end_kind = 1 + 1 + 1 + 3 + 1;
 
 TEST(SnapshotCodec, reads_what_former_versions_wrote) {
     Snapshot snapshot;
     snapshot.flows.emplace_back().packets = 12'345;
     Octets octets = octets_of(snapshot);
     octets.erase(octets.begin() + behind_times, octets.begin() + behind_times + 2);
+    octets.erase(octets.end() - from_end_kind);
     octets[0] = std::byte{2};
     const auto second = decode_snapshot(octets);
     ASSERT_TRUE(second.ok()) << second.error().message;
@@ -247,6 +251,7 @@ TEST(SnapshotCodec, reads_a_connection_that_the_third_version_wrote) {
     const auto different = std::mismatch(fourth.begin(), fourth.end(), filled.begin()).first;
     ASSERT_EQ(std::mismatch(fourth.rbegin(), fourth.rend(), filled.rbegin()).first.base() - different, 2);
     fourth.erase(different, different + 2);
+    fourth.erase(fourth.end() - from_end_kind);
     fourth.erase(fourth.begin() + behind_times + 1);
     fourth[0] = std::byte{3};
     const auto third = decode_snapshot(fourth);
@@ -296,10 +301,52 @@ TEST(SnapshotCodec, reads_an_attempt_that_the_sixth_version_wrote) {
     snapshot.attempts[0].by_client = true;
     Octets octets = octets_of(snapshot);
     EXPECT_TRUE(decoded(octets).attempts.at(0).by_client);
-    octets.erase(octets.end() - 2);  // behind it are the octets in use
+    octets.erase(octets.end() - 3, octets.end() - 1);  // and the reason's kind; behind them are the octets in use
     octets[0] = std::byte{6};
     EXPECT_EQ(decoded(octets).attempts.at(0).reason, "Timeout");
     EXPECT_FALSE(decoded(octets).attempts.at(0).by_client);
+}
+
+/// The seventh version had words alone, which say what the kinds do.
+TEST(SnapshotCodec, reads_kinds_out_of_the_words_that_the_seventh_version_wrote) {
+    const auto attempt_of = [](const std::string& reason) {
+        Snapshot snapshot;
+        snapshot.attempts.resize(1);
+        snapshot.attempts[0].reason = reason;
+        Octets octets = octets_of(snapshot);
+        octets.erase(octets.end() - 2);
+        octets[0] = std::byte{7};
+        return decoded(octets).attempts.at(0);
+    };
+    EXPECT_EQ(attempt_of("No QP available").reject_reason, RejectReason::no_queue_pair);
+    EXPECT_EQ(attempt_of("No resources available").reject_reason, RejectReason::no_resources);
+    EXPECT_EQ(attempt_of("Timeout").reject_reason, RejectReason::timeout);
+    EXPECT_EQ(attempt_of("Invalid Service ID").reject_reason, RejectReason::invalid_service_id);
+    EXPECT_EQ(attempt_of("Stale connection").reject_reason, RejectReason::stale_connection);
+    EXPECT_EQ(attempt_of("Consumer Reject").reject_reason, std::nullopt);
+
+    const auto end_of = [](const std::string& words) {
+        Snapshot snapshot;
+        snapshot.flows.resize(1);
+        snapshot.flows[0].connection.end = words;
+        snapshot.flows[0].connection.end_frame = 0x55;
+        Octets octets = octets_of(snapshot);
+        const auto frame = std::find(octets.rbegin(), octets.rend(), std::byte{0x55});  // no kind: one zero follows
+        octets.erase(frame.base());
+        octets[0] = std::byte{7};
+        const FlowSnapshot flow = decoded(octets).flows.at(0);
+        EXPECT_EQ(flow.connection.end, words);
+        EXPECT_EQ(flow.connection.end_frame, 0x55u);
+        return flow.connection.end_kind;
+    };
+    EXPECT_EQ(end_of("DREQ"), EndKind::disconnect_request);
+    EXPECT_EQ(end_of("DREP"), EndKind::disconnect_reply);
+    EXPECT_EQ(end_of("REJ: Stale connection"), EndKind::rejected);
+    EXPECT_EQ(end_of("MPA reply: rejected"), EndKind::mpa_rejected);
+    EXPECT_EQ(end_of("TCP RST"), EndKind::tcp_reset);
+    EXPECT_EQ(end_of("TCP FIN"), EndKind::tcp_fin);
+    EXPECT_EQ(end_of("ports used again"), EndKind::ports_reused);
+    EXPECT_EQ(end_of(""), std::nullopt);
 }
 
 /// Outcomes are written by name, as the first version did.
@@ -323,11 +370,11 @@ TEST(SnapshotCodec, an_outcome_of_a_later_version_is_unknown) {
 
 TEST(SnapshotCodec, says_which_version_it_does_not_know) {
     Octets octets = octets_of({});
-    EXPECT_EQ(octets[0], std::byte{7});
-    octets[0] = std::byte{8};
+    EXPECT_EQ(octets[0], std::byte{8});
+    octets[0] = std::byte{9};
     const auto later = decode_snapshot(octets);
     ASSERT_FALSE(later.ok());
-    EXPECT_EQ(later.error().message, "made by a later version (8; this one reads up to 7)");
+    EXPECT_EQ(later.error().message, "made by a later version (9; this one reads up to 8)");
     octets[0] = std::byte{0};
     ASSERT_FALSE(decode_snapshot(octets).ok());
     ASSERT_FALSE(decode_snapshot({}).ok());

@@ -104,7 +104,8 @@ FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::
         if (chance()) *setting = static_cast<std::uint32_t>(below(8));
     f.connection.ack_timeout_ns = maybe(1000);
     if (finished) {
-        f.connection.end = "DREQ";
+        f.connection.end_kind = static_cast<metrics::EndKind>(below(metrics::end_kind_names.size()));
+        f.connection.end = name_of(*f.connection.end_kind);
         f.connection.end_frame = ++frame_;
     }
     if (iwarp) {
@@ -236,6 +237,7 @@ Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t f
         a.end_frame = chance() ? 0 : ++frame_;
         a.outcome = a.end_frame == 0 ? metrics::AttemptOutcome::unanswered : metrics::AttemptOutcome::rejected;
         a.by_client = a.outcome == metrics::AttemptOutcome::rejected && chance();
+        if (a.by_client) a.reject_reason = static_cast<metrics::RejectReason>(below(5));
         s.attempts.push_back(a);
     }
     std::sort(s.attempts.begin(), s.attempts.end(), [](const ConnectionAttempt& a, const ConnectionAttempt& b) {

@@ -119,7 +119,7 @@ struct Writer {
         const ConnectionFigures& c = f.connection;
         all(c.setup_frame, c.setup_ns, c.initiator_depth, c.responder_resources, c.path_mtu, c.ack_timeout_ns,
             c.retry_count, c.rnr_retry_count, c.starting_psn, c.mpa_revision, c.mpa_crc, c.mpa_markers, c.end,
-            c.end_frame);
+            c.end_kind, c.end_frame);
         out << "\n  tcp";
         all(f.tcp, f.verbs, f.event_summaries);
         out << '\n';
@@ -148,7 +148,7 @@ struct Writer {
         for (const ConnectionAttempt& a : s.attempts) {
             out << "attempt";
             all(a.transport, a.client, a.server, a.request_frame, a.requests, a.end_frame, a.request_ns, a.outcome,
-                a.reason, a.by_client);
+                a.reason, a.by_client, a.reject_reason);
             out << '\n';
         }
     }

@@ -92,7 +92,10 @@ public:
         if (number() % 2 == 0) flow.retransmitted_packets = number();
         if (number() % 2 == 0) flow.reverse = number();
         if (number() % 2 == 0) flow.tcp.emplace();
-        flow.connection.end = number() % 2 == 0 ? "DREQ\x1b[2J" : "";
+        if (number() % 2 == 0) {
+            flow.connection.end = "DREQ\x1b[2J";
+            flow.connection.end_kind = metrics::EndKind::disconnect_request;
+        }
         flow.connection.end_frame = number();
         flow.connection.setup_ns = number();
         flow.connection.initiator_depth = static_cast<std::uint32_t>(number());

@@ -166,6 +166,7 @@ TEST(EventList, the_end_of_a_connection_is_told_once) {
     metrics::FlowSnapshot flow;
     flow.id = 6;
     flow.connection.end = "DREQ";
+    flow.connection.end_kind = metrics::EndKind::disconnect_request;
     flow.connection.end_frame = 77;
     reading.interval.flows = {flow};
     EventList list;
@@ -174,6 +175,28 @@ TEST(EventList, the_end_of_a_connection_is_told_once) {
     ASSERT_EQ(list.lines().size(), 1u);
     EXPECT_EQ(describe(list.lines().front()), "connection ended: DREQ");
     EXPECT_THAT(list.lines().front().frames, ElementsAre(77));
+}
+
+/// FIN and RST have exhibits of their own; a REJ is bad news.
+TEST(EventList, the_end_of_a_connection_by_its_kind) {
+    using metrics::EndKind;
+    for (const EndKind kind : {EndKind::disconnect_request, EndKind::disconnect_reply, EndKind::rejected,
+                               EndKind::mpa_rejected, EndKind::tcp_reset, EndKind::tcp_fin, EndKind::ports_reused}) {
+        Reading reading;
+        metrics::FlowSnapshot flow;
+        flow.id = 6;
+        flow.connection.end = "its words";
+        flow.connection.end_kind = kind;
+        flow.connection.end_frame = 77;
+        reading.interval.flows = {flow};
+        EventList list;
+        list.add(reading, nullptr);
+        const bool has_exhibit = kind == EndKind::tcp_reset || kind == EndKind::tcp_fin;
+        ASSERT_EQ(list.lines().size(), has_exhibit ? 0u : 1u) << name_of(kind);
+        if (has_exhibit) continue;
+        EXPECT_EQ(describe(list.lines().front()), "connection ended: its words");
+        EXPECT_EQ(list.lines().front().bad, kind == EndKind::rejected) << name_of(kind);
+    }
 }
 
 /// The interval [start, start + 100).
@@ -191,7 +214,9 @@ metrics::FlowSnapshot flow_of(std::uint64_t id, std::vector<metrics::EventSummar
     flow.id = id;
     flow.event_summaries = std::move(event_summaries);
     flow.connection.end_frame = end_frame;
-    if (end_frame != 0) flow.connection.end = "DREQ";
+    if (end_frame == 0) return flow;
+    flow.connection.end = "DREQ";
+    flow.connection.end_kind = metrics::EndKind::disconnect_request;
     return flow;
 }
 

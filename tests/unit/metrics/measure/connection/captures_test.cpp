@@ -82,6 +82,7 @@ TEST(ConnectionCaptures, NobodyServesThePort) {
     ASSERT_EQ(found.size(), 1u);
     EXPECT_EQ(found[0].outcome, metrics::AttemptOutcome::rejected);
     EXPECT_EQ(found[0].reason, "Invalid Service ID");  // 8: the application's report says "error 8"
+    EXPECT_EQ(found[0].reject_reason, metrics::RejectReason::invalid_service_id);
     EXPECT_EQ(found[0].transport, wire::Transport::roce2);
     EXPECT_EQ(metrics::to_text(found[0].client.address), "192.0.2.2");
     EXPECT_EQ(found[0].client.qpn, 0x17u);

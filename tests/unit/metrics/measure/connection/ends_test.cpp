@@ -1,5 +1,7 @@
 /// How TCP ends iWARP connections, or their set-up, as the whole engine sees it.
 #include <gtest/gtest.h>
+#include <optional>
+#include <string_view>
 
 #include "metrics/measure/engine/analyzer.h"
 #include "tests/unit/dissect/iwarp/stream_builder.h"
@@ -7,6 +9,7 @@
 namespace {
 
 using namespace iwarp_test;
+using metrics::EndKind;
 using metrics::Snapshot;
 
 constexpr std::uint8_t fin = 0x01;
@@ -55,10 +58,15 @@ void expect_attempt(const Snapshot& snapshot, metrics::AttemptOutcome outcome, s
     EXPECT_EQ(snapshot.attempts[0].client.port, 40000);
     EXPECT_EQ(snapshot.attempts[0].server.port, 7471);
 }
-void expect_end(const Snapshot& snapshot, std::string_view words, std::uint64_t frame, std::size_t flows = 2) {
+void expect_end(const Snapshot& snapshot, std::optional<EndKind> kind, std::uint64_t frame, std::size_t flows = 2) {
+    const std::string_view words = !kind                        ? ""
+                                   : kind == EndKind::tcp_fin   ? "TCP FIN"
+                                   : kind == EndKind::tcp_reset ? "TCP RST"
+                                                                : "ports used again";
     EXPECT_TRUE(snapshot.attempts.empty());
     ASSERT_EQ(snapshot.flows.size(), flows);
     for (const metrics::FlowSnapshot& flow : snapshot.flows) {
+        EXPECT_EQ(flow.connection.end_kind, kind);
         EXPECT_EQ(flow.connection.end, words);
         EXPECT_EQ(flow.connection.end_frame, frame);
     }
@@ -99,7 +107,7 @@ TEST(ConnectionEnds, the_reply_comes_with_the_fin_or_late) {
         request(accepted);
         if (!together) end(accepted, false, fin);
         reply(accepted, together ? psh_ack | fin : psh_ack);
-        expect_end(analyzed(accepted), "TCP FIN", 5);
+        expect_end(analyzed(accepted), EndKind::tcp_fin, 5);
     }
 }
 
@@ -112,22 +120,22 @@ TEST(ConnectionEnds, fpdus_tell_that_the_request_was_accepted) {
     const Wire requested = wire;
     wire.segments(true, cut(wire.client, 1448, 20));
     const auto end_of = [](const Wire& of) { return static_cast<std::uint32_t>(of.client.octets.size()); };
-    expect_end(analyzed(wire), "", 0, 1);
+    expect_end(analyzed(wire), std::nullopt, 0, 1);
     Wire closed = wire;
     end(closed, true, fin, end_of(closed));
-    expect_end(analyzed(closed), "TCP FIN", 6, 1);
+    expect_end(analyzed(closed), EndKind::tcp_fin, 6, 1);
     Wire torn = wire;
     end(torn, true, rst, end_of(torn));
-    expect_end(analyzed(torn), "TCP RST", 6, 1);
+    expect_end(analyzed(torn), EndKind::tcp_reset, 6, 1);
     // In the very segment of the FIN, which is told of before what it holds.
     Wire together = requested;
     const Octets send(together.client.octets.begin() + 20, together.client.octets.end());
     together.raw(true, together.isn(true) + 21, psh_ack | fin, send, together.isn(false) + 21);
-    expect_end(analyzed(together), "TCP FIN", 5, 1);
+    expect_end(analyzed(together), EndKind::tcp_fin, 5, 1);
     // Or it was on its way by another path into the capture: what it says is known then.
     reply(wire);
     const Snapshot late = analyzed(wire);
-    expect_end(late, "", 0);
+    expect_end(late, std::nullopt, 0);
     EXPECT_EQ(late.flows[0].connection.setup_ns, 20'000u);  // 4 -> 6, 10 us apart
 }
 
@@ -144,15 +152,15 @@ TEST(ConnectionEnds, what_was_set_up_ends_once) {
     Wire wire = connection();
     request(wire);
     reply(wire);
-    expect_end(analyzed(wire), "", 0);
+    expect_end(analyzed(wire), std::nullopt, 0);
     Wire closed = wire;
     end(closed, false, fin);
     end(closed, true, fin);
     end(closed, true, rst);
-    expect_end(analyzed(closed), "TCP FIN", 6);
+    expect_end(analyzed(closed), EndKind::tcp_fin, 6);
     end(wire, true, rst);
     end(wire, false, fin);
-    expect_end(analyzed(wire), "TCP RST", 6);
+    expect_end(analyzed(wire), EndKind::tcp_reset, 6);
 }
 
 /// The server's next octet is its 21st. RFC 9293, 3.10.7.4.
@@ -161,19 +169,19 @@ TEST(ConnectionEnds, a_reset_that_its_receiver_drops_ends_nothing) {
     request(waiting);
     waiting.raw(false, waiting.isn(false) + 1 + 0x30000000, rst, {}, 0);
     reply(waiting);
-    expect_end(analyzed(waiting), "", 0);
+    expect_end(analyzed(waiting), std::nullopt, 0);
     Wire set_up = connection();
     request(set_up);
     reply(set_up);
     set_up.raw(false, set_up.isn(false) + 21 + 0x30000000, rst, {}, 0);
     const Snapshot snapshot = analyzed(set_up);
-    expect_end(snapshot, "", 0);
+    expect_end(snapshot, std::nullopt, 0);
     for (const metrics::FlowSnapshot& flow : snapshot.flows) {
         EXPECT_FALSE(flow.finished);
         EXPECT_TRUE(flow.event_summaries.empty());
     }
     end(set_up, false, rst);
-    expect_end(analyzed(set_up), "TCP RST", 7);
+    expect_end(analyzed(set_up), EndKind::tcp_reset, 7);
 }
 
 TEST(ConnectionEnds, a_syn_of_its_own_ends_nothing) {
@@ -182,7 +190,7 @@ TEST(ConnectionEnds, a_syn_of_its_own_ends_nothing) {
     reply(wire);
     wire.raw(true, wire.isn(true), syn, {}, 0);
     wire.raw(false, wire.isn(false), syn | 0x10, {}, wire.isn(true) + 1);
-    expect_end(analyzed(wire), "", 0);
+    expect_end(analyzed(wire), std::nullopt, 0);
 }
 
 TEST(ConnectionEnds, ports_that_are_used_again) {
@@ -194,7 +202,7 @@ TEST(ConnectionEnds, ports_that_are_used_again) {
     request(set_up);
     reply(set_up);
     set_up.raw(true, 70000, syn, {}, 0);
-    expect_end(analyzed(set_up), "ports used again", 6);
+    expect_end(analyzed(set_up), EndKind::ports_reused, 6);
 }
 
 /// Frames 1 to 7 are the first connection, 8 to 14 the second, as far as 7 go; the third's set-up was not captured.

@@ -220,12 +220,17 @@ TEST(ConnectionMessages, EitherSideMayReject) {
     EXPECT_EQ(attempts[1].reason, "Stale connection");
     EXPECT_EQ(attempts[2].reason, "reason 99");
     EXPECT_EQ(attempts[3].reason, "Timeout");
+    EXPECT_EQ(attempts[0].reject_reason, std::nullopt);
+    EXPECT_EQ(attempts[1].reject_reason, metrics::RejectReason::stale_connection);
+    EXPECT_EQ(attempts[2].reject_reason, std::nullopt);
+    EXPECT_EQ(attempts[3].reject_reason, metrics::RejectReason::timeout);
     EXPECT_FALSE(attempts[0].by_client);
     EXPECT_TRUE(attempts[1].by_client);
     EXPECT_FALSE(attempts[2].by_client);
     EXPECT_TRUE(attempts[3].by_client);
     for (const auto& attempt : attempts) EXPECT_EQ(attempt.outcome, metrics::AttemptOutcome::rejected);
     EXPECT_EQ(talk.set_ups.connections.about(pairs->to_server)->end, "REJ: Stale connection");
+    EXPECT_EQ(talk.set_ups.connections.about(pairs->to_server)->end_kind, metrics::EndKind::rejected);
 }
 
 TEST(ConnectionMessages, AnMraAsksForPatience) {
@@ -255,6 +260,7 @@ TEST(ConnectionMessages, NumbersUsedAgainAreAnotherConnection) {
     const auto* about = talk.set_ups.connections.about(pairs->to_client);
     EXPECT_EQ(about->starting_psn, 1u);
     EXPECT_EQ(about->end, "");
+    EXPECT_EQ(about->end_kind, std::nullopt);
     EXPECT_EQ(about->setup_frame, 4u);
 }
 
@@ -288,7 +294,14 @@ TEST(ConnectionMessages, AServiceIsResolvedOrNot) {
     const auto attempts = talk.attempts();
     ASSERT_EQ(attempts.size(), 1u);
     EXPECT_EQ(attempts[0].reason, "Service ID not supported");
+    EXPECT_EQ(attempts[0].reject_reason, std::nullopt);
     EXPECT_EQ(attempts[0].server.port, 0x4853);
+    req.request_id = rep.request_id = 9;
+    rep.status = 3;
+    talk.say(true, wire::CmMessage::sidr_req, req);
+    talk.say(false, wire::CmMessage::sidr_rep, rep);
+    EXPECT_EQ(talk.attempts().at(1).reason, "No QP available");
+    EXPECT_EQ(talk.attempts().at(1).reject_reason, metrics::RejectReason::no_queue_pair);
 }
 
 TEST(ConnectionMessages, TheOldestFinishedAttemptGoesFirst) {

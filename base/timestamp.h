@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace dissect::output {
+namespace base {
 
 /// tcpdump's ways to say when: in the order of `-t`s behind the usual one.
 enum class TimeStyle : std::uint8_t {
@@ -35,4 +35,4 @@ private:
     std::string cached_;  ///< the text of that second: consecutive frames mostly share it
 };
 
-}  // namespace dissect::output
+}  // namespace base

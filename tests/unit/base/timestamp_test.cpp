@@ -1,5 +1,5 @@
 // Expected times are what tcpdump 4.99.3 printed of rxe-rping's first three frames with TZ=UTC.
-#include "dissect/output/timestamp.h"
+#include "base/timestamp.h"
 
 #include <cstdlib>
 #include <ctime>
@@ -8,8 +8,8 @@
 
 namespace {
 
-using dissect::output::Timestamps;
-using dissect::output::TimeStyle;
+using base::Timestamps;
+using base::TimeStyle;
 
 std::string three(TimeStyle style, bool nanoseconds = false) {
     Timestamps times{style, nanoseconds};

@@ -1,18 +1,21 @@
-#include "dissect/output/timestamp.h"
+#include "base/timestamp.h"
 
 #include <ctime>
 
 #include "base/text_format.h"
 
-namespace dissect::output {
+namespace base {
 
 namespace {
 
-constexpr std::int64_t second_ns = 1'000'000'000;
+constexpr std::int64_t ns_per_second = 1'000'000'000;
 
 void append_padded(std::string& out, std::uint64_t value, unsigned digits) {
     char text[20];
-    for (unsigned i = digits; i > 0; --i, value /= 10) text[i - 1] = static_cast<char>('0' + value % 10);
+    for (unsigned i = digits; i > 0; --i) {
+        text[i - 1] = static_cast<char>('0' + value % 10);
+        value /= 10;
+    }
     out.append(text, digits);
 }
 
@@ -43,16 +46,16 @@ void Timestamps::append_span(std::string& out, std::int64_t nanoseconds) const {
     out += nanoseconds < 0 ? '-' : ' ';
     const auto magnitude =
         nanoseconds < 0 ? 0 - static_cast<std::uint64_t>(nanoseconds) : static_cast<std::uint64_t>(nanoseconds);
-    const std::uint64_t seconds = magnitude / second_ns;
+    const std::uint64_t seconds = magnitude / ns_per_second;
     if (seconds / 3600 < 100)
         append_padded(out, seconds / 3600, 2);
     else
-        base::append_decimal(out, seconds / 3600);
+        append_decimal(out, seconds / 3600);
     out += ':';
     append_padded(out, seconds / 60 % 60, 2);
     out += ':';
     append_padded(out, seconds % 60, 2);
-    append_fraction(out, magnitude % second_ns);
+    append_fraction(out, magnitude % ns_per_second);
 }
 
 void Timestamps::append(std::string& out, std::int64_t time_ns) {
@@ -65,17 +68,17 @@ void Timestamps::append(std::string& out, std::int64_t time_ns) {
         if (!reference_ || style_ == TimeStyle::since_previous) reference_ = time_ns;
     } else {
         // Rounded down, so that the fraction is positive before 1970 too.
-        const std::int64_t remainder = time_ns % second_ns;
-        const std::int64_t seconds = time_ns / second_ns - (remainder < 0 ? 1 : 0);
+        const std::int64_t remainder = time_ns % ns_per_second;
+        const std::int64_t seconds = time_ns / ns_per_second - (remainder < 0 ? 1 : 0);
         if (style_ == TimeStyle::seconds) {
             if (seconds < 0) out += '-';
-            base::append_decimal(out, static_cast<std::uint64_t>(seconds < 0 ? -seconds : seconds));
+            append_decimal(out, static_cast<std::uint64_t>(seconds < 0 ? -seconds : seconds));
         } else {
             append_clock(out, seconds);
         }
-        append_fraction(out, static_cast<std::uint64_t>(remainder < 0 ? remainder + second_ns : remainder));
+        append_fraction(out, static_cast<std::uint64_t>(remainder < 0 ? remainder + ns_per_second : remainder));
     }
     out += ' ';
 }
 
-}  // namespace dissect::output
+}  // namespace base
