@@ -25,6 +25,11 @@ double severity_of_failure(std::size_t affected, std::size_t all) {
     return 0.5 + 0.5 * ratio(static_cast<double>(affected), static_cast<double>(std::max<std::size_t>(all, 1)));
 }
 
+Cost cost_of_failure(std::size_t affected, std::size_t all) {
+    return {ratio(static_cast<double>(affected), static_cast<double>(std::max<std::size_t>(all, 1))),
+            CostBasis::connections};
+}
+
 struct Refusal {
     NakCode code;
     Verdict verdict;
@@ -61,6 +66,7 @@ void find_refusal(const Subject& subject, const Group& group, const Refusal& ref
     Answer answer = finding(Question::bandwidth, refusal.verdict, affected);
     const Flows flows = flows_of(affected);
     answer.severity = severity_of_failure(affected.size(), group.flows.size());
+    answer.cost = cost_of_failure(affected.size(), group.flows.size());
     const std::string responder = subject.short_name(responder_of(*flows.front()).address);
     answer.summary = fmt::format("{} {} {} ({}): such a queue pair goes into error and carries nothing more.",
                                  responder, refusal.sentence, subject.requests(flows), counted(naks, "NAK"));
@@ -223,6 +229,7 @@ Answer answer_about_terminates(const Subject& subject, const Group& group, Verdi
     const Terminated& most = *terminates.front();
     const FlowSnapshot& first = *most.flows.front();
     answer.severity = severity_of_failure(affected.size(), group.flows.size());
+    answer.cost = cost_of_failure(affected.size(), group.flows.size());
     const std::string words = words_of(most.report);
     const std::string peer = subject.host(first.destination.address);
     if (affected.size() == 1)
@@ -356,6 +363,7 @@ Answer answer_about_attempts(const Subject& subject, const std::vector<const Con
     Answer answer = finding(Question::bandwidth, verdict_of(first.outcome), no_flows);
     answer.confidence = first.outcome == AttemptOutcome::unanswered ? 0.8 : 1.0;
     answer.severity = severity_of_failure(attempts.size(), attempts.size() + working);
+    answer.cost = cost_of_failure(attempts.size(), attempts.size() + working);
     std::string reason;
     std::vector<std::uint64_t> requests;
     std::vector<std::uint64_t> ends;
