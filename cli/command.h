@@ -11,8 +11,8 @@
 
 namespace cli {
 
-/// What a command ends with.
-enum ExitStatus : int { exit_done = 0, exit_failed = 1, exit_usage = 2 };
+/// What a command ends with; `exit_found` where --fail-on names what was found.
+enum ExitStatus : int { exit_done = 0, exit_failed = 1, exit_usage = 2, exit_found = 3 };
 
 struct Command;
 

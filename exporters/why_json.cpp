@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "exporters/json.h"
+#include "metrics/answers/capture_notes.h"
 
 namespace exporters {
 
@@ -39,6 +40,9 @@ Json answer_of(const metrics::Answer& answer) {
     return {{"question", name_of(answer.question)},
             {"verdict", name_of(answer.verdict)},
             {"alarm", answer.alarm},
+            {"grade", name_of(grade_of(answer))},
+            {"cost", value_of(answer.alarm ? answer.cost.share : 0)},
+            {"cost_of", answer.alarm ? Json(name_of(answer.cost.basis)) : Json(nullptr)},
             {"severity", value_of(answer.severity)},
             {"summary", answer.summary},
             {"confidence", value_of(answer.confidence)},
@@ -50,11 +54,17 @@ Json answer_of(const metrics::Answer& answer) {
 
 }  // namespace
 
-std::string why_json(const metrics::CaptureFigures& capture, std::span<const metrics::Answer> answers,
-                     bool crc_verified, int indent) {
+std::string why_json(const metrics::Snapshot& snapshot, std::span<const metrics::Answer> answers, bool crc_verified,
+                     int indent) {
     Json list = Json::array();
     for (const metrics::Answer& answer : answers) list.push_back(answer_of(answer));
-    const Json all{{"capture", capture_of(capture, crc_verified)}, {"answers", std::move(list)}};
+    Json notes = Json::array();
+    for (const metrics::CaptureNote& note : metrics::capture_notes(snapshot))
+        notes.push_back({{"kind", name_of(note.kind)}, {"text", note.text}, {"frames", note.frames}});
+    const Json all{{"capture", capture_of(snapshot.capture, crc_verified)},
+                   {"grade", name_of(metrics::grade_of(snapshot, answers))},
+                   {"notes", std::move(notes)},
+                   {"answers", std::move(list)}};
     // Names come from files that need not be UTF-8.
     return all.dump(indent, ' ', false, Json::error_handler_t::replace);
 }

@@ -7,9 +7,9 @@
 
 namespace exporters {
 
-/// The answers of `why` as one JSON object, without a newline behind it: `capture` and `answers`. An `indent` below
-/// zero writes it on one line.
-std::string why_json(const metrics::CaptureFigures& capture, std::span<const metrics::Answer> answers,
-                     bool crc_verified, int indent);
+/// The answers of `why` as one JSON object, without a newline behind it: `capture`, `grade`, `notes` and `answers`. An
+/// `indent` below zero writes it on one line.
+std::string why_json(const metrics::Snapshot& snapshot, std::span<const metrics::Answer> answers, bool crc_verified,
+                     int indent);
 
 }  // namespace exporters

@@ -1,9 +1,11 @@
 #include "exporters/why_page.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 #include "base/quantities.h"
+#include "metrics/answers/capture_notes.h"
 #include "metrics/answers/figure_text.h"
 
 namespace exporters {
@@ -35,10 +37,20 @@ std::string harmless(std::string_view text) {
     return out;
 }
 
+/// "99 % of the busy time", "0.3 % of the packets".
+std::string cost_text(const metrics::Cost& cost) {
+    constexpr std::array<std::string_view, 4> wholes{"busy time", "packets", "requests", "connections"};
+    return fmt::format("{} of the {}", words::percent(cost.share), wholes[static_cast<std::size_t>(cost.basis)]);
+}
+
 class Page {
 public:
     Page(const metrics::Snapshot& snapshot, std::span<const Answer> answers, const WhyPageStyle& style)
-        : snapshot_(snapshot), answers_(answers), style_(style), columns_(std::clamp(style.columns, 40U, 110U)) {}
+        : snapshot_(snapshot),
+          answers_(answers),
+          style_(style),
+          columns_(std::clamp(style.columns, 40U, 110U)),
+          several_alarms_(std::ranges::count_if(answers, [](const Answer& each) { return each.alarm; }) > 1) {}
 
     std::string print() {
         headline();
@@ -50,6 +62,7 @@ public:
 
 private:
     static constexpr std::string_view red = "\x1b[1;31m";
+    static constexpr std::string_view yellow = "\x1b[1;33m";
     static constexpr std::string_view green = "\x1b[32m";
     static constexpr std::string_view bold = "\x1b[1m";
     static constexpr std::string_view dim = "\x1b[2m";
@@ -101,55 +114,34 @@ private:
         return next - end - 1 <= 7 ? next : end;
     }
 
+    std::string_view color_of(metrics::Grade grade) const {
+        switch (grade) {
+            case metrics::Grade::wrong: return red;
+            case metrics::Grade::minor:
+            case metrics::Grade::suspected: return yellow;
+            case metrics::Grade::ok: return green;
+            case metrics::Grade::nothing: break;
+        }
+        return bold;
+    }
+
     void headline() {
-        const auto alarms = static_cast<std::size_t>(
-            std::count_if(answers_.begin(), answers_.end(), [](const Answer& each) { return each.alarm; }));
-        if (alarms > 0)
-            paragraph("WRONG:", red, 7,
-                      fmt::format("{}{}", meaning_of(answers_.front()),
-                                  alarms == 1 ? std::string()
-                                              : fmt::format(" And {} below.",
-                                                            base::format_counted(alarms - 1, "more finding"))));
-        else if (snapshot_.flows.empty())
-            paragraph("NOTHING TO JUDGE:", bold, 18,
-                      snapshot_.capture.rdma_units == 0 ? "the capture holds no RDMA."
-                                                        : "RDMA connections were set up or ended, but no data passed.");
-        else
-            paragraph("OK:", green, 4, "nothing is wrong that this capture can show.");
-        for (const std::string& note : {incomplete(), unsorted()})
-            if (!note.empty()) paragraph("Note:", bold, 6, note);
-    }
-
-    std::string incomplete() const {
-        const metrics::CaptureFigures& capture = snapshot_.capture;
-        std::vector<std::string> parts;
-        if (capture.kernel_dropped.value_or(0) > 0)
-            parts.push_back(base::format_counted(*capture.kernel_dropped, "packet was", "packets were") +
-                            " dropped by the capturing kernel");
-        if (capture.stream_octets_lost > 0)
-            parts.push_back(base::format_counted(capture.stream_octets_lost, "octet") +
-                            " of TCP streams are not in it");
-        if (capture.flows_evicted > 0)
-            parts.push_back(base::format_counted(capture.flows_evicted, "flow was", "flows were") +
-                            " forgotten for want of room");
-        if (parts.empty()) return {};
-        std::string text = "the capture is not complete: ";
-        for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : "; ") + parts[i];
-        return text + ". Packets that it lacks can look like losses.";
-    }
-
-    /// Nothing is missing then: processors hand over what each has, or files were put together.
-    std::string unsorted() const {
-        const std::uint64_t count = snapshot_.capture.unsorted;
-        if (count == 0) return {};
-        return base::format_counted(count, "packet is", "packets are") +
-               " out of the order of time. Times between them and their neighbours are less sure.";
+        const Headline headline = headline_of(snapshot_, answers_);
+        const std::size_t indent = headline.grade == metrics::Grade::nothing ? 18
+                                   : headline.grade == metrics::Grade::ok    ? 4
+                                                                             : 7;
+        paragraph(headline.label + ": ", color_of(headline.grade), indent, headline.text);
+        for (const metrics::CaptureNote& note : metrics::capture_notes(snapshot_))
+            paragraph("Note:", bold, 6, note.text);
     }
 
     void alarm(const Answer& answer) {
         out_ += '\n';
         const std::string title = fmt::format("{}: {}", name_of(answer.question), name_of(answer.verdict));
-        out_ += colored(style_.utf8 ? "\u25cf " : "* ", red) + colored(title, bold) + "\n";
+        const metrics::Grade grade = grade_of(answer);
+        out_ += colored(style_.utf8 ? "\u25cf " : "* ", color_of(grade)) + colored(title, bold);
+        if (grade != metrics::Grade::wrong || several_alarms_) out_ += "  " + label_of(answer);
+        out_ += '\n';
         paragraph("  ", {}, 2, answer.summary);
         figures(answer, style_.verbose ? answer.evidence.size() : brief_figures);
         frames(answer);
@@ -248,10 +240,36 @@ private:
     std::span<const Answer> answers_;
     const WhyPageStyle& style_;
     std::size_t columns_;
+    bool several_alarms_;
     std::string out_ = {};
 };
 
 }  // namespace
+
+std::string label_of(const Answer& answer) {
+    switch (grade_of(answer)) {
+        case metrics::Grade::wrong: return fmt::format("WRONG ({})", cost_text(answer.cost));
+        case metrics::Grade::minor: return fmt::format("MINOR ({})", cost_text(answer.cost));
+        case metrics::Grade::suspected: return fmt::format("SUSPECTED ({} sure)", words::percent(answer.confidence));
+        default: return "OK";
+    }
+}
+
+Headline headline_of(const metrics::Snapshot& snapshot, std::span<const Answer> answers) {
+    const metrics::Grade grade = metrics::grade_of(snapshot, answers);
+    const auto alarms = static_cast<std::uint64_t>(
+        std::count_if(answers.begin(), answers.end(), [](const Answer& each) { return each.alarm; }));
+    if (alarms > 0) {
+        std::string text(meaning_of(answers.front()));
+        if (alarms > 1) text += fmt::format(" And {} below.", base::format_counted(alarms - 1, "more finding"));
+        return {grade, label_of(answers.front()), std::move(text)};
+    }
+    if (grade == metrics::Grade::nothing)
+        return {grade, "NOTHING TO JUDGE",
+                snapshot.capture.rdma_units == 0 ? "the capture holds no RDMA."
+                                                 : "RDMA connections were set up or ended, but no data passed."};
+    return {grade, "OK", "nothing is wrong that this capture can show."};
+}
 
 std::string_view meaning_of(const Answer& answer) {
     const metrics::VerdictMeaning* const row = metrics::meaning_of(answer.question, answer.verdict);

@@ -12,6 +12,16 @@ namespace exporters {
 /// What its verdict means, in a sentence.
 std::string_view meaning_of(const metrics::Answer& answer);
 
+/// The first line: what was found, how bad it is, and what it costs.
+struct Headline {
+    metrics::Grade grade{};
+    std::string label;  ///< "WRONG (99 % of the busy time)"; "OK"
+    std::string text;   ///< what was found, in a sentence
+};
+Headline headline_of(const metrics::Snapshot& snapshot, std::span<const metrics::Answer> answers);
+/// "WRONG (99 % of the busy time)", "SUSPECTED (10 % sure)", "OK".
+std::string label_of(const metrics::Answer& answer);
+
 /// How the page is printed.
 struct WhyPageStyle {
     unsigned columns = 80;

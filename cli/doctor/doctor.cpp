@@ -113,7 +113,8 @@ int examine_machine(const ::doctor::Root& root, const Inventory& machine, const 
             return exit_failed;
         }
         if (!write_file(options.bundle_path, *bundle)) return exit_failed;
-        print_message("rdmascope doctor: {} is for a bug report; look through it before you pass it on", options.bundle_path);
+        print_message("rdmascope doctor: {} is for a bug report; look through it before you pass it on",
+                      options.bundle_path);
     }
     return print_findings(machine, findings, options);
 }

@@ -10,6 +10,15 @@ namespace {
 using options::Section;
 using Row = options::Option<WhyOptions>;
 
+std::string read_grade(WhyOptions& options, const std::string& value) {
+    for (const metrics::Grade grade : {metrics::Grade::wrong, metrics::Grade::minor, metrics::Grade::suspected}) {
+        if (value != name_of(grade)) continue;
+        options.fail_on = grade;
+        return {};
+    }
+    return "wrong, minor or suspected";
+}
+
 constexpr std::array own{
     Row{{0, "flow", "ID", "about this flow and its reverse alone; `rdmascope flows` lists the IDs"},
         Section::selection,
@@ -17,6 +26,9 @@ constexpr std::array own{
     Row{{0, "json", {}, "print the answers as one JSON object"},
         Section::printing,
         options::turn_on<&WhyOptions::json>},
+    Row{{0, "fail-on", "GRADE", "exit with 3 if something of this grade or worse is found: wrong, minor, suspected"},
+        Section::printing,
+        read_grade},
     Row{{'v', "verbose", {}, "all figures of all answers, and how sure each is"},
         Section::printing,
         options::turn_on<&WhyOptions::verbose>},

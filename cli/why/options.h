@@ -3,11 +3,13 @@
 #include <optional>
 
 #include "cli/analysis/options.h"
+#include "metrics/answers/answer.h"
 
 namespace cli::why {
 
 struct WhyOptions : analysis::AnalysisOptions {
-    std::optional<std::uint64_t> flow = {};  ///< the one that is asked about, and its reverse
+    std::optional<std::uint64_t> flow = {};      ///< the one that is asked about, and its reverse
+    std::optional<metrics::Grade> fail_on = {};  ///< exit with 3 where something this bad, or worse, was found
     bool json = false;
     bool verbose = false;
     options::Color color = options::Color::automatic;

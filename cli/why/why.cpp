@@ -54,7 +54,9 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
                                            : exporters::why_page(snapshot, answers, style_for(options)));
     if (printed != exit_done) return printed;
     if (!options.json || snapshot.flows.empty()) session.report_summary();
-    return session.failed() ? exit_failed : exit_done;
+    if (session.failed()) return exit_failed;
+    const bool found = options.fail_on && metrics::grade_of(snapshot, answers) >= *options.fail_on;
+    return found ? exit_found : exit_done;
 }
 
 std::string help() { return options::help_page(usage, option_table().options(), ending); }

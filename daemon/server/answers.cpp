@@ -178,7 +178,7 @@ Answer Answers::flows(const control::Request& request) {
 std::string Answers::why_result(const metrics::Snapshot& snapshot, const metrics::DeviceFigures& devices,
                                 const control::Request& request) const {
     const std::uint64_t* flow = request.flow ? &*request.flow : nullptr;
-    return exporters::why_json(snapshot.capture, metrics::answer(snapshot, commands_.names(), devices, flow),
+    return exporters::why_json(snapshot, metrics::answer(snapshot, commands_.names(), devices, flow),
                                commands_.crc_verified(), -1);
 }
 

@@ -6,6 +6,7 @@
 #include "metrics/answers/counters.h"
 #include "metrics/answers/questions.h"
 #include "metrics/answers/subject.h"
+#include "metrics/answers/thresholds.h"
 
 namespace metrics::inline answers {
 
@@ -48,6 +49,12 @@ constexpr bool unit_names_follow_the_enumeration() {
 }
 static_assert(unit_names_follow_the_enumeration());
 
+/// What costs nothing is a description, whatever it is called.
+void describe_what_is_free(std::vector<Answer>& answers) {
+    for (Answer& answer : answers)
+        if (answer.cost.share <= 0) answer.alarm = false;
+}
+
 /// Of two findings of the same severity, the cause comes before its effect: congestion paces and loses packets.
 unsigned precedence(const Answer& answer) {
     if (answer.question == Question::congestion) return 0;
@@ -55,7 +62,9 @@ unsigned precedence(const Answer& answer) {
 }
 
 bool comes_first(const Answer& a, const Answer& b) {
-    if (a.alarm != b.alarm) return a.alarm;
+    const Grade grade_a = grade_of(a);
+    const Grade grade_b = grade_of(b);
+    if (grade_a != grade_b) return grade_a > grade_b;
     if (!a.alarm) return a.question < b.question;
     if (a.severity != b.severity) return a.severity > b.severity;
     if (precedence(a) != precedence(b)) return precedence(a) < precedence(b);
@@ -70,6 +79,7 @@ std::vector<Answer> asked(const Snapshot& snapshot, const HostNames& names, cons
     answers::ask_qp_cache(subject, answers);
     answers::ask_congestion(subject, answers);
     answers::ask_queue_depth(subject, answers);
+    describe_what_is_free(answers);
     return answers;
 }
 
@@ -77,6 +87,29 @@ std::vector<Answer> asked(const Snapshot& snapshot, const HostNames& names, cons
 
 std::string_view name_of(EvidenceUnit unit) { return unit_names[static_cast<std::size_t>(unit)].name; }
 std::string_view singular_of(EvidenceUnit unit) { return unit_names[static_cast<std::size_t>(unit)].singular; }
+
+std::string_view name_of(CostBasis basis) {
+    constexpr std::array<std::string_view, 4> names{"busy_time", "packets", "requests", "connections"};
+    return names[static_cast<std::size_t>(basis)];
+}
+
+std::string_view name_of(Grade grade) {
+    constexpr std::array<std::string_view, 5> names{"nothing", "ok", "suspected", "minor", "wrong"};
+    return names[static_cast<std::size_t>(grade)];
+}
+
+Grade grade_of(const Answer& answer) {
+    if (!answer.alarm) return Grade::ok;
+    if (answer.confidence < suspected_confidence) return Grade::suspected;
+    return answer.cost.share < minor_cost ? Grade::minor : Grade::wrong;
+}
+
+Grade grade_of(const Snapshot& snapshot, std::span<const Answer> answers) {
+    Grade worst = snapshot.flows.empty() ? Grade::nothing : Grade::ok;
+    for (const Answer& answer : answers)
+        if (answer.alarm) worst = std::max(worst, grade_of(answer));
+    return worst;
+}
 
 void sort(std::vector<Answer>& answers) { std::stable_sort(answers.begin(), answers.end(), comes_first); }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,26 @@ struct Evidence {
     std::vector<std::uint64_t> frames;
 };
 
+/// What the cost of a finding is a share of.
+enum class CostBasis : std::uint8_t { busy_time, packets, requests, connections };
+std::string_view name_of(CostBasis basis);  ///< "busy_time", ...
+
+/// What a finding costs, at least: 0 is nothing, 1 is all.
+struct Cost {
+    double share = 0;
+    CostBasis basis = CostBasis::busy_time;
+};
+
+/// How much a finding, or a whole capture, matters. In ascending order, so that a later one is worse.
+enum class Grade : std::uint8_t {
+    nothing,    ///< there is nothing to judge
+    ok,         ///< a description
+    suspected,  ///< something seems wrong, and it is more likely that it is not
+    minor,      ///< something is wrong, and it costs less than 1 %
+    wrong,      ///< something is wrong
+};
+std::string_view name_of(Grade grade);  ///< "ok", "wrong", ...
+
 /// One finding. A question has at least one; the first is the one that matters most.
 struct Answer {
     Question question{};
@@ -57,8 +78,14 @@ struct Answer {
     std::vector<Evidence> evidence;
     std::string advice;
     double severity = 0;  ///< 0: all is well; 1: nothing else matters. The share of the time or traffic that it costs
+    Cost cost = {};       ///< of an alarm
     bool alarm = false;   ///< something is wrong, and not merely described
 };
+
+/// Never `nothing`.
+Grade grade_of(const Answer& answer);
+/// The worst of the answers; `nothing` if the snapshot has no flow and nothing alarms.
+Grade grade_of(const Snapshot& snapshot, std::span<const Answer> answers);
 
 /// How hosts are called in sentences: "storage-3 (192.0.2.2)" where a name is known, else the address.
 class HostNames {

@@ -608,6 +608,7 @@ Answer bandwidth_answer(const Subject& subject) {
     if (verdict == Verdict::receive_window && flow->tcp && was_shut(*flow->tcp)) {
         answer.alarm = true;
         answer.severity = share_of(*flow, {State::credit}, flow->wall_ns());
+        answer.cost = {answer.severity, CostBasis::busy_time};
     }
     add_figures(subject, *flow, answer);
     return answer;

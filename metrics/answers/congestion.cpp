@@ -82,6 +82,24 @@ Flows notified_among(const Flows& flows) {
     return notified;
 }
 
+/// The time in which the sender was slowed down, if any was measured; else the share of the packets that `events` are.
+Cost cost_of(const Flows& flows, std::uint64_t events) {
+    std::uint64_t paced_ns = 0;
+    std::uint64_t busy_ns = 0;
+    std::uint64_t packets = 0;
+    for (const FlowSnapshot* flow : flows) {
+        packets += flow->packets;
+        // What an unpaired flow itself sends is not what its CNPs slow down.
+        if (shows_its_own(*flow)) continue;
+        paced_ns += time_in(*flow, {State::congestion_paced});
+        busy_ns += active_ns(*flow);
+    }
+    const double paced = ratio(static_cast<double>(paced_ns), static_cast<double>(busy_ns));
+    const double share = ratio(static_cast<double>(events), static_cast<double>(packets));
+    if (paced >= share) return {paced, CostBasis::busy_time};
+    return {share, CostBasis::packets};
+}
+
 void add_figures(Answer& answer, const Flows& flows, const Flows& notified, const CongestionSums& sums) {
     add_evidence(answer, "packets", static_cast<double>(sums.packets), EvidenceUnit::packets);
     add_evidence(answer, "of them ECN-capable", static_cast<double>(sums.capable), EvidenceUnit::packets, {}, true);
@@ -150,6 +168,7 @@ bool find_marks(const Subject& subject, const Way& way, std::vector<Answer>& out
     const Flows flows = flows_of(affected);
     const Flows notified = notified_among(flows);
     const CongestionSums sums = sum_up(flows, notified);
+    answer.cost = cost_of(flows, sums.ce + sums.ece);
     const bool seen = sums.ce > 0;
     const std::string what =
         seen ? fmt::format("Switches marked {} of {} ({}) {} as having met congestion", number(sums.ce),
@@ -185,6 +204,7 @@ void find_notifications(const Subject& subject, const Way& way, std::vector<Answ
     Answer answer = finding(Question::congestion, Verdict::throttled, affected);
     const Flows flows = flows_of(affected);
     const CongestionSums sums = sum_up(flows, flows);
+    answer.cost = cost_of(flows, sums.cnp);
     const bool found =
         std::none_of(flows.begin(), flows.end(), [](const FlowSnapshot* flow) { return shows_its_own(*flow); });
     answer.summary = fmt::format(
@@ -208,6 +228,16 @@ double stopped_ns(const PauseSnapshot& pause) {
     return static_cast<double>(std::max(most, pause.stopped_ns->all_ns));
 }
 
+/// Senders stood still in the middle of messages, or were asked to. If neither is known, the frames alone are.
+Cost cost_of_pauses(const std::vector<Affected>& stalled, const PauseSnapshot& pause, const CaptureFigures& capture,
+                    double asked) {
+    double share = asked;
+    for (const Affected& each : stalled) share = std::max(share, each.severity);
+    if (share > 0) return {share, CostBasis::busy_time};
+    return {ratio(static_cast<double>(pause.pause_frames + pause.pfc_frames), static_cast<double>(capture.packets)),
+            CostBasis::packets};
+}
+
 void find_pauses(const Subject& subject, std::vector<Answer>& out) {
     const Snapshot& snapshot = subject.snapshot();
     const auto wall = static_cast<double>(snapshot.capture.last_ns) - static_cast<double>(snapshot.capture.first_ns);
@@ -223,6 +253,7 @@ void find_pauses(const Subject& subject, std::vector<Answer>& out) {
         Answer answer = finding(Question::congestion, Verdict::pause, affected);
         const double asked_ns = std::min(stopped_ns(pause), std::max(wall, 0.0));
         answer.severity = std::max({answer.severity, wall > 0 ? ratio(asked_ns, wall) : 0, 0.02});
+        answer.cost = cost_of_pauses(affected, pause, snapshot.capture, ratio(asked_ns, wall));
         answer.confidence = 1;
         if (answer.flows.size() > 16) answer.flows.resize(16);
         std::string classes;
@@ -244,6 +275,14 @@ void find_pauses(const Subject& subject, std::vector<Answer>& out) {
     }
 }
 
+Cost cost_of_incast(const std::vector<Affected>& affected) {
+    std::uint64_t events = 0;
+    for (const FlowSnapshot* flow : flows_of(affected))
+        events += flow->ecn_ce_packets + flow->cnp_packets +
+                  std::max(flow->missing_packets.value_or(0), repeated_packets(*flow));
+    return cost_of(flows_of(affected), events);
+}
+
 void find_incast(const Subject& subject, std::vector<Answer>& out) {
     for (const HostSnapshot& host : subject.snapshot().hosts) {
         if (host.incast_senders_max < incast_senders || !subject.concerns(host.address)) continue;
@@ -256,6 +295,7 @@ void find_incast(const Subject& subject, std::vector<Answer>& out) {
         }
         if (affected.empty()) continue;
         Answer answer = finding(Question::congestion, Verdict::incast, affected);
+        answer.cost = cost_of_incast(affected);
         answer.summary = fmt::format(
             "Up to {} sent to {} within one millisecond, and {} of them were marked, slowed down or lost packets.",
             counted(host.incast_senders_max, "host"), subject.host(host.address), counted(affected.size(), "flow"));

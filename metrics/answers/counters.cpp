@@ -389,6 +389,8 @@ Answer counter_answer(const Row& row, const DeviceCounter& counter, const Ports&
     answer.advice = row.advice;
     answer.confidence = confidence_of_counters;
     answer.severity = ratio(static_cast<double>(counter.value), ports.packets(counter));
+    // A port that counts no packets leaves the share open.
+    answer.cost = {answer.severity > 0 ? answer.severity : alarming_loss_share, CostBasis::packets};
     const VerdictMeaning* const meaning = meaning_of(answer.question, answer.verdict);
     answer.alarm = meaning != nullptr && meaning->alarm;
     answer.evidence.push_back(evidence_of(counter, row));

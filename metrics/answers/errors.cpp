@@ -6,12 +6,12 @@
 #include <optional>
 #include <tuple>
 
+#include "metrics/answers/figure_text.h"
 #include "metrics/answers/finding.h"
 #include "metrics/answers/flow_measures.h"
 #include "metrics/answers/questions.h"
 #include "metrics/answers/subject.h"
 #include "metrics/answers/thresholds.h"
-#include "metrics/answers/figure_text.h"
 #include "wire/error_text.h"
 
 namespace metrics::inline answers {
@@ -22,6 +22,11 @@ namespace {
 /// the two hosts that are affected.
 double severity_of_failure(std::size_t affected, std::size_t all) {
     return 0.5 + 0.5 * ratio(static_cast<double>(affected), static_cast<double>(std::max<std::size_t>(all, 1)));
+}
+
+Cost cost_of_failure(std::size_t affected, std::size_t all) {
+    return {ratio(static_cast<double>(affected), static_cast<double>(std::max<std::size_t>(all, 1))),
+            CostBasis::connections};
 }
 
 struct Refusal {
@@ -60,6 +65,7 @@ void find_refusal(const Subject& subject, const Group& group, const Refusal& ref
     Answer answer = finding(Question::bandwidth, refusal.verdict, affected);
     const Flows flows = flows_of(affected);
     answer.severity = severity_of_failure(affected.size(), group.flows.size());
+    answer.cost = cost_of_failure(affected.size(), group.flows.size());
     const std::string responder = subject.short_name(responder_of(*flows.front()).address);
     answer.summary = fmt::format("{} {} {} ({}): such a queue pair goes into error and carries nothing more.",
                                  responder, refusal.sentence, subject.requests(flows), counted(naks, "NAK"));
@@ -222,6 +228,7 @@ Answer answer_about_terminates(const Subject& subject, const Group& group, Verdi
     const Terminated& most = *terminates.front();
     const FlowSnapshot& first = *most.flows.front();
     answer.severity = severity_of_failure(affected.size(), group.flows.size());
+    answer.cost = cost_of_failure(affected.size(), group.flows.size());
     const std::string words = words_of(most.report);
     const std::string peer = subject.host(first.destination.address);
     if (affected.size() == 1)
@@ -347,6 +354,7 @@ Answer answer_about_attempts(const Subject& subject, const std::vector<const Con
     Answer answer = finding(Question::bandwidth, verdict_of(first.outcome), no_flows);
     answer.confidence = first.outcome == AttemptOutcome::unanswered ? 0.8 : 1.0;
     answer.severity = severity_of_failure(attempts.size(), attempts.size() + working);
+    answer.cost = cost_of_failure(attempts.size(), attempts.size() + working);
     std::string reason;
     std::vector<std::uint64_t> requests;
     std::vector<std::uint64_t> ends;

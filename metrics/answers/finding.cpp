@@ -30,6 +30,7 @@ Answer finding(Question question, Verdict verdict, std::vector<Affected>& affect
     if (!affected.empty()) {
         answer.vantage = affected.front().flow->vantage;
         answer.severity = std::clamp(affected.front().severity, 0.0, 1.0);
+        answer.cost = {answer.severity, CostBasis::busy_time};
         answer.confidence = std::clamp(confidence / weight, 0.0, 1.0);
     }
     const VerdictMeaning* const meaning = meaning_of(question, verdict);

@@ -135,6 +135,7 @@ std::vector<Answer> knees_of(const Subject& subject, const HostSnapshot& host) {
             table.advice);
         answer.confidence *= 0.7;  // load grows with the number of queue pairs too
         answer.severity = thrashes ? knee->share_beyond * (1 - 1 / knee->ratio) : 0;
+        answer.cost = {answer.severity, CostBasis::requests};
         add_evidence(answer, "cache holds at least", knee->from, table.unit);
         add_evidence(answer, "and fewer than", knee->to, table.unit);
         add_evidence(answer, "requests beyond", knee->share_beyond, EvidenceUnit::share);

@@ -434,6 +434,19 @@ void add_figures(Cause cause, const Flows& flows, const RepairSums& sums, Answer
         add_evidence(answer, "longest repair", static_cast<double>(*worst), EvidenceUnit::ns);
 }
 
+/// The time that repairs took, if any was measured; else the share of the packets.
+Cost cost_of(Cause cause, const RepairSums& sums) {
+    const auto packets = static_cast<double>(sums.packets);
+    if (sums.repair_ns > 0 && cause != Cause::duplication && !is_elsewhere(cause))
+        return {ratio(static_cast<double>(sums.repair_ns), static_cast<double>(sums.busy_ns)), CostBasis::busy_time};
+    std::uint64_t events = std::max(sums.again, sums.missing);
+    if (cause == Cause::duplication) events = sums.doubled;
+    if (cause == Cause::corruption) events = std::max(events, sums.icrc + sums.crc);
+    if (cause == Cause::rnr || cause == Cause::rnr_elsewhere) events = sums.rnr;
+    if (cause == Cause::loss_elsewhere) events = sums.naks_of_another;
+    return {ratio(static_cast<double>(events), packets + static_cast<double>(sums.missing)), CostBasis::packets};
+}
+
 struct Violation {
     EventKind kind;
     std::string_view what;
@@ -464,6 +477,7 @@ void find_violations(const Subject& subject, const Group& group, std::vector<Ans
     std::vector<Affected> affected = violating_flows(group);
     if (affected.empty()) return;
     Answer answer = finding(Question::bandwidth, Verdict::go_back_n_violation, affected);
+    answer.cost.basis = CostBasis::packets;
     const Flows flows = flows_of(affected);
     const Violation* most = nullptr;
     std::uint64_t most_count = 0;
@@ -513,6 +527,7 @@ void find_repairs(const Subject& subject, std::vector<Answer>& out) {
             Answer answer = finding(Question::bandwidth, illness_verdicts(cause), affected);
             const Flows flows = flows_of(affected);
             const RepairSums sums = sum_up(flows, cause);
+            answer.cost = cost_of(cause, sums);
             explain(subject, cause, flows, sums, answer);
             add_figures(cause, flows, sums, answer);
             if (cause == Cause::loss_after && sums.naks + sums.duplicate_acks == 0) answer.confidence *= 0.6;

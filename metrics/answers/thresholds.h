@@ -11,6 +11,10 @@ namespace metrics::inline answers {
 inline constexpr double alarming_loss_share = 1e-4;
 /// Time that repairs may take before they alarm, however few they are.
 inline constexpr double alarming_time_share = 0.01;
+/// Below this cost a finding is minor: the same share of the time from which on repairs alarm.
+inline constexpr double minor_cost = alarming_time_share;
+/// Below this confidence a finding is more likely false than true.
+inline constexpr double suspected_confidence = 0.5;
 /// The share of its busy time that a flow spends on repairs before they explain its latency.
 inline constexpr double hurting_repair_share = 0.1;
 /// One packet in a hundred out of order makes RC repeat its window again and again: rates collapse.

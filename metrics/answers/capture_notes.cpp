@@ -1,0 +1,49 @@
+#include "metrics/answers/capture_notes.h"
+
+#include <optional>
+#include <utility>
+
+#include "metrics/answers/figure_text.h"
+
+namespace metrics::inline answers {
+
+namespace {
+
+using MaybeNote = std::optional<CaptureNote>;
+
+MaybeNote incomplete(const Snapshot& snapshot) {
+    const CaptureFigures& capture = snapshot.capture;
+    std::vector<std::string> parts;
+    if (capture.kernel_dropped.value_or(0) > 0)
+        parts.push_back(counted(*capture.kernel_dropped, "packet was", "packets were") +
+                        " dropped by the capturing kernel");
+    if (capture.stream_octets_lost > 0)
+        parts.push_back(counted(capture.stream_octets_lost, "octet") + " of TCP streams are not in it");
+    if (capture.flows_evicted > 0)
+        parts.push_back(counted(capture.flows_evicted, "flow was", "flows were") + " forgotten for want of room");
+    if (parts.empty()) return std::nullopt;
+    std::string text = "the capture is not complete: ";
+    for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : "; ") + parts[i];
+    return CaptureNote{NoteKind::incomplete, text + ". Packets that it lacks can look like losses.", {}};
+}
+
+/// Nothing is missing then: processors hand over what each has, or files were put together.
+MaybeNote unsorted(const Snapshot& snapshot) {
+    const std::uint64_t count = snapshot.capture.unsorted;
+    if (count == 0) return std::nullopt;
+    return CaptureNote{NoteKind::unsorted,
+                       counted(count, "packet is", "packets are") +
+                           " out of the order of time. Times between them and their neighbours are less sure.",
+                       {}};
+}
+
+}  // namespace
+
+std::vector<CaptureNote> capture_notes(const Snapshot& snapshot) {
+    std::vector<CaptureNote> notes;
+    for (const auto& find : {incomplete, unsorted})
+        if (MaybeNote note = find(snapshot)) notes.push_back(std::move(*note));
+    return notes;
+}
+
+}  // namespace metrics::answers

@@ -1,0 +1,29 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metrics/figures/snapshot.h"
+
+/// What is to be known of a capture before its answers are read: what it lacks, holds twice, or shows changed.
+namespace metrics::inline answers {
+
+enum class NoteKind : std::uint8_t {
+    incomplete,  ///< packets were dropped or forgotten
+    unsorted,    ///< times run backwards
+};
+inline constexpr std::array<std::string_view, 2> note_kind_names{"incomplete", "unsorted"};
+constexpr std::string_view name_of(NoteKind kind) { return note_kind_names[static_cast<std::size_t>(kind)]; }
+
+struct CaptureNote {
+    NoteKind kind{};
+    std::string text;                   ///< one or two plain sentences
+    std::vector<std::uint64_t> frames;  ///< the first few that show it; empty if none is kept
+};
+
+/// In the order of their weight.
+std::vector<CaptureNote> capture_notes(const Snapshot& snapshot);
+
+}  // namespace metrics::answers
