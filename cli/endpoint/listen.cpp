@@ -139,14 +139,14 @@ public:
 
 private:
     void handle(const iwarp::Event& event) {
-        using Kind = iwarp::Event::Kind;
+        using EventKind = iwarp::Event::Kind;
         switch (event.kind) {
-            case Kind::connect_request: on_connect_request(*event.request); break;
-            case Kind::established:
+            case EventKind::connect_request: on_connect_request(*event.request); break;
+            case EventKind::established:
                 if (const auto agreement = event.queue_pair->agreement())
                     journal_.add(event.queue_pair->peer(), "established", json_of(*agreement));
                 break;
-            case Kind::terminated:
+            case EventKind::terminated:
                 if (event.terminate)
                     journal_.add(event.queue_pair->peer(), event.terminate->sent_by_us ? "terminate_sent" : "terminate",
                                  {{"layer", event.terminate->layer},
@@ -154,8 +154,8 @@ private:
                                   {"code", event.terminate->code},
                                   {"text", event.terminate->text}});
                 break;
-            case Kind::disconnected:
-            case Kind::connect_failed: farewell(event); break;
+            case EventKind::disconnected:
+            case EventKind::connect_failed: farewell(event); break;
             default: break;
         }
     }
