@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/quantities.h"
+#include "metrics/answers/unread_carriers.h"
 #include "metrics/answers/words.h"
 
 namespace exporters {
@@ -112,12 +113,24 @@ private:
                                                             base::format_counted(alarms - 1, "more finding"))));
         else if (snapshot_.flows.empty())
             paragraph("NOTHING TO JUDGE:", bold, 18,
-                      snapshot_.capture.rdma_units == 0 ? "the capture holds no RDMA."
+                      snapshot_.capture.rdma_units == 0 ? no_rdma()
                                                         : "RDMA connections were set up or ended, but no data passed.");
         else
             paragraph("OK:", green, 4, "nothing is wrong that this capture can show.");
-        for (const std::string& note : {incomplete(), unsorted()})
+        for (const std::string& note : {unread(), incomplete(), unsorted()})
             if (!note.empty()) paragraph("Note:", bold, 6, note);
+    }
+
+    std::string no_rdma() const {
+        const std::string text = metrics::describe_unread_carriers(snapshot_.capture);
+        return text.empty() ? "the capture holds no RDMA." : "no RDMA was found, and " + text + ".";
+    }
+
+    /// Said by the headline already if there is no RDMA.
+    std::string unread() const {
+        if (snapshot_.flows.empty() && snapshot_.capture.rdma_units == 0) return {};
+        const std::string text = metrics::describe_unread_carriers(snapshot_.capture);
+        return text.empty() ? text : text + ". RDMA may be in them.";
     }
 
     std::string incomplete() const {

@@ -38,6 +38,7 @@ private:
     void finish_output();
     void close_writer();
     void tell_unknown_links() const;
+    void tell_unread_carriers() const;
     void report() const;
     void tell_listening() const;
     void fail(const base::Error& error);
