@@ -30,7 +30,8 @@ std::string flows_text(const metrics::Snapshot& snapshot, bool crc_verified) {
         report_rows.push_back({*flow, context});
     if (report_rows.empty()) {
         const std::string unread = metrics::describe_unread_carriers(snapshot.capture);
-        return unread.empty() ? "The capture holds no RDMA.\n" : "No RDMA was found, and " + unread + ".\n";
+        return unread.empty() || snapshot.capture.rdma_units != 0 ? "The capture holds no RDMA.\n"
+                                                                  : "No RDMA was found, and " + unread + ".\n";
     }
     const exporters::FlowColumns columns = exporters::default_columns(report_rows, false, std::nullopt);
     exporters::Table table = exporters::flow_table(columns);
