@@ -103,6 +103,22 @@ public:
         if (out.odd_count != 255) ++out.odd_count;
     }
 
+    /// Notes that the packet goes on with something that is not looked into; the first is kept.
+    void leave_unread(wire::CarrierKind kind, std::uint16_t number) {
+        if (!out.unread) out.unread = {kind, number};
+    }
+
+    /// Enters an IP header. If the header of a tunnel around it is marked, its receiver sees the mark on this one,
+    /// unless this one is not ECN-capable: then the tunnel's end drops the packet. RFC 6040, 4.2.
+    void enter_network(const Network& inner) {
+        const bool marked = out.network.ecn() == 3 && (inner.traffic_class & 3) != 0 && !mirrored_;
+        out.network = inner;
+        out.network.marked_outside = marked;
+        mirrored_ = false;
+    }
+    /// What follows is a copy that a mirror sends: marks of the mirror's own way are not those of the packet.
+    void enter_mirror() { mirrored_ = true; }
+
     /// Layers that an earlier layer has announced (a BTH names the extended headers that follow it).
     void announce(LayerId id) {
         if (announced_end_ < announced_.size()) announced_[announced_end_++] = id;
@@ -119,6 +135,7 @@ private:
 
     base::Bytes bytes_;
     Reason missing_ = Reason::snapped;
+    bool mirrored_ = false;
     std::array<LayerId, 8> announced_;
     std::uint8_t announced_next_ = 0;
     std::uint8_t announced_end_ = 0;

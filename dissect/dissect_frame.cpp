@@ -15,6 +15,7 @@ LayerId first_layer(wire::LinkType link_type) {
         case wire::LinkType::linux_sll2: return LayerId::linux_sll2;
         case wire::LinkType::ppi: return LayerId::ppi;
         case wire::LinkType::erf: return LayerId::erf;
+        case wire::LinkType::nflog: return LayerId::nflog;
         case wire::LinkType::ipoib: return LayerId::ipoib;
         case wire::LinkType::infiniband: return LayerId::lrh;
     }
@@ -31,8 +32,10 @@ void dissect_frame(const wire::Frame& frame, const ParseOptions& options, Dissec
     out.reset();
     Context context{frame.bytes, frame.wire_length, options, out};
     const LayerId first = first_layer(frame.link_type);
-    if (first == LayerId::none) [[unlikely]]
+    if (first == LayerId::none) [[unlikely]] {
+        context.leave_unread(wire::CarrierKind::link_type, static_cast<std::uint16_t>(frame.link_type));
         context.stop(Outcome::unsupported, Reason::unknown_link_type, LayerId::none, 0, 0);
+    }
     run(first, context);
 }
 

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "dissect/diagnostic.h"
 #include "dissect/layer_id.h"
+#include "wire/carrier.h"
 #include "wire/transport.h"
 
 namespace dissect {
@@ -31,8 +32,12 @@ struct Network {
     std::uint8_t hop_limit = 0;
     std::uint32_t source_offset = 0;  ///< of the address within the described bytes
     std::uint32_t destination_offset = 0;
+    /// The header of a tunnel around the packet carries a mark that the tunnel's end hands to the packet. RFC
+    /// 6040, 4.2.
+    bool marked_outside = false;
 
-    constexpr std::uint8_t ecn() const { return traffic_class & 3; }  ///< 3 = congestion experienced, RFC 3168
+    /// 3 = congestion experienced, RFC 3168; as the receiver behind all tunnels sees it.
+    constexpr std::uint8_t ecn() const { return marked_outside ? 3 : traffic_class & 3; }
     constexpr std::uint32_t address_length() const { return wire::address_length(family); }
 };
 
@@ -120,6 +125,7 @@ struct Dissection {
     bool fragmented;         ///< one of the IP layers is a fragment of a datagram
     Diagnostic stop;         ///< why dissection ended; complete where it came to the end
     Diagnostic odd;
+    wire::Carrier unread;  ///< what the packet goes on with and is not looked into, if RDMA may be in it
     Network network;
     std::uint16_t source_port;  ///< UDP or TCP, where present
     std::uint16_t destination_port;
@@ -136,6 +142,7 @@ struct Dissection {
         fragmented = false;
         stop = {};
         odd = {};
+        unread = {};
         network = {};
     }
     bool has(LayerId id) const { return present.contains(id); }

@@ -45,10 +45,15 @@ bool FragmentTable::locate(const Dissection& dissection, base::Bytes bytes, Piec
     for (unsigned i = 0; i < dissection.layer_count; ++i) {
         const LayerRef& layer = dissection.layers[i];
         const std::byte* p = bytes.data() + layer.offset;
-        if (layer.id == LayerId::ipv4 && (base::load_be16(p + 6) & 0x3fff) != 0)
-            return locate_ipv4(layer, bytes, piece);
-        if (layer.id == LayerId::ipv6_fragment && (base::load_be16(p + 2) & 0xfff9) != 0)
-            return locate_ipv6(dissection, i, bytes, piece);
+        const bool ipv4 = layer.id == LayerId::ipv4 && (base::load_be16(p + 6) & 0x3fff) != 0;
+        const bool ipv6 = layer.id == LayerId::ipv6_fragment && (base::load_be16(p + 2) & 0xfff9) != 0;
+        if (!ipv4 && !ipv6) continue;
+        const bool located = ipv4 ? locate_ipv4(layer, bytes, piece) : locate_ipv6(dissection, i, bytes, piece);
+        // A mark on the tunnel around the fragment counts as one on the fragment.
+        const std::uint32_t source_offset = piece.header_offset + (ipv4 ? 12 : 8);
+        if (dissection.network.marked_outside && dissection.network.source_offset == source_offset)
+            piece.congestion = true;
+        return located;
     }
     return false;
 }

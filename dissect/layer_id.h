@@ -8,11 +8,11 @@
 /// one dispatch table.
 #define RDMASCOPE_LAYERS(X)                                                                                          \
     /* link */                                                                                                        \
-    X(ethernet) X(linux_sll) X(linux_sll2) X(null_loopback) X(raw_ip) X(ppi) X(erf) X(ipoib) X(lrh) X(rwh)            \
-    X(vlan) X(llc) X(mac_control) X(mpls)                                                                             \
+    X(ethernet) X(linux_sll) X(linux_sll2) X(null_loopback) X(raw_ip) X(ppi) X(erf) X(nflog) X(ipoib) X(lrh) X(rwh)   \
+    X(vlan) X(llc) X(mac_control) X(mpls) X(avsp) X(vntag) X(etag) X(cisco_metadata) X(macsec) X(pppoe) X(ppp) X(nsh) \
     /* network, tunnels, transport */                                                                                 \
     X(ipv4) X(ipv6) X(ipv6_options) X(ipv6_routing) X(ipv6_fragment) X(ipv6_auth) X(grh)                              \
-    X(gre) X(erspan2) X(erspan3) X(vxlan) X(geneve) X(udp) X(tcp)                                                     \
+    X(gre) X(erspan2) X(erspan3) X(vxlan) X(vxlan_gpe) X(geneve) X(udp) X(tcp)                                        \
     /* InfiniBand transport */                                                                                        \
     X(bth) X(rdeth) X(deth) X(xrceth) X(reth) X(atomiceth) X(aeth) X(atomicacketh) X(immdt) X(ieth) X(feth)           \
     X(atomic_write) X(cnp) X(payload) X(icrc) X(vcrc)                                                                 \

@@ -6,6 +6,7 @@
 #include "wire/ipv4.h"
 #include "wire/ipv6.h"
 #include "wire/mpa.h"
+#include "wire/pppoe.h"
 #include "wire/udp.h"
 
 namespace dissect {
@@ -46,6 +47,11 @@ std::uint32_t carried_end(const LayerRef& layer, const std::byte* p) {
                        ? no_limit
                        : after(layer.offset + layer.length,
                                wire::View<wire::Erf>::unchecked(p).get<&wire::Erf::wire_length>());
+        case LayerId::pppoe:
+            return layer.length < wire::size_of<wire::Pppoe>
+                       ? no_limit
+                       : layer.offset + layer.length +
+                             wire::View<wire::Pppoe>::unchecked(p).get<&wire::Pppoe::length>();
         case LayerId::mpa_fpdu: return layer.length < 2 ? no_limit : layer.offset + 2 + base::load_be16(p);
         default: return own_end(layer, p);
     }

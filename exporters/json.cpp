@@ -45,6 +45,21 @@ void put_endpoint(ObjectWriter& object, Side side, const metrics::Endpoint& endp
     object.put(paths[base + 3], value(endpoint.port));
 }
 
+/// Each kind with its frames; kinds that have no row of their own are counted together.
+std::string unread_carriers(const metrics::CaptureFigures& capture) {
+    std::string list = "[";
+    const auto add = [&list](std::string kind, std::uint64_t frames) {
+        if (list.size() > 1) list += ',';
+        ObjectWriter object(list);
+        object.put("kind", Value{std::move(kind)});
+        object.put("frames", frames);
+        object.finish();
+    };
+    for (const auto& row : capture.unread.rows()) add(text_of(row.carrier), row.frames);
+    if (capture.unread.others() != 0) add("other carriers", capture.unread.others());
+    return list + "]";
+}
+
 }  // namespace
 
 void ObjectWriter::key(std::string_view name) {
@@ -77,6 +92,12 @@ void ObjectWriter::put(std::string_view path, const Value& value) {
     enter(parents);
     key(parents.empty() ? path : path.substr(parents.size() + 1));
     append_json(out_, value);
+}
+
+void ObjectWriter::put_json(std::string_view name, std::string_view json) {
+    enter({});
+    key(name);
+    out_ += json;
 }
 
 void ObjectWriter::finish() {
@@ -148,6 +169,7 @@ void append_json(std::string& out, const metrics::CaptureFigures& capture, const
     object.put("stream_octets_skipped", capture.stream_octets_skipped);
     object.put("values_misplaced", capture.values_misplaced);
     object.put("beyond_hosts", capture.beyond_hosts);
+    object.put_json("not_looked_into", unread_carriers(capture));
     object.finish();
 }
 

@@ -17,6 +17,8 @@ public:
     explicit ObjectWriter(std::string& out) : out_(out) { out_ += '{'; }
 
     void put(std::string_view path, const Value& value);
+    /// A member of the object itself, its value as JSON has it.
+    void put_json(std::string_view name, std::string_view json);
     /// Opens the groups of `path` without a member: they are there, though empty.
     void open(std::string_view path) { enter(path.substr(0, path.rfind('.'))); }
     void finish();

@@ -7,6 +7,7 @@
 #include "base/quantities.h"
 #include "metrics/answers/capture_notes.h"
 #include "metrics/answers/figure_text.h"
+#include "metrics/answers/unread_carriers.h"
 
 namespace exporters {
 
@@ -255,6 +256,15 @@ std::string label_of(const Answer& answer) {
     }
 }
 
+namespace {
+
+std::string no_rdma(const metrics::CaptureFigures& capture) {
+    const std::string unread = metrics::describe_unread_carriers(capture);
+    return unread.empty() ? "the capture holds no RDMA." : "no RDMA was found, and " + unread + ".";
+}
+
+}  // namespace
+
 Headline headline_of(const metrics::Snapshot& snapshot, std::span<const Answer> answers) {
     const metrics::Grade grade = metrics::grade_of(snapshot, answers);
     const auto alarms = static_cast<std::uint64_t>(
@@ -266,7 +276,7 @@ Headline headline_of(const metrics::Snapshot& snapshot, std::span<const Answer> 
     }
     if (grade == metrics::Grade::nothing)
         return {grade, "NOTHING TO JUDGE",
-                snapshot.capture.rdma_units == 0 ? "the capture holds no RDMA."
+                snapshot.capture.rdma_units == 0 ? no_rdma(snapshot.capture)
                                                  : "RDMA connections were set up or ended, but no data passed."};
     return {grade, "OK", "nothing is wrong that this capture can show."};
 }

@@ -31,6 +31,8 @@ inline constexpr std::uint8_t infiniband = 21;
 inline constexpr std::uint8_t ipv4 = 22;
 inline constexpr std::uint8_t ipv6 = 23;
 inline constexpr std::uint8_t infiniband_link = 25;
+inline constexpr std::uint8_t meta = 27;
+inline constexpr std::uint8_t pad = 48;
 }  // namespace erf_type
 
 inline constexpr ValueName erf_types[] = {
@@ -61,6 +63,9 @@ constexpr std::uint64_t erf_timestamp(const std::byte* header) { return load_le6
 
 /// Octets of one extension header; the top bit of its first octet says that another follows.
 inline constexpr unsigned erf_extension_size = 8;
+
+/// Records about the capture itself, and padding between records: no packets.
+constexpr bool is_erf_metadata(std::uint8_t type) { return type == erf_type::meta || type == erf_type::pad; }
 
 constexpr bool is_erf_ethernet(std::uint8_t type) {
     return type == erf_type::ethernet || type == erf_type::color_ethernet || type == erf_type::dsm_color_ethernet ||

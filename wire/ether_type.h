@@ -20,6 +20,13 @@ inline constexpr std::uint16_t lldp = 0x88cc;
 inline constexpr std::uint16_t roce = 0x8915;     ///< RoCE version 1: a GRH follows
 inline constexpr std::uint16_t qinq_old = 0x9100; ///< S-TAG before 802.1ad gave it a number
 inline constexpr std::uint16_t erspan3 = 0x22eb;
+inline constexpr std::uint16_t pppoe = 0x8864;          ///< PPPoE, session stage
+inline constexpr std::uint16_t macsec = 0x88e5;
+inline constexpr std::uint16_t cisco_metadata = 0x8909;
+inline constexpr std::uint16_t vntag = 0x8926;
+inline constexpr std::uint16_t etag = 0x893f;
+inline constexpr std::uint16_t nsh = 0x894f;
+inline constexpr std::uint16_t avsp = 0xd28b;           ///< Arista: a time stamp
 
 /// Values below are lengths. IEEE 802.3, 3.2.6.
 inline constexpr std::uint16_t first_type = 0x0600;
@@ -30,6 +37,8 @@ inline constexpr ValueName names[] = {
     {mpls, "MPLS"},          {qinq, "802.1ad provider bridging"},
     {erspan2, "ERSPAN"},     {lldp, "LLDP"},    {roce, "RoCE version 1"},
     {qinq_old, "QinQ: old"}, {erspan3, "ERSPAN type III"}, {mpls_multicast, "MPLS multicast"},
+    {pppoe, "PPPoE session"}, {macsec, "MACsec"},  {cisco_metadata, "Cisco MetaData"},
+    {vntag, "VN-Tag"},       {etag, "802.1BR E-Tag"}, {nsh, "NSH"}, {avsp, "Arista time stamp"},
 };
 
 }  // namespace wire::ether_type

@@ -18,6 +18,7 @@ enum class LinkType : std::uint16_t {
     erf = 197,
     ipv4 = 228,
     ipv6 = 229,
+    nflog = 239,
     ipoib = 242,
     infiniband = 247,
     linux_sll2 = 276,

@@ -6,6 +6,7 @@ namespace wire::udp_port {
 
 inline constexpr std::uint16_t gre = 4754;      ///< RFC 8086
 inline constexpr std::uint16_t vxlan = 4789;    ///< RFC 7348
+inline constexpr std::uint16_t vxlan_gpe = 4790;///< draft-ietf-nvo3-vxlan-gpe
 inline constexpr std::uint16_t roce = 4791;     ///< IBTA annex A17
 inline constexpr std::uint16_t geneve = 6081;   ///< RFC 8926
 inline constexpr std::uint16_t mpls = 6635;     ///< RFC 7510

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "capture/files/byte_order.h"
+#include "capture/files/erf_source.h"
 #include "capture/files/pcap_source.h"
 #include "capture/files/pcapng.h"
 #include "capture/files/pcapng_source.h"
@@ -100,7 +101,8 @@ base::Result<std::unique_ptr<FileSource>> open_file(const std::string& path, con
         const std::uint32_t magic = ByteOrder<false>::u32(window.at);
         if (magic == pcapng::block::section_header) return open_pcapng(std::move(input), shown);
         if (is_pcap(magic)) return open_pcap(std::move(input), shown);
-        window = input->more(window.at, magic_octets);
+        if (looks_like_erf(*input)) return open_erf(std::move(input), shown);
+        window = input->more(input->begin(), magic_octets);
     }
     const auto have = static_cast<std::size_t>(window.end - window.at);
     if (input->stopped()) return refuse("was stopped before a capture came");

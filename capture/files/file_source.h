@@ -15,7 +15,7 @@ constexpr std::uint32_t max_snaplen = 262'144;
 /// The most octets a frame in a file may have; a length above it is taken for damage.
 constexpr std::uint32_t max_frame_octets = std::uint32_t{16} << 20;
 
-enum class FileFormat : std::uint8_t { pcap, pcapng };
+enum class FileFormat : std::uint8_t { pcap, pcapng, erf };
 
 /// A capture file read front to back. Frames are seen in place: nothing is copied or allocated per frame.
 ///
@@ -74,8 +74,8 @@ protected:
 
 using FileOptions = InputOptions;
 
-/// Opens a pcap or pcapng file, `-` for standard input, plain or compressed. Interfaces that are described before the
-/// first frame are known at once.
+/// Opens a pcap, pcapng or ERF file, `-` for standard input, plain or compressed. Interfaces that are described before
+/// the first frame are known at once.
 base::Result<std::unique_ptr<FileSource>> open_file(const std::string& path, const FileOptions& options = {});
 
 }  // namespace capture::files

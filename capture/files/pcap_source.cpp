@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t file_header_octets = 24;
 constexpr std::size_t record_header_octets = 16;
 constexpr std::size_t kuznetzov_header_octets = 24;
+constexpr std::uint16_t swapped_major = 0x0200;
 
 /// https://datatracker.ietf.org/doc/html/draft-ietf-opsawg-pcap
 template <bool Swapped>
@@ -27,8 +28,13 @@ public:
             return front_failure();
         }
         const std::uint32_t magic = Load::u32(at_);
-        const std::uint16_t major = Load::u16(at_ + 4);
-        const std::uint16_t minor = Load::u16(at_ + 6);
+        std::uint16_t major = Load::u16(at_ + 4);
+        std::uint16_t minor = Load::u16(at_ + 6);
+        // Some writers give the version alone in the other byte order: 512.1024 is 2.4.
+        if (major == swapped_major) {
+            major = __builtin_bswap16(major);
+            minor = __builtin_bswap16(minor);
+        }
         // 543 is an old AIX; its lengths, like those before 2.3, come in the other order.
         if (major != 2 && major != 543) {
             fail(4, fmt::format("pcap version {}.{} is not known (2.4 is); the file header is damaged", major, minor));

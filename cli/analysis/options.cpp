@@ -39,7 +39,8 @@ constexpr std::array shared_rows{
         Section::source,
         options::append<&AnalysisOptions::interfaces>},
     Row{{'r', "read-file", "FILE",
-         "read a pcap or pcapng file, also compressed; `-` is standard input; repeatable: files are merged by time"},
+         "read a pcap, pcapng or ERF file, also compressed; `-` is standard input; repeatable: files are merged by "
+         "time"},
         Section::source,
         options::append<&AnalysisOptions::read_paths>},
     Row{{0, "trace", "FILE",

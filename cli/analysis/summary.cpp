@@ -5,6 +5,7 @@
 #include "base/quantities.h"
 #include "cli/analysis/session.h"
 #include "cli/console.h"
+#include "metrics/answers/unread_carriers.h"
 
 namespace cli::analysis {
 
@@ -56,6 +57,8 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Capture
     if (!unknown_links.empty())
         return fmt::format("no RDMA in {} that can be read: rdmascope does not know the link type {}",
                            base::format_counted(capture.packets, "packet"), unknown_links);
+    if (const std::string unread = metrics::describe_unread_carriers(capture); !unread.empty())
+        return fmt::format("no RDMA found in {}: {}", base::format_counted(capture.packets, "packet"), unread);
     std::string text = fmt::format("no RDMA in {}:", base::format_counted(capture.packets, "packet"));
     if (expression) text += " check the expression;";
     text +=
@@ -96,6 +99,7 @@ std::string Session::summary() const {
     append(text, capture.values_misplaced,
            "values in a neighbour's bucket for want of memory (percentiles are doubtful)");
     append(text, capture.beyond_hosts, "of hosts too many to keep figures of (incast and link rates leave them out)");
+    if (const std::string unread = metrics::describe_unread_carriers(capture); !unread.empty()) text += "; " + unread;
     if (capture.flows_evicted != 0)
         text += fmt::format(", {} forgotten to stay within {}", base::format_counted(capture.flows_evicted, "flow"),
                             options().connect     ? "the daemon's engine.max_flows"

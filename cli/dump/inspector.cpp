@@ -145,6 +145,7 @@ struct Inspector::State final : dissect::Sink {
 
     void on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) override {
         carries_rdma = false;
+        if (dissection.unread && !late) unread.add(dissection.unread);
         link_octets = options.octets == Octets::none ? 0 : output::link_length(dissection);
         if (printer) printer->on_frame(frame, dissection);
         if (filter_fields) filter_fields->on_frame(frame, dissection);
@@ -209,6 +210,7 @@ struct Inspector::State final : dissect::Sink {
     std::optional<dissect::filter::Filter> filter = {};
     Needs needs = {};
     std::unique_ptr<dissect::Dissector> dissector = {};
+    wire::CarrierCounts unread;
     bool carries_rdma = false;
     bool late = false;  ///< no more frames come: each unit and notice is a record of its own
     std::uint32_t link_octets = 0;
@@ -258,6 +260,7 @@ Made<bool> Inspector::State::make_filter(const dissect::FieldRegistry& registry)
 
 Inspector::Inspector(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Inspector::~Inspector() = default;
+const wire::CarrierCounts& Inspector::unread() const { return state_->unread; }
 
 Made<std::unique_ptr<Inspector>> Inspector::make(const DumpOptions& options, const Environment& environment,
                                                  TextOutput& output) {

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/dump/options.h"
 #include "cli/text_output.h"
+#include "wire/carrier.h"
 #include "wire/frame.h"
 
 namespace cli::dump {
@@ -26,6 +27,8 @@ public:
     bool inspect(const wire::Frame& frame);
     /// After the last frame. Where the source was read to its end, prints what waited for octets that never came.
     void end(bool complete);
+    /// Frames that were not looked into, although RDMA may be in them.
+    const wire::CarrierCounts& unread() const;
 
 private:
     struct State;

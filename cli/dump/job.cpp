@@ -237,6 +237,7 @@ void Job::finish() {
     finish_output();
     close_writer();
     report_unknown_links();
+    report_unread_carriers();
     if (!input_.live) return;
     // The terminal has put `^C` there.
     if (Signals::stop() && is_terminal(STDERR_FILENO)) print_message("");
@@ -258,6 +259,14 @@ void Job::report_unknown_links() const {
             "rdmascope dump: the link type {} is one that rdmascope does not know: what its frames hold cannot be "
             "told; --all lists them",
             links);
+}
+
+/// The same of frames of which rdmascope reads the beginning alone.
+void Job::report_unread_carriers() const {
+    const bool leaves_out = options_.form == Form::text || options_.form == Form::tree;
+    if (!inspector_ || options_.all || !leaves_out || !unknown_links(input_.source().interfaces()).empty()) return;
+    if (const std::string text = text_of(inspector_->unread()); !text.empty())
+        print_message("rdmascope dump: {}; --all lists them", text);
 }
 
 void Job::close_writer() {

@@ -38,6 +38,7 @@ private:
     void finish_output();
     void close_writer();
     void report_unknown_links() const;
+    void report_unread_carriers() const;
     void report() const;
     void report_listening() const;
     void fail(const base::Error& error);

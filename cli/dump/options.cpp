@@ -175,7 +175,7 @@ constexpr std::array rows_before_e{
     Row{{'i', "interface", "IFACE", "capture on IFACE, on `any`, or on the number that -D shows; repeatable"},
         Section::source,
         options::append<&Reading::interfaces>},
-    Row{{'r', "read-file", "FILE", "read a pcap or pcapng file, also compressed; `-` is standard input"},
+    Row{{'r', "read-file", "FILE", "read a pcap, pcapng or ERF file, also compressed; `-` is standard input"},
         Section::source,
         take_read_file},
     Row{{'D', "list-interfaces", {}, "list the interfaces and exit"}, Section::source, list<Listing::interfaces>},

@@ -13,25 +13,27 @@ using wire::Kind;
 using wire::LinuxCooked;
 using wire::LinuxCooked2;
 
-LayerId after_cooked_protocol(std::uint16_t hardware, std::uint16_t protocol) {
+LayerId after_cooked_protocol(Context& context, std::uint16_t hardware, std::uint16_t protocol) {
     if (hardware == wire::hardware_type::gre)
         return LayerId::none;  // the protocol is GRE's, and RDMA never bare below it
     if (protocol == wire::linux_802_2) return LayerId::llc;
-    return protocol < wire::ether_type::first_type ? LayerId::none : after_ether_type(protocol);
+    return protocol < wire::ether_type::first_type ? LayerId::none : after_ether_type(context, protocol);
 }
 
 LayerId parse_sll(Context& context) {
     const std::byte* p = context.take(LayerId::linux_sll, octets_of<LinuxCooked>);
     if (p == nullptr) return LayerId::none;
     const auto header = wire::View<LinuxCooked>::unchecked(p);
-    return after_cooked_protocol(header.get<&LinuxCooked::hardware_type>(), header.get<&LinuxCooked::protocol>());
+    return after_cooked_protocol(context, header.get<&LinuxCooked::hardware_type>(),
+                                 header.get<&LinuxCooked::protocol>());
 }
 
 LayerId parse_sll2(Context& context) {
     const std::byte* p = context.take(LayerId::linux_sll2, octets_of<LinuxCooked2>);
     if (p == nullptr) return LayerId::none;
     const auto header = wire::View<LinuxCooked2>::unchecked(p);
-    return after_cooked_protocol(header.get<&LinuxCooked2::hardware_type>(), header.get<&LinuxCooked2::protocol>());
+    return after_cooked_protocol(context, header.get<&LinuxCooked2::hardware_type>(),
+                                 header.get<&LinuxCooked2::protocol>());
 }
 
 constexpr wire::FieldInfo cooked_computed[] = {

@@ -60,9 +60,10 @@ LayerId parse_erf(Context& context) {
     // The record knows how long the packet was; the file's own length also counts the record's padding.
     context.end = context.offset + header.get<&Erf::wire_length>();
     const LayerId next = after_type(type);
-    return next != LayerId::none
-               ? next
-               : context.stop(Outcome::unsupported, Reason::unknown_link_type, LayerId::erf, start + 8, 0);
+    if (next != LayerId::none) return next;
+    if (wire::is_erf_metadata(type)) return context.stop_after(LayerId::erf);
+    context.leave_unread(wire::CarrierKind::erf_type, type);
+    return context.stop(Outcome::unsupported, Reason::unknown_link_type, LayerId::erf, start + 8, 0);
 }
 
 constexpr wire::ValueName link_operands[] = {{0, "Normal Flow Control"}, {1, "Flow Control Init"}};

@@ -18,6 +18,7 @@ LayerId parse_erspan2(Context& context) {
     const std::uint32_t start = context.offset;
     const std::byte* p = context.take(LayerId::erspan2, octets_of<Erspan2>);
     if (p == nullptr) return LayerId::none;
+    context.enter_mirror();
     const auto header = wire::View<Erspan2>::unchecked(p);
     if (header.get<&Erspan2::version>() != 1)
         return context.stop(Outcome::unsupported, Reason::bad_version, LayerId::erspan2, start, 0);
@@ -31,6 +32,7 @@ LayerId parse_erspan3(Context& context) {
     const auto header = wire::View<Erspan3>::unchecked(context.at(start));
     const std::uint32_t subheader = header.get<&Erspan3::has_subheader>() ? wire::erspan3_subheader_size : 0;
     if (context.take(LayerId::erspan3, octets_of<Erspan3> + subheader) == nullptr) return LayerId::none;
+    context.enter_mirror();
     if (header.get<&Erspan3::version>() != 2)
         return context.stop(Outcome::unsupported, Reason::bad_version, LayerId::erspan3, start, 0);
     if (header.get<&Erspan3::truncated>()) context.cut(Reason::snapped);

@@ -176,7 +176,8 @@ LayerId parse_llc(Context& context) {
     const std::byte* p = context.take(LayerId::llc, size);
     if (p == nullptr || size != octets_of<wire::Llc> + octets_of<wire::Snap>) return LayerId::none;
     const auto snap = wire::View<wire::Snap>::unchecked(p + octets_of<wire::Llc>);
-    return snap.get<&wire::Snap::oui>() == 0 ? after_ether_type(snap.get<&wire::Snap::protocol>()) : LayerId::none;
+    return snap.get<&wire::Snap::oui>() == 0 ? after_ether_type(context, snap.get<&wire::Snap::protocol>())
+                                             : LayerId::none;
 }
 
 constexpr wire::FieldInfo llc_computed[] = {

@@ -22,7 +22,7 @@ LayerId parse_geneve(Context& context) {
     if (context.take(LayerId::geneve, size) == nullptr) return LayerId::none;
     if (header.get<&Geneve::version>() != 0)
         return context.stop(Outcome::unsupported, Reason::bad_version, LayerId::geneve, start, 0);
-    return next_or_last(context, after_ether_type(header.get<&Geneve::protocol>()), LayerId::geneve);
+    return next_or_last(context, after_ether_type(context, header.get<&Geneve::protocol>()), LayerId::geneve);
 }
 
 constexpr wire::FieldInfo geneve_computed[] = {

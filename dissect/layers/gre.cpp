@@ -13,11 +13,14 @@ using wire::Base;
 using wire::Gre;
 using wire::Kind;
 
-LayerId after_gre_protocol(const Gre& header) {
+LayerId after_gre_protocol(Context& context, const Gre& header) {
     // ERSPAN type I has no header of its own, and no sequence number tells it from type II.
     // draft-foschiano-erspan-03, 4.1.
-    if (header.protocol == wire::ether_type::erspan2) return header.has_sequence ? LayerId::erspan2 : LayerId::ethernet;
-    return after_ether_type(header.protocol);
+    if (header.protocol == wire::ether_type::erspan2) {
+        context.enter_mirror();
+        return header.has_sequence ? LayerId::erspan2 : LayerId::ethernet;
+    }
+    return after_ether_type(context, header.protocol);
 }
 
 LayerId parse_gre(Context& context) {
@@ -26,9 +29,11 @@ LayerId parse_gre(Context& context) {
     const Gre header = *wire::parse<Gre>({context.at(start), octets_of<Gre>});
     if (context.take(LayerId::gre, wire::gre_size(header)) == nullptr) return LayerId::none;
     // Version 1 carries PPP (RFC 2637); RFC 1701's source routes went out of use with RFC 2784.
-    if (header.version != 0 || header.has_routing)
+    if (header.version != 0 || header.has_routing) {
+        context.leave_unread(wire::CarrierKind::ip_protocol, wire::ip_protocol::gre);
         return context.stop(Outcome::unsupported, Reason::bad_version, LayerId::gre, start, 0);
-    return next_or_last(context, after_gre_protocol(header), LayerId::gre);
+    }
+    return next_or_last(context, after_gre_protocol(context, header), LayerId::gre);
 }
 
 constexpr wire::FieldInfo gre_computed[] = {

@@ -48,8 +48,8 @@ LayerId parse_ipv4(Context& context) {
     const std::uint32_t header_size = (first & 15) * 4;
     if (header_size != octets_of<Ipv4> && parse_ipv4_options(context, start, header_size) == LayerId::none) [[unlikely]]
         return LayerId::none;
-    context.out.network = {Network::Family::ipv4, base::load_u8(p + 1), header.get<&Ipv4::ttl>(), start + 12,
-                           start + 16};
+    context.enter_network(
+        {Network::Family::ipv4, base::load_u8(p + 1), header.get<&Ipv4::ttl>(), start + 12, start + 16});
 
     // A total length of 0 is left to the network card to fill in: the packet goes on to the end of the frame.
     const std::uint32_t total = header.get<&Ipv4::total_length>();
@@ -59,7 +59,7 @@ LayerId parse_ipv4(Context& context) {
         end_datagram(context, start + total, LayerId::ipv4, start + 2);
     }
 
-    const LayerId next = after_ip_protocol(header.get<&Ipv4::protocol>());
+    const LayerId next = after_ip_protocol(context, header.get<&Ipv4::protocol>());
     const std::uint16_t flags = base::load_be16(p + 6);
     if ((flags & (more_fragments | fragment_offset)) != 0) [[unlikely]]
         return after_fragment(context, flags, next);

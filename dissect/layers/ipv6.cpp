@@ -21,14 +21,14 @@ LayerId parse_ipv6(Context& context) {
     const std::uint32_t first = base::load_be32(p);
     if (first >> 28 != 6) [[unlikely]]
         return context.stop(Outcome::unsupported, Reason::bad_version, LayerId::ipv6, start, 0);
-    context.out.network = {Network::Family::ipv6, static_cast<std::uint8_t>(first >> 20),
-                           header.get<&Ipv6::hop_limit>(), start + 8, start + 24};
+    context.enter_network({Network::Family::ipv6, static_cast<std::uint8_t>(first >> 20),
+                           header.get<&Ipv6::hop_limit>(), start + 8, start + 24});
 
     // 0 with a jumbo payload option (see `parse_options`), or left to the network card to fill in.
     const std::uint32_t payload = header.get<&Ipv6::payload_length>();
     if (payload != 0) [[likely]]
         end_datagram(context, context.offset + payload, LayerId::ipv6, start + 4);
-    return next_or_last(context, after_next_header(header.get<&Ipv6::next_header>()), LayerId::ipv6);
+    return next_or_last(context, after_next_header(context, header.get<&Ipv6::next_header>()), LayerId::ipv6);
 }
 
 constexpr wire::FieldInfo ipv6_computed[] = {

@@ -55,7 +55,7 @@ LayerId parse_ipv6_options(Context& context) {
     context.out.layers[context.out.layer_count - 1u].variant = hop_by_hop ? is_hop_by_hop : is_destination;
     if (hop_by_hop && !apply_jumbo(context, {p, context.offset - start}))
         return context.stop(Outcome::malformed, Reason::bad_total_length, LayerId::ipv6_options, start, 0);
-    return next_or_last(context, after_next_header(base::load_u8(p)), LayerId::ipv6_options);
+    return next_or_last(context, after_next_header(context, base::load_u8(p)), LayerId::ipv6_options);
 }
 
 constexpr wire::FieldInfo options_computed[] = {
@@ -147,7 +147,7 @@ void describe_ipv6_options(const LayerView& view, Visitor& visitor) {
 LayerId parse_routing(Context& context) {
     const std::byte* p = take_extension(context, LayerId::ipv6_routing, wire::ipv6_extension_size);
     if (p == nullptr) return LayerId::none;
-    return next_or_last(context, after_next_header(base::load_u8(p)), LayerId::ipv6_routing);
+    return next_or_last(context, after_next_header(context, base::load_u8(p)), LayerId::ipv6_routing);
 }
 
 constexpr wire::FieldInfo routing_computed[] = {
@@ -202,7 +202,7 @@ LayerId parse_fragment(Context& context) {
     const std::byte* p = context.take(LayerId::ipv6_fragment, octets_of<Ipv6Fragment>);
     if (p == nullptr) return LayerId::none;
     const auto header = wire::View<Ipv6Fragment>::unchecked(p);
-    const LayerId next = after_next_header(header.get<&Ipv6Fragment::next_header>());
+    const LayerId next = after_next_header(context, header.get<&Ipv6Fragment::next_header>());
     const bool first = header.get<&Ipv6Fragment::offset>() == 0;
     if (first && !header.get<&Ipv6Fragment::more>()) return next_or_last(context, next, LayerId::ipv6_fragment);
     context.out.fragmented = true;
@@ -230,7 +230,7 @@ LayerId parse_auth(Context& context) {
     if (context.out.layers[context.out.layer_count - 1u].length < octets_of<wire::IpAuth>)
         return context.stop(Outcome::malformed, Reason::bad_header_length, LayerId::ipv6_auth, context.offset,
                             octets_of<wire::IpAuth>);
-    return next_or_last(context, after_next_header(base::load_u8(p)), LayerId::ipv6_auth);
+    return next_or_last(context, after_next_header(context, base::load_u8(p)), LayerId::ipv6_auth);
 }
 
 constexpr wire::FieldInfo auth_computed[] = {

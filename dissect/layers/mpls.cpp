@@ -14,7 +14,7 @@ namespace {
 bool looks_like_ethernet(const Context& context, std::uint32_t skipped) {
     if (context.available() < skipped + octets_of<wire::Ethernet>) return false;
     const std::uint16_t type = base::load_be16(context.at(context.offset + skipped + 12));
-    return type == wire::ether_type::arp || after_ether_type(type) != LayerId::none;
+    return type == wire::ether_type::arp || layer_of_ether_type(type) != LayerId::none;
 }
 
 /// Nothing in a label stack says what follows it: IP shows its version, and a pseudowire is known by the frame inside,
@@ -35,6 +35,9 @@ LayerId after_stack(Context& context) {
     constexpr std::uint32_t needed = wire::pseudowire_control_word_size + octets_of<wire::Ethernet>;
     if (context.available() < needed && context.remaining() > context.available())
         return context.stop_short(LayerId::mpls, std::min(needed, context.remaining()));
+    // An associated channel is the network's own: it tests the path. RFC 4385, 5.
+    constexpr unsigned associated_channel = 1;
+    if (nibble != associated_channel) context.leave_unread(wire::CarrierKind::mpls, 0);
     return LayerId::none;
 }
 

@@ -2,12 +2,17 @@
 #include "dissect/context.h"
 #include "wire/ether_type.h"
 #include "wire/ip_protocol.h"
+#include "wire/nsh.h"
 
 /// Which layer a number of one of the shared registries leads to. What leads to no RDMA ends the dissection without
-/// complaint: ARP and LLDP are as complete as they need be.
+/// complaint: ARP and LLDP are as complete as they need be. What may lead to RDMA and is not read is noted.
 namespace dissect::inline layers {
 
-inline LayerId after_ether_type(std::uint16_t type) {
+/// Note the number as unread, unless it is an ordinary one.
+void note_ether_type(Context& context, std::uint16_t type);
+void note_ip_protocol(Context& context, std::uint8_t protocol);
+
+inline LayerId layer_of_ether_type(std::uint16_t type) {
     if (type == wire::ether_type::ipv4) [[likely]]
         return LayerId::ipv4;
     switch (type) {
@@ -21,20 +26,34 @@ inline LayerId after_ether_type(std::uint16_t type) {
         case wire::ether_type::mac_control: return LayerId::mac_control;
         case wire::ether_type::teb: return LayerId::ethernet;
         case wire::ether_type::erspan3: return LayerId::erspan3;
+        case wire::ether_type::avsp: return LayerId::avsp;
+        case wire::ether_type::vntag: return LayerId::vntag;
+        case wire::ether_type::etag: return LayerId::etag;
+        case wire::ether_type::cisco_metadata: return LayerId::cisco_metadata;
+        case wire::ether_type::macsec: return LayerId::macsec;
+        case wire::ether_type::pppoe: return LayerId::pppoe;
+        case wire::ether_type::nsh: return LayerId::nsh;
         default: return LayerId::none;
     }
+}
+
+inline LayerId after_ether_type(Context& context, std::uint16_t type) {
+    const LayerId next = layer_of_ether_type(type);
+    if (next == LayerId::none) [[unlikely]]
+        note_ether_type(context, type);
+    return next;
 }
 
 /// The same where the field may be an 802.3 length. The field has been taken already.
 inline LayerId after_type_or_length(Context& context, std::uint16_t type, LayerId layer) {
     if (type >= wire::ether_type::first_type) [[likely]]
-        return after_ether_type(type);
+        return after_ether_type(context, type);
     if (!context.end_at(context.offset + type))
         return context.stop(Outcome::malformed, Reason::bad_total_length, layer, context.offset - 2, type);
     return type == 0 ? LayerId::none : LayerId::llc;
 }
 
-inline LayerId after_ip_protocol(std::uint8_t protocol) {
+inline LayerId after_ip_protocol(Context& context, std::uint8_t protocol) {
     if (protocol == wire::ip_protocol::udp) [[likely]]
         return LayerId::udp;
     switch (protocol) {
@@ -44,18 +63,32 @@ inline LayerId after_ip_protocol(std::uint8_t protocol) {
         case wire::ip_protocol::gre: return LayerId::gre;
         case wire::ip_protocol::mpls: return LayerId::mpls;
         case wire::ip_protocol::auth: return LayerId::ipv6_auth;
-        default: return LayerId::none;
+        case wire::ip_protocol::ethernet: return LayerId::ethernet;
+        case wire::ip_protocol::nsh: return LayerId::nsh;
+        default: note_ip_protocol(context, protocol); return LayerId::none;
     }
 }
 
 /// The same after an IPv6 header or one of its extension headers.
-inline LayerId after_next_header(std::uint8_t protocol) {
+inline LayerId after_next_header(Context& context, std::uint8_t protocol) {
     switch (protocol) {
         case wire::ip_protocol::hop_by_hop:
         case wire::ip_protocol::destination_options: return LayerId::ipv6_options;
         case wire::ip_protocol::routing: return LayerId::ipv6_routing;
         case wire::ip_protocol::fragment: return LayerId::ipv6_fragment;
-        default: return after_ip_protocol(protocol);
+        default: return after_ip_protocol(context, protocol);
+    }
+}
+
+/// The next protocols that NSH and VXLAN-GPE share. RFC 8300, 9.1.5.
+inline LayerId after_nsh_protocol(std::uint8_t protocol) {
+    switch (protocol) {
+        case wire::nsh_protocol::ipv4: return LayerId::ipv4;
+        case wire::nsh_protocol::ipv6: return LayerId::ipv6;
+        case wire::nsh_protocol::ethernet: return LayerId::ethernet;
+        case wire::nsh_protocol::nsh: return LayerId::nsh;
+        case wire::nsh_protocol::mpls: return LayerId::mpls;
+        default: return LayerId::none;
     }
 }
 

@@ -26,9 +26,9 @@ LayerId parse_ppi(Context& context) {
         return context.stop(Outcome::malformed, Reason::bad_header_length, LayerId::ppi, start + 2, wire::Ppi::size);
     if (context.take(LayerId::ppi, header.length) == nullptr) return LayerId::none;
     const LayerId next = after_link_type(header.link_type);
-    return next != LayerId::none
-               ? next
-               : context.stop(Outcome::unsupported, Reason::unknown_link_type, LayerId::ppi, start + 4, 0);
+    if (next != LayerId::none) return next;
+    context.leave_unread(wire::CarrierKind::link_type, static_cast<std::uint16_t>(header.link_type));
+    return context.stop(Outcome::unsupported, Reason::unknown_link_type, LayerId::ppi, start + 4, 0);
 }
 
 constexpr wire::FieldInfo ppi_computed[] = {

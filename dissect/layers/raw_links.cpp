@@ -34,7 +34,7 @@ LayerId parse_null(Context& context) {
     const std::byte* p = context.take(LayerId::null_loopback, octets_of<NullLoopback>);
     if (p == nullptr) return LayerId::none;
     const std::uint32_t family = wire::in_any_order(base::load_be32(p));
-    if (is_ether_type(family)) return after_ether_type(static_cast<std::uint16_t>(family));
+    if (is_ether_type(family)) return after_ether_type(context, static_cast<std::uint16_t>(family));
     if (family == 2) return LayerId::ipv4;
     return wire::is_inet6(family) ? LayerId::ipv6 : LayerId::none;
 }
@@ -48,7 +48,7 @@ void describe_null(const LayerView& view, Visitor& visitor) {
 LayerId parse_ipoib(Context& context) {
     const std::byte* p = context.take(LayerId::ipoib, octets_of<Ipoib>);
     if (p == nullptr) return LayerId::none;
-    return after_ether_type(wire::View<Ipoib>::unchecked(p).get<&Ipoib::type>());
+    return after_ether_type(context, wire::View<Ipoib>::unchecked(p).get<&Ipoib::type>());
 }
 
 constexpr wire::FieldInfo ipoib_computed[] = {

@@ -30,8 +30,14 @@ LayerId after_port(Context& context, std::uint16_t port) {
         case wire::udp_port::geneve: return LayerId::geneve;
         case wire::udp_port::gre: return LayerId::gre;
         case wire::udp_port::mpls: return LayerId::mpls;
-        case wire::udp_port::vxlan_old: return next_or_last(context, after_old_vxlan_port(context), LayerId::udp);
-        default: return context.stop_after(LayerId::udp);
+        case wire::udp_port::vxlan_gpe: return LayerId::vxlan_gpe;
+        case wire::udp_port::vxlan_old:
+            if (after_old_vxlan_port(context) != LayerId::none) return LayerId::vxlan;
+            context.leave_unread(wire::CarrierKind::udp_port, port);
+            return context.stop_after(LayerId::udp);
+        default:
+            if (wire::is_unread_udp_port(port)) context.leave_unread(wire::CarrierKind::udp_port, port);
+            return context.stop_after(LayerId::udp);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "dissect/output/frame_fields.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -44,6 +45,7 @@ constexpr wire::ValueName encapsulations[] = {{1, "Ethernet"},
                                               {25, "Linux cooked-mode capture v1"},
                                               {97, "Per-Packet Information header"},
                                               {98, "Extensible Record Format"},
+                                              {141, "NFLOG"},
                                               {129, "Raw IPv4"},
                                               {130, "Raw IPv6"},
                                               {150, "InfiniBand"},
@@ -193,7 +195,10 @@ void describe_notice(const Notice& notice, Visitor& visitor) {
 
 namespace {
 /// Link layers whose next header is named by an EtherType: Wireshark counts that as a protocol of its own.
-bool names_ethertype(std::string_view protocol) { return protocol == "eth" || protocol == "vlan" || protocol == "sll"; }
+bool names_ethertype(std::string_view protocol) {
+    constexpr std::string_view naming[] = {"eth", "vlan", "sll", "avsp", "vntag", "etag", "cmd", "macsec"};
+    return std::find(std::begin(naming), std::end(naming), protocol) != std::end(naming);
+}
 }  // namespace
 
 void append_protocols(std::string& out, const Dissection& dissection) {
@@ -221,6 +226,7 @@ unsigned encapsulation_number(wire::LinkType link_type) {
         case wire::LinkType::erf: return 98;
         case wire::LinkType::ipv4: return 129;
         case wire::LinkType::ipv6: return 130;
+        case wire::LinkType::nflog: return 141;
         case wire::LinkType::ipoib: return 180;
         case wire::LinkType::infiniband: return 150;
         case wire::LinkType::linux_sll2: return 210;

@@ -14,9 +14,12 @@
 #include "wire/linux_cooked.h"
 #include "wire/mac_control.h"
 #include "wire/mpls.h"
+#include "wire/nsh.h"
 #include "wire/null_loopback.h"
+#include "wire/pppoe.h"
 #include "wire/vlan.h"
 #include "wire/vxlan.h"
+#include "wire/vxlan_gpe.h"
 
 namespace dissect::output::text {
 
@@ -231,6 +234,15 @@ void append_carriers(std::string& out, const Dissection& dissection, base::Bytes
                 break;
             case LayerId::vxlan:
                 carrier.operator()<&wire::Vxlan::vni>("vxlan", wire::View<wire::Vxlan>::at(octets));
+                break;
+            case LayerId::vxlan_gpe:
+                carrier.operator()<&wire::VxlanGpe::vni>("vxlan", wire::View<wire::VxlanGpe>::at(octets));
+                break;
+            case LayerId::nsh:
+                carrier.operator()<&wire::Nsh::service_path>("nsh", wire::View<wire::Nsh>::at(octets));
+                break;
+            case LayerId::pppoe:
+                carrier.operator()<&wire::Pppoe::session>("pppoe", wire::View<wire::Pppoe>::at(octets));
                 break;
             case LayerId::geneve:
                 carrier.operator()<&wire::Geneve::vni>("geneve", wire::View<wire::Geneve>::at(octets));

@@ -566,7 +566,7 @@ bool holds_silent_streams(const Subject& subject) {
 Answer nothing_moved(const Subject& subject) {
     std::vector<Affected> no_flows;
     Answer answer = finding(Question::bandwidth, Verdict::undecidable, no_flows);
-    answer.summary = "The capture holds no RDMA message of which the bandwidth could be judged.";
+    answer.summary = "No RDMA message was seen of which the bandwidth could be judged.";
     answer.advice = "Capture while the load runs, both directions: `rdmascope dump -i IFACE -s 128 -w FILE`.";
     if (!holds_silent_streams(subject)) return answer;
     answer.summary +=

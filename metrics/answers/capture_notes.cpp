@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "metrics/answers/figure_text.h"
+#include "metrics/answers/unread_carriers.h"
 
 namespace metrics::inline answers {
 
@@ -37,11 +38,17 @@ MaybeNote unsorted(const Snapshot& snapshot) {
                        {}};
 }
 
+MaybeNote unread_carriers(const Snapshot& snapshot) {
+    const std::string text = describe_unread_carriers(snapshot.capture);
+    if (text.empty()) return std::nullopt;
+    return CaptureNote{NoteKind::unread_carriers, text + ". RDMA may be in them.", {}};
+}
+
 }  // namespace
 
 std::vector<CaptureNote> capture_notes(const Snapshot& snapshot) {
     std::vector<CaptureNote> notes;
-    for (const auto& find : {incomplete, unsorted})
+    for (const auto& find : {unread_carriers, incomplete, unsorted})
         if (MaybeNote note = find(snapshot)) notes.push_back(std::move(*note));
     return notes;
 }

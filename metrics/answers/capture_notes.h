@@ -11,10 +11,11 @@
 namespace metrics::inline answers {
 
 enum class NoteKind : std::uint8_t {
-    incomplete,  ///< packets were dropped or forgotten
-    unsorted,    ///< times run backwards
+    incomplete,       ///< packets were dropped or forgotten
+    unsorted,         ///< times run backwards
+    unread_carriers,  ///< frames that were not looked into may hold RDMA
 };
-inline constexpr std::array<std::string_view, 2> note_kind_names{"incomplete", "unsorted"};
+inline constexpr std::array<std::string_view, 3> note_kind_names{"incomplete", "unsorted", "unread_carriers"};
 constexpr std::string_view name_of(NoteKind kind) { return note_kind_names[static_cast<std::size_t>(kind)]; }
 
 struct CaptureNote {

@@ -399,7 +399,7 @@ Answer congestion_answer(const Subject& subject) {
         case Verdict::queueing: describe_queueing(subject, *flows.front(), signs, sums, answer); break;
         case Verdict::none: describe_none(signs, sums, answer); break;
         default:
-            answer.summary = "The capture holds no traffic that could have met congestion.";
+            answer.summary = "No traffic was seen that could have met congestion.";
             answer.advice = "Capture while the load runs.";
             answer.confidence = 0;
     }

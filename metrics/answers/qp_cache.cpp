@@ -152,7 +152,7 @@ Answer without_requests(const Subject& subject) {
     const std::size_t most = most_flows(subject);
     if (most == 0 || most > small_working_set) {
         Answer answer = finding(Question::qp_cache, Verdict::undecidable, all);
-        answer.summary = "The capture holds no requests, so nothing is known of the adapters' caches.";
+        answer.summary = "No requests were seen, so nothing is known of the adapters' caches.";
         answer.advice = "Capture at the host that is asked, while many queue pairs are in use.";
         return answer;
     }

@@ -12,6 +12,7 @@
 #include "metrics/figures/operation.h"
 #include "metrics/figures/post_figures.h"
 #include "metrics/figures/state.h"
+#include "wire/carrier.h"
 #include "wire/transport.h"
 
 /// What the engine knows, copied out of it at one moment: plain values that are shown, merged and subtracted. Nobody
@@ -381,6 +382,7 @@ struct CaptureFigures {
     std::uint64_t stream_octets_skipped = 0;
     std::uint64_t values_misplaced = 0;  ///< of distributions, in a neighbour's bucket for want of memory
     std::uint64_t beyond_hosts = 0;      ///< frames of hosts beyond those of which figures are kept
+    wire::CarrierCounts unread;          ///< frames that were not looked into, although RDMA may be in them
 };
 
 struct Snapshot {

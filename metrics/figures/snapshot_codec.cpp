@@ -380,6 +380,27 @@ void members(C& c, Of<PauseSnapshot> auto& p) {
     if constexpr (C::reading)
         if (c.version() < 5) p.pfc_frames = *std::max_element(p.priority_frames.begin(), p.priority_frames.end());
 }
+/// The table is its own: rows cannot be walked over while it is filled.
+void carriers(Writer& c, const wire::CarrierCounts& counts) {
+    c.number(counts.rows().size());
+    for (const wire::CarrierCounts::Row& row : counts.rows()) {
+        c.item(row.carrier.kind);
+        c.number(row.carrier.number);
+        c.number(row.frames);
+    }
+    c.number(counts.others());
+}
+void carriers(Reader& c, wire::CarrierCounts& counts) {
+    const std::uint64_t rows = c.number(0, wire::CarrierCounts::most_rows);
+    for (std::uint64_t i = 0; i < rows && c.good(); ++i) {
+        wire::Carrier carrier;
+        carrier.kind = static_cast<wire::CarrierKind>(c.number(0, wire::carrier_kinds - 1));
+        carrier.number = static_cast<std::uint16_t>(c.number(0, 0xffff));
+        counts.add(carrier, c.number());
+    }
+    counts.add_others(c.number());
+}
+
 template <class C>
 void members(C& c, Of<CaptureFigures> auto& f) {
     all(c, f.packets, f.bytes, f.rdma_units, f.truncated, f.malformed, f.unsorted, f.seen_twice, f.icrc_bad,
@@ -389,6 +410,7 @@ void members(C& c, Of<CaptureFigures> auto& f) {
     c.near(f.last_ns, f.first_ns);
     if (c.version() >= 3) all(c, f.values_misplaced);
     if (c.version() >= 4) all(c, f.beyond_hosts);
+    if (c.version() >= 8) carriers(c, f.unread);
 }
 
 /// Flows and attempts are near one another, and near the capture's beginning: `id` and time are told by how near.

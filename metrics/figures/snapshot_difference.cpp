@@ -226,6 +226,7 @@ void subtract_capture(CaptureFigures& capture, const CaptureFigures& earlier) {
     if (earlier.packets != 0) capture.first_ns = std::min(std::max(capture.first_ns, earlier.last_ns), capture.last_ns);
     for (const auto member : fields::capture_counters) capture.*member = subtract(capture.*member, earlier.*member);
     subtract_optional(capture.kernel_dropped, earlier.kernel_dropped);
+    capture.unread.subtract(earlier.unread);
 }
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include "exporters/flow_order.h"
 #include "exporters/text_table.h"
 #include "exporters/why_page.h"
+#include "metrics/answers/unread_carriers.h"
 #include "plugins/wireshark/names.h"
 
 namespace plugins::wireshark {
@@ -26,7 +27,11 @@ std::string flows_text(const metrics::Snapshot& snapshot, bool crc_verified) {
     std::vector<exporters::FlowRow> report_rows;
     for (const metrics::FlowSnapshot* flow : exporters::ordered_flows(snapshot, context, *order, std::nullopt))
         report_rows.push_back({*flow, context});
-    if (report_rows.empty()) return "The capture holds no RDMA.\n";
+    if (report_rows.empty()) {
+        const std::string unread = metrics::describe_unread_carriers(snapshot.capture);
+        return unread.empty() || snapshot.capture.rdma_units != 0 ? "The capture holds no RDMA.\n"
+                                                                  : "No RDMA was found, and " + unread + ".\n";
+    }
     const exporters::FlowColumns columns = exporters::default_columns(report_rows, false, std::nullopt);
     exporters::Table table = exporters::flow_table(columns);
     for (const exporters::FlowRow& row : report_rows) {

@@ -24,6 +24,7 @@ wire::LinkType link_type_of(int encapsulation) {
         case WTAP_ENCAP_SLL2: return wire::LinkType::linux_sll2;
         case WTAP_ENCAP_PPI: return wire::LinkType::ppi;
         case WTAP_ENCAP_ERF: return wire::LinkType::erf;
+        case WTAP_ENCAP_NFLOG: return wire::LinkType::nflog;
         case WTAP_ENCAP_IP_OVER_IB_PCAP: return wire::LinkType::ipoib;
         case WTAP_ENCAP_INFINIBAND: return wire::LinkType::infiniband;
         default: return unknown_link;

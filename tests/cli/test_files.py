@@ -49,7 +49,7 @@ class AgainstTcpdump(TestCase):
         for capture in plain_captures():
             with self.subTest(capture=capture.name):
                 for expression in ([], ["udp"], ["less", "100"]):
-                    if expression == ["udp"] and re.search("infiniband|ipoib|erf|ppi", capture.name):
+                    if expression == ["udp"] and re.search("infiniband|ipoib|erf|ppi|nflog", capture.name):
                         continue  # libpcap looks into no packet of these
                     theirs = tcpdump("-r", capture, "--count", *expression)
                     self.assertEqual(self.succeeds(dump("-r", capture, "--count", *expression)), theirs.stdout)

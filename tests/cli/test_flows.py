@@ -376,6 +376,50 @@ class Text(FlowsTestCase):
         self.assertEqual(self.json("-r", WRITE, "tcp port 1")["flows"], [])
         self.assertEqual(self.csv("-r", WRITE, "tcp port 1"), [])
 
+    def test_marks_of_tunnels_are_those_of_the_packets_inside(self):
+        # The notes of the capture say which of its frames count: eight outer marks, one inner mark.
+        marks = PCAPS / "made-tunnel-marks.pcap"
+        notes = json.loads((PCAPS / "made-tunnel-marks.json").read_text())["notes"]
+        expected = sum("not marked" not in note and note.endswith(("marked", "marked inside")) and "nothing" not in note for note in notes)
+        self.assertEqual(expected, 9)
+        self.assertEqual(sum(flow["ecn_ce_packets"] for flow in self.json("-r", marks)["flows"]), expected)
+
+    def test_what_is_not_looked_into_is_counted(self):
+        # Beside what is read, one frame of MACsec with encryption and one of an EtherType that is not known.
+        carriers = PCAPS / "made-carriers.pcap"
+        expected = [{"kind": "EtherType 0x8999", "frames": 1}, {"kind": "EtherType 0x88e5 (MACsec, encrypted)", "frames": 1}]
+        for threads in (1, 3):
+            unread = self.json("-r", carriers, "--threads", threads)["capture"]["not_looked_into"]
+            self.assertEqual(sorted(unread, key=str), sorted(expected, key=str))
+        told = flows("-r", carriers).stderr
+        self.assertIn("1 frame of EtherType 0x88e5 (MACsec, encrypted), 1 of EtherType 0x8999 were not looked into", told)
+        self.assertEqual(self.json("-r", WRITE)["capture"]["not_looked_into"], [])
+
+    def test_no_rdma_is_not_claimed_of_what_is_not_looked_into(self):
+        ethernet = bytes.fromhex("020000000002020000000001")
+        frames = [ethernet + b"\x89\x99" + bytes(46)] * 12 + [ethernet + b"\x08\x06" + bytes(46)] * 3
+        path = self.folder / "carrier.pcap"
+        path.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+                         + b"".join(struct.pack("<IIII", 1, 0, len(frame), len(frame)) + frame for frame in frames))
+        sentence = "12 frames of EtherType 0x8999 were not looked into"
+        self.assertIn(f"no RDMA found in 15 packets: {sentence}", flows("-r", path).stderr)
+        self.assertIn(f"NOTHING TO JUDGE: no RDMA was found, and {sentence}.", " ".join(self.succeeds(run("why", "-r", path)).split()))
+        self.assertIn(f"{sentence}; --all lists them", run("dump", "-r", path).stderr)
+        self.assertNotIn(sentence, run("dump", "--all", "-r", path).stderr)
+
+    def test_native_erf_is_read_like_its_records_in_pcap(self):
+        pcap = (PCAPS / "made-erf-infiniband.pcap").read_bytes()
+        records, at = b"", 24
+        while at < len(pcap):
+            length, = struct.unpack_from("<I", pcap, at + 8)
+            records += pcap[at + 16:at + 16 + length]
+            at += 16 + length
+        native = self.folder / "native.erf"
+        native.write_bytes(records)
+        lines = lambda path: self.succeeds(run("dump", "-n", "-t", "-r", path))
+        self.assertEqual(lines(native), lines(PCAPS / "made-erf-infiniband.pcap"))
+        self.assertTrue(lines(native))
+
     def test_connections_without_data_are_no_flows(self):
         # tshark: ConnectRequest, ConnectReply, ReadyToUse, DisconnectRequest, DisconnectReply.
         idle = flows("-r", PCAPS / "rxe-verbs-idle.pcap")

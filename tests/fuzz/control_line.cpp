@@ -37,8 +37,10 @@ void take(std::string_view line, service::Answers& answers) {
     if (request->command == control::Command::unsubscribe) return;
     if (request->command != control::Command::subscribe)
         return check_line(whole(*answers.answer(*request, {}).body), request->id);
-    const service::Answer refused = answers.refuse_subscription(*request);
-    if (refused.refused) return check_line(whole(*refused.body), request->id);
+    if (const auto possible = service::Answers::check_subscription(*request); !possible) {
+        if (possible.error().text().empty()) fuzz::violated("a refusal has a reason");
+        return;
+    }
     service::Subscription subscription;
     subscription.request = *request;
     answers.begin(subscription);

@@ -72,6 +72,14 @@ void stream_seed(const fs::path& folder, const support::KeptCapture& capture) {
     if (!seed.empty()) write(folder / capture.name, seed);
 }
 
+/// The records of a capture of the link type ERF are a file of Endace's own format.
+void erf_seed(const fs::path& folder, const support::KeptCapture& capture) {
+    std::string records;
+    for (const support::KeptFrame& kept : capture.frames)
+        if (kept.link_type == wire::LinkType::erf && records.size() < 20'000) records += text_of(kept.octets);
+    if (!records.empty()) write(folder / (capture.name + ".erf"), records);
+}
+
 void filter_seeds(const fs::path& folder) {
     std::ifstream list(RDMASCOPE_FILTERS);
     std::string line;
@@ -176,6 +184,7 @@ int main(int count, char** arguments) {
         frame_seeds(folder / "frame", capture);
         stream_seed(folder / "stream", capture);
         snapshot_seeds(folder / "snapshot", capture);
+        erf_seed(folder / "pcap_file", capture);
         const fs::path file = fs::path(support::pcaps()) / capture.name;
         if (fs::file_size(file) < 20'000)
             fs::copy_file(file, folder / "pcap_file" / capture.name, fs::copy_options::overwrite_existing);

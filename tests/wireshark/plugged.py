@@ -87,12 +87,23 @@ def tshark(*arguments, plugged=True, under=(), **options):
     return result
 
 
-def rdmascope(*arguments):
+def run_rdmascope(*arguments):
     result = subprocess.run([BINARY, *map(str, arguments)], text=True, capture_output=True, timeout=600,
                             env={**os.environ, "TZ": "UTC", "LC_ALL": "C.UTF-8"})
     if result.returncode != 0:
         raise AssertionError(result.stderr)
-    return result.stdout
+    return result
+
+
+def rdmascope(*arguments):
+    return run_rdmascope(*arguments).stdout
+
+
+def flows_text(path):
+    """The table of `flows`; without flows, the sentence that the plugin prints in its place."""
+    result = run_rdmascope("flows", "-n", "-r", path)
+    unread = re.search(r"no RDMA found in [^:]*: (.*)", result.stderr)
+    return result.stdout or (f"No RDMA was found, and {unread[1]}.\n" if unread else "The capture holds no RDMA.\n")
 
 
 def said(text):

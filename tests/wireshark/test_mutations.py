@@ -8,7 +8,7 @@ import struct
 import tempfile
 import unittest
 
-from plugged import (OTHER_TIMES, TestCase, captures, dump_fields, faults, plugin_fields, rdmascope, said, side_by_side, tshark)
+from plugged import (OTHER_TIMES, TestCase, captures, dump_fields, faults, flows_text, plugin_fields, said, side_by_side, tshark)
 from session import Ended, Session
 
 COUNT = int(os.environ.get("RDMASCOPE_MUTATIONS", "300"))
@@ -109,7 +109,7 @@ class Mutations(TestCase):
 
         def told(seed):
             path = self.file_of(seed)
-            flows = rdmascope("flows", "-n", "-r", path) or "The capture holds no RDMA.\n"
+            flows = flows_text(path)
             return flows, tshark("-n", "-q", "-r", path, "-z", "rdma,flows"), dump_fields(path, names), plugin_fields(path, names, "-2")
 
         for seed, answer in side_by_side(told, range(COMPARED - 1, COUNT, COMPARED)):

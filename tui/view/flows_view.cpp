@@ -3,6 +3,7 @@
 #include <deque>
 #include <fmt/core.h>
 
+#include "metrics/answers/unread_carriers.h"
 #include "tui/view/figures.h"
 #include "tui/view/flow_cells.h"
 #include "tui/view/screen.h"
@@ -105,6 +106,8 @@ std::vector<std::string> no_flows(const ModelState& state) {
         lines.emplace_back("none was seen; other traffic is not looked at (rdmascope dump --all -i shows it)");
     else
         lines.emplace_back("not a single packet was seen");
+    if (std::string unread = metrics::describe_unread_carriers(capture); !unread.empty())
+        lines.push_back(std::move(unread));
     return lines;
 }
 

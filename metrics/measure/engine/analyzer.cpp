@@ -212,6 +212,7 @@ Snapshot Analyzer::snapshot() {
     out.capture.unsorted = state.clock.unsorted();
     out.capture.seen_twice = state.clock.seen_twice();
     out.capture.beyond_hosts = state.clock.beyond_hosts();
+    out.capture.unread = state.clock.unread();
     state.clock.describe(out.hosts, out.pauses);
     ReuseTotals reuse;
     for (const auto& worker : state.workers) {

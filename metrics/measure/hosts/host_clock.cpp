@@ -122,6 +122,7 @@ struct HostClock::State {
     std::uint64_t unsorted = 0;
     std::uint64_t twice = 0;
     std::uint64_t beyond_frames = 0;
+    wire::CarrierCounts unread;
 
     /// The rate of the link, 0 while it is not known.
     std::uint64_t link_rate() const { return given ? *given : fastest == nullptr ? 0 : fastest->bits_per_sec; }
@@ -409,6 +410,8 @@ void HostClock::observe(const wire::Frame& frame, FrameContext& context) {
 void HostClock::State::observe_other(const wire::Frame& frame, FrameContext& context) {
     PacketSummary seen;
     summarize(frame, scratch, seen);
+    if (seen.unread) [[unlikely]]
+        unread.add(seen.unread);
     context.source_pauses = holding_at(frame.interface);
     if (seen.kind == PacketSummary::Kind::mac_control) [[unlikely]] {
         note_pause(seen, frame);
@@ -478,6 +481,7 @@ void HostClock::expect_interfaces(std::size_t count) {
 
 std::uint64_t HostClock::unsorted() const { return state_->unsorted; }
 std::uint64_t HostClock::seen_twice() const { return state_->twice; }
+const wire::CarrierCounts& HostClock::unread() const { return state_->unread; }
 std::uint64_t HostClock::beyond_hosts() const { return state_->beyond_frames; }
 std::size_t HostClock::octets() const {
     std::size_t timers = 0;

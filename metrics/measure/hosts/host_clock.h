@@ -49,9 +49,10 @@ public:
     void forget_idle(std::int64_t before_ns, std::int64_t now_ns);
     /// Whether forget_idle() has left the host out; false for one that was never met.
     bool is_forgotten(const Address& address) const;
-    std::uint64_t unsorted() const;      ///< frames whose time lies before their predecessor's
-    std::uint64_t seen_twice() const;    ///< frames met before on another interface
-    std::uint64_t beyond_hosts() const;  ///< frames of hosts beyond the bound
+    std::uint64_t unsorted() const;             ///< frames whose time lies before their predecessor's
+    std::uint64_t seen_twice() const;           ///< frames met before on another interface
+    std::uint64_t beyond_hosts() const;         ///< frames of hosts beyond the bound
+    const wire::CarrierCounts& unread() const;  ///< frames that were not looked into, although RDMA may be in them
     std::size_t octets() const;
 
 private:

@@ -37,7 +37,7 @@ bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketR
     out.overhead = unit.transport == wire::Transport::infiniband ? 0 : ethernet_overhead;
     out.payload_length = bth.payload_length;
     out.opcode = bth.opcode;
-    out.traffic_class = dissection.network.traffic_class;
+    out.traffic_class = static_cast<std::uint8_t>(dissection.network.traffic_class | dissection.network.ecn());
     const bool routed = dissection.network.family == wire::AddressFamily::ipv4 ||
                         dissection.network.family == wire::AddressFamily::ipv6;
     out.hop_limit = routed ? dissection.network.hop_limit : std::uint8_t{0};

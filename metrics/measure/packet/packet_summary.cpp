@@ -6,6 +6,7 @@
 #include "dissect/dissector.h"
 #include "metrics/measure/packet/packet_addresses.h"
 #include "wire/bth_opcode.h"
+#include "wire/carrier.h"
 #include "wire/ether_type.h"
 #include "wire/ip_protocol.h"
 #include "wire/udp_port.h"
@@ -74,15 +75,16 @@ bool read_tcp(base::Bytes bytes, std::uint32_t at, std::uint32_t end, PacketSumm
     return true;
 }
 
-/// What a UDP port leads to that lies deeper must be dissected.
+/// What a UDP port leads to that lies deeper must be dissected, and what is not looked into must be noted.
 bool is_tunnel(std::uint16_t port) {
     switch (port) {
         case wire::udp_port::gre:
         case wire::udp_port::vxlan:
+        case wire::udp_port::vxlan_gpe:
         case wire::udp_port::geneve:
         case wire::udp_port::mpls:
         case wire::udp_port::vxlan_old: return true;
-        default: return false;
+        default: return wire::is_unread_udp_port(port);
     }
 }
 
@@ -187,6 +189,7 @@ void read_dissected(const wire::Frame& frame, dissect::Dissection& dissection, P
     dissect::ParseOptions options;
     options.verify_crc = false;
     dissect::dissect_frame(frame, options, dissection);
+    out.unread = dissection.unread;
     out.source = source_address(dissection, frame.bytes);
     out.destination = destination_address(dissection, frame.bytes);
     const auto innermost = [&](LayerId id) { return dissection.find(id)->offset; };

@@ -7,6 +7,7 @@
 #include "metrics/figures/address.h"
 #include "metrics/measure/packet/opcode_traits.h"
 #include "wire/bth_opcode.h"
+#include "wire/carrier.h"
 #include "wire/frame.h"
 #include "wire/mad.h"
 #include "wire/udp_port.h"
@@ -32,6 +33,7 @@ struct TransportSummary {
 struct PacketSummary : TransportSummary {
     Address source;  ///< Family::none where the frame has no network layer
     Address destination;
+    wire::Carrier unread;  ///< what the frame goes on with and is not looked into, if RDMA may be in it
 };
 
 /// Where the BTH of a plain frame begins.

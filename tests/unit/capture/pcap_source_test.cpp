@@ -91,6 +91,16 @@ TEST(PcapSource, impossible_length_is_told_with_its_place) {
     }
 }
 
+/// tshark 4.0.17 reads such a file, which some writers make: the version alone is in the other byte order.
+TEST_P(PcapByteOrder, version_in_the_other_byte_order) {
+    Maker file(GetParam());
+    file.u32(0xa1b2c3d4).u16(0x0200).u16(0x0400).u32(0).u32(0).u32(65535).u32(1).record(1, 2, "abc", 60);
+    const Contents got = read_text(file.str());
+    ASSERT_EQ(got.frames.size(), 1U) << got.error;
+    EXPECT_EQ(got.frames[0].bytes, "abc");
+    EXPECT_EQ(got.frames[0].wire_length, 60U);
+}
+
 TEST(PcapSource, unknown_version_is_refused) {
     Maker file;
     file.u32(0xa1b2c3d4).u16(9).u16(4).u32(0).u32(0).u32(0).u32(1);

@@ -252,6 +252,19 @@ TEST(FlowsDocument, a_capture_without_packets_has_no_times) {
     EXPECT_TRUE(json::parse(out)["first_ns"].is_null());
 }
 
+TEST(FlowsDocument, carriers_that_were_not_looked_into_are_a_list) {
+    metrics::CaptureFigures capture;
+    std::string out;
+    append_json(out, capture, {});
+    EXPECT_EQ(json::parse(out)["not_looked_into"], json::array());
+    capture.unread.add({wire::CarrierKind::ether_type, 0x8999}, 12);
+    capture.unread.add_others(3);
+    out.clear();
+    append_json(out, capture, {});
+    EXPECT_EQ(json::parse(out)["not_looked_into"],
+              json::parse(R"([{"kind":"EtherType 0x8999","frames":12},{"kind":"other carriers","frames":3}])"));
+}
+
 TEST(JsonValue, every_kind) {
     const auto text = [](const Value& value) {
         std::string out;

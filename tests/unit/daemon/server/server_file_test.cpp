@@ -77,7 +77,7 @@ TEST_F(ControlSocket, TheFileAndItsNewFolderAreGivenToTheUser) {
         EXPECT_EQ(made.st_uid, user);
         EXPECT_EQ(made.st_gid, id);
     }
-    EXPECT_EQ(server->end(), "");
+    EXPECT_TRUE(server->end());
     EXPECT_FALSE(std::filesystem::exists(wanted.path));
 }
 
@@ -88,8 +88,10 @@ TEST_F(ControlSocket, AFileThatCannotBeRemovedIsTold) {
     open();
     // Root's folder, and a user without its power.
     ASSERT_EQ(::seteuid(other->pw_uid), 0);
-    const std::string why = server->end();
+    const auto ended = server->end();
     ASSERT_EQ(::seteuid(0), 0);
+    ASSERT_FALSE(ended);
+    const std::string why = ended.error().text();
     EXPECT_NE(why.find(path() + ": cannot be removed: Permission denied; let the daemon's user write"),
               std::string::npos)
         << why;

@@ -219,10 +219,31 @@ constexpr std::ptrdiff_t behind_times = 2 + 13 + 1 + 2;
 /// that there are no figures of verbs, three empty lists and the memory's size.
 constexpr std::ptrdiff_t from_end_kind = 1 + 1 + 1 + 3 + 1;
 
+/// As the seventh version wrote a capture all of whose frames were looked into.
+Octets seventh(const Snapshot& snapshot) {
+    Octets octets = octets_of(snapshot);
+    // The two counts behind are those of the carriers' rows and of other carriers.
+    octets.erase(octets.begin() + behind_times + 2, octets.begin() + behind_times + 4);
+    octets[0] = std::byte{7};
+    return octets;
+}
+
+TEST(SnapshotCodec, reads_and_writes_the_carriers_that_were_not_looked_into) {
+    Snapshot snapshot;
+    snapshot.capture.unread.add({wire::CarrierKind::ether_type, 0x8999}, 12);
+    snapshot.capture.unread.add({wire::CarrierKind::ip_protocol, 50}, 300);
+    snapshot.capture.unread.add_others(7);
+    EXPECT_EQ(decoded(octets_of(snapshot)).capture.unread, snapshot.capture.unread);
+    EXPECT_TRUE(decoded(seventh({})).capture.unread.empty());
+    Octets octets = octets_of({});
+    octets[behind_times + 2] = std::byte{wire::CarrierCounts::most_rows + 1};
+    EXPECT_FALSE(decode_snapshot(octets).ok());
+}
+
 TEST(SnapshotCodec, reads_what_former_versions_wrote) {
     Snapshot snapshot;
     snapshot.flows.emplace_back().packets = 12'345;
-    Octets octets = octets_of(snapshot);
+    Octets octets = seventh(snapshot);
     octets.erase(octets.begin() + behind_times, octets.begin() + behind_times + 2);
     octets.erase(octets.end() - from_end_kind);
     octets[0] = std::byte{2};
@@ -243,10 +264,10 @@ TEST(SnapshotCodec, reads_what_former_versions_wrote) {
 TEST(SnapshotCodec, reads_a_connection_that_the_third_version_wrote) {
     Snapshot snapshot;
     snapshot.flows.emplace_back().tcp.emplace();
-    Octets fourth = octets_of(snapshot);
+    Octets fourth = seventh(snapshot);
     snapshot.flows[0].tcp->connection_bytes = 5;
     snapshot.flows[0].tcp->unread_bytes = 6;
-    const Octets filled = octets_of(snapshot);
+    const Octets filled = seventh(snapshot);
     ASSERT_EQ(filled.size(), fourth.size());
     const auto different = std::mismatch(fourth.begin(), fourth.end(), filled.begin()).first;
     ASSERT_EQ(std::mismatch(fourth.rbegin(), fourth.rend(), filled.rbegin()).first.base() - different, 2);
@@ -268,7 +289,7 @@ TEST(SnapshotCodec, reads_pauses_that_the_fourth_version_wrote) {
     snapshot.pauses.resize(1);
     snapshot.pauses[0].priority_frames = {0, 0, 0, 7, 0, 9, 0, 0};
     snapshot.pauses[0].pfc_frames = 12;
-    Octets octets = octets_of(snapshot);
+    Octets octets = seventh(snapshot);
     EXPECT_EQ(decoded(octets).pauses.at(0).pfc_frames, 12u);
     // Behind it are how long they held (unknown), an empty list and the octets in use, of one octet each.
     ASSERT_EQ(octets.at(octets.size() - 4), std::byte{12});
@@ -283,10 +304,10 @@ TEST(SnapshotCodec, reads_pauses_that_the_fifth_version_wrote) {
     snapshot.pauses.resize(1);
     snapshot.pauses[0].pfc_frames = 12;
     snapshot.pauses[0].stopped_ns.emplace().priority_ns[3] = 7;
-    Octets octets = octets_of(snapshot);
+    Octets octets = seventh(snapshot);
     EXPECT_EQ(decoded(octets).pauses.at(0).stopped_ns, snapshot.pauses[0].stopped_ns);
     snapshot.pauses[0].stopped_ns.reset();
-    octets = octets_of(snapshot);
+    octets = seventh(snapshot);
     octets.erase(octets.end() - 3);
     octets[0] = std::byte{5};
     EXPECT_EQ(decoded(octets).pauses.at(0).pfc_frames, 12u);
@@ -299,7 +320,7 @@ TEST(SnapshotCodec, reads_an_attempt_that_the_sixth_version_wrote) {
     snapshot.attempts.resize(1);
     snapshot.attempts[0].reason = "Timeout";
     snapshot.attempts[0].by_client = true;
-    Octets octets = octets_of(snapshot);
+    Octets octets = seventh(snapshot);
     EXPECT_TRUE(decoded(octets).attempts.at(0).by_client);
     octets.erase(octets.end() - 3, octets.end() - 1);  // and the reason's kind; behind them are the octets in use
     octets[0] = std::byte{6};

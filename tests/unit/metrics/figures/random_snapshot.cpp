@@ -189,6 +189,8 @@ Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t f
           &c.beyond_hosts, &s.memory_octets})
         *counter = below(1000);
     c.packets += 1;
+    for (std::uint64_t kind = below(3); kind > 0; --kind)
+        c.unread.add({wire::CarrierKind::ip_protocol, static_cast<std::uint16_t>(50 + below(4))}, below(10));
     c.flows_seen = s.flows.size() + below(3);
     c.kernel_dropped = maybe(100);
     c.first_ns = first_ns;

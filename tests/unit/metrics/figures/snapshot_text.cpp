@@ -130,6 +130,7 @@ struct Writer {
         all(c.packets, c.bytes, c.rdma_units, c.kernel_dropped, c.truncated, c.malformed, c.unsorted, c.seen_twice,
             c.icrc_bad, c.first_ns, c.last_ns, c.flows_evicted, c.flows_seen, c.streams_evicted, c.stream_octets_lost,
             c.stream_octets_skipped, c.values_misplaced, c.beyond_hosts, s.memory_octets);
+        for (const auto& row : c.unread.rows()) all(text_of(row.carrier), row.frames);
         out << '\n';
         for (const FlowSnapshot& f : s.flows) flow(f);
         for (const HostSnapshot& h : s.hosts) {
@@ -232,7 +233,7 @@ std::vector<std::uint64_t> additive_figures(const Snapshot& snapshot) {
     const CaptureFigures& c = snapshot.capture;
     capture.all(c.packets, c.bytes, c.rdma_units, c.kernel_dropped, c.truncated, c.malformed, c.unsorted, c.seen_twice,
                 c.icrc_bad, c.flows_evicted, c.streams_evicted, c.stream_octets_lost, c.stream_octets_skipped,
-                c.values_misplaced, c.beyond_hosts, snapshot.memory_octets);
+                c.values_misplaced, c.beyond_hosts, snapshot.memory_octets, c.unread.frames());
     keep(capture);
     Summer flows;
     flows.flow({});
