@@ -13,8 +13,9 @@ root=$folder/root
 complete=$folder/complete
 architecture=arm64
 
-packages=$(printf '%s\n' "$@" | sort -u)
-if [ -f "$complete" ] && [ "$(cat "$complete")" = "$packages" ]; then exit 0; fi
+# A root that another version of this script made may lack what the present one mends.
+made_from=$(sha256sum <"${BASH_SOURCE[0]}" && printf '%s\n' "$@" | sort -u)
+if [ -f "$complete" ] && [ "$(cat "$complete")" = "$made_from" ]; then exit 0; fi
 
 mkdir -p "$folder"/apt/lists/partial "$folder"/apt/archives/partial
 : >"$folder/apt/status"
@@ -68,4 +69,8 @@ done
 find "$root" -type l -lname '/*' -printf '%p\t%l\n' | while IFS=$'\t' read -r link target; do
   ln -sfnr "$root$target" "$link"
 done
-printf '%s\n' "$packages" >"$complete"
+
+# Some packages (Debian's wireshark-dev) name libraries and headers of others by their places on the host.
+# shellcheck disable=SC2016  # CMake expands the variable
+find "$root/usr" -name '*.cmake' -exec sed -i -E '/^ *(INTERFACE|IMPORTED)_/s#([";])/usr/#\1${CMAKE_SYSROOT}/usr/#g' {} +
+printf '%s\n' "$made_from" >"$complete"
