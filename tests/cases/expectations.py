@@ -131,7 +131,9 @@ class Judge:
             return
         self.compare(name, value, **expected)
 
-    def compare(self, name, value, absent=False, within=0, **expected):
+    def compare(self, name, value, absent=False, or_absent=False, within=0, **expected):
+        if or_absent and value is None:
+            return
         if absent:
             if value is not None:
                 self.problem(f"{name} is {value}, not absent")

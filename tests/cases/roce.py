@@ -209,7 +209,7 @@ def queue_pairs(ports=(49152,), pairs=8, count=8, packets=1, size=64, ipv6=False
 
 
 def unanswered(operation="send", answered=0, retries=7, timeout_us=536_960, packets=1, size=64, ipv6=False, answered_at_last=False,
-               version=2, peer_version=None, connect=None, disconnect_after_us=None, unicast_reply=True):
+               version=2, peer_version=None, connect=None, disconnect_after_us=None):
     """`answered` messages that are acknowledged, then one that is sent 1 + `retries` times without an answer. With
     `peer_version` the peer sends requests of its own by that version of RoCE, on other queue pairs."""
     frames, ends = [], hosts(ipv6)
@@ -242,9 +242,10 @@ def unanswered(operation="send", answered=0, retries=7, timeout_us=536_960, pack
 
 
 def receiver_not_ready(answered=4, refusals=4, rnr_retry=3, timer=RNR_1_28_MS, timer_us=1300, recovers=False, connect=True, ipv6=False,
-                       disconnect_after_us=20_000, operation="send"):
-    """SENDs that are taken, then one that is refused `refusals` times, sent again after each but the last, unless it
-    `recovers`."""
+                       disconnect_after_us=20_000, disconnects=True, later_us=None, operation="send"):
+    """SENDs that are taken, then one that is refused `refusals` times, sent again after each but the last. With `recovers`
+    four more messages follow, else the sender disconnects or, without `disconnects`, nothing more of it
+    is here; `later_us` after that another queue pair shows that the capture went on."""
     frames = []
     pair = QueuePair(frames, *hosts(ipv6))
     manager = Cm(frames, pair)
@@ -259,8 +260,10 @@ def receiver_not_ready(answered=4, refusals=4, rnr_retry=3, timer=RNR_1_28_MS, t
     if recovers:
         for _ in range(4):
             time_ns = pair.exchange(time_ns, operation, 1, 64) + 50 * US
-    elif disconnect_after_us is not None:
+    elif disconnects:
         manager.disconnect(last + disconnect_after_us * US)
+    if later_us is not None:
+        QueuePair(frames, pair.a, pair.b, 0x31, 0x30, 5000).exchange(last + later_us * US, "write")
     return frames
 
 

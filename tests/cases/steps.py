@@ -157,9 +157,9 @@ def zero_icrc(frames, side=None, every=1):
     return out
 
 
-def snapped(frames, size=64):
-    """tcpdump -s: the capture holds the first bytes and the true length."""
-    return [dataclasses.replace(frame, data=frame.data[:size]) for frame in frames]
+def snapped(frames, size=64, side=None):
+    """tcpdump -s: the capture holds the first bytes and the true length, of all frames or of one side's."""
+    return [dataclasses.replace(frame, data=frame.data[:size]) if side is None or is_from(frame, side) else frame for frame in frames]
 
 
 def cut(frames, size=128, share=1, seed=3, least=0):
@@ -313,3 +313,8 @@ def shifted(frames, by_ns=0, at_ns=None):
 
 def stretched(frames, by=1000):
     return [dataclasses.replace(frame, time_ns=int(frame.time_ns * by)) for frame in frames]
+
+
+def only_from(frames, side="a"):
+    """A capture of one direction."""
+    return [frame for frame in frames if is_from(frame, side)]
