@@ -4,7 +4,7 @@ from roce import MS, US, Frame, hosts, ip_frame
 
 FIN, SYN, RST, PSH, TCP_ACK = 1, 2, 4, 8, 16
 STAG, OFFSET = 0x1234, 0x7F0000000000
-WRITE, READ_REQUEST, READ_RESPONSE, SEND, TERMINATE = 0, 1, 2, 3, 6
+WRITE, READ_REQUEST, READ_RESPONSE, SEND, TERMINATE = 0, 1, 2, 3, 7
 
 
 class Stream:

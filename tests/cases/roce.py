@@ -88,13 +88,14 @@ class QueuePair:
         """The packets of a SEND or WRITE; `only` and `order` name packets by their place. The time of the last one."""
         total, last = sum(sizes), len(sizes) - 1
         places = list(order or range(len(sizes)))
-        for step, place in enumerate(places):
+        # The sender's order, in which identifications count up, is that of the places; `order` is how they pass the capture.
+        for place in range(len(sizes)):
             if only is not None and place not in only:
                 continue
             part = ONLY if last == 0 else FIRST if place == 0 else LAST if place == last else MIDDLE
             extended = reth(ADDRESS, KEY, total) if operation != "send" and part in (FIRST, ONLY) else b""
             extended += immdt(7) if operation == "write_immediate" and part in (LAST, ONLY) else b""
-            self.request(time_ns + step * packet_gap_ns, OPCODES[operation][part], first_psn + place, extended,
+            self.request(time_ns + places.index(place) * packet_gap_ns, OPCODES[operation][part], first_psn + place, extended,
                          pattern(sizes[place]), ask=int(part in (LAST, ONLY)), damage=int(place in damaged) * 0x5A5A)
         return time_ns + (len(places) - 1) * packet_gap_ns
 
@@ -103,9 +104,10 @@ class QueuePair:
 
     def read_responses(self, time_ns, psn, sizes, packet_gap_ns=400, order=None):
         last = len(sizes) - 1
-        for step, place in enumerate(order or range(len(sizes))):
+        places = list(order or range(len(sizes)))
+        for place in range(len(sizes)):
             part = ONLY if last == 0 else FIRST if place == 0 else LAST if place == last else MIDDLE
-            self.answer(time_ns + step * packet_gap_ns, OPCODES["response"][part], psn + place,
+            self.answer(time_ns + places.index(place) * packet_gap_ns, OPCODES["response"][part], psn + place,
                         b"" if part == MIDDLE else aeth(ACK, self.msn), pattern(sizes[place]))
         return time_ns + last * packet_gap_ns
 
@@ -184,16 +186,18 @@ def hosts(ipv6):
 # --- traffic that descriptions name ------------------------------------------------------------------------------------
 
 def messages(operations=("write",), count=16, packets=4, size=None, mtu=1024, answer_us=8, period_us=20, packet_gap_ns=400, ipv6=False,
-             connect=None, psn=100, orders=None, every=4):
+             connect=None, psn=100, orders=None, every=4, pause_us=None, seed=1):
     """One message each `period_us`, of the operations in turn; those that last longer than a period overlap. With `orders`,
-    each `every`th message goes, or is answered, in that order of its packets."""
-    frames = []
+    each `every`th message goes, or is answered, in that order of its packets. With `pause_us`, a least and a most, each
+    message begins after a pause of its own behind the answer of the one before."""
+    frames, generator = [], random.Random(seed)
     pair = QueuePair(frames, *hosts(ipv6), psn=psn, mtu=mtu)
     start = Cm(frames, pair).connect(**connect) if connect is not None else 0
+    begin = start
     for number in range(count):
         order = orders if orders and number % every == 0 else None
-        pair.exchange(start + int(number * period_us * US), operations[number % len(operations)], packets, size, int(answer_us * US),
-                      packet_gap_ns, order)
+        end = pair.exchange(begin, operations[number % len(operations)], packets, size, int(answer_us * US), packet_gap_ns, order)
+        begin = start + int((number + 1) * period_us * US) if pause_us is None else end + generator.randint(*pause_us) * US
     return frames
 
 
@@ -384,8 +388,3 @@ def management(what=("performance",), count=4, connect=False):
             manager.put(time_ns, a, b, mad(management_class, method, attribute, bytes(64), version=1, transaction=number))
             time_ns += MS
     return frames
-
-
-def random_sizes(seed=1, count=200, least=64, most=65536):
-    generator = random.Random(seed)
-    return [generator.randint(least, most) for _ in range(count)]
