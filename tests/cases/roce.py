@@ -388,3 +388,12 @@ def management(what=("performance",), count=4, connect=False):
             manager.put(time_ns, a, b, mad(management_class, method, attribute, bytes(64), version=1, transaction=number))
             time_ns += MS
     return frames
+
+
+def connect_requests(count=4, period_us=4_000_000, port=4420):
+    """A REQ of the connection manager, again and again, that gets no answer."""
+    frames = []
+    manager = Cm(frames, QueuePair(frames, *hosts(False)))
+    for number in range(count):
+        manager.request(number * period_us * US, port)
+    return frames
