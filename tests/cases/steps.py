@@ -311,6 +311,11 @@ def shifted(frames, by_ns=0, at_ns=None):
     return [dataclasses.replace(frame, time_ns=frame.time_ns + offset) for frame in frames]
 
 
+def first_at(frames, time_ns):
+    """A time of its own for the first frame alone, as before a clock is set."""
+    return [dataclasses.replace(frames[0], time_ns=time_ns), *frames[1:]]
+
+
 def stretched(frames, by=1000):
     return [dataclasses.replace(frame, time_ns=int(frame.time_ns * by)) for frame in frames]
 

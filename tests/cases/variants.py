@@ -81,6 +81,23 @@ def pcap(frames, link, order="<", nanoseconds=True, version=(2, 4), version_orde
     return out
 
 
+def pcapng(frames, link, offset_s):
+    """Section, interface with nanoseconds and if_tsoffset, enhanced packet blocks with the time behind that offset."""
+
+    def block(kind, body):
+        body += bytes(-len(body) % 4)
+        size = struct.pack("<I", 12 + len(body))
+        return struct.pack("<I", kind) + size + body + size
+
+    out = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    options = struct.pack("<HHB3x", 9, 1, 9) + struct.pack("<HHq", 14, 8, offset_s) + bytes(4)
+    out += block(1, struct.pack("<HHI", link, 0, 262144) + options)
+    for frame in frames:
+        head = struct.pack("<IIIII", 0, frame.time_ns >> 32, frame.time_ns & 0xFFFFFFFF, len(frame.data), frame.length)
+        out += block(6, head + frame.data)
+    return out
+
+
 def erf(frames, _):
     """Endace's records of Ethernet (type 2): time as 32.32 bits little endian, flags, lengths, two bytes of offset and pad."""
     out = b""
@@ -101,6 +118,8 @@ FORMATS = {
     "pcap_swapped_version": (lambda frames, link: pcap(frames, link, version_order=">"), ".pcap"),
     "pcap_swapped_big_endian": (lambda frames, link: pcap(frames, link, order=">", version_order="<"), ".pcap"),
     "pcap_version_3": (lambda frames, link: pcap(frames, link, version=(3, 7)), ".pcap"),
+    "pcapng_last_times": (lambda frames, link: pcapng(frames, link, 9_223_372_036), ".pcapng"),
+    "pcapng_first_times": (lambda frames, link: pcapng(frames, link, -9_223_372_037), ".pcapng"),
     "erf": (erf, ".erf"),
     "erf_cut": (lambda frames, link: erf(frames, link)[:-20], ".erf"),
     "zeros": (lambda frames, link: bytes(len(erf(frames, link))), ".erf"),
