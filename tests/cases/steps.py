@@ -33,7 +33,7 @@ def with_data(frame, data, length=None):
 
 
 def routed(data, hops=1, mac=True):
-    """A frame as it looks behind a router: TTL or hop limit less, IPv4's checksum anew, other MAC addresses."""
+    """A frame as it looks behind a router: TTL or hop limit less, a new IPv4 checksum, other MAC addresses."""
     place = ip_at(data)
     if place is None:
         return data
