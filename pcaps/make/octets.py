@@ -1,6 +1,7 @@
 """Building blocks of the captures made by hand: each function returns the octets of one header, built from its
 specification, or of a whole packet with its checksums. Nothing here is taken from rdmascope, so that the two can disagree.
 """
+import functools
 import struct
 import zlib
 
@@ -32,12 +33,21 @@ def internet_checksum(data):
     return ~total & 0xFFFF
 
 
-def reflected_crc(data, polynomial, width):
-    register = (1 << width) - 1
-    for octet in data:
-        register ^= octet
+@functools.lru_cache(maxsize=None)
+def crc_table(polynomial):
+    """The remainders of the 256 octets."""
+    table = []
+    for register in range(256):
         for _ in range(8):
             register = register >> 1 ^ (polynomial if register & 1 else 0)
+        table.append(register)
+    return table
+
+
+def reflected_crc(data, polynomial, width):
+    table, register = crc_table(polynomial), (1 << width) - 1
+    for octet in data:
+        register = register >> 8 ^ table[(register ^ octet) & 0xFF]
     return register ^ (1 << width) - 1
 
 
