@@ -26,7 +26,12 @@ constexpr std::array<VerdictName, verdict_count> names{{
     {Verdict::corruption, "corruption"},
     {Verdict::rnr, "rnr"},
     {Verdict::timeout_recovery, "timeout_recovery"},
+    {Verdict::never_answered, "never_answered"},
+    {Verdict::stopped_answering, "stopped_answering"},
+    {Verdict::retries_used_up, "retries_used_up"},
+    {Verdict::rnr_retries_used_up, "rnr_retries_used_up"},
     {Verdict::go_back_n_violation, "go_back_n_violation"},
+    {Verdict::path_mtu, "path_mtu"},
     {Verdict::receive_window, "receive_window"},
     {Verdict::pause, "pause"},
     {Verdict::congestion_paced, "congestion_paced"},
@@ -66,7 +71,7 @@ constexpr std::array<VerdictName, verdict_count> names{{
 constexpr bool is_alarm = true;
 constexpr bool describes = false;
 
-constexpr std::array<VerdictMeaning, 33> bandwidth{{
+constexpr std::array<VerdictMeaning, 38> bandwidth{{
     {Verdict::remote_access_error,
      "The peer refused access to its memory: wrong key, outside the region, or no permission.", is_alarm},
     {Verdict::invalid_request, "The peer did not understand a request or could not take it as it was.", is_alarm},
@@ -83,10 +88,16 @@ constexpr std::array<VerdictMeaning, 33> bandwidth{{
     {Verdict::duplication, "The network delivers packets twice.", is_alarm},
     {Verdict::corruption, "Packets arrive with a bad ICRC or CRC.", is_alarm},
     {Verdict::rnr, "The receiver was not ready: no receive was posted when a message arrived.", is_alarm},
-    {Verdict::timeout_recovery,
-     "Packets are retransmitted because a timer ran out, and nothing else tells what was lost.", is_alarm},
+    {Verdict::timeout_recovery, "Packets are retransmitted because a timer ran out: no NAK asked for them.", is_alarm},
+    {Verdict::never_answered, "The sender gave up: the peer never answered anything on this queue pair.", is_alarm},
+    {Verdict::stopped_answering, "The sender gave up: the peer had answered before, and stopped answering.", is_alarm},
+    {Verdict::retries_used_up, "The sender gave up: a request was sent again and again, and never acknowledged.",
+     is_alarm},
+    {Verdict::rnr_retries_used_up, "The sender gave up: the receiver was not ready as often as was agreed on.",
+     is_alarm},
     {Verdict::go_back_n_violation, "Sender or receiver did not recover from a loss as the specification asks.",
      is_alarm},
+    {Verdict::path_mtu, "Packets are longer than a hop on the way takes.", is_alarm},
     {Verdict::receive_window,
      "The TCP receive window is full: the receiver does not read fast enough, or its buffer is small.", is_alarm},
     {Verdict::pause, "PAUSE or priority flow control stops the sender in the middle of messages.", describes},

@@ -64,7 +64,7 @@ std::uint64_t FlowSnapshot::messages_total() const { return sum_of(operations, &
 std::uint64_t FlowSnapshot::message_bytes_total() const { return sum_of(operations, &OperationFigures::bytes); }
 
 std::optional<double> FlowSnapshot::goodput_bytes_per_sec() const {
-    if (last_ns <= first_ns || partly_read(*this)) return std::nullopt;
+    if (last_ns <= first_ns || partly_read(*this) || lacks_lengths(*this)) return std::nullopt;
     return static_cast<double>(message_bytes_total()) * 1e9 / static_cast<double>(wall_ns());
 }
 

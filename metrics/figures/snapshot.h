@@ -179,6 +179,45 @@ struct TcpFigures {
     std::uint64_t unread_bytes = 0;
 };
 
+/// A request, as far as one of its packets tells.
+struct RequestFigures {
+    Operation operation{};
+    std::uint64_t message_bytes = 0;  ///< of the whole message
+    std::uint64_t packet_bytes = 0;   ///< payload of the packet that is meant
+    std::uint64_t frame = 0;          ///< that carried that packet first; 0 = no longer known
+    bool operator==(const RequestFigures&) const = default;
+};
+
+/// The oldest request that is not acknowledged, if it was sent again, or refused by RNR NAKs. RoCE and InfiniBand; IBTA
+/// vol. 1, 9.7.6 (timer and retry counter), 9.7.5.2.8 (RNR NAK).
+struct RetryFigures {
+    RequestFigures request;
+    bool is_first = false;              ///< the capture has no request of the flow before it
+    std::uint64_t repeats = 0;          ///< sendings after the first one that no RNR NAK asked for
+    std::uint64_t rnr_naks = 0;         ///< that refused it
+    bool refused_last = false;          ///< an RNR NAK refused it, and it was not sent since
+    std::int64_t first_ns = 0;          ///< the first sending
+    std::int64_t last_ns = 0;           ///< the last sending, or RNR NAK
+    std::uint64_t repeat_frame = 0;     ///< the first repeat; 0 = none
+    std::uint64_t last_frame = 0;       ///< the last sending, or RNR NAK
+    std::uint64_t interval_min_ns = 0;  ///< between two sendings
+    std::uint64_t interval_max_ns = 0;
+    std::uint64_t rnr_timer_ns = 0;  ///< that the last RNR NAK asked for
+    /// The greatest payload of a packet that was acknowledged; absent if none was, or if that is not known.
+    std::optional<std::uint64_t> acknowledged_bytes_max;
+    bool operator==(const RetryFigures&) const = default;
+};
+
+/// Repeats that began before any answer to the request had passed, and whether they were answered, too: then nothing
+/// was lost, and the timer is shorter than the round trip.
+struct RepeatAnswerFigures {
+    std::uint64_t repeats = 0;              ///< runs of repeats before the first answer
+    std::uint64_t repeated_answers = 0;     ///< answers to what was acknowledged already
+    std::uint64_t first_repeat_min_ns = 0;  ///< least time from the first sending to the first repeat
+    Histogram first_answer_ns;              ///< first sending -> first answer
+    bool operator==(const RepeatAnswerFigures&) const = default;
+};
+
 /// Ids of flows that were first seen in one frame lie so far apart: a round number, and JSON's numbers are exact beyond
 /// its eightfold.
 inline constexpr std::uint64_t flow_ids_apart = 1'000'000'000'000'000;
@@ -257,6 +296,12 @@ struct FlowSnapshot {
     std::optional<TcpFigures> tcp;
     std::optional<VerbsFigures> verbs;          ///< of the sending process, where it was traced
     std::vector<EventSummary> event_summaries;  ///< by kind; kinds that did not happen are not there
+    std::uint64_t last_answer_frame = 0;        ///< RoCE: the last answer to the flow's requests; 0 = none was seen
+    std::optional<RetryFigures> retries;
+    std::optional<RequestFigures> refused;  ///< by the last NAK that ends a queue pair
+    std::optional<RepeatAnswerFigures> repeat_answers;
+    std::optional<std::uint16_t> udp_port;  ///< RoCEv2: the source port of the flow's first packet
+    std::uint64_t udp_ports = 0;            ///< how many different ones it used; at most 4 are told apart
 
     const EventSummary* find_event_summary(EventKind kind) const;
     std::uint64_t messages_total() const;
@@ -303,6 +348,19 @@ struct StopTimes {
     bool operator==(const StopTimes&) const = default;
 };
 
+/// One sender of pauses, by its MAC address.
+struct PauseSender {
+    std::array<std::uint8_t, 6> mac{};
+    Address host;  ///< whose packets have this source MAC; AddressFamily::none if those of no host, or of several
+    bool forwards = false;     ///< packets of several hosts have this source MAC
+    std::uint64_t frames = 0;  ///< that ask for a time above zero
+    std::uint64_t resume_frames = 0;
+    std::array<std::uint64_t, 8> priority_frames{};  ///< of `frames`, those that stop this priority
+    std::int64_t first_ns = 0;                       ///< of `frames`
+    std::int64_t last_ns = 0;
+    bool operator==(const PauseSender&) const = default;
+};
+
 /// PAUSE and priority flow control, as seen on one interface.
 struct PauseSnapshot {
     std::uint32_t interface = 0;
@@ -313,6 +371,7 @@ struct PauseSnapshot {
     std::array<std::uint64_t, 8> priority_quanta{};  ///< sum of the times asked for, of 512 bit times each
     std::vector<std::uint64_t> frames;               ///< the first few
     std::optional<StopTimes> stopped_ns;             ///< absent where the link's rate is not known
+    std::vector<PauseSender> senders;                ///< ascending MAC; at most 64
 };
 
 /// In alphabetical order: attempts are listed by it.
@@ -351,6 +410,11 @@ inline bool lacks_answers(const FlowSnapshot& flow) {
 /// So much of the connection cannot be read that what is known of its messages is no measure of them: more than 2 %.
 inline bool partly_read(const FlowSnapshot& flow) {
     return flow.tcp && flow.tcp->unread_bytes > flow.tcp->connection_bytes / 50;
+}
+
+/// READs alone, of which no length is known: a snap length cut their RETH.
+inline bool lacks_lengths(const FlowSnapshot& flow) {
+    return flow.messages_total() > 0 && flow.message_bytes_total() == 0 && flow.message_bytes.empty();
 }
 
 /// Octets of messages passed, none of which has ended. Where nothing was outstanding they are a responder's.

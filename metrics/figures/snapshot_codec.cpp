@@ -32,6 +32,8 @@ constexpr std::size_t least_octets<ReuseBin> = 3;
 template <>
 constexpr std::size_t least_octets<EventSummary> = 5;
 template <>
+constexpr std::size_t least_octets<PauseSender> = 23;
+template <>
 constexpr std::size_t least_octets<OperationWaits> = 7;
 template <>
 constexpr std::size_t least_octets<StatusCount> = 2;
@@ -325,6 +327,28 @@ void members(C& c, Of<TcpFigures> auto& t) {
     if (c.version() >= 4) all(c, t.connection_bytes, t.unread_bytes);
 }
 template <class C>
+void members(C& c, Of<RequestFigures> auto& r) {
+    all(c, r.operation, r.message_bytes, r.packet_bytes, r.frame);
+}
+template <class C>
+void members(C& c, Of<RetryFigures> auto& r) {
+    all(c, r.request, r.is_first, r.repeats, r.rnr_naks, r.refused_last);
+    c.near(r.first_ns, 0);
+    c.near(r.last_ns, r.first_ns);
+    all(c, r.repeat_frame, r.last_frame, r.interval_min_ns, r.interval_max_ns, r.rnr_timer_ns);
+    optionals(c, r.acknowledged_bytes_max);
+}
+template <class C>
+void members(C& c, Of<RepeatAnswerFigures> auto& r) {
+    all(c, r.repeats, r.repeated_answers, r.first_repeat_min_ns, r.first_answer_ns);
+}
+template <class C>
+void members(C& c, Of<PauseSender> auto& s) {
+    all(c, s.mac, s.host, s.forwards, s.frames, s.resume_frames, s.priority_frames);
+    c.near(s.first_ns, 0);
+    c.near(s.last_ns, s.first_ns);
+}
+template <class C>
 void members(C& c, Of<Process> auto& p) {
     all(c, p.pid, p.command, p.container);
 }
@@ -376,6 +400,7 @@ void members(C& c, Of<PauseSnapshot> auto& p) {
     frames(c, p.frames);
     if (c.version() >= 5) all(c, p.pfc_frames);
     if (c.version() >= 6) optionals(c, p.stopped_ns);
+    if (c.version() >= 8) all(c, p.senders);
     // What is certain of former versions: the frames that stop one priority may be those that stop another.
     if constexpr (C::reading)
         if (c.version() < 5) p.pfc_frames = *std::max_element(p.priority_frames.begin(), p.priority_frames.end());
@@ -432,6 +457,10 @@ void members(C& c, Of<FlowSnapshot> auto& f, std::uint64_t last_id, std::int64_t
     all(c, f.state_ns, f.state_unsure_ns, f.reaction_tolerance_ns, f.queueing_ns, f.recovery, f.connection,
         f.event_summaries);
     if (c.version() >= 2) optionals(c, f.verbs);
+    if (c.version() >= 8) {
+        optionals(c, f.retries, f.refused, f.repeat_answers, f.udp_port);
+        all(c, f.last_answer_frame, f.udp_ports);
+    }
 }
 template <class C>
 void members(C& c, Of<ConnectionAttempt> auto& a, std::uint64_t last_frame, std::int64_t begin_ns) {

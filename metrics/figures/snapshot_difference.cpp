@@ -50,6 +50,15 @@ void subtract_event_summaries(std::vector<EventSummary>& event_summaries, const 
     std::erase_if(event_summaries, [](const EventSummary& summary) { return summary.count == 0; });
 }
 
+void subtract_repeat_answers(std::optional<RepeatAnswerFigures>& answers,
+                             const std::optional<RepeatAnswerFigures>& earlier) {
+    if (!answers || !earlier) return;
+    answers->repeats = subtract(answers->repeats, earlier->repeats);
+    answers->repeated_answers = subtract(answers->repeated_answers, earlier->repeated_answers);
+    answers->first_answer_ns = answers->first_answer_ns.since(earlier->first_answer_ns);
+    if (answers->repeats == 0) answers.reset();
+}
+
 void subtract_counters(FlowSnapshot& flow, const FlowSnapshot& earlier) {
     for (const auto member : fields::flow_counters) flow.*member = subtract(flow.*member, earlier.*member);
     for (const auto member : fields::flow_optional_counters) subtract_optional(flow.*member, earlier.*member);
@@ -73,6 +82,7 @@ void subtract_counters(FlowSnapshot& flow, const FlowSnapshot& earlier) {
         flow.tcp->round_trip_ns = flow.tcp->round_trip_ns.since(earlier.tcp->round_trip_ns);
     }
     if (flow.verbs && earlier.verbs) subtract(*flow.verbs, *earlier.verbs);
+    subtract_repeat_answers(flow.repeat_answers, earlier.repeat_answers);
 }
 
 /// Maxima and settings stay those of the whole life: what they were in the interval alone, nobody knows.
@@ -185,6 +195,19 @@ void subtract_stops(std::optional<StopTimes>& times, const std::optional<StopTim
     for (std::size_t i = 0; i < 8; ++i) times->priority_ns[i] = subtract(times->priority_ns[i], former->priority_ns[i]);
 }
 
+void subtract_pause_senders(std::vector<PauseSender>& senders, const std::vector<PauseSender>& earlier) {
+    for (PauseSender& sender : senders) {
+        const PauseSender* const former = find_former(earlier, sender, [](const PauseSender& s) { return s.mac; });
+        if (former == nullptr) continue;
+        sender.frames = subtract(sender.frames, former->frames);
+        sender.resume_frames = subtract(sender.resume_frames, former->resume_frames);
+        for (std::size_t i = 0; i < sender.priority_frames.size(); ++i)
+            sender.priority_frames[i] = subtract(sender.priority_frames[i], former->priority_frames[i]);
+        if (former->frames != 0) sender.first_ns = std::min(former->last_ns, sender.last_ns);
+    }
+    std::erase_if(senders, [](const PauseSender& sender) { return sender.frames == 0 && sender.resume_frames == 0; });
+}
+
 void subtract_pauses(std::vector<PauseSnapshot>& pauses, const std::vector<PauseSnapshot>& earlier) {
     for (PauseSnapshot& pause : pauses) {
         const PauseSnapshot* const former =
@@ -195,6 +218,7 @@ void subtract_pauses(std::vector<PauseSnapshot>& pauses, const std::vector<Pause
             for (std::size_t i = 0; i < (pause.*member).size(); ++i)
                 (pause.*member)[i] = subtract((pause.*member)[i], (former->*member)[i]);
         subtract_stops(pause.stopped_ns, former->stopped_ns);
+        subtract_pause_senders(pause.senders, former->senders);
         keep_new_frames(pause.frames, former->frames);
     }
     std::erase_if(pauses, [](const PauseSnapshot& pause) {

@@ -107,6 +107,29 @@ void merge_event_summaries(std::vector<EventSummary>& into, const std::vector<Ev
     }
 }
 
+/// Of a flow's parts the later one tells what became of its last request.
+void merge_ends(FlowSnapshot& into, const FlowSnapshot& other) {
+    into.last_answer_frame = std::max(into.last_answer_frame, other.last_answer_frame);
+    const auto last_of = [](const std::optional<RetryFigures>& retries) {
+        return retries ? std::tuple(retries->last_frame, retries->repeats, retries->rnr_naks)
+                       : std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>();
+    };
+    if (last_of(into.retries) < last_of(other.retries)) into.retries = other.retries;
+    if (other.refused && (!into.refused || into.refused->frame < other.refused->frame)) into.refused = other.refused;
+    if (other.udp_port && (!into.udp_port || other.id < into.id)) into.udp_port = other.udp_port;
+    into.udp_ports = std::max(into.udp_ports, other.udp_ports);
+    if (!other.repeat_answers) return;
+    if (!into.repeat_answers) {
+        into.repeat_answers = other.repeat_answers;
+        return;
+    }
+    RepeatAnswerFigures& mine = *into.repeat_answers;
+    mine.repeats = add(mine.repeats, other.repeat_answers->repeats);
+    mine.repeated_answers = add(mine.repeated_answers, other.repeat_answers->repeated_answers);
+    mine.first_repeat_min_ns = std::min(mine.first_repeat_min_ns, other.repeat_answers->first_repeat_min_ns);
+    mine.first_answer_ns.merge(other.repeat_answers->first_answer_ns);
+}
+
 void merge_counters(FlowSnapshot& into, const FlowSnapshot& other) {
     for (const auto member : fields::flow_counters) into.*member = add(into.*member, other.*member);
     for (const auto member : fields::flow_optional_counters) add_optional(into.*member, other.*member);
@@ -179,6 +202,7 @@ void merge_time(FlowSnapshot& into, const FlowSnapshot& other) {
 }
 
 void merge_flow(FlowSnapshot& into, const FlowSnapshot& other) {
+    merge_ends(into, other);
     merge_time(into, other);
     merge_rate_drop(into, other);
     merge_counters(into, other);
@@ -391,6 +415,34 @@ void merge_host(HostSnapshot& into, const HostSnapshot& other, bool concurrent) 
     into.incast_senders_max = std::max(into.incast_senders_max, other.incast_senders_max);
 }
 
+void merge_pause_senders(std::vector<PauseSender>& into, const std::vector<PauseSender>& other) {
+    constexpr std::size_t most = 64;
+    for (const PauseSender& theirs : other) {
+        const auto place = std::ranges::lower_bound(into, theirs.mac, {}, &PauseSender::mac);
+        if (place == into.end() || place->mac != theirs.mac) {
+            if (into.size() < most) into.insert(place, theirs);
+            continue;
+        }
+        if (theirs.host.family != wire::AddressFamily::none) {
+            const bool known = place->host.family != wire::AddressFamily::none;
+            place->forwards = place->forwards || (known && place->host != theirs.host);
+            place->host = theirs.host;
+        }
+        place->forwards = place->forwards || theirs.forwards;
+        if (place->forwards) place->host = {};
+        if (place->frames == 0) place->first_ns = theirs.first_ns;
+        if (place->frames == 0) place->last_ns = theirs.last_ns;
+        if (theirs.frames > 0) {
+            place->first_ns = std::min(place->first_ns, theirs.first_ns);
+            place->last_ns = std::max(place->last_ns, theirs.last_ns);
+        }
+        place->frames = add(place->frames, theirs.frames);
+        place->resume_frames = add(place->resume_frames, theirs.resume_frames);
+        for (std::size_t i = 0; i < place->priority_frames.size(); ++i)
+            place->priority_frames[i] = add(place->priority_frames[i], theirs.priority_frames[i]);
+    }
+}
+
 void merge_pause(PauseSnapshot& into, const PauseSnapshot& other) {
     for (const auto member : fields::pause_counters) into.*member = add(into.*member, other.*member);
     for (const auto member : fields::pause_priorities)
@@ -404,6 +456,7 @@ void merge_pause(PauseSnapshot& into, const PauseSnapshot& other) {
             into.stopped_ns->priority_ns[i] = add(into.stopped_ns->priority_ns[i], other.stopped_ns->priority_ns[i]);
     }
     merge_frames(into.frames, other.frames, frames_per_event_summary);
+    merge_pause_senders(into.senders, other.senders);
 }
 
 auto key_of(const ConnectionAttempt& attempt) {

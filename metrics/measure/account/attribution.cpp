@@ -327,10 +327,18 @@ void Attribution::apply_signal(std::int64_t signal_ns, const AttributionOptions&
 
 StateTimes Attribution::states(std::int64_t now_ns, std::uint32_t messages) const {
     StateTimes times = times_;
-    if (started_ && now_ns > last_ns_) {
-        times[index_of(messages != 0 ? State::application_in_flight : State::application_idle)] +=
-            static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(last_ns_);
+    if (!started_ || now_ns <= last_ns_) {
+        return times;
     }
+    // What was outstanding is in flight until its last answer passed.
+    std::int64_t idle_from_ns = messages != 0 ? now_ns : last_ns_;
+    if (messages == 0 && frees_ != 0 && newest_free_ns_ > last_ns_) {
+        idle_from_ns = std::min(newest_free_ns_, now_ns);
+    }
+    times[index_of(State::application_in_flight)] +=
+        static_cast<std::uint64_t>(idle_from_ns) - static_cast<std::uint64_t>(last_ns_);
+    times[index_of(State::application_idle)] +=
+        static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(idle_from_ns);
     return times;
 }
 

@@ -135,8 +135,8 @@ public:
         free_ns_[0] = static_cast<std::uint32_t>(now_ns);
         if (frees_ < free_ns_.size()) ++frees_;
     }
-    /// The states up to `now_ns`, the open gap named provisionally: in flight where `messages` are outstanding, else
-    /// idle.
+    /// The states up to `now_ns`, the open gap named provisionally: in flight where `messages` are outstanding, and up
+    /// to the answer that left none; idle from then on.
     StateTimes states(std::int64_t now_ns, std::uint32_t messages) const;
 
     std::uint64_t time_in(State state) const { return times_[index_of(state)]; }  ///< of the gaps that are closed

@@ -293,6 +293,19 @@ void Engine::identify(FlowIndex index, FlowSnapshot& out) const {
     out.vantage = vantage_of(flow, reverse);
 }
 
+/// What became of the flow's last request, and how its packets were addressed.
+void Engine::describe_end(const Flow& flow, FlowSnapshot& out) const {
+    out.last_answer_frame = flow.last_answer_frame;
+    if (flow.key.transport == wire::Transport::roce2) {
+        out.udp_port = flow.udp_port;
+        out.udp_ports = flow.other_udp_ports + 1u;
+    }
+    const FlowTrouble* const own = store_.trouble_of(flow);
+    if (own == nullptr) return;
+    out.retries = roce::retries_of(flow, *own, out.message_bytes);
+    out.repeat_answers = roce::repeat_answers_of(*own, store_.unpack(flow, FlowHistogram::first_answer));
+}
+
 void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
     const Flow& flow = store_.table[index];
     const Flow* const reverse = flow.reverse == no_flow ? nullptr : &store_.table[flow.reverse];
@@ -312,6 +325,7 @@ void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
         out.credits_exhausted = said->credits_exhausted;
     }
 
+    describe_end(flow, out);
     // Frames may come in no order of time.
     if (flow.attribution.started()) {
         out.first_ns = std::min(out.first_ns, flow.attribution.first_ns());

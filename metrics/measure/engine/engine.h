@@ -81,6 +81,7 @@ private:
     void work_off(PacketRecord& record);
     void identify(FlowIndex index, FlowSnapshot& out) const;
     void describe(FlowIndex index, FlowSnapshot& out) const;
+    void describe_end(const Flow& flow, FlowSnapshot& out) const;
 
     FlowStore store_;
     ReuseTracker reuse_;

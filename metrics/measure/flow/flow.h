@@ -29,8 +29,9 @@ enum class FlowHistogram : std::uint8_t {
     nak_generation,
     nak_reaction,
     recovery_total,
+    first_answer,
 };
-inline constexpr std::size_t flow_histogram_count = 17;
+inline constexpr std::size_t flow_histogram_count = 18;
 constexpr FlowHistogram latency_of(Operation operation) { return static_cast<FlowHistogram>(index_of(operation)); }
 
 /// Packets of a flow, and what is marked on them. Every packet touches it. `CountsAbove` has more bits of some.
@@ -171,6 +172,33 @@ struct RateDrop {
     void signal(std::int64_t now_ns);
 };
 
+/// Where the last messages of a flow began.
+struct MessageBegin {
+    std::uint64_t position = 0;  ///< 0 = none
+    std::uint64_t frame = 0;
+};
+
+/// The request that was sent again last, or refused by an RNR NAK. What RetryFigures has, as long as the position is
+/// not acknowledged.
+struct RepeatedRequest {
+    std::uint64_t position = 0;  ///< of the packet that was repeated first; 0 = none
+    std::uint64_t frame = 0;     ///< that carried it first; 0 = no longer known
+    std::int64_t first_ns = 0;
+    std::int64_t last_ns = 0;
+    std::int64_t sent_ns = 0;  ///< last sending
+    std::uint64_t repeat_frame = 0;
+    std::uint64_t last_frame = 0;
+    std::uint64_t interval_min_ns = 0;
+    std::uint64_t interval_max_ns = 0;
+    std::uint64_t rnr_timer_ns = 0;
+    std::uint32_t repeats = 0;
+    std::uint32_t rnr_naks = 0;
+    std::uint32_t packet_bytes = 0;
+    std::uint32_t message_bytes = 0;
+    Operation operation = Operation::send;
+    bool refused_last = false;
+};
+
 /// Everything that is counted in rare cases only. Taken from a pool at the first of them.
 struct FlowTrouble {
     std::array<std::uint64_t, nak_code_count>
@@ -196,6 +224,13 @@ struct FlowTrouble {
     bool doubtful_timeout = false;
     Recovery recovery;
     RateDrop rate;
+    RepeatedRequest repeated;
+    RequestFigures refused;  ///< by a NAK that ends the queue pair, if `is_refused`
+    bool is_refused = false;
+    std::uint64_t early_repeats = 0;  ///< RepeatAnswerFigures
+    std::uint64_t repeated_answers = 0;
+    std::uint64_t first_repeat_min_ns = 0;
+    std::array<std::uint16_t, 4> udp_ports{};  ///< that differ from Flow::udp_port
 };
 
 /// The frames that show one kind of event on a flow; chained, from a pool.
@@ -278,6 +313,22 @@ struct alignas(64) Flow {
     std::uint8_t ack_timeout = 0;  ///< of the sender, by the connection's set-up: 4096 ns << (n - 1); 0 = unknown
     CountsAbove counts_above;
 
+    std::uint64_t last_answer_frame = 0;  ///< to this flow's requests
+    std::array<MessageBegin, 2> begun{};  ///< the latest first
+    std::uint16_t udp_port = 0;           ///< RoCEv2: source port of the first packet
+    std::uint8_t other_udp_ports = 0;     ///< how many of FlowTrouble::udp_ports are in use
+
+    void note_begin(std::uint64_t position, std::uint64_t frame) {
+        begun[1] = begun[0];
+        begun[0] = {position, frame};
+    }
+    /// The frame that carried the packet first; 0 = no longer known.
+    std::uint64_t frame_of_begin(std::uint64_t position) const {
+        for (const MessageBegin& begin : begun)
+            if (begin.position == position) return begin.frame;
+        return 0;
+    }
+
     void count_acknowledgement() { add(counts.acknowledgements, counts_above.acknowledgements, true); }
     void count_ecn_capable(bool capable) { add(counts.ecn_capable, counts_above.ecn_capable, capable); }
     void count_ce() { add(counts.ce, counts_above.ce, true); }
@@ -291,6 +342,6 @@ private:
             ++above;
     }
 };
-static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 832);
+static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 896);
 
 }  // namespace metrics::measure::flow

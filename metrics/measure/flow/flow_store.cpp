@@ -299,6 +299,16 @@ void FlowStore::close_observed_gap(Flow& flow, const Situation& situation, std::
     observed->observer.gap(flow.id, gap, frame);
 }
 
+/// As many as are told apart.
+void FlowStore::note_other_udp_port(Flow& flow, std::uint16_t port) {
+    constexpr std::uint8_t most = 3;
+    if (flow.other_udp_ports == most) return;
+    FlowTrouble& block = trouble(flow);
+    const auto known = block.udp_ports.begin() + flow.other_udp_ports;
+    if (std::find(block.udp_ports.begin(), known, port) != known) return;
+    block.udp_ports[flow.other_udp_ports++] = port;
+}
+
 void FlowStore::identify(FlowIndex index, FlowSnapshot& out) const {
     const Flow& flow = table[index];
     out.id = flow.id;
@@ -368,6 +378,7 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
         out.timeouts = trouble->timeouts;
         out.unseen_acknowledged_packets = trouble->unseen_acknowledged;
         out.terminates = trouble->terminates;
+        if (trouble->is_refused) out.refused = trouble->refused;
     }
     for (std::uint32_t row = flow.event_summaries; row != Flow::no_block; row = rows[row].next) {
         const EventSummaryRow& shown = rows[row];

@@ -66,6 +66,18 @@ public:
     FlowTrouble& trouble(Flow& flow);
     const FlowTrouble* trouble_of(const Flow& flow) const;
 
+    /// The flow's responder has answered again what was acknowledged before.
+    void note_repeated_answer(Flow& flow) {
+        if (flow.trouble == Flow::no_block) return;
+        FlowTrouble& trouble = troubles[flow.trouble];
+        if (trouble.repeated_answers < trouble.early_repeats) ++trouble.repeated_answers;
+    }
+    /// Of a request packet.
+    void note_udp_port(Flow& flow, std::uint16_t port) {
+        if (port != flow.udp_port) [[unlikely]]
+            note_other_udp_port(flow, port);
+    }
+
     /// A data packet closes the gap behind its predecessor: fills in what the ledger, the request state and the frame's
     /// context tell, and hands it to the flow's attribution. `situation` holds what only the tracker knows: now_ns,
     /// wire_bytes, again, cause, mid_message, response, unobserved, wants_response, responses_limit, inbound_ns,
@@ -110,6 +122,7 @@ private:
     std::uint64_t next_id(const FlowKey& key, std::uint64_t frame);
     std::uint64_t ids_made_of(std::uint64_t frame) const;
     bool take_histogram(Flow& flow, FlowHistogram which);
+    void note_other_udp_port(Flow& flow, std::uint16_t port);
     void record_unusual_message(Flow& flow, std::uint64_t bytes);
     OperationCounts::Count& count_other(Flow& flow, Operation operation);
 

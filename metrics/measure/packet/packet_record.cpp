@@ -45,6 +45,7 @@ bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketR
     if (dissection.network.family == wire::AddressFamily::ipv4 && unit.in_frame)
         // The source address is 12 octets into the header, the identification 4.
         out.identification = base::load_be16(unit.bytes.data() + dissection.network.source_offset - 8);
+    out.udp_port = unit.transport == wire::Transport::roce2 ? dissection.source_port : std::uint16_t{0};
     out.direction = unit.frame.direction;
     out.becn = bth.becn;
     out.crc_bad = bth.icrc == dissect::CrcStatus::bad || bth.vcrc == dissect::CrcStatus::bad;
@@ -78,6 +79,7 @@ void make_plain_record(const wire::Frame& frame, const FrameContext& context, bo
     const std::uint8_t traffic_class = base::load_u8(network + 1);
     const std::uint8_t hop_limit = base::load_u8(network + 8);
     const std::uint16_t identification = base::load_be16(network + 4);
+    const std::uint16_t udp_port = base::load_be16(network + 20);
     std::uint32_t source = 0;
     std::uint32_t destination = 0;
     std::memcpy(&source, network + 12, 4);
@@ -115,6 +117,7 @@ void make_plain_record(const wire::Frame& frame, const FrameContext& context, bo
     out.source_qp = 0xffffffff;
     out.virtual_address = 0;
     out.identification = identification;
+    out.udp_port = udp_port;
     out.opcode = number;
     out.syndrome = wire::no_credit_limit;
     out.traffic_class = traffic_class;

@@ -27,6 +27,7 @@ struct PacketRecord {
     std::uint32_t source_qp = 0xffffffff;
     std::uint64_t virtual_address = 0;
     std::uint16_t identification = 0;  ///< IPv4's; 0 = none
+    std::uint16_t udp_port = 0;        ///< RoCEv2: the source port
     std::uint8_t opcode = 0;
     std::uint8_t syndrome = 0;  ///< where there is no AETH: one that says nothing
     std::uint8_t traffic_class = 0;

@@ -38,12 +38,23 @@ public:
                        std::int64_t now_ns);
 
 private:
+    static void note_first_answer(FlowStore& store, Flow& requester, const OutstandingMessage& message,
+                                  std::int64_t now_ns);
+
     Tracking& tracking_;
     FlowStore& store_;
     RoceMessages& messages_;
     ReadExtents& extents_;
     RequestHoles& holes_;
 };
+
+/// Of a message that was sent again: the answer may be to any of its sendings.
+inline void AnsweredRequests::note_first_answer(FlowStore& store, Flow& requester, const OutstandingMessage& message,
+                                                std::int64_t now_ns) {
+    if (requester.trouble == Flow::no_block || store.troubles[requester.trouble].early_repeats == 0) return;
+    if (now_ns >= message.last_ns)
+        store.record(requester, FlowHistogram::first_answer, psn::elapsed(message.last_ns, now_ns));
+}
 
 inline void AnsweredRequests::settle(FlowStore& store, ReuseTracker* reuse, Flow& requester, std::uint64_t position,
                                      std::int64_t now_ns) {
@@ -55,6 +66,7 @@ inline void AnsweredRequests::settle(FlowStore& store, ReuseTracker* reuse, Flow
         requester.ledger.acknowledge(store.rings, now_ns, position, [&](const OutstandingMessage& message) {
             // A message with a later time stamp than its acknowledgement, as by another queue's clock, measures
             // nothing.
+            if (message.again && !message.merged) note_first_answer(store, requester, message, now_ns);
             if (message.again || message.merged || now_ns < message.last_ns) return;
             const std::uint64_t latency =
                 static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(message.last_ns);

@@ -29,6 +29,7 @@ struct CommonPath::Packet {
     std::uint32_t wire_length;
     std::uint32_t payload;
     std::uint16_t identification;
+    std::uint16_t udp_port;
     std::uint8_t traffic_class;
     std::uint8_t syndrome;  ///< of acknowledgements
     wire::Direction direction;
@@ -60,6 +61,7 @@ struct CommonPath::Packet {
     const Flow& reverse = store_.table[flow.reverse];
     const std::uint64_t position = request.next;
     packet.count(flow);
+    store_.note_udp_port(flow, packet.udp_port);
     note_identification(request, position, packet.identification);
     const GapEnd end{packet.now_ns, packet.wire_length + ethernet_overhead, packet.frame, traits.takes_receive,
                      packet.context};
@@ -81,7 +83,8 @@ struct CommonPath::Packet {
     }
     Progress progress;
     progress.now_ns = packet.now_ns;
-    progress.last = position;
+    progress.frame = packet.frame;
+    progress.first = progress.last = position;
     progress.payload = progress.moved = packet.payload;
     progress.requests = packet.context.destination_requests;
     progress.virtual_address = packet.virtual_address;
@@ -116,6 +119,9 @@ struct CommonPath::Packet {
     flow.count_acknowledgement();
     const bool lacked = lacks_credit(flow, requester);
     if (credits != wire::no_credit_limit) flow.credits = credits;
+    requester.last_answer_frame = packet.frame;
+    if (position < request.acknowledged) [[unlikely]]
+        store_.note_repeated_answer(requester);
     if (position >= request.acknowledged) {
         request.acknowledged = position + 1;
         AnsweredRequests::settle(store_, tracking_.reuse, requester, position, packet.now_ns);
@@ -144,6 +150,7 @@ bool CommonPath::on_plain(const wire::Frame& frame, const FrameContext& context,
                   .wire_length = frame.wire_length,
                   .payload = 0,
                   .identification = base::load_be16(network + 4),
+                  .udp_port = base::load_be16(network + 20),
                   .traffic_class = traffic_class,
                   .syndrome = 0,
                   .direction = frame.direction,

@@ -10,6 +10,8 @@ namespace metrics::inline measure::inline roce {
 /// What a request packet adds to its message.
 struct Progress {
     std::int64_t now_ns = 0;
+    std::uint64_t frame = 0;
+    std::uint64_t first = 0;     ///< position of the packet
     std::uint64_t last = 0;      ///< position of the packet; of a READ request, of its last response
     std::uint32_t payload = 0;   ///< bytes
     std::uint32_t moved = 0;     ///< bytes of the upper layer
@@ -27,6 +29,8 @@ inline Progress progress_of(const PacketRecord& record, const wire::BthOpcode& o
                             std::uint32_t span) {
     Progress out;
     out.now_ns = record.time_ns;
+    out.frame = record.frame;
+    out.first = position;
     out.last = position + std::max<std::uint32_t>(span, 1) - 1;
     out.payload = record.payload_length;
     out.moved = moved_by(record, opcode);

@@ -17,6 +17,10 @@ NakKind kind_of_refusal(std::uint8_t syndrome) {
     return wire::value_of_syndrome(syndrome) == 0 ? NakKind::sequence : NakKind::other;
 }
 
+std::uint64_t rnr_timer_ns(std::uint8_t syndrome) {
+    return std::uint64_t{wire::rnr_timer_us[wire::value_of_syndrome(syndrome)]} * 1000;
+}
+
 }  // namespace
 
 void RoceAnswers::on_acknowledgement(const RocePacket& packet) {
@@ -35,6 +39,8 @@ void RoceAnswers::on_acknowledgement(const RocePacket& packet) {
     requests_.note_credits(flow, requester, record);
     if (requester == nullptr || requester->request.next == 0) return;
     const std::uint64_t position = psn::position_of(record.psn, requester->request.next);
+    requester->last_answer_frame = record.frame;
+    if (position < requester->request.acknowledged) store_.note_repeated_answer(*requester);
     if (!lost_.wait(*requester, flow, record, position, position + 1))
         requests_.acknowledge(*requester, position, record);
     if (lacked && !lacks_credit(flow, *requester)) requester->request.credit_freed_ns = record.time_ns;
@@ -45,7 +51,7 @@ void RoceAnswers::count_refusal(Flow& carrier, Flow& shown, const PacketRecord& 
     const std::uint8_t value = wire::value_of_syndrome(record.syndrome);
     if (kind_of_refusal(record.syndrome) == NakKind::rnr) {
         ++trouble.rnr_naks;
-        const std::uint64_t timer_ns = std::uint64_t{wire::rnr_timer_us[value]} * 1000;
+        const std::uint64_t timer_ns = rnr_timer_ns(record.syndrome);
         store_.record(shown, FlowHistogram::rnr_timer, timer_ns);
         store_.show(shown, EventKind::rnr_nak, record.frame, timer_ns);
     } else {
@@ -61,6 +67,7 @@ void RoceAnswers::on_refusal(Flow& carrier, Flow* requester, const PacketRecord&
     if (requester == nullptr || requester->request.next == 0) return;
     RequestState& request = requester->request;
     const std::uint64_t position = psn::position_of(record.psn, request.next);
+    requester->last_answer_frame = record.frame;
     if (position > request.next) {
         requests_.acknowledge(*requester, position - 1, record);
         return;
@@ -80,6 +87,8 @@ void RoceAnswers::on_refusal(Flow& carrier, Flow* requester, const PacketRecord&
             generation_ns = figure;
         }
     };
+    if (kind == NakKind::other) repeated_.end(*requester, position);
+    if (kind == NakKind::rnr) repeated_.refuse(*requester, position, rnr_timer_ns(record.syndrome), record);
     // If a response before it is missing, its requester goes back to that.
     const bool waits = lost_.wait(*requester, carrier, record, position, position);
     const bool noticed = !waits && recovering.recovery.nak(record.time_ns, position, kind, sent_ns, report);

@@ -189,6 +189,7 @@ bool RoceRepairs::on_past_request(const RequestPacket& packet, Situation& situat
     MissingRanges::Range hole;
     const bool fills = holes_.take(flow, record, position, hole);
     const Progress progress = progress_of(packet);
+    repeated_.pass_again(flow, packet);
     if (fills && was_answered_early(flow, trouble, record.time_ns, position, hole)) {
         if (request.recovering) report(packet, true);
         on_answered_early(packet, progress, hole);
@@ -213,6 +214,7 @@ bool RoceRepairs::on_past_request(const RequestPacket& packet, Situation& situat
     if (wants_response(progress.operation)) ask_for_responses(flow, trouble, packet, progress, running);
     ++request.repeated;
     if (cause != RepeatCause::none) {
+        repeated_.repeat(flow, packet, cause);
         store_.show(flow, EventKind::retransmission, record.frame, 1);
         if (cause == RepeatCause::timeout) {
             ++trouble.timeouts;

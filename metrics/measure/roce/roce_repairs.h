@@ -1,5 +1,6 @@
 #pragma once
 #include "metrics/measure/roce/read_extents.h"
+#include "metrics/measure/roce/repeated_requests.h"
 #include "metrics/measure/roce/request_holes.h"
 #include "metrics/measure/roce/roce_messages.h"
 #include "metrics/measure/roce/roce_packet.h"
@@ -10,8 +11,14 @@ namespace metrics::inline measure::inline roce {
 /// What a reliable requester sends again, and what the network delays or doubles.
 class RoceRepairs {
 public:
-    RoceRepairs(Tracking& tracking, RoceMessages& messages, ReadExtents& extents, RequestHoles& holes)
-        : tracking_(tracking), store_(tracking.store), messages_(messages), extents_(extents), holes_(holes) {}
+    RoceRepairs(Tracking& tracking, RoceMessages& messages, ReadExtents& extents, RequestHoles& holes,
+                RepeatedRequests& repeated)
+        : tracking_(tracking),
+          store_(tracking.store),
+          messages_(messages),
+          extents_(extents),
+          holes_(holes),
+          repeated_(repeated) {}
 
     /// A request at a position that a later packet has passed. Fills in what `situation` says of repeats. Returns false
     /// if no time is to be attributed, since the network alone delayed or doubled the packet.
@@ -38,6 +45,7 @@ private:
     RoceMessages& messages_;
     ReadExtents& extents_;
     RequestHoles& holes_;
+    RepeatedRequests& repeated_;
 };
 
 }  // namespace metrics::measure::roce

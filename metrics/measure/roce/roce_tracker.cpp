@@ -13,6 +13,7 @@ void RoceTracker::on_packet(const PacketRecord& record) {
     // The receiver drops a damaged packet, and nothing in it can be trusted.
     if (record.crc_bad) [[unlikely]]
         return on_damaged(packet);
+    if (packet.opcode.role == wire::BthRole::request) store.note_udp_port(flow, record.udp_port);
     switch (packet.opcode.role) {
         case wire::BthRole::request:
             if (flow.key.service == Service::rc || flow.key.service == Service::xrc)

@@ -7,6 +7,7 @@
 #include "metrics/measure/roce/common_path.h"
 #include "metrics/measure/roce/lost_responses.h"
 #include "metrics/measure/roce/read_extents.h"
+#include "metrics/measure/roce/repeated_requests.h"
 #include "metrics/measure/roce/request_holes.h"
 #include "metrics/measure/roce/roce_answers.h"
 #include "metrics/measure/roce/roce_messages.h"
@@ -48,11 +49,12 @@ private:
     AnsweredRequests answered_{tracking_, messages_, extents_, holes_};
     AwaitedResponses awaited_{tracking_.store, extents_};
     LostResponses lost_{tracking_.store, answered_, awaited_};
-    RoceRepairs repairs_{tracking_, messages_, extents_, holes_};
+    RepeatedRequests repeated_{tracking_.store};
+    RoceRepairs repairs_{tracking_, messages_, extents_, holes_, repeated_};
     RoceRequests requests_{tracking_, messages_, extents_, holes_, repairs_, lost_};
     UnreliableRequests unreliable_{tracking_, messages_, holes_};
     RoceResponses responses_{tracking_, extents_, answered_, awaited_, lost_};
-    RoceAnswers answers_{tracking_, extents_, answered_, lost_};
+    RoceAnswers answers_{tracking_, extents_, answered_, lost_, repeated_};
     CommonPath common_path_{tracking_, awaited_};
 };
 

@@ -59,6 +59,7 @@ inline void Tracking::count(Flow& flow, const PacketRecord& record) {
         if (record.hop_limit != 0) flow.hops = hops_taken(record.hop_limit);
         flow.interface = static_cast<std::uint16_t>(std::min(record.interface, 0xffffu));
         flow.traffic_class = record.traffic_class;
+        flow.udp_port = record.udp_port;
     }
     if (record.source_qp != 0xffffffff) flow.source_qp = record.source_qp;
 }
