@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <span>
 
+#include "metrics/answers/ends.h"
 #include "metrics/answers/figure_text.h"
 #include "metrics/answers/finding.h"
 #include "metrics/answers/flow_measures.h"
@@ -620,6 +621,7 @@ void ask_bandwidth(const Subject& subject, std::vector<Answer>& out) {
     const std::size_t before = out.size();
     find_failed_connections(subject, out);
     find_errors(subject, out);
+    find_ends(subject, out);
     find_repairs(subject, out);
     if (out.size() == before) out.push_back(bandwidth_answer(subject));
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "metrics/answers/ends.h"
 #include "metrics/answers/figure_text.h"
 #include "metrics/answers/finding.h"
 #include "metrics/answers/flow_measures.h"
@@ -51,6 +52,20 @@ constexpr std::array<Refusal, 4> refusals{{
      "Compare the EE contexts of both ends; RD is rarely implemented."},
 }};
 
+/// The request that was refused, where it is known, and only what can be wrong with that.
+void name_refused(const Flows& flows, const Refusal& refusal, const std::string& responder, Answer& answer) {
+    const auto known = std::ranges::find_if(flows, [](const FlowSnapshot* flow) { return flow->refused.has_value(); });
+    if (known == flows.end()) return;
+    const RequestFigures& refused = *(*known)->refused;
+    answer.summary += fmt::format(" Refused was {}{}.", request_text(refused),
+                                  refused.packet_bytes > 0 && refused.packet_bytes < refused.message_bytes
+                                      ? fmt::format(", in packets of {} bytes", number(refused.packet_bytes))
+                                      : std::string());
+    if (refusal.code == NakCode::invalid_request) answer.advice = invalid_request_advice(refused, responder);
+    if (refused.frame != 0)
+        add_evidence(answer, "the request that was refused", 1, EvidenceUnit::requests, {refused.frame});
+}
+
 void find_refusal(const Subject& subject, const Group& group, const Refusal& refusal, bool elsewhere,
                   std::vector<Answer>& out) {
     std::vector<Affected> affected;
@@ -70,6 +85,7 @@ void find_refusal(const Subject& subject, const Group& group, const Refusal& ref
     answer.summary = fmt::format("{} {} {} ({}): such a queue pair goes into error and carries nothing more.",
                                  responder, refusal.sentence, subject.requests(flows), counted(naks, "NAK"));
     answer.advice = fmt::format(fmt::runtime(refusal.advice), responder);
+    name_refused(flows, refusal, responder, answer);
     add_evidence(answer, "NAKs of this kind", static_cast<double>(naks), EvidenceUnit::naks,
                  frames_of(flows, {EventKind::nak}));
     for (const FlowSnapshot* flow : flows)

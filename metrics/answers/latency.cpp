@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <optional>
 
+#include "metrics/answers/ends.h"
 #include "metrics/answers/figure_text.h"
 #include "metrics/answers/finding.h"
 #include "metrics/answers/flow_measures.h"
@@ -44,10 +45,14 @@ void add_operation(Answer& answer, Operation operation, const OperationFigures& 
 std::vector<Affected> distant_flows(const Group& group) {
     std::vector<Affected> affected;
     for (const FlowSnapshot* flow : group.flows) {
-        if (!flow->round_trip_min_ns || *flow->round_trip_min_ns < far_round_trip_ns) continue;
-        const std::uint64_t samples = round_trips(*flow);
+        const auto least = least_round_trip(*flow);
+        if (!least || *least < far_round_trip_ns) continue;
+        std::uint64_t samples = round_trips(*flow);
+        // Each repeat and its answer show the way's length as well.
+        if (repeats_too_early(*flow))
+            samples += flow->repeat_answers->repeats + flow->repeat_answers->first_answer_ns.count();
         if (samples < enough_round_trips) continue;
-        const double waited = static_cast<double>(*flow->round_trip_min_ns) * static_cast<double>(samples);
+        const double waited = static_cast<double>(*least) * static_cast<double>(samples);
         const double depth = std::max(1.0, flow->messages_mean);
         affected.push_back({flow, std::max(0.2, ratio(waited / depth, static_cast<double>(flow->wall_ns())))});
     }
@@ -58,11 +63,12 @@ Answer answer_about_distance(const Subject& subject, std::vector<Affected>& affe
     Answer answer = finding(Question::latency, Verdict::network_delay, affected);
     const Flows flows = flows_of(affected);
     const FlowSnapshot& worst = *flows.front();
-    std::uint64_t least = *worst.round_trip_min_ns;
+    std::uint64_t least = *least_round_trip(worst);
     Histogram all;
     for (const FlowSnapshot* flow : flows) {
-        least = std::min(least, *flow->round_trip_min_ns);
+        least = std::min(least, *least_round_trip(*flow));
         all.merge(latencies(*flow));
+        if (repeats_too_early(*flow)) all.merge(flow->repeat_answers->first_answer_ns);
     }
     const auto median = all.quantile(0.5);
     const bool steady = median && static_cast<double>(*median) <= steady_ratio * static_cast<double>(least);
@@ -216,11 +222,12 @@ std::string others(const Measured& measured) {
 
 std::optional<Explanation> waits_for_receives(const Measured& measured) {
     if (measured.flow.rnr_naks == 0 || shows_its_own(measured.flow)) return std::nullopt;
-    return Explanation{
-        Verdict::rnr,
-        fmt::format("Messages {} waited for receives to be posted, {} in all; {}.", measured.way,
-                    duration(static_cast<double>(time_in(measured.flow, {State::rnr_wait}))), others(measured)),
-        "See the answer about bandwidth: post receives earlier."};
+    const std::uint64_t waited_ns = time_in(measured.flow, {State::rnr_wait});
+    const std::string waited = waited_ns > 0 ? fmt::format("waited for receives to be posted, {} in all",
+                                                           duration(static_cast<double>(waited_ns)))
+                                             : std::string("were refused, for no receive was posted");
+    return Explanation{Verdict::rnr, fmt::format("Messages {} {}; {}.", measured.way, waited, others(measured)),
+                       "See the answer about bandwidth: post receives earlier."};
 }
 
 std::optional<Explanation> waits_for_repairs(const Measured& measured) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "metrics/answers/ends.h"
 #include "metrics/answers/figure_text.h"
 #include "metrics/answers/finding.h"
 #include "metrics/answers/flow_measures.h"
@@ -54,6 +55,11 @@ std::uint64_t all_sequence_naks(const FlowSnapshot& flow) {
 std::uint64_t sequence_naks(const FlowSnapshot& flow) { return shows_its_own(flow) ? 0 : all_sequence_naks(flow); }
 /// Those that ask for packets of another, which was not found.
 std::uint64_t naks_of_another(const FlowSnapshot& flow) { return shows_its_own(flow) ? all_sequence_naks(flow) : 0; }
+
+/// What a sender that gave up has repeated before. Holes before the tap, bad checksums and disorder stand beside that.
+bool explains_repeats(Cause cause) {
+    return cause == Cause::rnr || cause == Cause::timeout || cause == Cause::loss_after;
+}
 
 bool is_elsewhere(Cause cause) { return cause == Cause::rnr_elsewhere || cause == Cause::loss_elsewhere; }
 
@@ -268,6 +274,17 @@ std::uint64_t losses_of(const RepairedFlows& repaired) {
     return losses;
 }
 
+/// Whether the receiver was seen to ask for packets again.
+bool asks_again(const RepairedFlows& repaired) {
+    if (repaired.sums.naks > 0) return true;
+    if (repaired.iwarp) return repaired.sums.duplicate_acks > 0;
+    return std::ranges::any_of(repaired.flows, [&](const FlowSnapshot* flow) {
+        const FlowSnapshot* requests = repaired.subject.reverse(*flow);
+        return flow->messages_total() == 0 && requests != nullptr &&
+               event_count(*requests, EventKind::retransmission) > 0;
+    });
+}
+
 void explain_loss_after(const RepairedFlows& repaired, Answer& answer) {
     const std::uint64_t losses = losses_of(repaired);
     std::string how_often;
@@ -275,11 +292,19 @@ void explain_loss_after(const RepairedFlows& repaired, Answer& answer) {
         how_often = counted(losses, "lost segment") + ", ";
     else if (losses > 0)
         how_often = counted(losses, "time") + ", ";
-    answer.summary = fmt::format(
-        "Packets {} were lost after this capture point: all were seen here, yet {} asked for some again "
-        "({}{} retransmitted){}.",
-        repaired.way, repaired.receiver, how_often, counted(repaired.sums.again, "packet"),
-        repair_share_text(repaired.sums));
+    // A NAK, duplicate acknowledgements or a READ ask; without any, the repeats alone show the loss.
+    answer.summary =
+        asks_again(repaired)
+            ? fmt::format(
+                  "Packets {} were lost after this capture point: all were seen here, yet {} asked for some "
+                  "again ({}{} retransmitted){}.",
+                  repaired.way, repaired.receiver, how_often, counted(repaired.sums.again, "packet"),
+                  repair_share_text(repaired.sums))
+            : fmt::format(
+                  "Packets {} seem to be lost after this capture point: all were seen here, and {} "
+                  "retransmitted, though nothing that asks for them was seen{}.",
+                  repaired.way, counted(repaired.sums.again, "packet was", "packets were"),
+                  repair_share_text(repaired.sums));
     answer.advice = fmt::format(
         "Look for drops between the capture point and {0}: discard and CRC counters of the switch ports on that way, "
         "on {0} {1} for rx_discards, rx_out_of_buffer, rx_missed and CRC errors; receive rings too small (`ethtool "
@@ -305,7 +330,7 @@ void explain_reordering(const RepairedFlows& repaired, Answer& answer) {
     const RepairSums& sums = repaired.sums;
     answer.summary =
         fmt::format("{} {} came late, overtaken by others{}; {}{}.", share_of_packets(sums.late, sums), repaired.way,
-                    sums.missing == 0 ? ", though none was lost" : "",
+                    sums.missing == 0 && sums.naks == 0 ? ", though none was lost" : "",
                     sums.again > 0 ? counted(sums.again, "packet was", "packets were") + " retransmitted because of it"
                                    : std::string("nothing was retransmitted"),
                     repair_share_text(sums));
@@ -340,16 +365,18 @@ void explain_corruption(const RepairedFlows& repaired, Answer& answer) {
 
 void explain_rnr(const RepairedFlows& repaired, Cause cause, Answer& answer) {
     const RepairSums& sums = repaired.sums;
-    const std::string waited =
-        cause == Cause::rnr_elsewhere
-            ? std::string("how long the sender waited for it cannot be told, for the flow was not found")
-            : fmt::format("and the sender waited {} for it ({} of its busy time)",
-                          duration(static_cast<double>(sums.rnr_ns)),
-                          percent(ratio(static_cast<double>(sums.rnr_ns), static_cast<double>(sums.busy_ns))));
-    answer.summary = fmt::format("{} was not ready: it refused {} {}{}{} {}.", repaired.responder,
+    std::string waited;
+    if (cause == Cause::rnr_elsewhere)
+        waited = "; how long the sender waited for it cannot be told, for the flow was not found";
+    else if (sums.rnr_ns > 0)
+        waited = fmt::format(", and the sender waited {} for it ({} of its busy time)",
+                             duration(static_cast<double>(sums.rnr_ns)),
+                             percent(ratio(static_cast<double>(sums.rnr_ns), static_cast<double>(sums.busy_ns))));
+    else
+        waited = ", and nothing shows that the sender sent any again";
+    answer.summary = fmt::format("{} was not ready: it refused {} {}{}{}.", repaired.responder,
                                  sums.rnr == 1 ? "1 message" : "messages", repaired.subject.requests(repaired.flows),
-                                 sums.rnr == 1 ? std::string() : fmt::format(" {}", counted(sums.rnr, "time")),
-                                 cause == Cause::rnr_elsewhere ? ";" : ",", waited);
+                                 sums.rnr == 1 ? std::string() : fmt::format(" {}", counted(sums.rnr, "time")), waited);
     const std::string& requester = repaired.responder == repaired.receiver ? repaired.sender : repaired.receiver;
     answer.advice = fmt::format(
         "On {} post receives earlier and more of them (a deeper receive queue, or an SRQ with a limit event); a "
@@ -357,6 +384,29 @@ void explain_rnr(const RepairedFlows& repaired, Cause cause, Answer& answer) {
         "should then stop growing.",
         repaired.responder,
         sums.rnr_timer.max() ? duration(static_cast<double>(*sums.rnr_timer.max())) : std::string("now"), requester);
+}
+
+/// Every repeat was answered, one round trip after it.
+void explain_short_timer(const RepairedFlows& repaired, Answer& answer) {
+    std::uint64_t repeats = 0;
+    std::uint64_t least_repeat_ns = ~std::uint64_t{0};
+    std::uint64_t least_answer_ns = ~std::uint64_t{0};
+    for (const FlowSnapshot* flow : repaired.flows) {
+        repeats += flow->repeat_answers->repeats;
+        least_repeat_ns = std::min(least_repeat_ns, flow->repeat_answers->first_repeat_min_ns);
+        least_answer_ns = std::min(least_answer_ns, *least_round_trip(*flow));
+    }
+    answer.summary = fmt::format(
+        "{} retransmitted {} {}, though nothing was lost: its timer ran out too early. The first answer takes {} at "
+        "least, the first repeat came after {}, and the repeats ({}) were answered, too{}.",
+        repaired.sender, counted(repaired.sums.again, "packet"), repaired.way,
+        duration(static_cast<double>(least_answer_ns)), duration(static_cast<double>(least_repeat_ns)),
+        counted(repeats, "run"), repair_share_text(repaired.sums));
+    answer.advice = fmt::format(
+        "The timer is shorter than the round trip to {0}: give the queue pair of {1} a longer local ACK timeout "
+        "(ibv_modify_qp, rdma_set_option), and if repeats come earlier than that timeout, switch adaptive "
+        "retransmission off (`mlxreg` roce_accl, roce_adp_retrans on ConnectX).",
+        repaired.receiver, repaired.sender);
 }
 
 /// Repeats so soon after the packets before that no host waited: the timer of an older request ran out meanwhile.
@@ -373,6 +423,8 @@ void explain_early_timeout(const RepairedFlows& repaired, Answer& answer) {
 }
 
 void explain_timeout(const RepairedFlows& repaired, Answer& answer) {
+    if (std::ranges::all_of(repaired.flows, [](const FlowSnapshot* flow) { return repeats_too_early(*flow); }))
+        return explain_short_timer(repaired, answer);
     if (!repaired.iwarp && repaired.sums.timeout_ns < repaired.sums.timeouts * shortest_timer_ns)
         return explain_early_timeout(repaired, answer);
     answer.summary = fmt::format("{} had to retransmit {} {} because no answer came in time ({}){}.", repaired.sender,
@@ -519,6 +571,7 @@ void find_repairs(const Subject& subject, std::vector<Answer>& out) {
         for (const FlowSnapshot* flow : group.flows) {
             for (const std::optional<Cause> cause : {cause_of(subject, *flow), cause_elsewhere(*flow)}) {
                 if (!cause) continue;
+                if (explains_repeats(*cause) && end_verdict(subject, *flow)) continue;
                 const double severity = severity_of(*flow, *cause);
                 if (is_worth_an_alarm(*flow, *cause, severity)) by_cause[*cause].push_back({flow, severity});
             }

@@ -35,10 +35,6 @@ MessageOfPacket message_of(const Flow& flow, std::uint64_t position) {
     return found;
 }
 
-std::uint32_t bounded(std::uint64_t value) {
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, UINT32_MAX));
-}
-
 /// Payload of the packet at `position`, of a message of `message`: all but the last packet of a message are full.
 std::uint32_t payload_at(const Flow& flow, const MessageOfPacket& message) {
     if (wants_response(message.operation)) return 0;
