@@ -43,6 +43,12 @@ void add_endpoint(Fields& fields, End which) {
                [of](const FlowRow& row) { return value(of(row).qpn); });
     fields.add(end + ".port", "", end + " port", Unit::code, "iWARP: its TCP port",
                [of](const FlowRow& row) { return value(of(row).port); });
+    if (!is_source) return;
+    fields.add("source.udp_port", "", "UDP port", Unit::code, "RoCEv2: UDP source port of the flow's first packet",
+               [](const FlowRow& row) { return value(row.flow.udp_port); });
+    fields.add("source.udp_ports", "", "UDP ports", Unit::count,
+               "RoCEv2: how many different ones its requests had; 4 stands for 4 and more",
+               [](const FlowRow& row) { return row.flow.udp_port ? Value{row.flow.udp_ports} : Value{}; });
 }
 
 void add_identity(Fields& fields) {
@@ -200,6 +206,24 @@ void add_answers(Fields& fields) {
                });
     fields.add("terminates", "", "terminates", Unit::count, "iWARP: Terminate messages",
                [](const FlowRow& row) { return row.flow.terminates; });
+    fields.add("last_answer_frame", "", "last answer", Unit::frame,
+               "RoCE, InfiniBand: the last answer to this flow's requests; 0: none",
+               [](const FlowRow& row) { return row.flow.last_answer_frame; });
+    const auto of_retries = [](auto figure) {
+        return [figure](const FlowRow& row) { return row.flow.retries ? Value{figure(*row.flow.retries)} : Value{}; };
+    };
+    fields.add("retries.repeats", "", "retries", Unit::count,
+               "times that the oldest unacknowledged request was sent again; null if it never was",
+               of_retries([](const metrics::RetryFigures& retries) { return retries.repeats; }));
+    fields.add("retries.rnr_naks", "", "refusals", Unit::count, "RNR NAKs of that request",
+               of_retries([](const metrics::RetryFigures& retries) { return retries.rnr_naks; }));
+    fields.add("retries.frame", "", "unanswered", Unit::frame, "frame that carried it first; 0: no longer known",
+               of_retries([](const metrics::RetryFigures& retries) { return retries.request.frame; }));
+    fields.add("retries.interval_max_ns", "", "retry interval", Unit::ns, "longest time between two of its sendings",
+               of_retries([](const metrics::RetryFigures& retries) { return retries.interval_max_ns; }));
+    fields.add("refused.frame", "", "refused", Unit::frame,
+               "the request that a NAK refused for good; 0: no longer known; null: none was",
+               [](const FlowRow& row) { return row.flow.refused ? Value{row.flow.refused->frame} : Value{}; });
 }
 
 std::vector<FlowField> make_fields() {

@@ -201,6 +201,24 @@ void append_json(std::string& out, const metrics::HostSnapshot& host, const Cont
     object.finish();
 }
 
+namespace {
+std::string senders_of(const metrics::PauseSnapshot& pauses) {
+    std::string list = "[";
+    for (const metrics::PauseSender& sender : pauses.senders) {
+        if (list.size() > 1) list += ',';
+        ObjectWriter object(list);
+        object.put("mac", metrics::to_text(sender.mac));
+        const bool known = sender.host.family != wire::AddressFamily::none;
+        object.put("host", known ? Value{metrics::to_text(sender.host)} : Value{});
+        object.put("frames", sender.frames);
+        object.put("resume_frames", sender.resume_frames);
+        object.put("priority_frames", Value{Frames(sender.priority_frames.begin(), sender.priority_frames.end())});
+        object.finish();
+    }
+    return list + "]";
+}
+}  // namespace
+
 void append_json(std::string& out, const metrics::PauseSnapshot& pauses) {
     const auto list = [](const std::array<std::uint64_t, 8>& by_class) {
         return Value{Frames(by_class.begin(), by_class.end())};
@@ -215,6 +233,7 @@ void append_json(std::string& out, const metrics::PauseSnapshot& pauses) {
     object.put("pause_ns", pauses.stopped_ns ? Value{pauses.stopped_ns->all_ns} : Value{});
     object.put("priority_ns", pauses.stopped_ns ? list(pauses.stopped_ns->priority_ns) : Value{});
     object.put("frames", pauses.frames);
+    object.put_json("senders", senders_of(pauses));
     object.finish();
 }
 

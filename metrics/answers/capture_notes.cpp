@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "metrics/answers/figure_text.h"
+#include "metrics/answers/source_ports.h"
 #include "metrics/answers/unread_carriers.h"
 
 namespace metrics::inline answers {
@@ -44,11 +45,17 @@ MaybeNote unread_carriers(const Snapshot& snapshot) {
     return CaptureNote{NoteKind::unread_carriers, text + ". RDMA may be in them.", {}};
 }
 
+MaybeNote shared_port(const Snapshot& snapshot) {
+    const std::string text = describe_shared_ports(snapshot);
+    if (text.empty()) return std::nullopt;
+    return CaptureNote{NoteKind::shared_port, text + ".", {}};
+}
+
 }  // namespace
 
 std::vector<CaptureNote> capture_notes(const Snapshot& snapshot) {
     std::vector<CaptureNote> notes;
-    for (const auto& find : {unread_carriers, incomplete, unsorted})
+    for (const auto& find : {unread_carriers, incomplete, unsorted, shared_port})
         if (MaybeNote note = find(snapshot)) notes.push_back(std::move(*note));
     return notes;
 }

@@ -14,8 +14,10 @@ enum class NoteKind : std::uint8_t {
     incomplete,       ///< packets were dropped or forgotten
     unsorted,         ///< times run backwards
     unread_carriers,  ///< frames that were not looked into may hold RDMA
+    shared_port,      ///< all flows between two hosts have one UDP source port
 };
-inline constexpr std::array<std::string_view, 3> note_kind_names{"incomplete", "unsorted", "unread_carriers"};
+inline constexpr std::array<std::string_view, 4> note_kind_names{"incomplete", "unsorted", "unread_carriers",
+                                                                 "shared_port"};
 constexpr std::string_view name_of(NoteKind kind) { return note_kind_names[static_cast<std::size_t>(kind)]; }
 
 struct CaptureNote {

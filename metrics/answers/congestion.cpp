@@ -238,6 +238,84 @@ Cost cost_of_pauses(const std::vector<Affected>& stalled, const PauseSnapshot& p
             CostBasis::packets};
 }
 
+std::string priorities_text(const std::array<std::uint64_t, 8>& frames) {
+    std::string list;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        if (frames[i] == 0) continue;
+        list += fmt::format("{}{}", list.empty() ? "" : ", ", i);
+        ++count;
+    }
+    if (count == 0) return {};
+    return fmt::format(" {} {}", count == 1 ? "priority" : "priorities", list);
+}
+
+/// One that stops again and again before the former stop is over. Where the link's rate is not known, at 100 Gbit/s.
+bool stops_all_the_time(const PauseSnapshot& pause, const PauseSender& sender) {
+    constexpr std::uint64_t enough_frames = 16;
+    constexpr double quantum_ns = 5.12;  // 512 bit times
+    constexpr double nearly_all = 0.9;
+    if (sender.frames < enough_frames || sender.last_ns <= sender.first_ns) return false;
+    const double life_ns = static_cast<double>(sender.last_ns) - static_cast<double>(sender.first_ns);
+    if (pause.senders.size() == 1 && pause.stopped_ns) return stopped_ns(pause) >= nearly_all * life_ns;
+    double longest_ns = 0;
+    for (std::size_t i = 0; i < 8; ++i)
+        if (sender.priority_frames[i] > 0)
+            longest_ns = std::max(longest_ns, quantum_ns * static_cast<double>(pause.priority_quanta[i]) /
+                                                  static_cast<double>(pause.priority_frames[i]));
+    return longest_ns * static_cast<double>(sender.frames - 1) >= nearly_all * life_ns;
+}
+
+/// "192.0.2.2 (02:00:00:00:00:02)", "a switch (02:...)": nothing else sends pauses but has no packets of its own.
+std::string pause_sender_text(const Subject& subject, const PauseSender& sender) {
+    if (sender.host.family != wire::AddressFamily::none)
+        return fmt::format("{} ({})", subject.short_name(sender.host), to_text(sender.mac));
+    if (sender.forwards) return fmt::format("a router, or a switch, {}", to_text(sender.mac));
+    return fmt::format("a switch ({}, the MAC of no host whose packets pass here)", to_text(sender.mac));
+}
+
+const PauseSender* most_of_pauses(const PauseSnapshot& pause) {
+    const auto most = std::ranges::max_element(pause.senders, {}, &PauseSender::frames);
+    return most == pause.senders.end() || most->frames == 0 ? nullptr : &*most;
+}
+
+void explain_pauses(const Subject& subject, const PauseSnapshot& pause, Answer& answer) {
+    const std::uint64_t frames = pause.pause_frames + pause.pfc_frames;
+    const PauseSender* const sender = most_of_pauses(pause);
+    if (sender == nullptr) {
+        answer.summary = fmt::format("{} asked a sender to stop{}.", counted(frames, "PAUSE frame"),
+                                     priorities_text(pause.priority_frames));
+        answer.advice =
+            "The capture does not show which device sent these frames. Follow the rx pause counters from port to port "
+            "to the host that only sends pauses and receives none.";
+        return;
+    }
+    const std::string who = pause_sender_text(subject, *sender);
+    const std::string what = priorities_text(sender->priority_frames);
+    const bool storm = stops_all_the_time(pause, *sender);
+    const std::string often =
+        storm ? fmt::format("all the time: {}, each before the stop before it is over, for {}",
+                            counted(sender->frames, "frame"),
+                            duration(static_cast<double>(sender->last_ns) - static_cast<double>(sender->first_ns)))
+              : fmt::format("{} ({})", sender->frames == 1 ? "once" : "from time to time",
+                            counted(sender->frames, "frame"));
+    answer.summary = fmt::format("{} asks to stop{} {}.", who, what.empty() ? " all traffic" : what, often);
+    if (frames > sender->frames)
+        answer.summary += fmt::format(" Other senders have sent {}.", counted(frames - sender->frames, "pause"));
+    if (sender->host.family == wire::AddressFamily::none) {
+        answer.advice =
+            "A switch passes on what a port behind it suffers: find its port by that MAC, and follow the rx pause "
+            "counters from port to port to the host that only sends pauses and receives none.";
+        return;
+    }
+    answer.advice = fmt::format(
+        "{0} is a slow receiver: see there the tx pause counters (`ethtool -S`), PCIe (`lspci -vv`), CPU and cache "
+        "misses, and {1}.",
+        subject.short_name(sender->host),
+        storm ? "whether the adapter hangs: a PFC watchdog on the switch port would cut it off"
+              : "receive buffers of that priority");
+}
+
 void find_pauses(const Subject& subject, std::vector<Answer>& out) {
     const Snapshot& snapshot = subject.snapshot();
     const auto wall = static_cast<double>(snapshot.capture.last_ns) - static_cast<double>(snapshot.capture.first_ns);
@@ -256,15 +334,7 @@ void find_pauses(const Subject& subject, std::vector<Answer>& out) {
         answer.cost = cost_of_pauses(affected, pause, snapshot.capture, ratio(asked_ns, wall));
         answer.confidence = 1;
         if (answer.flows.size() > 16) answer.flows.resize(16);
-        std::string classes;
-        for (std::size_t i = 0; i < 8; ++i)
-            if (pause.priority_frames[i] > 0) classes += fmt::format("{}{}", classes.empty() ? "" : ", ", i);
-        answer.summary = fmt::format("{} asked a sender to stop{}.", counted(frames, "PAUSE frame"),
-                                     classes.empty() ? std::string() : fmt::format(" sending in priority {}", classes));
-        answer.advice =
-            "Whoever sent these frames (their source address, `dump -e`) cannot take more: a host with growing tx "
-            "pause counters is slow itself (PCIe, CPU, cache misses), a switch passes on what a port behind it "
-            "suffers: follow rx pause counters from port to port to the host that only sends pauses and receives none.";
+        explain_pauses(subject, pause, answer);
         add_evidence(answer, "PAUSE frames", static_cast<double>(pause.pause_frames), EvidenceUnit::frames,
                      pause.pause_frames > 0 ? pause.frames : std::vector<std::uint64_t>{});
         add_evidence(answer, "priority flow control frames", static_cast<double>(pause.pfc_frames),

@@ -36,4 +36,15 @@ std::string to_text(const Address& address) {
     return text;
 }
 
+std::string to_text(const std::array<std::uint8_t, 6>& mac) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const std::uint8_t octet : mac) {
+        if (!text.empty()) text.push_back(':');
+        text.push_back(digits[octet >> 4]);
+        text.push_back(digits[octet & 15]);
+    }
+    return text;
+}
+
 }  // namespace metrics::figures

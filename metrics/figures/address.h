@@ -32,5 +32,7 @@ Address address_at(wire::AddressFamily family, std::uint32_t offset, base::Bytes
 
 /// "192.0.2.1", "2001:db8::1", "lid 17", a GID as IPv6; "?" for AddressFamily::none.
 std::string to_text(const Address& address);
+/// A MAC address: "02:00:00:00:00:02".
+std::string to_text(const std::array<std::uint8_t, 6>& mac);
 
 }  // namespace metrics::figures

@@ -4,6 +4,7 @@
 #include <array>
 #include <deque>
 #include <limits>
+#include <map>
 #include <span>
 
 #include "base/hash.h"
@@ -24,6 +25,8 @@ namespace {
 
 constexpr std::size_t max_interfaces = 1024;
 constexpr std::size_t frames_per_pause = 4;
+constexpr std::size_t max_pause_senders = 64;
+constexpr std::size_t source_mac_offset = 6;
 
 /// Frames that follow each other inside one message of one host.
 struct Run {
@@ -48,6 +51,7 @@ struct Host {
     std::uint64_t bits_per_sec = 0;
     Run run;
     LinkRate* rate = nullptr;
+    std::uint64_t mac = 0;  ///< source of its first frame; 0 = not known
     SenderWindow incast;
 };
 
@@ -96,6 +100,7 @@ struct HostClock::State {
         std::uint32_t holding = 0;  ///< pause frames that ask for a time above zero
         bool seen = false;
         PauseTimers timers;
+        std::map<std::uint64_t, PauseSender> senders;  ///< by MAC; at most max_pause_senders
     };
 
     std::optional<std::uint64_t> given;
@@ -157,6 +162,10 @@ struct HostClock::State {
     void note_time(std::int64_t now_ns);
     bool is_repeated(const TransportSummary& seen, const wire::Frame& frame, std::uint64_t addresses_hash);
     void note_pause(const TransportSummary& seen, const wire::Frame& frame);
+    static void note_pause_sender(Interface& interface, std::uint64_t mac, bool holds,
+                                  const std::array<bool, 8>& stopped, std::int64_t now_ns);
+    void note_mac(const PacketSummary& seen, const wire::Frame& frame, const KnownPair& pair);
+    std::vector<PauseSender> senders_of(const Interface& interface) const;
     void note_run(const TransportSummary& seen, Host& source, std::uint32_t peer, const wire::Frame& frame,
                   std::uint32_t wire_octets);
     static bool opens_run(const TransportSummary& segment) {
@@ -300,15 +309,57 @@ inline void HostClock::State::note_time(std::int64_t now_ns) {
     return repeated.note(marks, interface_of(frame), frame.time_ns);
 }
 
+void HostClock::State::note_pause_sender(Interface& interface, std::uint64_t mac, bool holds,
+                                         const std::array<bool, 8>& stopped, std::int64_t now_ns) {
+    if (interface.senders.size() >= max_pause_senders && interface.senders.count(mac) == 0) return;
+    PauseSender& sender = interface.senders[mac];
+    if (!holds) {
+        ++sender.resume_frames;
+        return;
+    }
+    if (sender.frames == 0) sender.first_ns = now_ns;
+    ++sender.frames;
+    sender.last_ns = now_ns;
+    for (std::size_t priority = 0; priority < stopped.size(); ++priority)
+        sender.priority_frames[priority] += stopped[priority] ? 1 : 0;
+}
+
+/// What carries a packet within another has the MAC of a tunnel's end: no host's own.
+void HostClock::State::note_mac(const PacketSummary& seen, const wire::Frame& frame, const KnownPair& pair) {
+    constexpr std::uint32_t longest_headers = 14 + 8 + 40 + 8;  // two VLAN tags, IPv6 and UDP
+    if (pair.from == nullptr || pair.from == &beyond || pair.from->mac != 0) return;
+    if (frame.link_type != wire::LinkType::ethernet || frame.bytes.size() < 14) return;
+    if (seen.kind == TransportSummary::Kind::other || seen.offset > longest_headers) return;
+    pair.from->mac = base::load_be64(frame.bytes.data() + source_mac_offset) >> 16;
+}
+
+/// With the hosts that have their MACs.
+std::vector<PauseSender> HostClock::State::senders_of(const Interface& interface) const {
+    std::vector<PauseSender> out;
+    for (const auto& [mac, sender] : interface.senders) {
+        PauseSender& listed = out.emplace_back(sender);
+        for (std::size_t i = 0; i < listed.mac.size(); ++i)
+            listed.mac[i] = static_cast<std::uint8_t>(mac >> (40 - 8 * i));
+        for (const Host& host : hosts) {
+            if (host.mac != mac) continue;
+            const Address& address = addresses[host.number];
+            listed.forwards = listed.forwards || listed.host.family != wire::AddressFamily::none;
+            listed.host = address;
+        }
+        if (listed.forwards) listed.host = {};
+    }
+    return out;
+}
+
 void HostClock::State::note_pause(const TransportSummary& seen, const wire::Frame& frame) {
     const base::Bytes control = frame.bytes.subspan(seen.offset);
     if (control.size() < wire::size_of<wire::Pause>) return;
     Interface& interface = interface_at(frame.interface);
     PauseSnapshot& pauses = interface.pauses;
     bool holds = false;
-    constexpr std::size_t source_offset = 6;  // of Ethernet
-    const bool has_source = frame.link_type == wire::LinkType::ethernet && seen.offset >= source_offset + 6;
-    const std::uint64_t sender = has_source ? base::load_be64(frame.bytes.data() + source_offset) >> 16 : 0;
+    const bool has_source = frame.link_type == wire::LinkType::ethernet && seen.offset >= source_mac_offset + 6;
+    const std::uint64_t sender = has_source ? base::load_be64(frame.bytes.data() + source_mac_offset) >> 16 : 0;
+    std::array<bool, 8> stopped{};
     const auto pause = *wire::parse<wire::Pause>(control);
     if (pause.opcode == wire::mac_control_opcode::pause) {
         holds = pause.quanta != 0;
@@ -324,7 +375,7 @@ void HostClock::State::note_pause(const TransportSummary& seen, const wire::Fram
             const std::uint16_t quanta = base::load_be16(control.data() + quanta_offset + std::size_t{priority} * 2);
             interface.timers.note(sender, priority, quanta, frame.time_ns, link_rate());
             if (quanta == 0) continue;
-            holds = true;
+            holds = stopped[priority] = true;
             ++pauses.priority_frames[priority];
             pauses.priority_quanta[priority] += quanta;
         }
@@ -335,6 +386,7 @@ void HostClock::State::note_pause(const TransportSummary& seen, const wire::Fram
     interface.seen = true;
     pauses.interface = frame.interface;
     interface.holding += holds;
+    if (has_source) note_pause_sender(interface, sender, holds, stopped, frame.time_ns);
     if (holds && pauses.frames.size() < frames_per_pause) pauses.frames.push_back(frame.number);
 }
 
@@ -420,7 +472,9 @@ void HostClock::State::observe_other(const wire::Frame& frame, FrameContext& con
     if (seen.source.family == wire::AddressFamily::none) [[unlikely]]
         return;
     context.plain_bth = seen.plain ? static_cast<std::uint16_t>(seen.offset) : std::uint16_t{0};
-    count(seen, frame, pair_of(seen.source, seen.destination), context);
+    const KnownPair pair = pair_of(seen.source, seen.destination);
+    note_mac(seen, frame, pair);
+    count(seen, frame, pair, context);
 }
 
 void HostClock::describe(std::vector<HostSnapshot>& hosts, std::vector<PauseSnapshot>& pauses) const {
@@ -440,6 +494,7 @@ void HostClock::describe(std::vector<HostSnapshot>& hosts, std::vector<PauseSnap
     for (const State::Interface& interface : state_->interfaces)
         if (interface.seen) {
             PauseSnapshot& out = pauses.emplace_back(interface.pauses);
+            out.senders = state_->senders_of(interface);
             if (const auto times = interface.timers.stopped(state_->last_ns, state_->link_rate())) {
                 StopTimes& stopped = out.stopped_ns.emplace();
                 std::copy_n(times->begin(), stopped.priority_ns.size(), stopped.priority_ns.begin());
