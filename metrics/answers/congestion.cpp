@@ -238,16 +238,12 @@ Cost cost_of_pauses(const std::vector<Affected>& stalled, const PauseSnapshot& p
             CostBasis::packets};
 }
 
+/// " priority 3, 4"; empty if none is stopped by itself.
 std::string priorities_text(const std::array<std::uint64_t, 8>& frames) {
     std::string list;
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-        if (frames[i] == 0) continue;
-        list += fmt::format("{}{}", list.empty() ? "" : ", ", i);
-        ++count;
-    }
-    if (count == 0) return {};
-    return fmt::format(" {} {}", count == 1 ? "priority" : "priorities", list);
+    for (std::size_t i = 0; i < frames.size(); ++i)
+        if (frames[i] > 0) list += fmt::format("{}{}", list.empty() ? " priority " : ", ", i);
+    return list;
 }
 
 /// One that stops again and again before the former stop is over. Where the link's rate is not known, at 100 Gbit/s.
@@ -283,8 +279,9 @@ void explain_pauses(const Subject& subject, const PauseSnapshot& pause, Answer& 
     const std::uint64_t frames = pause.pause_frames + pause.pfc_frames;
     const PauseSender* const sender = most_of_pauses(pause);
     if (sender == nullptr) {
-        answer.summary = fmt::format("{} asked a sender to stop{}.", counted(frames, "PAUSE frame"),
-                                     priorities_text(pause.priority_frames));
+        const std::string classes = priorities_text(pause.priority_frames);
+        answer.summary = fmt::format("{} asked a sender to stop{}{}.", counted(frames, "PAUSE frame"),
+                                     classes.empty() ? "" : " sending in", classes);
         answer.advice =
             "The capture does not show which device sent these frames. Follow the rx pause counters from port to port "
             "to the host that only sends pauses and receives none.";

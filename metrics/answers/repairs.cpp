@@ -330,7 +330,7 @@ void explain_reordering(const RepairedFlows& repaired, Answer& answer) {
     const RepairSums& sums = repaired.sums;
     answer.summary =
         fmt::format("{} {} came late, overtaken by others{}; {}{}.", share_of_packets(sums.late, sums), repaired.way,
-                    sums.missing == 0 && sums.naks == 0 ? ", though none was lost" : "",
+                    sums.missing == 0 ? ", though none was lost" : "",
                     sums.again > 0 ? counted(sums.again, "packet was", "packets were") + " retransmitted because of it"
                                    : std::string("nothing was retransmitted"),
                     repair_share_text(sums));

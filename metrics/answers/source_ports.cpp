@@ -12,6 +12,9 @@ namespace metrics::inline answers {
 
 namespace {
 
+/// With fewer flows it is chance, or one application's connection.
+constexpr std::size_t few_flows_by_chance = 4;
+
 /// Of one direction between two hosts.
 struct PortUse {
     std::size_t flows = 0;
@@ -30,7 +33,9 @@ std::string describe_shared_ports(const Snapshot& snapshot) {
         use.bytes += flow.wire_bytes;
         ++use.by_port[*flow.udp_port];
     }
-    const auto shares = [](const auto& entry) { return entry.second.flows > 1 && entry.second.by_port.size() == 1; };
+    const auto shares = [](const auto& entry) {
+        return entry.second.flows >= few_flows_by_chance && entry.second.by_port.size() == 1;
+    };
     const auto busiest = std::max_element(uses.begin(), uses.end(), [&](const auto& one, const auto& other) {
         return std::pair(shares(one), one.second.bytes) < std::pair(shares(other), other.second.bytes);
     });
