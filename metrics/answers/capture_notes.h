@@ -11,11 +11,17 @@
 namespace metrics::inline answers {
 
 enum class NoteKind : std::uint8_t {
-    incomplete,       ///< packets were dropped or forgotten
-    unsorted,         ///< times run backwards
-    unread_carriers,  ///< frames that were not looked into may hold RDMA
+    incomplete,           ///< packets were dropped or forgotten
+    unsorted,             ///< times run backwards
+    unread_carriers,      ///< frames that were not looked into may hold RDMA
+    copies,               ///< packets are there several times, as one place saw them
+    merged,               ///< packets are there several times, as two places saw them
+    sample,               ///< one packet in n is there
+    addresses_rewritten,  ///< the ICRC is wrong everywhere
+    crc_unusable,         ///< the ICRC of some packets says nothing about them
 };
-inline constexpr std::array<std::string_view, 3> note_kind_names{"incomplete", "unsorted", "unread_carriers"};
+inline constexpr std::array<std::string_view, 8> note_kind_names{
+    "incomplete", "unsorted", "unread_carriers", "copies", "merged", "sample", "addresses_rewritten", "crc_unusable"};
 constexpr std::string_view name_of(NoteKind kind) { return note_kind_names[static_cast<std::size_t>(kind)]; }
 
 struct CaptureNote {
