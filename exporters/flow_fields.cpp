@@ -198,12 +198,21 @@ void add_answers(Fields& fields) {
                    const bool verified = row.context.crc_verified && row.flow.transport != wire::Transport::iwarp;
                    return verified ? Value{row.flow.icrc_bad} : Value{};
                });
+    fields.add("icrc_zero", "", "ICRC 0", Unit::count,
+               "of icrc_bad, packets whose ICRC is 0: the adapter fills it in after the capture",
+               [](const FlowRow& row) { return row.flow.icrc_zero; });
+    fields.add("icrc_taken", "", "ICRC bad, taken", Unit::count,
+               "of icrc_bad, packets that the receiver acknowledged without a repeat",
+               [](const FlowRow& row) { return row.flow.icrc_taken; });
     fields.add("crc_bad", "", "CRC bad", Unit::count,
                "iWARP: FPDUs with a wrong MPA CRC; null where it was not verified", [](const FlowRow& row) {
                    const bool verified = row.context.crc_verified && !lacks_crcs(row.flow) &&
                                          row.flow.transport == wire::Transport::iwarp;
                    return verified ? Value{row.flow.crc_bad} : Value{};
                });
+    fields.add("crc_bad_checksum_right", "", "CRC bad, TCP right", Unit::count,
+               "of crc_bad, FPDUs in segments whose TCP checksum is right",
+               [](const FlowRow& row) { return row.flow.crc_bad_checksum_right; });
     fields.add("terminates", "", "terminates", Unit::count, "iWARP: Terminate messages",
                [](const FlowRow& row) { return row.flow.terminates; });
     fields.add("last_answer_frame", "", "last answer", Unit::frame,

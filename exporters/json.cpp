@@ -161,6 +161,8 @@ void append_json(std::string& out, const metrics::CaptureFigures& capture, const
     object.put("last_ns", any ? Value{capture.last_ns} : Value{});
     object.put("unsorted", capture.unsorted);
     object.put("seen_twice", capture.seen_twice);
+    object.put("copies", capture.copies);
+    object.put("copies_elsewhere", capture.copies_elsewhere);
     object.put("icrc_bad", context.crc_verified && can_verify(capture) ? Value{capture.icrc_bad} : Value{});
     object.put("flows_seen", capture.flows_seen);
     object.put("flows_evicted", capture.flows_evicted);

@@ -85,7 +85,9 @@ std::string Session::summary() const {
     append(text, capture.truncated, "cut by the snapshot length");
     append(text, capture.malformed, "malformed");
     append(text, capture.unsorted, "out of the order of time");
-    append(text, capture.seen_twice, "seen on two interfaces and counted once");
+    append(text, capture.seen_twice - std::min(capture.copies, capture.seen_twice),
+           "seen on two interfaces and counted once");
+    append(text, capture.copies, "copies of others and counted once");
     append(text, capture.icrc_bad, "with a bad ICRC");
     append(text, capture.stream_octets_lost, "octets of TCP streams not captured");
     append(text, capture.stream_octets_skipped, "octets of TCP streams not understood");

@@ -5,6 +5,7 @@
 
 #include "metrics/answers/counters.h"
 #include "metrics/answers/questions.h"
+#include "metrics/answers/sample.h"
 #include "metrics/answers/subject.h"
 #include "metrics/answers/thresholds.h"
 
@@ -79,6 +80,7 @@ std::vector<Answer> asked(const Snapshot& snapshot, const HostNames& names, cons
     answers::ask_qp_cache(subject, answers);
     answers::ask_congestion(subject, answers);
     answers::ask_queue_depth(subject, answers);
+    if (const auto sample = answers::sample_of(snapshot)) answers::withhold_for_sample(*sample, answers);
     describe_what_is_free(answers);
     return answers;
 }

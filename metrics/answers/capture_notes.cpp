@@ -1,10 +1,16 @@
 #include "metrics/answers/capture_notes.h"
 
+#include <algorithm>
+#include <cmath>
+#include <fmt/core.h>
 #include <optional>
 #include <utility>
 
 #include "metrics/answers/figure_text.h"
+#include "metrics/answers/flow_measures.h"
+#include "metrics/answers/sample.h"
 #include "metrics/answers/source_ports.h"
+#include "metrics/answers/thresholds.h"
 #include "metrics/answers/unread_carriers.h"
 
 namespace metrics::inline answers {
@@ -51,11 +57,102 @@ MaybeNote shared_port(const Snapshot& snapshot) {
     return CaptureNote{NoteKind::shared_port, text + ".", {}};
 }
 
+/// A path between two places takes longer than a host does between two of its interfaces.
+bool shows_two_places(const CaptureFigures& capture) {
+    constexpr std::uint64_t inside_a_host_ns = 20'000;
+    return capture.copies_elsewhere > capture.copies / 2 ||
+           capture.copy_distance_ns.quantile(0.5).value_or(0) > inside_a_host_ns;
+}
+
+MaybeNote copies(const Snapshot& snapshot) {
+    const CaptureFigures& capture = snapshot.capture;
+    if (capture.copies == 0) return std::nullopt;
+    const double share = ratio(static_cast<double>(capture.copies), static_cast<double>(capture.packets));
+    std::string text = fmt::format("{} of {} packets ({}) are copies of others, ", number(capture.copies),
+                                   number(capture.packets), percent(share));
+    const auto median = capture.copy_distance_ns.quantile(0.5);
+    const auto least = capture.copy_distance_ns.min();
+    if (median && least)
+        text += fmt::format("{} apart in the median and {} at least; ", duration(static_cast<double>(*median)),
+                            duration(static_cast<double>(*least)));
+    const bool two_places = shows_two_places(capture);
+    text += two_places ? "the capture holds packets twice, from two places of their path (two captures merged into "
+                         "one, or two taps). "
+                       : "the capture holds packets twice (`any` on a bond, bridge or VLAN, or a port mirrored on both "
+                         "ways). ";
+    text += "Each packet counts once.";
+    return CaptureNote{two_places ? NoteKind::merged : NoteKind::copies, std::move(text), {}};
+}
+
+MaybeNote sample(const Snapshot& snapshot) {
+    const std::optional<Sample> sample = sample_of(snapshot);
+    if (!sample) return std::nullopt;
+    return CaptureNote{
+        NoteKind::sample,
+        fmt::format(
+            "the capture is a sample: it holds about 1 in {} packets ({} of them). Holes lie evenly between its "
+            "packets, no host asked for any of them, and none was sent again. Loss, latency and queue depth "
+            "cannot be told from a sample.",
+            rough(std::round(sample->one_in())), percent(1 / sample->one_in())),
+        {}};
+}
+
+/// What the ICRCs of flows show that were not right.
+struct BadIcrcs {
+    std::uint64_t all = 0;
+    std::uint64_t unusable = 0;  ///< that say nothing about their packets
+    std::uint64_t zero = 0;
+    std::uint64_t packets = 0;  ///< of RoCE and InfiniBand
+    std::vector<std::uint64_t> frames;
+};
+
+BadIcrcs bad_icrcs_of(const Snapshot& snapshot) {
+    constexpr std::size_t frames_most = 4;
+    BadIcrcs out;
+    for (const FlowSnapshot& flow : snapshot.flows) {
+        if (flow.transport == wire::Transport::iwarp) continue;
+        out.packets += flow.packets;
+        out.all += flow.icrc_bad;
+        out.zero += flow.icrc_zero;
+        if (flow.icrc_bad == 0) continue;
+        const bool nearly_all =
+            ratio(static_cast<double>(flow.icrc_bad), static_cast<double>(flow.packets)) > checksum_artefact_share;
+        out.unusable += nearly_all ? flow.icrc_bad : flow.icrc_zero + flow.icrc_taken;
+        const EventSummary* const shown = flow.find_event_summary(EventKind::icrc_bad);
+        if (shown != nullptr && out.frames.size() < frames_most)
+            out.frames.insert(out.frames.end(), shown->frames.begin(), shown->frames.end());
+    }
+    std::sort(out.frames.begin(), out.frames.end());
+    if (out.frames.size() > frames_most) out.frames.resize(frames_most);
+    return out;
+}
+
+MaybeNote unusable_icrcs(const Snapshot& snapshot) {
+    constexpr double nearly_all = 0.9;
+    const BadIcrcs bad = bad_icrcs_of(snapshot);
+    if (bad.unusable == 0) return std::nullopt;
+    if (bad.zero == 0 && static_cast<double>(bad.all) >= nearly_all * static_cast<double>(bad.packets))
+        return CaptureNote{
+            NoteKind::addresses_rewritten,
+            fmt::format("the ICRC of {}{} is wrong, so it was not used: addresses were rewritten after "
+                        "the capture (made anonymous) or on the way (NAT), or a device computes no ICRC.",
+                        bad.all == bad.packets ? "all " : "", counted(bad.all, "packet")),
+            bad.frames};
+    return CaptureNote{
+        NoteKind::crc_unusable,
+        fmt::format("the ICRC of {} is wrong, and says nothing about them: {}. They count as if it were right.",
+                    counted(bad.unusable, "packet"),
+                    bad.zero * 2 >= bad.unusable
+                        ? "it is 0 where the capture was taken before the adapter filled it in"
+                        : "their receivers took them, or it is wrong on nearly all packets of a direction"),
+        bad.frames};
+}
+
 }  // namespace
 
 std::vector<CaptureNote> capture_notes(const Snapshot& snapshot) {
     std::vector<CaptureNote> notes;
-    for (const auto& find : {unread_carriers, incomplete, unsorted, shared_port})
+    for (const auto& find : {unread_carriers, incomplete, sample, copies, unsorted, unusable_icrcs, shared_port})
         if (MaybeNote note = find(snapshot)) notes.push_back(std::move(*note));
     return notes;
 }

@@ -11,13 +11,19 @@
 namespace metrics::inline answers {
 
 enum class NoteKind : std::uint8_t {
-    incomplete,       ///< packets were dropped or forgotten
-    unsorted,         ///< times run backwards
-    unread_carriers,  ///< frames that were not looked into may hold RDMA
-    shared_port,      ///< all flows between two hosts have one UDP source port
+    incomplete,           ///< packets were dropped or forgotten
+    unsorted,             ///< times run backwards
+    unread_carriers,      ///< frames that were not looked into may hold RDMA
+    copies,               ///< packets are there several times, as one place saw them
+    merged,               ///< packets are there several times, as two places saw them
+    sample,               ///< one packet in n is there
+    addresses_rewritten,  ///< the ICRC is wrong everywhere
+    crc_unusable,         ///< the ICRC of some packets says nothing about them
+    shared_port,          ///< all flows between two hosts have one UDP source port
 };
-inline constexpr std::array<std::string_view, 4> note_kind_names{"incomplete", "unsorted", "unread_carriers",
-                                                                 "shared_port"};
+inline constexpr std::array<std::string_view, 9> note_kind_names{
+    "incomplete",          "unsorted",     "unread_carriers", "copies", "merged", "sample",
+    "addresses_rewritten", "crc_unusable", "shared_port"};
 constexpr std::string_view name_of(NoteKind kind) { return note_kind_names[static_cast<std::size_t>(kind)]; }
 
 struct CaptureNote {

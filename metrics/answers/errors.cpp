@@ -234,6 +234,15 @@ std::map<std::uint64_t, Terminated> terminates_of(const Group& group) {
     return by_code;
 }
 
+/// The bytes of the refused FPDU are those that the TCP of its sender summed.
+std::string changed_buffer_advice(const std::string& sender) {
+    return fmt::format(
+        "The segment with the bad CRC has a right TCP checksum, so its bytes changed inside {0}: look there for an "
+        "application or file system that writes to a buffer before the completion of its work request (zero copy of "
+        "pages that are not stable), or for wrong CRC code.",
+        sender);
+}
+
 /// Of Terminates with one verdict, those that ended most flows first.
 Answer answer_about_terminates(const Subject& subject, const Group& group, Verdict verdict,
                                const std::vector<const Terminated*>& terminates) {
@@ -256,6 +265,10 @@ Answer answer_about_terminates(const Subject& subject, const Group& group, Verdi
                         counted(affected.size(), "connection"), peer,
                         terminates.size() > 1 ? fmt::format("{} of them for ", most.flows.size()) : "", words);
     answer.advice = fmt::format(fmt::runtime(diagnose(most.report).advice), subject.short_name(first.source.address));
+    const FlowSnapshot* const refused = subject.reverse(first);
+    if (verdict == Verdict::corruption && refused != nullptr && refused->crc_bad_checksum_right > 0 &&
+        refused->crc_bad_checksum_right == refused->crc_bad)
+        answer.advice = changed_buffer_advice(subject.short_name(refused->source.address));
     for (const Terminated* terminated : terminates)
         add_evidence(answer, "Terminates: " + words_of(terminated->report),
                      static_cast<double>(terminated->flows.size()), EvidenceUnit::messages,

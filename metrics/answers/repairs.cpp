@@ -65,9 +65,17 @@ bool is_elsewhere(Cause cause) { return cause == Cause::rnr_elsewhere || cause =
 
 std::uint64_t bad_checksums(const FlowSnapshot& flow) { return flow.icrc_bad + flow.crc_bad; }
 
+/// The ICRC was not filled in yet, or was wrong at the capture point alone, if packets with a bad one were acknowledged
+/// and not sent again: a responder drops those that come to it so (IBTA vol. 1, 9.6.1).
+bool is_damage_refuted(const FlowSnapshot& flow) {
+    const std::uint64_t filled = flow.icrc_bad - std::min(flow.icrc_zero, flow.icrc_bad);
+    return flow.crc_bad == 0 && flow.icrc_taken * 2 >= filled;
+}
+
 bool has_bad_checksums(const FlowSnapshot& flow) {
     const std::uint64_t bad = bad_checksums(flow);
-    return bad > 0 && ratio(static_cast<double>(bad), static_cast<double>(flow.packets)) <= checksum_artefact_share;
+    return bad > 0 && !is_damage_refuted(flow) &&
+           ratio(static_cast<double>(bad), static_cast<double>(flow.packets)) <= checksum_artefact_share;
 }
 
 /// Late packets explain repeats; repeats that fill holes are not counted as late. So where there are more late ones
@@ -166,9 +174,9 @@ bool is_worth_an_alarm(const FlowSnapshot& flow, Cause cause, double severity) {
 
 /// If the cause is elsewhere, only what the answers report of it.
 struct RepairSums {
-    std::uint64_t packets = 0, again = 0, missing = 0, late = 0, doubled = 0, icrc = 0, crc = 0, rnr = 0, naks = 0,
-                  naks_of_another = 0, timeouts = 0, duplicate_acks = 0, repair_ns = 0, rnr_ns = 0, timeout_ns = 0,
-                  busy_ns = 0;
+    std::uint64_t packets = 0, again = 0, missing = 0, late = 0, doubled = 0, icrc = 0, crc = 0, crc_checksum_right = 0,
+                  rnr = 0, naks = 0, naks_of_another = 0, timeouts = 0, duplicate_acks = 0, repair_ns = 0, rnr_ns = 0,
+                  timeout_ns = 0, busy_ns = 0;
     Histogram repair, rnr_timer;
 };
 
@@ -190,6 +198,7 @@ RepairSums sum_up(const Flows& flows, Cause cause) {
         sums.doubled += flow->duplicate_packets.value_or(0);
         sums.icrc += flow->icrc_bad;
         sums.crc += flow->crc_bad;
+        sums.crc_checksum_right += flow->crc_bad_checksum_right;
         sums.naks += sequence_naks(*flow);
         sums.timeouts += flow->timeouts;
         if (flow->tcp) sums.duplicate_acks += flow->tcp->duplicate_acks;
@@ -349,8 +358,23 @@ void explain_duplication(const RepairedFlows& repaired, Answer& answer) {
         "capture does not listen on two interfaces of the same path.";
 }
 
+/// TCP has summed the bytes as they are here, so they did not change behind it.
+void explain_changed_buffer(const RepairedFlows& repaired, Answer& answer) {
+    const RepairSums& sums = repaired.sums;
+    answer.summary = fmt::format(
+        "{} {} carried a bad CRC in a segment whose TCP checksum is right: the bytes changed inside {}, after the CRC "
+        "was computed and before the TCP checksum was.",
+        share_of_packets(sums.crc, sums), repaired.way, repaired.sender);
+    answer.advice = fmt::format(
+        "Look on {}, not at the network: an application or file system wrote to the buffer before the completion of "
+        "its work request (zero copy of pages that are not stable), or its CRC code is wrong.",
+        repaired.sender);
+}
+
 void explain_corruption(const RepairedFlows& repaired, Answer& answer) {
     const RepairSums& sums = repaired.sums;
+    if (sums.crc > 0 && sums.crc_checksum_right == sums.crc && sums.icrc == 0)
+        return explain_changed_buffer(repaired, answer);
     answer.summary = fmt::format("{} {} carried a bad {}: they were damaged on the way{}.",
                                  share_of_packets(sums.icrc + sums.crc, sums), repaired.way,
                                  sums.icrc > 0 ? "ICRC" : "CRC", repair_share_text(sums));

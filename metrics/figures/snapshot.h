@@ -303,6 +303,10 @@ struct FlowSnapshot {
     std::optional<std::uint16_t> udp_port;  ///< RoCEv2: the source port of the flow's first packet
     std::uint64_t udp_ports = 0;            ///< how many different ones it used; at most 4 are told apart
 
+    std::uint64_t icrc_zero = 0;               ///< of icrc_bad, those whose ICRC is 0: it was not filled in yet
+    std::uint64_t icrc_taken = 0;              ///< of icrc_bad, those that the receiver acknowledged without a repeat
+    std::uint64_t crc_bad_checksum_right = 0;  ///< of crc_bad, those in segments whose TCP checksum is right
+
     const EventSummary* find_event_summary(EventKind kind) const;
     std::uint64_t messages_total() const;
     std::uint64_t message_bytes_total() const;
@@ -435,7 +439,7 @@ struct CaptureFigures {
     std::uint64_t truncated = 0;
     std::uint64_t malformed = 0;
     std::uint64_t unsorted = 0;    ///< frames whose time is before their predecessor's
-    std::uint64_t seen_twice = 0;  ///< the same frame on a second interface; counted once in the flows
+    std::uint64_t seen_twice = 0;  ///< copies of frames, on a second interface or on one; not counted in the flows
     std::uint64_t icrc_bad = 0;
     std::int64_t first_ns = 0;
     std::int64_t last_ns = 0;
@@ -447,6 +451,9 @@ struct CaptureFigures {
     std::uint64_t values_misplaced = 0;  ///< of distributions, in a neighbour's bucket for want of memory
     std::uint64_t beyond_hosts = 0;      ///< frames of hosts beyond those of which figures are kept
     wire::CarrierCounts unread;          ///< frames that were not looked into, although RDMA may be in them
+    std::uint64_t copies = 0;            ///< of seen_twice, those on the interface of the frame that they copy
+    std::uint64_t copies_elsewhere = 0;  ///< of copies, those with another hop limit or other MAC addresses
+    Histogram copy_distance_ns;          ///< between a frame and its copy on one interface
 };
 
 struct Snapshot {

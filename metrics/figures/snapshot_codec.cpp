@@ -436,6 +436,7 @@ void members(C& c, Of<CaptureFigures> auto& f) {
     if (c.version() >= 3) all(c, f.values_misplaced);
     if (c.version() >= 4) all(c, f.beyond_hosts);
     if (c.version() >= 8) carriers(c, f.unread);
+    if (c.version() >= 8) all(c, f.copies, f.copies_elsewhere, f.copy_distance_ns);
 }
 
 /// Flows and attempts are near one another, and near the capture's beginning: `id` and time are told by how near.
@@ -461,6 +462,7 @@ void members(C& c, Of<FlowSnapshot> auto& f, std::uint64_t last_id, std::int64_t
         optionals(c, f.retries, f.refused, f.repeat_answers, f.udp_port);
         all(c, f.last_answer_frame, f.udp_ports);
     }
+    if (c.version() >= 8) all(c, f.icrc_zero, f.icrc_taken, f.crc_bad_checksum_right);
 }
 template <class C>
 void members(C& c, Of<ConnectionAttempt> auto& a, std::uint64_t last_frame, std::int64_t begin_ns) {

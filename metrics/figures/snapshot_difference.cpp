@@ -251,6 +251,7 @@ void subtract_capture(CaptureFigures& capture, const CaptureFigures& earlier) {
     for (const auto member : fields::capture_counters) capture.*member = subtract(capture.*member, earlier.*member);
     subtract_optional(capture.kernel_dropped, earlier.kernel_dropped);
     capture.unread.subtract(earlier.unread);
+    capture.copy_distance_ns = capture.copy_distance_ns.since(earlier.copy_distance_ns);
 }
 }  // namespace
 

@@ -40,6 +40,9 @@ inline constexpr std::array flow_counters{
     &FlowSnapshot::terminates,
     &FlowSnapshot::state_unsure_ns,
     &FlowSnapshot::queueing_ns,
+    &FlowSnapshot::icrc_zero,
+    &FlowSnapshot::icrc_taken,
+    &FlowSnapshot::crc_bad_checksum_right,
 };
 inline constexpr std::array flow_optional_counters{
     &FlowSnapshot::retransmitted_packets,
@@ -107,6 +110,8 @@ inline constexpr std::array capture_counters{
     &CaptureFigures::stream_octets_skipped,
     &CaptureFigures::values_misplaced,
     &CaptureFigures::beyond_hosts,
+    &CaptureFigures::copies,
+    &CaptureFigures::copies_elsewhere,
 };
 
 /// What makes two flows the same: FlowKey, as far as a snapshot shows it.

@@ -507,6 +507,7 @@ void merge_capture(CaptureFigures& into, const CaptureFigures& other) {
     for (const auto member : fields::capture_counters) into.*member = add(into.*member, other.*member);
     add_optional(into.kernel_dropped, other.kernel_dropped);
     into.unread.add(other.unread);
+    into.copy_distance_ns.merge(other.copy_distance_ns);
 }
 
 bool at_the_same_time(const CaptureFigures& a, const CaptureFigures& b) {

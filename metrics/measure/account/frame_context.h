@@ -17,7 +17,7 @@ struct FrameContext {
     /// apart.
     std::uint16_t plain_bth = 0;
     bool plain_segment = false;  ///< the frame is_plain_segment() of TCP, which needs but a short look
-    bool seen_twice = false;     ///< met before on another interface: no flow counts it again
+    bool seen_twice = false;     ///< a copy of a frame met before: no flow counts it again
 };
 
 /// Octets that every Ethernet frame takes beyond those captured: preamble 8, FCS 4, gap 12. IEEE 802.3, 3.1.1, 4.4.2.

@@ -46,7 +46,8 @@ constexpr std::size_t frames_ahead = 6;
 
 struct Analyzer::State {
     explicit State(const AnalyzerOptions& given)
-        : clock(given.engine.link_bits_per_sec),
+        : first_frames(given.engine.observer == nullptr ? std::make_unique<Chunk>() : nullptr),
+          clock(given.engine.link_bits_per_sec),
           threads(given.engine.observer != nullptr ? 1 : std::clamp(given.threads, 1u, 256u)) {
         dissect::DissectorOptions dissector = given.dissector;
         dissector.find_repeats =
@@ -107,12 +108,56 @@ struct Analyzer::State {
         }
     }
 
+    /// One thread's way of a few frames.
+    void work_off(std::span<const wire::Frame> frames) {
+        Worker& worker = *workers[0];
+        // A few frames ahead, so that a context is in the cache, and no longer on its way there, when it is needed.
+        constexpr std::size_t ahead = 32;
+        std::array<FrameContext, ahead> contexts;
+        for (std::size_t begin = 0; begin < frames.size(); begin += ahead) {
+            const auto some = frames.subspan(begin, std::min(ahead, frames.size() - begin));
+            for (std::size_t i = 0; i < some.size(); ++i) {
+                ask_ahead(frames, begin + i, worker.verifies_crc());
+                note(some[i]);
+                clock.observe(some[i], contexts[i]);
+                worker.expect(some[i], contexts[i]);
+            }
+            worker.fetch();
+            for (std::size_t i = 0; i < some.size(); ++i) {
+                if (!contexts[i].seen_twice)
+                    worker.work(some[i], contexts[i]);
+                else
+                    worker.seen_twice(some[i]);
+            }
+        }
+    }
+
+    /// Keeps the frames with which the capture begins, as far as there is room; what is left are those after them.
+    void keep_first(std::span<const wire::Frame>& frames, bool lasting) {
+        all_last = all_last && lasting;
+        first_frames->add(frames, lasting);
+        if (first_frames->full) release_first();
+    }
+    /// They have shown whether the capture holds each packet several times, or there are no more of them.
+    void release_first() {
+        if (!first_frames) return;
+        const std::unique_ptr<Chunk> kept = std::move(first_frames);
+        clock.learn_copies(kept->frames());
+        if (pipeline)
+            pipeline->feed(kept->frames(), all_last);
+        else
+            work_off(kept->frames());
+    }
+
     /// Everything fed so far has been worked off, and its flows may be looked at from this thread.
     void settle() {
+        release_first();
         if (pipeline) pipeline->settle();
         for (const auto& worker : workers) worker->engine().flush();
     }
 
+    std::unique_ptr<Chunk> first_frames;  ///< that are kept until they show what the capture is; none: worked off
+    bool all_last = true;                 ///< the octets of all of these
     HostClock clock;
     unsigned threads;
     std::size_t interfaces = 1;  ///< that the clock expects
@@ -127,31 +172,14 @@ Analyzer::~Analyzer() = default;
 
 void Analyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
     State& state = *state_;
+    while (state.first_frames && !frames.empty()) state.keep_first(frames, lasting);
+    if (frames.empty()) return;
     if (state.pipeline) return state.pipeline->feed(frames, lasting);
-    Worker& worker = *state.workers[0];
-    // A few frames ahead, so that a context is in the cache, and no longer on its way there, when it is needed.
-    constexpr std::size_t ahead = 32;
-    std::array<FrameContext, ahead> contexts;
-    for (std::size_t begin = 0; begin < frames.size(); begin += ahead) {
-        const auto some = frames.subspan(begin, std::min(ahead, frames.size() - begin));
-        for (std::size_t i = 0; i < some.size(); ++i) {
-            ask_ahead(frames, begin + i, worker.verifies_crc());
-            state.note(some[i]);
-            state.clock.observe(some[i], contexts[i]);
-            worker.expect(some[i], contexts[i]);
-        }
-        worker.fetch();
-        for (std::size_t i = 0; i < some.size(); ++i) {
-            if (!contexts[i].seen_twice)
-                worker.work(some[i], contexts[i]);
-            else
-                worker.seen_twice(some[i]);
-        }
-    }
+    state.work_off(frames);
 }
 
 std::span<wire::Frame> Analyzer::room() {
-    return state_->pipeline ? state_->pipeline->room() : std::span<wire::Frame>{};
+    return state_->pipeline && !state_->first_frames ? state_->pipeline->room() : std::span<wire::Frame>{};
 }
 
 void Analyzer::expect_interfaces(std::size_t count) {
@@ -211,6 +239,9 @@ Snapshot Analyzer::snapshot() {
     out.capture.stream_octets_skipped = counted.stream_octets_skipped;
     out.capture.unsorted = state.clock.unsorted();
     out.capture.seen_twice = state.clock.seen_twice();
+    out.capture.copies = state.clock.copies().copies();
+    out.capture.copies_elsewhere = state.clock.copies().elsewhere();
+    out.capture.copy_distance_ns = state.clock.copies().distance_ns();
     out.capture.beyond_hosts = state.clock.beyond_hosts();
     out.capture.unread = state.clock.unread();
     state.clock.describe(out.hosts, out.pauses);

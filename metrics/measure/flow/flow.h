@@ -215,6 +215,9 @@ struct FlowTrouble {
     MessagePieces pieces;
     std::array<std::uint64_t, 4> damaged{};  ///< positions of packets whose CRC was bad
     std::uint8_t damaged_next = 0;
+    std::uint32_t crc_zero = 0;            ///< packets whose ICRC is 0
+    std::uint32_t crc_taken = 0;           ///< packets with a bad ICRC that were acknowledged without a repeat
+    std::uint32_t crc_checksum_right = 0;  ///< bad FPDUs in segments whose TCP checksum is right
     std::int64_t response_gap_ns = Situation::never;  ///< since when an answered READ of this flow lacks responses
     /// Responses that the flow's sender has asked for again, when it last went back; positions of its own.
     std::uint64_t asked_begin = 0;

@@ -365,6 +365,11 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
     out.ecn_ce_packets = Flow::sum(flow.counts.ce, flow.counts_above.ce);
     out.ecn_capable_packets = Flow::sum(flow.counts.ecn_capable, flow.counts_above.ecn_capable);
     (flow.key.transport == wire::Transport::iwarp ? out.crc_bad : out.icrc_bad) = flow.counts.crc_bad;
+    if (const FlowTrouble* const own = trouble_of(flow)) {
+        out.icrc_zero = own->crc_zero;
+        out.icrc_taken = own->crc_taken;
+        out.crc_bad_checksum_right = own->crc_checksum_right;
+    }
     out.state_unsure_ns = flow.attribution.unsure_ns();
     out.queueing_ns = flow.attribution.queueing_ns();
     out.reaction_tolerance_ns = flow.attribution.reaction_tolerance_ns();

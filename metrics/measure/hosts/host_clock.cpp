@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "metrics/measure/hosts/address_table.h"
+#include "metrics/measure/hosts/frame_copies.h"
 #include "metrics/measure/hosts/host_listing.h"
 #include "metrics/measure/hosts/link_rate.h"
 #include "metrics/measure/hosts/pause_timers.h"
@@ -79,6 +80,58 @@ std::uint64_t interface_of(const wire::Frame& frame) {
     return std::uint64_t{base::load_be32(frame.bytes.data() + index_offset)} << 32 | frame.interface;
 }
 
+/// Hop limit and MAC addresses, as far as they lie where they usually do. A copy that differs in them was taken at
+/// another place of the packet's path (RFC 791, 3.2: each router lowers the TTL).
+std::uint16_t place_of(const PacketSummary& seen, const wire::Frame& frame) {
+    constexpr std::uint32_t ipv4_octets = 20;
+    constexpr std::uint32_t ipv6_octets = 40;
+    constexpr std::uint32_t udp_octets = 8;
+    constexpr std::size_t mac_octets = 6;
+    std::uint64_t hash = 0;
+    const std::byte* const first = frame.bytes.data();
+    if (frame.link_type == wire::LinkType::ethernet && frame.bytes.size() >= 2 * mac_octets)
+        hash = base::mix(base::load_be64(first), base::load_be32(first + 8));
+    const std::uint32_t transport = seen.kind == PacketSummary::Kind::bth ? udp_octets : 0;
+    const std::uint32_t end = seen.offset - std::min(seen.offset, transport);
+    if (end >= ipv4_octets && base::load_u8(first + end - ipv4_octets) == 0x45)
+        hash = base::mix(hash, base::load_u8(first + end - ipv4_octets + 8));
+    else if (end >= ipv6_octets && base::load_u8(first + end - ipv6_octets) >> 4 == 6)
+        hash = base::mix(hash, base::load_u8(first + end - ipv6_octets + 7));
+    return static_cast<std::uint16_t>(hash >> 20);
+}
+
+/// Only of a packet with a BTH or a TCP header.
+FramePrint print_of(const PacketSummary& seen, const wire::Frame& frame) {
+    // FECN and BECN are set on the way, and adapters fill TCP's checksum in behind the capture.
+    constexpr std::uint64_t congestion = 0xff000000;
+    const std::byte* const p = frame.bytes.data() + seen.offset;
+    const bool bth = seen.kind == PacketSummary::Kind::bth;
+    const std::uint64_t source = hash_of(seen.source);
+    const std::uint64_t destination = hash_of(seen.destination);
+    std::uint64_t packet = base::mix(interface_of(frame) + 1, source);
+    packet = base::mix(packet, destination);
+    packet = base::mix(packet, bth ? base::load_be64(p) & ~congestion : base::load_be64(p));
+    packet = base::mix(packet, marks_of(p, seen.identification));
+    packet = base::mix(packet, seen.payload);
+    // Of an answer the syndrome, of TCP flags and window.
+    constexpr std::size_t more_offset = 12;
+    if (frame.bytes.size() >= seen.offset + more_offset + 4)
+        packet = base::mix(packet, base::load_be32(p + more_offset));
+    FramePrint print;
+    print.packet = packet;
+    print.time_ns = frame.time_ns;
+    print.pair = static_cast<std::uint32_t>(base::mix(source + destination, 0) >> 32);
+    print.identification = static_cast<std::uint16_t>(seen.identification);
+    print.place = place_of(seen, frame);
+    print.forward = seen.source < seen.destination;
+    return print;
+}
+
+bool has_print(const PacketSummary& seen) {
+    return (seen.kind == PacketSummary::Kind::bth || seen.kind == PacketSummary::Kind::tcp) &&
+           seen.source.family != wire::AddressFamily::none;
+}
+
 }  // namespace
 
 /// Two hosts that were met lately, by their IPv4 addresses.
@@ -119,6 +172,7 @@ struct HostClock::State {
     std::array<KnownPair, 1u << pairs_bits> pairs;
     SenderTable senders;
     RepeatedFrames repeated;
+    FrameCopies copies;
     dissect::Dissection scratch;
     std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
     std::uint64_t resolution_ns = 1'000'000;  ///< the largest power of ten that divides all times so far
@@ -158,7 +212,9 @@ struct HostClock::State {
     bool observe_plain(const wire::Frame& frame, FrameContext& context);
     bool observe_segment(const wire::Frame& frame, FrameContext& context);
     void observe_other(const wire::Frame& frame, FrameContext& context);
-    void count(const TransportSummary& seen, const wire::Frame& frame, const KnownPair& pair, FrameContext& context);
+    void count(const TransportSummary& seen, const wire::Frame& frame, const KnownPair& pair, bool copy,
+               FrameContext& context);
+    void watch_copies(const wire::Frame& frame);
     void note_time(std::int64_t now_ns);
     bool is_repeated(const TransportSummary& seen, const wire::Frame& frame, std::uint64_t addresses_hash);
     void note_pause(const TransportSummary& seen, const wire::Frame& frame);
@@ -202,14 +258,14 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
 
 /// Inlined twice: of a plain segment the compiler knows the kind, and keeps what was seen in registers.
 [[gnu::always_inline]] inline void HostClock::State::count(const TransportSummary& seen, const wire::Frame& frame,
-                                                           const KnownPair& pair, FrameContext& context) {
+                                                           const KnownPair& pair, bool copy, FrameContext& context) {
     Host& source = *pair.from;
     Host& destination = *pair.to;
     context.shard_hash = pair.shard_hash;
     context.source_wire_bytes = source.sent;
     context.source_bits_per_sec = source.bits_per_sec;
     context.destination_requests = destination.requests + destination.segments;
-    if (is_repeated(seen, frame, pair.addresses)) [[unlikely]] {
+    if (copy || is_repeated(seen, frame, pair.addresses)) [[unlikely]] {
         ++twice;
         context.seen_twice = true;
         return;
@@ -243,7 +299,7 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
 [[gnu::always_inline]] inline bool HostClock::State::observe_plain(const wire::Frame& frame, FrameContext& context) {
     std::uint32_t payload = 0;
     const OpcodeTraits* const opcode = plain_opcode(frame, payload);
-    if (opcode == nullptr) return false;
+    if (opcode == nullptr || copies.is_on()) return false;
     const std::byte* const bth = frame.bytes.data() + plain_bth_offset;
     const std::uint64_t both = base::load_be64(frame.bytes.data() + plain_addresses_offset);
     const KnownPair& pair = place_of(both);
@@ -251,6 +307,8 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     const std::uint32_t identification = base::load_be16(frame.bytes.data() + 18);
     const RepeatedFrames::Marks marks{both, base::load_be64(bth), marks_of(bth, identification)};
     if (!repeated.note_on_only(marks, frame.interface, frame.time_ns)) return false;
+    if (copies.samples(identification, base::load_be32(bth + 8) & 0xffffff)) [[unlikely]]
+        watch_copies(frame);
 
     Host& source = *pair.from;
     Host& destination = *pair.to;
@@ -279,13 +337,17 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     std::uint32_t payload = 0;
     if (!dissect::is_plain_segment(frame, payload)) return false;
     context.plain_segment = true;
+    if (copies.is_on()) [[unlikely]]
+        return false;
     const std::uint64_t both = base::load_be64(frame.bytes.data() + plain_addresses_offset);
     const KnownPair& pair = place_of(both);
     if (pair.addresses != both || both == 0) return false;
     context.source_pauses = holding_at(frame.interface);
     TransportSummary seen;
     read_plain_segment(frame, payload, seen);
-    count(seen, frame, pair, context);
+    if (copies.samples(seen.identification, seen.position)) [[unlikely]]
+        watch_copies(frame);
+    count(seen, frame, pair, false, context);
     return true;
 }
 
@@ -474,7 +536,21 @@ void HostClock::State::observe_other(const wire::Frame& frame, FrameContext& con
     context.plain_bth = seen.plain ? static_cast<std::uint16_t>(seen.offset) : std::uint16_t{0};
     const KnownPair pair = pair_of(seen.source, seen.destination);
     note_mac(seen, frame, pair);
-    count(seen, frame, pair, context);
+    bool copy = false;
+    if (has_print(seen)) {
+        if (copies.is_on()) [[unlikely]]
+            copy = copies.is_copy(print_of(seen, frame));
+        else if (copies.samples(seen.identification, seen.position)) [[unlikely]]
+            copies.watch(print_of(seen, frame));
+    }
+    count(seen, frame, pair, copy, context);
+}
+
+/// Apart, so that the frames that are not sampled pay for a test alone.
+[[gnu::noinline]] void HostClock::State::watch_copies(const wire::Frame& frame) {
+    PacketSummary seen;
+    summarize(frame, scratch, seen);
+    if (has_print(seen)) copies.watch(print_of(seen, frame));
 }
 
 void HostClock::describe(std::vector<HostSnapshot>& hosts, std::vector<PauseSnapshot>& pauses) const {
@@ -525,6 +601,17 @@ void HostClock::forget_idle(std::int64_t before_ns, std::int64_t now_ns) {
     }
 }
 
+void HostClock::learn_copies(std::span<const wire::Frame> frames) {
+    std::vector<FramePrint> prints;
+    prints.reserve(frames.size());
+    PacketSummary seen;
+    for (const wire::Frame& frame : frames) {
+        summarize(frame, state_->scratch, seen);
+        if (has_print(seen)) prints.push_back(print_of(seen, frame));
+    }
+    state_->copies.learn(prints);
+}
+
 bool HostClock::is_forgotten(const Address& address) const {
     const std::uint32_t number = state_->addresses.find(address);
     return number != AddressTable::none && state_->is_forgotten(number);
@@ -536,6 +623,7 @@ void HostClock::expect_interfaces(std::size_t count) {
 
 std::uint64_t HostClock::unsorted() const { return state_->unsorted; }
 std::uint64_t HostClock::seen_twice() const { return state_->twice; }
+const FrameCopies& HostClock::copies() const { return state_->copies; }
 const wire::CarrierCounts& HostClock::unread() const { return state_->unread; }
 std::uint64_t HostClock::beyond_hosts() const { return state_->beyond_frames; }
 std::size_t HostClock::octets() const {
@@ -543,7 +631,7 @@ std::size_t HostClock::octets() const {
     for (const State::Interface& interface : state_->interfaces) timers += interface.timers.octets();
     return sizeof(State) + state_->addresses.octets() + state_->hosts.size() * sizeof(Host) +
            state_->rests.capacity() * sizeof(Rest) + state_->rates.size() * sizeof(LinkRate) +
-           state_->senders.octets() + state_->repeated.octets() +
+           state_->senders.octets() + state_->repeated.octets() + state_->copies.octets() +
            state_->interfaces.capacity() * sizeof(State::Interface) + timers;
 }
 

@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "metrics/figures/snapshot.h"
 #include "metrics/measure/account/frame_context.h"
+#include "metrics/measure/hosts/frame_copies.h"
 #include "wire/frame.h"
 
 namespace metrics::inline measure::inline hosts {
@@ -16,7 +18,8 @@ namespace metrics::inline measure::inline hosts {
 /// read directly (tunnels, extension headers, fragments) goes through dissect::dissect_frame. Budget: 15 ns a frame.
 ///
 /// - A frame that was met before on another interface within a second (same addresses, IP identification and BTH or
-///   TCP header) sets FrameContext::seen_twice and is counted nowhere else.
+///   TCP header) sets FrameContext::seen_twice and is counted nowhere else. So does one that was met before on the same
+///   interface, if the capture holds each packet several times: see FrameCopies.
 /// - FrameContext::destination_requests counts request packets, and TCP segments with payload, for a TCP stream does
 ///   not show its requests in its headers; HostSnapshot::received_requests has the former alone.
 /// - FrameContext::source_pauses counts the pauses seen on the frame's own interface, whichever way they went.
@@ -32,6 +35,10 @@ public:
     /// How many interfaces the capture is known to have so far. With several, more is kept of what crossed the first
     /// one, for a copy may come after many other frames.
     void expect_interfaces(std::size_t count);
+
+    /// The frames with which the capture begins, before any is observed: they show whether it holds each packet several
+    /// times. Not needed; without it, that shows after some thousand frames.
+    void learn_copies(std::span<const wire::Frame> frames);
 
     FrameContext observe(const wire::Frame& frame) {
         FrameContext context;
@@ -50,7 +57,8 @@ public:
     /// Whether forget_idle() has left the host out; false for one that was never met.
     bool is_forgotten(const Address& address) const;
     std::uint64_t unsorted() const;             ///< frames whose time lies before their predecessor's
-    std::uint64_t seen_twice() const;           ///< frames met before on another interface
+    std::uint64_t seen_twice() const;           ///< frames met before, on another interface or on the same
+    const FrameCopies& copies() const;          ///< those on the same
     std::uint64_t beyond_hosts() const;         ///< frames of hosts beyond the bound
     const wire::CarrierCounts& unread() const;  ///< frames that were not looked into, although RDMA may be in them
     std::size_t octets() const;

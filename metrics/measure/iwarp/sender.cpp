@@ -432,12 +432,13 @@ void Sender::move_back(const Half& half) {
     direction.walk.move_back(by);
 }
 
-void Sender::dropped(const Half& half, std::uint64_t frame) {
+void Sender::dropped(const Half& half, std::uint64_t frame, bool checksum_right) {
     // The dissector may have shown what the segment held before.
     if (half.sent().bad_frame == frame) return;
     half.sent().bad_frame = frame;
     ++half.flow->counts.crc_bad;
     store_.show(*half.flow, EventKind::crc_bad, frame);
+    if (checksum_right) ++store_.trouble(*half.flow).crc_checksum_right;
 }
 
 /// The receiver has segments that the capture does not.

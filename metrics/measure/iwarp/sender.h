@@ -27,7 +27,8 @@ public:
     /// the capture.
     void acknowledged_holes(const Half& half, std::uint64_t position, std::uint64_t frame, std::int64_t now_ns);
     /// The dissector knows that the receiver dropped the segment.
-    void dropped(const Half& half, std::uint64_t frame);
+    /// `checksum_right`: that of TCP, so that the bytes are those that the sender's TCP summed.
+    void dropped(const Half& half, std::uint64_t frame, bool checksum_right);
 
 private:
     /// A segment with payload, and where it lies.

@@ -10,6 +10,7 @@
 #include "dissect/ends_hints.h"
 #include "dissect/plain_segment.h"
 #include "dissect/tcp/successor.h"
+#include "dissect/tcp/tcp_checksum.h"
 #include "metrics/measure/iwarp/handshake_table.h"
 #include "metrics/measure/iwarp/messages_inline.h"
 #include "metrics/measure/iwarp/segment_tracker_inline.h"
@@ -404,7 +405,10 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
     half.flow->counts.last_ns = std::max(half.flow->counts.last_ns, unit.frame.time_ns);
     if (ddp.crc == dissect::CrcStatus::bad) {
         // Its receiver ends the stream, and nothing in it can be trusted. RFC 5044, 8.
-        state.segments.dropped(half, unit.frame.number);
+        const bool right =
+            carrier.find(LayerId::tcp) != nullptr &&
+            dissect::tcp::verify_tcp_checksum(carrier, unit.frame.bytes) == dissect::tcp::ChecksumVerdict::right;
+        state.segments.dropped(half, unit.frame.number, right);
         return;
     }
     state.messages.unit(half, in_train ? state.train.back : state.back_of(half), unit, end);
@@ -428,7 +432,7 @@ void StreamTracker::on_notice(const dissect::Notice& notice, const FrameContext&
     else if (unread || notice.kind == Kind::stream_gap)
         state.messages.gap(half, state.back_of(half), notice.octets, notice.frame.time_ns);
     else
-        state.segments.dropped(half, notice.frame.number);
+        state.segments.dropped(half, notice.frame.number, false);
 }
 
 void StreamTracker::describe(FlowIndex index, FlowSnapshot& out) const {

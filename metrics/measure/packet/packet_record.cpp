@@ -49,6 +49,8 @@ bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketR
     out.direction = unit.frame.direction;
     out.becn = bth.becn;
     out.crc_bad = bth.icrc == dissect::CrcStatus::bad || bth.vcrc == dissect::CrcStatus::bad;
+    out.crc_zero = out.crc_bad && bth.icrc == dissect::CrcStatus::bad &&
+                   base::load_be32(unit.bytes.data() + dissection.find(dissect::LayerId::icrc)->offset) == 0;
     // A header that the snap length or the end of the packet cut has no values.
     const bool reth = dissection.has(dissect::LayerId::reth);
     out.has_remote_key = reth || dissection.has(dissect::LayerId::atomiceth);
@@ -141,6 +143,7 @@ void make_plain_record(const wire::Frame& frame, const FrameContext& context, bo
         at += wire::size_of_header(opcode.headers[i]);
     }
     out.crc_bad = crc_bad;
+    out.crc_zero = crc_bad && base::load_be32(icrc) == 0;
 }
 
 bool has_bad_crc(const wire::Frame& frame) {

@@ -35,6 +35,7 @@ struct PacketRecord {
     wire::Direction direction = wire::Direction::unknown;
     bool becn = false;
     bool crc_bad = false;
+    bool crc_zero = false;  ///< of a bad ICRC: it is 0, for the adapter fills it in after the capture
     bool has_remote_key = false;
 
     std::uint32_t wire_bytes() const { return wire_length + overhead; }

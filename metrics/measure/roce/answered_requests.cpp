@@ -73,7 +73,11 @@ void AnsweredRequests::receive(Flow& requester, std::uint64_t position, const Pa
     RequestState& request = requester.request;
     if (position >= request.next && position - request.next < request.read_slack)
         extents_.extend(requester, position + 1);
-    if (position >= request.next) receive_unseen(requester, position, position + 1 - request.next, answer);
+    if (position >= request.next) {
+        const std::uint64_t packets = position + 1 - request.next;
+        const std::uint64_t damaged = holes_.damaged(requester, request.next, position + 1);
+        receive_unseen(requester, position, packets - std::min(packets, damaged), answer);
+    }
     if (request.lacking && position >= request.acknowledged) holes_.settle(requester, position + 1, answer.frame);
 }
 
@@ -81,6 +85,8 @@ void AnsweredRequests::acknowledge(Flow& requester, std::uint64_t position, cons
     RequestState& request = requester.request;
     if (request.next == 0) return;
     receive(requester, position, answer);
+    if (requester.trouble != Flow::no_block) [[unlikely]]
+        holes_.take_damaged(requester, position + 1);
     if (position < request.acknowledged) return;
     request.acknowledged = position + 1;
     if (request.recovering) {

@@ -38,6 +38,27 @@ bool RequestHoles::take(Flow& flow, const PacketRecord& record, std::uint64_t po
     return take_missing(trouble.missing, position, hole);
 }
 
+std::uint64_t RequestHoles::damaged(const Flow& flow, std::uint64_t begin, std::uint64_t end) const {
+    if (flow.trouble == Flow::no_block) return 0;
+    const auto& positions = store_.troubles[flow.trouble].damaged;
+    return static_cast<std::uint64_t>(std::ranges::count_if(
+        positions, [&](std::uint64_t position) { return position != 0 && position >= begin && position < end; }));
+}
+
+void RequestHoles::take_damaged(Flow& flow, std::uint64_t end) {
+    FlowTrouble& trouble = store_.troubles[flow.trouble];
+    for (std::uint64_t& position : trouble.damaged) {
+        if (position == 0 || position >= end) continue;
+        position = 0;
+        ++trouble.crc_taken;
+    }
+}
+
+void RequestHoles::repeat_damaged(Flow& flow, std::uint64_t position) {
+    for (std::uint64_t& damaged : store_.troubles[flow.trouble].damaged)
+        if (damaged == position) damaged = 0;
+}
+
 void RequestHoles::settle(Flow& requester, std::uint64_t end, std::uint64_t frame) {
     RequestState& request = requester.request;
     if (requester.trouble == Flow::no_block) return;

@@ -21,6 +21,14 @@ public:
     /// alone. If the responder had asked for it first, the repeat has not been seen.
     void settle(Flow& requester, std::uint64_t end, std::uint64_t frame);
 
+    /// Packets at positions of [begin, end) that had a bad ICRC, as far as they are remembered.
+    std::uint64_t damaged(const Flow& flow, std::uint64_t begin, std::uint64_t end) const;
+    /// The responder has everything before `end`: packets with a bad ICRC that were not sent again were whole when they
+    /// came to it. The flow has trouble.
+    void take_damaged(Flow& flow, std::uint64_t end);
+    /// A packet passes at a position where one with a bad ICRC has passed. The flow has trouble.
+    void repeat_damaged(Flow& flow, std::uint64_t position);
+
 private:
     FlowStore& store_;
     RoceMessages& messages_;

@@ -76,6 +76,7 @@ void RoceAnswers::on_refusal(Flow& carrier, Flow* requester, const PacketRecord&
     // It asks for a request, and no response.
     if (kind == NakKind::sequence && request.read_guessed) extents_.shorten(*requester, position, record);
     FlowTrouble& recovering = store_.trouble(*requester);
+    std::ranges::replace(recovering.damaged, position, std::uint64_t{0});
     if (!request.recovering) recovering.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
     const std::int64_t sent_ns = position == request.last_position ? request.last_data_ns : Situation::never;
     std::optional<std::uint64_t> generation_ns;

@@ -104,7 +104,10 @@ void RoceRequests::on_request(const RocePacket& arrived) {
         lost_.settle(flow, record.time_ns, record.frame);
     if (ahead == 0 && lost_.has_gap(flow)) [[unlikely]]
         lost_.release(flow, record, opcode);
-    if (flow.trouble != Flow::no_block) repairs_.decide_doubt(flow, position);
+    if (flow.trouble != Flow::no_block) {
+        repairs_.decide_doubt(flow, position);
+        holes_.repeat_damaged(flow, position);
+    }
     if (ahead == 0) [[likely]] {
         on_next(flow, packet, situation);
     } else if (ahead > 0) {

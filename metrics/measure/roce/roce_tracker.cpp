@@ -10,8 +10,7 @@ void RoceTracker::on_packet(const PacketRecord& record) {
     const RocePacket packet{record, wire::bth_opcode(record.opcode), record.flow};
     store.observe([&](ObservedFlows& observed) { observed.packet(flow, record.flow, record.frame); });
     tracking_.count(flow, record);
-    // The receiver drops a damaged packet, and nothing in it can be trusted.
-    if (record.crc_bad) [[unlikely]]
+    if (record.crc_bad && is_left_out(packet)) [[unlikely]]
         return on_damaged(packet);
     if (packet.opcode.role == wire::BthRole::request) store.note_udp_port(flow, record.udp_port);
     switch (packet.opcode.role) {
@@ -27,11 +26,28 @@ void RoceTracker::on_packet(const PacketRecord& record) {
     }
 }
 
-void RoceTracker::on_damaged(const RocePacket& packet) {
+/// Counts the packet, whose ICRC is bad. The receiver drops a damaged packet, and nothing in it can be trusted. But the
+/// ICRC says nothing of the packet if it was not filled in yet, if it was right on no packet of the flow (the addresses
+/// were rewritten, or a device on the way computes none), or if the receiver has taken packets with bad ones.
+bool RoceTracker::is_left_out(const RocePacket& packet) {
+    constexpr std::uint32_t taken_that_decide = 2;
     FlowStore& store = tracking_.store;
     Flow& flow = store.table[packet.flow];
     ++flow.counts.crc_bad;
     store.show(flow, EventKind::icrc_bad, packet.record.frame);
+    if (packet.record.crc_zero) {
+        ++store.trouble(flow).crc_zero;
+        return false;
+    }
+    if (flow.counts.crc_bad == flow.counts.packets) return false;
+    if (flow.trouble == Flow::no_block || store.troubles[flow.trouble].crc_taken < taken_that_decide) return true;
+    ++store.troubles[flow.trouble].crc_taken;
+    return false;
+}
+
+void RoceTracker::on_damaged(const RocePacket& packet) {
+    FlowStore& store = tracking_.store;
+    Flow& flow = store.table[packet.flow];
     if (packet.opcode.role != wire::BthRole::request || flow.request.next == 0) return;
     // The hole that it leaves is no loss before the tap.
     FlowTrouble& trouble = store.trouble(flow);

@@ -39,6 +39,7 @@ public:
     }
 
 private:
+    bool is_left_out(const RocePacket& packet);
     void on_damaged(const RocePacket& packet);
 
     // Each uses those before it.

@@ -48,12 +48,14 @@ FlowIndex Tracking::begin_successor(FlowIndex index, const PacketRecord& record)
         if (old.live && old.finished && old.key == key) {
             --old.counts.packets;
             old.counts.wire_bytes -= record.wire_length;
+            if (record.crc_bad && old.counts.crc_bad > 0) --old.counts.crc_bad;
         }
         store.observe([&](ObservedFlows& observed) {
             observed.observer.taken_back(id, record.frame);
             observed.packet(flow, fresh, record.frame);
         });
         count(flow, record);
+        flow.counts.crc_bad += record.crc_bad;
     }
     return fresh;
 }

@@ -65,11 +65,27 @@ FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::
     f.first_ns = first_ns;
     f.last_ns = last_ns;
     f.finished = finished;
-    for (std::uint64_t* counter :
-         {&f.packets, &f.wire_bytes, &f.payload_bytes, &f.acknowledgement_packets, &f.timeouts,
-          &f.unseen_acknowledged_packets, &f.merged_messages, &f.rnr_naks, &f.credits_exhausted, &f.ecn_ce_packets,
-          &f.ecn_capable_packets, &f.icrc_bad, &f.crc_bad, &f.terminates, &f.state_unsure_ns, &f.queueing_ns,
-          &f.at_max_ns, &f.recovery.count})
+    for (std::uint64_t* counter : {&f.packets,
+                                   &f.wire_bytes,
+                                   &f.payload_bytes,
+                                   &f.acknowledgement_packets,
+                                   &f.timeouts,
+                                   &f.unseen_acknowledged_packets,
+                                   &f.merged_messages,
+                                   &f.rnr_naks,
+                                   &f.credits_exhausted,
+                                   &f.ecn_ce_packets,
+                                   &f.ecn_capable_packets,
+                                   &f.icrc_bad,
+                                   &f.crc_bad,
+                                   &f.terminates,
+                                   &f.state_unsure_ns,
+                                   &f.queueing_ns,
+                                   &f.at_max_ns,
+                                   &f.recovery.count,
+                                   &f.icrc_zero,
+                                   &f.icrc_taken,
+                                   &f.crc_bad_checksum_right})
         *counter = below(1000);
     f.packets += 1;
     f.messages_max = below(3);
@@ -186,7 +202,7 @@ Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t f
     for (std::uint64_t* counter :
          {&c.packets, &c.bytes, &c.rdma_units, &c.truncated, &c.malformed, &c.unsorted, &c.seen_twice, &c.icrc_bad,
           &c.flows_evicted, &c.streams_evicted, &c.stream_octets_lost, &c.stream_octets_skipped, &c.values_misplaced,
-          &c.beyond_hosts, &s.memory_octets})
+          &c.beyond_hosts, &c.copies, &c.copies_elsewhere, &s.memory_octets})
         *counter = below(1000);
     c.packets += 1;
     for (std::uint64_t kind = below(3); kind > 0; --kind)

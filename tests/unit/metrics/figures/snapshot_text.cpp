@@ -109,7 +109,8 @@ struct Writer {
             f.merged_messages);
         out << "\n  errors";
         all(f.naks, f.rnr_naks, f.rnr_timer_ns, f.credits_last, f.credits_exhausted, f.ecn_ce_packets,
-            f.ecn_capable_packets, f.cnp_packets, f.cnp_interval_ns, f.icrc_bad, f.crc_bad, f.terminates);
+            f.ecn_capable_packets, f.cnp_packets, f.cnp_interval_ns, f.icrc_bad, f.crc_bad, f.terminates, f.icrc_zero,
+            f.icrc_taken, f.crc_bad_checksum_right);
         out << "\n  states";
         all(f.state_ns, f.state_unsure_ns, f.reaction_tolerance_ns, f.queueing_ns, f.link_bits_per_sec,
             f.round_trip_min_ns, f.reaction_min_ns, f.rate_drop_after_cnp);
@@ -129,7 +130,8 @@ struct Writer {
         out << "capture";
         all(c.packets, c.bytes, c.rdma_units, c.kernel_dropped, c.truncated, c.malformed, c.unsorted, c.seen_twice,
             c.icrc_bad, c.first_ns, c.last_ns, c.flows_evicted, c.flows_seen, c.streams_evicted, c.stream_octets_lost,
-            c.stream_octets_skipped, c.values_misplaced, c.beyond_hosts, s.memory_octets);
+            c.stream_octets_skipped, c.values_misplaced, c.beyond_hosts, c.copies, c.copies_elsewhere,
+            c.copy_distance_ns, s.memory_octets);
         for (const auto& row : c.unread.rows()) all(text_of(row.carrier), row.frames);
         out << '\n';
         for (const FlowSnapshot& f : s.flows) flow(f);
@@ -201,7 +203,7 @@ struct Summer {
             f.message_bytes, f.message_duration_ns, f.merged_messages, f.rnr_naks, f.rnr_timer_ns, f.credits_exhausted,
             f.ecn_ce_packets, f.ecn_capable_packets, f.cnp_packets, f.cnp_interval_ns, f.icrc_bad, f.crc_bad,
             f.terminates, f.state_unsure_ns, f.queueing_ns, f.recovery.count, f.recovery.nak_generation_ns,
-            f.recovery.nak_reaction_ns, f.recovery.total_ns);
+            f.recovery.nak_reaction_ns, f.recovery.total_ns, f.icrc_zero, f.icrc_taken, f.crc_bad_checksum_right);
         for (const OperationFigures& o : f.operations) all(o.count, o.bytes, o.latency_ns, o.first_response_ns);
         for (const std::uint64_t naks : f.naks) value(naks);
         for (const std::uint64_t time_ns : f.state_ns) value(time_ns);
@@ -233,7 +235,8 @@ std::vector<std::uint64_t> additive_figures(const Snapshot& snapshot) {
     const CaptureFigures& c = snapshot.capture;
     capture.all(c.packets, c.bytes, c.rdma_units, c.kernel_dropped, c.truncated, c.malformed, c.unsorted, c.seen_twice,
                 c.icrc_bad, c.flows_evicted, c.streams_evicted, c.stream_octets_lost, c.stream_octets_skipped,
-                c.values_misplaced, c.beyond_hosts, snapshot.memory_octets, c.unread.frames());
+                c.values_misplaced, c.beyond_hosts, c.copies, c.copies_elsewhere, c.copy_distance_ns,
+                snapshot.memory_octets, c.unread.frames());
     keep(capture);
     Summer flows;
     flows.flow({});
