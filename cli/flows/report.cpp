@@ -36,6 +36,7 @@ Report::Report(const FlowsOptions& options, const analysis::Names& names, TextOu
       document_(columns_) {}
 
 bool Report::interval(const analysis::Session::Interval& interval) {
+    if (!context_.capture_start_ns) context_.capture_start_ns = exporters::start_of(interval.difference.capture);
     exporters::Context context = context_;
     context.interval = exporters::Interval{interval.start_ns, interval.length_ns};
     // What is live is looked at while it happens.
@@ -44,6 +45,7 @@ bool Report::interval(const analysis::Session::Interval& interval) {
 }
 
 bool Report::finish(const metrics::Snapshot& snapshot, const metrics::DeviceFigures& devices) {
+    if (!context_.capture_start_ns) context_.capture_start_ns = exporters::start_of(snapshot.capture);
     if (!options_.interval_ns) {
         if (options_.form == Form::json) document_.begin(output_.text(), snapshot.capture, context_);
         begun_ = true;

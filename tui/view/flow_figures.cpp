@@ -83,10 +83,11 @@ void add_traffic(Maker& maker, const FlowPicture& picture) {
         if (picture.any()->messages_total() == 0) return no_figure;
         if (metrics::partly_read(flow)) return no_figure;
         const bool interval = &flow == picture.interval && picture.state.reading != nullptr;
-        const double length = interval ? static_cast<double>(picture.state.reading->length_ns) : 0;
-        const auto per_sec = interval && length > 0
-                                 ? std::optional(static_cast<double>(flow.message_bytes_total()) * 1e9 / length)
-                                 : flow.goodput_bytes_per_sec();
+        std::uint64_t ns = 0;
+        if (picture.state.reading) ns = interval ? picture.state.reading->length_ns : picture.state.reading->whole_ns();
+        const auto length = static_cast<double>(ns);
+        const auto per_sec = length > 0 ? std::optional(static_cast<double>(flow.message_bytes_total()) * 1e9 / length)
+                                        : flow.goodput_bytes_per_sec();
         return per_sec ? base::format_bit_rate(*per_sec * 8) : no_figure;
     });
     for (std::size_t i = 0; i < metrics::operation_count; ++i) {
