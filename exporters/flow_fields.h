@@ -73,8 +73,6 @@ FlowColumns all_columns(bool by_interval);
 std::string endpoint_text(const metrics::Endpoint& endpoint, const metrics::HostNames* names);
 /// "ib_write_bw[4711]": a process in short.
 std::string program_text(const metrics::Process& process);
-/// The operation with the most messages; absent where no message was seen.
-std::optional<metrics::Operation> main_operation(const metrics::FlowSnapshot& flow);
 /// What a flow carries in which no message ended: "(unfinished)" ones, "(responses)" of READs and atomics, "(acks)", or
 /// "-".
 std::string_view messageless_text(const metrics::FlowSnapshot& flow);

@@ -88,7 +88,13 @@ bool Report::print_table(const std::vector<const metrics::FlowSnapshot*>& flows,
         }
         table_ = exporters::flow_table(columns_, options_.interval_ns.has_value());
     }
+    const bool shows_latency = std::any_of(columns_.begin(), columns_.end(), [](const exporters::FlowField* field) {
+        return field->path == "latency_p50" || field->path == "latency_p99";
+    });
     for (const metrics::FlowSnapshot* flow : flows) {
+        const auto measured = std::count_if(flow->operations.begin(), flow->operations.end(),
+                                            [](const auto& figures) { return !figures.latency_ns.empty(); });
+        latencies_of_one_ = latencies_of_one_ || (shows_latency && measured > 1);
         std::vector<std::string> cells;
         for (const exporters::FlowField* field : columns_) cells.push_back(exporters::cell(*field, {*flow, context}));
         table_->add(std::move(cells));

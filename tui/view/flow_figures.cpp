@@ -6,6 +6,7 @@
 
 #include "exporters/flow_fields.h"
 #include "exporters/value.h"
+#include "metrics/figures/latencies.h"
 #include "tui/view/figures.h"
 
 namespace tui::inline view {
@@ -108,17 +109,21 @@ void add_traffic(Maker& maker, const FlowPicture& picture) {
 }
 
 void add_latency(Maker& maker, const FlowPicture& picture) {
-    const auto operation = exporters::main_operation(*picture.any());
+    const auto operation = metrics::main_operation(*picture.any());
     if (!operation) return;
     const auto of = [at = metrics::index_of(*operation)](const FlowSnapshot& flow) -> const metrics::Histogram& {
         return flow.operations[at].latency_ns;
     };
     if (of(*picture.any()).empty()) return;
-    maker.quantile("latency p50", 0, 0.5, of);
-    maker.quantile("latency p90", 8, 0.9, of);
-    maker.quantile("latency p99", 0, 0.99, of);
-    maker.quantile("latency p99.9", 5, 0.999, of);
-    maker.quantile("latency max", 3, 1, of);
+    // Of one operation alone: others differ.
+    std::string name(metrics::name_of(*operation));
+    std::replace(name.begin(), name.end(), '_', ' ');
+    name += ' ';
+    maker.quantile(name + "p50", 0, 0.5, of);
+    maker.quantile(name + "p90", 8, 0.9, of);
+    maker.quantile(name + "p99", 0, 0.99, of);
+    maker.quantile(name + "p99.9", 5, 0.999, of);
+    maker.quantile(name + "max", 3, 1, of);
 }
 
 void add_outstanding(Maker& maker, const FlowPicture& picture) {
