@@ -25,7 +25,7 @@ struct Unit {
     Transport transport;
 
     std::uint64_t first_frame;        ///< the frame that held the unit's first octet; `frame.number` for most
-    std::uint64_t repeats_frame = 0;  ///< the frame that carried the same PSN before; 0 where none is known
+    std::uint64_t repeats_frame = 0;  ///< the frame that carried the same PSN before (iWARP: see Notice); 0: unknown
 
     // iWARP alone
     std::uint32_t stream = 0;         ///< number of the TCP connection, from 0 in the order of appearance

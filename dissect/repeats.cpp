@@ -8,7 +8,7 @@ namespace dissect {
 
 namespace {
 
-enum class Role { request, read_response, other };
+enum class Role { request, response, other };
 
 /// Which PSN space a packet of a reliable service counts in. The low five bits of an opcode name the operation, the
 /// high three the service: RC 0, RD 2, XRC 5. IBTA vol. 1, table 38.
@@ -16,8 +16,10 @@ Role role_of(std::uint8_t opcode) {
     const unsigned service = opcode >> 5;
     if (service != 0 && service != 2 && service != 5) return Role::other;
     const unsigned operation = opcode & 0x1f;
-    if (operation >= 0x0d && operation <= 0x10) return Role::read_response;
-    if (operation == 0x11 || operation == 0x12) return Role::other;
+    constexpr unsigned acknowledge = 0x11;
+    constexpr unsigned atomic_acknowledge = 0x12;
+    if (operation == acknowledge) return Role::other;
+    if ((operation >= 0x0d && operation <= 0x10) || operation == atomic_acknowledge) return Role::response;
     return Role::request;
 }
 

@@ -12,7 +12,7 @@ namespace dissect {
 /// forgotten once about `packets` others have passed, long before its flow can reuse it (2^24 packets later).
 ///
 /// Only reliable services repeat a PSN (IBTA vol. 1, 9.7.5); acknowledgements are left out: several may rightly carry
-/// the same PSN.
+/// the same PSN. An ATOMIC Acknowledge is a response: only a repeat has the PSN of an earlier one.
 class RepeatTable {
 public:
     /// `packets` is rounded up to a power of two; each takes 16 octets.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "exporters/flow_groups.h"
+#include "metrics/figures/latencies.h"
 
 namespace exporters {
 
@@ -20,7 +21,7 @@ std::uint64_t naks_total(const FlowSnapshot& flow) {
 std::string operations_text(const FlowSnapshot& flow) {
     const std::uint64_t total = flow.messages_total();
     if (total == 0) return std::string(messageless_text(flow));
-    const std::size_t main = metrics::index_of(*main_operation(flow));
+    const std::size_t main = metrics::index_of(*metrics::main_operation(flow));
     const auto kinds = std::count_if(flow.operations.begin(), flow.operations.end(),
                                      [](const auto& figures) { return figures.count > 0; });
     if (kinds == 1) return std::string(metrics::operation_names[main]);
@@ -30,7 +31,7 @@ std::string operations_text(const FlowSnapshot& flow) {
 }
 
 Value latency(const FlowSnapshot& flow, double share) {
-    const auto operation = main_operation(flow);
+    const auto operation = metrics::main_operation(flow);
     if (!operation) return {};
     return value(flow.operations[metrics::index_of(*operation)].latency_ns.quantile(share));
 }
@@ -116,7 +117,8 @@ std::vector<FlowField> make_brief() {
              "messages per second of the flow's wall time (of the interval's length)",
              [](const FlowRow& row) { return value(message_rate(row)); })
         .text = [](const FlowRow& row) { return base::format_count(message_rate(row)); };
-    fields.add("latency_p50", "", "p50", Unit::ns, "median latency of the most frequent operation",
+    fields.add("latency_p50", "", "p50", Unit::ns,
+               "median latency of the most frequent operation, the one that `operations` names",
                [](const FlowRow& row) { return latency(row.flow, 0.5); });
     fields.add("latency_p99", "", "p99", Unit::ns, "99th percentile of its latency",
                [](const FlowRow& row) { return latency(row.flow, 0.99); });
@@ -178,13 +180,6 @@ std::vector<FlowField> make_brief() {
 }
 
 }  // namespace
-
-std::optional<metrics::Operation> main_operation(const FlowSnapshot& flow) {
-    const auto* const most = std::max_element(flow.operations.begin(), flow.operations.end(),
-                                              [](const auto& a, const auto& b) { return a.count < b.count; });
-    if (most->count == 0) return {};
-    return static_cast<metrics::Operation>(most - flow.operations.begin());
-}
 
 std::string_view messageless_text(const FlowSnapshot& flow) {
     if (flow.payload_bytes == 0) return flow.acknowledgement_packets > 0 ? "(acks)" : "-";

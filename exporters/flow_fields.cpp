@@ -300,6 +300,16 @@ const std::vector<FlowField>& interval_fields() {
             if (!row.context.interval) return std::string("-");
             return clock_text(row.context.interval->start_ns, row.context.interval->length_ns % 1'000'000 != 0);
         };
+        made.add("interval.start_offset_ns", "", "interval at", Unit::ns,
+                 "with --interval: when it began after the capture's first frame, exact also where numbers are doubles",
+                 [](const FlowRow& row) {
+                     return row.context.interval ? value(offset_ns(row.context.interval->start_ns, row.context))
+                                                 : Value{};
+                 });
+        made.add("interval.start_time", "", "interval date", Unit::text,
+                 "with --interval: when it began, as a date, UTC (ISO 8601)", [](const FlowRow& row) {
+                     return row.context.interval ? Value{iso_time(row.context.interval->start_ns)} : Value{};
+                 });
         made.add(
             "interval.length_ns", "", "length", Unit::ns, "with --interval: how long it is",
             [](const FlowRow& row) { return row.context.interval ? Value{row.context.interval->length_ns} : Value{}; });

@@ -22,7 +22,21 @@ struct Context {
     const metrics::HostNames* names = nullptr;
     bool crc_verified = true;  ///< otherwise how many were bad is unknown
     std::optional<Interval> interval = {};
+    std::optional<std::int64_t> capture_start_ns = {};  ///< what offsets count from; absent: there are none
 };
+
+/// The time of the capture's first frame; absent where it has no frames.
+inline std::optional<std::int64_t> start_of(const metrics::CaptureFigures& capture) {
+    return capture.packets == 0 ? std::nullopt : std::optional(capture.first_ns);
+}
+/// From the capture's start until then. Numbers of ns since 1970 lose digits where readers keep numbers as doubles
+/// (2^53 ns are 104 days); this number does not.
+inline std::optional<std::int64_t> offset_ns(std::int64_t time_ns, const Context& context) {
+    if (!context.capture_start_ns) return std::nullopt;
+    // Times of a damaged capture may be anything: the difference wraps.
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(time_ns) -
+                                     static_cast<std::uint64_t>(*context.capture_start_ns));
+}
 
 /// Whether a CRC of the capture can have been verified: they stand at the end of packets, which a snapshot length cuts.
 inline bool can_verify(const metrics::CaptureFigures& capture) {
@@ -59,8 +73,6 @@ FlowColumns all_columns(bool by_interval);
 std::string endpoint_text(const metrics::Endpoint& endpoint, const metrics::HostNames* names);
 /// "ib_write_bw[4711]": a process in short.
 std::string program_text(const metrics::Process& process);
-/// The operation with the most messages; absent where no message was seen.
-std::optional<metrics::Operation> main_operation(const metrics::FlowSnapshot& flow);
 /// What a flow carries in which no message ended: "(unfinished)" ones, "(responses)" of READs and atomics, "(acks)", or
 /// "-".
 std::string_view messageless_text(const metrics::FlowSnapshot& flow);

@@ -1,6 +1,7 @@
 #include "exporters/flow_groups.h"
 
 #include <array>
+#include <fmt/format.h>
 
 namespace exporters {
 
@@ -150,11 +151,31 @@ void add_tcp(Fields& fields) {
     fields.presence = Presence::always;
 }
 
+/// A time in forms that survive where numbers are doubles: from the capture's start, and as a date.
+void add_end(Fields& fields, const std::string& name, const std::string& title,
+             std::int64_t metrics::FlowSnapshot::*time_ns) {
+    fields.add(
+        name + "_offset_ns", "", title + " at", Unit::ns,
+        fmt::format("time of the {} frame after the capture's first, exact also where numbers are doubles", name),
+        [time_ns](const FlowRow& row) { return value(offset_ns(row.flow.*time_ns, row.context)); });
+    fields.add(name + "_offset_seconds", "", title + " s", Unit::text,
+               fmt::format("time of the {} frame after the capture's first, in seconds with nine digits", name),
+               [time_ns](const FlowRow& row) {
+                   const auto offset = offset_ns(row.flow.*time_ns, row.context);
+                   return offset ? Value{seconds_text(*offset)} : Value{};
+               });
+    fields.add(name + "_time", "", title + " date", Unit::text,
+               fmt::format("time of the {} frame as a date, UTC (ISO 8601)", name),
+               [time_ns](const FlowRow& row) { return iso_time(row.flow.*time_ns); });
+}
+
 void add_life(Fields& fields) {
     fields.add("first_ns", "", "first", Unit::time, "time of the first frame, ns since 1970",
                [](const FlowRow& row) { return row.flow.first_ns; });
     fields.add("last_ns", "", "last", Unit::time, "time of the last frame, ns since 1970",
                [](const FlowRow& row) { return row.flow.last_ns; });
+    add_end(fields, "first", "first", &metrics::FlowSnapshot::first_ns);
+    add_end(fields, "last", "last", &metrics::FlowSnapshot::last_ns);
     fields.add("finished", "", "finished", Unit::text, "whether the connection ended, or its QPN was used again",
                [](const FlowRow& row) { return row.flow.finished; });
     fields.add("traffic_class", "", "TC", Unit::code, "DSCP and ECN of the first frame, as one octet",

@@ -159,6 +159,12 @@ void append_json(std::string& out, const metrics::CaptureFigures& capture, const
     const bool any = capture.packets > 0;
     object.put("first_ns", any ? Value{capture.first_ns} : Value{});
     object.put("last_ns", any ? Value{capture.last_ns} : Value{});
+    Context own;
+    own.capture_start_ns = context.capture_start_ns ? context.capture_start_ns : start_of(capture);
+    object.put("first_offset_ns", any ? value(offset_ns(capture.first_ns, own)) : Value{});
+    object.put("last_offset_ns", any ? value(offset_ns(capture.last_ns, own)) : Value{});
+    object.put("first_time", any ? Value{iso_time(capture.first_ns)} : Value{});
+    object.put("last_time", any ? Value{iso_time(capture.last_ns)} : Value{});
     object.put("unsorted", capture.unsorted);
     object.put("seen_twice", capture.seen_twice);
     object.put("copies", capture.copies);
@@ -182,6 +188,8 @@ void append_json(std::string& out, const metrics::HostSnapshot& host, const Cont
     object.put("name", name.empty() ? Value{} : Value{name});
     object.put("sent_wire_bytes", host.sent_wire_bytes);
     object.put("received_wire_bytes", host.received_wire_bytes);
+    object.put("sent_packets", host.sent_packets);
+    object.put("received_packets", host.received_packets);
     object.put("received_requests", host.received_requests);
     object.put("link_bits_per_sec", value(host.link_bits_per_sec));
     object.put("senders", host.senders);
@@ -248,6 +256,8 @@ void append_json(std::string& out, const metrics::ConnectionAttempt& attempt, co
     object.put("requests", attempt.requests);
     object.put("end_frame", attempt.end_frame == 0 ? Value{} : Value{attempt.end_frame});
     object.put("request_ns", attempt.request_ns);
+    object.put("request_offset_ns", value(offset_ns(attempt.request_ns, context)));
+    object.put("request_time", iso_time(attempt.request_ns));
     object.put("outcome", attempt.outcome == metrics::AttemptOutcome::unknown
                               ? Value{}
                               : Value{std::string(name_of(attempt.outcome))});
@@ -287,7 +297,9 @@ void FlowsDocument::end(std::string& out, const metrics::Snapshot& snapshot, con
     };
     list("hosts", snapshot.hosts, [&](const auto& host) { append_json(out, host, context); });
     list("pauses", snapshot.pauses, [&](const auto& pauses) { append_json(out, pauses); });
-    list("attempts", snapshot.attempts, [&](const auto& attempt) { append_json(out, attempt, context); });
+    Context with_start = context;
+    if (!with_start.capture_start_ns) with_start.capture_start_ns = start_of(snapshot.capture);
+    list("attempts", snapshot.attempts, [&](const auto& attempt) { append_json(out, attempt, with_start); });
     out += ']';
     if (!capture_written_) {
         out += ",\n\"capture\":";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -118,6 +119,26 @@ void append_csv(std::string& out, const Value& value) {
                           },
                           [&](const Frames& frames) { append_frames(out, frames, ' '); }},
                value);
+}
+
+std::string iso_time(std::int64_t time_ns) {
+    using namespace std::chrono;
+    // By whole seconds: the midnight before the least time is no number of ns.
+    const sys_seconds second = floor<seconds>(sys_time<nanoseconds>{nanoseconds{time_ns}});
+    constexpr std::int64_t per_second = 1'000'000'000;
+    const std::int64_t rest = (time_ns % per_second + per_second) % per_second;
+    const auto day = floor<days>(second);
+    const year_month_day date{day};
+    const hh_mm_ss clock{second - day};
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:09}Z", static_cast<int>(date.year()),
+                       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
+                       clock.minutes().count(), clock.seconds().count(), rest);
+}
+
+std::string seconds_text(std::int64_t ns) {
+    constexpr std::uint64_t second = 1'000'000'000;
+    const std::uint64_t size = ns < 0 ? 0 - static_cast<std::uint64_t>(ns) : static_cast<std::uint64_t>(ns);
+    return fmt::format("{}{}.{:09}", ns < 0 ? "-" : "", size / second, size % second);
 }
 
 std::string readable(const Value& value, Unit unit, base::Style style) {

@@ -34,6 +34,10 @@ constexpr bool is_left_aligned(Unit unit) { return unit == Unit::text; }
 void append_json(std::string& out, const Value& value);
 /// As a field of CSV, quoted where RFC 4180 asks for it; frames are joined by blanks.
 void append_csv(std::string& out, const Value& value);
+/// UTC to the nanosecond: "2026-11-21T01:50:53.662023000Z". ISO 8601.
+std::string iso_time(std::int64_t time_ns);
+/// Seconds with nine digits after the point: 1.668331000. Readers of tables lose no digit of it.
+std::string seconds_text(std::int64_t ns);
 /// For people, in columns unless `style` says otherwise: three digits and a unit; `-` for nothing.
 std::string readable(const Value& value, Unit unit, base::Style style = {base::Spacing::column});
 

@@ -246,7 +246,7 @@ void Job::finish() {
 
 void Job::finish_output() {
     if (inspector_) inspector_->end(options_.max_packets != matched_);
-    if (options_.count_only) output_.text() += fmt::format("{}\n", packets(matched_));
+    if (options_.count_only) output_.text() += fmt::format("{}\n", matched_);
     output_.flush();
     if (output_.failed() && !output_.reader_is_gone()) fail(output_.error());
 }

@@ -33,6 +33,8 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     }
     if (output.failed()) session.fail(output.error());
     session.report_summary();
+    if (report.latencies_are_of_one_operation())
+        print_message("p50, p99: latency of the operation that a flow does most, the one that its row names");
     return session.failed() ? exit_failed : exit_done;
 }
 

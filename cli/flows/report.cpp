@@ -36,6 +36,7 @@ Report::Report(const FlowsOptions& options, const analysis::Names& names, TextOu
       document_(columns_) {}
 
 bool Report::interval(const analysis::Session::Interval& interval) {
+    if (!context_.capture_start_ns) context_.capture_start_ns = exporters::start_of(interval.difference.capture);
     exporters::Context context = context_;
     context.interval = exporters::Interval{interval.start_ns, interval.length_ns};
     // What is live is looked at while it happens.
@@ -44,6 +45,7 @@ bool Report::interval(const analysis::Session::Interval& interval) {
 }
 
 bool Report::finish(const metrics::Snapshot& snapshot, const metrics::DeviceFigures& devices) {
+    if (!context_.capture_start_ns) context_.capture_start_ns = exporters::start_of(snapshot.capture);
     if (!options_.interval_ns) {
         if (options_.form == Form::json) document_.begin(output_.text(), snapshot.capture, context_);
         begun_ = true;
@@ -86,7 +88,13 @@ bool Report::print_table(const std::vector<const metrics::FlowSnapshot*>& flows,
         }
         table_ = exporters::flow_table(columns_, options_.interval_ns.has_value());
     }
+    const bool shows_latency = std::any_of(columns_.begin(), columns_.end(), [](const exporters::FlowField* field) {
+        return field->path == "latency_p50" || field->path == "latency_p99";
+    });
     for (const metrics::FlowSnapshot* flow : flows) {
+        const auto measured = std::count_if(flow->operations.begin(), flow->operations.end(),
+                                            [](const auto& figures) { return !figures.latency_ns.empty(); });
+        latencies_of_one_ = latencies_of_one_ || (shows_latency && measured > 1);
         std::vector<std::string> cells;
         for (const exporters::FlowField* field : columns_) cells.push_back(exporters::cell(*field, {*flow, context}));
         table_->add(std::move(cells));

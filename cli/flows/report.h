@@ -23,6 +23,8 @@ public:
     bool interval(const analysis::Session::Interval& interval);
     /// The end: of the whole capture, or behind the last interval.
     bool finish(const metrics::Snapshot& snapshot, const metrics::DeviceFigures& devices = {});
+    /// Whether the table shows a latency of one operation in the row of a flow that has others as well.
+    bool latencies_are_of_one_operation() const { return latencies_of_one_; }
 
 private:
     bool print(const metrics::Snapshot& snapshot, const exporters::Context& context);
@@ -36,6 +38,7 @@ private:
     exporters::FlowsDocument document_;
     std::optional<exporters::Table> table_ = {};
     bool begun_ = false;
+    bool latencies_of_one_ = false;
 };
 
 }  // namespace cli::flows

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/quantities.h"
 #include "cli/endpoint/connect.h"
+#include "metrics/figures/latencies.h"
 #include "metrics/figures/state.h"
 
 namespace cli::replay {
@@ -35,12 +37,17 @@ std::string depth(const FlowSnapshot& flow) {
                : "-";
 }
 
-std::string row(std::string_view id, std::string_view which, const FlowSnapshot& flow) {
+/// `main` is the operation that the original does most: `flows` shows the latency of the same one.
+std::string row(std::string_view id, std::string_view which, const FlowSnapshot& flow,
+                std::optional<metrics::Operation> main) {
     const Figures figures = ::replay::figures_of(flow);
-    return fmt::format("{:>6}  {:<8} {:>8} {:>11} {:>10} {:>9} {:>9} {:>9} {:>9}  {}\n", id, which, figures.messages,
-                       figures.bytes, base::format_byte_rate(flow.goodput_bytes_per_sec(), {base::Spacing::column}),
-                       quantile(figures.latency_ns, 0.5), quantile(figures.latency_ns, 0.99),
-                       quantile(figures.latency_ns, 0.999), depth(flow), most_time(flow));
+    const metrics::Histogram none;
+    const metrics::Histogram& latency = main ? figures.operations[metrics::index_of(*main)].latency_ns : none;
+    return fmt::format("{:>6}  {:<8} {:>8} {:>11} {:>10}  {:<15} {:>9} {:>9} {:>9} {:>9}  {}\n", id, which,
+                       figures.messages, figures.bytes,
+                       base::format_byte_rate(flow.goodput_bytes_per_sec(), {base::Spacing::column}),
+                       main ? metrics::name_of(*main) : "-", quantile(latency, 0.5), quantile(latency, 0.99),
+                       quantile(latency, 0.999), depth(flow), most_time(flow));
 }
 
 Json flow_json(const FlowSnapshot& flow) {
@@ -64,6 +71,7 @@ Json flow_json(const FlowSnapshot& flow) {
             {"operations", operations},
             {"goodput_bytes_per_sec", goodput ? Json(*goodput) : Json(nullptr)},
             {"latency_ns", endpoint::json_of(figures.latency_ns)},
+            {"latency_of", metrics::all_latencies(flow).of},
             {"outstanding",
              {{"messages_mean", depth_known ? Json(flow.messages_mean) : Json(nullptr)},
               {"messages_max", depth_known ? Json(flow.messages_max) : Json(nullptr)}}},
@@ -73,16 +81,18 @@ Json flow_json(const FlowSnapshot& flow) {
 }  // namespace
 
 std::string comparison_text(std::span<const ComparedFlow> flows, const ::replay::Recording& recording) {
-    std::string out = fmt::format("{:>6}  {:<8} {:>8} {:>11} {:>10} {:>9} {:>9} {:>9} {:>9}  {}\n", "flow", "", "msgs",
-                                  "octets", "goodput", "p50", "p99", "p99.9", "depth", "most time");
+    std::string out =
+        fmt::format("{:>6}  {:<8} {:>8} {:>11} {:>10}  {:<15} {:>9} {:>9} {:>9} {:>9}  {}\n", "flow", "", "msgs",
+                    "bytes", "goodput", "latency of", "p50", "p99", "p99.9", "depth", "most time");
     std::size_t equal = 0;
     for (const ComparedFlow& flow : flows) {
-        out += row(std::to_string(flow.original->id), "captured", *flow.original);
+        const auto main = metrics::main_operation(*flow.original);
+        out += row(std::to_string(flow.original->id), "captured", *flow.original, main);
         if (flow.replayed == nullptr) {
             out += fmt::format("{:>6}  replayed, but not seen by {}\n", "", recording.source);
             continue;
         }
-        out += row("", "replayed", *flow.replayed);
+        out += row("", "replayed", *flow.replayed, main);
         equal += flow.equal ? 1U : 0U;
         if (!flow.equal) out += "        its operations are not the captured ones\n";
         if (!flow.difference.empty()) out += fmt::format("        {}\n", flow.difference);

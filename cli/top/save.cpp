@@ -80,7 +80,7 @@ std::string write_json(base::Descriptor descriptor, const tui::ModelState& state
     NewFile file(std::move(descriptor));
     const metrics::Snapshot& shown = *state.shown();
     const tui::Reading& reading = *state.reading;
-    exporters::Context context{state.names, reading.crc_verified, {}};
+    exporters::Context context{state.names, reading.crc_verified, {}, exporters::start_of(reading.total.capture)};
     const bool interval = state.choice.window == tui::Window::interval;
     if (interval) context.interval = exporters::Interval{reading.start_ns, reading.length_ns};
     exporters::FlowsDocument document(exporters::all_columns(interval));

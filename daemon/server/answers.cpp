@@ -170,7 +170,7 @@ Answer Answers::flows(const control::Request& request) {
     if (request.flow && now.snapshot->flow(*request.flow) == nullptr)
         return refusal(request, fmt::format("there is no flow {}; `flows` lists those that there are", *request.flow));
     const bool crc_verified = commands_.crc_verified() && exporters::can_verify(now.snapshot->capture);
-    const exporters::Context context{&commands_.names(), crc_verified, {}};
+    const exporters::Context context{&commands_.names(), crc_verified, {}, exporters::start_of(now.snapshot->capture)};
     return {std::make_unique<FlowsBody>(control::answer_head(request.id), now.snapshot, *choice, context), false,
             false};
 }
@@ -271,7 +271,8 @@ std::unique_ptr<Body> Answers::update(Subscription& subscription, const ServerCo
     }
     const auto choice = FlowsChoice::of(request, true);  // valid: see check_subscription()
     const bool crc_verified = commands_.crc_verified() && exporters::can_verify(what_happened->capture);
-    const exporters::Context context{&commands_.names(), crc_verified, interval};
+    const exporters::Context context{&commands_.names(), crc_verified, interval,
+                                     exporters::start_of(now.snapshot->capture)};
     return std::make_unique<FlowsBody>(std::move(head), what_happened, *choice, context);
 }
 

@@ -153,6 +153,8 @@ constinit const FieldInfo frame_heading{"frame", "Frame"};
 constinit const FieldInfo unit_heading{"rdma", "RDMA message unit"};
 constinit const FieldInfo notice_heading{"rdma.notice", "Notice", 0, 0, Kind::string};
 const FieldInfo& frame_time_field = frame_table[3].info;
+static const FieldInfo& repeats_field = unit_table[6].info;
+static_assert(unit_table[6].info.name == "rdma.repeats_frame");
 static const FieldInfo& comment_field = std::end(frame_table)[-1].info;
 
 std::span<const ReadField<FrameView>> frame_fields() { return frame_table; }
@@ -187,6 +189,12 @@ void describe_outcome(const Dissection& dissection, Visitor& visitor) {
 
 void describe_notice(const Notice& notice, Visitor& visitor) {
     visitor.open(unit_heading, {}, {});
+    // A segment of octets that passed before holds no new unit: the notice is all that a frame shows of it.
+    if (notice.kind == Notice::Kind::tcp_retransmission && notice.related_frame != 0) {
+        Value value;
+        set(value, notice.related_frame);
+        visitor.field(repeats_field, value, {});
+    }
     visitor.open(notice_heading, {0, {}, text_of(notice.kind)}, {});
     visit(notice_fields(), notice, visitor);
     visitor.close();

@@ -486,7 +486,7 @@ void add_rates(const FlowSnapshot& flow, Answer& answer) {
     if (!flow.link_bits_per_sec) return;
     const double link = static_cast<double>(*flow.link_bits_per_sec) / 8;
     add_evidence(answer, "link rate", link, EvidenceUnit::bytes_per_second);
-    const auto on_wire = static_cast<double>(flow.wire_bytes + 24 * flow.packets);  // preamble, FCS, gap
+    const auto on_wire = static_cast<double>(bytes_on_link(flow.wire_bytes, flow.packets));
     if (flow.payload_bytes > 0 && !only_requests_responses(flow))
         add_evidence(answer, "possible with these headers",
                      link * ratio(static_cast<double>(flow.payload_bytes), on_wire), EvidenceUnit::bytes_per_second);

@@ -11,6 +11,7 @@
 #include "metrics/answers/repairs.h"
 #include "metrics/answers/subject.h"
 #include "metrics/answers/thresholds.h"
+#include "metrics/figures/latencies.h"
 
 namespace metrics::inline answers {
 

@@ -51,22 +51,6 @@ bool only_requests_responses(const FlowSnapshot& flow) {
     return any;
 }
 
-AlikeLatencies alike_latencies(const FlowSnapshot& flow) {
-    std::array<AlikeLatencies, 3> kinds{{{{}, "Messages that are acknowledged"}, {{}, "READs"}, {{}, "Atomics"}}};
-    std::uint64_t all = 0;
-    for (std::size_t i = 0; i < operation_count; ++i) {
-        const auto operation = static_cast<Operation>(i);
-        const std::size_t kind = !wants_response(operation) ? 0 : operation == Operation::read ? 1 : 2;
-        kinds[kind].ns.merge(flow.operations[i].latency_ns);
-        all += flow.operations[i].latency_ns.count();
-    }
-    AlikeLatencies& most = *std::max_element(kinds.begin(), kinds.end(), [](const auto& one, const auto& other) {
-        return one.ns.count() < other.ns.count();
-    });
-    if (most.ns.count() == all) most.of = AlikeLatencies{}.of;
-    return std::move(most);
-}
-
 std::uint64_t event_count(const FlowSnapshot& flow, EventKind kind) {
     const EventSummary* summary = flow.find_event_summary(kind);
     return summary == nullptr ? 0 : summary->count;

@@ -18,13 +18,6 @@ double ratio(double part, double whole);  ///< 0 where the whole is 0; at most 1
 bool carries_data(const FlowSnapshot& flow);
 bool requests_responses(const FlowSnapshot& flow);       ///< READs or atomics are among its messages
 bool only_requests_responses(const FlowSnapshot& flow);  ///< READ and atomics and nothing else
-/// Latencies that can be compared, those of most of a flow's messages: a READ waits for memory and for all of its
-/// bytes, an atomic for memory, any other for an acknowledgement.
-struct AlikeLatencies {
-    Histogram ns;
-    std::string_view of = "Messages";  ///< "READs", where the flow has others beside them
-};
-AlikeLatencies alike_latencies(const FlowSnapshot& flow);
 /// An unpaired flow shows the NAKs, RNR NAKs and CNPs that travelled on it: they are about the other direction.
 bool shows_its_own(const FlowSnapshot& flow);
 /// The end that answers the requests that a flow's NAKs are about: its destination; of one that shows_its_own(), its

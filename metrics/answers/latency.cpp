@@ -12,6 +12,7 @@
 #include "metrics/answers/subject.h"
 #include "metrics/answers/thresholds.h"
 #include "metrics/answers/trace_evidence.h"
+#include "metrics/figures/latencies.h"
 
 namespace metrics::inline answers {
 
@@ -21,12 +22,6 @@ std::uint64_t round_trips(const FlowSnapshot& flow) {
     std::uint64_t samples = 0;
     for (const OperationFigures& operation : flow.operations) samples += operation.latency_ns.count();
     return flow.tcp ? std::max(samples, flow.tcp->round_trip_ns.count()) : samples;
-}
-
-Histogram latencies(const FlowSnapshot& flow) {
-    Histogram all;
-    for (const OperationFigures& operation : flow.operations) all.merge(operation.latency_ns);
-    return all;
 }
 
 void add_operation(Answer& answer, Operation operation, const OperationFigures& figures) {
@@ -67,7 +62,7 @@ Answer answer_about_distance(const Subject& subject, std::vector<Affected>& affe
     Histogram all;
     for (const FlowSnapshot* flow : flows) {
         least = std::min(least, *least_round_trip(*flow));
-        all.merge(latencies(*flow));
+        all.merge(all_latencies(*flow).ns);
         if (repeats_too_early(*flow)) all.merge(flow->repeat_answers->first_answer_ns);
     }
     const auto median = all.quantile(0.5);
@@ -86,7 +81,8 @@ Answer answer_about_distance(const Subject& subject, std::vector<Affected>& affe
     if (!steady) answer.confidence *= 0.8;
     add_evidence(answer, "least round trip, capture point to " + peer + " and back", static_cast<double>(least),
                  EvidenceUnit::ns);
-    if (median) add_evidence(answer, "median latency", static_cast<double>(*median), EvidenceUnit::ns);
+    if (median)
+        add_evidence(answer, "median latency of all operations", static_cast<double>(*median), EvidenceUnit::ns);
     if (const FlowSnapshot* other = subject.reverse(worst); other != nullptr && other->round_trip_min_ns)
         add_evidence(answer, "least round trip on the other side", static_cast<double>(*other->round_trip_min_ns),
                      EvidenceUnit::ns);
@@ -191,19 +187,20 @@ const FlowSnapshot* most_repaired(const Subject& subject) {
 struct Measured {
     const Subject& subject;
     const FlowSnapshot& flow;
-    Histogram all;
+    LatencySet all;
     std::string way;
-    std::string spread;  ///< "median 4.2 us, 99 % within ..."; empty without samples
+    std::string spread;  ///< "median of WRITEs 4.2 us, 99 % within ..."; empty without samples
 };
 
-std::string spread_of(const Histogram& all) {
-    if (all.empty()) return {};
-    return fmt::format("median {}, 99 % within {}, longest {}", duration(static_cast<double>(*all.quantile(0.5))),
-                       duration(static_cast<double>(*all.quantile(0.99))), duration(static_cast<double>(*all.max())));
+std::string spread_of(const LatencySet& set) {
+    if (set.ns.empty()) return {};
+    return fmt::format(
+        "median of {} {}, 99 % within {}, longest {}", set.of, duration(static_cast<double>(*set.ns.quantile(0.5))),
+        duration(static_cast<double>(*set.ns.quantile(0.99))), duration(static_cast<double>(*set.ns.max())));
 }
 
 Measured measure(const Subject& subject, const FlowSnapshot& flow) {
-    Measured measured{subject, flow, latencies(flow), subject.from_to({&flow}), {}};
+    Measured measured{subject, flow, all_latencies(flow), subject.from_to({&flow}), {}};
     measured.spread = spread_of(measured.all);
     return measured;
 }
@@ -256,9 +253,15 @@ std::optional<Explanation> waits_for_responder(const Measured& measured) {
                     responder)};
 }
 
+std::string capitalized(std::string_view words) {
+    std::string out(words);
+    if (!out.empty()) out.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(out.front())));
+    return out;
+}
+
 std::optional<Explanation> waits_for_each_other(const Measured& measured) {
     const FlowSnapshot& flow = measured.flow;
-    const AlikeLatencies alike = alike_latencies(flow);
+    const LatencySet alike = alike_latencies(flow);
     if (alike.ns.count() < 50 || flow.messages_max <= 1) return std::nullopt;
     const auto least = static_cast<double>(*alike.ns.min());
     const auto median = static_cast<double>(*alike.ns.quantile(0.5));
@@ -267,8 +270,8 @@ std::optional<Explanation> waits_for_each_other(const Measured& measured) {
         Verdict::queueing,
         fmt::format("{} {} typically take {} times the least latency of {}: with up to {} outstanding "
                     "they wait for each other ({}).",
-                    alike.of, measured.way, rough(median / least), duration(least), number(flow.messages_max),
-                    spread_of(alike.ns)),
+                    capitalized(alike.of), measured.way, rough(median / least), duration(least),
+                    number(flow.messages_max), spread_of(alike)),
         "Fewer outstanding messages wait less and give the same bandwidth, as long as link rate times round "
         "trip stays outstanding."};
 }
@@ -299,7 +302,7 @@ std::optional<Explanation> waits_for_itself(const Measured& measured) {
 std::optional<Explanation> waits_for_nothing(const Measured& measured) {
     return Explanation{Verdict::normal,
                        fmt::format("Latency {}: least {}, {}.", measured.way,
-                                   duration(static_cast<double>(*measured.all.min())), measured.spread),
+                                   duration(static_cast<double>(*measured.all.ns.min())), measured.spread),
                        fmt::format("Nothing needs to be done. {}", what_was_measured(measured.flow))};
 }
 
@@ -331,7 +334,7 @@ Answer latency_answer(const Subject& subject) {
     Answer answer = finding(Question::latency, explanation->verdict, affected);
     answer.summary = std::move(explanation->summary);
     answer.advice = std::move(explanation->advice);
-    answer.confidence = flow->confidence * (measured.all.count() >= enough_round_trips ? 1.0 : 0.5);
+    answer.confidence = flow->confidence * (measured.all.ns.count() >= enough_round_trips ? 1.0 : 0.5);
     if (flow->round_trip_min_ns)
         add_evidence(answer, "least round trip from the capture point", static_cast<double>(*flow->round_trip_min_ns),
                      EvidenceUnit::ns);

@@ -332,7 +332,7 @@ struct ReuseFigures {
 /// One host, that is one address, as the traffic shows it.
 struct HostSnapshot {
     Address address;
-    std::uint64_t sent_wire_bytes = 0;
+    std::uint64_t sent_wire_bytes = 0;  ///< of frames, preamble, FCS and gap not counted, as FlowSnapshot::wire_bytes
     std::uint64_t received_wire_bytes = 0;
     std::uint64_t received_requests = 0;
     std::optional<std::uint64_t> link_bits_per_sec;  ///< given, or the fastest that it sent inside messages
@@ -342,7 +342,16 @@ struct HostSnapshot {
     ReuseFigures queue_pairs;
     ReuseFigures remote_keys;
     ReuseFigures pages;
+    std::uint64_t sent_packets = 0;  ///< frames of sent_wire_bytes
+    std::uint64_t received_packets = 0;
 };
+/// What Ethernet adds to each frame on the link: preamble, FCS and the gap between frames (IEEE 802.3, 3.1.1
+/// and 4.4.2).
+inline constexpr std::uint64_t link_overhead_bytes = 24;
+/// The bytes that frames take on the link: of these a share of the link's rate is computed.
+constexpr std::uint64_t bytes_on_link(std::uint64_t wire_bytes, std::uint64_t packets) {
+    return wire_bytes + link_overhead_bytes * packets;
+}
 
 /// For how long pauses held: until the next one from the same sender took their place or ended them, but no longer than
 /// they asked for.

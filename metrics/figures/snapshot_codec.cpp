@@ -389,6 +389,7 @@ void members(C& c, Of<HostSnapshot> auto& h) {
     all(c, h.address, h.sent_wire_bytes, h.received_wire_bytes, h.received_requests, h.senders, h.incast_senders_max,
         h.incast_frame, h.queue_pairs, h.remote_keys, h.pages);
     optionals(c, h.link_bits_per_sec);
+    if (c.version() >= 8) all(c, h.sent_packets, h.received_packets);
 }
 template <class C>
 void members(C& c, Of<StopTimes> auto& s) {

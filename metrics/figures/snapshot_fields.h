@@ -76,9 +76,8 @@ inline constexpr std::array tcp_counters{
     &TcpFigures::unread_bytes,
 };
 inline constexpr std::array host_counters{
-    &HostSnapshot::sent_wire_bytes,
-    &HostSnapshot::received_wire_bytes,
-    &HostSnapshot::received_requests,
+    &HostSnapshot::sent_wire_bytes, &HostSnapshot::received_wire_bytes, &HostSnapshot::received_requests,
+    &HostSnapshot::sent_packets,    &HostSnapshot::received_packets,
 };
 inline constexpr std::array host_reuse{
     &HostSnapshot::queue_pairs,

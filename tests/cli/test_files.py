@@ -52,14 +52,15 @@ class AgainstTcpdump(TestCase):
                     if expression == ["udp"] and re.search("infiniband|ipoib|erf|ppi|nflog", capture.name):
                         continue  # libpcap looks into no packet of these
                     theirs = tcpdump("-r", capture, "--count", *expression)
-                    self.assertEqual(self.succeeds(dump("-r", capture, "--count", *expression)), theirs.stdout)
-        self.assertEqual(dump("-r", RPING, "--count", "-c", 1).stdout, "1 packet\n")
+                    # tcpdump adds a word; a script compares the number.
+                    self.assertEqual(self.succeeds(dump("-r", capture, "--count", *expression)), theirs.stdout.split()[0] + "\n")
+        self.assertEqual(dump("-r", RPING, "--count", "-c", 1).stdout, "1\n")
 
     def test_compressed_files(self):
         for capture in compressed_captures():
             with self.subTest(capture=capture.name):
                 theirs = tcpdump("-r", "-", "--count", input=gzip.decompress(capture.read_bytes()), text=False)
-                self.assertEqual(self.succeeds(dump("-r", capture, "--count")), theirs.stdout.decode())
+                self.assertEqual(self.succeeds(dump("-r", capture, "--count")), theirs.stdout.decode().split()[0] + "\n")
 
     def test_the_rings_files_have_tcpdumps_names_and_contents(self):
         # -G is left out: it follows the clock of the machine.

@@ -1,6 +1,8 @@
 """Whole runs of `flows`: usage, forms, order, intervals; what it says is what the applications said beside the capture."""
 import collections
 import csv
+import datetime
+import decimal
 import io
 import json
 import re
@@ -521,6 +523,48 @@ class Selection(FlowsTestCase):
         # perftest -R: a control queue pair on which both sides send, and one on which the client alone writes.
         hosts = {host["address"]: host["senders"] for host in self.json("-n", "-r", PCAPS / "rxe-write-bw-4k.pcap.gz")["hosts"]}
         self.assertEqual(hosts, {"192.0.2.1": 2, "192.0.2.2": 1})
+
+    def test_hosts_and_flows_count_the_same_bytes(self):
+        # The bytes are tshark's frame.len: no preamble, FCS or gap.
+        for name in ("rxe-write-bw-64.pcap", "siw-ecn-ce-write-bw.pcap.gz", "rxe-write-bw-4k-ipv6.pcap.gz"):
+            with self.subTest(capture=name):
+                rows = subprocess.run(["tshark", "-n", "-r", PCAPS / name, "-T", "fields", "-e", "ip.src", "-e", "ipv6.src",
+                                       "-e", "ip.dst", "-e", "ipv6.dst", "-e", "frame.len"], capture_output=True, text=True,
+                                      check=True).stdout.splitlines()
+                sent, received, frames = collections.Counter(), collections.Counter(), collections.Counter()
+                for row in rows:
+                    source, source6, destination, destination6, length = row.split("\t")
+                    sent[source or source6] += int(length)
+                    frames[source or source6] += 1
+                    received[destination or destination6] += int(length)
+                whole = self.json("-n", "-r", PCAPS / name)
+                self.assertGreaterEqual(len(whole["hosts"]), 2)
+                for host in whole["hosts"]:
+                    self.assertEqual(host["sent_wire_bytes"], sent[host["address"]])
+                    self.assertEqual(host["received_wire_bytes"], received[host["address"]])
+                    self.assertEqual(host["sent_packets"], frames[host["address"]])
+                    flows_of_host = [flow for flow in whole["flows"] if flow["source"]["address"] == host["address"]]
+                    self.assertLessEqual(sum(flow["wire_bytes"] for flow in flows_of_host), host["sent_wire_bytes"])
+
+    def test_times_survive_readers_that_keep_numbers_as_doubles(self):
+        # jq keeps numbers as doubles, as JavaScript does: above 2^53 the last digits are lost.
+        document = self.succeeds(flows("-n", "-r", PCAPS / "nvme-rdma-rxe.pcap.gz", "--json"))
+        program = ".capture.last_offset_ns, (.flows[] | .last_offset_ns - .first_offset_ns - ([.state_ns[]] | add))"
+        first, *rest = map(int, subprocess.run(["jq", program], input=document, capture_output=True, text=True,
+                                               check=True).stdout.split())
+        times = list(map(decimal.Decimal, subprocess.run(
+            ["tshark", "-n", "-r", PCAPS / "nvme-rdma-rxe.pcap.gz", "-T", "fields", "-e", "frame.time_epoch"],
+            capture_output=True, text=True, check=True).stdout.split()))
+        self.assertEqual(first, int((max(times) - min(times)) * 10**9))
+        self.assertEqual(rest, [0] * 6)
+        rows = self.csv("-n", "-r", PCAPS / "nvme-rdma-rxe.pcap.gz")
+        for row in rows:
+            seen = times[int(row["id"]) - 1]
+            self.assertEqual(decimal.Decimal(row["first_offset_seconds"]), seen - min(times))
+            day, clock = row["first_time"].removesuffix("Z").split("T")
+            moment = datetime.datetime.fromisoformat(f"{day}T{clock.split('.')[0]}+00:00")
+            self.assertEqual(int(moment.timestamp()), int(seen))
+            self.assertEqual(int(clock.split(".")[1]), int(seen % 1 * 10**9))
 
     def test_max_flows_is_kept_and_told(self):
         result = flows("-r", PCAPS / "made-terminate.pcap", "--max-flows", 4, "--json")

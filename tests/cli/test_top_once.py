@@ -8,6 +8,9 @@ from command import BINARY, ENVIRONMENT, PCAPS, TestCase, run
 from figures import COUNTS, DEMO, LOSSY, RPING, counted, flows_of, rows, top
 
 
+LOSS = PCAPS / "rxe-loss1pct-send-bw.pcap.gz"
+
+
 class Once(TestCase):
     """One picture, without a terminal."""
 
@@ -26,7 +29,27 @@ class Once(TestCase):
         octets = RPING.read_bytes()
         single.write_bytes(octets[:24 + 16 + int.from_bytes(octets[32:36], "little")])
         gauges = self.picture("-n", "-r", single).splitlines()[1]
-        self.assertRegex(gauges, r"^ *- packets/s .* - .* - msgs/s ")
+        self.assertRegex(gauges, r"^ *RDMA - .* - msgs/s .* all - .* - packets/s")
+
+    def test_header_and_rows_are_rates_of_one_time(self):
+        """From tshark's frames: RDMA is all but connection management, and everything is divided by the whole time."""
+        frames = [line.split("\t") for line in subprocess.run(
+            ["tshark", "-n", "-r", LOSS, "-T", "fields", "-e", "frame.time_epoch", "-e", "frame.len", "-e",
+             "infiniband.bth.destqp"],
+            capture_output=True, text=True, check=True).stdout.splitlines()]
+        times = [float(time) for time, *_ in frames]
+        seconds = max(times) - min(times)
+        everything = sum(int(length) for _, length, *_ in frames) * 8 / seconds
+        rdma = sum(int(length) for _, length, pair, *_ in frames if pair and int(pair, 16) != 1) * 8 / seconds
+        # ib_send_bw -s 4096 -n 150: the application's report, beside the capture.
+        sent = 150 * 4096 * 8 / seconds
+        lines = self.picture("-n", "-r", LOSS, "--size", "160x40").splitlines()
+        number = r"(\d+(?:\.\d+)?) ?Mbit/s"
+        self.assertAlmostEqual(float(re.search("RDMA " + number, lines[1])[1]), rdma / 1e6, delta=0.006)
+        self.assertAlmostEqual(float(re.search("all " + number, lines[1])[1]), everything / 1e6, delta=0.006)
+        row = next(line for line in lines if "192.0.2.2/0x13" in line)
+        self.assertAlmostEqual(float(re.search(number, row)[1]), sent / 1e6, delta=0.006)
+
 
     def test_its_size(self):
         def size(picture):

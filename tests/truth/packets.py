@@ -127,6 +127,7 @@ class Roce:
     def __init__(self, figures, node_of, mtu):
         self.figures, self.node_of, self.mtu = figures, node_of, mtu
         self.requests, self.responses = {}, {}
+        self.begun = {}  # flow -> PSNs of its request packets
         self.payload = {}  # flow and operation -> {PSN: octets}
         self.flows = {}
 
@@ -186,6 +187,10 @@ class Roce:
         figures[f"missing/{node}"] += sequence.missing - before
         figures[f"request_packets/{node}"] += 1
         figures[f"requests_again/{node}"] += not new
+        # A READ may go on in its middle (IBTA 9.4.4): all its PSNs were asked for, but no request began there.
+        begun = self.begun.setdefault(flow, set())
+        figures[f"requests_restarted/{node}"] += not new and psn not in begun
+        begun.add(psn)
         if new:
             figures[f"request_packets_once/{node}"] += 1
             # Middle packets carry the first one's name: a Send or a Write that ends otherwise takes its octets along.

@@ -139,6 +139,8 @@ exporters::Context context_of(const FlowLine& line, Window window, const Reading
     exporters::Context context{names, reading.crc_verified, {}};
     if (window == Window::interval && !line.idle)
         context.interval = exporters::Interval{reading.start_ns, reading.length_ns};
+    else if (const std::uint64_t whole_ns = reading.whole_ns(); whole_ns != 0)
+        context.interval = exporters::Interval{reading.total.capture.first_ns, whole_ns};
     return context;
 }
 

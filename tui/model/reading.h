@@ -37,6 +37,14 @@ struct Reading {
 
     /// Times of a damaged capture may be anything: the sum wraps as the clock would.
     std::int64_t end_ns() const { return static_cast<std::int64_t>(static_cast<std::uint64_t>(start_ns) + length_ns); }
+
+    /// From the first frame of all to the last: what every rate "since the start" is divided by, so that the header and
+    /// the rows of a view add up.
+    std::uint64_t whole_ns() const {
+        const metrics::CaptureFigures& capture = total.capture;
+        if (capture.last_ns <= capture.first_ns) return 0;
+        return static_cast<std::uint64_t>(capture.last_ns) - static_cast<std::uint64_t>(capture.first_ns);
+    }
 };
 using ReadingPtr = std::shared_ptr<const Reading>;
 

@@ -37,6 +37,7 @@ Pulse pulse_of(const Reading& reading) {
 }
 
 void add(Pulse& pulse, const metrics::FlowSnapshot& flow) {
+    pulse.rdma_bytes += flow.wire_bytes;
     pulse.message_bytes += flow.message_bytes_total();
     pulse.messages += flow.messages_total();
     pulse.resent += flow.retransmitted_packets.value_or(0);

@@ -17,7 +17,8 @@ struct Pulse {
     std::int64_t start_ns = 0;
     std::uint64_t length_ns = 0;
     std::uint64_t packets = 0;
-    std::uint64_t wire_bytes = 0;
+    std::uint64_t wire_bytes = 0;  ///< of all frames
+    std::uint64_t rdma_bytes = 0;  ///< of them, those of flows
     std::uint64_t message_bytes = 0;
     std::uint64_t messages = 0;
     std::uint64_t dropped = 0;  ///< by the kernel

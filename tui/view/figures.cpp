@@ -88,8 +88,7 @@ std::vector<int> deal(const std::uint64_t* shares, std::size_t count, int total)
 std::uint64_t shown_ns(const ModelState& state) {
     if (!state.reading) return 0;
     if (state.choice.window == Window::interval) return state.reading->length_ns;
-    const metrics::CaptureFigures& capture = state.reading->total.capture;
-    return capture.last_ns > capture.first_ns ? static_cast<std::uint64_t>(capture.last_ns - capture.first_ns) : 0;
+    return state.reading->whole_ns();
 }
 
 }  // namespace tui::view

@@ -8,6 +8,7 @@
 
 #include "exporters/text_table.h"
 #include "metrics/answers/thresholds.h"
+#include "metrics/figures/latencies.h"
 #include "tui/view/figures.h"
 #include "tui/view/state_bar.h"
 
@@ -36,7 +37,7 @@ Role resent_role(const FlowSnapshot& flow) {
 }
 
 Role tail_role(const FlowSnapshot& flow) {
-    const auto operation = exporters::main_operation(flow);
+    const auto operation = metrics::main_operation(flow);
     if (!operation) return Role::dim;
     const metrics::Histogram& latency = flow.operations[metrics::index_of(*operation)].latency_ns;
     const auto median = latency.quantile(0.5);

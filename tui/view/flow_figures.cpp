@@ -6,6 +6,7 @@
 
 #include "exporters/flow_fields.h"
 #include "exporters/value.h"
+#include "metrics/figures/latencies.h"
 #include "tui/view/figures.h"
 
 namespace tui::inline view {
@@ -83,10 +84,11 @@ void add_traffic(Maker& maker, const FlowPicture& picture) {
         if (picture.any()->messages_total() == 0) return no_figure;
         if (metrics::partly_read(flow)) return no_figure;
         const bool interval = &flow == picture.interval && picture.state.reading != nullptr;
-        const double length = interval ? static_cast<double>(picture.state.reading->length_ns) : 0;
-        const auto per_sec = interval && length > 0
-                                 ? std::optional(static_cast<double>(flow.message_bytes_total()) * 1e9 / length)
-                                 : flow.goodput_bytes_per_sec();
+        std::uint64_t ns = 0;
+        if (picture.state.reading) ns = interval ? picture.state.reading->length_ns : picture.state.reading->whole_ns();
+        const auto length = static_cast<double>(ns);
+        const auto per_sec = length > 0 ? std::optional(static_cast<double>(flow.message_bytes_total()) * 1e9 / length)
+                                        : flow.goodput_bytes_per_sec();
         return per_sec ? base::format_bit_rate(*per_sec * 8) : no_figure;
     });
     for (std::size_t i = 0; i < metrics::operation_count; ++i) {
@@ -107,17 +109,21 @@ void add_traffic(Maker& maker, const FlowPicture& picture) {
 }
 
 void add_latency(Maker& maker, const FlowPicture& picture) {
-    const auto operation = exporters::main_operation(*picture.any());
+    const auto operation = metrics::main_operation(*picture.any());
     if (!operation) return;
     const auto of = [at = metrics::index_of(*operation)](const FlowSnapshot& flow) -> const metrics::Histogram& {
         return flow.operations[at].latency_ns;
     };
     if (of(*picture.any()).empty()) return;
-    maker.quantile("latency p50", 0, 0.5, of);
-    maker.quantile("latency p90", 8, 0.9, of);
-    maker.quantile("latency p99", 0, 0.99, of);
-    maker.quantile("latency p99.9", 5, 0.999, of);
-    maker.quantile("latency max", 3, 1, of);
+    // Of one operation alone: others differ.
+    std::string name(metrics::name_of(*operation));
+    std::replace(name.begin(), name.end(), '_', ' ');
+    name += ' ';
+    maker.quantile(name + "p50", 0, 0.5, of);
+    maker.quantile(name + "p90", 8, 0.9, of);
+    maker.quantile(name + "p99", 0, 0.99, of);
+    maker.quantile(name + "p99.9", 5, 0.999, of);
+    maker.quantile(name + "max", 3, 1, of);
 }
 
 void add_outstanding(Maker& maker, const FlowPicture& picture) {

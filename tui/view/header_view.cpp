@@ -123,9 +123,11 @@ Pulse measured(const ModelState& state) {
     Pulse all;
     all.packets = total.capture.packets;
     all.wire_bytes = total.capture.bytes;
-    all.length_ns =
-        static_cast<std::uint64_t>(total.capture.last_ns) - static_cast<std::uint64_t>(total.capture.first_ns);
-    for (const metrics::FlowSnapshot& flow : total.flows) all.messages += flow.messages_total();
+    all.length_ns = state.reading->whole_ns();
+    for (const metrics::FlowSnapshot& flow : total.flows) {
+        all.messages += flow.messages_total();
+        all.rdma_bytes += flow.wire_bytes;
+    }
     all.active_flows = total.flows.size();
     return all;
 }
@@ -142,13 +144,16 @@ void draw_gauges(const ModelState& state, Pane& pane, int y) {
     const auto number = [](double value) { return base::format_count(value); };
     const auto bits = [](double value) { return base::format_bit_rate(value); };
     const std::size_t flows = state.reading ? state.reading->total.flows.size() : 0;
-    const std::vector<Gauge> gauges{
-        {per_sec(now.packets, number) + " packets/s", 15, &Pulse::packets, Role::chart},
-        {per_sec(now.wire_bytes * 8, bits), 11, &Pulse::wire_bytes, Role::chart_second},
+    // What is RDMA comes first; what counts all traffic says so, and comes last.
+    std::vector<Gauge> gauges{
+        {"RDMA " + per_sec(now.rdma_bytes * 8, bits), 16, &Pulse::rdma_bytes, Role::chart_second},
         {per_sec(now.messages, number) + " msgs/s", 12, &Pulse::messages, Role::chart},
         {fmt::format("{}/{} flows", short_count(now.active_flows), short_count(flows)), 19, &Pulse::active_flows,
          Role::chart},
+        {"all " + per_sec(now.wire_bytes * 8, bits), 15, &Pulse::wire_bytes, Role::chart_second},
     };
+    if (pane.width() >= narrow_header)
+        gauges.push_back({per_sec(now.packets, number) + " packets/s", 15, &Pulse::packets, Role::chart});
     int used = 1;
     for (const Gauge& gauge : gauges) used += gauge.width + 2;
     // Every sparkline that has room for six intervals; the first ones first.

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "exporters/flow_fields.h"
+#include "metrics/figures/latencies.h"
 #include "tui/view/figures.h"
 
 namespace tui::inline view {
@@ -28,7 +29,7 @@ std::string quantile(const metrics::FlowSnapshot* flow, metrics::Operation opera
 }
 
 void draw_percentiles(Pane& pane, const Plot& plot, const FlowPicture& picture) {
-    const auto operation = exporters::main_operation(*picture.any());
+    const auto operation = metrics::main_operation(*picture.any());
     if (!operation || plot.height < 2) return;
     const int x = plot.x + plot.width + 1;
     int y = plot.y;
@@ -104,7 +105,7 @@ unsigned heat_of(std::uint32_t count, std::uint32_t most) {
 
 void draw_latency_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen) {
     Pane pane(canvas, area);
-    const auto operation = picture.any() != nullptr ? exporters::main_operation(*picture.any()) : std::nullopt;
+    const auto operation = picture.any() != nullptr ? metrics::main_operation(*picture.any()) : std::nullopt;
     const bool words = pane.width() >= quantile_words_from && operation.has_value();
     const Plot plot = frame_chart(
         pane,

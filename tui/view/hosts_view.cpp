@@ -93,9 +93,9 @@ TableRow row_of(const ModelState& state, const HostSnapshot& host, std::uint64_t
     row.cells = {
         {host_text(host.address, state.names), {incast.style.role == Role::bad ? Role::bad : Role::normal}},
         rate_cell(sent),
-        share_cell(sent, link),
+        share_cell(bits_per_sec(metrics::bytes_on_link(host.sent_wire_bytes, host.sent_packets), ns), link),
         rate_cell(received),
-        share_cell(received, link),
+        share_cell(bits_per_sec(metrics::bytes_on_link(host.received_wire_bytes, host.received_packets), ns), link),
         link ? TableCell{base::format_bit_rate(static_cast<double>(*link), {base::Spacing::column})}
              : TableCell{"-", {Role::dim}},
         host_count_cell(flows),

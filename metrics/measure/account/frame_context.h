@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
 
+#include "metrics/figures/snapshot.h"
+
 namespace metrics::inline measure::inline account {
 
 /// What a frame's place among all frames of the capture says, whoever works on the flow it belongs to: counted in the
@@ -21,6 +23,6 @@ struct FrameContext {
 };
 
 /// Octets that every Ethernet frame takes beyond those captured: preamble 8, FCS 4, gap 12. IEEE 802.3, 3.1.1, 4.4.2.
-inline constexpr std::uint32_t ethernet_overhead = 24;
+inline constexpr std::uint32_t ethernet_overhead = link_overhead_bytes;
 
 }  // namespace metrics::measure::account

@@ -45,8 +45,11 @@ struct Run {
 
 struct Host {
     std::uint32_t number = AddressTable::none;  ///< none: it stands for all that there was no room for
+    // Bytes, with what the link adds to each frame: gaps are compared with the time that these took.
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
+    std::uint64_t sent_frames = 0;
+    std::uint64_t received_frames = 0;
     std::uint64_t requests = 0;
     std::uint64_t segments = 0;  ///< of TCP, with payload
     std::uint64_t bits_per_sec = 0;
@@ -64,6 +67,8 @@ struct Rest {
     // What is no longer described.
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
+    std::uint64_t sent_frames = 0;
+    std::uint64_t received_frames = 0;
     std::uint64_t requests = 0;
 };
 
@@ -272,7 +277,9 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     }
     const std::uint32_t wire_octets = frame.wire_length + ethernet_overhead;
     source.sent += wire_octets;
+    ++source.sent_frames;
     destination.received += wire_octets;
+    ++destination.received_frames;
     bool data = seen.payload != 0;
     if (seen.kind == PacketSummary::Kind::bth) {
         const wire::BthRole role = wire::bth_opcode(seen.opcode).role;
@@ -322,7 +329,9 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     context.seen_twice = false;
     const std::uint32_t wire_octets = frame.wire_length + ethernet_overhead;
     source.sent += wire_octets;
+    ++source.sent_frames;
     destination.received += wire_octets;
+    ++destination.received_frames;
     destination.requests += opcode->requests;
     if (opcode->only()) [[likely]]
         source.run.goes_on = false;  // neither goes on with a message nor leaves one open
@@ -560,8 +569,10 @@ void HostClock::describe(std::vector<HostSnapshot>& hosts, std::vector<PauseSnap
         if (state_->is_forgotten(number)) continue;
         const Rest rest = number < state_->rests.size() ? state_->rests[number] : Rest{};
         HostSnapshot& out = listing.at(state_->addresses[number]);
-        out.sent_wire_bytes = host.sent - rest.sent;
-        out.received_wire_bytes = host.received - rest.received;
+        out.sent_packets = host.sent_frames - rest.sent_frames;
+        out.received_packets = host.received_frames - rest.received_frames;
+        out.sent_wire_bytes = host.sent - rest.sent - out.sent_packets * ethernet_overhead;
+        out.received_wire_bytes = host.received - rest.received - out.received_packets * ethernet_overhead;
         out.received_requests = host.requests - rest.requests;
         if (host.bits_per_sec != 0) out.link_bits_per_sec = host.bits_per_sec;
         out.incast_senders_max = host.incast.senders_max;
@@ -595,6 +606,8 @@ void HostClock::forget_idle(std::int64_t before_ns, std::int64_t now_ns) {
             rest.forgotten = true;
             rest.sent = host.sent;
             rest.received = host.received;
+            rest.sent_frames = host.sent_frames;
+            rest.received_frames = host.received_frames;
             rest.requests = host.requests;
             state_->senders.forget_most(host.incast);
         }

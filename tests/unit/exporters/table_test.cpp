@@ -3,6 +3,7 @@
 #include <ctime>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -103,6 +104,18 @@ TEST(Readable, three_digits_and_a_unit) {
     EXPECT_EQ(readable(std::uint64_t{1'234'567}, Unit::count), "1234567");
     EXPECT_EQ(readable(Frames{3, 4}, Unit::frame), "3 4");
     EXPECT_EQ(readable(std::int64_t{-1}, Unit::time), "-1.999999999");
+}
+
+TEST(Value, says_times_as_dates_and_seconds) {
+    // date -u -d @1795227260 says 2026-11-21 02:14:20.
+    EXPECT_EQ(iso_time(1'795'227'260'140'068'000), "2026-11-21T02:14:20.140068000Z");
+    EXPECT_EQ(iso_time(0), "1970-01-01T00:00:00.000000000Z");
+    EXPECT_EQ(iso_time(-1), "1969-12-31T23:59:59.999999999Z");
+    // date -u -d @-9223372037
+    EXPECT_EQ(iso_time(std::numeric_limits<std::int64_t>::min()), "1677-09-21T00:12:43.145224192Z");
+    EXPECT_EQ(seconds_text(1'668'331'000), "1.668331000");
+    EXPECT_EQ(seconds_text(-5), "-0.000000005");
+    EXPECT_EQ(seconds_text(std::numeric_limits<std::int64_t>::min()), "-9223372036.854775808");
 }
 
 TEST(Table, aligns_numbers_right_and_text_left_however_wide) {

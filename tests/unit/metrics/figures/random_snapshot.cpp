@@ -218,6 +218,8 @@ Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t f
         h.sent_wire_bytes = below(1000);
         h.received_wire_bytes = below(1000);
         h.received_requests = below(1000);
+        h.sent_packets = below(1000);
+        h.received_packets = below(1000);
         h.link_bits_per_sec = maybe(1000);
         h.senders = 100 + below(4);
         h.incast_senders_max = below(4);

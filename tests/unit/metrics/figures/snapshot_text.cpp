@@ -138,7 +138,8 @@ struct Writer {
         for (const HostSnapshot& h : s.hosts) {
             out << "host";
             all(h.address, h.sent_wire_bytes, h.received_wire_bytes, h.received_requests, h.link_bits_per_sec,
-                h.senders, h.incast_senders_max, h.incast_frame, h.queue_pairs, h.remote_keys, h.pages);
+                h.senders, h.incast_senders_max, h.incast_frame, h.queue_pairs, h.remote_keys, h.pages, h.sent_packets,
+                h.received_packets);
             out << '\n';
         }
         for (const PauseSnapshot& p : s.pauses) {
@@ -248,7 +249,8 @@ std::vector<std::uint64_t> additive_figures(const Snapshot& snapshot) {
     Summer hosts;
     for (const HostSnapshot& h : snapshot.hosts) {
         hosts.place = 0;
-        hosts.all(h.sent_wire_bytes, h.received_wire_bytes, h.received_requests, h.queue_pairs, h.remote_keys, h.pages);
+        hosts.all(h.sent_wire_bytes, h.received_wire_bytes, h.received_requests, h.queue_pairs, h.remote_keys, h.pages,
+                  h.sent_packets, h.received_packets);
     }
     hosts.sums.resize(64);
     keep(hosts);

@@ -115,6 +115,8 @@ TEST(Timeline, a_pulse_sums_up_the_interval) {
     reading.interval.capture.packets = 10;
     reading.interval.capture.bytes = 1'000;
     reading.interval.capture.kernel_dropped = 5;
+    reading.interval.flows[0].wire_bytes = 300;
+    reading.interval.flows[1].wire_bytes = 500;
     reading.interval.flows[0].retransmitted_packets = 1;
     reading.interval.flows[1].naks[2] = 2;
     reading.interval.flows[1].rnr_naks = 1;
@@ -130,6 +132,7 @@ TEST(Timeline, a_pulse_sums_up_the_interval) {
     const Pulse& pulse = timeline.pulses().back();
     EXPECT_EQ(pulse.packets, 10u);
     EXPECT_EQ(pulse.wire_bytes, 1'000u);
+    EXPECT_EQ(pulse.rdma_bytes, 800u);
     EXPECT_EQ(pulse.message_bytes, 200u);
     EXPECT_EQ(pulse.messages, 2u);
     EXPECT_EQ(pulse.dropped, 5u);

@@ -228,8 +228,11 @@ TEST(HostClock, CountsBeforeTheFrame) {
     EXPECT_EQ(feed(send, 4).destination_requests, 3u);
     EXPECT_EQ(feed.host(2).received_requests, 4u);
     EXPECT_EQ(feed.host(1).received_requests, 0u);
-    EXPECT_EQ(feed.host(1).sent_wire_bytes, 4u * 1106);
-    EXPECT_EQ(feed.host(2).received_wire_bytes, 4u * 1106);
+    EXPECT_EQ(feed.host(1).sent_wire_bytes, 4u * 1082);
+    EXPECT_EQ(feed.host(2).received_wire_bytes, 4u * 1082);
+    EXPECT_EQ(feed.host(1).sent_packets, 4u);
+    EXPECT_EQ(feed.host(2).received_packets, 4u);
+    EXPECT_EQ(feed.host(2).sent_packets, 1u);
 }
 
 /// A message of many packets at a given speed, with stalls; `resolution` is the clock's.
@@ -327,7 +330,7 @@ TEST(HostClock, AFrameOnTwoInterfacesIsOne) {
         EXPECT_TRUE(feed(roce(packet), i * 1000 + 30, 1).seen_twice);
     }
     EXPECT_EQ(feed.clock.seen_twice(), 200u);
-    EXPECT_EQ(feed.host(1).sent_wire_bytes, 200u * 1106);
+    EXPECT_EQ(feed.host(1).sent_wire_bytes, 200u * 1082);
     Packet late;
     late.psn = 99;
     late.id = 99;
@@ -351,7 +354,7 @@ TEST(HostClock, ThousandsMayPassBetweenTwoInterfaces) {
             ASSERT_TRUE(i < between || send(i - between, 1)) << i;
         }
         EXPECT_EQ(feed.clock.seen_twice(), count);
-        EXPECT_EQ(feed.host(1).sent_wire_bytes, std::uint64_t{count} * ((segments ? 54 : 58) + 64 + 24));
+        EXPECT_EQ(feed.host(1).sent_wire_bytes, std::uint64_t{count} * ((segments ? 54 : 58) + 64));
     }
 }
 
@@ -515,7 +518,7 @@ TEST(HostClock, HostsBeyondTheBoundShareAnEntry) {
     feed.clock.describe(hosts, pauses);
     EXPECT_EQ(hosts.size(), 4u);
     EXPECT_EQ(feed.clock.beyond_hosts(), 97u);
-    EXPECT_EQ(feed.host(200).received_wire_bytes, 100u * 1106);
+    EXPECT_EQ(feed.host(200).received_wire_bytes, 100u * 1082);
 }
 
 }  // namespace
