@@ -174,8 +174,9 @@ void Attribution::forget_early_answers(const Situation& situation, Clues& clues,
     const auto early = [=](std::uint64_t since_ns, std::uint64_t answers) {
         return since_ns > far_ns && (gap_ns - std::min(since_ns, gap_ns)) * answers <= gap_ns / part;
     };
-    const std::uint64_t newest_ns =
-        frees_ == 0 ? no_event : since(newest_free_ns_, Situation::never, situation.now_ns);
+    const std::uint64_t newest_ns = clues.since_freed_ns != no_event || frees_ == 0
+                                        ? clues.since_freed_ns
+                                        : since(newest_free_ns_, Situation::never, situation.now_ns);
     std::uint64_t answers = 0;
     for (unsigned i = 0; i < frees_; ++i) {
         const std::uint32_t before_ns = free_ns_[0] - free_ns_[i];

@@ -217,7 +217,9 @@ TEST(Rules, APacedBurstIsNoWindow) {
             packet.freed_messages = 1;
             packet.freed_ns = before + 8 * us;
             attribution.packet(packet, {});
-            if (k == 0) EXPECT_EQ(attribution.last_state(), State::application_idle) << i;
+            if (k == 0) {
+                EXPECT_EQ(attribution.last_state(), State::application_idle) << i;
+            }
         }
     }
 }
