@@ -192,11 +192,11 @@ void Attribution::forget_early_answers(const Situation& situation, Clues& clues,
     forget(clues.since_credit_ns);
 }
 
-/// Whether this gap differs much less from the one before than the times that passed after their acknowledgements. It
-/// is known only of one acknowledgement a gap.
+/// Whether this gap differs much less from the one before than the times that passed after their acknowledgements. With
+/// more than one message at a time it is not known which acknowledgement was waited for.
 bool Attribution::keeps_beat(const Situation& situation, std::uint64_t gap_ns) const {
     constexpr std::uint64_t least_ns = 100;  // stamps are no better
-    if (frees_ < 2 || situation.messages != 0) return false;
+    if (frees_ < 2 || situation.messages != 0 || situation.messages_max != 1) return false;
     const auto apart = [](std::uint32_t a, std::uint32_t b) { return a > b ? a - b : b - a; };
     const auto since_newest_ns = static_cast<std::uint32_t>(situation.now_ns) - free_ns_[0];
     const auto since_former_ns = static_cast<std::uint32_t>(last_ns_) - free_ns_[1];

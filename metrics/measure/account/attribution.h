@@ -83,7 +83,8 @@ struct AttributionOptions {
 /// - A sender that got all answers at the very beginning of a gap (a hundredth of it, a twentieth of a gap of 1 ms and
 ///   more) was not waiting for them: it paces itself, or has nothing to send. No echo, no window and no dialogue is
 ///   believed then, unless the sender is known to be so far away. Between addresses of one machine no echo is believed.
-/// - A sender whose messages keep a beat, whatever time their acknowledgements took, is not held by these.
+/// - A sender of one message at a time whose messages keep a beat, whatever time their acknowledgements took, is not
+///   held by these.
 /// - What was acknowledged less than 2 µs (or that time) ago is in flight still, as far as the sender can know.
 /// - Where ε is learnt, a reaction within a quarter of the gap counts, too (up to 100 ms): a gap has one name, and most
 ///   of it was the wait. An ε that was asked for is taken as it is.
