@@ -48,6 +48,9 @@ double sending_share(const Subject& subject, const FlowSnapshot& flow) {
     return share;
 }
 
+/// Messages outstanding on average, below which the application is idle whatever its gaps were named.
+constexpr double least_in_flight = 0.01;
+
 bool too_little(const FlowSnapshot& flow) { return flow.messages_total() < few_messages && flow.packets < few_packets; }
 
 /// The rate of a link is the fastest that was seen: jitter on a full link is counted as stalls.
@@ -107,6 +110,15 @@ Verdict verdict_without_depth(const Subject& subject, const FlowSnapshot& flow) 
     return most.verdict == Verdict::undecidable && held_back ? stalls.verdict : most.verdict;
 }
 
+/// Whether only the sender's habit speaks for its window: what is outstanding at the tap is far from it, and nothing
+/// tells how far away the sender is. A window that is seen is nearly full while it holds the sender.
+bool window_is_hidden(const Subject& subject, const FlowSnapshot& flow, double window_share) {
+    constexpr double seen_part = 0.25;
+    const FlowSnapshot* const reverse = subject.reverse(flow);
+    if (reverse != nullptr && reverse->round_trip_min_ns) return false;
+    return flow.messages_mean < seen_part * window_share * static_cast<double>(flow.messages_max);
+}
+
 /// What takes most of the time, where what is outstanding is known.
 Candidate longest_wait(const Subject& subject, const FlowSnapshot& flow) {
     const std::uint64_t wall = flow.wall_ns();
@@ -114,21 +126,28 @@ Candidate longest_wait(const Subject& subject, const FlowSnapshot& flow) {
     const double window = share_of(flow, {State::ack_window}, wall);
     const double queued = ratio(static_cast<double>(flow.queueing_ns), static_cast<double>(wall));
     const bool in_queue = queued > 0.5 * window && sending_share(subject, flow) >= binding_share;
+    const Verdict full_window = in_queue                                  ? Verdict::window_queueing
+                                : window_is_hidden(subject, flow, window) ? Verdict::paced_or_window
+                                                                          : Verdict::window_too_small;
+    // Where nothing is outstanding, more of it at a time is no advice.
+    const bool in_flight = flow.messages_mean >= least_in_flight;
+    const Verdict pausing = in_flight ? Verdict::application_depth : Verdict::application_idle;
     const auto part = [wall](std::uint64_t ns) { return ratio(static_cast<double>(ns), static_cast<double>(wall)); };
     // Time that posts and completions explain is not counted in the state that packets alone show.
     const auto without = [&](State state, std::uint64_t known) { return part(time_in(flow, {state}) - known); };
     const auto posting = [&](State state) { return without(state, unpolled_ns(flow, state)); };
+    const double paused = in_flight ? 0 : posting(State::application_in_flight);
     const std::array<Candidate, 11> candidates{{
         {share_of(flow, {State::read_window}, wall), Verdict::read_depth},
         {share_of(flow, {State::credit}, wall), iwarp ? Verdict::receive_window : Verdict::credit},
-        {window, in_queue ? Verdict::window_queueing : Verdict::window_too_small},
+        {window, full_window},
         {share_of(flow, {State::link_shared}, wall), Verdict::link_shared},
         {share_of(flow, {State::congestion_paced}, wall), Verdict::congestion_paced},
         {without(State::nic_stall, held_ns(flow)), verdict_of_stalls(subject, flow)},
         {part(held_ns(flow)), Verdict::posted_not_sent},
         {part(unpolled_ns(flow)), Verdict::slow_polling},
-        {posting(State::application_in_flight), Verdict::application_depth},
-        {posting(State::application_idle), Verdict::application_idle},
+        {posting(State::application_in_flight), pausing},
+        {posting(State::application_idle) + paused, Verdict::application_idle},
         {posting(State::peer_wait), Verdict::peer_wait},
     }};
     return most_of(candidates);
@@ -140,6 +159,7 @@ bool may_come_from_small_messages(Verdict verdict) {
         case Verdict::application_depth:
         case Verdict::application_idle:
         case Verdict::window_too_small:
+        case Verdict::paced_or_window:
         case Verdict::nic_stall:
         case Verdict::posted_not_sent: return true;
         default: return false;
@@ -298,6 +318,16 @@ Words window_too_small(const FlowContext& context) {
                 depth_advice(flow)};
 }
 
+Words paced_or_window(const FlowContext& context) {
+    return {
+        fmt::format("{} paces itself {}, or waits for a window that cannot be seen from here: it goes on the same "
+                    "time after each acknowledgement, {} of the time ({}).",
+                    context.sender, context.way, context.share(State::ack_window), context.rate),
+        fmt::format("If {} is to send at this rate, nothing is wrong. Else capture on {}, or from the set-up of the "
+                    "connection on: then the time that acknowledgements take on their way is known.",
+                    context.sender, context.sender)};
+}
+
 Words link_shared(const FlowContext& context) {
     return {fmt::format("Other flows of {} fill the link while messages {} wait, {} of the time ({}).", context.sender,
                         context.way, context.share(State::link_shared), context.rate),
@@ -374,8 +404,12 @@ Words application_depth(const FlowContext& context) {
 
 Words application_idle(const FlowContext& context) {
     if (only_responds(context.flow)) return requester_idle(context, State::application_idle);
+    const FlowSnapshot& flow = context.flow;
+    const std::uint64_t idle_ns = time_in(flow, {State::application_idle});
+    const std::uint64_t paused_ns =
+        flow.messages_mean < least_in_flight ? time_in(flow, {State::application_in_flight}) : 0;
     return {fmt::format("The application posts nothing {}, {} of the time ({}).", context.way,
-                        context.share(State::application_idle), context.rate),
+                        context.share(idle_ns + paused_ns), context.rate),
             fmt::format("Nothing is wrong on the way. If more was expected, see on {} what its program waits for.",
                         context.sender)};
 }
@@ -448,13 +482,14 @@ struct Case {
     Verdict verdict;
     Words (*words)(const FlowContext&);
 };
-constexpr std::array<Case, 17> cases{{
+constexpr std::array<Case, 18> cases{{
     {Verdict::link_full, link_full},
     {Verdict::read_depth, read_depth},
     {Verdict::receive_window, receive_window},
     {Verdict::credit, credit},
     {Verdict::window_queueing, window_queueing},
     {Verdict::window_too_small, window_too_small},
+    {Verdict::paced_or_window, paced_or_window},
     {Verdict::link_shared, link_shared},
     {Verdict::congestion_paced, congestion_paced},
     {Verdict::pause, pause},
@@ -501,8 +536,9 @@ void add_window(const FlowSnapshot& flow, Answer& answer) {
     if (flow.round_trip_min_ns)
         add_evidence(answer, "least round trip", static_cast<double>(*flow.round_trip_min_ns), EvidenceUnit::ns);
     const bool of_receiver = answer.verdict == Verdict::receive_window;
+    const bool hidden = answer.verdict == Verdict::paced_or_window;
     // Where TCP's window decides, what was outstanding is no bound of the sender's own.
-    if (const auto bound = window_bound(flow); bound && knows_depth(flow) && !of_receiver)
+    if (const auto bound = window_bound(flow); bound && knows_depth(flow) && !of_receiver && !hidden)
         add_evidence(answer, "possible with this window", *bound, EvidenceUnit::bytes_per_second);
     if (of_receiver && flow.tcp && flow.tcp->receive_window_min) {
         add_evidence(answer, "receive window, least", static_cast<double>(*flow.tcp->receive_window_min),

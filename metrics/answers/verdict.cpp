@@ -38,6 +38,7 @@ constexpr std::array<VerdictName, verdict_count> names{{
     {Verdict::credit, "credit"},
     {Verdict::read_depth, "read_depth"},
     {Verdict::window_too_small, "window_too_small"},
+    {Verdict::paced_or_window, "paced_or_window"},
     {Verdict::window_queueing, "window_queueing"},
     {Verdict::link_full, "link_full"},
     {Verdict::link_shared, "link_shared"},
@@ -71,7 +72,7 @@ constexpr std::array<VerdictName, verdict_count> names{{
 constexpr bool is_alarm = true;
 constexpr bool describes = false;
 
-constexpr std::array<VerdictMeaning, 38> bandwidth{{
+constexpr std::array<VerdictMeaning, 39> bandwidth{{
     {Verdict::remote_access_error,
      "The peer refused access to its memory: wrong key, outside the region, or no permission.", is_alarm},
     {Verdict::invalid_request, "The peer did not understand a request or could not take it as it was.", is_alarm},
@@ -106,6 +107,8 @@ constexpr std::array<VerdictMeaning, 38> bandwidth{{
     {Verdict::read_depth, "The limit of outstanding READs and atomics (ORD) is reached, and each waits for another.",
      describes},
     {Verdict::window_too_small, "The send window is always full: more depth or larger messages would give more.",
+     describes},
+    {Verdict::paced_or_window, "The sender paces itself, or waits for a window that cannot be seen from here.",
      describes},
     {Verdict::window_queueing,
      "The window is full and its packets sit in a queue on the way: more depth will not help.", describes},

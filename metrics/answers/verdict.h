@@ -45,6 +45,7 @@ enum class Verdict : std::uint8_t {
     credit,
     read_depth,
     window_too_small,
+    paced_or_window,
     window_queueing,
     link_full,
     link_shared,

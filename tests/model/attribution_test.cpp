@@ -73,6 +73,42 @@ TEST_P(AttributionTest, AtTheSender) { compare(tap_at(0), "sender", 0.95); }
 TEST_P(AttributionTest, AtTheReceiver) { compare(tap_at(1), "receiver", 0.90); }
 TEST_P(AttributionTest, InTheMiddle) { compare(middle_tap, "switch", 0); }
 
+/// A sender that paces itself, and a capture that begins when half of it is over.
+class PacedTest : public testing::TestWithParam<Scenario> {
+protected:
+    void compare(Tap tap, const char* place) {
+        const History history = run(GetParam().plan);
+        const std::vector<Figures> truth = figures(history, tap);
+        const std::vector<Figures> at_sender[2] = {figures(history, tap_at(0)), figures(history, tap_at(1))};
+        Frames frames = capture(history, tap, false);
+        frames.erase(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(frames.size() / 2));
+        const metrics::Snapshot snapshot = analyse(frames, options_for(history));
+        for (std::uint32_t side = 0; side < truth.size(); ++side) {
+            const Figures& own = at_sender[history.end(side).host % 2][side];
+            if (own.packets == own.acknowledgement_packets) continue;
+            const metrics::FlowSnapshot* flow = flow_of(snapshot, history, side);
+            ASSERT_NE(flow, nullptr);
+            const std::int64_t epoch = history.plan.epoch_ns;
+            StateTimes real = history.sides[side].states(own.first_ns + (flow->first_ns - epoch - truth[side].first_ns),
+                                                         own.last_ns + (flow->last_ns - epoch - truth[side].last_ns));
+            StateTimes measured = flow->state_ns;
+            if (history.end(side).application.messages == 0) {
+                join_idle(real);
+                join_idle(measured);
+            }
+            print(fmt::format("{} at the {}, side {}:", GetParam().name, place, side), measured, real);
+            EXPECT_GE(agreement(measured, real), 0.95);
+        }
+    }
+};
+
+TEST_P(PacedTest, AtTheSender) { compare(tap_at(0), "sender"); }
+TEST_P(PacedTest, AtTheReceiver) { compare(tap_at(1), "receiver"); }
+TEST_P(PacedTest, InTheMiddle) { compare(middle_tap, "switch"); }
+
+INSTANTIATE_TEST_SUITE_P(Paced, PacedTest, testing::ValuesIn(paced_scenarios()),
+                         [](const auto& each) { return each.param.name; });
+
 INSTANTIATE_TEST_SUITE_P(Scenarios, AttributionTest, testing::ValuesIn(scenarios()),
                          [](const auto& each) { return each.param.name; });
 

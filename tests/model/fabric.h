@@ -53,6 +53,7 @@ struct Side {
     std::uint32_t burst = 0;
     std::uint64_t owed = 0;  ///< answers
     std::int64_t think_until = 0;
+    std::int64_t due_ns = 0;  ///< when the next burst of a paced application is due
     bool waiting = false;
     std::optional<metrics::State> reacting;  ///< to what the application is about to react with a post
 

@@ -21,8 +21,10 @@ struct Application {
     std::uint32_t depth = 16;    ///< posted and not completed, at most
     std::uint32_t burst = 0;     ///< after so many it thinks or waits; 0 = never
     std::int64_t think_ns = 0;
-    bool waits = false;    ///< after each burst, until the peer's message has come
-    bool answers = false;  ///< posts one message for each of the peer's
+    std::int64_t period_ns = 0;  ///< bursts are due at this distance, whatever has come back; 0: it thinks instead
+    std::int64_t jitter_ns = 0;  ///< a burst begins up to this later than it is due
+    bool waits = false;          ///< after each burst, until the peer's message has come
+    bool answers = false;        ///< posts one message for each of the peer's
     std::int64_t reaction_ns = 300;
     std::int64_t start_ns = 1000;
 };

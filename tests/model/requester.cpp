@@ -34,7 +34,12 @@ void Fabric::post(Side& side) {
         if (application.burst == 0 || ++side.burst < application.burst) continue;
         side.burst = 0;
         side.waiting = application.waits;
-        if (application.think_ns != 0) {
+        if (application.period_ns != 0) {
+            side.due_ns = (side.due_ns == 0 ? now_ : side.due_ns) + application.period_ns;
+            side.think_until = side.due_ns + static_cast<std::int64_t>(
+                                                 side.random.below(static_cast<std::uint64_t>(application.jitter_ns)));
+            at(side.think_until, What::post, side.number);
+        } else if (application.think_ns != 0) {
             // Half to one and a half times: a constant phase to the ACKs would look like a window.
             side.think_until =
                 now_ + application.think_ns / 2 +

@@ -223,6 +223,62 @@ Plan doubled() {
     return plan;
 }
 
+Application paced(std::vector<Work> mix, std::uint64_t messages, std::uint32_t burst, std::int64_t period_ns) {
+    Application application = posting(std::move(mix), messages, 64);
+    application.burst = burst;
+    application.period_ns = period_ns;
+    return application;
+}
+
+Plan paced_writes(std::uint32_t burst, std::int64_t period_ns, std::int64_t jitter_ns) {
+    Application application = paced({write(4096)}, 400 * std::uint64_t{burst}, burst, period_ns);
+    application.jitter_ns = jitter_ns;
+    return one_sided(application);
+}
+
+Plan paced_far_away() {
+    Plan plan = paced_writes(1, 10'000'000, 0);
+    plan.hosts[0].delay_ns = plan.hosts[1].delay_ns = 10'000;
+    return plan;
+}
+
+/// One ACK for several messages of a burst.
+Plan paced_coalesced() {
+    Plan plan = paced_writes(4, 2'000'000, 0);
+    plan.connections[0].b.adapter.ack_messages = 4;
+    return plan;
+}
+
+/// Several alike, driven in turn by one thread.
+Plan paced_many() {
+    Plan plan = paced_writes(1, 1'000'000, 0);
+    const Connection first = plan.connections[0];
+    plan.connections.clear();
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        Connection connection = first;
+        connection.a.qpn = 0x100 + i;
+        connection.b.qpn = 0x200 + i;
+        connection.a.start_psn = 0x111111 * (i + 1);
+        connection.seed = i + 1;
+        connection.a.application.start_ns = 1000 + 7000 * i;
+        plan.connections.push_back(connection);
+    }
+    return plan;
+}
+
+/// The server answers at once, and the client goes on when the next message is due.
+Plan paced_questions(std::int64_t jitter_ns) {
+    Application client = paced({send(512)}, 400, 1, 1'000'000);
+    client.jitter_ns = jitter_ns;
+    Application server = posting({send(1024)}, 400, 4);
+    server.answers = true;
+    Plan plan = one_sided(client);
+    plan.connections[0].b.application = server;
+    return plan;
+}
+
+Plan paced_reads(std::uint32_t burst) { return one_sided(paced({read(4096)}, 400 * burst, burst, 2'000'000)); }
+
 }  // namespace
 
 Plan pair_plan() {
@@ -266,6 +322,23 @@ std::vector<Scenario> scenarios() {
             {"pauses", pauses()},
             {"reordered", reordered()},
             {"doubled", doubled()}};
+}
+
+std::vector<Scenario> paced_scenarios() {
+    return {{"paced", paced_writes(1, 1'000'000, 0)},
+            {"paced_quickly", paced_writes(1, 500'000, 0)},
+            {"paced_slowly", paced_writes(1, 60'000'000, 0)},
+            {"paced_with_little_jitter", paced_writes(1, 1'000'000, 20'000)},
+            {"paced_with_jitter", paced_writes(1, 1'000'000, 400'000)},
+            {"paced_bursts", paced_writes(8, 2'000'000, 0)},
+            {"paced_bursts_with_jitter", paced_writes(8, 2'000'000, 50'000)},
+            {"paced_coalesced", paced_coalesced()},
+            {"paced_far_away", paced_far_away()},
+            {"paced_many", paced_many()},
+            {"paced_questions", paced_questions(0)},
+            {"paced_questions_with_jitter", paced_questions(100'000)},
+            {"paced_reads", paced_reads(1)},
+            {"paced_bursts_of_reads", paced_reads(2)}};
 }
 
 Scenario scenario(const std::string& name) {

@@ -17,5 +17,7 @@ Plan pair_plan();
 /// One cause each: what the sender waits for is known, and most of the time it is that.
 std::vector<Scenario> scenarios();
 Scenario scenario(const std::string& name);
+/// Senders that pace themselves: most of the time they have nothing to send, wherever the tap is.
+std::vector<Scenario> paced_scenarios();
 
 }  // namespace model

@@ -116,6 +116,13 @@ private:
     bool may_post() const {
         return posted_ < plan().messages && posted_ - done_ < plan().depth && think_until_ <= now_;
     }
+    std::int64_t below(std::int64_t bound) {
+        return static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(bound)));
+    }
+    std::int64_t next_beat() {
+        due_ns_ = (due_ns_ == 0 ? now_ : due_ns_) + plan().period_ns;
+        return due_ns_ + below(plan().jitter_ns);
+    }
     void post() {
         refilling_ = false;
         // MULPDU with the MSS 1460, less the DDP header. RFC 5044, 4.5.
@@ -136,8 +143,7 @@ private:
             } while (offset < plan().bytes);
             ++posted_;
             if (plan().burst == 0 || posted_ % plan().burst != 0) continue;
-            think_until_ = now_ + plan().think_ns / 2 +
-                           static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(plan().think_ns)));
+            think_until_ = plan().period_ns != 0 ? next_beat() : now_ + plan().think_ns / 2 + below(plan().think_ns);
             at(think_until_, [this] { post(); });
         }
         transmit();
@@ -304,6 +310,7 @@ private:
     std::uint64_t posted_ = 0;
     std::uint64_t done_ = 0;
     std::int64_t think_until_ = 0;
+    std::int64_t due_ns_ = 0;
     bool refilling_ = false;
     bool busy_ = false;
     bool repeat_ = false;
@@ -367,6 +374,27 @@ std::vector<TcpPlan> tcp_plans() {
     plans[7].name = "small";
     plans[7].bytes = 64;
     plans[7].depth = 16;
+    return plans;
+}
+
+std::vector<TcpPlan> paced_tcp_plans() {
+    std::vector<TcpPlan> plans(5);
+    for (TcpPlan& plan : plans) {
+        plan.messages = 400;
+        plan.depth = 32;
+        plan.burst = 1;
+        plan.period_ns = 5'000'000;
+    }
+    plans[0].name = "paced";
+    plans[1].name = "paced_with_jitter";
+    plans[1].jitter_ns = 200'000;
+    plans[2].name = "paced_bursts";
+    plans[2].burst = 4;
+    plans[3].name = "paced_sends";
+    plans[3].operation = metrics::Operation::send;
+    plans[3].bytes = 5000;
+    plans[4].name = "paced_slowly";
+    plans[4].period_ns = 60'000'000;
     return plans;
 }
 

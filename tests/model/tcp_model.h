@@ -17,6 +17,8 @@ struct TcpPlan {
     std::uint32_t depth = 8;  ///< messages posted and not acknowledged
     std::uint32_t burst = 0;
     std::int64_t think_ns = 0;
+    std::int64_t period_ns = 0;  ///< bursts are due at this distance, whatever has come back; 0: it thinks instead
+    std::int64_t jitter_ns = 0;  ///< a burst begins up to this later than it is due
     std::int64_t reaction_ns = 300;
     std::uint64_t bits_per_sec = 10'000'000'000;
     std::int64_t delay_ns = 20'000;  ///< one way
@@ -48,5 +50,6 @@ struct TcpHistory {
 TcpHistory run(const TcpPlan& plan);
 std::vector<support::KeptFrame> capture(const TcpHistory& history, bool at_receiver);
 std::vector<TcpPlan> tcp_plans();
+std::vector<TcpPlan> paced_tcp_plans();
 
 }  // namespace model

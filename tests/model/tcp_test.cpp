@@ -13,26 +13,28 @@ using metrics::FlowSnapshot;
 
 class TcpTest : public testing::TestWithParam<TcpPlan> {
 protected:
-    void measure(bool at_receiver) {
+    void measure(bool at_receiver, bool midway = false) {
         history_ = run(GetParam());
         metrics::AnalyzerOptions options;
         options.engine.link_bits_per_sec = GetParam().bits_per_sec;
-        snapshot_ = analyse(capture(history_, at_receiver), options);
+        Frames frames = capture(history_, at_receiver);
+        if (midway) frames.erase(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(frames.size() / 2));
+        snapshot_ = analyse(frames, options);
         for (const FlowSnapshot& flow : snapshot_.flows)
             if (flow.destination.port == 4420) flow_ = &flow;
         ASSERT_NE(flow_, nullptr);
         ASSERT_EQ(snapshot_.flows.size(), 2u);
     }
-    void attribute(bool at_receiver, double least) {
-        measure(at_receiver);
+    void attribute(bool at_receiver, double least, bool midway = false) {
+        measure(at_receiver, midway);
         const std::int64_t epoch = 1'700'000'000'000'000'000 + (at_receiver ? GetParam().delay_ns : 0);
         const metrics::StateTimes real = history_.sender.states(flow_->first_ns - epoch, flow_->last_ns - epoch);
         std::uint64_t apart = 0;
         for (std::size_t i = 0; i < real.size(); ++i)
             apart += std::max(real[i], flow_->state_ns[i]) - std::min(real[i], flow_->state_ns[i]);
         const double agreement = 1 - static_cast<double>(apart) / 2 / static_cast<double>(sum(real));
-        fmt::print("iwarp {} at the {}: {:.1f} %\n", GetParam().name, at_receiver ? "receiver" : "sender",
-                   agreement * 100);
+        fmt::print("iwarp {} at the {}{}: {:.1f} %\n", GetParam().name, at_receiver ? "receiver" : "sender",
+                   midway ? ", midway" : "", agreement * 100);
         for (std::size_t i = 0; i < real.size(); ++i)
             if (real[i] + flow_->state_ns[i] != 0)
                 fmt::print("    {:<22} {:6.2f} % {:6.2f} %\n", metrics::state_names[i],
@@ -89,6 +91,18 @@ TEST_P(TcpTest, FiguresDoNotDependOnTheSequenceNumber) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Plans, TcpTest, testing::ValuesIn(tcp_plans()),
+                         [](const auto& each) { return each.param.name; });
+
+class PacedTcpTest : public TcpTest {};
+TEST_P(PacedTcpTest, FromTheSetUpOn) {
+    attribute(false, 0.95);
+    attribute(true, 0.95);
+}
+TEST_P(PacedTcpTest, BegunMidway) {
+    attribute(false, 0.95, true);
+    attribute(true, 0.95, true);
+}
+INSTANTIATE_TEST_SUITE_P(Paced, PacedTcpTest, testing::ValuesIn(paced_tcp_plans()),
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace

@@ -11,6 +11,15 @@ __extension__ using Wide = unsigned __int128;
 /// An echo is found up to so many times the least round trip to the sender: queues may lie in between.
 constexpr std::uint64_t echo_round_trips = 8;
 
+/// Answers that all came in this part of a gap were not waited for. A window that is empty for 99 % of a round trip is
+/// possible only if the adapter answers in a hundredth of it. Round trips of a millisecond and more are much rarer than
+/// applications with such a period, so that less is needed there.
+constexpr std::uint64_t early_part = 100;
+constexpr std::uint64_t early_part_of_long_gap = 20;
+constexpr std::uint64_t long_gap_least_ns = 1'000'000;
+/// Answers are taken for a round trip's if they come within so many times the distance to the sender.
+constexpr std::uint64_t far_round_trips = 2;
+
 /// After one CNP, DCQCN comes back to nearly its former rate in five periods of fast recovery (Zhu et al., SIGCOMM'15,
 /// 3.1) of 300 µs as adapters have them; 55 µs in the paper. A CNP before that halves the rate that it comes back to,
 /// and additive increase needs twice as long.
@@ -38,6 +47,7 @@ struct Attribution::Clues {
     std::uint64_t since_inbound_ns;
     std::uint64_t since_credit_ns;
     std::uint32_t level;  ///< messages outstanding when the gap began, or before its last acknowledgement if more
+    bool left_alone;      ///< all answers came at the very beginning of the gap: the sender waited for nothing
     bool held;            ///< by its window, if that was full
     bool echoed;          ///< it began just the time behind an acknowledgement that it always takes
 };
@@ -121,6 +131,7 @@ Attribution::Clues Attribution::clues_of(const Situation& situation, std::uint64
     clues.since_response_ns = since(situation.response_ns, last_ns_, situation.now_ns);
     clues.since_inbound_ns = since(situation.inbound_ns, last_ns_, situation.now_ns);
     clues.since_credit_ns = since(situation.credit_freed_ns, last_ns_, situation.now_ns);
+    forget_early_answers(situation, clues, gap_ns);
     clues.level = level_;
     if (clues.since_freed_ns != no_event && situation.freed_messages > level_ - std::min(level_, situation.messages)) {
         clues.level = situation.messages + std::min(situation.freed_messages, UINT32_MAX - situation.messages);
@@ -132,12 +143,16 @@ Attribution::Clues Attribution::clues_of(const Situation& situation, std::uint64
     const bool begins = !situation.mid_message && !situation.again && !situation.response && !situation.unobserved &&
                         situation.cause == RepeatCause::none;
     // An echo takes the way to the sender and back: what takes many times as long is the application's habit.
-    const std::uint64_t echo_most_ns = situation.sender_round_trip_min_ns == 0
-                                           ? tolerance_most_ns
-                                           : echo_round_trips * situation.sender_round_trip_min_ns + wakeup_ns;
-    const bool may_echo = since(newest_free_ns_, Situation::never, situation.now_ns) <= echo_most_ns;
+    const std::uint64_t sender_ns =
+        situation.sender_round_trip_min_ns != 0 ? situation.sender_round_trip_min_ns : situation.sender_distance_ns;
+    const std::uint64_t echo_most_ns = sender_ns == 0 ? tolerance_most_ns : echo_round_trips * sender_ns + wakeup_ns;
+    const bool may_echo =
+        !situation.one_machine && since(newest_free_ns_, Situation::never, situation.now_ns) <= echo_most_ns;
     // Where the sender waited longer than it took to react, and its window was full, no further evidence is needed.
-    if (begins && may_echo && clues.rest_ns >= echo_least_ns && !(waited && level_ >= situation.messages_max)) {
+    const bool own_pace = begins && (clues.left_alone || keeps_beat(situation, gap_ns));
+    if (own_pace) {
+        weaken_echo();
+    } else if (begins && may_echo && clues.rest_ns >= echo_least_ns && !(waited && level_ >= situation.messages_max)) {
         // Sizes differ: its first octet is what followed.
         const bool hit = echoes(static_cast<std::int64_t>(static_cast<std::uint64_t>(situation.now_ns) - wire_ns)) &&
                          echo_ns_ <= echo_most_ns;
@@ -145,6 +160,50 @@ Attribution::Clues Attribution::clues_of(const Situation& situation, std::uint64
         clues.held = clues.held || (hit && echo_score_ >= echo_likely);
     }
     return clues;
+}
+
+/// What the sender let pass at the beginning of a gap did not set it free at the end. The acknowledgements of a burst
+/// count together: where the sender is far away, each takes little of the round trip.
+void Attribution::forget_early_answers(const Situation& situation, Clues& clues, std::uint64_t gap_ns) const {
+    if (situation.messages != 0 || situation.response || situation.mid_message) return;
+    const auto part = gap_ns >= long_gap_least_ns ? early_part_of_long_gap : early_part;
+    const std::uint64_t far_ns =
+        situation.sender_distance_ns == 0 || situation.one_machine
+            ? 0
+            : far_round_trips * std::min(situation.sender_distance_ns, tolerance_most_ns) + wakeup_ns;
+    const auto early = [=](std::uint64_t since_ns, std::uint64_t answers) {
+        return since_ns > far_ns && (gap_ns - std::min(since_ns, gap_ns)) * answers <= gap_ns / part;
+    };
+    const std::uint64_t newest_ns = clues.since_freed_ns != no_event || frees_ == 0
+                                        ? clues.since_freed_ns
+                                        : since(newest_free_ns_, Situation::never, situation.now_ns);
+    std::uint64_t answers = 0;
+    for (unsigned i = 0; i < frees_; ++i) {
+        const std::uint32_t before_ns = free_ns_[0] - free_ns_[i];
+        answers += before_ns <= gap_ns / 2 ? 1U : 0U;
+    }
+    const auto forget = [&](std::uint64_t& since_ns) {
+        if (since_ns != no_event && early(since_ns, 1)) since_ns = no_event;
+    };
+    clues.left_alone = newest_ns != no_event && early(newest_ns, std::max<std::uint64_t>(answers, 1));
+    if (clues.left_alone) clues.since_freed_ns = no_event;
+    forget(clues.since_response_ns);
+    forget(clues.since_inbound_ns);
+    forget(clues.since_credit_ns);
+}
+
+/// Whether this gap differs much less from the one before than the times that passed after their acknowledgements. With
+/// more than one message at a time it is not known which acknowledgement was waited for.
+bool Attribution::keeps_beat(const Situation& situation, std::uint64_t gap_ns) const {
+    constexpr std::uint64_t least_ns = 100;  // stamps are no better
+    if (frees_ < 2 || situation.messages != 0 || situation.messages_max != 1) return false;
+    const auto apart = [](std::uint32_t a, std::uint32_t b) { return a > b ? a - b : b - a; };
+    const auto since_newest_ns = static_cast<std::uint32_t>(situation.now_ns) - free_ns_[0];
+    const auto since_former_ns = static_cast<std::uint32_t>(last_ns_) - free_ns_[1];
+    const auto former_gap_ns = last_gap_ns_ + wire_ns_;
+    if (since_newest_ns > gap_ns || since_former_ns > former_gap_ns) return false;
+    const std::uint64_t gaps_apart_ns = gap_ns > former_gap_ns ? gap_ns - former_gap_ns : former_gap_ns - gap_ns;
+    return apart(since_newest_ns, since_former_ns) > 2 * gaps_apart_ns + least_ns;
 }
 
 void Attribution::learn(const Situation& situation, const Clues& clues, const AttributionOptions& options) {
@@ -225,7 +284,7 @@ State Attribution::name(const Situation& situation, const Clues& clues, const At
     if (situation.messages != 0) {
         return State::application_in_flight;
     }
-    if (!answered && situation.messages_max != 0 &&
+    if (!answered && !clues.left_alone && situation.messages_max != 0 &&
         since(situation.freed_ns, Situation::never, situation.now_ns) <= std::max(tolerance_least_ns, echo_ns())) {
         return State::application_in_flight;
     }

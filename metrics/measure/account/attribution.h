@@ -54,6 +54,10 @@ struct Situation {
     /// tap -> sender -> tap without its application: the least time in which it acknowledged the peer's packets.
     /// 0 = unknown. Bounds the tolerance that is learnt: a reaction far beyond it is somebody thinking.
     std::uint64_t sender_round_trip_min_ns = 0;
+    /// The same where neither end's application had a part in it (set-up, acknowledgements without data): it proves
+    /// that the sender is so far away. 0 = unknown.
+    std::uint64_t sender_distance_ns = 0;
+    bool one_machine = false;  ///< sender and receiver have one address: neither is far from the tap
 };
 
 struct AttributionOptions {
@@ -76,6 +80,11 @@ struct AttributionOptions {
 ///   how full the window is. There a sender that begins again and again the same time after an acknowledgement is held
 ///   by its window. Such a time is looked for where most of the gap came after the acknowledgement, and believed when
 ///   it explains clearly more than half of these gaps.
+/// - A sender that got all answers at the very beginning of a gap (a hundredth of it, a twentieth of a gap of 1 ms and
+///   more) was not waiting for them: it paces itself, or has nothing to send. No echo, no window and no dialogue is
+///   believed then, unless the sender is known to be so far away. Between addresses of one machine no echo is believed.
+/// - A sender of one message at a time whose messages keep a beat, whatever time their acknowledgements took, is not
+///   held by these.
 /// - What was acknowledged less than 2 µs (or that time) ago is in flight still, as far as the sender can know.
 /// - Where ε is learnt, a reaction within a quarter of the gap counts, too (up to 100 ms): a gap has one name, and most
 ///   of it was the wait. An ε that was asked for is taken as it is.
@@ -169,6 +178,12 @@ private:
     }
     void compute_wire_time(std::uint32_t bytes, std::uint64_t bits_per_sec);
     Clues clues_of(const Situation& situation, std::uint64_t gap_ns, std::uint64_t wire_ns);
+    void forget_early_answers(const Situation& situation, Clues& clues, std::uint64_t gap_ns) const;
+    void weaken_echo() {
+        if (echo_score_ != 0) --echo_score_;
+        if (echo_trial_score_ != 0) --echo_trial_score_;
+    }
+    bool keeps_beat(const Situation& situation, std::uint64_t gap_ns) const;
     void learn(const Situation& situation, const Clues& clues, const AttributionOptions& options);
     State name(const Situation& situation, const Clues& clues, const AttributionOptions& options,
                std::uint64_t tolerance_ns) const;

@@ -15,6 +15,15 @@ std::uint32_t bounded(std::size_t value) {
     return static_cast<std::uint32_t>(std::min<std::size_t>(value, std::numeric_limits<std::uint32_t>::max() - 1));
 }
 
+/// All of 127.0.0.0/8 is the machine itself. RFC 1122, 3.2.1.3.
+bool is_one_machine(const Address& source, const Address& destination) {
+    if (source.family == wire::AddressFamily::none || source.family != destination.family) return false;
+    if (source.octets == destination.octets) return true;
+    constexpr std::uint8_t loopback = 127;
+    return source.family == wire::AddressFamily::ipv4 && source.octets[0] == loopback &&
+           destination.octets[0] == loopback;
+}
+
 /// Pages of 72 octets: a flow's share leaves room within 4 KiB for all else that it has.
 constexpr unsigned histogram_share = 28;
 constexpr std::size_t histogram_reserve = 4096;
@@ -273,6 +282,7 @@ void FlowStore::close_gap(Flow& flow, Situation& situation, const FrameContext& 
     situation.paused = context.source_pauses != request.pauses_then;
     situation.link_bits_per_sec = context.source_bits_per_sec;
     situation.round_trip_min_ns = request.round_trip_min_ns == 0xffffffff ? 0 : request.round_trip_min_ns;
+    situation.one_machine = is_one_machine(flow.key.source, flow.key.destination);
     const bool started = flow.attribution.started();
     if (is_observed()) [[unlikely]]
         close_observed_gap(flow, situation, frame);

@@ -38,9 +38,17 @@ struct Run {
     std::uint32_t interface = 0;
     std::uint64_t ns = 0;  ///< of the frames since the last sample
     std::uint32_t octets = 0;
+    std::uint32_t frame_octets = 0;  ///< of the last frame
     std::uint16_t frames = 0;
     PacketSummary::Kind kind = PacketSummary::Kind::other;
     bool goes_on = false;  ///< the message has not ended
+};
+
+/// What a host sent in a stretch of time, whatever it was: its link carries at least that.
+struct Carried {
+    std::int64_t since_ns = 0;
+    std::uint64_t sent = 0;  ///< Host::sent then
+    std::uint64_t bits_per_sec = 0;
 };
 
 struct Host {
@@ -56,6 +64,7 @@ struct Host {
     Run run;
     LinkRate* rate = nullptr;
     std::uint64_t mac = 0;  ///< source of its first frame; 0 = not known
+    Carried carried;
     SenderWindow incast;
 };
 
@@ -234,6 +243,7 @@ struct HostClock::State {
         constexpr std::uint32_t full_segment = 512;
         return segment.payload >= full_segment && (segment.flags & push) == 0;
     }
+    void note_carried(Host& source);
     void note_sample(Host& source);
     void note_sender(const Host& source, Host& destination, const wire::Frame& frame) {
         senders.note(source.number, destination.number, destination.incast, frame.time_ns, frame.number);
@@ -461,6 +471,22 @@ void HostClock::State::note_pause(const TransportSummary& seen, const wire::Fram
     if (holds && pauses.frames.size() < frames_per_pause) pauses.frames.push_back(frame.number);
 }
 
+/// Stretches are long enough for stamps that a driver gives to several frames at a time.
+void HostClock::State::note_carried(Host& source) {
+    constexpr std::uint64_t least_ns = 10'000'000;
+    Carried& carried = source.carried;
+    const std::int64_t now_ns = source.run.last_ns;
+    if (carried.since_ns != 0 && now_ns >= carried.since_ns) {
+        const std::uint64_t ns = static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(carried.since_ns);
+        if (ns < least_ns) return;
+        const double bits = static_cast<double>(source.sent - carried.sent) * 8;
+        const auto bits_per_sec = static_cast<std::uint64_t>(bits * 1e9 / static_cast<double>(ns));
+        carried.bits_per_sec = std::max(carried.bits_per_sec, bits_per_sec);
+    }
+    carried.since_ns = now_ns;
+    carried.sent = source.sent;
+}
+
 /// A sample takes eight frames, and so long that the clock's resolution does not matter.
 void HostClock::State::note_sample(Host& source) {
     constexpr std::uint16_t frames = 8;
@@ -470,12 +496,14 @@ void HostClock::State::note_sample(Host& source) {
     if (run.frames < frames || run.ns < ticks * resolution_ns) return;
     if (source.rate == nullptr) source.rate = &rates.emplace_back();
     source.rate->record(run.ns, run.octets);
+    note_carried(source);
     run.ns = 0;
     run.octets = 0;
     run.frames = 0;
     const std::uint32_t samples = source.rate->samples();
     if (samples > again && samples % again != 0) return;
-    source.bits_per_sec = source.rate->bits_per_sec().value_or(0);
+    const std::optional<std::uint64_t> learnt = source.rate->bits_per_sec();
+    source.bits_per_sec = learnt ? std::max(*learnt, source.carried.bits_per_sec) : 0;
     if (fastest == nullptr || source.bits_per_sec > fastest->bits_per_sec) fastest = &source;
 }
 
@@ -490,11 +518,15 @@ void HostClock::State::note_run(const TransportSummary& seen, Host& source, std:
     if (run.goes_on && continues && run.kind == seen.kind && run.peer == peer && run.selector == seen.selector &&
         run.next_position == seen.position && run.interface == frame.interface && frame.time_ns >= run.last_ns) {
         const std::uint64_t ns = static_cast<std::uint64_t>(frame.time_ns) - static_cast<std::uint64_t>(run.last_ns);
+        // What a short frame takes longer than its wire time is what handling any frame takes.
+        const bool is_tail = wire_octets < run.frame_octets / 2;
         if (ns < longest_ns && run.octets < most_octets) {
-            run.ns += ns;
-            run.octets += wire_octets;
-            run.frames = static_cast<std::uint16_t>(std::min(run.frames + 1, 0xffff));
-            note_sample(source);
+            if (!is_tail) {
+                run.ns += ns;
+                run.octets += wire_octets;
+                run.frames = static_cast<std::uint16_t>(std::min(run.frames + 1, 0xffff));
+                note_sample(source);
+            }
         } else {
             run.ns = 0;
             run.octets = 0;
@@ -502,6 +534,7 @@ void HostClock::State::note_run(const TransportSummary& seen, Host& source, std:
         }
     }
     run.last_ns = frame.time_ns;
+    run.frame_octets = wire_octets;
     run.peer = peer;
     run.selector = seen.selector;
     run.interface = frame.interface;

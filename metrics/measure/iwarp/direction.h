@@ -109,6 +109,8 @@ struct SentData {
     bool sequence_known : 1 = false;  ///< `initial_sequence` holds
     bool probed : 1 = false;          ///< a byte beyond a closed window was sent
     bool fin_sent : 1 = false;
+    /// The least round trip ended with a segment that carries data: the peer's application may have been waited for.
+    bool answered_by_data : 1 = false;
 
     /// One past the next FPDU, if it is as long as the last one and begins at `next`.
     std::uint64_t next_fpdu_end(std::uint64_t next) const {

@@ -34,7 +34,7 @@ public:
 private:
     void duplicate(const Half& half, const Segment& segment, std::uint64_t position);
     void selective(const Half& half, const Segment& segment, std::uint64_t position);
-    void measure_round_trip(const Half& half, std::uint64_t position, std::int64_t now_ns);
+    void measure_round_trip(const Half& half, std::uint64_t position, const Segment& segment);
     void advertise(const Half& half, const Segment& segment, std::uint64_t position);
     std::uint64_t way_to_sender_ns(const Half& half) const;
 

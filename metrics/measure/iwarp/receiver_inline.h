@@ -52,11 +52,14 @@ inline void Receiver::record_write(const Half& half, Operation operation) {
     latency_ns.reset();
 }
 
-inline void Receiver::measure_round_trip(const Half& half, std::uint64_t position, std::int64_t now_ns) {
+inline void Receiver::measure_round_trip(const Half& half, std::uint64_t position, const Segment& segment) {
+    const std::int64_t now_ns = segment.now_ns();
     const auto round_trip_ns = half.sent().marks.acknowledged(position, now_ns);
     if (!round_trip_ns) return;
     store_.record(*half.flow, FlowHistogram::round_trip, *round_trip_ns);
+    if (*round_trip_ns >= half.request().round_trip_min_ns) return;
     keep_least(half.request().round_trip_min_ns, *round_trip_ns);
+    half.sent().answered_by_data = segment.tcp().payload_length != 0;
 }
 
 inline void Receiver::acknowledged(const Half& half, const Segment& segment, std::uint64_t position) {
@@ -67,7 +70,7 @@ inline void Receiver::acknowledged(const Half& half, const Segment& segment, std
         request.acknowledged = position;
         request.freed_ns = now_ns;
         request.freed_messages = 0;
-        measure_round_trip(half, position, now_ns);
+        measure_round_trip(half, position, segment);
         complete(half, position, now_ns, true);
         received.losses.advance();
         // A partial acknowledgement reports the next loss. RFC 6582, 3.2.

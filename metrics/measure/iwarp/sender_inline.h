@@ -133,7 +133,10 @@ inline void Sender::close_gap(const Half& half, const Half& back, const Arrival&
     if (back) {
         situation.inbound_ns = back.request().message_end_ns;
         const std::uint32_t round_trip_ns = back.request().round_trip_min_ns;
-        if (round_trip_ns != 0xffffffff) situation.sender_round_trip_min_ns = round_trip_ns;
+        if (round_trip_ns != 0xffffffff) {
+            situation.sender_round_trip_min_ns = round_trip_ns;
+            if (!back.sent().answered_by_data) situation.sender_distance_ns = round_trip_ns;
+        }
     }
     situation.signal_ns = half.received().ece_ns;
     Receiver::watch_window(half, now_ns);

@@ -11,6 +11,9 @@ void Tracking::close_gap(Flow& flow, const GapEnd& end, Situation& situation) {
     if (flow.reverse != no_flow) {
         const Flow& reverse = store.table[flow.reverse];
         situation.inbound_ns = reverse.request.message_end_ns;
+        // Adapters acknowledge by themselves.
+        if (reverse.request.round_trip_min_ns != 0xffffffff)
+            situation.sender_distance_ns = reverse.request.round_trip_min_ns;
         if (end.takes_receive) {
             situation.credit_exhausted = lacks_credit(reverse, flow);
             situation.credit_freed_ns = flow.request.credit_freed_ns;

@@ -104,6 +104,33 @@ TEST(Bandwidth, TheWindowsBoundIsOctetsByRoundTrip) {
     EXPECT_THAT(answer.summary, HasSubstr("3.28 Gbit/s"));  // 409.6 MB/s
 }
 
+/// 0.2 messages outstanding of 10, and 90 % of the time named a window: what is seen here does not show it.
+TEST(Bandwidth, AWindowThatIsNotSeenMayBeAPace) {
+    auto flow = healthy();
+    flow.state_ns = {};
+    set_state(flow, State::transmit_new, 100'000'000);
+    set_state(flow, State::ack_window, 900'000'000);
+    flow.messages_mean = 0.2;
+    const auto answer = bandwidth_of(flow);
+    EXPECT_EQ(answer.verdict, Verdict::paced_or_window);
+    EXPECT_THAT(answer.summary, HasSubstr("paces itself"));
+    EXPECT_THAT(answer.summary, HasSubstr("cannot be seen from here"));
+    EXPECT_THAT(answer.advice, Not(HasSubstr("depth")));
+    EXPECT_EQ(evidence(answer, "possible with this window"), nullptr);
+}
+
+TEST(Bandwidth, NothingOutstandingIsIdle) {
+    auto flow = healthy();
+    flow.state_ns = {};
+    set_state(flow, State::application_in_flight, 600'000'000);
+    set_state(flow, State::application_idle, 400'000'000);
+    EXPECT_EQ(bandwidth_of(flow).verdict, Verdict::application_depth);
+    flow.messages_mean = 0.005;
+    const auto answer = bandwidth_of(flow);
+    EXPECT_EQ(answer.verdict, Verdict::application_idle);
+    EXPECT_THAT(answer.summary, HasSubstr("100 % of the time"));
+}
+
 TEST(Bandwidth, SmallMessagesInAPipelineAreWhatTheyCost) {
     auto flow = healthy();
     flow.operations[metrics::index_of(metrics::Operation::write)].bytes = 64'000;

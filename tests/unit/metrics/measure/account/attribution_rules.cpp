@@ -134,13 +134,21 @@ TEST(Rules, AWindowIsKnownByItsEchoFarFromTheSender) {
     EXPECT_NEAR(static_cast<double>(attribution.echo_ns()), 30'000, 100);  // the other one drew it aside a little
 }
 
-/// A timer of 5 ms after each answer looks the same, but where the sender is known to be 10 µs away it is its habit.
-TEST(Rules, AHabitIsNoEchoWhereTheSenderIsNear) {
-    for (const std::uint64_t to_sender_ns : {0ull, 10'000ull, 1'000'000ull}) {
+/// 5 ms after each answer, which itself takes 25 µs: a timer, unless the sender is known to be 1 ms or more away.
+TEST(Rules, AHabitIsNoEchoUnlessTheSenderIsFar) {
+    struct Way {
+        std::uint64_t round_trip_ns;
+        std::uint64_t distance_ns;
+        State state;
+    };
+    for (const Way way : {Way{0, 0, State::application_idle}, Way{10'000, 10'000, State::application_idle},
+                          Way{4'000'000, 4'000'000, State::ack_window},
+                          Way{4'000'000, 0, State::application_idle}}) {  // its application's data measured it
         Attribution attribution;
         Situation packet = full_window(1);
         packet.link_bits_per_sec = 0;
-        packet.sender_round_trip_min_ns = to_sender_ns;
+        packet.sender_round_trip_min_ns = way.round_trip_ns;
+        packet.sender_distance_ns = way.distance_ns;
         attribution.packet(packet, {});
         for (int i = 1; i < 40; ++i) {
             packet.now_ns = start + i * 5 * ms;
@@ -150,8 +158,69 @@ TEST(Rules, AHabitIsNoEchoWhereTheSenderIsNear) {
             attribution.freed(packet.freed_ns);
             attribution.packet(packet, {});
         }
-        EXPECT_EQ(attribution.last_state(), to_sender_ns == 10'000 ? State::application_idle : State::ack_window)
-            << to_sender_ns;
+        EXPECT_EQ(attribution.last_state(), way.state) << way.round_trip_ns << ' ' << way.distance_ns;
+    }
+}
+
+/// One message in `period_ns`, acknowledged after `answer_ns`, again and again; what the last gaps are.
+State paced(std::int64_t period_ns, std::int64_t answer_ns, bool answered_by_message, std::int64_t answer_jitter_ns = 0,
+            bool one_machine = false) {
+    Attribution attribution;
+    Situation packet = full_window(1);
+    packet.link_bits_per_sec = 0;
+    packet.one_machine = one_machine;
+    attribution.packet(packet, {});
+    for (int i = 1; i < 60; ++i) {
+        packet.now_ns = start + i * period_ns;
+        packet.messages = 0;
+        packet.freed_messages = 1;
+        packet.freed_ns = packet.now_ns - period_ns + answer_ns + (i % 2) * answer_jitter_ns;
+        if (answered_by_message) packet.inbound_ns = packet.freed_ns;
+        attribution.freed(packet.freed_ns);
+        attribution.packet(packet, {});
+    }
+    return attribution.last_state();
+}
+
+TEST(Rules, AnswersInAHundredthOfTheGapWereNotWaitedFor) {
+    EXPECT_EQ(paced(500 * us, 5 * us, false), State::application_idle);
+    EXPECT_EQ(paced(500 * us, 5 * us, true), State::application_idle);
+    EXPECT_EQ(paced(60 * ms, 75 * us, false), State::application_idle);
+    EXPECT_EQ(paced(60 * ms, 75 * us, true), State::application_idle);
+    // 5 µs of 400: only the habit speaks, for a window or for a timer.
+    EXPECT_EQ(paced(400 * us, 5 * us, false), State::ack_window);
+    EXPECT_EQ(paced(400 * us, 5 * us, true), State::peer_wait);
+    // From 1 ms on, a twentieth.
+    EXPECT_EQ(paced(1 * ms, 50 * us, false), State::application_idle);
+}
+
+/// Its answers take 5 or 8 µs, and the next message comes when it is due.
+TEST(Rules, WhoKeepsABeatIsNotHeldByAcknowledgements) {
+    EXPECT_NE(paced(400 * us, 5 * us, false, 3 * us), State::ack_window);
+}
+
+TEST(Rules, NothingIsFarAwayWithinOneMachine) { EXPECT_NE(paced(400 * us, 5 * us, false, 0, true), State::ack_window); }
+
+/// Bursts of four, each message acknowledged by itself after 5 µs, the next burst 10 ms later.
+TEST(Rules, APacedBurstIsNoWindow) {
+    Attribution attribution;
+    Situation packet = full_window(4);
+    packet.link_bits_per_sec = 0;
+    packet.now_ns = start;
+    attribution.packet(packet, {});
+    for (int i = 1; i < 40; ++i) {
+        const std::int64_t before = start + (i - 1) * 10 * ms;
+        for (int k = 0; k < 4; ++k) attribution.freed(before + (5 + k) * us);
+        for (int k = 0; k < 4; ++k) {
+            packet.now_ns = start + i * 10 * ms + k * us;
+            packet.messages = static_cast<std::uint32_t>(k);
+            packet.freed_messages = 1;
+            packet.freed_ns = before + 8 * us;
+            attribution.packet(packet, {});
+            if (k == 0) {
+                EXPECT_EQ(attribution.last_state(), State::application_idle) << i;
+            }
+        }
     }
 }
 

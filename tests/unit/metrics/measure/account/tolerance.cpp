@@ -21,7 +21,7 @@ TEST(Tolerance, IsLearntFromWhoWaited) {
     const Attribution thinking = one_gap(full_window(4), closing, {});
     EXPECT_EQ(thinking.reaction_ns(), 0u);
     EXPECT_EQ(thinking.last_state(), State::application_in_flight);
-    closing.inbound_ns = start + 1 * us;  // thirty times what the adapter needs
+    closing.inbound_ns = start + 60 * us;  // thirty times what the adapter needs
     closing.messages = 0;
     EXPECT_EQ(one_gap(full_window(4), closing, {}).reaction_tolerance_ns(), 120'000u);
     closing = full_window(4);

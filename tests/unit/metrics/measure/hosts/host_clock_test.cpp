@@ -312,6 +312,52 @@ TEST(HostClock, TcpSegmentsTeachTheRateToo) {
     EXPECT_NEAR(static_cast<double>(*feed.host(1).link_bits_per_sec), 10e9, 0.03 * 10e9);
 }
 
+/// Messages of 64 KiB by segmentation offload: a segment of 65483 bytes, and 20 µs later its tail of 93, which follows
+/// the handling of the first and not the link's rate.
+TEST(HostClock, TheShortTailOfALongSegmentTeachesNothing) {
+    Feeder feed;
+    Packet packet;
+    std::uint32_t sequence = 1;
+    for (unsigned i = 0; i < 400; ++i) {
+        packet.payload = 65483;
+        feed(tcp(packet, sequence, false), i * 1'000'000);
+        sequence += packet.payload;
+        packet.payload = 93;
+        feed(tcp(packet, sequence, true), i * 1'000'000 + 20'700);
+        sequence += packet.payload;
+    }
+    EXPECT_FALSE(feed.host(1).link_bits_per_sec);
+}
+
+/// Nine frames of 4096 bytes inside a message at 100 Mbit/s (3 ms), then 200 messages of one frame in 2 ms: more than
+/// 1.3 Gbit/s in all.
+TEST(HostClock, TheRateIsNeverBelowWhatTheHostCarried) {
+    Feeder feed;
+    std::int64_t now = 0;
+    std::uint32_t position = 0;
+    for (unsigned round = 0; round < 60; ++round) {
+        for (unsigned i = 0; i < 9; ++i) {
+            now += 336'000;
+            Packet packet;
+            packet.opcode = position == 0 ? 6 : 7;
+            packet.psn = position++;
+            packet.payload = 4096;
+            feed(roce(packet), now);
+        }
+        for (unsigned i = 0; i < 200; ++i) {
+            now += 10'000;
+            Packet other;
+            other.destination = 3;
+            other.opcode = 10;  // WRITE Only
+            other.psn = round * 200 + i;
+            other.payload = 4096;
+            feed(roce(other), now);
+        }
+    }
+    ASSERT_TRUE(feed.host(1).link_bits_per_sec);
+    EXPECT_GE(*feed.host(1).link_bits_per_sec, 1'300'000'000u);
+}
+
 TEST(HostClock, AGivenRateIsNotQuestioned) {
     Feeder feed{40'000'000'000};
     EXPECT_EQ(feed(roce({}), 0).source_bits_per_sec, 40'000'000'000u);
