@@ -176,6 +176,7 @@ __rdmascope_flows_option -l top -x -d 'the first flows alone'
 __rdmascope_flows_option -l interval -x -a '1ms 10ms 100ms 1s' -d 'a row for every time'
 __rdmascope_why_option -l flow -x -d 'about one flow alone'
 __rdmascope_why_option -l json -d 'one JSON object'
+__rdmascope_why_option -l fail-on -x -a 'wrong minor suspected' -d 'exit with 3 from this grade on'
 __rdmascope_why_option -s v -l verbose -d 'all figures'
 __rdmascope_why_option -l color -x -a 'auto never always' -d colour
 __rdmascope_top_option -l interval -x -a '100ms 500ms 1s 2s 10s' -d 'new figures every so often'
