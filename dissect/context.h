@@ -25,6 +25,7 @@ public:
     const ParseOptions& options;
     std::uint32_t offset = 0;  ///< of the next octet to read
     std::uint32_t end;         ///< where the data ends on the wire; never below `offset`
+    bool quoted = false;       ///< what is read is the packet that an ICMP error quotes
 
     base::Bytes bytes() const { return bytes_; }
     const std::byte* at(std::uint32_t position) const { return bytes_.data() + position; }
