@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/quantities.h"
+#include "exporters/management.h"
 #include "metrics/answers/words.h"
 
 namespace exporters {
@@ -111,13 +112,29 @@ private:
                                               : fmt::format(" And {} below.",
                                                             base::format_counted(alarms - 1, "more finding"))));
         else if (snapshot_.flows.empty())
-            paragraph("NOTHING TO JUDGE:", bold, 18,
-                      snapshot_.capture.rdma_units == 0 ? "the capture holds no RDMA."
-                                                        : "RDMA connections were set up or ended, but no data passed.");
+            paragraph("NOTHING TO JUDGE:", bold, 18, nothing_to_judge());
         else
             paragraph("OK:", green, 4, "nothing is wrong that this capture can show.");
-        for (const std::string& note : {incomplete(), unsorted()})
+        for (const std::string& note : {incomplete(), unsorted(), long_fpdus()})
             if (!note.empty()) paragraph("Note:", bold, 6, note);
+    }
+
+    std::string nothing_to_judge() const {
+        if (snapshot_.capture.rdma_units == 0) return "the capture holds no RDMA.";
+        if (const std::string management = management_text(snapshot_.capture); !management.empty())
+            return management + '.';
+        return "RDMA connections were set up or ended, but no data passed.";
+    }
+
+    /// An FPDU should fit a segment (RFC 5044, 4.5 and 5): receivers in hardware may not put it together.
+    std::string long_fpdus() const {
+        for (const metrics::FlowSnapshot& flow : snapshot_.flows)
+            if (flow.tcp && flow.tcp->mss && flow.tcp->fpdu_bytes_max > *flow.tcp->mss)
+                return fmt::format(
+                    "FPDUs of flow {} are up to {} bytes long, beyond the MSS of {}: RFC 5044 wants one FPDU in one "
+                    "segment, and receivers in hardware may fail at longer ones (siw: try_gso).",
+                    flow.id, flow.tcp->fpdu_bytes_max, *flow.tcp->mss);
+        return {};
     }
 
     std::string incomplete() const {

@@ -51,6 +51,9 @@ enum class Verdict : std::uint8_t {
     application_depth,
     peer_wait,
     not_limited,
+    port_unreachable,
+    host_unreachable,
+    path_mtu,
     // latency
     network_delay,
     retransmission,

@@ -12,6 +12,8 @@
 #include "metrics/figures/operation.h"
 #include "metrics/figures/post_figures.h"
 #include "metrics/figures/state.h"
+#include "wire/icmp_error_kind.h"
+#include "wire/management_kind.h"
 #include "wire/transport.h"
 
 /// What the engine knows, copied out of it at one moment: plain values that are shown, merged and subtracted. Nobody
@@ -97,8 +99,9 @@ enum class EventKind : std::uint8_t {
     nak_wrong_psn,        ///< the receiver's NAK names another PSN than the first missing one; value: difference
     nak_missing,          ///< the receiver saw a hole and told nobody; value: packets that arrived past it
     read_restart_wrong,   ///< a repeated READ request does not start at the first missing response; value: difference
+    icmp_error,           ///< an ICMP error about a packet of the flow; value: wire::IcmpErrorKind
 };
-inline constexpr std::size_t event_kind_count = 28;
+inline constexpr std::size_t event_kind_count = 29;
 std::string_view name_of(EventKind kind);  ///< "retransmission", ...
 
 /// The frames that show one kind of event on a flow: the first few and how many there were.
@@ -134,6 +137,8 @@ struct ConnectionFigures {
     std::optional<bool> mpa_markers;            ///< iWARP: this flow's stream has markers
     std::string end;  ///< how it ended: "DREQ", "TCP RST", "REJ: stale connection"; empty while it lives
     std::uint64_t end_frame = 0;
+    /// iWARP: the MPA reply that lacks flag A (peer-to-peer) though the request has it; 0 = none. RFC 6581, 9.2.
+    std::uint64_t refused_peer_to_peer_frame = 0;
 };
 
 /// iWARP: what TCP did under the flow. Absent figures: nothing of the kind could be measured.
@@ -157,7 +162,25 @@ struct TcpFigures {
     /// Of them, those in which no FPDU could be followed: segments that hold many FPDUs (GSO, GRO) and of which a snap
     /// length kept the first head alone.
     std::uint64_t unread_bytes = 0;
+    std::uint64_t fpdu_bytes_max = 0;  ///< the longest FPDU of this flow's sender, with markers and CRC
 };
+
+/// ICMP and ICMPv6 errors that hosts and routers sent about a flow's packets, or about a request for a connection.
+struct IcmpFigures {
+    struct Errors {
+        std::uint64_t count = 0;
+        Address sender;  ///< one host that sent such errors
+        bool operator==(const Errors&) const = default;
+    };
+    std::array<Errors, wire::icmp_error_kind_count> kinds;  ///< by wire::IcmpErrorKind
+    std::optional<std::uint32_t> mtu;  ///< octets of an IP packet: the least that a next hop takes, where one was named
+
+    const Errors& of(wire::IcmpErrorKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
+    void add(wire::IcmpErrorKind kind, const Address& sender, const std::optional<std::uint32_t>& next_mtu);
+    bool operator==(const IcmpFigures&) const = default;
+};
+inline constexpr std::array<std::string_view, wire::icmp_error_kind_count> icmp_error_names{
+    "port_unreachable", "host_unreachable", "prohibited", "fragmentation_needed", "time_exceeded", "other"};
 
 /// Ids of flows that were first seen in one frame lie so far apart: a round number, and JSON's numbers are exact beyond
 /// its eightfold.
@@ -237,6 +260,7 @@ struct FlowSnapshot {
     std::optional<TcpFigures> tcp;
     std::optional<VerbsFigures> verbs;  ///< of the sending process, where it was traced
     std::vector<Exhibit> exhibits;      ///< by kind; kinds that did not happen are not there
+    std::optional<IcmpFigures> icmp;    ///< absent where no error was seen
 
     const Exhibit* exhibit(EventKind kind) const;
     std::uint64_t messages_total() const;
@@ -317,6 +341,7 @@ struct ConnectionAttempt {
     AttemptOutcome outcome = AttemptOutcome::unknown;
     std::string reason;      ///< in words: as `dump` says them, or what of MPA was refused; empty where none was given
     bool by_client = false;  ///< it is the client that rejected
+    std::optional<IcmpFigures> icmp;  ///< about its requests
 };
 
 /// It is acknowledged by the other direction, and that one was not captured: what is outstanding cannot be told.
@@ -361,6 +386,7 @@ struct CaptureFigures {
     std::uint64_t stream_octets_skipped = 0;
     std::uint64_t values_misplaced = 0;  ///< of distributions, in a neighbour's bucket for want of memory
     std::uint64_t beyond_hosts = 0;      ///< frames of hosts beyond those of which figures are kept
+    std::array<std::uint64_t, wire::management_kind_count> management{};  ///< datagrams, by wire::ManagementKind
 };
 
 struct Snapshot {

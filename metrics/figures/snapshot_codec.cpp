@@ -224,7 +224,7 @@ private:
     static constexpr Service last_of(Service) { return Service::xrc; }
     static constexpr PairingMethod last_of(PairingMethod) { return PairingMethod::psn; }
     static constexpr Vantage last_of(Vantage) { return Vantage::mid_path; }
-    static constexpr EventKind last_of(EventKind) { return EventKind::read_restart_wrong; }
+    static constexpr EventKind last_of(EventKind) { return EventKind::icmp_error; }
 
     base::Bytes take(std::size_t length) {
         if (length > left()) {
@@ -296,6 +296,7 @@ void members(C& c, Of<ConnectionFigures> auto& f) {
     optionals(c, f.setup_ns, f.initiator_depth, f.responder_resources, f.path_mtu, f.ack_timeout_ns, f.retry_count,
               f.rnr_retry_count, f.starting_psn, f.mpa_revision, f.mpa_crc, f.mpa_markers);
     all(c, f.setup_frame, f.end, f.end_frame);
+    if (c.version() >= 8) all(c, f.refused_peer_to_peer_frame);
 }
 template <class C>
 void members(C& c, Of<TcpFigures> auto& t) {
@@ -303,6 +304,16 @@ void members(C& c, Of<TcpFigures> auto& t) {
         t.sack_blocks, t.zero_windows, t.ece_acks, t.cwr_segments, t.round_trip_ns, t.window_limited_ns);
     optionals(c, t.handshake_ns, t.mss, t.receive_window_min, t.receive_window_max);
     if (c.version() >= 4) all(c, t.connection_bytes, t.unread_bytes);
+    if (c.version() >= 8) all(c, t.fpdu_bytes_max);
+}
+template <class C>
+void members(C& c, Of<IcmpFigures::Errors> auto& e) {
+    all(c, e.count, e.sender);
+}
+template <class C>
+void members(C& c, Of<IcmpFigures> auto& i) {
+    all(c, i.kinds);
+    optionals(c, i.mtu);
 }
 template <class C>
 void members(C& c, Of<Process> auto& p) {
@@ -369,6 +380,7 @@ void members(C& c, Of<CaptureFigures> auto& f) {
     c.near(f.last_ns, f.first_ns);
     if (c.version() >= 3) all(c, f.values_misplaced);
     if (c.version() >= 4) all(c, f.beyond_hosts);
+    if (c.version() >= 8) all(c, f.management);
 }
 
 /// Flows and attempts are near one another, and near the capture's beginning: `id` and time are told by how near.
@@ -389,6 +401,7 @@ void members(C& c, Of<FlowSnapshot> auto& f, std::uint64_t last_id, std::int64_t
         f.cnp_packets, f.cnp_interval_ns, f.icrc_bad, f.crc_bad, f.terminates);
     all(c, f.state_ns, f.state_unsure_ns, f.reaction_tolerance_ns, f.queueing_ns, f.recovery, f.connection, f.exhibits);
     if (c.version() >= 2) optionals(c, f.verbs);
+    if (c.version() >= 8) optionals(c, f.icmp);
 }
 template <class C>
 void members(C& c, Of<ConnectionAttempt> auto& a, std::uint64_t last_frame, std::int64_t begin_ns) {
@@ -396,6 +409,7 @@ void members(C& c, Of<ConnectionAttempt> auto& a, std::uint64_t last_frame, std:
     c.near(a.request_ns, begin_ns);
     all(c, a.transport, a.client, a.server, a.requests, a.end_frame, a.outcome, a.reason);
     if (c.version() >= 7) all(c, a.by_client);
+    if (c.version() >= 8) optionals(c, a.icmp);
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <numeric>
 
+#include "base/clock.h"
 #include "base/moment.h"
 #include "dissect/output/timestamp.h"
 #include "tui/view/grid.h"
@@ -89,7 +90,7 @@ std::uint64_t shown_ns(const ModelState& state) {
     if (!state.reading) return 0;
     if (state.choice.window == Window::interval) return state.reading->length_ns;
     const metrics::CaptureFigures& capture = state.reading->total.capture;
-    return capture.last_ns > capture.first_ns ? static_cast<std::uint64_t>(capture.last_ns - capture.first_ns) : 0;
+    return base::elapsed(capture.first_ns, capture.last_ns);
 }
 
 }  // namespace tui::view

@@ -196,6 +196,7 @@ struct FlowTrouble {
     bool doubtful_timeout = false;
     Recovery recovery;
     RateDrop rate;
+    IcmpFigures icmp;  ///< about packets of this flow
 };
 
 /// The frames that show one kind of event on a flow; chained, from a pool.

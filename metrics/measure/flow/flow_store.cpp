@@ -367,6 +367,7 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
         out.timeouts = trouble->timeouts;
         out.unseen_acknowledged_packets = trouble->unseen_acknowledged;
         out.terminates = trouble->terminates;
+        if (trouble->icmp != IcmpFigures{}) out.icmp = trouble->icmp;
     }
     for (std::uint32_t row = flow.exhibits; row != Flow::no_block; row = rows[row].next) {
         const ExhibitRow& shown = rows[row];
