@@ -52,6 +52,8 @@ public:
         end = unknown_end;
         missing_ = why;
     }
+    /// Whether a mirror has cut the frame, as one of the headers so far has said.
+    bool cut_by_mirror() const { return end_unknown() && missing_ == Reason::snapped; }
     /// Whether nothing said so far where the data ends on the wire.
     bool end_unknown() const { return end == unknown_end; }
     /// Ends a packet of which no further layer is read: not complete where it is a fragment or contradicts itself.

@@ -78,6 +78,8 @@ inline bool udp_length_agrees(const Context& context, std::uint8_t protocol, std
 /// with each other. What is there is read all the same.
 inline void end_datagram(Context& context, std::uint32_t position, LayerId layer, std::uint32_t field_offset,
                          bool consistent) {
+    if (context.cut_by_mirror() && position > context.captured()) [[unlikely]]
+        context.out.cut_octets += position - context.captured();
     const std::uint32_t known_end = context.end;
     if (context.end_at(position)) [[likely]]
         return;

@@ -49,9 +49,9 @@ std::uint64_t short_bits(double value) { return __builtin_bswap64(std::bit_cast<
 class Writer {
 public:
     static constexpr bool reading = false;
-    explicit Writer(std::vector<std::byte>& out) : out_(out) {}
+    Writer(std::vector<std::byte>& out, unsigned version) : out_(out), version_(version) {}
 
-    unsigned version() const { return snapshot_version; }
+    unsigned version() const { return version_; }
     bool good() const { return true; }
 
     void number(std::uint64_t value, std::uint64_t = 0) {
@@ -115,6 +115,7 @@ public:
 
 private:
     std::vector<std::byte>& out_;
+    unsigned version_;
 };
 
 /// After the first error every number is 0 and every list empty, so that walking on ends soon.
@@ -465,10 +466,10 @@ void members(C& c, Of<Snapshot> auto& s) {
 
 }  // namespace
 
-void encode(const Snapshot& snapshot, std::vector<std::byte>& out) {
-    out.push_back(static_cast<std::byte>(snapshot_version & 0xff));
-    out.push_back(static_cast<std::byte>(snapshot_version >> 8));
-    Writer writer(out);
+void encode(const Snapshot& snapshot, std::vector<std::byte>& out, std::uint16_t version) {
+    out.push_back(static_cast<std::byte>(version & 0xff));
+    out.push_back(static_cast<std::byte>(version >> 8));
+    Writer writer(out, version);
     members(writer, snapshot);
 }
 

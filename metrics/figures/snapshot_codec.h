@@ -21,7 +21,8 @@ struct CodecError {
 
 /// A snapshot as octets, complete: decode(encode(s)) equals s in every member. Little-endian varints; a flow without
 /// anything unusual takes a few hundred octets before compression. `out` is appended to.
-void encode(const Snapshot& snapshot, std::vector<std::byte>& out);
+/// An older `version` leaves out what later ones added.
+void encode(const Snapshot& snapshot, std::vector<std::byte>& out, std::uint16_t version = snapshot_version);
 
 /// Total: any octets give a snapshot or an error, in memory bounded by a small multiple of the octets given.
 base::Result<Snapshot, CodecError> decode_snapshot(base::Bytes octets);

@@ -203,15 +203,17 @@ TEST(Lengths, SlightlyTooLongIsOdd) {
     EXPECT_EQ(dissection.bth.psn, 1234u);
 }
 
-/// A switch that mirrors may shorten: the inner packet is truncated, not malformed, where ERSPAN says so.
+/// A switch that mirrors may shorten: the inner packet is truncated, not malformed, whether ERSPAN says so or not.
 TEST(Erspan, MarkedAsTruncatedIsNotMalformed) {
     Octets octets = sample("erspan2");
     constexpr std::size_t cut = 20;
     octets.resize(octets.size() - cut);
     set16(octets, 16, static_cast<std::uint16_t>(base::load_be16(&octets[16]) - cut));
-    EXPECT_EQ(all_of(octets).stop.outcome, Outcome::malformed);
+    EXPECT_EQ(all_of(octets).stop.outcome, Outcome::truncated);
+    EXPECT_EQ(all_of(octets).cut_octets, cut);
     octets[44] |= std::byte{0x04};
     const auto dissection = all_of(octets);
+    EXPECT_EQ(dissection.cut_octets, cut);
     EXPECT_EQ(dissection.stop.outcome, Outcome::truncated);
     EXPECT_EQ(dissection.bth.psn, 1234u);
     EXPECT_EQ(dissection.bth.payload_length, 16u);  // as the inner UDP length says

@@ -15,11 +15,13 @@ namespace metrics {
 namespace {
 using Octets = std::vector<std::byte>;
 
-Octets octets_of(const Snapshot& snapshot) {
+Octets octets_of(const Snapshot& snapshot, std::uint16_t version = snapshot_version) {
     Octets octets;
-    encode(snapshot, octets);
+    encode(snapshot, octets, version);
     return octets;
 }
+/// Version 8 added members in many places: what former versions wrote is made of the seventh.
+Octets seventh_of(const Snapshot& snapshot) { return octets_of(snapshot, 7); }
 
 /// Every member, doubles bit by bit: text_of() shows nine digits of them.
 void expect_equal(const Snapshot& a, const Snapshot& b) {
@@ -219,7 +221,7 @@ constexpr std::ptrdiff_t behind_times = 2 + 13 + 1 + 2;
 TEST(SnapshotCodec, reads_what_former_versions_wrote) {
     Snapshot snapshot;
     snapshot.flows.emplace_back().packets = 12'345;
-    Octets octets = octets_of(snapshot);
+    Octets octets = seventh_of(snapshot);
     octets.erase(octets.begin() + behind_times, octets.begin() + behind_times + 2);
     octets[0] = std::byte{2};
     const auto second = decode_snapshot(octets);
@@ -239,10 +241,10 @@ TEST(SnapshotCodec, reads_what_former_versions_wrote) {
 TEST(SnapshotCodec, reads_a_connection_that_the_third_version_wrote) {
     Snapshot snapshot;
     snapshot.flows.emplace_back().tcp.emplace();
-    Octets fourth = octets_of(snapshot);
+    Octets fourth = seventh_of(snapshot);
     snapshot.flows[0].tcp->connection_bytes = 5;
     snapshot.flows[0].tcp->unread_bytes = 6;
-    const Octets filled = octets_of(snapshot);
+    const Octets filled = seventh_of(snapshot);
     ASSERT_EQ(filled.size(), fourth.size());
     const auto different = std::mismatch(fourth.begin(), fourth.end(), filled.begin()).first;
     ASSERT_EQ(std::mismatch(fourth.rbegin(), fourth.rend(), filled.rbegin()).first.base() - different, 2);
@@ -263,7 +265,7 @@ TEST(SnapshotCodec, reads_pauses_that_the_fourth_version_wrote) {
     snapshot.pauses.resize(1);
     snapshot.pauses[0].priority_frames = {0, 0, 0, 7, 0, 9, 0, 0};
     snapshot.pauses[0].pfc_frames = 12;
-    Octets octets = octets_of(snapshot);
+    Octets octets = seventh_of(snapshot);
     EXPECT_EQ(decoded(octets).pauses.at(0).pfc_frames, 12u);
     // Behind it are how long they held (unknown), an empty list and the octets in use, of one octet each.
     ASSERT_EQ(octets.at(octets.size() - 4), std::byte{12});
@@ -278,10 +280,10 @@ TEST(SnapshotCodec, reads_pauses_that_the_fifth_version_wrote) {
     snapshot.pauses.resize(1);
     snapshot.pauses[0].pfc_frames = 12;
     snapshot.pauses[0].stopped_ns.emplace().priority_ns[3] = 7;
-    Octets octets = octets_of(snapshot);
+    Octets octets = seventh_of(snapshot);
     EXPECT_EQ(decoded(octets).pauses.at(0).stopped_ns, snapshot.pauses[0].stopped_ns);
     snapshot.pauses[0].stopped_ns.reset();
-    octets = octets_of(snapshot);
+    octets = seventh_of(snapshot);
     octets.erase(octets.end() - 3);
     octets[0] = std::byte{5};
     EXPECT_EQ(decoded(octets).pauses.at(0).pfc_frames, 12u);
@@ -294,12 +296,37 @@ TEST(SnapshotCodec, reads_an_attempt_that_the_sixth_version_wrote) {
     snapshot.attempts.resize(1);
     snapshot.attempts[0].reason = "Timeout";
     snapshot.attempts[0].by_client = true;
-    Octets octets = octets_of(snapshot);
+    Octets octets = seventh_of(snapshot);
     EXPECT_TRUE(decoded(octets).attempts.at(0).by_client);
     octets.erase(octets.end() - 2);  // behind it are the octets in use
     octets[0] = std::byte{6};
     EXPECT_EQ(decoded(octets).attempts.at(0).reason, "Timeout");
     EXPECT_FALSE(decoded(octets).attempts.at(0).by_client);
+}
+
+/// The seventh version knew nothing of ICMP, of the longest FPDU or of management datagrams.
+TEST(SnapshotCodec, keeps_what_the_eighth_version_added) {
+    Snapshot snapshot;
+    FlowSnapshot& flow = snapshot.flows.emplace_back();
+    Address router;
+    router.family = wire::AddressFamily::ipv4;
+    router.octets[0] = 198;
+    flow.icmp.emplace().add(wire::IcmpErrorKind::fragmentation_needed, router, 1500);
+    flow.tcp.emplace().fpdu_bytes_max = 4020;
+    flow.connection.refused_peer_to_peer_frame = 6;
+    snapshot.capture.management[2] = 5;
+    snapshot.attempts.resize(1);
+    snapshot.attempts[0].icmp = flow.icmp;
+    const Snapshot eighth = decoded(octets_of(snapshot));
+    EXPECT_EQ(eighth.flows.at(0).icmp, flow.icmp);
+    EXPECT_EQ(eighth.flows.at(0).tcp->fpdu_bytes_max, 4020u);
+    EXPECT_EQ(eighth.flows.at(0).connection.refused_peer_to_peer_frame, 6u);
+    EXPECT_EQ(eighth.capture.management[2], 5u);
+    EXPECT_EQ(eighth.attempts.at(0).icmp, flow.icmp);
+    const Snapshot seventh = decoded(seventh_of(snapshot));
+    EXPECT_FALSE(seventh.flows.at(0).icmp);
+    EXPECT_EQ(seventh.flows.at(0).tcp->fpdu_bytes_max, 0u);
+    EXPECT_EQ(seventh.capture.management[2], 0u);
 }
 
 /// Outcomes are written by name, as the first version did.
@@ -323,11 +350,11 @@ TEST(SnapshotCodec, an_outcome_of_a_later_version_is_unknown) {
 
 TEST(SnapshotCodec, says_which_version_it_does_not_know) {
     Octets octets = octets_of({});
-    EXPECT_EQ(octets[0], std::byte{7});
-    octets[0] = std::byte{8};
+    EXPECT_EQ(octets[0], std::byte{8});
+    octets[0] = std::byte{9};
     const auto later = decode_snapshot(octets);
     ASSERT_FALSE(later.ok());
-    EXPECT_EQ(later.error().message, "made by a later version (8; this one reads up to 7)");
+    EXPECT_EQ(later.error().message, "made by a later version (9; this one reads up to 8)");
     octets[0] = std::byte{0};
     ASSERT_FALSE(decode_snapshot(octets).ok());
     ASSERT_FALSE(decode_snapshot({}).ok());
