@@ -63,9 +63,10 @@ void Timestamps::append(std::string& out, std::int64_t time_ns) {
     const bool relative = style_ == TimeStyle::since_previous || style_ == TimeStyle::since_first;
     if (relative) {
         const std::int64_t from = reference_.value_or(time_ns);
-        append_span(out,
-                    static_cast<std::int64_t>(static_cast<std::uint64_t>(time_ns) - static_cast<std::uint64_t>(from)));
+        append_span(out, time_difference(time_ns, from));
         if (!reference_ || style_ == TimeStyle::since_previous) reference_ = time_ns;
+    } else if (is_out_of_range(time_ns)) {
+        out += out_of_range;
     } else {
         // Rounded down, so that the fraction is positive before 1970 too.
         const std::int64_t remainder = time_ns % ns_per_second;

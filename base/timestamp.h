@@ -1,10 +1,28 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
+
+#include "base/clock.h"
 
 namespace base {
+
+/// Of the time of a frame that lies outside of what 64 bits of nanoseconds hold, before 1677-09-21 or after 2262-04-11:
+/// those who read captures put it at the end of that range.
+inline constexpr std::string_view out_of_range = "out-of-range";
+constexpr bool is_out_of_range(std::int64_t time_ns) {
+    return time_ns == base::beginning_of_time || time_ns == base::end_of_time;
+}
+/// Times come from files: a difference that 64 bits do not hold is the greatest that they do.
+constexpr std::int64_t time_difference(std::int64_t later_ns, std::int64_t earlier_ns) {
+    if (later_ns >= earlier_ns)
+        return static_cast<std::int64_t>(
+            std::min<std::uint64_t>(base::elapsed(earlier_ns, later_ns), base::end_of_time));
+    return -static_cast<std::int64_t>(std::min<std::uint64_t>(base::elapsed(later_ns, earlier_ns), base::end_of_time));
+}
 
 /// tcpdump's ways to say when: in the order of `-t`s behind the usual one.
 enum class TimeStyle : std::uint8_t {

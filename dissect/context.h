@@ -25,6 +25,7 @@ public:
     const ParseOptions& options;
     std::uint32_t offset = 0;  ///< of the next octet to read
     std::uint32_t end;         ///< where the data ends on the wire; never below `offset`
+    bool quoted = false;       ///< what is read is the packet that an ICMP error quotes
 
     base::Bytes bytes() const { return bytes_; }
     const std::byte* at(std::uint32_t position) const { return bytes_.data() + position; }
@@ -51,6 +52,8 @@ public:
         end = unknown_end;
         missing_ = why;
     }
+    /// Whether a mirror has cut the frame, as one of the headers so far has said.
+    bool cut_by_mirror() const { return end_unknown() && missing_ == Reason::snapped; }
     /// Whether nothing said so far where the data ends on the wire.
     bool end_unknown() const { return end == unknown_end; }
     /// Ends a packet of which no further layer is read: not complete where it is a fragment or contradicts itself.

@@ -120,35 +120,77 @@ struct Dissection {
 
     std::array<LayerRef, max_layers> layers;
     LayerSet present;
+    /// Of the packet that an ICMP error quotes: its layers stand behind the frame's own, and are not `present`. It did
+    /// not pass here, so that nothing but what shows the frame looks at them.
+    LayerSet quoted;
     std::uint8_t layer_count;
-    std::uint8_t odd_count;  ///< how many odd things were met; `odd` is the first
-    bool fragmented;         ///< one of the IP layers is a fragment of a datagram
-    Diagnostic stop;         ///< why dissection ended; complete where it came to the end
+    std::uint8_t own_layers;  ///< how many of the layers are the frame's own, if fewer
+    std::uint8_t odd_count;   ///< how many odd things were met; `odd` is the first
+    bool fragmented;          ///< one of the IP layers is a fragment of a datagram
+    /// By how much a mirror or a tap has cut the frame, as its IP header tells: the frame's length is what was left.
+    std::uint32_t cut_octets;
+    Diagnostic stop;  ///< why dissection ended; complete where it came to the end
     Diagnostic odd;
     wire::Carrier unread;  ///< what the packet goes on with and is not looked into, if RDMA may be in it
     Network network;
-    std::uint16_t source_port;  ///< UDP or TCP, where present
+    Network quoted_network;     ///< the innermost one of a quoted packet
+    std::uint16_t source_port;  ///< UDP or TCP, where present or quoted
     std::uint16_t destination_port;
-    TcpSummary tcp;  ///< where LayerId::tcp is present
-    BthSummary bth;  ///< where LayerId::bth is present
+    TcpSummary tcp;  ///< where LayerId::tcp is present, or quoted
+    BthSummary bth;  ///< where LayerId::bth is present, or quoted
     DdpSummary ddp;  ///< where LayerId::ddp_tagged or LayerId::ddp_untagged is present
 
     Dissection() { reset(); }
 
     void reset() {
         present.clear();
+        quoted.clear();
         layer_count = 0;
+        own_layers = max_layers;
         odd_count = 0;
         fragmented = false;
+        cut_octets = 0;
         stop = {};
         odd = {};
         unread = {};
         network = {};
     }
     bool has(LayerId id) const { return present.contains(id); }
+    /// What a quoted packet, which is read into the same members, must leave as it was.
+    struct Own {
+        LayerSet present;
+        std::uint8_t layers;
+        std::uint8_t odd_count;
+        bool fragmented;
+        std::uint32_t cut_octets;
+        Diagnostic odd;
+        Network network;
+    };
+    Own own() const { return {present, layer_count, odd_count, fragmented, cut_octets, odd, network}; }
+    /// All layers behind the frame's own are those of a quoted packet.
+    void end_quote(const Own& frame) {
+        own_layers = frame.layers;
+        for (unsigned i = own_layers; i < layer_count; ++i) quoted.insert(layers[i].id);
+        quoted_network = network;
+        present = frame.present;
+        odd_count = frame.odd_count;
+        fragmented = frame.fragmented;
+        cut_octets = frame.cut_octets;
+        odd = frame.odd;
+        network = frame.network;
+        stop = {};
+    }
+    bool quotes(LayerId id) const { return quoted.contains(id); }
+    unsigned own_layer_count() const { return layer_count < own_layers ? layer_count : own_layers; }
     /// The last layer of that kind: the innermost where tunnels repeat it; nullptr where there is none.
     const LayerRef* find(LayerId id) const {
-        for (unsigned i = layer_count; i-- > 0;)
+        for (unsigned i = own_layer_count(); i-- > 0;)
+            if (layers[i].id == id) return &layers[i];
+        return nullptr;
+    }
+    /// The same among the layers of a quoted packet.
+    const LayerRef* find_quoted(LayerId id) const {
+        for (unsigned i = layer_count; i-- > own_layers;)
             if (layers[i].id == id) return &layers[i];
         return nullptr;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dissect/fragments.h"
+#include "dissect/icmp_error.h"
 #include "dissect/plain_segment.h"
 #include "dissect/repeats.h"
 #include "dissect/tcp/stream_table.h"
@@ -24,6 +25,7 @@ struct Dissector::State {
     void deliver(const wire::Frame& frame, const Dissection& whole, const Unit& unit, Sink& sink);
     void deliver_datagram(const wire::Frame& frame, const FragmentTable::Added& added, Sink& sink);
     void report_lost(const wire::Frame& frame, Sink& sink);
+    void report_icmp_error(const wire::Frame& frame, Sink& sink);
     void keep_last(const wire::Frame& frame) {
         last.wire_length = frame.wire_length;
         last.link_type = frame.link_type;
@@ -82,10 +84,11 @@ bool is_fragment(const LayerRef& layer, base::Bytes bytes) {
 /// What lies above the fragmented IP header belongs to the datagram, which shows it once it is whole.
 void end_at_fragment(Dissection& dissection, base::Bytes bytes) {
     unsigned kept = 0;
-    while (kept < dissection.layer_count && !is_fragment(dissection.layers[kept], bytes)) ++kept;
-    if (kept == dissection.layer_count) return;
+    while (kept < dissection.own_layer_count() && !is_fragment(dissection.layers[kept], bytes)) ++kept;
+    if (kept == dissection.own_layer_count()) return;
     dissection.layer_count = static_cast<std::uint8_t>(kept + 1);
     dissection.present.clear();
+    dissection.quoted.clear();
     for (unsigned i = 0; i <= kept; ++i) dissection.present.insert(dissection.layers[i].id);
 }
 }  // namespace
@@ -109,6 +112,18 @@ FragmentTable::Added Dissector::State::reassemble(const wire::Frame& frame) {
 void Dissector::State::report_lost(const wire::Frame& frame, Sink& sink) {
     for (const FragmentTable::Lost& lost : fragments.lost())
         sink.on_notice({Notice::Kind::fragments_evicted, frame, dissection, 0, lost.octets, lost.first_frame});
+}
+
+/// Of packets that have nothing to do with RDMA no notice is given.
+void Dissector::State::report_icmp_error(const wire::Frame& frame, Sink& sink) {
+    const auto error = icmp_error(dissection, frame.bytes);
+    if (!error || error->transport == IcmpError::Transport::other) return;
+    std::optional<std::uint32_t> stream;
+    if (error->transport == IcmpError::Transport::tcp) {
+        if (options.follow_streams) stream = streams.quoted_stream(dissection, frame.bytes);
+        if (!stream) return;
+    }
+    sink.on_notice({Notice::Kind::icmp_error, frame, dissection, stream.value_or(0)});
 }
 
 /// Hands on what a frame, or a datagram as if it were one, has above IP.
@@ -152,6 +167,8 @@ void Dissector::dissect(const wire::Frame& frame, Sink& sink) {
     if (dissection.has(LayerId::tcp) && (dissection.tcp.flags & tcp_rst) != 0 && !dissection.fragmented) [[unlikely]]
         dissection.tcp.stray_reset = state.options.follow_streams && state.streams.drops_reset(dissection, frame.bytes);
     sink.on_frame(frame, dissection);
+    if (!dissection.quoted.empty() && !dissection.fragmented) [[unlikely]]
+        state.report_icmp_error(frame, sink);
 
     if (!dissection.fragmented) [[likely]] {
         state.deliver(frame, dissection,

@@ -33,6 +33,7 @@ struct Unit {
     std::uint32_t sequence = 0;       ///< TCP sequence number of the unit's first octet
     std::uint32_t stream_length = 0;  ///< octets of the TCP stream the unit takes, markers included
     std::uint32_t markers = 0;        ///< how many markers lay in it
+    std::uint32_t mss = 0;            ///< that the receiver's SYN asks for; 0 where that was not captured
     std::int64_t passed_ns = 0;       ///< when the last of its octets passed: earlier than the frame's time where it
                                       ///< waited for others, or for its boundary to be found
     bool holed = false;               ///< octets of it were never captured: when its last one passed is not known
@@ -49,6 +50,7 @@ struct Notice {
         stream_not_rdma,     ///< an MPA connection whose octets turned out to be none
         stream_evicted,      ///< a connection forgotten to stay within the configured bounds
         fragments_evicted,   ///< an IP datagram given up with fragments missing
+        icmp_error,          ///< an ICMP error that quotes RoCEv2, or a connection of iWARP
         tcp_checksum_wrong,  ///< a segment that its receiver dropped, for its sender's checksums are right otherwise
     };
     Kind kind;

@@ -90,7 +90,7 @@ void FieldCollector::begin_frame(base::Bytes frame) {
 }
 
 void FieldCollector::add(const Dissection& dissection, base::Bytes described) {
-    if (!dissection.present.intersects(layers_)) return;
+    if (!dissection.present.intersects(layers_) && !dissection.quoted.intersects(layers_)) return;
     described_ = described;
     const bool follows_protocols = wants_protocols_ || numbers_layers_;
     const wire::FieldInfo* protocol = nullptr;

@@ -42,7 +42,7 @@ FragmentTable::FragmentTable(const FragmentOptions& options) : options_(options)
 // --- finding the fragment in a frame ---------------------------------------------------------------------------------
 
 bool FragmentTable::locate(const Dissection& dissection, base::Bytes bytes, Piece& piece) {
-    for (unsigned i = 0; i < dissection.layer_count; ++i) {
+    for (unsigned i = 0; i < dissection.own_layer_count(); ++i) {
         const LayerRef& layer = dissection.layers[i];
         const std::byte* p = bytes.data() + layer.offset;
         const bool ipv4 = layer.id == LayerId::ipv4 && (base::load_be16(p + 6) & 0x3fff) != 0;

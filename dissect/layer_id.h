@@ -12,7 +12,7 @@
     X(vlan) X(llc) X(mac_control) X(mpls) X(avsp) X(vntag) X(etag) X(cisco_metadata) X(macsec) X(pppoe) X(ppp) X(nsh) \
     /* network, tunnels, transport */                                                                                 \
     X(ipv4) X(ipv6) X(ipv6_options) X(ipv6_routing) X(ipv6_fragment) X(ipv6_auth) X(grh)                              \
-    X(gre) X(erspan2) X(erspan3) X(vxlan) X(vxlan_gpe) X(geneve) X(udp) X(tcp)                                        \
+    X(gre) X(erspan2) X(erspan3) X(vxlan) X(vxlan_gpe) X(geneve) X(udp) X(tcp) X(icmp) X(icmpv6)                      \
     /* InfiniBand transport */                                                                                        \
     X(bth) X(rdeth) X(deth) X(xrceth) X(reth) X(atomiceth) X(aeth) X(atomicacketh) X(immdt) X(ieth) X(feth)           \
     X(atomic_write) X(cnp) X(payload) X(icrc) X(vcrc)                                                                 \

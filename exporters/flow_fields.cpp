@@ -166,6 +166,14 @@ void add_outstanding(Fields& fields) {
                [](const FlowRow& row) { return row.flow.merged_messages; });
 }
 
+Value icmp_sender(const metrics::FlowSnapshot& flow) {
+    if (!flow.icmp) return {};
+    const auto& kinds = flow.icmp->kinds;
+    const auto most = std::max_element(kinds.begin(), kinds.end(),
+                                       [](const auto& one, const auto& other) { return one.count < other.count; });
+    return metrics::to_text(most->sender);
+}
+
 void add_answers(Fields& fields) {
     for (std::size_t i = 0; i < metrics::nak_code_count; ++i) {
         const std::string name(metrics::nak_code_names[i]);
@@ -233,6 +241,15 @@ void add_answers(Fields& fields) {
     fields.add("refused.frame", "", "refused", Unit::frame,
                "the request that a NAK refused for good; 0: no longer known; null: none was",
                [](const FlowRow& row) { return row.flow.refused ? Value{row.flow.refused->frame} : Value{}; });
+    for (std::size_t i = 0; i < metrics::icmp_error_names.size(); ++i) {
+        const std::string name(metrics::icmp_error_names[i]);
+        fields.add("icmp." + name, "icmp.KIND", name, Unit::count, "ICMP errors about packets of this flow, by kind",
+                   [i](const FlowRow& row) { return row.flow.icmp ? row.flow.icmp->kinds[i].count : 0; });
+    }
+    fields.add("icmp.sender", "", "ICMP from", Unit::text, "the host that sent most of them",
+               [](const FlowRow& row) { return icmp_sender(row.flow); });
+    fields.add("icmp.mtu", "", "next MTU", Unit::bytes, "longest IP packet that a next hop takes, as they name it",
+               [](const FlowRow& row) { return row.flow.icmp ? value(row.flow.icmp->mtu) : Value{}; });
 }
 
 std::vector<FlowField> make_fields() {

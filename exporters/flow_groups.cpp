@@ -145,6 +145,9 @@ void add_tcp(Fields& fields) {
                }));
     fields.add("tcp.connection_bytes", "", "streams", Unit::bytes, "octets of both directions' streams, each once",
                of_tcp([](const TcpFigures& tcp) { return tcp.connection_bytes; }));
+    fields.add("tcp.fpdu_bytes_max", "", "longest FPDU", Unit::bytes,
+               "longest FPDU of the sender, markers and CRC in it",
+               of_tcp([](const TcpFigures& tcp) { return tcp.fpdu_bytes_max; }));
     fields.add("tcp.unread_bytes", "", "unread", Unit::bytes,
                "of them, those in which no FPDU could be followed; beyond 2 %, goodput and depth are null",
                of_tcp([](const TcpFigures& tcp) { return tcp.unread_bytes; }));

@@ -1,6 +1,7 @@
 #include "exporters/json.h"
 
 #include <algorithm>
+#include <array>
 
 #include "exporters/device_json.h"
 #include "exporters/field_builder.h"
@@ -178,6 +179,11 @@ void append_json(std::string& out, const metrics::CaptureFigures& capture, const
     object.put("values_misplaced", capture.values_misplaced);
     object.put("beyond_hosts", capture.beyond_hosts);
     object.put_json("not_looked_into", unread_carriers(capture));
+    constexpr std::array<std::string_view, wire::management_kind_count> management{
+        "management.subnet",     "management.subnet_administration", "management.performance",
+        "management.connection", "management.application",           "management.vendor",
+        "management.other"};
+    for (std::size_t kind = 0; kind < management.size(); ++kind) object.put(management[kind], capture.management[kind]);
     object.finish();
 }
 
@@ -247,6 +253,13 @@ void append_json(std::string& out, const metrics::PauseSnapshot& pauses) {
     object.finish();
 }
 
+namespace {
+/// In the order of wire::IcmpErrorKind.
+constexpr std::array<std::string_view, wire::icmp_error_kind_count> icmp_paths{
+    "icmp.port_unreachable",     "icmp.host_unreachable", "icmp.prohibited",
+    "icmp.fragmentation_needed", "icmp.time_exceeded",    "icmp.other"};
+}  // namespace
+
 void append_json(std::string& out, const metrics::ConnectionAttempt& attempt, const Context& context) {
     ObjectWriter object(out);
     object.put("transport", std::string(metrics::name_of(attempt.transport)));
@@ -262,6 +275,9 @@ void append_json(std::string& out, const metrics::ConnectionAttempt& attempt, co
                               ? Value{}
                               : Value{std::string(name_of(attempt.outcome))});
     object.put("reason", attempt.reason.empty() ? Value{} : Value{attempt.reason});
+    if (attempt.icmp)
+        for (std::size_t kind = 0; kind < icmp_paths.size(); ++kind)
+            object.put(icmp_paths[kind], attempt.icmp->kinds[kind].count);
     object.put("rejected_by", attempt.outcome != metrics::AttemptOutcome::rejected ? Value{}
                               : attempt.by_client                                  ? Value{std::string("client")}
                                                                                    : Value{std::string("server")});

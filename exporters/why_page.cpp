@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/quantities.h"
+#include "exporters/management.h"
 #include "metrics/answers/capture_notes.h"
 #include "metrics/answers/figure_text.h"
 #include "metrics/answers/unread_carriers.h"
@@ -258,6 +259,11 @@ std::string label_of(const Answer& answer) {
 
 namespace {
 
+std::string without_flows(const metrics::CaptureFigures& capture) {
+    const std::string management = management_text(capture);
+    return management.empty() ? "RDMA connections were set up or ended, but no data passed." : management + '.';
+}
+
 std::string no_rdma(const metrics::CaptureFigures& capture) {
     const std::string unread = metrics::describe_unread_carriers(capture);
     return unread.empty() ? "the capture holds no RDMA." : "no RDMA was found, and " + unread + ".";
@@ -276,8 +282,7 @@ Headline headline_of(const metrics::Snapshot& snapshot, std::span<const Answer> 
     }
     if (grade == metrics::Grade::nothing)
         return {grade, "NOTHING TO JUDGE",
-                snapshot.capture.rdma_units == 0 ? no_rdma(snapshot.capture)
-                                                 : "RDMA connections were set up or ended, but no data passed."};
+                snapshot.capture.rdma_units == 0 ? no_rdma(snapshot.capture) : without_flows(snapshot.capture)};
     return {grade, "OK", "nothing is wrong that this capture can show."};
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "wire/infiniband.h"
+#include "wire/management_kind.h"
 
 namespace wire {
 
@@ -29,23 +30,60 @@ constexpr bool is_management_qp(std::uint32_t qp) { return qp <= 1; }
 /// IBTA vol. 1, 13.4.4, as are the others below.
 inline constexpr std::uint8_t communication_management = 0x07;
 
-inline constexpr std::array<ValueName, 15> management_class_names{{
-    {0x01, "Subnet Management (LID routed)"},
-    {0x03, "Subnet Administration"},
-    {0x04, "Performance Management"},
-    {0x05, "Baseboard Management"},
-    {0x06, "Device Management"},
-    {0x07, "Communication Management"},
-    {0x08, "SNMP Tunneling"},
-    {0x09, "Vendor"},
-    {0x0a, "Vendor"},
-    {0x10, "Device Administration"},
-    {0x11, "Boot Management"},
-    {0x12, "BIS"},
-    {0x21, "Congestion Management"},
-    {0x30, "Vendor with OUI"},
-    {0x81, "Subnet Management (directed route)"},
-}};
+constexpr ManagementKind management_kind(std::uint8_t management_class) {
+    switch (management_class) {
+        case 0x01:
+        case 0x81: return ManagementKind::subnet;
+        case 0x03: return ManagementKind::subnet_administration;
+        case 0x04: return ManagementKind::performance;
+        case communication_management: return ManagementKind::connection;
+        default: break;
+    }
+    const bool vendor = (management_class >= 0x09 && management_class <= 0x0f) ||
+                        (management_class >= 0x30 && management_class <= 0x4f);
+    if (vendor) return ManagementKind::vendor;
+    return management_class >= 0x10 && management_class <= 0x2f ? ManagementKind::application : ManagementKind::other;
+}
+
+namespace detail {
+constexpr std::string_view management_class_name(std::uint8_t management_class) {
+    switch (management_class) {
+        case 0x01: return "Subnet Management (LID routed)";
+        case 0x03: return "Subnet Administration";
+        case 0x04: return "Performance Management";
+        case 0x05: return "Baseboard Management";
+        case 0x06: return "Device Management";
+        case 0x07: return "Communication Management";
+        case 0x08: return "SNMP Tunneling";
+        case 0x10: return "Device Administration";
+        case 0x11: return "Boot Management";
+        case 0x12: return "BIS";
+        case 0x21: return "Congestion Management";
+        case 0x81: return "Subnet Management (directed route)";
+        default: break;
+    }
+    switch (management_kind(management_class)) {
+        case ManagementKind::vendor: return management_class < 0x30 ? "Vendor" : "Vendor with OUI";
+        case ManagementKind::application: return "Application";
+        default: return {};
+    }
+}
+constexpr std::size_t management_class_count() {
+    std::size_t count = 0;
+    for (unsigned number = 0; number < 256; ++number)
+        count += !management_class_name(static_cast<std::uint8_t>(number)).empty();
+    return count;
+}
+}  // namespace detail
+
+inline constexpr auto management_class_names = [] {
+    std::array<ValueName, detail::management_class_count()> names{};
+    std::size_t i = 0;
+    for (unsigned number = 0; number < 256; ++number)
+        if (const auto name = detail::management_class_name(static_cast<std::uint8_t>(number)); !name.empty())
+            names[i++] = {number, name};
+    return names;
+}();
 
 /// IBTA vol. 1, 13.4.5 and 15.2.2.
 inline constexpr std::array<ValueName, 15> mad_method_names{{

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "wire/layout.h"
 
@@ -31,6 +32,14 @@ struct MpaEnhanced {
     bool write = false;         ///< C: a zero-length RDMA Write may be that message
     bool read = false;          ///< D: a zero-length RDMA Read may be that message
     std::uint16_t ord = 0;      ///< outbound RDMA Read queue depth; 0x3FFF = no negotiation
+};
+
+/// IRD and ORD as private data of eight octets, with revision 1: a convention of adapters and of Windows that no RFC
+/// has. Numbers that no adapter keeps show that the private data are something else.
+struct MpaLegacy {
+    std::uint32_t ird = 0;
+    std::uint32_t ord = 0;
+    bool operator==(const MpaLegacy&) const = default;
 };
 
 /// What an FPDU begins with. RFC 5044 section 4.1.
@@ -75,6 +84,12 @@ inline constexpr auto layout_of<MpaEnhanced> =
            bits<&MpaEnhanced::ord, 14>("iwarp_mpa.enhanced.ord", "Outbound RDMA Read queue depth"));
 
 template <>
+inline constexpr auto layout_of<MpaLegacy> =
+    layout("iwarp_mpa.legacy", "IRD and ORD by convention (no RFC)",
+           bits<&MpaLegacy::ird, 32>("iwarp_mpa.legacy.ird", "Inbound RDMA Read queue depth"),
+           bits<&MpaLegacy::ord, 32>("iwarp_mpa.legacy.ord", "Outbound RDMA Read queue depth"));
+
+template <>
 inline constexpr auto layout_of<MpaFpdu> =
     layout("iwarp_mpa.fpdu", "FPDU", bits<&MpaFpdu::ulpdu_length, 16>("iwarp_mpa.ulpdulength", "ULPDU length"));
 
@@ -82,6 +97,22 @@ template <>
 inline constexpr auto layout_of<MpaMarker> =
     layout("iwarp_mpa.markers", "Markers", bits<&MpaMarker::reserved, 16>("iwarp_mpa.marker_res", "Reserved").hex(),
            bits<&MpaMarker::fpdu_pointer, 16>("iwarp_mpa.marker_fpduptr", "FPDU back pointer"));
+
+/// The numbers of a start frame's private data, where they are such; in the sender's own byte order some wrote them.
+struct MpaLegacyDepths {
+    MpaLegacy depths;
+    bool little_endian = false;
+};
+constexpr std::optional<MpaLegacyDepths> mpa_legacy(std::uint8_t revision, base::Bytes private_data) {
+    constexpr std::uint32_t most = 0xffff;
+    if (revision != 1 || private_data.size() != size_of<MpaLegacy>) return std::nullopt;
+    const auto big = *parse<MpaLegacy>(private_data);
+    if (big.ird == 0 && big.ord == 0) return std::nullopt;
+    if (big.ird <= most && big.ord <= most) return MpaLegacyDepths{big, false};
+    const MpaLegacy little{__builtin_bswap32(big.ird), __builtin_bswap32(big.ord)};
+    if (little.ird > most || little.ord > most) return std::nullopt;
+    return MpaLegacyDepths{little, true};
+}
 
 inline constexpr std::size_t mpa_key_size = 16;
 inline constexpr std::uint32_t mpa_private_max = 512;      ///< RFC 5044 section 7.1.1

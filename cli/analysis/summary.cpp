@@ -2,9 +2,11 @@
 #include <fmt/core.h>
 #include <map>
 
+#include "base/clock.h"
 #include "base/quantities.h"
 #include "cli/analysis/session.h"
 #include "cli/console.h"
+#include "exporters/management.h"
 #include "metrics/answers/unread_carriers.h"
 
 namespace cli::analysis {
@@ -51,6 +53,8 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Capture
         return options.interfaces.empty() ? "no packets: the file is a capture of nothing"
                                           : "no packets came: check that this is the interface, and that there is "
                                             "traffic (`rdmascope dump -i IFACE --all` shows all of it)";
+    if (const std::string management = exporters::management_text(capture); !management.empty())
+        return fmt::format("{}, {}", base::format_counted(capture.packets, "packet"), management);
     if (capture.rdma_units != 0)
         return fmt::format("{}, whose RDMA is connection management only: no data flow",
                            base::format_counted(capture.packets, "packet"));
@@ -73,7 +77,7 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Capture
 std::string Session::summary() const {
     const metrics::Snapshot& all = snapshot();
     const metrics::CaptureFigures& capture = all.capture;
-    const std::int64_t length_ns = std::max<std::int64_t>(capture.last_ns - capture.first_ns, 0);
+    const auto length_ns = static_cast<double>(base::elapsed(capture.first_ns, capture.last_ns));
     std::string text = fmt::format(
         "{} in {}, {} in {}", base::format_counted(capture.packets, "packet"), base::format_duration(length_ns),
         base::format_counted(capture.rdma_units, "RDMA message unit"), base::format_counted(all.flows.size(), "flow"));

@@ -143,7 +143,8 @@ bool FileFeed::advance(std::int64_t until_ns, Clock::time_point deadline) {
     while (!stopping() && refill()) {
         // Times may step back a little: what is earlier than it should be is taken in as it comes.
         const auto first_after = std::find_if(pending_.begin(), pending_.end(), [until_ns](const wire::Frame& frame) {
-            return frame.time_ns >= until_ns;
+            // Nothing lies behind the end of time.
+            return frame.time_ns >= until_ns && until_ns != base::end_of_time;
         });
         const auto count = static_cast<std::size_t>(first_after - pending_.begin());
         const std::span<const wire::Frame> now = pending_.first(count);
@@ -169,9 +170,9 @@ bool FileFeed::advance(std::int64_t until_ns, Clock::time_point deadline) {
 }
 
 void FileFeed::close(std::int64_t start_ns, std::int64_t end_ns) {
-    const std::int64_t length = std::max<std::int64_t>(end_ns - start_ns, 1);
-    auto reading = measuring_.close(end_ns - length, static_cast<std::uint64_t>(length),
-                                    files_->source().statistics().kernel_dropped, base::beginning_of_time);
+    const std::uint64_t length = std::max<std::uint64_t>(base::elapsed(start_ns, end_ns), 1);
+    auto reading = measuring_.close(base::earlier(end_ns, length), length, files_->source().statistics().kernel_dropped,
+                                    base::beginning_of_time);
     reading->restarted = std::exchange(restarted_, false);
     shown_ns_ = end_ns;
     const FrameRing::Extent kept = ring_.extent();
@@ -183,9 +184,9 @@ void FileFeed::close(std::int64_t start_ns, std::int64_t end_ns) {
         if (progress.total && *progress.total > 0 && !ended_)
             status.share = static_cast<double>(progress.octets) / static_cast<double>(*progress.total);
         if (status.end_ns && *status.end_ns > status.begin_ns)
-            status.share = std::clamp(
-                static_cast<double>(end_ns - status.begin_ns) / static_cast<double>(*status.end_ns - status.begin_ns),
-                0.0, 1.0);
+            status.share = std::clamp(static_cast<double>(base::elapsed(status.begin_ns, end_ns)) /
+                                          static_cast<double>(base::elapsed(status.begin_ns, *status.end_ns)),
+                                      0.0, 1.0);
     });
     end_reported_ = ended_;
     publish(std::move(reading), ended_);
@@ -228,7 +229,7 @@ void FileFeed::jump(std::int64_t to_ns, std::uint64_t length_ns) {
         }
     }
     advance(to_ns, Clock::time_point::max());
-    close(std::min(shown_ns_, now_ns_ - 1), now_ns_);
+    close(std::min(shown_ns_, base::earlier(now_ns_, 1)), now_ns_);
 }
 
 void FileFeed::take_steps(int intervals, const Orders& orders) {
@@ -255,7 +256,7 @@ void FileFeed::handle_orders(Orders& orders) {
 std::uint64_t FileFeed::estimated_ns() {
     const capture::FileSource::Progress progress = files_->progress();
     if (!refill() || !progress.total || progress.octets == 0) return 0;
-    const auto seen = static_cast<double>(pending_.back().time_ns - *begin_ns_);
+    const auto seen = static_cast<double>(base::elapsed(*begin_ns_, pending_.back().time_ns));
     const double times = static_cast<double>(*progress.total) / static_cast<double>(progress.octets);
     return static_cast<std::uint64_t>(std::clamp(seen * times, 0.0, 1e18));
 }

@@ -5,6 +5,7 @@
 #include "dissect/layers/describing.h"
 #include "dissect/layers/next.h"
 #include "dissect/layers/protocols.h"
+#include "wire/checksum.h"
 
 namespace dissect::inline layers {
 
@@ -37,6 +38,14 @@ LayerId parse_ipv4_options(Context& context, std::uint32_t start, std::uint32_t 
     return LayerId::ipv4;
 }
 
+/// The checksum holds for the length field too; the first fragment's UDP header has the whole datagram's length.
+bool is_consistent(const Context& context, std::uint32_t start, std::uint32_t header_size, std::uint32_t end) {
+    const std::byte* const p = context.at(start);
+    if (wire::internet_checksum({p, header_size}) != 0) return false;
+    const bool fragment = (base::load_be16(p + 6) & (more_fragments | fragment_offset)) != 0;
+    return fragment || udp_length_agrees(context, base::load_u8(p + 9), end);
+}
+
 LayerId parse_ipv4(Context& context) {
     const std::uint32_t start = context.offset;
     const std::byte* p = context.take(LayerId::ipv4, octets_of<Ipv4>);
@@ -56,7 +65,8 @@ LayerId parse_ipv4(Context& context) {
     if (total != 0) [[likely]] {
         if (total < header_size) [[unlikely]]
             return context.stop(Outcome::malformed, Reason::bad_total_length, LayerId::ipv4, start + 2, total);
-        end_datagram(context, start + total, LayerId::ipv4, start + 2);
+        end_datagram(context, start + total, LayerId::ipv4, start + 2,
+                     start + total <= context.end || is_consistent(context, start, header_size, start + total));
     }
 
     const LayerId next = after_ip_protocol(context, header.get<&Ipv4::protocol>());

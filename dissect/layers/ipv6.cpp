@@ -27,7 +27,8 @@ LayerId parse_ipv6(Context& context) {
     // 0 with a jumbo payload option (see `parse_options`), or left to the network card to fill in.
     const std::uint32_t payload = header.get<&Ipv6::payload_length>();
     if (payload != 0) [[likely]]
-        end_datagram(context, context.offset + payload, LayerId::ipv6, start + 4);
+        end_datagram(context, context.offset + payload, LayerId::ipv6, start + 4,
+                     udp_length_agrees(context, header.get<&Ipv6::next_header>(), context.offset + payload));
     return next_or_last(context, after_next_header(context, header.get<&Ipv6::next_header>()), LayerId::ipv6);
 }
 

@@ -20,10 +20,26 @@ constexpr wire::FieldInfo start_computed[] = {
     wire::field_table<wire::MpaEnhanced>[3],
     wire::field_table<wire::MpaEnhanced>[4],
     wire::field_table<wire::MpaEnhanced>[5],
+    { wire::layout_of<wire::MpaLegacy>.name, wire::layout_of<wire::MpaLegacy>.label },
+    wire::field_table<wire::MpaLegacy>[0],
+    wire::field_table<wire::MpaLegacy>[1],
+    { "iwarp_mpa.legacy.broken_le_legacy", "In little-endian byte order", 0, 0, Kind::boolean },
 };
 constexpr const wire::FieldInfo& private_data = start_computed[0];
 constexpr const wire::FieldInfo& enhanced_heading = start_computed[1];
-constexpr auto enhanced_fields = std::span<const wire::FieldInfo>{start_computed}.subspan(2);
+constexpr auto enhanced_fields = std::span<const wire::FieldInfo>{start_computed}.subspan(2, 6);
+constexpr const wire::FieldInfo& legacy_heading = start_computed[8];
+constexpr const wire::FieldInfo& legacy_ird = start_computed[9];
+constexpr const wire::FieldInfo& legacy_ord = start_computed[10];
+constexpr const wire::FieldInfo& legacy_swapped = start_computed[11];
+
+void describe_legacy(const wire::MpaLegacyDepths& legacy, base::Bytes data, std::uint32_t at, Visitor& visitor) {
+    visitor.open(legacy_heading, {0, data, {}}, {at, static_cast<std::uint32_t>(data.size())});
+    visitor.field(legacy_ird, {legacy.depths.ird, {}, {}}, {at, 4});
+    visitor.field(legacy_ord, {legacy.depths.ord, {}, {}}, {at + 4, 4});
+    if (legacy.little_endian) visitor.field(legacy_swapped, {1, {}, {}}, {at, 8});
+    visitor.close();
+}
 
 template <class Start>
 LayerId parse_start(Context& context, LayerId id) {
@@ -67,6 +83,8 @@ void describe_start(const LayerView& view, Visitor& visitor) {
             describe_fields(enhanced_fields, data.first(4), at + header_size, visitor);
             visitor.close();
         }
+        if (const auto legacy = wire::mpa_legacy(wire::parse<Start>(octets)->revision, data))
+            describe_legacy(*legacy, data, at + header_size, visitor);
     }
     visitor.close();
 }

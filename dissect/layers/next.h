@@ -61,6 +61,8 @@ inline LayerId after_ip_protocol(Context& context, std::uint8_t protocol) {
         case wire::ip_protocol::ipv4: return LayerId::ipv4;
         case wire::ip_protocol::ipv6: return LayerId::ipv6;
         case wire::ip_protocol::gre: return LayerId::gre;
+        case wire::ip_protocol::icmp: return LayerId::icmp;
+        case wire::ip_protocol::icmpv6: return LayerId::icmpv6;
         case wire::ip_protocol::mpls: return LayerId::mpls;
         case wire::ip_protocol::auth: return LayerId::ipv6_auth;
         case wire::ip_protocol::ethernet: return LayerId::ethernet;
@@ -97,14 +99,27 @@ inline LayerId next_or_last(Context& context, LayerId next, LayerId layer) {
     return next == LayerId::none ? context.stop_after(layer) : next;
 }
 
-/// Ends the enclosing layer's data where an IP header says. Where that lies beyond what there is, the packet was cut
-/// on its way to the capture, by a tap that keeps the headers alone, or is wrong: what is there is read all the same.
-inline void end_datagram(Context& context, std::uint32_t position, LayerId layer, std::uint32_t field_offset) {
+/// Whether the UDP header at `context.offset`, as far as it was captured, has the length that the IP header gives it.
+inline bool udp_length_agrees(const Context& context, std::uint8_t protocol, std::uint32_t position) {
+    constexpr std::uint32_t length_at = 4;
+    if (protocol != wire::ip_protocol::udp || context.available() < length_at + 2) return true;
+    return context.offset + base::load_be16(context.at(context.offset + length_at)) == position;
+}
+
+/// Ends the enclosing layer's data where an IP header says. Where that lies beyond what there is, a mirror or a tap
+/// that keeps the headers alone has cut the packet, or the field is wrong: `consistent` says whether the headers agree
+/// with each other. What is there is read all the same.
+inline void end_datagram(Context& context, std::uint32_t position, LayerId layer, std::uint32_t field_offset,
+                         bool consistent) {
+    if (context.cut_by_mirror() && position > context.captured()) [[unlikely]]
+        context.out.cut_octets += position - context.captured();
+    const std::uint32_t known_end = context.end;
     if (context.end_at(position)) [[likely]]
         return;
-    context.odd(Reason::bad_total_length, layer, field_offset);
-    context.cut(Reason::bad_total_length);
+    if (!consistent) context.odd(Reason::bad_total_length, layer, field_offset);
+    context.cut(consistent ? Reason::snapped : Reason::bad_total_length);
     context.end_at(position);
+    if (consistent) context.out.cut_octets += position - known_end;
 }
 
 }  // namespace dissect::layers

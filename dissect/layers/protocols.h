@@ -33,6 +33,8 @@ inline constexpr wire::FieldInfo vxlan{"vxlan", "Virtual eXtensible Local Area N
 inline constexpr wire::FieldInfo geneve{"geneve", "Generic Network Virtualization Encapsulation"};
 inline constexpr wire::FieldInfo udp{"udp", "User Datagram Protocol"};
 inline constexpr wire::FieldInfo tcp{"tcp", "Transmission Control Protocol"};
+inline constexpr wire::FieldInfo icmp{"icmp", "Internet Control Message Protocol"};
+inline constexpr wire::FieldInfo icmpv6{"icmpv6", "Internet Control Message Protocol v6"};
 inline constexpr wire::FieldInfo infiniband{"infiniband", "InfiniBand"};
 inline constexpr wire::FieldInfo mpa{"iwarp_mpa", "iWARP Marker Protocol data unit Aligned framing"};
 inline constexpr wire::FieldInfo ddp_rdmap{"iwarp_ddp_rdmap",

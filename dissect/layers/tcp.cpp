@@ -203,7 +203,10 @@ void describe_tcp(const LayerView& view, Visitor& visitor) {
     tree.fields<&Tcp::source_port, &Tcp::destination_port>();
     tree.number(pick(tcp_computed, "tcp.port"), base::load_be16(tree.at(0)), 0, 2);
     tree.number(pick(tcp_computed, "tcp.port"), base::load_be16(tree.at(2)), 2, 2);
-    const bool innermost = view.dissection.find(LayerId::tcp)->depth == view.layer.depth;
+    if (tree.size() < octets_of<Tcp>) return tree.field<&Tcp::sequence>();  // quoted by an ICMP error
+    const bool own = view.layer.depth < view.dissection.own_layers;
+    const LayerRef* const last = own ? view.dissection.find(LayerId::tcp) : view.dissection.find_quoted(LayerId::tcp);
+    const bool innermost = last != nullptr && last->depth == view.layer.depth;
     const TcpSummary& summary = view.dissection.tcp;
     if (innermost && view.layer.variant != length_unknown)
         tree.number(pick(tcp_computed, "tcp.len"), summary.payload_length, 12, 1);

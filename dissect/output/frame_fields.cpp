@@ -105,6 +105,10 @@ constexpr ReadField<Unit> unit_table[] = {
      [](const Unit& u, Value& v) { return set(v, u.stream_length) && u.transport == Transport::iwarp; }},
     {number("rdma.markers", "MPA markers"),
      [](const Unit& u, Value& v) { return set(v, u.markers) && u.markers != 0; }},
+    {number("rdma.exceeds_mss", "Longer than a segment, whose MSS is"),
+     [](const Unit& u, Value& v) {
+         return set(v, u.mss) && u.mss != 0 && u.stream_length > u.mss && u.dissection.has(LayerId::mpa_fpdu);
+     }},
 };
 
 bool stopped(const Dissection& d) { return d.stop.outcome != Outcome::complete; }
@@ -244,12 +248,14 @@ unsigned encapsulation_number(wire::LinkType link_type) {
 
 std::string_view utc_text(std::int64_t time_ns, std::span<char, 64> scratch) {
     using namespace std::chrono;
+    if (is_out_of_range(time_ns)) return out_of_range;
     constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    const sys_time<nanoseconds> when{nanoseconds{time_ns}};
-    const auto day = floor<days>(when);
-    const year_month_day date{day};
-    const hh_mm_ss clock{when - day};
+    // The first day began before what nanoseconds can count.
+    const auto whole = floor<seconds>(nanoseconds{time_ns});
+    const auto day = floor<days>(whole);
+    const year_month_day date{sys_days{day}};
+    const hh_mm_ss clock{(whole - day) + (nanoseconds{time_ns} - whole)};
     char* at = scratch.data();
     const auto put = [&at](std::string_view piece) {
         for (const char c : piece) *at++ = c;

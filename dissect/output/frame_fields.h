@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/timestamp.h"
 #include "dissect/describe.h"
 #include "dissect/dissection.h"
 #include "dissect/dissector.h"
@@ -39,10 +40,7 @@ public:
     void shown() { shown_ = previous_; }
 
 private:
-    /// Timestamps come from files: a nonsensical one must not overflow.
-    static std::int64_t difference(std::int64_t later, std::int64_t earlier) {
-        return static_cast<std::int64_t>(static_cast<std::uint64_t>(later) - static_cast<std::uint64_t>(earlier));
-    }
+    static std::int64_t difference(std::int64_t later, std::int64_t earlier) { return time_difference(later, earlier); }
     std::optional<std::int64_t> first_;
     std::optional<std::int64_t> shown_;
     std::int64_t previous_ = 0;

@@ -51,7 +51,7 @@ void append_json_string(std::string& out, std::string_view text) {
 
 void append_date(std::string& out, std::int64_t time_ns) {
     using namespace std::chrono;
-    const year_month_day date{floor<days>(sys_time<nanoseconds>{nanoseconds{time_ns}})};
+    const year_month_day date{sys_days{floor<days>(floor<seconds>(nanoseconds{time_ns}))}};
     const auto two_digits = [&out](unsigned value) {
         out += '-';
         out += static_cast<char>('0' + value / 10);

@@ -38,18 +38,8 @@ void word_hex(std::string& out, std::string_view name, std::uint64_t value, unsi
     base::append_hex(out, value, digits);
 }
 
-namespace {
-
-/// A layer's octets if all of a header `H` were captured.
-template <class H>
-std::optional<wire::View<H>> view_of(const Dissection& dissection, LayerId id, base::Bytes bytes) {
-    const LayerRef* layer = dissection.find(id);
-    if (layer == nullptr || layer->offset + std::size_t{layer->length} > bytes.size()) return std::nullopt;
-    return wire::View<H>::at(bytes.subspan(layer->offset, layer->length));
-}
-
-void append_address(std::string& out, const Network& network, base::Bytes bytes, std::uint32_t offset,
-                    const TextOptions& options) {
+void address(std::string& out, const Network& network, base::Bytes bytes, std::uint32_t offset,
+             const TextOptions& options) {
     const std::uint32_t length = network.address_length();
     if (offset + std::size_t{length} > bytes.size()) {
         out += '?';
@@ -70,6 +60,16 @@ void append_address(std::string& out, const Network& network, base::Bytes bytes,
             return;
         case Network::Family::none: return;
     }
+}
+
+namespace {
+
+/// A layer's octets if all of a header `H` were captured.
+template <class H>
+std::optional<wire::View<H>> view_of(const Dissection& dissection, LayerId id, base::Bytes bytes) {
+    const LayerRef* layer = dissection.find(id);
+    if (layer == nullptr || layer->offset + std::size_t{layer->length} > bytes.size()) return std::nullopt;
+    return wire::View<H>::at(bytes.subspan(layer->offset, layer->length));
 }
 
 void append_macs(std::string& out, wire::View<wire::Ethernet> header) {
@@ -121,7 +121,7 @@ void endpoints(std::string& out, const Dissection& dissection, base::Bytes bytes
         return;
     }
     const auto end = [&](std::uint32_t offset, std::uint16_t port) {
-        append_address(out, network, bytes, offset, options);
+        address(out, network, bytes, offset, options);
         if (!with_ports) return;
         out += '.';
         base::append_decimal(out, port);
@@ -202,7 +202,7 @@ void link_header(std::string& out, const wire::Frame& frame, const Dissection& d
         base::append_decimal(out, frame.wire_length);
         out += ": ";
     }
-    for (unsigned i = 0; i < dissection.layer_count; ++i) {
+    for (unsigned i = 0; i < dissection.own_layer_count(); ++i) {
         const LayerRef& layer = dissection.layers[i];
         if (layer.id != LayerId::vlan || layer.length < wire::size_of<wire::Vlan>) continue;
         const auto tag = wire::View<wire::Vlan>::unchecked(frame.bytes.data() + layer.offset);
@@ -218,7 +218,7 @@ namespace {
 
 /// `vxlan 5001, `: the tunnels and labels that a packet is carried in, the outermost first.
 void append_carriers(std::string& out, const Dissection& dissection, base::Bytes bytes) {
-    for (unsigned i = 0; i < dissection.layer_count; ++i) {
+    for (unsigned i = 0; i < dissection.own_layer_count(); ++i) {
         const LayerRef& layer = dissection.layers[i];
         if (layer.offset + std::size_t{layer.length} > bytes.size()) continue;
         const base::Bytes octets = bytes.subspan(layer.offset, layer.length);
@@ -395,6 +395,10 @@ void append_ip(std::string& out, const Dissection& dissection, base::Bytes bytes
         return;
     }
     if (!payload) return;
+    const std::size_t begin = out.size();
+    out += dissection.has(LayerId::icmpv6) ? ": ICMP6, " : ": ICMP ";
+    if (icmp_words(out, dissection, bytes, options)) return word(out += ',', "length", payload->length);
+    out.resize(begin);
     const std::string_view name = wire::name_of(wire::ip_protocol::names, payload->protocol);
     out += ": ";
     if (payload->protocol == wire::ip_protocol::icmpv6) {
@@ -415,16 +419,16 @@ void append_arp(std::string& out, base::Bytes octets, const TextOptions& options
     out += "ARP";
     if (octets.size() < size || base::load_be16(octets.data() + 2) != wire::ether_type::ipv4) return;
     const Network network{Network::Family::ipv4};
-    const auto address = [&](std::uint32_t at) { append_address(out, network, octets, at, options); };
+    const auto host = [&](std::uint32_t at) { address(out, network, octets, at, options); };
     const unsigned operation = base::load_be16(octets.data() + 6);
     if (operation == 1) {
         out += ", Request who-has ";
-        address(24);
+        host(24);
         out += " tell ";
-        address(14);
+        host(14);
     } else if (operation == 2) {
         out += ", Reply ";
-        address(14);
+        host(14);
         out += " is-at ";
         base::append_ether(out, octets.subspan(8, 6));
     } else {

@@ -96,13 +96,20 @@ void TextPrinter::write_tree(const Unit& unit) {
 }
 
 void TextPrinter::on_notice(const Notice& notice) {
-    if (options_.quiet) return;
+    const bool of_icmp = notice.kind == Notice::Kind::icmp_error;
+    if (options_.quiet && !of_icmp) return;
     begin_line();
     text::endpoints(lines_, notice.frame_dissection, notice.frame.bytes, notice.frame_dissection.has(LayerId::tcp),
                     options_);
     pad_endpoints(line_begin_);
     lines_ += ' ';
-    text::notice(lines_, notice);
+    if (of_icmp) {
+        text::icmp_error(lines_, notice.frame_dissection, notice.frame.bytes, options_);
+        if (options_.verbosity > 0)
+            text::network_details(lines_, notice.frame_dissection, notice.frame.bytes, options_);
+    } else {
+        text::notice(lines_, notice);
+    }
     end_line();
 }
 

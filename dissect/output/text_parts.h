@@ -20,6 +20,9 @@ void pad(std::string& out, std::size_t start, std::size_t width);
 void word(std::string& out, std::string_view name, std::uint64_t decimal);
 void word_hex(std::string& out, std::string_view name, std::uint64_t value, unsigned digits);
 
+/// The address at `offset` of what the network layer was read from, or the name of its host.
+void address(std::string& out, const Network& network, base::Bytes bytes, std::uint32_t offset,
+             const TextOptions& options);
 /// `192.0.2.1 > 192.0.2.2`, with ports behind the addresses where asked for; the MAC addresses where there is no
 /// network layer. `bytes` is what the dissection describes.
 void endpoints(std::string& out, const Dissection& dissection, base::Bytes bytes, bool with_ports,
@@ -37,6 +40,12 @@ void management_details(std::string& out, const Unit& unit);
 /// The same for iWARP.
 void segment_operation(std::string& out, const Unit& unit);
 void segment_details(std::string& out, const Unit& unit, const TextOptions& options);
+
+/// `192.0.2.2 udp port 4791 unreachable`, `echo request, id 1, seq 1`: a message of ICMP or ICMPv6 in tcpdump's words.
+/// False, and nothing written, where the frame has none.
+bool icmp_words(std::string& out, const Dissection& dissection, base::Bytes bytes, const TextOptions& options);
+/// The line of an error that quotes a packet of RDMA, from the transport on.
+void icmp_error(std::string& out, const Dissection& dissection, base::Bytes bytes, const TextOptions& options);
 
 /// A frame without RDMA, in tcpdump's words: `IP 192.0.2.2.34491 > 192.0.2.1.7174: Flags [P.], seq ...`. The
 /// sequence numbers of a TCP segment are given, counted as the reader wants them.

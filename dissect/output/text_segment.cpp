@@ -35,6 +35,11 @@ void append_start_details(std::string& out, const Unit& unit) {
         if (enhanced->read) out += " rtr-read";
     }
     word(out, "private", start->private_length);
+    if (const auto legacy = wire::mpa_legacy(start->revision, data)) {
+        word(out += " (by convention", "ird", legacy->depths.ird);
+        word(out, "ord", legacy->depths.ord);
+        out += legacy->little_endian ? ", little-endian)" : ")";
+    }
 }
 
 void append_buffer(std::string& out, const DdpSummary& ddp) {

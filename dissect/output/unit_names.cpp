@@ -142,6 +142,7 @@ std::string_view text_of(Notice::Kind kind) {
         case Notice::Kind::stream_not_rdma: return "no RDMA stream after all";
         case Notice::Kind::stream_evicted: return "connection forgotten to stay within memory bounds";
         case Notice::Kind::fragments_evicted: return "IP datagram given up with fragments missing";
+        case Notice::Kind::icmp_error: return "ICMP error about a packet of RDMA";
         case Notice::Kind::tcp_checksum_wrong: return "TCP checksum wrong, the receiver drops it";
     }
     return "";

@@ -97,6 +97,7 @@ struct Side {
     bool ack_seen = false;
     ChecksumVerdict checksums = ChecksumVerdict::unknown;  ///< whether this sender's are real in this capture
     std::uint8_t wrong_checksums = 0;
+    std::uint16_t mss = 0;            ///< that this side's SYN asks the other to keep to; 0 = not known
     std::uint8_t markers_wanted = 0;  ///< in this direction's stream: 0 unknown, 1 no, 2 yes
     std::uint32_t initial_sequence = 0;
     std::uint32_t first_sequence = 0;  ///< of the stream's first octet; in state `start`

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/clock.h"
 #include "dissect/tcp/stand_in.h"
 #include "dissect/tcp/stream_table.h"
 
@@ -27,7 +28,8 @@ void StreamTable::tidy() {
     while (table_.size(Standing::ended) > most_ended_) retire(*table_.idlest(Standing::ended));
     for (unsigned i = 0; i < 2; ++i) {
         Connection* const c = table_.idlest(Standing::hunting);
-        if (c == nullptr || c == table_.newest() || last_frame_.time_ns - c->active_ns < hunt_patience_ns) return;
+        if (c == nullptr || c == table_.newest() || base::elapsed(c->active_ns, last_frame_.time_ns) < hunt_patience_ns)
+            return;
         let_go(*c);
     }
 }

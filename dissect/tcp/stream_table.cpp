@@ -10,6 +10,7 @@
 #include "dissect/tcp/successor.h"
 #include "dissect/tcp_flags.h"
 #include "wire/mpa.h"
+#include "wire/tcp.h"
 
 namespace dissect::tcp {
 
@@ -181,6 +182,16 @@ bool StreamTable::drops_reset(const Dissection& dissection, base::Bytes bytes) {
     return is_stray_reset(dissection.tcp, known);
 }
 
+std::optional<std::uint32_t> StreamTable::quoted_stream(const Dissection& dissection, base::Bytes bytes) {
+    const Network& network = dissection.quoted_network;
+    if (network.address_length() < 4) return std::nullopt;
+    const Endpoint source = endpoint(network, bytes, network.source_offset, dissection.source_port);
+    const Endpoint destination = endpoint(network, bytes, network.destination_offset, dissection.destination_port);
+    const ConnectionTable::Lookup found = table_.find(source, destination);
+    if (found.connection == nullptr || !found.connection->mpa) return std::nullopt;
+    return found.connection->number;
+}
+
 void StreamTable::slow_segment(Work& work, const Piece& payload) {
     const TcpSummary& tcp = work.tcp();
     Side& side = work.side();
@@ -223,6 +234,29 @@ void StreamTable::learn_checksums(Work& work) const {
 }
 
 /// SYN, with or without ACK: the octets that follow are the stream's first.
+namespace {
+/// The MSS option of a SYN, 0 where it has none. RFC 9293, 3.2.
+std::uint16_t announced_mss(const Arrival& arrival) {
+    const LayerRef* const layer = arrival.dissection.find(LayerId::tcp);
+    const std::size_t end = std::min<std::size_t>(arrival.dissection.tcp.payload_offset, arrival.bytes.size());
+    if (layer == nullptr) return 0;
+    for (std::size_t at = layer->offset + wire::size_of<wire::Tcp>; at < end;) {
+        const std::uint8_t kind = base::load_u8(arrival.bytes.data() + at);
+        if (kind == wire::tcp_option::end) return 0;
+        if (kind == wire::tcp_option::no_operation) {
+            ++at;
+            continue;
+        }
+        if (at + 4 > end) return 0;
+        const std::uint8_t length = base::load_u8(arrival.bytes.data() + at + 1);
+        if (kind == wire::tcp_option::mss && length == 4) return base::load_be16(arrival.bytes.data() + at + 2);
+        if (length < 2) return 0;
+        at += length;
+    }
+    return 0;
+}
+}  // namespace
+
 void StreamTable::open(Work& work) {
     const TcpSummary& tcp = work.tcp();
     const bool answer = (tcp.flags & tcp_ack) != 0;
@@ -232,6 +266,7 @@ void StreamTable::open(Work& work) {
     Side& side = work.side();
     side.syn_seen = true;
     side.initial_sequence = tcp.sequence;
+    side.mss = announced_mss(work.arrival);
     side.first_sequence = tcp.sequence + 1;
     side.state = SideState::start;
     work.connection.client = static_cast<std::int8_t>(answer ? 1 - work.index : work.index);

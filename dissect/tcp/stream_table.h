@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "dissect/dissector.h"
@@ -31,6 +32,8 @@ public:
                  Sink& sink);
     /// Whether the receiver of such a segment, a RST that has not been taken yet, drops it.
     bool drops_reset(const Dissection& dissection, base::Bytes bytes);
+    /// The number of the connection of RDMA that the packet which an ICMP error quotes is of.
+    std::optional<std::uint32_t> quoted_stream(const Dissection& dissection, base::Bytes bytes);
     /// Says that segments between these ends will come soon: asks for the memory of their connections, by pass as
     /// Dissector::fetch.
     void fetch(std::span<const Ipv4Ends> ends, unsigned pass);

@@ -127,6 +127,7 @@ UnitDelivery::Stripped UnitDelivery::strip_markers(const Flow& flow, const RawUn
     out.sequence = raw.sequence;
     out.stream_length = raw.stream_length;
     out.markers = markers;
+    out.mss = connection.sides[1 - side].mss;
     out.passed_ns = raw.passed_ns;
     out.holed = raw.lost_octets;
     arrival.sink.on_unit(out);

@@ -13,6 +13,7 @@
 #include "metrics/answers/subject.h"
 #include "metrics/answers/thresholds.h"
 #include "metrics/answers/trace_evidence.h"
+#include "metrics/answers/unreachable.h"
 
 namespace metrics::inline answers {
 
@@ -600,11 +601,32 @@ bool holds_silent_streams(const Subject& subject) {
     });
 }
 
+/// By which rules a start frame of another revision goes on, no RFC tells.
+std::string unknown_revision(const Subject& subject) {
+    constexpr std::uint32_t newest = 2;
+    for (const FlowSnapshot* flow : subject.flows()) {
+        const auto revision = flow->connection.mpa_revision;
+        if (revision && (*revision == 0 || *revision > newest))
+            return fmt::format(
+                " iWARP connections were set up with MPA revision {}, which is none of RFC 5044 (1) and RFC 6581 (2): "
+                "what follows is not read.",
+                *revision);
+    }
+    return {};
+}
+
 Answer nothing_moved(const Subject& subject) {
     std::vector<Affected> no_flows;
     Answer answer = finding(Question::bandwidth, Verdict::undecidable, no_flows);
     answer.summary = "No RDMA message was seen of which the bandwidth could be judged.";
     answer.advice = "Capture while the load runs, both directions: `rdmascope dump -i IFACE -s 128 -w FILE`.";
+    if (const std::string words = unknown_revision(subject); !words.empty()) {
+        answer.summary += words;
+        answer.advice =
+            "See which driver set these connections up: an adapter may carry the data by a protocol of its own, past "
+            "the kernel.";
+        return answer;
+    }
     if (!holds_silent_streams(subject)) return answer;
     answer.summary +=
         " iWARP connections were set up, and nobody sent anything on them: the accepting side may not be the "
@@ -657,6 +679,7 @@ void ask_bandwidth(const Subject& subject, std::vector<Answer>& out) {
     const std::size_t before = out.size();
     find_failed_connections(subject, out);
     find_errors(subject, out);
+    find_unreachable(subject, out);
     find_ends(subject, out);
     find_repairs(subject, out);
     if (out.size() == before) out.push_back(bandwidth_answer(subject));

@@ -148,11 +148,25 @@ MaybeNote unusable_icrcs(const Snapshot& snapshot) {
         bad.frames};
 }
 
+/// An FPDU should fit a segment (RFC 5044, 4.5 and 5): receivers in hardware may not put it together.
+MaybeNote long_fpdus(const Snapshot& snapshot) {
+    for (const FlowSnapshot& flow : snapshot.flows)
+        if (flow.tcp && flow.tcp->mss && flow.tcp->fpdu_bytes_max > *flow.tcp->mss)
+            return CaptureNote{
+                NoteKind::long_fpdus,
+                fmt::format("FPDUs of flow {} are up to {} bytes long, beyond the MSS of {}: RFC 5044 wants one FPDU "
+                            "in one segment, and receivers in hardware may fail at longer ones (siw: try_gso).",
+                            flow.id, flow.tcp->fpdu_bytes_max, *flow.tcp->mss),
+                {}};
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<CaptureNote> capture_notes(const Snapshot& snapshot) {
     std::vector<CaptureNote> notes;
-    for (const auto& find : {unread_carriers, incomplete, sample, copies, unsorted, unusable_icrcs, shared_port})
+    for (const auto& find :
+         {unread_carriers, incomplete, sample, copies, unsorted, unusable_icrcs, shared_port, long_fpdus})
         if (MaybeNote note = find(snapshot)) notes.push_back(std::move(*note));
     return notes;
 }

@@ -20,10 +20,11 @@ enum class NoteKind : std::uint8_t {
     addresses_rewritten,  ///< the ICRC is wrong everywhere
     crc_unusable,         ///< the ICRC of some packets says nothing about them
     shared_port,          ///< all flows between two hosts have one UDP source port
+    long_fpdus,           ///< FPDUs are longer than a segment
 };
-inline constexpr std::array<std::string_view, 9> note_kind_names{
-    "incomplete",          "unsorted",     "unread_carriers", "copies", "merged", "sample",
-    "addresses_rewritten", "crc_unusable", "shared_port"};
+inline constexpr std::array<std::string_view, 10> note_kind_names{
+    "incomplete",          "unsorted",     "unread_carriers", "copies",    "merged", "sample",
+    "addresses_rewritten", "crc_unusable", "shared_port",     "long_fpdus"};
 constexpr std::string_view name_of(NoteKind kind) { return note_kind_names[static_cast<std::size_t>(kind)]; }
 
 struct CaptureNote {

@@ -13,6 +13,7 @@
 #include "metrics/answers/questions.h"
 #include "metrics/answers/subject.h"
 #include "metrics/answers/thresholds.h"
+#include "metrics/answers/unreachable.h"
 #include "wire/error_text.h"
 
 namespace metrics::inline answers {
@@ -214,6 +215,18 @@ Diagnosis diagnose(const Report& report) {
             "No specification knows this code: compare the implementation and release of {} with its peer's."};
 }
 
+/// The responder has broken the set-up: RFC 6581, 9.2 wants A in the reply where the request has it. Empty where it
+/// did not.
+std::string peer_to_peer_advice(const Subject& subject, const FlowSnapshot& flow, const Report& report) {
+    constexpr std::uint8_t no_ready_to_receive = 7;
+    const std::uint64_t reply = flow.connection.refused_peer_to_peer_frame;
+    if (reply == 0 || report.layer != 2 || report.type != 0 || report.code != no_ready_to_receive) return {};
+    return fmt::format(
+        "Frame {0}, the MPA reply of {1}, lacks flag A (peer-to-peer), which the request has: RFC 6581, 9.2 wants it "
+        "in the reply. {1} must be mended: update its iWARP driver (siw), or switch peer-to-peer set-up off on {2}.",
+        reply, subject.short_name(flow.destination.address), subject.short_name(flow.source.address));
+}
+
 /// Terminates of one code. An unknown one, whose frame was not kept, is 0: "local catastrophic error".
 struct Terminated {
     Report report;
@@ -269,6 +282,11 @@ Answer answer_about_terminates(const Subject& subject, const Group& group, Verdi
     if (verdict == Verdict::corruption && refused != nullptr && refused->crc_bad_checksum_right > 0 &&
         refused->crc_bad_checksum_right == refused->crc_bad)
         answer.advice = changed_buffer_advice(subject.short_name(refused->source.address));
+    if (std::string advice = peer_to_peer_advice(subject, first, most.report); !advice.empty()) {
+        answer.advice = std::move(advice);
+        add_evidence(answer, "MPA reply without flag A", 1, EvidenceUnit::frames,
+                     {first.connection.refused_peer_to_peer_frame});
+    }
     for (const Terminated* terminated : terminates)
         add_evidence(answer, "Terminates: " + words_of(terminated->report),
                      static_cast<double>(terminated->flows.size()), EvidenceUnit::messages,
@@ -293,6 +311,7 @@ void find_terminates(const Subject& subject, const Group& group, std::vector<Ans
 
 bool failed(const ConnectionAttempt& attempt, const CaptureFigures& capture) {
     if (attempt.outcome == AttemptOutcome::rejected || attempt.outcome == AttemptOutcome::reset) return true;
+    if (unreachable_verdict(attempt)) return false;  // an answer of its own
     // Times of a damaged capture may be anything; a difference of them need not fit.
     return attempt.outcome == AttemptOutcome::unanswered &&
            static_cast<double>(capture.last_ns) - static_cast<double>(attempt.request_ns) >=

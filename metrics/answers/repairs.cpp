@@ -14,6 +14,7 @@
 #include "metrics/answers/flow_measures.h"
 #include "metrics/answers/subject.h"
 #include "metrics/answers/thresholds.h"
+#include "metrics/answers/unreachable.h"
 
 namespace metrics::inline answers {
 
@@ -595,6 +596,7 @@ void find_repairs(const Subject& subject, std::vector<Answer>& out) {
         for (const FlowSnapshot* flow : group.flows) {
             for (const std::optional<Cause> cause : {cause_of(subject, *flow), cause_elsewhere(*flow)}) {
                 if (!cause) continue;
+                if (cause == Cause::timeout && unreachable_verdict(group, *flow)) continue;
                 if (explains_repeats(*cause) && end_verdict(subject, *flow)) continue;
                 const double severity = severity_of(*flow, *cause);
                 if (is_worth_an_alarm(*flow, *cause, severity)) by_cause[*cause].push_back({flow, severity});

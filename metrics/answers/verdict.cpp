@@ -31,6 +31,8 @@ constexpr std::array<VerdictName, verdict_count> names{{
     {Verdict::retries_used_up, "retries_used_up"},
     {Verdict::rnr_retries_used_up, "rnr_retries_used_up"},
     {Verdict::go_back_n_violation, "go_back_n_violation"},
+    {Verdict::port_unreachable, "port_unreachable"},
+    {Verdict::host_unreachable, "host_unreachable"},
     {Verdict::path_mtu, "path_mtu"},
     {Verdict::receive_window, "receive_window"},
     {Verdict::pause, "pause"},
@@ -72,7 +74,7 @@ constexpr std::array<VerdictName, verdict_count> names{{
 constexpr bool is_alarm = true;
 constexpr bool describes = false;
 
-constexpr std::array<VerdictMeaning, 39> bandwidth{{
+constexpr std::array<VerdictMeaning, 41> bandwidth{{
     {Verdict::remote_access_error,
      "The peer refused access to its memory: wrong key, outside the region, or no permission.", is_alarm},
     {Verdict::invalid_request, "The peer did not understand a request or could not take it as it was.", is_alarm},
@@ -98,6 +100,10 @@ constexpr std::array<VerdictMeaning, 39> bandwidth{{
      is_alarm},
     {Verdict::go_back_n_violation, "Sender or receiver did not recover from a loss as the specification asks.",
      is_alarm},
+    {Verdict::port_unreachable,
+     "An ICMP error says that no RDMA device, or no process, receives on the port that packets go to.", is_alarm},
+    {Verdict::host_unreachable,
+     "An ICMP error says that packets do not get to the peer: no way, a filter, or too many hops.", is_alarm},
     {Verdict::path_mtu, "Packets are longer than a hop on the way takes.", is_alarm},
     {Verdict::receive_window,
      "The TCP receive window is full: the receiver does not read fast enough, or its buffer is small.", is_alarm},

@@ -38,6 +38,8 @@ enum class Verdict : std::uint8_t {
     retries_used_up,
     rnr_retries_used_up,
     go_back_n_violation,
+    port_unreachable,
+    host_unreachable,
     path_mtu,
     receive_window,
     pause,

@@ -34,8 +34,9 @@ constexpr std::array<std::string_view, event_kind_count> event_kind_names{
     "nak_wrong_psn",
     "nak_missing",
     "read_restart_wrong",
+    "icmp_error",
 };
-static_assert(static_cast<std::size_t>(EventKind::read_restart_wrong) + 1 == event_kind_count);
+static_assert(static_cast<std::size_t>(EventKind::icmp_error) + 1 == event_kind_count);
 
 std::uint64_t sum_of(const std::array<OperationFigures, operation_count>& operations,
                      std::uint64_t OperationFigures::*member) {
@@ -49,6 +50,12 @@ AttemptOutcome attempt_outcome_named(std::string_view name) {
     const auto found = std::ranges::find(attempt_outcome_names, name);
     if (found == attempt_outcome_names.end()) return AttemptOutcome::unknown;
     return static_cast<AttemptOutcome>(found - attempt_outcome_names.begin());
+}
+
+void IcmpFigures::add(wire::IcmpErrorKind kind, const Address& sender, const std::optional<std::uint32_t>& next_mtu) {
+    Errors& errors = kinds[static_cast<std::size_t>(kind)];
+    if (errors.count++ == 0) errors.sender = sender;
+    if (next_mtu && (!mtu || *next_mtu < *mtu)) mtu = next_mtu;
 }
 
 std::string_view name_of(EventKind kind) { return event_kind_names[static_cast<std::size_t>(kind)]; }

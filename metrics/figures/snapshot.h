@@ -13,6 +13,8 @@
 #include "metrics/figures/post_figures.h"
 #include "metrics/figures/state.h"
 #include "wire/carrier.h"
+#include "wire/icmp_error_kind.h"
+#include "wire/management_kind.h"
 #include "wire/transport.h"
 
 /// What the engine knows, copied out of it at one moment: plain values that are shown, merged and subtracted. Nobody
@@ -98,8 +100,9 @@ enum class EventKind : std::uint8_t {
     nak_wrong_psn,        ///< the receiver's NAK names another PSN than the first missing one; value: difference
     nak_missing,          ///< the receiver saw a hole and told nobody; value: packets that arrived past it
     read_restart_wrong,   ///< a repeated READ request does not start at the first missing response; value: difference
+    icmp_error,           ///< an ICMP error about a packet of the flow; value: wire::IcmpErrorKind
 };
-inline constexpr std::size_t event_kind_count = 28;
+inline constexpr std::size_t event_kind_count = 29;
 std::string_view name_of(EventKind kind);  ///< "retransmission", ...
 
 /// The frames that show one kind of event on a flow: the first few and how many there were.
@@ -154,6 +157,8 @@ struct ConnectionFigures {
     std::optional<EndKind> end_kind;            ///< absent while it lives
     std::string end;  ///< how it ended, in words: "DREQ", "TCP RST", "REJ: stale connection"; empty while it lives
     std::uint64_t end_frame = 0;
+    /// iWARP: the MPA reply that lacks flag A (peer-to-peer) though the request has it; 0 = none. RFC 6581, 9.2.
+    std::uint64_t refused_peer_to_peer_frame = 0;
 };
 
 /// iWARP: what TCP did under the flow. Absent figures: nothing of the kind could be measured.
@@ -177,6 +182,7 @@ struct TcpFigures {
     /// Of them, those in which no FPDU could be followed: segments that hold many FPDUs (GSO, GRO) and of which a snap
     /// length kept the first head alone.
     std::uint64_t unread_bytes = 0;
+    std::uint64_t fpdu_bytes_max = 0;  ///< the longest FPDU of this flow's sender, with markers and CRC
 };
 
 /// A request, as far as one of its packets tells.
@@ -217,6 +223,23 @@ struct RepeatAnswerFigures {
     Histogram first_answer_ns;              ///< first sending -> first answer
     bool operator==(const RepeatAnswerFigures&) const = default;
 };
+
+/// ICMP and ICMPv6 errors that hosts and routers sent about a flow's packets, or about a request for a connection.
+struct IcmpFigures {
+    struct Errors {
+        std::uint64_t count = 0;
+        Address sender;  ///< one host that sent such errors
+        bool operator==(const Errors&) const = default;
+    };
+    std::array<Errors, wire::icmp_error_kind_count> kinds;  ///< by wire::IcmpErrorKind
+    std::optional<std::uint32_t> mtu;  ///< octets of an IP packet: the least that a next hop takes, where one was named
+
+    const Errors& of(wire::IcmpErrorKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
+    void add(wire::IcmpErrorKind kind, const Address& sender, const std::optional<std::uint32_t>& next_mtu);
+    bool operator==(const IcmpFigures&) const = default;
+};
+inline constexpr std::array<std::string_view, wire::icmp_error_kind_count> icmp_error_names{
+    "port_unreachable", "host_unreachable", "prohibited", "fragmentation_needed", "time_exceeded", "other"};
 
 /// Ids of flows that were first seen in one frame lie so far apart: a round number, and JSON's numbers are exact beyond
 /// its eightfold.
@@ -302,6 +325,7 @@ struct FlowSnapshot {
     std::optional<RepeatAnswerFigures> repeat_answers;
     std::optional<std::uint16_t> udp_port;  ///< RoCEv2: the source port of the flow's first packet
     std::uint64_t udp_ports = 0;            ///< how many different ones it used; at most 4 are told apart
+    std::optional<IcmpFigures> icmp;        ///< absent where no error was seen
 
     std::uint64_t icrc_zero = 0;               ///< of icrc_bad, those whose ICRC is 0: it was not filled in yet
     std::uint64_t icrc_taken = 0;              ///< of icrc_bad, those that the receiver acknowledged without a repeat
@@ -410,6 +434,7 @@ struct ConnectionAttempt {
     std::string reason;      ///< in words: as `dump` says them, or what of MPA was refused; empty where none was given
     bool by_client = false;  ///< it is the client that rejected
     std::optional<RejectReason> reject_reason;  ///< absent if the reason is none of these
+    std::optional<IcmpFigures> icmp;            ///< about its requests
 };
 
 /// It is acknowledged by the other direction, and that one was not captured: what is outstanding cannot be told.
@@ -463,6 +488,7 @@ struct CaptureFigures {
     std::uint64_t copies = 0;            ///< of seen_twice, those on the interface of the frame that they copy
     std::uint64_t copies_elsewhere = 0;  ///< of copies, those with another hop limit or other MAC addresses
     Histogram copy_distance_ns;          ///< between a frame and its copy on one interface
+    std::array<std::uint64_t, wire::management_kind_count> management{};  ///< datagrams, by wire::ManagementKind
 };
 
 struct Snapshot {

@@ -227,9 +227,9 @@ private:
     static constexpr Service last_of(Service) { return Service::xrc; }
     static constexpr PairingMethod last_of(PairingMethod) { return PairingMethod::psn; }
     static constexpr Vantage last_of(Vantage) { return Vantage::mid_path; }
-    static constexpr EventKind last_of(EventKind) { return EventKind::read_restart_wrong; }
     static constexpr EndKind last_of(EndKind) { return EndKind::ports_reused; }
     static constexpr RejectReason last_of(RejectReason) { return RejectReason::stale_connection; }
+    static constexpr EventKind last_of(EventKind) { return EventKind::icmp_error; }
 
     base::Bytes take(std::size_t length) {
         if (length > left()) {
@@ -319,6 +319,7 @@ void members(C& c, Of<ConnectionFigures> auto& f) {
     if (c.version() >= 8) optionals(c, f.end_kind);
     if constexpr (C::reading)
         if (c.version() < 8) f.end_kind = end_kind_of(f.end);
+    if (c.version() >= 8) all(c, f.refused_peer_to_peer_frame);
 }
 template <class C>
 void members(C& c, Of<TcpFigures> auto& t) {
@@ -326,6 +327,16 @@ void members(C& c, Of<TcpFigures> auto& t) {
         t.sack_blocks, t.zero_windows, t.ece_acks, t.cwr_segments, t.round_trip_ns, t.window_limited_ns);
     optionals(c, t.handshake_ns, t.mss, t.receive_window_min, t.receive_window_max);
     if (c.version() >= 4) all(c, t.connection_bytes, t.unread_bytes);
+    if (c.version() >= 8) all(c, t.fpdu_bytes_max);
+}
+template <class C>
+void members(C& c, Of<IcmpFigures::Errors> auto& e) {
+    all(c, e.count, e.sender);
+}
+template <class C>
+void members(C& c, Of<IcmpFigures> auto& i) {
+    all(c, i.kinds);
+    optionals(c, i.mtu);
 }
 template <class C>
 void members(C& c, Of<RequestFigures> auto& r) {
@@ -439,6 +450,7 @@ void members(C& c, Of<CaptureFigures> auto& f) {
     if (c.version() >= 4) all(c, f.beyond_hosts);
     if (c.version() >= 8) carriers(c, f.unread);
     if (c.version() >= 8) all(c, f.copies, f.copies_elsewhere, f.copy_distance_ns);
+    if (c.version() >= 8) all(c, f.management);
 }
 
 /// Flows and attempts are near one another, and near the capture's beginning: `id` and time are told by how near.
@@ -465,6 +477,7 @@ void members(C& c, Of<FlowSnapshot> auto& f, std::uint64_t last_id, std::int64_t
         all(c, f.last_answer_frame, f.udp_ports);
     }
     if (c.version() >= 8) all(c, f.icrc_zero, f.icrc_taken, f.crc_bad_checksum_right);
+    if (c.version() >= 8) optionals(c, f.icmp);
 }
 template <class C>
 void members(C& c, Of<ConnectionAttempt> auto& a, std::uint64_t last_frame, std::int64_t begin_ns) {
@@ -475,6 +488,7 @@ void members(C& c, Of<ConnectionAttempt> auto& a, std::uint64_t last_frame, std:
     if (c.version() >= 8) optionals(c, a.reject_reason);
     if constexpr (C::reading)
         if (c.version() < 8) a.reject_reason = reject_reason_of(a.reason);
+    if (c.version() >= 8) optionals(c, a.icmp);
 }
 
 template <class T>

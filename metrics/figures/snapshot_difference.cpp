@@ -59,6 +59,17 @@ void subtract_repeat_answers(std::optional<RepeatAnswerFigures>& answers,
     if (answers->repeats == 0) answers.reset();
 }
 
+void subtract_icmp(std::optional<IcmpFigures>& icmp, const std::optional<IcmpFigures>& earlier) {
+    if (!icmp || !earlier) return;
+    std::uint64_t rest = 0;
+    for (std::size_t kind = 0; kind < icmp->kinds.size(); ++kind) {
+        icmp->kinds[kind].count = subtract(icmp->kinds[kind].count, earlier->kinds[kind].count);
+        if (icmp->kinds[kind].count == 0) icmp->kinds[kind].sender = {};
+        rest = fields::add(rest, icmp->kinds[kind].count);
+    }
+    if (rest == 0) icmp.reset();
+}
+
 void subtract_counters(FlowSnapshot& flow, const FlowSnapshot& earlier) {
     for (const auto member : fields::flow_counters) flow.*member = subtract(flow.*member, earlier.*member);
     for (const auto member : fields::flow_optional_counters) subtract_optional(flow.*member, earlier.*member);
@@ -83,6 +94,7 @@ void subtract_counters(FlowSnapshot& flow, const FlowSnapshot& earlier) {
     }
     if (flow.verbs && earlier.verbs) subtract(*flow.verbs, *earlier.verbs);
     subtract_repeat_answers(flow.repeat_answers, earlier.repeat_answers);
+    subtract_icmp(flow.icmp, earlier.icmp);
 }
 
 /// Maxima and settings stay those of the whole life: what they were in the interval alone, nobody knows.
@@ -102,7 +114,8 @@ bool had_traffic(const FlowSnapshot& flow, const FlowSnapshot& earlier) {
     const auto differs = [&](auto member) { return flow.*member != earlier.*member; };
     if (differs(&FlowSnapshot::packets) || differs(&FlowSnapshot::cnp_packets) || differs(&FlowSnapshot::rnr_naks) ||
         differs(&FlowSnapshot::naks) || differs(&FlowSnapshot::last_ns) || differs(&FlowSnapshot::finished) ||
-        differs(&FlowSnapshot::reverse) || flow.connection.end_frame != earlier.connection.end_frame)
+        differs(&FlowSnapshot::reverse) || differs(&FlowSnapshot::icmp) ||
+        flow.connection.end_frame != earlier.connection.end_frame)
         return true;
     if (flow.tcp && earlier.tcp && flow.tcp->round_trip_ns.count() != earlier.tcp->round_trip_ns.count()) return true;
     for (std::size_t i = 0; i < operation_count; ++i) {
@@ -240,7 +253,7 @@ void keep_new_attempts(std::vector<ConnectionAttempt>& attempts, const std::vect
         const ConnectionAttempt* const end = earlier.data() + earlier.size();
         for (; former != end && former->request_frame == attempt.request_frame; ++former)
             if (former->end_frame == attempt.end_frame && former->requests == attempt.requests &&
-                former->outcome == attempt.outcome)
+                former->outcome == attempt.outcome && former->icmp == attempt.icmp)
                 return true;
         return false;
     });
@@ -249,6 +262,8 @@ void keep_new_attempts(std::vector<ConnectionAttempt>& attempts, const std::vect
 void subtract_capture(CaptureFigures& capture, const CaptureFigures& earlier) {
     if (earlier.packets != 0) capture.first_ns = std::min(std::max(capture.first_ns, earlier.last_ns), capture.last_ns);
     for (const auto member : fields::capture_counters) capture.*member = subtract(capture.*member, earlier.*member);
+    for (std::size_t kind = 0; kind < capture.management.size(); ++kind)
+        capture.management[kind] = subtract(capture.management[kind], earlier.management[kind]);
     subtract_optional(capture.kernel_dropped, earlier.kernel_dropped);
     capture.unread.subtract(earlier.unread);
     capture.copy_distance_ns = capture.copy_distance_ns.since(earlier.copy_distance_ns);

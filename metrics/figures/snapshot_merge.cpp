@@ -71,6 +71,7 @@ void merge_connection(ConnectionFigures& into, const ConnectionFigures& other) {
     keep_least(into.mpa_revision, other.mpa_revision);
     keep_least(into.mpa_crc, other.mpa_crc);
     keep_least(into.mpa_markers, other.mpa_markers);
+    keep_first_frame(into.refused_peer_to_peer_frame, other.refused_peer_to_peer_frame);
     if (std::tie(into.end_frame, into.end) < std::tie(other.end_frame, other.end)) {
         into.end_frame = other.end_frame;
         into.end = other.end;
@@ -90,6 +91,42 @@ void merge_tcp(std::optional<TcpFigures>& into, const std::optional<TcpFigures>&
     keep_least(into->mss, other->mss);
     keep_least(into->receive_window_min, other->receive_window_min);
     keep_greatest(into->receive_window_max, other->receive_window_max);
+    into->fpdu_bytes_max = std::max(into->fpdu_bytes_max, other->fpdu_bytes_max);
+}
+
+/// The same one whichever is merged into the other.
+Address one_sender(const IcmpFigures::Errors& one, const IcmpFigures::Errors& other) {
+    if (one.count == 0) return other.sender;
+    return other.count == 0 ? one.sender : std::min(one.sender, other.sender);
+}
+
+void merge_icmp(std::optional<IcmpFigures>& into, const std::optional<IcmpFigures>& other) {
+    if (!other) return;
+    if (!into) {
+        into = other;
+        return;
+    }
+    for (std::size_t kind = 0; kind < into->kinds.size(); ++kind) {
+        IcmpFigures::Errors& mine = into->kinds[kind];
+        const IcmpFigures::Errors& theirs = other->kinds[kind];
+        mine.sender = one_sender(mine, theirs);
+        mine.count = add(mine.count, theirs.count);
+    }
+    keep_least(into->mtu, other->mtu);
+}
+
+/// Both tell all that was known of the same attempt so far.
+void merge_attempt_icmp(std::optional<IcmpFigures>& into, const std::optional<IcmpFigures>& other) {
+    if (!into || !other) {
+        if (other) into = other;
+        return;
+    }
+    for (std::size_t kind = 0; kind < into->kinds.size(); ++kind) {
+        IcmpFigures::Errors& mine = into->kinds[kind];
+        mine.sender = one_sender(mine, other->kinds[kind]);
+        mine.count = std::max(mine.count, other->kinds[kind].count);
+    }
+    keep_least(into->mtu, other->mtu);
 }
 
 void merge_event_summaries(std::vector<EventSummary>& into, const std::vector<EventSummary>& other) {
@@ -216,6 +253,7 @@ void merge_flow(FlowSnapshot& into, const FlowSnapshot& other) {
     else if (other.verbs)
         into.verbs = other.verbs;
     merge_event_summaries(into.event_summaries, other.event_summaries);
+    merge_icmp(into.icmp, other.icmp);
     merge_endpoint(into.source, other.source);
     merge_endpoint(into.destination, other.destination);
     // unknown < one side < mid_path: who saw it at both sides saw it from nowhere in particular.
@@ -473,8 +511,11 @@ void merge_attempt(ConnectionAttempt& into, const ConnectionAttempt& other) {
         return std::tuple(answered, attempt.end_frame, attempt.outcome, attempt.reason, attempt.by_client);
     };
     const std::uint64_t requests = add(into.requests, other.requests);
+    std::optional<IcmpFigures> icmp = into.icmp;
+    merge_attempt_icmp(icmp, other.icmp);
     if (rank(into) < rank(other)) into = other;
     into.requests = requests;
+    into.icmp = icmp;
 }
 
 /// Both ascending in `key`; what has the same key is joined.
@@ -505,6 +546,8 @@ void merge_capture(CaptureFigures& into, const CaptureFigures& other) {
         into.last_ns = into.packets == 0 ? other.last_ns : std::max(into.last_ns, other.last_ns);
     }
     for (const auto member : fields::capture_counters) into.*member = add(into.*member, other.*member);
+    for (std::size_t kind = 0; kind < into.management.size(); ++kind)
+        into.management[kind] = add(into.management[kind], other.management[kind]);
     add_optional(into.kernel_dropped, other.kernel_dropped);
     into.unread.add(other.unread);
     into.copy_distance_ns.merge(other.copy_distance_ns);

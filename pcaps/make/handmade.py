@@ -11,6 +11,7 @@ import struct
 import sys
 
 sys.dont_write_bytecode = True
+import icmp_captures
 import infiniband_captures
 import iwarp_captures
 import link_captures
@@ -47,7 +48,7 @@ def truth(capture):
 
 def main():
     check_known_answers()
-    for module in (infiniband_captures, iwarp_captures, link_captures, snapped_captures):
+    for module in (icmp_captures, infiniband_captures, iwarp_captures, link_captures, snapped_captures):
         for capture in module.captures():
             for suffix, content in ((".pcap", pcap(capture)), (".json", truth(capture).encode())):
                 path = FOLDER / (capture.name + suffix)

@@ -82,6 +82,8 @@ constexpr EventRow event_rows[] = {
      "The receiver saw a hole and told nobody", true},
     {E::read_restart_wrong, "rdma.read_restart_wrong", "READ repeated from a wrong place, off by", Form::difference,
      PI_PROTOCOL, PI_ERROR, "A repeated READ request does not begin at the first missing response", true},
+    {E::icmp_error, "rdma.icmp_error", "ICMP error", Form::flag, PI_RESPONSE_CODE, PI_WARN,
+     "A host or router could not deliver a packet of the flow", true},
 };
 static_assert(std::size(event_rows) == metrics::event_kind_count);
 

@@ -155,7 +155,7 @@ void mend_ipv4(base::Bytes before, base::MutableBytes after, const LayerRef& hea
 bool mend_checksums(base::Bytes before, base::MutableBytes after, const Dissection& dissection) {
     const bool covered = dissection.has(LayerId::bth) || dissection.fragmented;
     const bool icrc = !covered || mend_icrc(before, after, dissection);
-    for (unsigned i = dissection.layer_count; i-- > 0;) {
+    for (unsigned i = dissection.own_layer_count(); i-- > 0;) {
         const LayerRef& layer = dissection.layers[i];
         if (layer.id == LayerId::ipv4) mend_ipv4(before, after, layer);
         if (layer.id != LayerId::udp && layer.id != LayerId::tcp) continue;

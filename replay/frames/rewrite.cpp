@@ -136,7 +136,7 @@ void Rewriter::apply(base::MutableBytes frame, const dissect::Dissection& dissec
     if (rules_.empty()) return;
     before_.assign(frame.begin(), frame.end());
     changed_ = covered_changed_ = false;
-    for (unsigned i = 0; i < dissection.layer_count; ++i) {
+    for (unsigned i = 0; i < dissection.own_layer_count(); ++i) {
         const dissect::LayerRef& layer = dissection.layers[i];
         switch (layer.id) {
             case LayerId::ethernet:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace replay::inline plan {
 
 namespace {
@@ -66,9 +68,9 @@ void Extractor::begin_run(std::int64_t later_ns) {
             side.waiting.clear();
             side.waiting_apart.clear();
             // All of the run before has come about before anything of this one begins.
-            side.ended.add(survey_.begin_ns + later_ns, side.messages);
-            side.arrived.add(survey_.begin_ns + later_ns, side.messages);
-            side.answered.add(survey_.begin_ns + later_ns, side.requests);
+            side.ended.add(base::add_ns(survey_.begin_ns, later_ns), side.messages);
+            side.arrived.add(base::add_ns(survey_.begin_ns, later_ns), side.messages);
+            side.answered.add(base::add_ns(survey_.begin_ns, later_ns), side.requests);
         }
 }
 
@@ -84,7 +86,7 @@ void Extractor::add(const Poster& place, Kind kind, std::uint64_t bytes, std::ui
     const PlannedConnection& connection = survey_.connections[place.connection];
     Side& side = sides_[place.connection][place.side];
     const Side& peer = sides_[place.connection][1 - place.side];
-    const std::int64_t begun = times_.of(first_frame != 0 ? first_frame : frame) + later_ns_;
+    const std::int64_t begun = base::add_ns(times_.of(first_frame != 0 ? first_frame : frame), later_ns_);
     const std::int64_t known = begun - static_cast<std::int64_t>(connection.reaction_ns[place.side]);
     Operation out;
     out.connection = place.connection;
@@ -99,7 +101,7 @@ void Extractor::add(const Poster& place, Kind kind, std::uint64_t bytes, std::ui
     out.after_answered = std::min(side.answered.at(known), side.requests);
     side.messages += messages_of(kind);
     side.requests += is_answered(kind) ? 1 : 0;
-    side.ended.add(times_.of(frame) + later_ns_, side.messages);
+    side.ended.add(base::add_ns(times_.of(frame), later_ns_), side.messages);
     if (position != 0) {
         auto& queue = (position & answered_apart) != 0 ? side.waiting_apart : side.waiting;
         queue.push_back({position, side.messages, side.requests});
@@ -142,7 +144,7 @@ void Extractor::answered(std::uint64_t flow, std::uint64_t position, const std::
         queue.pop_front();
     }
     if (last.position == 0 || frame == 0) return;
-    const std::int64_t now = times_.of(frame) + later_ns_;
+    const std::int64_t now = base::add_ns(times_.of(frame), later_ns_);
     const bool iwarp = survey_.connections[place.connection].flows[place.side]->transport == wire::Transport::iwarp;
     side->arrived.add(now, last.messages);
     // On RoCE one acknowledgement is of all before it; iWARP's TCP says nothing of answers.

@@ -275,6 +275,7 @@ std::string describe(const EventLine& event) {
         case EventKind::nak_wrong_psn: return "NAK names the wrong PSN";
         case EventKind::nak_missing: return "hole without a NAK";
         case EventKind::read_restart_wrong: return "READ restarted at the wrong response";
+        case EventKind::icmp_error: return "ICMP error about a packet of this flow";
     }
     return std::string(metrics::name_of(event.kind));
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <numeric>
 
+#include "base/clock.h"
 #include "base/moment.h"
 #include "base/timestamp.h"
 #include "tui/view/grid.h"

@@ -179,9 +179,16 @@ bool read(const dissect::Unit& unit, MpaFrame& out) {
     out.crc = start->crc;
     out.markers = start->marker;
     out.revision = start->revision;
+    const base::Bytes data = octets.subspan(wire::size_of<wire::MpaRequest>);
+    const std::size_t length = std::min<std::size_t>(start->private_length, data.size());
+    if (const auto legacy = wire::mpa_legacy(start->revision, data.first(length))) {
+        out.limits = {legacy->depths.ird, legacy->depths.ord};
+        out.by_convention = true;
+    }
     if (!start->enhanced() || start->private_length < wire::size_of<wire::MpaEnhanced>) return true;
     const auto enhanced = wire::parse<wire::MpaEnhanced>(octets.subspan(wire::size_of<wire::MpaRequest>));
     if (!enhanced) return true;
+    out.peer_to_peer = enhanced->peer_to_peer;
     if (enhanced->ird != wire::mpa_depth_unspecified) out.limits.ird = enhanced->ird;
     if (enhanced->ord != wire::mpa_depth_unspecified) out.limits.ord = enhanced->ord;
     return true;

@@ -81,6 +81,8 @@ struct MpaFrame {
     bool markers = false;  ///< its sender wants them in what it receives
     std::uint32_t revision = 0;
     Limits limits;
+    bool by_convention = false;  ///< `limits` are private data of revision 1: valid where both start frames have them
+    bool peer_to_peer = false;   ///< A of RFC 6581, 9.2
 };
 bool read(const dissect::Unit& unit, MpaFrame& out);
 

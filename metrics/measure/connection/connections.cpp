@@ -57,6 +57,8 @@ struct Connection {
     cm::Limits mpa_request;
     std::uint32_t mpa_sequence = 0;  ///< of the Request's first octet
     std::uint32_t mpa_revision = 0;  ///< of the Request
+    bool mpa_by_convention = false;  ///< as cm::MpaFrame has it, of the Request; so is the next
+    bool mpa_peer_to_peer = false;
     bool mpa_crc = false;
     bool reply_unseen = false;  ///< FPDUs alone have told that the Request was accepted
     ConnectionAttempt attempt;
@@ -366,6 +368,8 @@ void Connections::State::mpa_request(const cm::MpaFrame& start, const dissect::U
     connection.mpa_sequence = unit.sequence;
     connection.mpa_crc = start.crc;
     connection.mpa_revision = start.revision;
+    connection.mpa_by_convention = start.by_convention;
+    connection.mpa_peer_to_peer = start.peer_to_peer;
     for (ConnectionFigures* figures : {&connection.pairs.client, &connection.pairs.server})
         figures->mpa_revision = start.revision;
     connection.pairs.server.mpa_markers = start.markers;
@@ -405,10 +409,16 @@ void Connections::State::mpa_reply(const cm::MpaFrame& start, const wire::Frame&
     client.mpa_revision = server.mpa_revision = start.revision;
     client.mpa_markers = start.markers;
     client.mpa_crc = server.mpa_crc = place->mpa_crc || start.crc;
-    client.initiator_depth = cm::lower_of(place->mpa_request.ord, start.limits.ird);
-    client.responder_resources = start.limits.ird;
-    server.initiator_depth = cm::lower_of(start.limits.ord, place->mpa_request.ird);
-    server.responder_resources = place->mpa_request.ird;
+    // A convention that one side alone seems to keep is chance.
+    const bool agreed = start.by_convention == place->mpa_by_convention;
+    const cm::Limits asked = agreed || !place->mpa_by_convention ? place->mpa_request : cm::Limits{};
+    const cm::Limits given = agreed || !start.by_convention ? start.limits : cm::Limits{};
+    client.initiator_depth = cm::lower_of(asked.ord, given.ird);
+    client.responder_resources = given.ird;
+    server.initiator_depth = cm::lower_of(given.ord, asked.ird);
+    server.responder_resources = asked.ird;
+    if (place->mpa_peer_to_peer && !start.peer_to_peer && !start.rejected)
+        client.refused_peer_to_peer_frame = server.refused_peer_to_peer_frame = frame.number;
     if (!start.rejected) {
         place->progress = closed ? AttemptProgress::ended : AttemptProgress::ready;
         return;
@@ -489,6 +499,31 @@ void Connections::on_tcp(const wire::Frame& frame, const dissect::Dissection& di
     }
 }
 
+void Connections::on_icmp_error(const Address& client, const Address& server,
+                                const std::optional<std::uint32_t>& client_id, const dissect::IcmpError& error,
+                                const Address& sender) {
+    State& s = *state_;
+    const auto add = [&](Connection& connection) {
+        ConnectionAttempt& attempt = connection.attempt;
+        if (!attempt.icmp) attempt.icmp.emplace();
+        attempt.icmp->add(error.kind, sender, error.mtu);
+    };
+    if (client_id) {
+        const auto place = s.find({client, server, *client_id, false, false});
+        if (place != s.nobody()) add(*place);
+        return;
+    }
+    // The error comes at once: the request is one of the last.
+    constexpr unsigned latest = 64;
+    unsigned seen = 0;
+    for (auto place = s.live.rbegin(); place != s.live.rend() && seen < latest; ++place, ++seen) {
+        if (place->progress != AttemptProgress::requested || place->attempt.transport == Transport::iwarp ||
+            place->attempt.client.address != client || place->attempt.server.address != server)
+            continue;
+        return add(*place);
+    }
+}
+
 void Connections::on_reuse(const FlowKey& key, std::uint64_t frame) {
     const auto known = state_->by_flow.find(key);
     if (known == state_->by_flow.end()) return;
@@ -555,7 +590,7 @@ std::vector<ConnectionAttempt> Connections::attempts(std::int64_t now_ns) const 
         const bool repeated = connection.attempt.requests > 1;
         const std::uint64_t patience = std::min<std::uint64_t>(connection.patience, attempt_patience_ns);
         const bool long_ago = now_ns >= later(connection.attempt.request_ns, attempt_patience_ns);
-        if (long_ago || (repeated && now_ns >= later(connection.last_request_ns, patience)))
+        if (long_ago || connection.attempt.icmp || (repeated && now_ns >= later(connection.last_request_ns, patience)))
             add(connection, AttemptOutcome::unanswered);
     }
     std::stable_sort(out.begin(), out.end(), [](const ConnectionAttempt& a, const ConnectionAttempt& b) {

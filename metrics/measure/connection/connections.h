@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dissect/dissector.h"
+#include "dissect/icmp_error.h"
 #include "dissect/tcp_flags.h"
 #include "metrics/figures/flow_key.h"
 #include "metrics/figures/snapshot.h"
@@ -47,6 +48,10 @@ public:
     void on_tcp(const wire::Frame& frame, const dissect::Dissection& dissection, const FlowKey& key);
     /// From that frame on, the flow's ports are used by another connection, whose SYN was not captured.
     void on_reuse(const FlowKey& key, std::uint64_t frame);
+    /// An ICMP error about a message of the communication manager, or about a packet of which no more is quoted than
+    /// who sent it to whom: `client_id` is the communication id of a quoted REQ.
+    void on_icmp_error(const Address& client, const Address& server, const std::optional<std::uint32_t>& client_id,
+                       const dissect::IcmpError& error, const Address& sender);
     /// FPDUs pass on the flow, which they do once the Request is accepted: whether the Reply was captured or not.
     void on_fpdus(const FlowKey& key);
 

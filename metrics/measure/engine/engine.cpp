@@ -9,6 +9,7 @@
 #include "metrics/measure/packet/opcode_traits.h"
 #include "metrics/measure/packet/packet_addresses.h"
 #include "metrics/measure/packet/packet_summary.h"
+#include "wire/mad.h"
 
 namespace metrics::inline measure::inline engine {
 
@@ -107,7 +108,52 @@ void Engine::on_frame(const wire::Frame& frame, const dissect::Dissection& disse
     streams_.on_segment(frame, dissection, context_);
 }
 
-void Engine::on_notice(const dissect::Notice& notice) { streams_.on_notice(notice, context_); }
+void Engine::on_notice(const dissect::Notice& notice) {
+    if (notice.kind == dissect::Notice::Kind::icmp_error) [[unlikely]]
+        return on_icmp_error(notice);
+    streams_.on_notice(notice, context_);
+}
+
+/// Routers quote eight bytes behind the IP header at least: the ports, and nothing of the BTH.
+FlowIndex Engine::quoted_flow(const dissect::Dissection& dissection, const dissect::IcmpError& error,
+                              const Address& source, const Address& destination) {
+    FlowKey key;
+    key.source = source;
+    key.destination = destination;
+    if (error.transport == dissect::IcmpError::Transport::tcp) {
+        key.selector = static_cast<std::uint32_t>(dissection.source_port) << 16 | dissection.destination_port;
+        key.transport = wire::Transport::iwarp;
+    } else if (dissection.quotes(dissect::LayerId::bth)) {
+        key.selector = dissection.bth.destination_qp;
+        key.service = service_of(wire::bth_opcode(dissection.bth.opcode).service);
+    } else {
+        return pairs_.latest(source, destination);
+    }
+    return store_.table.find(key, hash_of(key));
+}
+
+void Engine::on_icmp_error(const dissect::Notice& notice) {
+    const dissect::Dissection& dissection = notice.frame_dissection;
+    const auto error = dissect::icmp_error(dissection, notice.frame.bytes);
+    if (!error) return;
+    flush();
+    const dissect::Network& quoted = dissection.quoted_network;
+    const Address source = address_at(quoted.family, quoted.source_offset, notice.frame.bytes);
+    const Address destination = address_at(quoted.family, quoted.destination_offset, notice.frame.bytes);
+    const Address sender = source_address(dissection, notice.frame.bytes);
+    const FlowIndex index = quoted_flow(dissection, *error, source, destination);
+    if (index != no_flow) {
+        Flow& flow = store_.table[index];
+        store_.trouble(flow).icmp.add(error->kind, sender, error->mtu);
+        store_.show(flow, EventKind::icmp_error, notice.frame.number, static_cast<std::uint64_t>(error->kind));
+        return;
+    }
+    if (error->transport != dissect::IcmpError::Transport::roce2) return;
+    std::optional<std::uint32_t> client_id;
+    if (const dissect::LayerRef* const request = dissection.find_quoted(dissect::LayerId::cm_req); request != nullptr)
+        client_id = base::load_be32(notice.frame.bytes.data() + request->offset);
+    connections_.on_icmp_error(source, destination, client_id, *error, sender);
+}
 
 void Engine::on_unit(const dissect::Unit& unit) {
     if (unit.transport == wire::Transport::iwarp) {
@@ -209,6 +255,7 @@ void Engine::find_flow(PacketRecord& record) {
     if (record.source_qp != Flow::no_queue_pair) store_.table[record.flow].source_qp = record.source_qp;
     partners_.introduce(record.flow);
     cnps_.on_sender(record.flow);
+    pairs_.on_flow(record.key);
 }
 
 void Engine::work_off(PacketRecord& record) {
@@ -257,7 +304,18 @@ void Engine::flush() {
     waiting_count_ = 0;
 }
 
+/// What a MAD is about; that of which too little was captured is something else.
+void Engine::count_management(const dissect::Unit& unit) {
+    constexpr std::uint32_t class_at = 1;
+    const dissect::LayerRef* const mad = unit.dissection.find(dissect::LayerId::mad);
+    const bool known = mad != nullptr && mad->offset + class_at < unit.bytes.size();
+    const auto kind = known ? wire::management_kind(base::load_u8(unit.bytes.data() + mad->offset + class_at))
+                            : wire::ManagementKind::other;
+    ++management_[static_cast<std::size_t>(kind)];
+}
+
 void Engine::on_management(const dissect::Unit& unit) {
+    count_management(unit);
     flush();
     bool ended = false;
     const Connections::QueuePairs* const pairs = connections_.on_management(unit, ended);
@@ -266,6 +324,7 @@ void Engine::on_management(const dissect::Unit& unit) {
 
 std::size_t Engine::begin_interval(std::int64_t idle_since_ns) {
     store_.forget_frames();
+    pairs_.clear();
     const std::size_t forgotten = store_.forget_idle(idle_since_ns);
     connections_.forget(idle_since_ns,
                         [this](const FlowKey& key) { return store_.table.find(key, hash_of(key)) != no_flow; });
@@ -372,11 +431,12 @@ void Engine::describe(Snapshot& out, std::int64_t now_ns) const {
         describe(index, out.flows.back());
     }
     for (ConnectionAttempt& attempt : connections_.attempts(now_ns)) out.attempts.push_back(std::move(attempt));
+    for (std::size_t kind = 0; kind < management_.size(); ++kind) out.capture.management[kind] += management_[kind];
     out.capture.flows_evicted += store_.evicted;
     out.capture.flows_seen += store_.seen;
     out.capture.values_misplaced += store_.pages.refused();
     out.memory_octets += store_.octets() + reuse_.octets() + streams_.octets() + connections_.octets() +
-                         partners_.octets() + cnps_.octets();
+                         partners_.octets() + cnps_.octets() + pairs_.octets();
 }
 
 }  // namespace metrics::measure::engine

@@ -4,10 +4,12 @@
 #include <span>
 
 #include "dissect/dissector.h"
+#include "dissect/icmp_error.h"
 #include "metrics/figures/snapshot.h"
 #include "metrics/measure/account/engine_options.h"
 #include "metrics/measure/connection/connections.h"
 #include "metrics/measure/engine/cnp_resolver.h"
+#include "metrics/measure/engine/host_pairs.h"
 #include "metrics/measure/engine/partner_table.h"
 #include "metrics/measure/flow/flow_store.h"
 #include "metrics/measure/hosts/reuse.h"
@@ -75,6 +77,10 @@ private:
     };
     void describe_outstanding(ObservedFlows& observed) const;
     void on_management(const dissect::Unit& unit);
+    void count_management(const dissect::Unit& unit);
+    void on_icmp_error(const dissect::Notice& notice);
+    FlowIndex quoted_flow(const dissect::Dissection& dissection, const dissect::IcmpError& error, const Address& source,
+                          const Address& destination);
     void note_expected(const wire::Frame& frame);
     void fetch_expected();
     void find_flow(PacketRecord& record);
@@ -90,6 +96,8 @@ private:
     Connections connections_;
     PartnerTable partners_{store_};
     CnpResolver cnps_{store_, partners_};
+    HostPairs pairs_{store_};
+    std::array<std::uint64_t, wire::management_kind_count> management_{};
     FrameContext context_;
     std::array<PacketRecord, batch> waiting_;
     std::size_t waiting_count_ = 0;

@@ -234,6 +234,7 @@ struct FlowTrouble {
     std::uint64_t repeated_answers = 0;
     std::uint64_t first_repeat_min_ns = 0;
     std::array<std::uint16_t, 4> udp_ports{};  ///< that differ from Flow::udp_port
+    IcmpFigures icmp;                          ///< about packets of this flow
 };
 
 /// The frames that show one kind of event on a flow; chained, from a pool.

@@ -394,6 +394,7 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
         out.unseen_acknowledged_packets = trouble->unseen_acknowledged;
         out.terminates = trouble->terminates;
         if (trouble->is_refused) out.refused = trouble->refused;
+        if (trouble->icmp != IcmpFigures{}) out.icmp = trouble->icmp;
     }
     for (std::uint32_t row = flow.event_summaries; row != Flow::no_block; row = rows[row].next) {
         const EventSummaryRow& shown = rows[row];

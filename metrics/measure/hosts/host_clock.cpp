@@ -86,6 +86,10 @@ std::uint64_t marks_of(const std::byte* header, std::uint32_t identification) {
     return std::uint64_t{base::load_be32(header + 8)} << 32 | identification;
 }
 
+std::uint32_t shard_hash_of(std::uint64_t one_address_hash, std::uint64_t other_address_hash) {
+    return static_cast<std::uint32_t>(base::mix(one_address_hash + other_address_hash, 0) >> 32);
+}
+
 /// The interface that a frame crossed: in a capture of `any` the cooked header names it.
 std::uint64_t interface_of(const wire::Frame& frame) {
     constexpr std::size_t index_offset = 4;
@@ -263,7 +267,7 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     const std::uint64_t source_hash = hash_of(source);
     const std::uint64_t destination_hash = hash_of(destination);
     KnownPair pair;
-    pair.shard_hash = static_cast<std::uint32_t>(base::mix(source_hash + destination_hash, 0) >> 32);
+    pair.shard_hash = shard_hash_of(source_hash, destination_hash);
     pair.from = &host_of(source, source_hash);
     pair.to = &host_of(destination, destination_hash);
     pair.addresses = place != nullptr ? both : source_hash + 3 * destination_hash;
@@ -285,7 +289,7 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
         context.seen_twice = true;
         return;
     }
-    const std::uint32_t wire_octets = frame.wire_length + ethernet_overhead;
+    const std::uint32_t wire_octets = frame.wire_length + seen.cut_octets + ethernet_overhead;
     source.sent += wire_octets;
     ++source.sent_frames;
     destination.received += wire_octets;
@@ -586,6 +590,9 @@ void HostClock::State::observe_other(const wire::Frame& frame, FrameContext& con
             copies.watch(print_of(seen, frame));
     }
     count(seen, frame, pair, copy, context);
+    // An error is for those who work on the flow that it is about.
+    if (seen.quoted_source.family != wire::AddressFamily::none) [[unlikely]]
+        context.shard_hash = shard_hash_of(hash_of(seen.quoted_source), hash_of(seen.quoted_destination));
 }
 
 /// Apart, so that the frames that are not sampled pay for a test alone.

@@ -142,7 +142,8 @@ struct Direction {
     std::uint64_t skipped_bytes = 0;  ///< captured, at least in part, between those
     std::uint64_t handshake_ns = 0;
     std::uint32_t early_responses = Flow::no_block;  ///< of this direction: they came before their requests
-    bool closed = false;                             ///< both FINs, or a RST
+    std::uint32_t fpdu_bytes_max = 0;
+    bool closed = false;  ///< both FINs, or a RST
 };
 static_assert(std::is_trivially_copyable_v<Direction>);
 

@@ -127,7 +127,7 @@ inline void Sender::close_gap(const Half& half, const Half& back, const Arrival&
     RequestState& request = half.request();
     const std::int64_t now_ns = arrival.now_ns();
     situation.now_ns = now_ns;
-    situation.wire_bytes = arrival.segment.frame.wire_length + ethernet_overhead;
+    situation.wire_bytes = arrival.segment.wire_length() + ethernet_overhead;
     situation.unobserved = request.unobserved;
     situation.byte_window = true;
     if (back) {
@@ -173,7 +173,7 @@ inline void Sender::close_gap(const Half& half, const Half& back, const Arrival&
         !flow.attribution.knows(round_trip_ns == 0xffffffff ? 0 : round_trip_ns)) [[unlikely]]
         return false;
     const FrameContext& context = segment.context;
-    const std::uint32_t wire_bytes = segment.frame.wire_length + ethernet_overhead;
+    const std::uint32_t wire_bytes = segment.wire_length() + ethernet_overhead;
     // A response frees when it completes.
     const std::int64_t inbound_ns = back ? back.request().message_end_ns : Situation::never;
     const std::int64_t news_ns = std::max(request.freed_ns, std::max(inbound_ns, credit_freed_ns));

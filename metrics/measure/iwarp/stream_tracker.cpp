@@ -246,9 +246,9 @@ void StreamTracker::State::count(Flow& flow, const Segment& segment) {
     PacketCounts& counts = flow.counts;
     const wire::Frame& frame = segment.frame;
     ++counts.packets;
-    counts.wire_bytes += frame.wire_length;
+    counts.wire_bytes += segment.wire_length();
     counts.last_ns = std::max(counts.last_ns, frame.time_ns);
-    flow.request.own_bytes_since += frame.wire_length + ethernet_overhead;
+    flow.request.own_bytes_since += segment.wire_length() + ethernet_overhead;
     const unsigned ecn = segment.dissection.network.ecn();
     if (ecn != 0) {
         flow.count_ecn_capable(true);
@@ -401,6 +401,7 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
     }
     if (half.direction->message.awaited) [[unlikely]]
         state.found(half, unit);
+    half.direction->fpdu_bytes_max = std::max(half.direction->fpdu_bytes_max, unit.stream_length);
     half.direction->walk.unit(end, ddp, unit.markers != 0);
     half.flow->counts.last_ns = std::max(half.flow->counts.last_ns, unit.frame.time_ns);
     if (ddp.crc == dissect::CrcStatus::bad) {
@@ -457,6 +458,7 @@ void StreamTracker::describe(FlowIndex index, FlowSnapshot& out) const {
         tcp.receive_window_min = window->min;
         tcp.receive_window_max = window->max;
     }
+    tcp.fpdu_bytes_max = direction.fpdu_bytes_max;
     tcp.window_limited_ns = direction.received.window.limited_ns(now_ns);
     const auto add_read = [&](const Direction& each) {
         tcp.connection_bytes += each.sent.new_bytes;

@@ -57,6 +57,8 @@ struct Segment {
         if (header_bytes() == 20) return std::nullopt;
         return has_aligned_timestamps() ? base::load_be32(header() + 24) : options().timestamp;
     }
+    /// Octets of the frame, as it was before a mirror cut it.
+    std::uint32_t wire_length() const { return frame.wire_length + dissection.cut_octets; }
     /// Whether there may be options beside timestamps in the usual place.
     bool has_other_options() const { return header_bytes() != 20 && !has_aligned_timestamps(); }
     /// TCP's checksum; 0 where it was not captured.

@@ -33,7 +33,7 @@ bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketR
     out.context = context;
     out.interface = unit.frame.interface;
     out.psn = bth.psn;
-    out.wire_length = unit.frame.wire_length;
+    out.wire_length = unit.frame.wire_length + unit.frame_dissection.cut_octets;
     out.overhead = unit.transport == wire::Transport::infiniband ? 0 : ethernet_overhead;
     out.payload_length = bth.payload_length;
     out.opcode = bth.opcode;

@@ -19,7 +19,7 @@ struct PacketRecord {
     FrameContext context;
     std::uint32_t interface = 0;
     std::uint32_t psn = 0;
-    std::uint32_t wire_length = 0;     ///< octets of the frame
+    std::uint32_t wire_length = 0;     ///< octets of the frame, as it was before a mirror cut it
     std::uint32_t overhead = 0;        ///< that the link adds to it
     std::uint32_t payload_length = 0;  ///< without pad
     std::uint32_t dma_length = 0;

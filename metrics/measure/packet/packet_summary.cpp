@@ -164,7 +164,7 @@ bool read_usual(const wire::Frame& frame, PacketSummary& out) {
 
 /// The outermost datagram of which the frame has but a fragment.
 void set_fragment_addresses(const dissect::Dissection& dissection, base::Bytes bytes, PacketSummary& out) {
-    for (unsigned i = 0; i < dissection.layer_count; ++i) {
+    for (unsigned i = 0; i < dissection.own_layer_count(); ++i) {
         const dissect::LayerRef& layer = dissection.layers[i];
         const std::byte* p = bytes.data() + layer.offset;
         if (layer.id == LayerId::ipv4 && (base::load_be16(p + 6) & 0x3fff) != 0) {
@@ -190,12 +190,18 @@ void read_dissected(const wire::Frame& frame, dissect::Dissection& dissection, P
     options.verify_crc = false;
     dissect::dissect_frame(frame, options, dissection);
     out.unread = dissection.unread;
+    out.cut_octets = dissection.cut_octets;
     out.source = source_address(dissection, frame.bytes);
     out.destination = destination_address(dissection, frame.bytes);
     const auto innermost = [&](LayerId id) { return dissection.find(id)->offset; };
     if (dissection.network.family == Family::ipv4 && dissection.has(LayerId::ipv4))
         out.identification = base::load_be16(frame.bytes.data() + innermost(LayerId::ipv4) + 4);
     if (dissection.fragmented) set_fragment_addresses(dissection, frame.bytes, out);
+    if (!dissection.quoted.empty()) {
+        const dissect::Network& quoted = dissection.quoted_network;
+        out.quoted_source = address_at(quoted.family, quoted.source_offset, frame.bytes);
+        out.quoted_destination = address_at(quoted.family, quoted.destination_offset, frame.bytes);
+    }
     if (dissection.has(LayerId::mac_control)) {
         out.kind = PacketSummary::Kind::mac_control;
         out.offset = innermost(LayerId::mac_control);

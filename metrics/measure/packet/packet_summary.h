@@ -27,13 +27,16 @@ struct TransportSummary {
     std::uint32_t selector = 0;        ///< destination QPN, or both ports
     std::uint32_t position = 0;        ///< PSN, or sequence number
     std::uint32_t payload = 0;         ///< octets on the wire
+    std::uint32_t cut_octets = 0;      ///< dissect::Dissection::cut_octets
 };
 
 /// What can be told of a frame without remembering any other; the innermost addresses as dissect::Dissection has them.
 struct PacketSummary : TransportSummary {
     Address source;  ///< Family::none where the frame has no network layer
     Address destination;
-    wire::Carrier unread;  ///< what the frame goes on with and is not looked into, if RDMA may be in it
+    wire::Carrier unread;   ///< what the frame goes on with and is not looked into, if RDMA may be in it
+    Address quoted_source;  ///< of the packet that an ICMP error quotes; Family::none where there is none
+    Address quoted_destination;
 };
 
 /// Where the BTH of a plain frame begins.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "metrics/measure/packet/packet_operation.h"
 #include "metrics/measure/packet/psn.h"
 #include "metrics/measure/roce/missing.h"
@@ -20,7 +21,7 @@ std::uint64_t response_patience_ns(const RequestState& request) {
 
 void LostResponses::settle(Flow& requester, std::int64_t now_ns, std::uint64_t frame) {
     const std::uint64_t patience = std::max(response_patience_ns(requester.request), psn::network_disorder_ns);
-    receive(requester, now_ns - static_cast<std::int64_t>(patience), frame);
+    receive(requester, base::earlier(now_ns, patience), frame);
 }
 
 /// The requester has received all responses that were found missing before `since_ns`.

@@ -161,17 +161,34 @@ constexpr Contradiction contradictions[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Link, Contradictions, testing::ValuesIn(contradictions));
 
-/// Taps that keep only the first octets of every frame are how large fabrics are recorded.
-TEST(Lengths, CutBeforeTheCaptureShowsWhatIsThere) {
+/// Taps that keep only the first octets of every frame are how large fabrics are recorded: both lengths of the frame
+/// are the short one, and the headers agree on the true one.
+TEST(Lengths, CutBeforeTheCaptureIsTruncated) {
     for (const std::string_view name : {"roce4", "roce6"}) {
         Octets octets = sample(name);
         octets.resize(octets.size() - 24);
         const auto dissection = all_of(octets);
-        EXPECT_EQ(dissection.stop.outcome, Outcome::malformed);
-        EXPECT_EQ(dissection.stop.reason, Reason::bad_total_length);
-        EXPECT_EQ(dissection.odd.reason, Reason::bad_total_length);
+        EXPECT_EQ(dissection.stop.outcome, Outcome::truncated);
+        EXPECT_EQ(dissection.stop.reason, Reason::snapped);
+        EXPECT_EQ(dissection.odd_count, 0u);
+        EXPECT_EQ(dissection.cut_octets, 24u);
         EXPECT_EQ(dissection.bth.psn, 1234u);
         EXPECT_EQ(dissection.bth.payload_length, 16u);
+    }
+}
+
+/// Damage: a length field that another header contradicts, or the checksum of its own.
+TEST(Lengths, BeyondTheFrameAndContradictedIsMalformed) {
+    for (const std::string_view name : {"roce4", "roce6"}) {
+        Octets octets = sample(name);
+        octets.resize(octets.size() - 24);
+        const bool version4 = name == "roce4";
+        const std::size_t length_at = version4 ? 16 : 18;
+        set16(octets, length_at, static_cast<std::uint16_t>(base::load_be16(&octets[length_at]) + 256));
+        const auto dissection = all_of(octets);
+        EXPECT_EQ(dissection.stop.outcome, Outcome::malformed) << name;
+        EXPECT_EQ(dissection.stop.reason, Reason::bad_total_length) << name;
+        EXPECT_EQ(dissection.cut_octets, 0u) << name;
     }
 }
 
@@ -186,15 +203,17 @@ TEST(Lengths, SlightlyTooLongIsOdd) {
     EXPECT_EQ(dissection.bth.psn, 1234u);
 }
 
-/// A switch that mirrors may shorten: the inner packet is truncated, not malformed, where ERSPAN says so.
+/// A switch that mirrors may shorten: the inner packet is truncated, not malformed, whether ERSPAN says so or not.
 TEST(Erspan, MarkedAsTruncatedIsNotMalformed) {
     Octets octets = sample("erspan2");
     constexpr std::size_t cut = 20;
     octets.resize(octets.size() - cut);
     set16(octets, 16, static_cast<std::uint16_t>(base::load_be16(&octets[16]) - cut));
-    EXPECT_EQ(all_of(octets).stop.outcome, Outcome::malformed);
+    EXPECT_EQ(all_of(octets).stop.outcome, Outcome::truncated);
+    EXPECT_EQ(all_of(octets).cut_octets, cut);
     octets[44] |= std::byte{0x04};
     const auto dissection = all_of(octets);
+    EXPECT_EQ(dissection.cut_octets, cut);
     EXPECT_EQ(dissection.stop.outcome, Outcome::truncated);
     EXPECT_EQ(dissection.bth.psn, 1234u);
     EXPECT_EQ(dissection.bth.payload_length, 16u);  // as the inner UDP length says

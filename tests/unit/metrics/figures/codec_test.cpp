@@ -20,6 +20,8 @@ Octets octets_of(const Snapshot& snapshot, std::uint16_t version = snapshot_vers
     encode(snapshot, octets, version);
     return octets;
 }
+/// Version 8 added members in many places: what former versions wrote is made of the seventh.
+Octets seventh_of(const Snapshot& snapshot) { return octets_of(snapshot, 7); }
 
 /// Every member, doubles bit by bit: text_of() shows nine digits of them.
 void expect_equal(const Snapshot& a, const Snapshot& b) {
@@ -348,6 +350,31 @@ TEST(SnapshotCodec, reads_kinds_out_of_the_words_that_the_seventh_version_wrote)
     EXPECT_EQ(end_of("TCP FIN"), EndKind::tcp_fin);
     EXPECT_EQ(end_of("ports used again"), EndKind::ports_reused);
     EXPECT_EQ(end_of(""), std::nullopt);
+}
+
+/// The seventh version knew nothing of ICMP, of the longest FPDU or of management datagrams.
+TEST(SnapshotCodec, keeps_what_the_eighth_version_added) {
+    Snapshot snapshot;
+    FlowSnapshot& flow = snapshot.flows.emplace_back();
+    Address router;
+    router.family = wire::AddressFamily::ipv4;
+    router.octets[0] = 198;
+    flow.icmp.emplace().add(wire::IcmpErrorKind::fragmentation_needed, router, 1500);
+    flow.tcp.emplace().fpdu_bytes_max = 4020;
+    flow.connection.refused_peer_to_peer_frame = 6;
+    snapshot.capture.management[2] = 5;
+    snapshot.attempts.resize(1);
+    snapshot.attempts[0].icmp = flow.icmp;
+    const Snapshot eighth = decoded(octets_of(snapshot));
+    EXPECT_EQ(eighth.flows.at(0).icmp, flow.icmp);
+    EXPECT_EQ(eighth.flows.at(0).tcp->fpdu_bytes_max, 4020u);
+    EXPECT_EQ(eighth.flows.at(0).connection.refused_peer_to_peer_frame, 6u);
+    EXPECT_EQ(eighth.capture.management[2], 5u);
+    EXPECT_EQ(eighth.attempts.at(0).icmp, flow.icmp);
+    const Snapshot former = decoded(seventh(snapshot));
+    EXPECT_FALSE(former.flows.at(0).icmp);
+    EXPECT_EQ(former.flows.at(0).tcp->fpdu_bytes_max, 0u);
+    EXPECT_EQ(former.capture.management[2], 0u);
 }
 
 /// Outcomes are written by name, as the first version did.
