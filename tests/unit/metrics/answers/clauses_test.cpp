@@ -97,6 +97,7 @@ const std::vector<Clause>& clauses() {
          state({State::transmit_again, State::rnr_wait, State::recover_nak, State::recover_timeout})},
         {"for repairs", state({State::transmit_again, State::rnr_wait, State::recover_nak, State::recover_timeout})},
         {"were retransmitted in part", of_flows([](const FlowSnapshot& flow) { return *flow.retransmitted_packets; })},
+        {"was sent again", repeats()},
         {"gave up after", repeats()},
         {"IBV_WC_RETRY_EXC_ERR", repeats()},
         {"refused it", of_retries([](const metrics::RetryFigures& retries) { return retries.rnr_naks; })},
@@ -107,8 +108,8 @@ const std::vector<Clause>& clauses() {
          of_retries([](const metrics::RetryFigures& retries) { return retries.acknowledged_bytes_max.value_or(0); })},
         {" was agreed on, and it",
          of_flows([](const FlowSnapshot& flow) { return flow.connection.rnr_retry_count ? 1 : 0; })},
-        {"were agreed on (initiator_depth",
-         of_flows([](const FlowSnapshot& flow) { return flow.connection.initiator_depth.value_or(0); })},
+        {"were agreed on (the responder resources",
+         of_flows([](const FlowSnapshot& flow) { return flow.connection.responder_resources.value_or(0); })},
         {"are outstanding", of_flows([](const FlowSnapshot& flow) { return flow.responses_max; })},
         {"were answered, too", of_flows([](const FlowSnapshot& flow) {
              return flow.repeat_answers ? flow.repeat_answers->repeated_answers : 0;
@@ -170,7 +171,7 @@ private:
             why_test::add_event(flow, EventKind::retransmission, {20, 30}, 1 + below(8));
         flow.last_answer_frame = sparse(100);
         flow.responses_max = sparse(16);
-        if (below(3) == 0) flow.connection.initiator_depth = static_cast<std::uint32_t>(below(8));
+        if (below(3) == 0) flow.connection.responder_resources = static_cast<std::uint32_t>(below(8));
         if (below(3) == 0) flow.connection.rnr_retry_count = static_cast<std::uint32_t>(below(8));
         if (below(3) == 0) flow.connection.retry_count = static_cast<std::uint32_t>(below(8));
         if (below(2) == 0) flow.retries = make_retries();
