@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
+#include <set>
 
 #include "metrics/answers/flow_measures.h"
 #include "support.h"
@@ -174,7 +175,11 @@ private:
         if (below(3) == 0) flow.connection.responder_resources = static_cast<std::uint32_t>(below(8));
         if (below(3) == 0) flow.connection.rnr_retry_count = static_cast<std::uint32_t>(below(8));
         if (below(3) == 0) flow.connection.retry_count = static_cast<std::uint32_t>(below(8));
-        if (below(2) == 0) flow.retries = make_retries();
+        if (below(2) == 0) {
+            flow.retries = make_retries();
+            flow.rnr_naks += flow.retries->rnr_naks;
+            *flow.retransmitted_packets += flow.retries->repeats;
+        }
         if (below(4) == 0) flow.refused = {metrics::Operation::write, sparse(9000), sparse(4096), sparse(90)};
         if (below(3) == 0) {
             auto& answers = flow.repeat_answers.emplace();
@@ -237,6 +242,7 @@ Facts facts_of(const Snapshot& snapshot, const Answer& answer) {
 TEST(Clauses, StandOnlyWhereTheirFigureIsAboveZero) {
     RandomSnapshots snapshots(20'261'125);
     std::map<std::string, unsigned> met;
+    std::set<std::string> wrong;
     for (int i = 0; i < 20'000; ++i) {
         const Snapshot snapshot = snapshots.make();
         for (const Answer& answer : why_test::ask(snapshot)) {
@@ -244,7 +250,8 @@ TEST(Clauses, StandOnlyWhereTheirFigureIsAboveZero) {
             for (const Clause& clause : clauses()) {
                 if (answer.summary.find(clause.words) == std::string::npos) continue;
                 ++met[clause.words];
-                ASSERT_GT(clause.figure(facts), 0U) << '"' << clause.words << "\" in: " << answer.summary;
+                if (clause.figure(facts) == 0 && wrong.insert(clause.words).second)
+                    ADD_FAILURE() << '"' << clause.words << "\" in: " << answer.summary;
             }
         }
     }
