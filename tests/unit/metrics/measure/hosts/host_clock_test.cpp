@@ -511,7 +511,6 @@ TEST(HostClock, IncastIsTheMostSendersInOneMillisecond) {
         packet.opcode = opcode;
         feed(roce(packet), time_ns);
     };
-    constexpr std::int64_t ms = 1'000'000;
     for (std::uint8_t i = 1; i <= 5; ++i) send(i, 10 * ms + i);
     for (std::uint8_t i = 1; i <= 5; ++i) send(i, 10 * ms + 10 + i);   // the same ones
     for (std::uint8_t i = 1; i <= 9; ++i) send(i, (10 + i) * ms);      // one in each
