@@ -112,7 +112,7 @@ Verdict verdict_without_depth(const Subject& subject, const FlowSnapshot& flow) 
 }
 
 /// Whether only the sender's habit speaks for its window: what is outstanding at the tap is far from it, and nothing
-/// tells how far away the sender is. A window that is seen is nearly full while it holds the sender.
+/// shows how far away the sender is. A window that is seen is nearly full while it holds the sender.
 bool window_is_hidden(const Subject& subject, const FlowSnapshot& flow, double window_share) {
     constexpr double seen_part = 0.25;
     const FlowSnapshot* const reverse = subject.reverse(flow);

@@ -305,10 +305,11 @@ void add_end_figures(Verdict verdict, const EndedFlows& ended, Answer& answer) {
                      {ended.first.connection.end_frame});
 }
 
-/// READs and atomics beyond what was agreed on; agreed on none, programs change the queue pair later.
+/// READs and atomics beyond what the responder granted, whatever its requester had asked for. If it granted none,
+/// programs change the queue pair later.
 bool exceeds_depth(const FlowSnapshot& flow) {
-    const auto agreed = flow.connection.initiator_depth;
-    return agreed && *agreed > 0 && flow.responses_max > *agreed && knows_depth(flow);
+    const auto granted = flow.connection.responder_resources;
+    return granted && *granted > 0 && flow.responses_max > *granted && knows_depth(flow);
 }
 
 void find_exceeded_depths(const Subject& subject, const Group& group, std::vector<Answer>& out) {
@@ -319,18 +320,19 @@ void find_exceeded_depths(const Subject& subject, const Group& group, std::vecto
     Answer answer = finding(Question::bandwidth, Verdict::read_depth, affected);
     const Flows flows = flows_of(affected);
     const FlowSnapshot& first = *flows.front();
-    const std::uint32_t agreed = *first.connection.initiator_depth;
+    const std::uint32_t agreed = *first.connection.responder_resources;
     answer.alarm = true;
     answer.confidence *= 0.9;
+    const std::string responder = subject.short_name(first.destination.address);
     answer.summary = fmt::format(
-        "Up to {} READs and atomics are outstanding {}, though {} were agreed on (initiator_depth, ORD): responders "
-        "drop or refuse what exceeds their responder resources.",
-        number(first.responses_max), subject.from_to(flows), agreed);
+        "Up to {} READs and atomics are outstanding {}, though {} were agreed on (the responder resources of {}, which "
+        "bound ORD): responders drop or refuse what exceeds them.",
+        number(first.responses_max), subject.from_to(flows), agreed, responder);
     answer.advice = fmt::format(
-        "Set max_rd_atomic of the queue pair on {} to what the answer of {} grants (initiator_depth of the reply), or "
-        "ask for more when connecting, and grant more responder resources on {}.",
-        subject.short_name(first.source.address), subject.short_name(first.destination.address),
-        subject.short_name(first.destination.address));
+        "Set max_rd_atomic of the queue pair on {0} to what {1} grants (initiator_depth of rdma_accept's event), or "
+        "ask for more when connecting, and let {1} grant more responder resources (responder_resources, "
+        "max_dest_rd_atomic).",
+        subject.short_name(first.source.address), responder);
     std::vector<std::uint64_t> setup;
     if (first.connection.setup_frame != 0) setup.push_back(first.connection.setup_frame);
     add_evidence(answer, "READs and atomics outstanding, most", static_cast<double>(first.responses_max),

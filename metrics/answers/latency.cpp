@@ -230,6 +230,11 @@ std::optional<Explanation> waits_for_receives(const Measured& measured) {
 std::optional<Explanation> waits_for_repairs(const Measured& measured) {
     const FlowSnapshot& flow = measured.flow;
     if (repeated_packets(flow) == 0) return std::nullopt;
+    if (const auto end = end_verdict(measured.subject, flow); end && flow.retries->repeats > 0)
+        return Explanation{Verdict::retransmission,
+                           fmt::format("The last request {} was sent again ({}) and never acknowledged; {}.",
+                                       measured.way, counted(flow.retries->repeats, "time"), others(measured)),
+                           "See the answer about bandwidth: the sender gave up."};
     const auto longest = flow.recovery.total_ns.max();
     std::string waited = "were retransmitted in part";
     if (repair_ns(flow) > 0)

@@ -174,9 +174,6 @@ void Attribution::forget_early_answers(const Situation& situation, Clues& clues,
     const auto early = [=](std::uint64_t since_ns, std::uint64_t answers) {
         return since_ns > far_ns && (gap_ns - std::min(since_ns, gap_ns)) * answers <= gap_ns / part;
     };
-    const std::uint64_t newest_ns = clues.since_freed_ns != no_event || frees_ == 0
-                                        ? clues.since_freed_ns
-                                        : since(newest_free_ns_, Situation::never, situation.now_ns);
     std::uint64_t answers = 0;
     for (unsigned i = 0; i < frees_; ++i) {
         const std::uint32_t before_ns = free_ns_[0] - free_ns_[i];
@@ -185,7 +182,8 @@ void Attribution::forget_early_answers(const Situation& situation, Clues& clues,
     const auto forget = [&](std::uint64_t& since_ns) {
         if (since_ns != no_event && early(since_ns, 1)) since_ns = no_event;
     };
-    clues.left_alone = newest_ns != no_event && early(newest_ns, std::max<std::uint64_t>(answers, 1));
+    clues.left_alone =
+        clues.since_freed_ns != no_event && early(clues.since_freed_ns, std::max<std::uint64_t>(answers, 1));
     if (clues.left_alone) clues.since_freed_ns = no_event;
     forget(clues.since_response_ns);
     forget(clues.since_inbound_ns);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
+#include <set>
 
 #include "metrics/answers/flow_measures.h"
 #include "support.h"
@@ -97,6 +98,7 @@ const std::vector<Clause>& clauses() {
          state({State::transmit_again, State::rnr_wait, State::recover_nak, State::recover_timeout})},
         {"for repairs", state({State::transmit_again, State::rnr_wait, State::recover_nak, State::recover_timeout})},
         {"were retransmitted in part", of_flows([](const FlowSnapshot& flow) { return *flow.retransmitted_packets; })},
+        {"was sent again", repeats()},
         {"gave up after", repeats()},
         {"IBV_WC_RETRY_EXC_ERR", repeats()},
         {"refused it", of_retries([](const metrics::RetryFigures& retries) { return retries.rnr_naks; })},
@@ -107,8 +109,8 @@ const std::vector<Clause>& clauses() {
          of_retries([](const metrics::RetryFigures& retries) { return retries.acknowledged_bytes_max.value_or(0); })},
         {" was agreed on, and it",
          of_flows([](const FlowSnapshot& flow) { return flow.connection.rnr_retry_count ? 1 : 0; })},
-        {"were agreed on (initiator_depth",
-         of_flows([](const FlowSnapshot& flow) { return flow.connection.initiator_depth.value_or(0); })},
+        {"were agreed on (the responder resources",
+         of_flows([](const FlowSnapshot& flow) { return flow.connection.responder_resources.value_or(0); })},
         {"are outstanding", of_flows([](const FlowSnapshot& flow) { return flow.responses_max; })},
         {"were answered, too", of_flows([](const FlowSnapshot& flow) {
              return flow.repeat_answers ? flow.repeat_answers->repeated_answers : 0;
@@ -170,10 +172,14 @@ private:
             why_test::add_event(flow, EventKind::retransmission, {20, 30}, 1 + below(8));
         flow.last_answer_frame = sparse(100);
         flow.responses_max = sparse(16);
-        if (below(3) == 0) flow.connection.initiator_depth = static_cast<std::uint32_t>(below(8));
+        if (below(3) == 0) flow.connection.responder_resources = static_cast<std::uint32_t>(below(8));
         if (below(3) == 0) flow.connection.rnr_retry_count = static_cast<std::uint32_t>(below(8));
         if (below(3) == 0) flow.connection.retry_count = static_cast<std::uint32_t>(below(8));
-        if (below(2) == 0) flow.retries = make_retries();
+        if (below(2) == 0) {
+            flow.retries = make_retries();
+            flow.rnr_naks += flow.retries->rnr_naks;
+            *flow.retransmitted_packets += flow.retries->repeats;
+        }
         if (below(4) == 0) flow.refused = {metrics::Operation::write, sparse(9000), sparse(4096), sparse(90)};
         if (below(3) == 0) {
             auto& answers = flow.repeat_answers.emplace();
@@ -236,6 +242,7 @@ Facts facts_of(const Snapshot& snapshot, const Answer& answer) {
 TEST(Clauses, StandOnlyWhereTheirFigureIsAboveZero) {
     RandomSnapshots snapshots(20'261'125);
     std::map<std::string, unsigned> met;
+    std::set<std::string> wrong;
     for (int i = 0; i < 20'000; ++i) {
         const Snapshot snapshot = snapshots.make();
         for (const Answer& answer : why_test::ask(snapshot)) {
@@ -243,7 +250,8 @@ TEST(Clauses, StandOnlyWhereTheirFigureIsAboveZero) {
             for (const Clause& clause : clauses()) {
                 if (answer.summary.find(clause.words) == std::string::npos) continue;
                 ++met[clause.words];
-                ASSERT_GT(clause.figure(facts), 0U) << '"' << clause.words << "\" in: " << answer.summary;
+                if (clause.figure(facts) == 0 && wrong.insert(clause.words).second)
+                    ADD_FAILURE() << '"' << clause.words << "\" in: " << answer.summary;
             }
         }
     }

@@ -9,8 +9,8 @@
 namespace metrics {
 namespace {
 
-constexpr std::int64_t us = 1'000;
-constexpr std::int64_t ms = 1'000'000;
+constexpr std::int64_t copy_us = 1'000;
+constexpr std::int64_t copy_ms = 1'000'000;
 
 struct Traffic {
     std::uint32_t exchanges = 32;      ///< a request and its answer each
@@ -34,7 +34,7 @@ std::vector<FramePrint> made(const Traffic& traffic) {
             print.packet = std::uint64_t{traffic.pair} << 40 | i << 1 | (forward ? 1 : 0);
             print.pair = traffic.pair;
             print.forward = forward;
-            print.time_ns = traffic.begin_ns + i * 20 * us + (forward ? 0 : 8 * us);
+            print.time_ns = traffic.begin_ns + i * 20 * copy_us + (forward ? 0 : 8 * copy_us);
             print.identification = traffic.numbered ? static_cast<std::uint16_t>(i + 1) : std::uint16_t{0};
             out.push_back(print);
             if (traffic.copy_after_ns == 0 || i % traffic.every != 0 || (!forward && !traffic.answers_copied)) continue;
@@ -58,7 +58,7 @@ std::uint64_t copies_in(const std::vector<FramePrint>& prints) {
 
 TEST(FrameCopies, EachPacketTwiceIsTheCaptures) {
     EXPECT_EQ(copies_in(made({})), 64u);
-    EXPECT_EQ(copies_in(made({.copy_after_ns = 5 * ms})), 64u);
+    EXPECT_EQ(copies_in(made({.copy_after_ns = 5 * copy_ms})), 64u);
     EXPECT_EQ(copies_in(made({.times = 3})), 128u);
     EXPECT_EQ(copies_in(made({.exchanges = 3})), 0u) << "too few to tell";
 }
@@ -75,9 +75,9 @@ TEST(FrameCopies, AnotherPlaceIsProofForOneDirection) {
 
 /// Repeats of an adapter that does not count its packets look like copies.
 TEST(FrameCopies, OfUnnumberedPacketsTheNumberAndTheTimeTell) {
-    EXPECT_EQ(copies_in(made({.copy_after_ns = 100 * us, .numbered = false})), 64u);
+    EXPECT_EQ(copies_in(made({.copy_after_ns = 100 * copy_us, .numbered = false})), 64u);
     EXPECT_EQ(copies_in(made({.times = 3, .numbered = false})), 128u);
-    EXPECT_EQ(copies_in(made({.copy_after_ns = 10 * ms, .numbered = false})), 0u) << "a timer";
+    EXPECT_EQ(copies_in(made({.copy_after_ns = 10 * copy_ms, .numbered = false})), 0u) << "a timer";
     EXPECT_EQ(copies_in(made({.times = 8, .answers = false, .numbered = false})), 0u) << "a sender without answer";
 }
 
@@ -89,7 +89,7 @@ TEST(FrameCopies, ARepeatOfAnUnnumberedPacketIsNoCopy) {
     FramePrint print = prints.front();
     EXPECT_FALSE(copies.is_copy(print));
     EXPECT_TRUE(copies.is_copy(print));
-    print.time_ns += 10 * ms;
+    print.time_ns += 10 * copy_ms;
     EXPECT_FALSE(copies.is_copy(print));
     EXPECT_TRUE(copies.is_copy(print));
 }
@@ -106,7 +106,7 @@ TEST(FrameCopies, TheyMayBeginLater) {
     FrameCopies copies;
     copies.learn(made({.copy_after_ns = 0}));
     ASSERT_FALSE(copies.is_on());
-    for (const FramePrint& print : made({.exchanges = 400, .copy_after_ns = 5 * ms, .begin_ns = 50 * ms}))
+    for (const FramePrint& print : made({.exchanges = 400, .copy_after_ns = 5 * copy_ms, .begin_ns = 50 * copy_ms}))
         copies.watch(print);
     EXPECT_TRUE(copies.is_on());
 }

@@ -511,15 +511,15 @@ TEST(HostClock, IncastIsTheMostSendersInOneMillisecond) {
         packet.opcode = opcode;
         feed(roce(packet), time_ns);
     };
-    constexpr std::int64_t ms = 1'000'000;
-    for (std::uint8_t i = 1; i <= 5; ++i) send(i, 10 * ms + i);
-    for (std::uint8_t i = 1; i <= 5; ++i) send(i, 10 * ms + 10 + i);   // the same ones
-    for (std::uint8_t i = 1; i <= 9; ++i) send(i, (10 + i) * ms);      // one in each
-    for (std::uint8_t i = 1; i <= 50; ++i) send(i, 30 * ms, 0);        // nothing in it
-    for (std::uint8_t i = 1; i <= 50; ++i) send(i, 31 * ms, 0, 0x11);  // acknowledgements
+    constexpr std::int64_t millisecond = 1'000'000;
+    for (std::uint8_t i = 1; i <= 5; ++i) send(i, 10 * millisecond + i);
+    for (std::uint8_t i = 1; i <= 5; ++i) send(i, 10 * millisecond + 10 + i);   // the same ones
+    for (std::uint8_t i = 1; i <= 9; ++i) send(i, (10 + i) * millisecond);      // one in each
+    for (std::uint8_t i = 1; i <= 50; ++i) send(i, 30 * millisecond, 0);        // nothing in it
+    for (std::uint8_t i = 1; i <= 50; ++i) send(i, 31 * millisecond, 0, 0x11);  // acknowledgements
     EXPECT_EQ(feed.host(200).incast_senders_max, 5u);
     EXPECT_EQ(feed.host(200).incast_frame, 5u);
-    for (std::uint8_t i = 1; i <= 100; ++i) send(i, 40 * ms, 64, 0x10);  // READ responses
+    for (std::uint8_t i = 1; i <= 100; ++i) send(i, 40 * millisecond, 64, 0x10);  // READ responses
     EXPECT_EQ(feed.host(200).incast_senders_max, 100u);
 }
 
