@@ -10,6 +10,7 @@
 #include "metrics/answers/finding.h"
 #include "metrics/answers/flow_measures.h"
 #include "metrics/answers/thresholds.h"
+#include "metrics/answers/unreachable.h"
 
 namespace metrics::inline answers {
 
@@ -406,8 +407,10 @@ std::optional<Verdict> end_verdict(const Subject& subject, const FlowSnapshot& f
 void find_ends(const Subject& subject, std::vector<Answer>& out) {
     for (const Group& group : subject.groups()) {
         std::map<Verdict, std::vector<Affected>> by_verdict;
-        for (const FlowSnapshot* flow : group.flows)
+        for (const FlowSnapshot* flow : group.flows) {
+            if (unreachable_verdict(group, *flow)) continue;  // an ICMP error says why
             if (const auto verdict = end_verdict(subject, *flow)) by_verdict[*verdict].push_back({flow, 1.0});
+        }
         for (auto& [verdict, affected] : by_verdict) {
             Answer answer = finding(Question::bandwidth, verdict, affected);
             const Flows flows = flows_of(affected);
