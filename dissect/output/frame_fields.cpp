@@ -248,7 +248,7 @@ unsigned encapsulation_number(wire::LinkType link_type) {
 
 std::string_view utc_text(std::int64_t time_ns, std::span<char, 64> scratch) {
     using namespace std::chrono;
-    if (is_out_of_range(time_ns)) return out_of_range;
+    if (base::is_out_of_range(time_ns)) return base::out_of_range;
     constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     // The first day began before what nanoseconds can count.

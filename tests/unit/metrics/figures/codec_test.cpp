@@ -23,7 +23,7 @@ Octets octets_of(const Snapshot& snapshot, std::uint16_t version = snapshot_vers
 /// Version 8 added members in many places: what former versions wrote is made of the seventh.
 Octets seventh_of(const Snapshot& snapshot) { return octets_of(snapshot, 7); }
 
-/// Every member, doubles bit by bit: text_of() shows nine digits of them.
+/// Every member, doubles bit by bit: text_of() shows eight digits of them.
 void expect_equal(const Snapshot& a, const Snapshot& b) {
     ASSERT_EQ(test::text_of(a), test::text_of(b));
     ASSERT_EQ(a.flows.size(), b.flows.size());

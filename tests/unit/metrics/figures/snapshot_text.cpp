@@ -8,7 +8,7 @@ namespace {
 struct Writer {
     std::ostringstream out;
 
-    Writer() { out.precision(9); }
+    Writer() { out.precision(8); }
     void value(double number) { out << (std::abs(number) < 1e-6 ? 0.0 : number); }
     void value(const std::string& text) { out << '"' << text << '"'; }
     void value(bool flag) { out << (flag ? "yes" : "no"); }
