@@ -30,7 +30,7 @@ FlowSnapshot unanswered(std::uint64_t id = 1, std::uint32_t qpn = 0x1510) {
     flow.timeouts = 7;
     flow.state_ns = {};
     set_state(flow, State::recover_timeout, 1'000'000'000);
-    exhibit(flow, EventKind::retransmission, {3, 5, 7, 9}, 7, 1);
+    add_event(flow, EventKind::retransmission, {3, 5, 7, 9}, 7, 1);
     return flow;
 }
 
@@ -44,7 +44,7 @@ IcmpFigures errors(IcmpErrorKind kind, std::uint8_t sender, std::uint64_t count 
 TEST(Unreachable, NobodyReceivesOnThePort) {
     FlowSnapshot flow = unanswered();
     flow.icmp = errors(IcmpErrorKind::port_unreachable, 2);
-    exhibit(flow, EventKind::icmp_error, {2, 4, 6, 8}, 8);
+    add_event(flow, EventKind::icmp_error, {2, 4, 6, 8}, 8);
     const auto answers = ask(snapshot_of({flow}));
     ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:port_unreachable"));
     EXPECT_THAT(answers[0].summary, HasSubstr("192.0.2.2 answered packets from 192.0.2.1 to 192.0.2.2 (qp 0x001510)"));
@@ -70,12 +70,12 @@ TEST(Unreachable, SomethingOnTheWayRefusesThePort) {
 }
 
 TEST(Unreachable, HostNetworkFilterAndLoop) {
-    const std::pair<IcmpErrorKind, const char*> cases[] = {
+    const std::pair<IcmpErrorKind, const char*> expected_words[] = {
         {IcmpErrorKind::host_unreachable, "has no way to 192.0.2.2"},
         {IcmpErrorKind::prohibited, "a filter there refuses packets to 192.0.2.2"},
         {IcmpErrorKind::time_exceeded, "too many hops"},
     };
-    for (const auto& [kind, words] : cases) {
+    for (const auto& [kind, words] : expected_words) {
         FlowSnapshot flow = unanswered();
         flow.icmp = errors(kind, 77);
         const auto answers = ask(snapshot_of({flow}));
@@ -156,7 +156,7 @@ TEST(Terminate, ReplyWithoutPeerToPeerIsTheRespondersFault) {
     flow.transport = wire::Transport::iwarp;
     flow.terminates = 1;
     flow.connection.refused_peer_to_peer_frame = 6;
-    exhibit(flow, EventKind::terminate, {7}, 1, 0x2007);
+    add_event(flow, EventKind::terminate, {7}, 1, 0x2007);
     const auto answers = ask(snapshot_of({flow}));
     ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:terminate"));
     EXPECT_THAT(answers[0].advice, HasSubstr("Frame 6, the MPA reply of 192.0.2.2, lacks flag A"));

@@ -20,8 +20,6 @@ Octets octets_of(const Snapshot& snapshot, std::uint16_t version = snapshot_vers
     encode(snapshot, octets, version);
     return octets;
 }
-/// Version 8 added members in many places: what former versions wrote is made of the seventh.
-Octets seventh_of(const Snapshot& snapshot) { return octets_of(snapshot, 7); }
 
 /// Every member, doubles bit by bit: text_of() shows eight digits of them.
 void expect_equal(const Snapshot& a, const Snapshot& b) {
