@@ -38,7 +38,7 @@ class Demo(TestCase):
         page = self.succeeds(run("demo", "--recorded", "-n"))
         self.assertEqual(len(re.findall(r"^ *\d+ +iwarp ", page, re.MULTILINE)), 10)
         self.assertIn("● bandwidth: receive_window", page)
-        self.assertRegex(page, r"WRONG: The TCP receive window is full")
+        self.assertRegex(page, r"WRONG \([^)]*\): The TCP receive window is full")
         self.assertIn("What that means", page)
         # The same as the other commands show of the same file.
         answers = self.succeeds(run("why", "-n", "-K", "-r", RECORDED))

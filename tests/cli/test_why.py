@@ -95,7 +95,7 @@ class Page(TestCase):
         return self.succeeds(why("-n", *arguments, **options))
 
     def test_the_first_line_is_the_verdict(self):
-        self.assertTrue(self.page("-r", RNR).startswith("WRONG: The receiver was not ready"))
+        self.assertTrue(self.page("-r", RNR).startswith("WRONG (98.9 % of the busy time): The receiver was not"))
         self.assertTrue(self.page("-r", CLEAN).startswith("OK: "))
         self.assertTrue(self.page("-r", PCAPS / "smc-fallback-tcp.pcap.gz").startswith("NOTHING TO JUDGE: the capture holds no RDMA"))
         self.assertTrue(self.page("-r", PCAPS / "rxe-verbs-idle.pcap").startswith(
@@ -214,7 +214,7 @@ class Failures(TestCase):
         broken.write_bytes(RNR.read_bytes()[:-7])
         result = why("-n", "-r", broken)
         self.fails(result)
-        self.assertTrue(result.stdout.startswith("WRONG: The receiver was not ready"))
+        self.assertTrue(result.stdout.startswith("WRONG (98.9 % of the busy time): The receiver was not"))
 
 
 class Documentation(TestCase):
