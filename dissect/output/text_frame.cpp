@@ -397,7 +397,10 @@ void append_ip(std::string& out, const Dissection& dissection, base::Bytes bytes
     if (!payload) return;
     const std::size_t begin = out.size();
     out += dissection.has(LayerId::icmpv6) ? ": ICMP6, " : ": ICMP ";
-    if (icmp_words(out, dissection, bytes, options)) return word(out += ',', "length", payload->length);
+    if (icmp_words(out, dissection, bytes, options)) {
+        out += ',';
+        return word(out, "length", payload->length);
+    }
     out.resize(begin);
     const std::string_view name = wire::name_of(wire::ip_protocol::names, payload->protocol);
     out += ": ";

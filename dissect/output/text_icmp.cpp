@@ -88,7 +88,8 @@ void IcmpWords::unreachable() {
         case 4:
             quoted("", " unreachable - need to frag");
             if (const std::uint16_t mtu = base::load_be16(message_ + 6); mtu != 0) {
-                base::append_decimal(out_ += " (mtu ", mtu);
+                out_ += " (mtu ";
+                base::append_decimal(out_, mtu);
                 out_ += ')';
             }
             return;
@@ -118,15 +119,18 @@ void IcmpWords::redirect() {
 void IcmpWords::echo(std::string_view name) {
     out_ += name;
     if (size_ < wire::icmp_quote_offset) return;
-    word(out_ += ',', "id", base::load_be16(message_ + 4));
-    word(out_ += ',', "seq", base::load_be16(message_ + 6));
+    out_ += ',';
+    word(out_, "id", base::load_be16(message_ + 4));
+    out_ += ',';
+    word(out_, "seq", base::load_be16(message_ + 6));
 }
 
 /// A type without words of its own: `router solicitation`, `type 42`.
 void IcmpWords::named(std::span<const wire::ValueName> names) {
     const std::string_view name = wire::name_of(names, type());
     if (name.empty()) {
-        base::append_decimal(out_ += "type ", type());
+        out_ += "type ";
+        base::append_decimal(out_, type());
         return;
     }
     out_ += static_cast<char>(name[0] - 'A' + 'a');
@@ -146,7 +150,8 @@ void IcmpWords::version4() {
             out_ += code() == 1 ? "ip reassembly time exceeded" : "time exceeded in-transit";
             return;
         case wire::icmp_type::parameter_problem:
-            return word(out_ += "parameter problem -", "octet", base::load_u8(message_ + 4));
+            out_ += "parameter problem -";
+            return word(out_, "octet", base::load_u8(message_ + 4));
         case wire::icmp_type::echo_request: return echo("echo request");
         case wire::icmp_type::echo_reply: return echo("echo reply");
         default: break;
@@ -166,7 +171,8 @@ void IcmpWords::unreachable6() {
         case 6: return quoted("reject route ", "");
         default: break;
     }
-    base::append_decimal(out_ += "code ", code());
+    out_ += "code ";
+    base::append_decimal(out_, code());
 }
 
 void IcmpWords::version6() {
@@ -177,14 +183,20 @@ void IcmpWords::version6() {
             break;
         case wire::icmpv6_type::too_big:
             out_ += "packet too big";
-            if (size_ >= wire::icmp_quote_offset) word(out_ += ',', "mtu", base::load_be32(message_ + 4));
+            if (size_ >= wire::icmp_quote_offset) {
+                out_ += ',';
+                word(out_, "mtu", base::load_be32(message_ + 4));
+            }
             return;
         case wire::icmpv6_type::time_exceeded:
             if (!quotes) break;
             return quoted(code() == 1 ? "time exceeded in reassembly for " : "time exceeded in-transit for ", "");
         case wire::icmpv6_type::parameter_problem:
             out_ += "parameter problem";
-            if (size_ >= wire::icmp_quote_offset) word(out_ += ',', "octet", base::load_be32(message_ + 4));
+            if (size_ >= wire::icmp_quote_offset) {
+                out_ += ',';
+                word(out_, "octet", base::load_be32(message_ + 4));
+            }
             return;
         case wire::icmpv6_type::echo_request: return echo("echo request");
         case wire::icmpv6_type::echo_reply: return echo("echo reply");
@@ -199,13 +211,19 @@ void append_quoted_packet(std::string& out, const Dissection& dissection, base::
     const Network& network = dissection.quoted_network;
     const auto end = [&](std::uint32_t offset, std::uint16_t port) {
         address(out, network, bytes, offset, options);
-        if (tcp) base::append_decimal(out += '.', port);
+        if (tcp) {
+            out += '.';
+            base::append_decimal(out, port);
+        }
     };
     out += " of ";
     end(network.source_offset, dissection.source_port);
     out += " > ";
     end(network.destination_offset, dissection.destination_port);
-    if (tcp) return word(out += " iWARP", "seq", dissection.tcp.sequence);
+    if (tcp) {
+        out += " iWARP";
+        return word(out, "seq", dissection.tcp.sequence);
+    }
     out += " RoCEv2";
     if (!dissection.quotes(LayerId::bth)) return;
     const wire::BthOpcode& opcode = wire::bth_opcode(dissection.bth.opcode);

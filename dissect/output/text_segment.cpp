@@ -36,7 +36,8 @@ void append_start_details(std::string& out, const Unit& unit) {
     }
     word(out, "private", start->private_length);
     if (const auto legacy = wire::mpa_legacy(start->revision, data)) {
-        word(out += " (by convention", "ird", legacy->depths.ird);
+        out += " (by convention";
+        word(out, "ird", legacy->depths.ird);
         word(out, "ord", legacy->depths.ord);
         out += legacy->little_endian ? ", little-endian)" : ")";
     }

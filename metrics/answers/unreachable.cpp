@@ -268,6 +268,7 @@ void find_attempts(const Subject& subject, std::vector<Answer>& out) {
         Answer answer = finding(Question::bandwidth, *icmp_verdict(report.kind), no_flows);
         answer.confidence = 0.95;
         answer.severity = 1;
+        answer.cost = {1, CostBasis::connections};
         const std::string client = subject.end(attempts.front()->client);
         explain_icmp(subject, report,
                      attempts.size() == 1 ? fmt::format("the request of {} for a connection", client)

@@ -58,7 +58,8 @@ void Page::headline(const std::vector<Answer>& answers) {
         return paragraph("OK:", {Role::good, false, true}, 4, "nothing is wrong that this traffic can show.");
     std::string text(exporters::meaning_of(answers.front()));
     if (alarms > 1) text += fmt::format(" And {} below.", base::format_counted(alarms - 1, "more finding"));
-    paragraph(exporters::label_of(answers.front()) + ": ", {Role::bad, false, true}, 7, text);
+    paragraph("", {}, 0, exporters::label_of(answers.front()) + ":", {Role::bad, false, true});
+    paragraph("", {}, 2, text);
 }
 
 void Page::figures(const Answer& answer) {

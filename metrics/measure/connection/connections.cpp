@@ -516,7 +516,8 @@ void Connections::on_icmp_error(const Address& client, const Address& server,
     // The error comes at once: the request is one of the last.
     constexpr unsigned latest = 64;
     unsigned seen = 0;
-    for (auto place = s.live.rbegin(); place != s.live.rend() && seen < latest; ++place, ++seen) {
+    for (auto place = s.live.rbegin(); place != s.live.rend() && seen < latest; ++place) {
+        ++seen;
         if (place->progress != AttemptProgress::requested || place->attempt.transport == Transport::iwarp ||
             place->attempt.client.address != client || place->attempt.server.address != server)
             continue;
