@@ -40,7 +40,9 @@ public:
     void shown() { shown_ = previous_; }
 
 private:
-    static std::int64_t difference(std::int64_t later, std::int64_t earlier) { return base::time_difference(later, earlier); }
+    static std::int64_t difference(std::int64_t later, std::int64_t earlier) {
+        return base::time_difference(later, earlier);
+    }
     std::optional<std::int64_t> first_;
     std::optional<std::int64_t> shown_;
     std::int64_t previous_ = 0;

@@ -47,7 +47,8 @@ TEST(Unreachable, NobodyReceivesOnThePort) {
     add_event(flow, EventKind::icmp_error, {2, 4, 6, 8}, 8);
     const auto answers = ask(snapshot_of({flow}));
     ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:port_unreachable"));
-    EXPECT_THAT(answers[0].summary, HasSubstr("192.0.2.2 answered packets from 192.0.2.1 (qp 0x000012) to 192.0.2.2 (qp 0x001510)"));
+    EXPECT_THAT(answers[0].summary,
+                HasSubstr("192.0.2.2 answered packets from 192.0.2.1 (qp 0x000012) to 192.0.2.2 (qp 0x001510)"));
     EXPECT_THAT(answers[0].summary, HasSubstr("port unreachable"));
     EXPECT_THAT(answers[0].summary, HasSubstr("UDP port 4791"));
     EXPECT_THAT(answers[0].advice, HasSubstr("rdma link"));
