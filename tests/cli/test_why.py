@@ -37,7 +37,7 @@ def documented():
 class Json(TestCase):
     def answers(self, *arguments):
         document = json.loads(self.succeeds(why("--json", *arguments)))
-        self.assertEqual(list(document), ["capture", "answers"])
+        self.assertEqual(list(document), ["capture", "grade", "notes", "answers"])
         return document
 
     def test_every_capture_has_five_documented_answers(self):
@@ -48,8 +48,11 @@ class Json(TestCase):
                 document = self.answers("-r", capture)
                 answers = document["answers"]
                 self.assertEqual({answer["question"] for answer in answers}, set(QUESTIONS))
-                severities = [answer["severity"] for answer in answers if answer["alarm"]]
-                self.assertEqual(severities, sorted(severities, reverse=True))
+                grades = ["wrong", "minor", "suspected", "ok"]
+                severities = [(grades.index(answer["grade"]), -answer["severity"]) for answer in answers if answer["alarm"]]
+                self.assertEqual(severities, sorted(severities))
+                self.assertEqual(document["grade"], answers[0]["grade"] if severities or document["grade"] != "nothing"
+                                 else "nothing")
                 self.assertEqual([answer["alarm"] for answer in answers],
                                  [True] * len(severities) + [False] * (len(answers) - len(severities)))
                 for answer in answers:
