@@ -30,7 +30,7 @@ struct Carrier {
     std::uint16_t number = 0;
 
     constexpr explicit operator bool() const { return kind != CarrierKind::none; }
-    auto operator<=>(const Carrier&) const = default;
+    auto operator<=>(const Carrier&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 sees a 0
 };
 
 /// "EtherType 0x8999", "IP protocol 50 (ESP, encrypted)".
