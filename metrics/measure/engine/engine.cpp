@@ -354,7 +354,7 @@ void Engine::identify(FlowIndex index, FlowSnapshot& out) const {
 
 /// What became of the flow's last request, and how its packets were addressed.
 void Engine::describe_end(const Flow& flow, FlowSnapshot& out) const {
-    out.last_answer_frame = flow.last_answer_frame;
+    out.last_answer_frame = store_.last_answer_frame(flow);
     if (flow.key.transport == wire::Transport::roce2) {
         out.udp_port = flow.udp_port;
         out.udp_ports = flow.other_udp_ports + 1u;
@@ -362,7 +362,7 @@ void Engine::describe_end(const Flow& flow, FlowSnapshot& out) const {
     const FlowTrouble* const own = store_.trouble_of(flow);
     if (own == nullptr) return;
     out.retries = roce::retries_of(flow, *own, out.message_bytes);
-    out.repeat_answers = roce::repeat_answers_of(*own, store_.unpack(flow, FlowHistogram::first_answer));
+    out.repeat_answers = roce::repeat_answers_of(*own, store_.pages);
 }
 
 void Engine::describe(FlowIndex index, FlowSnapshot& out) const {

@@ -29,9 +29,8 @@ enum class FlowHistogram : std::uint8_t {
     nak_generation,
     nak_reaction,
     recovery_total,
-    first_answer,
 };
-inline constexpr std::size_t flow_histogram_count = 18;
+inline constexpr std::size_t flow_histogram_count = 17;
 constexpr FlowHistogram latency_of(Operation operation) { return static_cast<FlowHistogram>(index_of(operation)); }
 
 /// Packets of a flow, and what is marked on them. Every packet touches it. `CountsAbove` has more bits of some.
@@ -56,9 +55,13 @@ struct CountsAbove {
 
 /// The requests of this flow's sender, in PSN order (IBTA vol. 1, 9.7); iWARP uses positions of TCP's sequence.
 struct RequestState {
+    /// Positions begin here, so that those before the first packet seen have one too.
+    static constexpr std::uint64_t first_position = std::uint64_t{1} << 32;
+    std::uint64_t lowest_position() const { return first_position + static_cast<std::uint64_t>(std::int64_t{base}); }
+
     std::uint64_t next = 0;            ///< position that a new packet will have; 0 = nothing sent yet
     std::uint64_t acknowledged = 0;    ///< everything before it is
-    std::int32_t base = 0;             ///< the lowest position seen, from psn::first_position on
+    std::int32_t base = 0;             ///< the lowest position seen, from first_position on
     std::uint32_t message_length = 0;  ///< bytes of the message under way, by its RETH; 0 = unknown
     std::uint64_t message_bytes = 0;
     std::int64_t message_first_ns = 0;
@@ -172,10 +175,22 @@ struct RateDrop {
     void signal(std::int64_t now_ns);
 };
 
-/// Where the last messages of a flow began.
+/// Where a message of a flow began.
 struct MessageBegin {
     std::uint64_t position = 0;  ///< 0 = none
     std::uint64_t frame = 0;
+};
+
+/// Frames of a flow's requests and of their answers. RoCE and InfiniBand; from a pool at the second message, or at the
+/// first answer: of the many flows that are seen once nothing else need be known than the frame in their id.
+struct RequestMarks {
+    std::uint64_t last_answer_frame = 0;  ///< 0 = none
+    std::array<MessageBegin, 2> begun{};  ///< the last messages, the latest first
+
+    void note_begin(std::uint64_t position, std::uint64_t frame) {
+        begun[1] = begun[0];
+        begun[0] = {position, frame};
+    }
 };
 
 /// The request that was sent again last, or refused by an RNR NAK. What RetryFigures has, as long as the position is
@@ -233,6 +248,7 @@ struct FlowTrouble {
     std::uint64_t early_repeats = 0;  ///< RepeatAnswerFigures
     std::uint64_t repeated_answers = 0;
     std::uint64_t first_repeat_min_ns = 0;
+    CompactHistogram first_answer_ns;          ///< RepeatAnswerFigures; FlowStore gives its pages back
     std::array<std::uint16_t, 4> udp_ports{};  ///< that differ from Flow::udp_port
     IcmpFigures icmp;                          ///< about packets of this flow
 };
@@ -280,11 +296,14 @@ struct alignas(64) Flow {
     std::uint8_t credits = 0xff;  ///< last AETH credit code that travelled on it; 0xff: none
     PairingMethod pairing = PairingMethod::none;
     std::uint8_t pairing_percent = 0;
-    bool live = false;      ///< the slot is in use
-    bool finished = false;  ///< its key no longer leads here: the connection ended, or the QPN was used again
-    bool inbound =
-        false;  ///< the capture says of some packets that they came in; outbound likewise: they tell the vantage
-    bool outbound = false;
+    bool live : 1 = false;      ///< the slot is in use
+    bool finished : 1 = false;  ///< its key no longer leads here: the connection ended, or the QPN was used again
+    /// The capture says of some packets that they came in, or went out: that shows the vantage.
+    bool inbound : 1 = false;
+    bool outbound : 1 = false;
+    bool begins_at_id : 1 = false;     ///< a message began in the frame that the id is made of, at the lowest position
+    std::uint8_t other_udp_ports = 0;  ///< how many of FlowTrouble::udp_ports are in use
+    std::uint16_t udp_port = 0;        ///< RoCEv2: source port of the first packet
     std::uint32_t usual_message_bytes = no_message;  ///< size of the first message: others have the histogram
     std::uint32_t usual_messages = 0;                ///< how many were of that size
     std::uint64_t reuse_clock = ~std::uint64_t{0};   ///< FrameContext::destination_requests at the last request
@@ -307,31 +326,19 @@ struct alignas(64) Flow {
     FlowKey key;
     std::uint32_t hash = 0;
     std::uint32_t event_summaries = no_block;
-    std::uint64_t id = 0;                     ///< FlowSnapshot::id
-    std::uint32_t stream = no_block;          ///< iWARP: the tracker's block
-    std::uint32_t source_qp = no_queue_pair;  ///< as a DETH or CM said it
-    std::uint32_t connection = 0;             ///< serial of the CM connection it belongs to; 0 = none known
+    std::uint64_t id = 0;                      ///< FlowSnapshot::id
+    std::uint32_t transport_block = no_block;  ///< iWARP: the stream tracker's; else one of FlowStore::marks
+    std::uint32_t source_qp = no_queue_pair;   ///< as a DETH or CM said it
+    std::uint32_t connection = 0;              ///< serial of the CM connection it belongs to; 0 = none known
     std::uint16_t interface = 0;
     std::uint8_t traffic_class = 0;
     std::uint8_t hops = 0xff;      ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
     std::uint8_t ack_timeout = 0;  ///< of the sender, by the connection's set-up: 4096 ns << (n - 1); 0 = unknown
     CountsAbove counts_above;
 
-    std::uint64_t last_answer_frame = 0;  ///< to this flow's requests
-    std::array<MessageBegin, 2> begun{};  ///< the latest first
-    std::uint16_t udp_port = 0;           ///< RoCEv2: source port of the first packet
-    std::uint8_t other_udp_ports = 0;     ///< how many of FlowTrouble::udp_ports are in use
-
-    void note_begin(std::uint64_t position, std::uint64_t frame) {
-        begun[1] = begun[0];
-        begun[0] = {position, frame};
-    }
-    /// The frame that carried the packet first; 0 = no longer known.
-    std::uint64_t frame_of_begin(std::uint64_t position) const {
-        for (const MessageBegin& begin : begun)
-            if (begin.position == position) return begin.frame;
-        return 0;
-    }
+    bool is_iwarp() const { return key.transport == wire::Transport::iwarp; }
+    /// The stream tracker's block; no_block for flows other than iWARP's.
+    std::uint32_t stream() const { return is_iwarp() ? transport_block : no_block; }
 
     void count_acknowledgement() { add(counts.acknowledgements, counts_above.acknowledgements, true); }
     void count_ecn_capable(bool capable) { add(counts.ecn_capable, counts_above.ecn_capable, capable); }
@@ -346,6 +353,6 @@ private:
             ++above;
     }
 };
-static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 896);
+static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 832);
 
 }  // namespace metrics::measure::flow

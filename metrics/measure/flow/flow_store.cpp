@@ -41,6 +41,7 @@ FlowStore::FlowStore(const EngineOptions& given)
       counts(bounded(std::max<std::size_t>(given.max_flows / 4, 1024))),
       troubles(bounded(std::max<std::size_t>(given.max_flows / 4, 1024))),
       rows(bounded(std::max<std::size_t>(given.max_flows, 4096))),
+      marks(bounded(std::max<std::size_t>(given.max_flows, 1024))),
       pairing(1u << 18),
       observed(given.observer == nullptr ? nullptr : std::make_unique<ObservedFlows>(*given.observer)) {}
 
@@ -121,7 +122,11 @@ void FlowStore::evict(FlowIndex index) {
         blocks[flow.histogram_block[slot / 2]][slot % 2].release(pages, flow.histogram_pages);
     for (const std::uint32_t block : flow.histogram_block)
         if (block != Flow::no_block) blocks.give_back(block);
-    if (flow.trouble != Flow::no_block) troubles.give_back(flow.trouble);
+    if (flow.trouble != Flow::no_block) {
+        troubles[flow.trouble].first_answer_ns.release(pages, flow.histogram_pages);
+        troubles.give_back(flow.trouble);
+    }
+    if (!flow.is_iwarp() && flow.transport_block != Flow::no_block) marks.give_back(flow.transport_block);
     if (flow.responder != Flow::no_block) responders.give_back(flow.responder);
     if (flow.operations.others != Flow::no_block) counts.give_back(flow.operations.others);
     for (std::uint32_t row = flow.event_summaries; row != Flow::no_block;) {
@@ -309,6 +314,36 @@ void FlowStore::close_observed_gap(Flow& flow, const Situation& situation, std::
     observed->observer.gap(flow.id, gap, frame);
 }
 
+/// Of a flow's first message its id tells the frame; from the second on marks are kept.
+void FlowStore::note_first_begins(Flow& flow, std::uint64_t position, std::uint64_t frame) {
+    if (!flow.begins_at_id && first_frame_of(flow.id) == frame && position == flow.request.lowest_position()) {
+        flow.begins_at_id = true;
+        return;
+    }
+    if (take_marks(flow)) marks[flow.transport_block].note_begin(position, frame);
+}
+
+bool FlowStore::take_marks(Flow& flow) {
+    flow.transport_block = marks.take();
+    if (flow.transport_block == Flow::no_block) return false;  // counted by the pool
+    if (flow.begins_at_id)
+        marks[flow.transport_block].note_begin(flow.request.lowest_position(), first_frame_of(flow.id));
+    return true;
+}
+
+std::uint64_t FlowStore::frame_of_begin(const Flow& flow, std::uint64_t position) const {
+    if (flow.transport_block == Flow::no_block)
+        return flow.begins_at_id && position == flow.request.lowest_position() ? first_frame_of(flow.id) : 0;
+    for (const MessageBegin& begin : marks[flow.transport_block].begun)
+        if (begin.position == position) return begin.frame;
+    return 0;
+}
+
+std::uint64_t FlowStore::last_answer_frame(const Flow& flow) const {
+    const bool known = !flow.is_iwarp() && flow.transport_block != Flow::no_block;
+    return known ? marks[flow.transport_block].last_answer_frame : 0;
+}
+
 /// As many as are told apart.
 void FlowStore::note_other_udp_port(Flow& flow, std::uint16_t port) {
     constexpr std::uint8_t most = 3;
@@ -410,7 +445,7 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
 
 std::size_t FlowStore::octets() const {
     return table.octets() + pages.octets() + rings.octets() + blocks.octets() + responders.octets() + counts.octets() +
-           troubles.octets() + rows.octets() + pairing.octets();
+           troubles.octets() + rows.octets() + marks.octets() + pairing.octets();
 }
 
 }  // namespace metrics::measure::flow

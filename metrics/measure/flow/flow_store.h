@@ -72,6 +72,22 @@ public:
         FlowTrouble& trouble = troubles[flow.trouble];
         if (trouble.repeated_answers < trouble.early_repeats) ++trouble.repeated_answers;
     }
+    /// A message begins at `position` with the packet of that frame.
+    void note_begin(Flow& flow, std::uint64_t position, std::uint64_t frame) {
+        if (flow.transport_block == Flow::no_block) [[unlikely]]
+            return note_first_begins(flow, position, frame);
+        marks[flow.transport_block].note_begin(position, frame);
+    }
+    /// An answer to the flow's requests.
+    void note_answer(Flow& flow, std::uint64_t frame) {
+        if (flow.transport_block == Flow::no_block && !take_marks(flow)) [[unlikely]]
+            return;
+        marks[flow.transport_block].last_answer_frame = frame;
+    }
+    /// The frame that carried the packet at `position` first, which begins a message; 0 = no longer known.
+    std::uint64_t frame_of_begin(const Flow& flow, std::uint64_t position) const;
+    /// 0 = none.
+    std::uint64_t last_answer_frame(const Flow& flow) const;
     /// Of a request packet.
     void note_udp_port(Flow& flow, std::uint16_t port) {
         if (port != flow.udp_port) [[unlikely]]
@@ -107,6 +123,7 @@ public:
     Slab<OperationCounts::Block> counts;
     Slab<FlowTrouble> troubles;
     Slab<EventSummaryRow> rows;
+    Slab<RequestMarks> marks;
     PsnPairing pairing;
     /// Told before a flow is evicted, so that trackers give back what they hang on it.
     std::function<void(FlowIndex)> on_leave;
@@ -123,6 +140,8 @@ private:
     std::uint64_t ids_made_of(std::uint64_t frame) const;
     bool take_histogram(Flow& flow, FlowHistogram which);
     void note_other_udp_port(Flow& flow, std::uint16_t port);
+    void note_first_begins(Flow& flow, std::uint64_t position, std::uint64_t frame);
+    bool take_marks(Flow& flow);
     void record_unusual_message(Flow& flow, std::uint64_t bytes);
     OperationCounts::Count& count_other(Flow& flow, Operation operation);
 

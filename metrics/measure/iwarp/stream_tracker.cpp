@@ -130,7 +130,7 @@ struct StreamTracker::State {
         if (index == no_flow) return half;
         half.index = index;
         half.flow = &store.table[index];
-        if (half.flow->stream != Flow::no_block) half.direction = &directions[half.flow->stream];
+        if (half.flow->stream() != Flow::no_block) half.direction = &directions[half.flow->stream()];
         return half;
     }
     FlowIndex find(const FlowKey& key) const { return store.table.find(key, hash_of(key)); }
@@ -175,9 +175,9 @@ StreamTracker::~StreamTracker() = default;
 Half StreamTracker::State::open(const FlowKey& key, const wire::Frame& frame) {
     const FlowIndex index = store.obtain(key, hash_of(key), frame.number, frame.time_ns);
     Flow& flow = store.table[index];
-    if (flow.stream == Flow::no_block) {
-        flow.stream = directions.take();
-        if (flow.stream == Slab<Direction>::none) flow.stream = Flow::no_block;
+    if (flow.stream() == Flow::no_block) {
+        flow.transport_block = directions.take();
+        if (flow.stream() == Slab<Direction>::none) flow.transport_block = Flow::no_block;
     }
     const Half half = half_of(index);
     if (!half) return half;
@@ -291,8 +291,8 @@ void StreamTracker::fetch(std::span<const Ipv4Ends> ends, unsigned pass) {
     State& state = *state_;
     const auto ask = [&](const Flow& flow) {
         flow.ledger.prefetch();
-        if (flow.stream == Flow::no_block) return;
-        const Direction* const direction = &state.directions[flow.stream];
+        if (flow.stream() == Flow::no_block) return;
+        const Direction* const direction = &state.directions[flow.stream()];
         base::prefetch(direction, 0, offsetof(Direction, responses));
         base::prefetch(direction, offsetof(Direction, level), sizeof *direction);
     };
@@ -438,8 +438,8 @@ void StreamTracker::on_notice(const dissect::Notice& notice, const FrameContext&
 
 void StreamTracker::describe(FlowIndex index, FlowSnapshot& out) const {
     const Flow& flow = state_->store.table[index];
-    if (flow.stream == Flow::no_block) return;
-    const Direction& direction = state_->directions[flow.stream];
+    if (flow.stream() == Flow::no_block) return;
+    const Direction& direction = state_->directions[flow.stream()];
     const std::int64_t now_ns = flow.counts.last_ns;
     TcpFigures tcp;
     tcp.segments = flow.counts.packets;
@@ -489,17 +489,17 @@ void StreamTracker::describe(FlowIndex index, FlowSnapshot& out) const {
 }
 
 const Ledger* StreamTracker::responses_of(const Flow& flow) const {
-    return flow.stream == Flow::no_block ? nullptr : &state_->directions[flow.stream].responses;
+    return flow.stream() == Flow::no_block ? nullptr : &state_->directions[flow.stream()].responses;
 }
 
 void StreamTracker::forget(FlowIndex index) {
     Flow& flow = state_->store.table[index];
     if (state_->train.half.index == index || state_->train.back.index == index) state_->end_train();
-    if (flow.stream == Flow::no_block) return;
-    state_->segments.forget(state_->directions[flow.stream]);
-    state_->messages.forget(state_->directions[flow.stream]);
-    state_->directions.give_back(flow.stream);
-    flow.stream = Flow::no_block;
+    if (flow.stream() == Flow::no_block) return;
+    state_->segments.forget(state_->directions[flow.stream()]);
+    state_->messages.forget(state_->directions[flow.stream()]);
+    state_->directions.give_back(flow.stream());
+    flow.transport_block = Flow::no_block;
 }
 
 std::size_t StreamTracker::octets() const {

@@ -4,13 +4,13 @@
 #include <cstdint>
 
 #include "base/clock.h"
+#include "metrics/measure/flow/flow.h"
 
 /// Packet sequence numbers as positions that only grow, and the times between packets. IBTA vol. 1, 9.7.2.
 namespace metrics::inline measure::inline packet::psn {
 
 constexpr std::uint32_t mask = 0xffffff;
-/// Positions begin here, so that those before the first packet seen have one too.
-constexpr std::uint64_t first_position = std::uint64_t{1} << 32;
+constexpr std::uint64_t first_position = RequestState::first_position;
 /// No window is that wide: a message that begins farther back or ahead belongs to a successor, another connection with
 /// the same QPN.
 constexpr std::int32_t successor_behind = -(1 << 17);

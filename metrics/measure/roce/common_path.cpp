@@ -119,7 +119,7 @@ struct CommonPath::Packet {
     flow.count_acknowledgement();
     const bool lacked = lacks_credit(flow, requester);
     if (credits != wire::no_credit_limit) flow.credits = credits;
-    requester.last_answer_frame = packet.frame;
+    store_.note_answer(requester, packet.frame);
     if (position < request.acknowledged) [[unlikely]]
         store_.note_repeated_answer(requester);
     if (position >= request.acknowledged) {

@@ -64,7 +64,7 @@ void RepeatedRequests::begin(Flow& flow, RepeatedRequest& repeated, std::uint64_
     const MessageOfPacket message = message_of(flow, position);
     repeated = {};
     repeated.position = position;
-    repeated.frame = flow.frame_of_begin(position);
+    repeated.frame = store_.frame_of_begin(flow, position);
     repeated.operation = message.operation;
     repeated.message_bytes = message.bytes;
     repeated.packet_bytes = payload_at(flow, message);
@@ -119,7 +119,8 @@ void RepeatedRequests::end(Flow& flow, std::uint64_t position) {
     if (position >= flow.request.next) return;
     const MessageOfPacket message = message_of(flow, position);
     FlowTrouble& trouble = store_.trouble(flow);
-    trouble.refused = {message.operation, message.bytes, payload_at(flow, message), flow.frame_of_begin(position)};
+    trouble.refused = {message.operation, message.bytes, payload_at(flow, message),
+                       store_.frame_of_begin(flow, position)};
     trouble.is_refused = true;
 }
 
@@ -128,7 +129,7 @@ std::optional<RetryFigures> retries_of(const Flow& flow, const FlowTrouble& trou
     if (repeated.position == 0 || repeated.position < flow.request.acknowledged) return std::nullopt;
     RetryFigures out;
     out.request = {repeated.operation, repeated.message_bytes, repeated.packet_bytes, repeated.frame};
-    out.is_first = repeated.position - psn::first_position == static_cast<std::uint64_t>(flow.request.base);
+    out.is_first = repeated.position == flow.request.lowest_position();
     out.repeats = repeated.repeats;
     out.rnr_naks = repeated.rnr_naks;
     out.refused_last = repeated.refused_last;
@@ -143,10 +144,10 @@ std::optional<RetryFigures> retries_of(const Flow& flow, const FlowTrouble& trou
     return out;
 }
 
-std::optional<RepeatAnswerFigures> repeat_answers_of(const FlowTrouble& trouble, Histogram first_answer_ns) {
+std::optional<RepeatAnswerFigures> repeat_answers_of(const FlowTrouble& trouble, const HistogramPages& pages) {
     if (trouble.early_repeats == 0) return std::nullopt;
     return RepeatAnswerFigures{trouble.early_repeats, trouble.repeated_answers, trouble.first_repeat_min_ns,
-                               std::move(first_answer_ns)};
+                               trouble.first_answer_ns.unpack(pages)};
 }
 
 }  // namespace metrics::measure::roce

@@ -29,11 +29,12 @@ void RequestHoles::note(Flow& flow, const PacketRecord& record, std::uint64_t po
 bool RequestHoles::take(Flow& flow, const PacketRecord& record, std::uint64_t position, MissingRanges::Range& hole) {
     RequestState& request = flow.request;
     FlowTrouble& trouble = store_.trouble(flow);
-    const std::uint64_t base = psn::first_position + static_cast<std::uint64_t>(std::int64_t{request.base});
+    const std::uint64_t base = request.lowest_position();
     if (position < base && base - position <= reach_before) {
         // The first packet that the capture holds was not the first of its neighbours.
         note_missing(trouble.missing, {position, base, record.time_ns, request.identification, false});
         request.base -= static_cast<std::int32_t>(base - position);
+        flow.begins_at_id = false;
     }
     return take_missing(trouble.missing, position, hole);
 }

@@ -39,7 +39,7 @@ void RoceAnswers::on_acknowledgement(const RocePacket& packet) {
     requests_.note_credits(flow, requester, record);
     if (requester == nullptr || requester->request.next == 0) return;
     const std::uint64_t position = psn::position_of(record.psn, requester->request.next);
-    requester->last_answer_frame = record.frame;
+    store_.note_answer(*requester, record.frame);
     if (position < requester->request.acknowledged) store_.note_repeated_answer(*requester);
     if (!lost_.wait(*requester, flow, record, position, position + 1))
         requests_.acknowledge(*requester, position, record);
@@ -67,7 +67,7 @@ void RoceAnswers::on_refusal(Flow& carrier, Flow* requester, const PacketRecord&
     if (requester == nullptr || requester->request.next == 0) return;
     RequestState& request = requester->request;
     const std::uint64_t position = psn::position_of(record.psn, request.next);
-    requester->last_answer_frame = record.frame;
+    store_.note_answer(*requester, record.frame);
     if (position > request.next) {
         requests_.acknowledge(*requester, position - 1, record);
         return;

@@ -59,7 +59,7 @@ inline void RoceMessages::note_reuse(Flow& flow, const Progress& packet) {
     flow.counts.payload_bytes += packet.payload;
     request.next = packet.last + 1;
     request.read_slack = 0;
-    if (packet.starts) flow.note_begin(packet.first, packet.frame);
+    if (packet.starts) store_.note_begin(flow, packet.first, packet.frame);
     if (!packet.starts || !packet.ends) [[unlikely]]
         return add_part(flow, packet);
     OperationCounts::Count& counted = store_.count(flow, packet.operation);

@@ -57,7 +57,7 @@ void RoceResponses::on_response(const RocePacket& packet) {
     if (opcode.ends_message()) responses.message_end_ns = record.time_ns;
     flow.request.last_data_ns = psn::later(flow.request.last_data_ns, record.time_ns);
     if (!known) return;
-    requester->last_answer_frame = record.frame;
+    store_.note_answer(*requester, record.frame);
     if (situation.again && opcode.ends_message()) store_.note_repeated_answer(*requester);
     if (requester->request.lacks_responses) lost_.settle(*requester, record.time_ns, record.frame);
     if (!situation.again)
