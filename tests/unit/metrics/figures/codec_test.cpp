@@ -21,7 +21,7 @@ Octets octets_of(const Snapshot& snapshot, std::uint16_t version = snapshot_vers
     return octets;
 }
 
-/// Every member, doubles bit by bit: text_of() shows eight digits of them.
+/// Every member, doubles bit by bit: text_of() shows nine digits of them.
 void expect_equal(const Snapshot& a, const Snapshot& b) {
     ASSERT_EQ(test::text_of(a), test::text_of(b));
     ASSERT_EQ(a.flows.size(), b.flows.size());

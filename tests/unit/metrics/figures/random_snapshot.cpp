@@ -44,6 +44,46 @@ ReuseFigures RandomSnapshots::reuse() {
     return figures;
 }
 
+IcmpFigures RandomSnapshots::icmp() {
+    IcmpFigures figures;
+    for (std::uint64_t i = 1 + below(5); i > 0; --i) {
+        std::optional<std::uint32_t> mtu;
+        if (chance()) mtu = static_cast<std::uint32_t>(1000 + below(3));
+        figures.add(static_cast<wire::IcmpErrorKind>(below(wire::icmp_error_kind_count)),
+                    host(static_cast<unsigned>(2 + below(3))), mtu);
+    }
+    return figures;
+}
+
+RequestFigures RandomSnapshots::request() {
+    RequestFigures figures;
+    figures.operation = static_cast<Operation>(below(operation_count));
+    figures.message_bytes = below(10'000);
+    figures.packet_bytes = below(1'000);
+    figures.frame = ++frame_;
+    return figures;
+}
+
+/// What became of a RoCE flow's last request.
+void RandomSnapshots::add_end(FlowSnapshot& f) {
+    f.last_answer_frame = chance() ? 0 : ++frame_;
+    f.udp_port = static_cast<std::uint16_t>(49152 + below(3));
+    f.udp_ports = 1 + below(4);
+    if (chance()) f.refused = request();
+    if (chance()) {
+        RetryFigures& retries = f.retries.emplace();
+        retries.request = request();
+        retries.repeats = 1 + below(7);
+        retries.rnr_naks = below(3);
+        retries.first_ns = f.first_ns;
+        retries.last_ns = f.last_ns;
+        retries.last_frame = ++frame_;
+        retries.interval_max_ns = below(1000);
+        retries.acknowledged_bytes_max = maybe(1000);
+    }
+    if (chance()) f.repeat_answers = {1 + below(10), below(10), 1 + below(1000), histogram()};
+}
+
 FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::int64_t last_ns, bool finished) {
     FlowSnapshot f;
     f.id = ++frame_;
@@ -129,7 +169,7 @@ FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::
         for (std::uint64_t* counter :
              {&tcp.segments, &tcp.retransmitted_segments, &tcp.retransmitted_bytes, &tcp.out_of_order_segments,
               &tcp.duplicate_acks, &tcp.sack_blocks, &tcp.zero_windows, &tcp.ece_acks, &tcp.cwr_segments,
-              &tcp.window_limited_ns, &tcp.connection_bytes, &tcp.unread_bytes})
+              &tcp.window_limited_ns, &tcp.connection_bytes, &tcp.unread_bytes, &tcp.fpdu_bytes_max})
             *counter = below(1000);
         tcp.round_trip_ns = histogram();
         tcp.handshake_ns = maybe(1000);
@@ -141,6 +181,8 @@ FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::
         if (chance()) f.connection.mpa_crc = chance();
         if (chance()) f.connection.mpa_markers = chance();
     }
+    if (!iwarp) add_end(f);
+    if (chance()) f.icmp = icmp();
     if (chance()) f.verbs = verbs();
     for (std::size_t kind = 0; kind < event_kind_count; kind += 1 + below(8)) {
         EventSummary summary{static_cast<EventKind>(kind), 1 + below(10), {}, below(100), below(1000)};
@@ -207,6 +249,7 @@ Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t f
     c.packets += 1;
     for (std::uint64_t kind = below(3); kind > 0; --kind)
         c.unread.add({wire::CarrierKind::ip_protocol, static_cast<std::uint16_t>(50 + below(4))}, below(10));
+    for (std::uint64_t& datagrams : c.management) datagrams = below(100);
     c.flows_seen = s.flows.size() + below(3);
     c.kernel_dropped = maybe(100);
     c.first_ns = first_ns;
@@ -244,6 +287,18 @@ Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t f
         stopped.all_ns = below(1000);
         for (std::uint64_t& ns : stopped.priority_ns) ns = below(1000);
         for (std::uint64_t i = below(5); i > 0; --i) p.frames.push_back(++frame_);
+        for (std::uint8_t number = 1; number < 4; ++number) {
+            if (chance()) continue;
+            PauseSender& sender = p.senders.emplace_back();
+            sender.mac[5] = number;
+            if (chance()) sender.host = host(static_cast<unsigned>(below(2)));
+            sender.frames = below(10);
+            sender.resume_frames = below(10);
+            sender.priority_frames[3] = sender.frames;
+            if (sender.frames == 0) continue;
+            sender.first_ns = first_ns + static_cast<std::int64_t>(below(100));
+            sender.last_ns = sender.first_ns + static_cast<std::int64_t>(below(100));
+        }
         s.pauses.push_back(p);
     }
     for (std::uint64_t i = below(4); i > 0; --i) {
@@ -258,6 +313,7 @@ Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t f
         a.outcome = a.end_frame == 0 ? metrics::AttemptOutcome::unanswered : metrics::AttemptOutcome::rejected;
         a.by_client = a.outcome == metrics::AttemptOutcome::rejected && chance();
         if (a.by_client) a.reject_reason = static_cast<metrics::RejectReason>(below(5));
+        if (chance()) a.icmp = icmp();
         s.attempts.push_back(a);
     }
     std::sort(s.attempts.begin(), s.attempts.end(), [](const ConnectionAttempt& a, const ConnectionAttempt& b) {

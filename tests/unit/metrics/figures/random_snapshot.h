@@ -22,6 +22,9 @@ private:
     Histogram histogram();
     ReuseFigures reuse();
     VerbsFigures verbs();
+    IcmpFigures icmp();
+    RequestFigures request();
+    void add_end(FlowSnapshot& f);
     FlowSnapshot flow(unsigned number, std::int64_t first_ns, std::int64_t last_ns, bool finished);
     Snapshot around(std::vector<FlowSnapshot> flows, std::int64_t first_ns, std::int64_t last_ns);
 

@@ -8,8 +8,13 @@ namespace {
 struct Writer {
     std::ostringstream out;
 
-    Writer() { out.precision(8); }
-    void value(double number) { out << (std::abs(number) < 1e-6 ? 0.0 : number); }
+    Writer() { out.precision(9); }
+    /// Sums in another order differ in the last bit. Means of whole numbers often lie in the middle between two numbers
+    /// of nine digits, where that bit would decide.
+    void value(double number) {
+        constexpr double off_the_middle = 1 + 1e-13;
+        out << (std::abs(number) < 1e-6 ? 0.0 : number * off_the_middle);
+    }
     void value(const std::string& text) { out << '"' << text << '"'; }
     void value(bool flag) { out << (flag ? "yes" : "no"); }
     void value(const Address& address) { out << to_text(address); }
@@ -42,7 +47,27 @@ struct Writer {
         all(tcp.segments, tcp.retransmitted_segments, tcp.retransmitted_bytes, tcp.out_of_order_segments,
             tcp.duplicate_acks, tcp.sack_blocks, tcp.zero_windows, tcp.ece_acks, tcp.cwr_segments, tcp.round_trip_ns,
             tcp.handshake_ns, tcp.mss, tcp.receive_window_min, tcp.receive_window_max, tcp.window_limited_ns,
-            tcp.connection_bytes, tcp.unread_bytes);
+            tcp.connection_bytes, tcp.unread_bytes, tcp.fpdu_bytes_max);
+    }
+    void value(const IcmpFigures& icmp) {
+        for (const IcmpFigures::Errors& errors : icmp.kinds) all(errors.count, errors.sender);
+        value(icmp.mtu);
+    }
+    void value(const RequestFigures& request) {
+        all(request.operation, request.message_bytes, request.packet_bytes, request.frame);
+    }
+    void value(const RetryFigures& retries) {
+        all(retries.request, retries.is_first, retries.repeats, retries.rnr_naks, retries.refused_last,
+            retries.first_ns, retries.last_ns, retries.repeat_frame, retries.last_frame, retries.interval_min_ns,
+            retries.interval_max_ns, retries.rnr_timer_ns, retries.acknowledged_bytes_max);
+    }
+    void value(const RepeatAnswerFigures& answers) {
+        all(answers.repeats, answers.repeated_answers, answers.first_repeat_min_ns, answers.first_answer_ns);
+    }
+    void value(const PauseSender& sender) {
+        for (const std::uint8_t octet : sender.mac) value(std::uint64_t{octet});
+        all(sender.host, sender.forwards, sender.frames, sender.resume_frames, sender.priority_frames, sender.first_ns,
+            sender.last_ns);
     }
     void value(const LevelFigures& level) {
         all(level.capacity, level.mean, level.max, level.observed_ns, level.empty_ns, level.full_ns);
@@ -120,7 +145,9 @@ struct Writer {
         const ConnectionFigures& c = f.connection;
         all(c.setup_frame, c.setup_ns, c.initiator_depth, c.responder_resources, c.path_mtu, c.ack_timeout_ns,
             c.retry_count, c.rnr_retry_count, c.starting_psn, c.mpa_revision, c.mpa_crc, c.mpa_markers, c.end,
-            c.end_kind, c.end_frame);
+            c.end_kind, c.end_frame, c.refused_peer_to_peer_frame);
+        out << "\n  end";
+        all(f.last_answer_frame, f.retries, f.refused, f.repeat_answers, f.udp_port, f.udp_ports, f.icmp);
         out << "\n  tcp";
         all(f.tcp, f.verbs, f.event_summaries);
         out << '\n';
@@ -131,7 +158,7 @@ struct Writer {
         all(c.packets, c.bytes, c.rdma_units, c.kernel_dropped, c.truncated, c.malformed, c.unsorted, c.seen_twice,
             c.icrc_bad, c.first_ns, c.last_ns, c.flows_evicted, c.flows_seen, c.streams_evicted, c.stream_octets_lost,
             c.stream_octets_skipped, c.values_misplaced, c.beyond_hosts, c.copies, c.copies_elsewhere,
-            c.copy_distance_ns, s.memory_octets);
+            c.copy_distance_ns, c.management, s.memory_octets);
         for (const auto& row : c.unread.rows()) all(text_of(row.carrier), row.frames);
         out << '\n';
         for (const FlowSnapshot& f : s.flows) flow(f);
@@ -147,12 +174,13 @@ struct Writer {
             all(p.interface, p.pause_frames, p.pfc_frames, p.resume_frames, p.priority_frames, p.priority_quanta,
                 p.frames);
             if (p.stopped_ns) all(p.stopped_ns->all_ns, p.stopped_ns->priority_ns);
+            all(p.senders);
             out << '\n';
         }
         for (const ConnectionAttempt& a : s.attempts) {
             out << "attempt";
             all(a.transport, a.client, a.server, a.request_frame, a.requests, a.end_frame, a.request_ns, a.outcome,
-                a.reason, a.by_client, a.reject_reason);
+                a.reason, a.by_client, a.reject_reason, a.icmp);
             out << '\n';
         }
     }
@@ -219,6 +247,9 @@ struct Summer {
             v.send_queue.observed_ns, v.send_queue.empty_ns, v.send_queue.full_ns, v.receive_queue.observed_ns,
             d.post_to_wire_ns, d.wire_ns, d.wire_to_ack_ns, d.ack_to_poll_ns, d.whole_ns);
         for (std::size_t i = 0; i < application_states; ++i) all(v.held_ns[i], v.unpolled_ns[i]);
+        const RepeatAnswerFigures answers = f.repeat_answers.value_or(RepeatAnswerFigures{});
+        all(answers.repeats, answers.repeated_answers, answers.first_answer_ns);
+        for (const IcmpFigures::Errors& errors : f.icmp.value_or(IcmpFigures{}).kinds) value(errors.count);
         for (std::size_t kind = 0; kind < event_kind_count; ++kind) {
             const EventSummary* const summary = f.find_event_summary(static_cast<EventKind>(kind));
             all(summary == nullptr ? 0 : summary->count, summary == nullptr ? 0 : summary->value_sum);
@@ -238,6 +269,7 @@ std::vector<std::uint64_t> additive_figures(const Snapshot& snapshot) {
                 c.icrc_bad, c.flows_evicted, c.streams_evicted, c.stream_octets_lost, c.stream_octets_skipped,
                 c.values_misplaced, c.beyond_hosts, c.copies, c.copies_elsewhere, c.copy_distance_ns,
                 snapshot.memory_octets, c.unread.frames());
+    for (const std::uint64_t datagrams : c.management) capture.value(datagrams);
     keep(capture);
     Summer flows;
     flows.flow({});
