@@ -120,14 +120,14 @@ struct Dissection {
 
     std::array<LayerRef, max_layers> layers;
     LayerSet present;
-    /// Of the packet that an ICMP error quotes: its layers stand behind the frame's own, and are not `present`. It did
+    /// Of the packet that an ICMP error quotes: its layers follow the frame's own, and are not `present`. It did
     /// not pass here, so that nothing but what shows the frame looks at them.
     LayerSet quoted;
     std::uint8_t layer_count;
     std::uint8_t own_layers;  ///< how many of the layers are the frame's own, if fewer
     std::uint8_t odd_count;   ///< how many odd things were met; `odd` is the first
     bool fragmented;          ///< one of the IP layers is a fragment of a datagram
-    /// By how much a mirror or a tap has cut the frame, as its IP header tells: the frame's length is what was left.
+    /// By how much a mirror or a tap has cut the frame, as its IP header says: the frame's length is what was left.
     std::uint32_t cut_octets;
     Diagnostic stop;  ///< why dissection ended; complete where it came to the end
     Diagnostic odd;
@@ -167,7 +167,7 @@ struct Dissection {
         Network network;
     };
     Own own() const { return {present, layer_count, odd_count, fragmented, cut_octets, odd, network}; }
-    /// All layers behind the frame's own are those of a quoted packet.
+    /// All layers after the frame's own are those of a quoted packet.
     void end_quote(const Own& frame) {
         own_layers = frame.layers;
         for (unsigned i = own_layers; i < layer_count; ++i) quoted.insert(layers[i].id);

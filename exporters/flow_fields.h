@@ -22,7 +22,7 @@ struct Context {
     const metrics::HostNames* names = nullptr;
     bool crc_verified = true;  ///< otherwise how many were bad is unknown
     std::optional<Interval> interval = {};
-    std::optional<std::int64_t> capture_start_ns = {};  ///< what offsets count from; absent: there are none
+    std::optional<std::int64_t> capture_start_ns = {};  ///< what offsets count from; absent if no packet was seen
 };
 
 /// The time of the capture's first frame; absent where it has no frames.

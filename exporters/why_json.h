@@ -7,7 +7,7 @@
 
 namespace exporters {
 
-/// The answers of `why` as one JSON object, without a newline behind it: `capture`, `grade`, `notes` and `answers`. An
+/// The answers of `why` as one JSON object, without a newline at the end: `capture`, `grade`, `notes` and `answers`. An
 /// `indent` below zero writes it on one line.
 std::string why_json(const metrics::Snapshot& snapshot, std::span<const metrics::Answer> answers, bool crc_verified,
                      int indent);

@@ -70,7 +70,7 @@ public:
             introductions_.report(queue_pairs, reader_);
             if (waiting_.empty()) ended_ = true;
             if (ended_ && !reader_.is_complete())
-                return base::Failure{base::Error{"the trace breaks off: whoever wrote it was stopped", path_}};
+                return base::Failure{base::Error{"the trace breaks off: the program that wrote it was stopped", path_}};
         }
         return {};
     }

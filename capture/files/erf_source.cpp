@@ -69,7 +69,7 @@ public:
     Statistics statistics(std::size_t) const override { return {}; }
 
 private:
-    /// Hands out the record at the front. What the record's own alignment adds behind the packet is left out.
+    /// Hands out the record at the front. What the record's own alignment adds after the packet is left out.
     void take(wire::Frame& frame) {
         const std::uint32_t length = length_of(at_);
         const std::uint32_t on_wire = front_of(at_) + base::load_be16(at_ + 14);

@@ -143,7 +143,7 @@ bool FileFeed::advance(std::int64_t until_ns, Clock::time_point deadline) {
     while (!stopping() && refill()) {
         // Times may step back a little: what is earlier than it should be is taken in as it comes.
         const auto first_after = std::find_if(pending_.begin(), pending_.end(), [until_ns](const wire::Frame& frame) {
-            // Nothing lies behind the end of time.
+            // Nothing comes after the end of time.
             return frame.time_ns >= until_ns && until_ns != base::end_of_time;
         });
         const auto count = static_cast<std::size_t>(first_after - pending_.begin());

@@ -22,7 +22,7 @@ using wire::Kind;
 /// Ports and sequence number: as much of a transport header as every error quotes. RFC 792.
 constexpr std::uint32_t least_quoted_transport = 8;
 
-/// An error that quotes less than a TCP header still tells the connection.
+/// An error that quotes less than a TCP header still names the connection.
 void take_quoted_ports(Context& quote) {
     Dissection& out = quote.out;
     const bool short_tcp = out.stop.layer == LayerId::tcp && !out.has(LayerId::tcp);
@@ -53,7 +53,7 @@ void parse_quote(Context& context, std::uint32_t length) {
     out.end_quote(own);
 }
 
-/// How much of what follows the header is the quoted packet: extensions may stand behind it. RFC 4884, 3.
+/// How much of what follows the header is the quoted packet: extensions may follow it. RFC 4884, 3.
 std::uint32_t quoted_length(std::uint8_t words, std::uint32_t word_octets) {
     return words == 0 ? 0xffff : words * word_octets;
 }

@@ -22,10 +22,10 @@ std::uint32_t tag_size(const MacSec& header) {
     return octets_of<MacSec> + (header.has_channel ? wire::macsec_channel_size : 0);
 }
 
-/// Whether the user data are there as they were sent, with the integrity check alone behind them.
+/// Whether the user data are there as they were sent, followed by the integrity check alone.
 bool is_clear(const MacSec& header) { return !header.version && !header.encrypted && !header.changed; }
 
-/// Ends the data where the integrity check value begins. What lies behind it in a short frame is padding.
+/// Ends the data where the integrity check value begins. What follows it in a short frame is padding.
 bool end_at_check(Context& context, const MacSec& header, std::uint32_t tag_end) {
     if (header.short_length != 0) return context.end_at(tag_end + header.short_length);
     if (context.end_unknown()) return true;

@@ -133,7 +133,7 @@ void describe_attribute(const Tree& attribute, std::uint16_t type) {
     attribute.close();
 }
 
-/// All attributes, those behind the packet too.
+/// All attributes, those after the packet too.
 void describe_nflog(const LayerView& view, Visitor& visitor) {
     const Tree tree{view.bytes.subspan(view.layer.offset), view.layer.offset, visitor};
     tree.fields<&Nflog::family, &Nflog::version, &Nflog::resource>();

@@ -601,14 +601,15 @@ bool holds_silent_streams(const Subject& subject) {
     });
 }
 
-/// By which rules a start frame of another revision goes on, no RFC tells.
+/// No RFC says how a start frame of another revision goes on.
 std::string unknown_revision(const Subject& subject) {
     constexpr std::uint32_t newest = 2;
     for (const FlowSnapshot* flow : subject.flows()) {
         const auto revision = flow->connection.mpa_revision;
         if (revision && (*revision == 0 || *revision > newest))
             return fmt::format(
-                " iWARP connections were set up with MPA revision {}, which is none of RFC 5044 (1) and RFC 6581 (2): "
+                " iWARP connections were set up with MPA revision {}, which is not that of RFC 5044 (1) or RFC 6581 "
+                "(2): "
                 "what follows is not read.",
                 *revision);
     }

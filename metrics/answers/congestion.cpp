@@ -302,7 +302,7 @@ void explain_pauses(const Subject& subject, const PauseSnapshot& pause, Answer& 
         answer.summary += fmt::format(" Other senders have sent {}.", counted(frames - sender->frames, "pause"));
     if (sender->host.family == wire::AddressFamily::none) {
         answer.advice =
-            "A switch passes on what a port behind it suffers: find its port by that MAC, and follow the rx pause "
+            "A switch passes on what a port of it suffers: find its port by that MAC, and follow the rx pause "
             "counters from port to port to the host that only sends pauses and receives none.";
         return;
     }

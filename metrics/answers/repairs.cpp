@@ -359,7 +359,7 @@ void explain_duplication(const RepairedFlows& repaired, Answer& answer) {
         "capture does not listen on two interfaces of the same path.";
 }
 
-/// TCP has summed the bytes as they are here, so they did not change behind it.
+/// TCP has summed the bytes as they are here, so they did not change after it.
 void explain_changed_buffer(const RepairedFlows& repaired, Answer& answer) {
     const RepairSums& sums = repaired.sums;
     answer.summary = fmt::format(

@@ -15,8 +15,8 @@ struct Sample {
     double one_in() const { return static_cast<double>(passed) / static_cast<double>(seen); }
 };
 
-/// Nothing if the capture is none: holes that lie evenly between all packets, which no receiver asked for and no sender
-/// filled, are the sample's. What is lost is asked for, or ends the queue pair.
+/// Nothing if the capture is no sample: holes that lie evenly between all packets, which no receiver asked for and no
+/// sender filled, are the sample's. What is lost is asked for, or ends the queue pair.
 std::optional<Sample> sample_of(const Snapshot& snapshot);
 
 /// Takes back what a sample cannot show (loss, latency, depth, what limits a flow) and says so for each question that

@@ -241,7 +241,7 @@ void find_in_group(const Subject& subject, const Group& group, std::vector<Answe
         report.transport = flows.front()->transport;
         for (const FlowSnapshot* flow : flows)
             if (flow->icmp) report.add(*flow->icmp);
-        // The other direction may be seen or not: the error tells enough.
+        // The other direction may be seen or not: the error says enough.
         answer.confidence = 0.95;
         explain_icmp(subject, report, fmt::format("packets {}", subject.from_to(flows)), answer);
         add_icmp_figures(report, flows, answer);

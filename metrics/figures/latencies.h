@@ -6,8 +6,8 @@
 
 namespace metrics::inline figures {
 
-/// One set of a flow's latencies, with the words for it: medians of different sets differ, so whoever shows one says
-/// which set it is of.
+/// One set of a flow's latencies, with the words for it: medians of different sets differ, so each place that shows one
+/// says which set it is of.
 struct LatencySet {
     Histogram ns;
     std::string_view of;  ///< "WRITEs", "all operations"

@@ -433,7 +433,7 @@ struct ConnectionAttempt {
     AttemptOutcome outcome = AttemptOutcome::unknown;
     std::string reason;      ///< in words: as `dump` says them, or what of MPA was refused; empty where none was given
     bool by_client = false;  ///< it is the client that rejected
-    std::optional<RejectReason> reject_reason;  ///< absent if the reason is none of these
+    std::optional<RejectReason> reject_reason;  ///< absent if the reason is another one
     std::optional<IcmpFigures> icmp;            ///< about its requests
 };
 

@@ -144,7 +144,7 @@ void merge_event_summaries(std::vector<EventSummary>& into, const std::vector<Ev
     }
 }
 
-/// Of a flow's parts the later one tells what became of its last request.
+/// The later part of a flow says what became of its last request.
 void merge_ends(FlowSnapshot& into, const FlowSnapshot& other) {
     into.last_answer_frame = std::max(into.last_answer_frame, other.last_answer_frame);
     const auto last_of = [](const std::optional<RetryFigures>& retries) {

@@ -42,7 +42,7 @@ def errors():
     extension = struct.pack("!HH", 0x2000, 0) + struct.pack("!HBB", 8, 1, 1) + bits((24000, 20), (0, 3), (1, 1), (1, 8))
     extension = extension[:2] + struct.pack("!H", internet_checksum(extension)) + extension[4:]
     capture.add(icmp(11, 0, struct.pack("!BBH", 0, 32, 0), send + bytes(128 - len(send)) + extension, IP_R),
-                "time exceeded, with an extension behind the quoted packet")
+                "time exceeded, with an extension after the quoted packet")
     capture.add(icmp(12, 0, struct.pack("!BBH", 1, 0, 0), send, IP_R), "parameter problem at octet 1")
     capture.add(icmp(5, 1, IP_B, send, IP_R), "redirect: no error")
     request = rocev2(gmp(cm(0x0010, (0x11223344, 32))))

@@ -121,7 +121,7 @@ def carriers():
     capture.add(outer(17, vxlan_gpe(4, nsh(1, 3, bytes(range(16)), inner()))), "VXLAN-GPE, NSH, Ethernet")
     segments = bytes.fromhex("20010db8000200000000000000000001" "20010db8009900000000000000000001")
     routing = struct.pack("!BBBBBBH", 143, 4, 4, 1, 1, 0, 0) + segments
-    capture.add(ethernet(0x86DD, ipv6(43, routing + inner())), "SRv6, Ethernet behind a routing header")
+    capture.add(ethernet(0x86DD, ipv6(43, routing + inner())), "SRv6, Ethernet after a routing header")
     capture.add(ethernet(0x86DD, ipv6(143, inner())), "SRv6 with one segment: Ethernet in IPv6")
     capture.add(ethernet(0x8999, bytes(60)), "an EtherType that is not looked into")
     return capture
@@ -197,7 +197,7 @@ def link_types():
         return head + attribute(10, b"rdma\0") + attribute(4, struct.pack("!I", 3)) + attribute(9, octets) + b"".join(attribute(*each) for each in more)
 
     one("nflog", 239, "RoCEv2 as the kernel's packet filter logs it", (nflog(2, packet()), "IPv4"), (nflog(10, packet6()), "IPv6"),
-        (nflog(2, packet(), (11, struct.pack("!I", 1000)), (8, struct.pack("!HH", 6, 0) + MAC_A + bytes(2))), "IPv4, user and address behind the packet"))
+        (nflog(2, packet(), (11, struct.pack("!I", 1000)), (8, struct.pack("!HH", 6, 0) + MAC_A + bytes(2))), "IPv4, user and address after the packet"))
     return made
 
 

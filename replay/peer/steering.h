@@ -39,7 +39,7 @@ public:
         std::optional<std::uint32_t> stag = {};  ///< the live peer's
         std::optional<std::uint64_t> captured_base = {};
         std::optional<std::uint64_t> base = {};  ///< the live peer's
-        bool reported = false;                   ///< the captured peer told it
+        bool reported = false;                   ///< the captured peer reported it
         std::uint64_t lowest = UINT64_MAX;       ///< tagged offset that the played side names
         std::uint64_t highest = 0;
     };

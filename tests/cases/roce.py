@@ -189,7 +189,7 @@ def messages(operations=("write",), count=16, packets=4, size=None, mtu=1024, an
              connect=None, psn=100, orders=None, every=4, pause_us=None, seed=1):
     """One message each `period_us`, of the operations in turn; those that last longer than a period overlap. With `orders`,
     each `every`th message goes, or is answered, in that order of its packets. With `pause_us`, a least and a most, each
-    message begins after a pause of its own behind the answer of the one before."""
+    message begins after a pause of its own after the answer to the one before."""
     frames, generator = [], random.Random(seed)
     pair = QueuePair(frames, *hosts(ipv6), psn=psn, mtu=mtu)
     start = Cm(frames, pair).connect(**connect) if connect is not None else 0

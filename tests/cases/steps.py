@@ -33,7 +33,7 @@ def with_data(frame, data, length=None):
 
 
 def routed(data, hops=1, mac=True):
-    """A frame as it looks behind a router: TTL or hop limit less, a new IPv4 checksum, other MAC addresses."""
+    """A frame as it looks after a router: TTL or hop limit less, a new IPv4 checksum, other MAC addresses."""
     place = ip_at(data)
     if place is None:
         return data
@@ -70,7 +70,7 @@ def both_ends(frames, way_us=100, offset_us=0, routed_hops=0):
 
 
 def doubled(frames, after_ns=400, routed_hops=0, mac=False, side=None, every=1, times=2):
-    """Each frame of one side or of both appears again `after_ns` later, as the same bytes or as behind a router."""
+    """Each frame of one side or of both appears again `after_ns` later, as the same bytes or as after a router."""
     out = []
     for number, frame in enumerate(frames):
         out.append(frame)

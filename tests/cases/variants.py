@@ -82,7 +82,7 @@ def pcap(frames, link, order="<", nanoseconds=True, version=(2, 4), version_orde
 
 
 def pcapng(frames, link, offset_s):
-    """Section, interface with nanoseconds and if_tsoffset, enhanced packet blocks with the time behind that offset."""
+    """Section, interface with nanoseconds and if_tsoffset, enhanced packet blocks with the time after that offset."""
 
     def block(kind, body):
         body += bytes(-len(body) % 4)

@@ -65,7 +65,7 @@ bool read(const dissect::Unit& unit, Message& out);
 /// As `dump` names it; "reason 99" for one without a name.
 std::string reject_words(std::uint16_t reason);
 std::string resolution_words(std::uint16_t status);
-/// Without value if the reason is none of those that figures know.
+/// Without value if the reason is another one than figures know.
 std::optional<RejectReason> reject_reason(std::uint16_t reason);
 std::optional<RejectReason> resolution_reject_reason(std::uint16_t status);
 

@@ -114,7 +114,7 @@ void Engine::on_notice(const dissect::Notice& notice) {
     streams_.on_notice(notice, context_);
 }
 
-/// Routers quote eight bytes behind the IP header at least: the ports, and nothing of the BTH.
+/// Routers quote at least eight bytes after the IP header: the ports, and nothing of the BTH.
 FlowIndex Engine::quoted_flow(const dissect::Dissection& dissection, const dissect::IcmpError& error,
                               const Address& source, const Address& destination) {
     FlowKey key;

@@ -314,7 +314,7 @@ void FlowStore::close_observed_gap(Flow& flow, const Situation& situation, std::
     observed->observer.gap(flow.id, gap, frame);
 }
 
-/// Of a flow's first message its id tells the frame; from the second on marks are kept.
+/// The id names the frame of a flow's first message. From the second message on, marks are kept.
 void FlowStore::note_first_begins(Flow& flow, std::uint64_t position, std::uint64_t frame) {
     if (!flow.begins_at_id && first_frame_of(flow.id) == frame && position == flow.request.lowest_position()) {
         flow.begins_at_id = true;
@@ -344,7 +344,7 @@ std::uint64_t FlowStore::last_answer_frame(const Flow& flow) const {
     return known ? marks[flow.transport_block].last_answer_frame : 0;
 }
 
-/// As many as are told apart.
+/// At most four ports are told apart.
 void FlowStore::note_other_udp_port(Flow& flow, std::uint16_t port) {
     constexpr std::uint8_t most = 3;
     if (flow.other_udp_ports == most) return;

@@ -25,7 +25,7 @@ struct FramePrint {
 /// a copy of (nearly) each packet of both directions where the capture made them.
 ///
 /// A sender that counts IPv4's identification up gives a repeat another one, so equal packets are copies. Of other
-/// packets only the number tells: of each n that are equal, n - 1 are copies.
+/// packets only the number says which are copies: of each n that are equal, n - 1 are copies.
 class FrameCopies {
 public:
     /// Decides by the first frames of a capture.

@@ -120,7 +120,7 @@ std::uint16_t place_of(const PacketSummary& seen, const wire::Frame& frame) {
 
 /// Only of a packet with a BTH or a TCP header.
 FramePrint print_of(const PacketSummary& seen, const wire::Frame& frame) {
-    // FECN and BECN are set on the way, and adapters fill TCP's checksum in behind the capture.
+    // FECN and BECN are set on the way, and adapters fill in TCP's checksum after the capture.
     constexpr std::uint64_t congestion = 0xff000000;
     const std::byte* const p = frame.bytes.data() + seen.offset;
     const bool bth = seen.kind == PacketSummary::Kind::bth;
