@@ -4,6 +4,8 @@ import datetime
 import io
 import json
 import os
+import pathlib
+import shutil
 import subprocess
 import unittest
 
@@ -139,6 +141,19 @@ class Errors(HistoryTestCase):
                 (["--from", "-1h", "--to", "-2h"], "is not before --to")):
             with self.subTest(arguments=arguments):
                 self.assertIn(expected, self.fails(run("flows", *arguments), 2))
+
+
+class FormerVersions(HistoryTestCase):
+    def test_figures_of_version_7_are_read(self):
+        # A daemon of before version 8 recorded it on loopback while `endpoint bench read --size 512 --count 200` ran,
+        # which reported 200 messages of 102,400 bytes. Its connections ended by FIN.
+        folder = self.folder / "former"
+        shutil.copytree(pathlib.Path(__file__).parent / "history-version-7", folder)
+        flows = self.json("--history", folder)["flows"]
+        reads = [flow for flow in flows if flow["messages"]["read"]["count"]]
+        self.assertEqual([flow["messages"]["read"] for flow in reads], [{"count": 200, "bytes": 102_400}])
+        self.assertEqual(reads[0]["connection"]["end"], "TCP FIN")
+        self.assertEqual(len(flows), 12)
 
 
 if __name__ == "__main__":
