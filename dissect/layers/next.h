@@ -108,7 +108,8 @@ inline bool udp_length_agrees(const Context& context, std::uint8_t protocol, std
 
 /// Ends the enclosing layer's data where an IP header says. Where that lies beyond what there is, a mirror or a tap
 /// that keeps the headers alone has cut the packet, or the field is wrong: `consistent` says whether the headers agree
-/// with each other. What is there is read all the same.
+/// with each other. A field that exceeds what another header allows, with bytes of the frame after that, is wrong, too.
+/// What is there is read all the same.
 inline void end_datagram(Context& context, std::uint32_t position, LayerId layer, std::uint32_t field_offset,
                          bool consistent) {
     if (context.cut_by_mirror() && position > context.captured()) [[unlikely]]
@@ -116,6 +117,7 @@ inline void end_datagram(Context& context, std::uint32_t position, LayerId layer
     const std::uint32_t known_end = context.end;
     if (context.end_at(position)) [[likely]]
         return;
+    consistent = consistent && known_end >= context.captured();
     if (!consistent) context.odd(Reason::bad_total_length, layer, field_offset);
     context.cut(consistent ? Reason::snapped : Reason::bad_total_length);
     context.end_at(position);
