@@ -32,7 +32,7 @@ constexpr std::size_t least_octets<ReuseBin> = 3;
 template <>
 constexpr std::size_t least_octets<EventSummary> = 5;
 template <>
-constexpr std::size_t least_octets<PauseSender> = 23;
+constexpr std::size_t least_octets<PauseSender> = 21;
 template <>
 constexpr std::size_t least_octets<OperationWaits> = 7;
 template <>
