@@ -60,7 +60,10 @@ void check(const dissect::Dissection& dissection, std::size_t octets) {
         const auto& layer = dissection.layers[i];
         require(layer.offset <= octets && layer.length <= octets - layer.offset, "a layer lies within the octets");
         require(layer.length <= layer.wire_length, "no more of a layer is captured than it has");
-        require(dissection.has(layer.id), "a layer is in the set of those present");
+        if (i < dissection.own_layer_count())
+            require(dissection.has(layer.id), "a layer is in the set of those present");
+        else
+            require(dissection.quotes(layer.id), "a quoted packet's layer is in the set of those quoted");
     }
     const auto& network = dissection.network;
     if (network.family != wire::AddressFamily::none) {
