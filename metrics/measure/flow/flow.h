@@ -340,6 +340,10 @@ struct alignas(64) Flow {
     /// The stream tracker's block; no_block for flows other than iWARP's.
     std::uint32_t stream() const { return is_iwarp() ? transport_block : no_block; }
 
+    void note_direction(bool came_in) {
+        inbound = inbound || came_in;
+        outbound = outbound || !came_in;
+    }
     void count_acknowledgement() { add(counts.acknowledgements, counts_above.acknowledgements, true); }
     void count_ecn_capable(bool capable) { add(counts.ecn_capable, counts_above.ecn_capable, capable); }
     void count_ce() { add(counts.ce, counts_above.ce, true); }

@@ -54,7 +54,7 @@ inline void Tracking::count(Flow& flow, const PacketRecord& record) {
         }
     }
     if (record.direction != wire::Direction::unknown)
-        (record.direction == wire::Direction::inbound ? flow.inbound : flow.outbound) = true;
+        flow.note_direction(record.direction == wire::Direction::inbound);
     if (counts.packets == 1) {
         if (record.hop_limit != 0) flow.hops = hops_taken(record.hop_limit);
         flow.interface = static_cast<std::uint16_t>(std::min(record.interface, 0xffffu));
