@@ -258,8 +258,7 @@ void StreamTracker::State::count(Flow& flow, const Segment& segment) {
         }
     }
     if (counts.packets == 1) flow.traffic_class = segment.dissection.network.traffic_class;
-    if (frame.direction != wire::Direction::unknown)
-        flow.note_direction(frame.direction == wire::Direction::inbound);
+    if (frame.direction != wire::Direction::unknown) flow.note_direction(frame.direction == wire::Direction::inbound);
 }
 
 [[gnu::always_inline]] inline void StreamTracker::State::take(const Half& half, const Half& back,

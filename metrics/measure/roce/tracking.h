@@ -53,8 +53,7 @@ inline void Tracking::count(Flow& flow, const PacketRecord& record) {
             store.show(flow, EventKind::ce_mark, record.frame);
         }
     }
-    if (record.direction != wire::Direction::unknown)
-        flow.note_direction(record.direction == wire::Direction::inbound);
+    if (record.direction != wire::Direction::unknown) flow.note_direction(record.direction == wire::Direction::inbound);
     if (counts.packets == 1) {
         if (record.hop_limit != 0) flow.hops = hops_taken(record.hop_limit);
         flow.interface = static_cast<std::uint16_t>(std::min(record.interface, 0xffffu));
