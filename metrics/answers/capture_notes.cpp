@@ -64,6 +64,40 @@ bool shows_two_places(const CaptureFigures& capture) {
            capture.copy_distance_ns.quantile(0.5).value_or(0) > inside_a_host_ns;
 }
 
+std::string cut_by_mirror(const CaptureFigures& capture) {
+    if (capture.cut_by_mirror == 0) return {};
+    return fmt::format(
+        "{} of {} packets were cut on the way to the capture (a mirror or a packet broker keeps the beginning of each "
+        "frame): the IP headers tell their lengths, and their checksums cannot be checked. ",
+        number(capture.cut_by_mirror), number(capture.packets));
+}
+
+std::string headers_cut(const CaptureFigures& capture) {
+    if (capture.headers_cut == 0) return {};
+    return fmt::format(
+        "In {} a header of RDMA is cut off, so lengths, keys and answers may be unknown: keep 128 bytes "
+        "of each frame or more. ",
+        counted(capture.headers_cut, "packet"));
+}
+
+/// Segments that hold many FPDUs, of which the capture holds the first head alone.
+std::string fpdus_cut(const Snapshot& snapshot) {
+    if (snapshot.capture.truncated == 0) return {};
+    const auto unread = static_cast<std::uint64_t>(std::count_if(
+        snapshot.flows.begin(), snapshot.flows.end(), [](const FlowSnapshot& flow) { return partly_read(flow); }));
+    if (unread == 0) return {};
+    return fmt::format("In {} segments of TCP are cut, and FPDUs in them cannot be followed: capture with `-s 0`. ",
+                       counted(unread, "flow"));
+}
+
+/// A snap length that keeps all headers is how RDMA is captured: nothing to be known.
+MaybeNote cut(const Snapshot& snapshot) {
+    std::string text = cut_by_mirror(snapshot.capture) + headers_cut(snapshot.capture) + fpdus_cut(snapshot);
+    if (text.empty()) return std::nullopt;
+    text.pop_back();
+    return CaptureNote{NoteKind::cut, std::move(text), {}};
+}
+
 MaybeNote copies(const Snapshot& snapshot) {
     const CaptureFigures& capture = snapshot.capture;
     if (capture.copies == 0) return std::nullopt;
@@ -166,7 +200,7 @@ MaybeNote long_fpdus(const Snapshot& snapshot) {
 std::vector<CaptureNote> capture_notes(const Snapshot& snapshot) {
     std::vector<CaptureNote> notes;
     for (const auto& find :
-         {unread_carriers, incomplete, sample, copies, unsorted, unusable_icrcs, shared_port, long_fpdus})
+         {unread_carriers, incomplete, cut, sample, copies, unsorted, unusable_icrcs, shared_port, long_fpdus})
         if (MaybeNote note = find(snapshot)) notes.push_back(std::move(*note));
     return notes;
 }

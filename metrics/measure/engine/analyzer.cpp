@@ -64,6 +64,7 @@ struct Analyzer::State {
         if (figures.packets == 0) figures.first_ns = figures.last_ns = frame.time_ns;
         ++figures.packets;
         figures.bytes += frame.wire_length;
+        longest_frame = std::max(longest_frame, frame.wire_length);
         figures.first_ns = std::min(figures.first_ns, frame.time_ns);
         figures.last_ns = std::max(figures.last_ns, frame.time_ns);
     }
@@ -149,6 +150,19 @@ struct Analyzer::State {
             work_off(kept->frames());
     }
 
+    /// Frames that are shorter than their headers say: a mirror has cut them, or they are malformed.
+    void describe_cuts(CaptureFigures& out, std::uint64_t headers) const {
+        const MirrorCuts& cuts = clock.cuts();
+        if (cuts.are_of_mirror(longest_frame)) {
+            out.cut_by_mirror = cuts.frames();
+            out.bytes += cuts.cut_bytes();
+            return;
+        }
+        out.malformed += cuts.frames();
+        out.headers_cut -= headers;
+        out.truncated -= std::min(out.truncated, cuts.frames());
+    }
+
     /// Everything fed so far has been worked off, and its flows may be looked at from this thread.
     void settle() {
         release_first();
@@ -162,6 +176,7 @@ struct Analyzer::State {
     unsigned threads;
     std::size_t interfaces = 1;  ///< that the clock expects
     CaptureFigures figures;
+    std::uint32_t longest_frame = 0;
     std::vector<std::unique_ptr<Worker>> workers;
     dissect::DissectorCounters counters;
     std::optional<FramePipeline> pipeline;  ///< if there are several threads; destroyed first
@@ -234,6 +249,8 @@ Snapshot Analyzer::snapshot() {
     out.capture.rdma_units = counted.units;
     out.capture.truncated = counted.truncated;
     out.capture.malformed = counted.malformed;
+    out.capture.headers_cut = counted.headers_cut;
+    state.describe_cuts(out.capture, counted.headers_cut_before);
     out.capture.streams_evicted = counted.streams_evicted;
     out.capture.stream_octets_lost = counted.stream_octets_lost;
     out.capture.stream_octets_skipped = counted.stream_octets_skipped;
