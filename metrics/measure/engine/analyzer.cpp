@@ -193,6 +193,10 @@ void Analyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
     state.work_off(frames);
 }
 
+void Analyzer::learn_copies(std::span<const wire::Frame> frames) {
+    if (!state_->first_frames) state_->clock.learn_copies(frames);
+}
+
 std::span<wire::Frame> Analyzer::room() {
     return state_->pipeline && !state_->first_frames ? state_->pipeline->room() : std::span<wire::Frame>{};
 }

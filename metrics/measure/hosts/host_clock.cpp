@@ -573,7 +573,7 @@ void HostClock::State::observe_other(const wire::Frame& frame, FrameContext& con
     summarize(frame, scratch, seen);
     if (seen.unread) [[unlikely]]
         unread.add(seen.unread);
-    if (seen.cut_octets != 0 && frame.bytes.size() >= frame.wire_length) [[unlikely]]
+    if (seen.cut_octets != 0) [[unlikely]]
         cuts.add(frame.wire_length, seen.cut_octets);
     context.source_pauses = holding_at(frame.interface);
     if (seen.kind == PacketSummary::Kind::mac_control) [[unlikely]] {

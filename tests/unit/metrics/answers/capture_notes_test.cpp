@@ -80,6 +80,19 @@ TEST(CaptureNotes, AnIcrcThatIsWrongEverywhereIsNotUsed) {
     EXPECT_THAT(kinds_of(snapshot_of({flow})), ElementsAre("crc_unusable"));
 }
 
+TEST(CaptureNotes, WhatWasCutIsToldWhereItMatters) {
+    Snapshot snapshot = snapshot_of({healthy()});
+    snapshot.capture.truncated = 3000;
+    EXPECT_THAT(kinds_of(snapshot), IsEmpty()) << "a snap length that keeps all headers";
+    snapshot.capture.headers_cut = 12;
+    EXPECT_THAT(kinds_of(snapshot), ElementsAre("cut"));
+    EXPECT_THAT(capture_notes(snapshot).front().text, HasSubstr("In 12 packets a header of RDMA is cut off"));
+    snapshot.capture.headers_cut = 0;
+    snapshot.capture.cut_by_mirror = 3000;
+    EXPECT_THAT(kinds_of(snapshot), ElementsAre("cut"));
+    EXPECT_THAT(capture_notes(snapshot).front().text, HasSubstr("3,000 of 4,000 packets"));
+}
+
 TEST(CaptureNotes, DamageIsNoNote) {
     FlowSnapshot flow = healthy();
     flow.icrc_bad = 40;
