@@ -159,6 +159,11 @@ double severity_of(const FlowSnapshot& flow, Cause cause) {
     return std::max({time, repeats, ratio(events, packets)});
 }
 
+/// Copies that the capture made were counted as the network's until they were recognised.
+bool is_copied_by_capture(const Snapshot& snapshot, const FlowSnapshot& flow) {
+    return snapshot.capture.copies > 0 && snapshot.capture.copies >= flow.duplicate_packets.value_or(0) / 4;
+}
+
 bool is_worth_an_alarm(const FlowSnapshot& flow, Cause cause, double severity) {
     if (cause == Cause::duplication)
         return ratio(static_cast<double>(flow.duplicate_packets.value_or(0)), static_cast<double>(flow.packets)) >=
@@ -605,6 +610,7 @@ void find_repairs(const Subject& subject, std::vector<Answer>& out) {
         for (const FlowSnapshot* flow : group.flows) {
             for (const std::optional<Cause> cause : {cause_of(subject, *flow), cause_elsewhere(*flow)}) {
                 if (!cause) continue;
+                if (cause == Cause::duplication && is_copied_by_capture(subject.snapshot(), *flow)) continue;
                 if (cause == Cause::timeout && unreachable_verdict(group, *flow)) continue;
                 if (explains_repeats(*cause) && end_verdict(subject, *flow)) continue;
                 const double severity = severity_of(*flow, *cause);
