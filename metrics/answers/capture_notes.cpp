@@ -98,6 +98,39 @@ MaybeNote cut(const Snapshot& snapshot) {
     return CaptureNote{NoteKind::cut, std::move(text), {}};
 }
 
+/// Something came back, whatever flow it is of.
+bool has_way_back(const Snapshot& snapshot, const FlowSnapshot& flow) {
+    return std::any_of(snapshot.flows.begin(), snapshot.flows.end(), [&flow](const FlowSnapshot& other) {
+        return other.transport == flow.transport && other.source.address == flow.destination.address &&
+               other.destination.address == flow.source.address;
+    });
+}
+
+/// A reliable sender that gets no answer stops, and sends the oldest packets again. One that goes on was answered.
+bool lacks_way_back(const Snapshot& snapshot, const FlowSnapshot& flow) {
+    constexpr std::uint64_t packets_enough = 16;
+    return lacks_answers(flow) && carries_data(flow) && flow.packets >= packets_enough && repeated_packets(flow) == 0 &&
+           flow.timeouts == 0 && !has_way_back(snapshot, flow);
+}
+
+MaybeNote one_direction(const Snapshot& snapshot) {
+    if (sample_of(snapshot)) return std::nullopt;
+    std::uint64_t all = 0;
+    std::uint64_t lacking = 0;
+    for (const FlowSnapshot& flow : snapshot.flows) {
+        all += carries_data(flow);
+        lacking += lacks_way_back(snapshot, flow);
+    }
+    if (lacking == 0) return std::nullopt;
+    return CaptureNote{NoteKind::one_direction,
+                       fmt::format("of {} the capture holds one direction: no packet comes back, though reliable "
+                                   "senders go on only if they are answered. Latency, queue depth and what a sender "
+                                   "waits for cannot be told.",
+                                   lacking == all ? all == 1 ? std::string("the flow") : "all flows"
+                                                  : fmt::format("{} of {}", number(lacking), counted(all, "flow"))),
+                       {}};
+}
+
 MaybeNote copies(const Snapshot& snapshot) {
     const CaptureFigures& capture = snapshot.capture;
     if (capture.copies == 0) return std::nullopt;
@@ -199,8 +232,8 @@ MaybeNote long_fpdus(const Snapshot& snapshot) {
 
 std::vector<CaptureNote> capture_notes(const Snapshot& snapshot) {
     std::vector<CaptureNote> notes;
-    for (const auto& find :
-         {unread_carriers, incomplete, cut, sample, copies, unsorted, unusable_icrcs, shared_port, long_fpdus})
+    for (const auto& find : {unread_carriers, incomplete, cut, one_direction, sample, copies, unsorted, unusable_icrcs,
+                             shared_port, long_fpdus})
         if (MaybeNote note = find(snapshot)) notes.push_back(std::move(*note));
     return notes;
 }
