@@ -106,11 +106,13 @@ bool has_way_back(const Snapshot& snapshot, const FlowSnapshot& flow) {
     });
 }
 
+bool asks_or_answers(const FlowSnapshot& flow) { return carries_data(flow) || flow.acknowledgement_packets > 0; }
+
 /// A reliable sender that gets no answer stops, and sends the oldest packets again. One that goes on was answered.
 bool lacks_way_back(const Snapshot& snapshot, const FlowSnapshot& flow) {
     constexpr std::uint64_t packets_enough = 16;
-    return lacks_answers(flow) && carries_data(flow) && flow.packets >= packets_enough && repeated_packets(flow) == 0 &&
-           flow.timeouts == 0 && !has_way_back(snapshot, flow);
+    return lacks_answers(flow) && asks_or_answers(flow) && flow.packets >= packets_enough &&
+           repeated_packets(flow) == 0 && flow.timeouts == 0 && !has_way_back(snapshot, flow);
 }
 
 MaybeNote one_direction(const Snapshot& snapshot) {
@@ -118,17 +120,18 @@ MaybeNote one_direction(const Snapshot& snapshot) {
     std::uint64_t all = 0;
     std::uint64_t lacking = 0;
     for (const FlowSnapshot& flow : snapshot.flows) {
-        all += carries_data(flow);
+        all += asks_or_answers(flow);
         lacking += lacks_way_back(snapshot, flow);
     }
     if (lacking == 0) return std::nullopt;
-    return CaptureNote{NoteKind::one_direction,
-                       fmt::format("of {} the capture holds one direction: no packet comes back, though reliable "
-                                   "senders go on only if they are answered. Latency, queue depth and what a sender "
-                                   "waits for cannot be told.",
-                                   lacking == all ? all == 1 ? std::string("the flow") : "all flows"
-                                                  : fmt::format("{} of {}", number(lacking), counted(all, "flow"))),
-                       {}};
+    return CaptureNote{
+        NoteKind::one_direction,
+        fmt::format("of {} the capture holds one direction: what the packets ask for, or answer, must have "
+                    "passed and is not there. Latency, queue depth and what a sender waits for cannot "
+                    "be told.",
+                    lacking == all ? all == 1 ? std::string("the flow") : "all flows"
+                                   : fmt::format("{} of {}", number(lacking), counted(all, "flow"))),
+        {}};
 }
 
 MaybeNote copies(const Snapshot& snapshot) {
