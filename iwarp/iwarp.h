@@ -286,8 +286,9 @@ public:
     std::size_t size() const;  ///< waiting to be polled
     /// Throws Error where fewer would be than are waiting.
     void resize(std::size_t capacity);
-    /// The next completion (`solicited_only`: or the next solicited or failed one) raises Event::Kind::completion,
-    /// once.
+    /// The next completion (`solicited_only`: the next solicited or failed one) raises Event::Kind::completion, once.
+    /// A completion that waits to be polled raises it at once, as adapters do: else one that comes between the last
+    /// empty poll and this call would leave its program asleep.
     void request_event(bool solicited_only = false);
     /// From now on each tells its time.
     void stamp_completions();
