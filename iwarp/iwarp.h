@@ -158,7 +158,11 @@ struct Terminate {
     std::uint8_t layer = 0;
     std::uint8_t type = 0;
     std::uint8_t code = 0;
-    std::string text;  ///< "DDP tagged buffer: base or bounds violation"
+    std::string text;                         ///< "DDP tagged buffer: base or bounds violation"
+    std::optional<Operation> operation = {};  ///< of the request at fault, if that is known
+    /// The request at fault in the words of the verbs: "your RDMA WRITE used rkey 0x100 that the peer does not have: 8
+    /// bytes at 0x0, wr_id 1". Empty where no request is.
+    std::string reason = {};
 };
 
 struct DeviceOptions {
