@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "cli/completion/completion.h"
+#include "cli/completion/print_completion.h"
 #include "cli/daemon/daemon.h"
 #include "cli/demo/demo.h"
 #include "cli/doctor/doctor.h"

@@ -1,4 +1,4 @@
-#include "cli/completion/completion.h"
+#include "cli/completion/print_completion.h"
 
 #include <array>
 #include <fmt/core.h>
@@ -65,7 +65,7 @@ std::string help() {
         "      for zsh, then begin a new shell\n"
         "  rdmascope completion fish > ~/.config/fish/completions/rdmascope.fish\n"
         "      for fish\n"
-        "\nThe packages install all three. Manual: rdmascope(1).\n");
+        "\nThe packages install all three. Manual: rdmascope-completion(1).\n");
 }
 
 std::vector<options::CommandOptions> option_lists() { return {{"completion", option_table().options()}}; }

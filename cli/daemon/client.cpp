@@ -1,4 +1,4 @@
-#include "cli/daemon/client.h"
+#include "cli/daemon/daemon_request.h"
 
 #include <ctime>
 #include <fmt/core.h>

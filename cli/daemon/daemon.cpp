@@ -3,7 +3,7 @@
 #include "base/quantities.h"
 #include "cli/analysis/session.h"
 #include "cli/console.h"
-#include "cli/daemon/client.h"
+#include "cli/daemon/daemon_request.h"
 #include "cli/daemon/judge.h"
 #include "cli/daemon/options.h"
 #include "daemon/log.h"

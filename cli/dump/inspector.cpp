@@ -185,7 +185,8 @@ struct Inspector::State final : dissect::Sink {
     }
     /// Whether it passes the display filter.
     bool passes() {
-        if (!flows.empty() && !late && !analysis->concerns(flows)) return false;
+        // What only the end of the capture releases is of a frame that was shown before.
+        if (!flows.empty() && (late || !analysis->concerns(flows))) return false;
         if (!filter) return true;
         output::ChosenFields& gathered = filter_fields ? *filter_fields : *chosen;
         gathered.complete();

@@ -129,6 +129,33 @@ TEST(PreloadCompletions, UnsolicitedOneThatWaitsIsNoSolicitedEvent) {
     EXPECT_EQ(passive.completion().wr_id, 2U);
 }
 
+// perftest counts credits that the peer writes into its memory. Where they are used up it sleeps for an event of the
+// queue of its Sends, of which hardly one asks for a completion.
+TEST(PreloadCompletions, ProgramThatWaitsForMemoryIsWokenByAWrite) {
+    Wishes waits;
+    waits.with_channel = true;
+    Connection connection(waits, {});
+    const Side& active = connection.active;
+    ASSERT_EQ(connection.passive.receive(1, 0, 8), 0);
+    ASSERT_EQ(ibv_req_notify_cq(active.cq, 0), 0);
+    ibv_sge from = active.piece(0, 8);
+    ibv_send_wr silent = active.request(IBV_WR_SEND, 1, &from, 1);
+    silent.send_flags = 0;
+    ASSERT_EQ(active.send(silent), 0);
+    EXPECT_EQ(connection.passive.completion().wr_id, 1U);
+    EXPECT_FALSE(is_readable(active.channel->fd));
+    ibv_sge credit = connection.passive.piece(0, 4);
+    ibv_send_wr write = connection.passive.request(IBV_WR_RDMA_WRITE, 2, &credit, 1);
+    write.wr.rdma = {active.offset(4096), active.mr->rkey};
+    ASSERT_EQ(connection.passive.send(write), 0);
+    EXPECT_EQ(connection.passive.completion().wr_id, 2U);
+    EXPECT_TRUE(eventually([&] { return is_readable(active.channel->fd); }));
+    if (!is_readable(active.channel->fd)) return;  // else the wait would have no end
+    expect_event(active);
+    ibv_wc found{};
+    EXPECT_EQ(ibv_poll_cq(active.cq, 1, &found), 0);
+}
+
 TEST(PreloadCompletions, SleeperIsWokenByTheServiceThread) {
     Wishes waits;
     waits.with_channel = true;

@@ -63,8 +63,8 @@ TEST(PreloadReasons, BeyondTheMemory) {
     const Side& passive = mistake.connection.passive;
     const std::uint64_t end = passive.offset(passive.memory.size() - 4);
     mistake.post(IBV_WR_RDMA_READ, 64, end, passive.mr->rkey);
-    const std::string what = "went beyond the memory of rkey " + hexadecimal(passive.mr->rkey) + ": 64 bytes at " +
-                             hexadecimal(end);
+    const std::string what =
+        "went beyond the memory of rkey " + hexadecimal(passive.mr->rkey) + ": 64 bytes at " + hexadecimal(end);
     expect_both(mistake.said(), "your RDMA READ " + what + ", wr_id 7", "the peer's RDMA READ " + what);
 }
 
