@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "cli/completion/print_completion.h"
 #include "cli/daemon/daemon.h"
 #include "cli/demo/demo.h"
 #include "cli/doctor/doctor.h"
@@ -38,6 +39,8 @@ constexpr std::array all{
             doctor::help, doctor::option_lists},
     Command{"demo", "real iWARP traffic on the loopback interface, captured, measured and explained", demo::run,
             demo::help, demo::option_lists},
+    Command{"completion", "the script by which bash, zsh or fish completes command lines", completion::run,
+            completion::help, completion::option_lists},
 };
 
 }  // namespace
