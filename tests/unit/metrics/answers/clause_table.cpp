@@ -166,8 +166,11 @@ const FlowSnapshot* reverse_of(const Facts& facts, const FlowSnapshot& flow) {
 std::uint64_t asked_again(const Facts& facts, bool own) {
     std::uint64_t all = 0;
     for (const FlowSnapshot* flow : facts.flows) {
+        if (flow->tcp) {
+            all += flow->tcp->duplicate_acks;
+            continue;
+        }
         if (!own || !metrics::shows_its_own(*flow)) all += nak_count(*flow, NakCode::psn_sequence_error);
-        if (flow->tcp) all += flow->tcp->duplicate_acks;
         const FlowSnapshot* const reverse = reverse_of(facts, *flow);
         if (reverse != nullptr && flow->messages_total() == 0)
             all += metrics::event_count(*reverse, EventKind::retransmission);
@@ -197,7 +200,7 @@ std::vector<Clause> repairs() {
         {"seem to be lost after this capture point", of_flows(metrics::repeated_packets)},
         {"The flow that lost them was not found", naks(NakCode::psn_sequence_error)},
         {"came late", member(&FlowSnapshot::reordered_packets)},
-        {"retransmitted because of it", member(&FlowSnapshot::retransmitted_packets)},
+        {"retransmitted because of it", of_flows(metrics::repeated_packets)},
         {"arrived a second time", member(&FlowSnapshot::duplicate_packets)},
         {"carried a bad ICRC", member(&FlowSnapshot::icrc_bad)},
         {"carried a bad CRC", member(&FlowSnapshot::crc_bad)},

@@ -17,7 +17,7 @@ using why_test::Clause;
 using why_test::Facts;
 using why_test::RandomEvidence;
 
-constexpr int snapshots_enough = 40'000;
+constexpr int snapshots_enough = 30'000;
 
 /// Sentences that assert nothing of the traffic but that it is too little.
 bool says_nothing(const Answer& answer) {
