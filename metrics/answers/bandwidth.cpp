@@ -181,7 +181,7 @@ Verdict bandwidth_verdict(const Subject& subject, const FlowSnapshot& flow) {
     if (most.verdict == Verdict::application_idle && flow.vantage == Vantage::receiver &&
         share_of(flow, {State::nic_stall}, wall) >= binding_share)
         return verdict_of_stalls(subject, flow);
-    const bool pipelined = flow.messages_max >= 4 && flow.messages_mean >= 1;
+    const bool pipelined = flow.messages_max >= 4 && flow.messages_mean >= 1 && flow.messages_total() > 0;
     if (pipelined && mean_message(flow) <= small_message_bytes && may_come_from_small_messages(most.verdict))
         return Verdict::small_messages;
     return most.verdict;
@@ -263,6 +263,7 @@ Words link_full(const FlowContext& context) {
 /// What was agreed on is the limit where it is kept.
 std::string read_limit(const FlowSnapshot& flow) {
     const auto agreed = flow.connection.initiator_depth;
+    if (!agreed && flow.responses_max == 0) return "how many is not known";
     if (!agreed) return fmt::format("{}, the most that was seen", number(flow.responses_max));
     if (flow.responses_max > *agreed)
         return fmt::format("{}, though ORD {} was agreed on", number(flow.responses_max), *agreed);

@@ -166,8 +166,11 @@ const FlowSnapshot* reverse_of(const Facts& facts, const FlowSnapshot& flow) {
 std::uint64_t asked_again(const Facts& facts, bool own) {
     std::uint64_t all = 0;
     for (const FlowSnapshot* flow : facts.flows) {
+        if (flow->tcp) {
+            all += flow->tcp->duplicate_acks;
+            continue;
+        }
         if (!own || !metrics::shows_its_own(*flow)) all += nak_count(*flow, NakCode::psn_sequence_error);
-        if (flow->tcp) all += flow->tcp->duplicate_acks;
         const FlowSnapshot* const reverse = reverse_of(facts, *flow);
         if (reverse != nullptr && flow->messages_total() == 0)
             all += metrics::event_count(*reverse, EventKind::retransmission);
@@ -197,7 +200,7 @@ std::vector<Clause> repairs() {
         {"seem to be lost after this capture point", of_flows(metrics::repeated_packets)},
         {"The flow that lost them was not found", naks(NakCode::psn_sequence_error)},
         {"came late", member(&FlowSnapshot::reordered_packets)},
-        {"retransmitted because of it", member(&FlowSnapshot::retransmitted_packets)},
+        {"retransmitted because of it", of_flows(metrics::repeated_packets)},
         {"arrived a second time", member(&FlowSnapshot::duplicate_packets)},
         {"carried a bad ICRC", member(&FlowSnapshot::icrc_bad)},
         {"carried a bad CRC", member(&FlowSnapshot::crc_bad)},
@@ -290,7 +293,8 @@ std::vector<Clause> limits() {
         {"(ORD ", of_flows([](const FlowSnapshot& flow) { return flow.connection.initiator_depth ? 1 : 0; })},
         {"The TCP receive window of", state({State::credit})},
         {"The window was closed",
-         of_tcp([](const metrics::TcpFigures& tcp) { return tcp.zero_windows + (tcp.receive_window_min ? 1U : 0U); })},
+         of_tcp([](const metrics::TcpFigures& tcp) { return tcp.zero_windows + (tcp.receive_window_min ? 1U : 0U); }),
+         true},
         {"waits for end-to-end credits", state({State::credit})},
         {"sit in a queue for most of the round trip", member(&FlowSnapshot::queueing_ns)},
         {"and waits for acknowledgements", state({State::ack_window})},
@@ -308,9 +312,9 @@ std::vector<Clause> limits() {
         {"The application posts nothing", state({State::application_idle, State::application_in_flight})},
         {": a dialogue", state({State::peer_wait})},
         {"Nothing holds the flow back for long", member(&FlowSnapshot::packets)},
-        {"The program posts", of_verbs([](const metrics::VerbsFigures& verbs) { return verbs.send_queue.max; })},
+        {"The program posts", of_verbs([](const metrics::VerbsFigures& verbs) { return verbs.send_queue.max; }), true},
         {"The program has posted up to",
-         of_verbs([](const metrics::VerbsFigures& verbs) { return verbs.send_queue.max; })},
+         of_verbs([](const metrics::VerbsFigures& verbs) { return verbs.send_queue.max; }), true},
         {"cannot be followed as FPDUs", of_tcp([](const metrics::TcpFigures& tcp) { return tcp.unread_bytes; })},
         {"the capture only the beginning of each segment",
          [](const Facts& facts) { return facts.snapshot.capture.truncated; }},
@@ -404,7 +408,8 @@ std::vector<Clause> depths() {
         {" is full most of the time", of_flows([](const FlowSnapshot& flow) {
              return metrics::time_in(flow, {State::ack_window, State::read_window}) + flow.at_max_ns;
          })},
-        {" fit.", of_verbs([](const metrics::VerbsFigures& verbs) { return verbs.send_queue.capacity.value_or(0); })},
+        {" fit.", of_verbs([](const metrics::VerbsFigures& verbs) { return verbs.send_queue.capacity.value_or(0); }),
+         true},
         {"Records are missing", of_verbs([](const metrics::VerbsFigures& verbs) { return verbs.exact() ? 0U : 1U; })},
         {"Nothing acknowledges messages", of_flows([](const FlowSnapshot& flow) {
              return flow.service == metrics::Service::uc || flow.service == metrics::Service::ud ? 1 : 0;
@@ -478,8 +483,9 @@ const std::vector<Clause>& denials() {
          of_all_flows([](const FlowSnapshot& flow) { return data_of(flow) > 0 ? lost(flow) : 0; })},
         {"no packet was ECN-capable", member(&FlowSnapshot::ecn_capable_packets)},
         {"no packet is ECN-capable", member(&FlowSnapshot::ecn_capable_packets)},
-        {"No packet is ECN-capable", member(&FlowSnapshot::ecn_capable_packets)},
-        {"no CNP told the sender", member(&FlowSnapshot::cnp_packets)},
+        {"No packet is ECN-capable", member(&FlowSnapshot::ecn_capable_packets), true},
+        {"no CNP told the sender",
+         of_flows([](const FlowSnapshot& flow) { return metrics::shows_its_own(flow) ? 0 : flow.cnp_packets; })},
         {"the receiver did not echo it", of_tcp([](const metrics::TcpFigures& tcp) { return tcp.ece_acks; })},
         {"the marks were made after the capture point", member(&FlowSnapshot::ecn_ce_packets)},
     };

@@ -23,8 +23,9 @@ Facts facts_of(const metrics::Snapshot& snapshot, const metrics::Answer& answer,
 using Figure = std::function<std::uint64_t(const Facts&)>;
 
 struct Clause {
-    std::string words;  ///< of the summary, or of the advice
+    std::string words;  ///< of the summary
     Figure figure;
+    bool in_advice = false;  ///< they may stand in the advice, too
 };
 
 /// Stand only where the figure is above 0.

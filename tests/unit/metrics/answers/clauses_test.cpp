@@ -17,7 +17,7 @@ using why_test::Clause;
 using why_test::Facts;
 using why_test::RandomEvidence;
 
-constexpr int snapshots_enough = 40'000;
+constexpr int snapshots_enough = 30'000;
 
 /// Sentences that assert nothing of the traffic but that it is too little.
 bool says_nothing(const Answer& answer) {
@@ -50,7 +50,8 @@ protected:
 private:
     bool judge(const Facts& facts, const Answer& answer, const Clause& clause, bool asserts) {
         const bool in_summary = answer.summary.find(clause.words) != std::string::npos;
-        if (!in_summary && answer.advice.find(clause.words) == std::string::npos) return false;
+        const bool in_advice = clause.in_advice && answer.advice.find(clause.words) != std::string::npos;
+        if (!in_summary && !in_advice) return false;
         printed_.insert(clause.words);
         if ((clause.figure(facts) > 0) != asserts && wrong_.insert(clause.words).second)
             ADD_FAILURE() << '"' << clause.words << "\" in: " << answer.summary << ' ' << answer.advice;

@@ -45,7 +45,7 @@ FlowSnapshot RandomEvidence::make_flow(std::uint64_t id, std::uint8_t from, std:
         set_errors(flow);
     }
     if (once_in(8)) set_violations(flow);
-    if (flow.transport != wire::Transport::iwarp && once_in(6)) flow.verbs = make_verbs();
+    if (flow.transport != wire::Transport::iwarp && once_in(4)) flow.verbs = make_verbs();
     flow.finished = once_in(3);
     return flow;
 }
@@ -148,7 +148,7 @@ void RandomEvidence::set_repairs(FlowSnapshot& flow) {
         flow.crc_bad = sparse(20);
         flow.crc_bad_checksum_right = once_in(2) ? flow.crc_bad : 0;
     }
-    for (std::uint64_t& code : flow.naks) code = once_in(6) ? sparse(8) : 0;
+    for (std::uint64_t& code : flow.naks) code = !flow.tcp && once_in(6) ? sparse(8) : 0;
     if (*flow.retransmitted_packets > 0 && once_in(2))
         add_event(flow, EventKind::retransmission, {20, 30}, 1 + below(8));
     if (once_in(2)) {
@@ -224,7 +224,7 @@ metrics::VerbsFigures RandomEvidence::make_verbs() {
     verbs.records_lost = once_in(3) ? sparse(8) : 0;
     metrics::LevelFigures& queue = verbs.send_queue;
     queue.observed_ns = once_in(6) ? 0 : 1'000'000'000;
-    queue.max = below(40);
+    queue.max = 1 + below(once_in(2) ? 10 : 40);
     queue.mean = static_cast<double>(queue.max) * one_of({0.1, 0.5, 1.0});
     if (once_in(2)) queue.capacity = static_cast<std::uint32_t>(queue.max + below(2) * 64);
     queue.full_ns = once_in(3) ? queue.observed_ns : 0;

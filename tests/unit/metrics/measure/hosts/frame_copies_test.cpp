@@ -165,7 +165,7 @@ TEST(FrameCopies, ATableGrowsNoFurtherThanItsBound) {
 TEST(FrameCopies, DoubledPacketsDoNotTurnItOnLater) {
     FrameCopies copies;
     for (const FramePrint& print : made({.exchanges = 4000, .every = 4})) copies.watch(print);
-    for (const FramePrint& print : made({.exchanges = 4000, .answers_copied = false})) copies.watch(print);
+    for (const FramePrint& print : made({.exchanges = 4000, .answers_copied = false, .pair = 2})) copies.watch(print);
     EXPECT_FALSE(copies.is_on());
 }
 
