@@ -1,4 +1,4 @@
-#include "cli/daemon/daemon_request.h"
+#include "control/client.h"
 
 #include <ctime>
 #include <fmt/core.h>
@@ -9,7 +9,7 @@
 #include "base/quantities.h"
 #include "cli/command.h"
 #include "cli/console.h"
-#include "control/client.h"
+#include "cli/daemon/daemon_request.h"
 
 namespace cli::daemon {
 
@@ -20,6 +20,13 @@ using Json = nlohmann::ordered_json;
 int fail(std::string_view message) {
     print_message("rdmascope daemon: {}", message);
     return exit_failed;
+}
+
+/// The client speaks of the option that other commands have.
+std::string with_own_option(std::string text) {
+    constexpr std::string_view of_others = "--connect=SOCKET";
+    const std::size_t at = text.find(of_others);
+    return at == std::string::npos ? text : text.replace(at, of_others.size(), "--socket PATH");
 }
 
 Json request_of(const DaemonOptions& options) {
@@ -94,7 +101,7 @@ int ask_daemon(const DaemonOptions& options) {
     const std::string& path = config->control.socket;
     if (path.empty()) return fail("the configuration has no control socket: set control.socket, or give --socket PATH");
     auto client = control::Client::connect(path);
-    if (!client) return fail(client.error().text());
+    if (!client) return fail(with_own_option(client.error().text()));
     const auto line = (*client)->ask(request_of(options).dump(-1, ' ', false, Json::error_handler_t::replace));
     if (!line) return fail(line.error().text());
     const Json answer = Json::parse(*line, nullptr, false);

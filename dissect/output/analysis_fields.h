@@ -5,7 +5,7 @@
 #include "wire/field.h"
 
 /// Fields of the analysis: what is known of a frame because of the frames before it. The Wireshark plugin has the same
-/// names, and more that later frames decide. Whoever measures the frames supplies the values.
+/// names, and more that later frames decide. The code that measures the frames supplies the values.
 namespace dissect::output {
 
 enum class AnalysisField : std::uint8_t {

@@ -34,16 +34,16 @@ void CompletionQueue::Impl::push(const Completion& completion) {
     ring[slot] = completion;
     if (stamps) ring[slot].time_ns = device->impl().transport->now_ns();
     ++count;
-    if (armed && is_wanted(completion)) wake();
+    if (armed && raises_event(completion)) wake();
 }
 
-bool CompletionQueue::Impl::is_wanted(const Completion& completion) const {
+bool CompletionQueue::Impl::raises_event(const Completion& completion) const {
     return !armed_for_solicited || completion.solicited || completion.status != Status::success;
 }
 
-bool CompletionQueue::Impl::has_wanted() const {
+bool CompletionQueue::Impl::holds_event() const {
     for (std::size_t i = 0; i < count; ++i)
-        if (is_wanted(ring[(first + i) % ring.size()])) return true;
+        if (raises_event(ring[(first + i) % ring.size()])) return true;
     return false;
 }
 
@@ -92,7 +92,7 @@ void CompletionQueue::request_event(bool solicited_only) {
     // A wish for any completion is not narrowed by a later one for solicited ones alone, as in the verbs.
     impl_->armed_for_solicited = solicited_only && (!impl_->armed || impl_->armed_for_solicited);
     impl_->armed = true;
-    if (impl_->has_wanted()) impl_->wake();
+    if (impl_->holds_event()) impl_->wake();
 }
 
 }  // namespace iwarp

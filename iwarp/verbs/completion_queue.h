@@ -11,9 +11,9 @@ struct CompletionQueue::Impl {
     ~Impl();
     void push(const Completion& completion);
     /// Whether the completion is one of those that an event was asked for.
-    bool is_wanted(const Completion& completion) const;
+    bool raises_event(const Completion& completion) const;
     /// Whether one of the completions that wait to be polled is.
-    bool has_wanted() const;
+    bool holds_event() const;
     /// Raises the event. The queue is armed no more.
     void wake();
     void grow();

@@ -318,9 +318,9 @@ void Connection::terminate(const SendSide::SendFailure& failure) {
     attention();
     QueuePair::Impl& pair = *context_.pair;
     const Fault& fault = failure.fault;
-    Terminate told{true, static_cast<std::uint8_t>(fault.layer), fault.type, fault.code, failure.text};
-    rdmap::explain_terminate(told, failure.body);
-    pair.terminated(std::move(told));
+    Terminate reported{true, static_cast<std::uint8_t>(fault.layer), fault.type, fault.code, failure.text};
+    rdmap::explain_terminate(reported, failure.body);
+    pair.terminated(std::move(reported));
     pair.flush(failure.ticket, failure.status);
 }
 
@@ -332,9 +332,10 @@ void Connection::terminated(const Terminate& why) {
     attention();
     QueuePair::Impl& pair = *context_.pair;
     const AffectedRequest affected = affected_by(why, pair.sends);
-    Terminate told = why;
-    if (affected.ticket != QueuePair::Impl::no_ticket) rdmap::explain_terminate(told, pair.sends.at(affected.ticket));
-    pair.terminated(std::move(told));
+    Terminate reported = why;
+    if (affected.ticket != QueuePair::Impl::no_ticket)
+        rdmap::explain_terminate(reported, pair.sends.at(affected.ticket));
+    pair.terminated(std::move(reported));
     pair.flush(affected.ticket, affected.status);
 }
 

@@ -67,7 +67,7 @@ TEST(PreloadCompletions, EventComesOnceForEachRequest) {
 /// The pattern of programs that sleep: poll until nothing is there, ask for an event, wait.
 enum class Arrival { before_the_last_poll, before_the_request, after_the_request };
 
-/// Nobody polls the receiver's queue: its completion is there once the payload is.
+/// No thread polls the receiver's queue: its completion is there once the payload is.
 void expect_arrival(const Side& side) {
     const volatile std::uint8_t* const watched = side.memory.data();
     EXPECT_TRUE(eventually([&] { return *watched == 0x5a; }));
