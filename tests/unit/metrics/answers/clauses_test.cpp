@@ -108,9 +108,9 @@ const std::vector<Clause>& clauses() {
         {"was ever acknowledged",
          of_retries([](const metrics::RetryFigures& retries) { return retries.acknowledged_bytes_max.value_or(0); })},
         {" was agreed on, and it",
-         of_flows([](const FlowSnapshot& flow) { return flow.connection.rnr_retry_count ? 1 : 0; })},
+         of_flows([](const FlowSnapshot& flow) { return flow.connection->rnr_retry_count ? 1 : 0; })},
         {"were agreed on (the responder resources",
-         of_flows([](const FlowSnapshot& flow) { return flow.connection.responder_resources.value_or(0); })},
+         of_flows([](const FlowSnapshot& flow) { return flow.connection->responder_resources.value_or(0); })},
         {"are outstanding", of_flows([](const FlowSnapshot& flow) { return flow.responses_max; })},
         {"were answered, too", of_flows([](const FlowSnapshot& flow) {
              return flow.repeat_answers ? flow.repeat_answers->repeated_answers : 0;
@@ -172,15 +172,16 @@ private:
             why_test::add_event(flow, EventKind::retransmission, {20, 30}, 1 + below(8));
         flow.last_answer_frame = sparse(100);
         flow.responses_max = sparse(16);
-        if (below(3) == 0) flow.connection.responder_resources = static_cast<std::uint32_t>(below(8));
-        if (below(3) == 0) flow.connection.rnr_retry_count = static_cast<std::uint32_t>(below(8));
-        if (below(3) == 0) flow.connection.retry_count = static_cast<std::uint32_t>(below(8));
+        if (below(3) == 0) flow.connection->responder_resources = static_cast<std::uint32_t>(below(8));
+        if (below(3) == 0) flow.connection->rnr_retry_count = static_cast<std::uint32_t>(below(8));
+        if (below(3) == 0) flow.connection->retry_count = static_cast<std::uint32_t>(below(8));
         if (below(2) == 0) {
             flow.retries = make_retries();
             flow.rnr_naks += flow.retries->rnr_naks;
             *flow.retransmitted_packets += flow.retries->repeats;
         }
-        if (below(4) == 0) flow.refused = {metrics::Operation::write, sparse(9000), sparse(4096), sparse(90)};
+        if (below(4) == 0)
+            flow.refused = metrics::RequestFigures{metrics::Operation::write, sparse(9000), sparse(4096), sparse(90)};
         if (below(3) == 0) {
             auto& answers = flow.repeat_answers.emplace();
             answers.repeats = sparse(8);
