@@ -156,6 +156,10 @@ struct Analyzer::State {
         for (const auto& worker : workers) worker->engine().flush();
     }
 
+    /// Of all workers, put together; `describe_engine` adds what one of them knows.
+    template <class DescribeEngine>
+    Snapshot describe(const dissect::DissectorCounters& counted, DescribeEngine&& describe_engine);
+
     std::unique_ptr<Chunk> first_frames;  ///< that are kept until they show what the capture is; none: worked off
     bool all_last = true;                 ///< the octets of all of these
     HostClock clock;
@@ -215,6 +219,13 @@ bool Analyzer::identify(std::uint64_t flow, FlowSnapshot& out) const {
     return false;
 }
 
+std::size_t Analyzer::flows() {
+    state_->settle();
+    std::size_t flows = 0;
+    for (const auto& worker : state_->workers) flows += worker->engine().flows();
+    return flows;
+}
+
 const dissect::DissectorCounters& Analyzer::counters() {
     state_->settle();
     state_->counters = {};
@@ -227,8 +238,19 @@ const dissect::DissectorCounters& Analyzer::counters() {
 }
 
 Snapshot Analyzer::snapshot() {
-    State& state = *state_;
-    const dissect::DissectorCounters& counted = counters();
+    return state_->describe(counters(),
+                            [this](Engine& engine, Snapshot& out) { engine.describe(out, state_->figures.last_ns); });
+}
+
+Snapshot Analyzer::take_snapshot() {
+    return state_->describe(counters(), [this](Engine& engine, Snapshot& out) {
+        engine.describe_and_release(out, state_->figures.last_ns);
+    });
+}
+
+template <class DescribeEngine>
+Snapshot Analyzer::State::describe(const dissect::DissectorCounters& counted, DescribeEngine&& describe_engine) {
+    State& state = *this;
     Snapshot out;
     out.capture = state.figures;
     out.capture.rdma_units = counted.units;
@@ -246,8 +268,11 @@ Snapshot Analyzer::snapshot() {
     out.capture.unread = state.clock.unread();
     state.clock.describe(out.hosts, out.pauses);
     ReuseTotals reuse;
+    std::size_t flows = 0;
+    for (const auto& worker : state.workers) flows += worker->engine().flows();
+    out.flows.reserve(flows);
     for (const auto& worker : state.workers) {
-        worker->engine().describe(out, out.capture.last_ns);
+        describe_engine(worker->engine(), out);
         reuse.add(worker->engine().reuse());
     }
     reuse.describe(out.hosts);
