@@ -71,7 +71,7 @@ std::uint64_t depth_limit(const FlowSnapshot& flow) {
     for (std::size_t i = 0; i < metrics::operation_count; ++i)
         if (flow.operations[i].count > 0 && !metrics::wants_response(static_cast<metrics::Operation>(i)))
             return flow.messages_max;
-    return std::max<std::uint64_t>(flow.connection.initiator_depth.value_or(0), flow.messages_max);
+    return std::max<std::uint64_t>(flow.connection->initiator_depth.value_or(0), flow.messages_max);
 }
 
 /// Time that neither the sender nor its application wanted: repairs, full windows, and what the fabric took.

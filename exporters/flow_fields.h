@@ -43,7 +43,7 @@ inline bool can_verify(const metrics::CaptureFigures& capture) {
     return capture.packets == 0 || capture.truncated < capture.packets;
 }
 /// Whether the ends did without CRCs when they set up the connection.
-inline bool lacks_crcs(const metrics::FlowSnapshot& flow) { return flow.connection.mpa_crc == false; }
+inline bool lacks_crcs(const metrics::FlowSnapshot& flow) { return flow.connection->mpa_crc == false; }
 
 struct FlowRow {
     const metrics::FlowSnapshot& flow;

@@ -75,7 +75,7 @@ Table::Table(std::vector<Heading> headings) : headings_(std::move(headings)) {
         widths_.push_back(std::max(heading.min_width, display_width(heading.title)));
 }
 
-void Table::add(std::vector<std::string> cells) {
+void Table::widen(const std::vector<std::string>& cells) {
     assert(cells.size() == headings_.size());
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const std::size_t width = display_width(cells[i]);
@@ -83,6 +83,10 @@ void Table::add(std::vector<std::string> cells) {
         widths_[i] = width;
         titles_due_ = true;
     }
+}
+
+void Table::add(std::vector<std::string> cells) {
+    widen(cells);
     rows_.push_back(std::move(cells));
 }
 

@@ -23,6 +23,8 @@ public:
     explicit Table(std::vector<Heading> headings);
 
     void add(std::vector<std::string> cells);
+    /// Makes room for cells that add() will be called with: rows can then be flushed one by one.
+    void widen(const std::vector<std::string>& cells);
     /// Appends the heading (the first time, or where columns became wider) and the rows; forgets the rows.
     void flush(std::string& out);
     bool empty() const { return rows_.empty(); }

@@ -71,4 +71,10 @@ metrics::Snapshot TracedAnalyzer::snapshot() {
     return out;
 }
 
+metrics::Snapshot TracedAnalyzer::take_snapshot() {
+    metrics::Snapshot out = analyzer_.take_snapshot();
+    if (join_ != nullptr) join_->describe(out);
+    return out;
+}
+
 }  // namespace observe

@@ -1,9 +1,11 @@
 #include "cli/analysis/options.h"
 
+#include <algorithm>
 #include <array>
 #include <fmt/core.h>
 #include <limits>
 
+#include "base/memory_size.h"
 #include "base/moment.h"
 #include "cli/file_words.h"
 #include "cli/live.h"
@@ -102,7 +104,8 @@ constexpr std::array shared_rows{
     Row{{0, "link-rate", "BITS", "what the hosts' links carry, as in 100G (default: learnt from what they send)"},
         Section::measuring,
         options::rate<&AnalysisOptions::link_bits_per_sec>},
-    Row{{0, "max-flows", "N", "remember at most N flows; the idlest goes first (default 1000000)"},
+    Row{{0, "max-flows", "N",
+         "remember at most N flows; the idlest goes first (default: 1000000, or what a quarter of the memory holds)"},
         Section::measuring,
         options::number<1, 100'000'000, &AnalysisOptions::max_flows>},
 
@@ -151,6 +154,14 @@ std::string contradiction_of_history(const AnalysisOptions& options) {
 }
 
 }  // namespace
+
+std::size_t default_max_flows() {
+    // An ordinary flow with its figures. All pools of the engine together take no more for each flow of the bound.
+    constexpr std::uint64_t flow_bytes = 4096;
+    constexpr std::uint64_t most = 1'000'000;
+    constexpr std::uint64_t least = 10'000;
+    return static_cast<std::size_t>(std::clamp(base::memory_size() / 4 / flow_bytes, least, most));
+}
 
 std::span<const options::Option<AnalysisOptions>> shared_options() { return shared_rows; }
 

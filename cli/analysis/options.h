@@ -13,6 +13,9 @@
 
 namespace cli::analysis {
 
+/// As many flows as a quarter of the memory holds, a million at most.
+std::size_t default_max_flows();
+
 /// What every command that measures lets its user say: where frames come from and how they are looked at.
 struct AnalysisOptions : options::HelpOptions {
     std::vector<std::string> interfaces = {};
@@ -38,7 +41,7 @@ struct AnalysisOptions : options::HelpOptions {
     bool verify_crc = true;
     unsigned threads = 1;
     std::optional<std::uint64_t> link_bits_per_sec = {};
-    std::size_t max_flows = 1'000'000;
+    std::size_t max_flows = default_max_flows();
 
     bool recalls() const { return history || from_ns || to_ns; }
 };

@@ -367,7 +367,8 @@ bool Session::run() {
     }
     s.analyzer->finish();
     if (s.interval_ns != 0 && s.interval_start_ns && s.wanted) s.close_interval();
-    s.result = s.analyzer->snapshot();
+    s.previous = {};
+    s.result = s.analyzer->take_snapshot();
     if (const auto error = s.analyzer->take_error()) s.fail(error->text());
     s.result.capture.kernel_dropped = s.source().statistics().kernel_dropped;
     s.progress.wipe();

@@ -95,12 +95,22 @@ bool Report::print_table(const std::vector<const metrics::FlowSnapshot*>& flows,
         const auto measured = std::count_if(flow->operations.begin(), flow->operations.end(),
                                             [](const auto& figures) { return !figures.latency_ns.empty(); });
         latencies_of_one_ = latencies_of_one_ || (shows_latency && measured > 1);
-        std::vector<std::string> cells;
-        for (const exporters::FlowField* field : columns_) cells.push_back(exporters::cell(*field, {*flow, context}));
-        table_->add(std::move(cells));
+        table_->widen(cells_of(*flow, context));
     }
-    table_->flush(output_.text());
-    return output_.settle();
+    // Cells are made twice, so that the text of a million rows is never held at once.
+    for (const metrics::FlowSnapshot* flow : flows) {
+        table_->add(cells_of(*flow, context));
+        table_->flush(output_.text());
+        if (!output_.settle()) return false;
+    }
+    return true;
+}
+
+std::vector<std::string> Report::cells_of(const metrics::FlowSnapshot& flow, const exporters::Context& context) const {
+    std::vector<std::string> cells;
+    cells.reserve(columns_.size());
+    for (const exporters::FlowField* field : columns_) cells.push_back(exporters::cell(*field, {flow, context}));
+    return cells;
 }
 
 }  // namespace cli::flows

@@ -28,6 +28,7 @@ public:
 
 private:
     bool print(const metrics::Snapshot& snapshot, const exporters::Context& context);
+    std::vector<std::string> cells_of(const metrics::FlowSnapshot& flow, const exporters::Context& context) const;
     bool print_table(const std::vector<const metrics::FlowSnapshot*>& flows, const exporters::Context& context);
 
     const FlowsOptions& options_;

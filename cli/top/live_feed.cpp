@@ -15,6 +15,8 @@ using std::chrono::nanoseconds;
 
 constexpr std::size_t live_batch_frames = 1024;
 constexpr int wait_ms = 50;
+/// The kernel's buffer counts as memory of this process: a screen is no place for much.
+constexpr std::uint64_t buffer_octets = std::uint64_t{16} << 20;
 constexpr std::int64_t idle_ns =
     600'000'000'000;  ///< a flow without traffic for so long is forgotten, as by the daemon
 
@@ -30,7 +32,7 @@ std::unique_ptr<LiveFeed> LiveFeed::open(const analysis::AnalysisOptions& option
     capture::TapOptions how;
     how.interfaces = options.interfaces;
     how.ring.snaplen = options.snaplen == capture::max_snaplen ? 0 : options.snaplen;
-    if (options.buffer_kib != 0) how.ring.buffer_octets = std::uint64_t{options.buffer_kib} << 10;
+    how.ring.buffer_octets = options.buffer_kib != 0 ? std::uint64_t{options.buffer_kib} << 10 : buffer_octets;
     how.ring.promiscuous = options.promiscuous;
     how.filter = *expression;
     how.rdma_only = expression->empty();

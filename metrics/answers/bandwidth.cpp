@@ -262,7 +262,7 @@ Words link_full(const FlowContext& context) {
 
 /// What was agreed on is the limit where it is kept.
 std::string read_limit(const FlowSnapshot& flow) {
-    const auto agreed = flow.connection.initiator_depth;
+    const auto agreed = flow.connection->initiator_depth;
     if (!agreed && flow.responses_max == 0) return "how many is not known";
     if (!agreed) return fmt::format("{}, the most that was seen", number(flow.responses_max));
     if (flow.responses_max > *agreed)
@@ -599,9 +599,9 @@ const FlowSnapshot* busiest_sender(const Flows& flows) {
 bool holds_silent_streams(const Subject& subject) {
     const auto is_silent = [](const FlowSnapshot& flow) { return !carries_data(flow) && flow.terminates == 0; };
     return std::any_of(subject.flows().begin(), subject.flows().end(), [&](const FlowSnapshot* flow) {
-        const bool rejected = flow->connection.end_kind == EndKind::mpa_rejected;
+        const bool rejected = flow->connection->end_kind == EndKind::mpa_rejected;
         const FlowSnapshot* const reverse = subject.reverse(*flow);
-        return flow->transport == wire::Transport::iwarp && flow->connection.setup_ns && !rejected &&
+        return flow->transport == wire::Transport::iwarp && flow->connection->setup_ns && !rejected &&
                is_silent(*flow) && (reverse == nullptr || is_silent(*reverse));
     });
 }
@@ -610,7 +610,7 @@ bool holds_silent_streams(const Subject& subject) {
 std::string unknown_revision(const Subject& subject) {
     constexpr std::uint32_t newest = 2;
     for (const FlowSnapshot* flow : subject.flows()) {
-        const auto revision = flow->connection.mpa_revision;
+        const auto revision = flow->connection->mpa_revision;
         if (revision && (*revision == 0 || *revision > newest))
             return fmt::format(
                 " iWARP connections were set up with MPA revision {}, which is not that of RFC 5044 (1) or RFC 6581 "

@@ -45,8 +45,7 @@ std::vector<ComparedFlow::Why> why_of(const Survey& survey, const metrics::Snaps
     return out;
 }
 
-bool same(const std::array<metrics::OperationFigures, metrics::operation_count>& one,
-          const std::array<metrics::OperationFigures, metrics::operation_count>& other) {
+bool same(const metrics::OperationTable& one, const metrics::OperationTable& other) {
     for (std::size_t i = 0; i < metrics::operation_count; ++i)
         if (one[i].count != other[i].count || one[i].bytes != other[i].bytes) return false;
     return true;
@@ -63,7 +62,7 @@ Figures figures_of(const FlowSnapshot& flow) {
     return out;
 }
 
-std::array<metrics::OperationFigures, metrics::operation_count> over_iwarp(const FlowSnapshot& original) {
+metrics::OperationTable over_iwarp(const FlowSnapshot& original) {
     auto out = original.operations;
     if (original.transport == wire::Transport::iwarp) return out;
     metrics::OperationFigures& immediate = out[metrics::index_of(metrics::Operation::send_immediate)];

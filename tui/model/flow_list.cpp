@@ -57,6 +57,7 @@ public:
           names_(names),
           by_pace_(choice.order.field != nullptr && is_pace(*choice.order.field)) {}
 
+    void reserve(std::size_t lines) { entries_.reserve(lines); }
     void add(const FlowLine& line, std::size_t place) {
         Entry entry{place, line.idle, true, 0, no_text, line.id()};
         if (choice_.order.field != nullptr && !(line.idle && by_pace_)) {
@@ -77,6 +78,7 @@ public:
         std::vector<std::size_t> places;
         places.reserve(entries_.size());
         for (const Entry& entry : entries_) places.push_back(entry.place);
+        entries_ = {};  // of a million flows, this is memory that the lines need
         return places;
     }
 
@@ -175,10 +177,12 @@ void FlowList::build(const ReadingPtr& reading, const FlowChoice& choice, FlowFi
 void FlowList::arrange(std::vector<FlowLine> flows, const FlowChoice& choice, const metrics::HostNames* names) {
     Sorter pinned(choice, *reading_, names);
     Sorter others(choice, *reading_, names);
+    others.reserve(flows.size());
     for (std::size_t i = 0; i < flows.size(); ++i) (flows[i].pinned ? pinned : others).add(flows[i], i);
-    lines_.reserve(flows.size());
-    for (const std::size_t place : pinned.sorted()) lines_.push_back(flows[place]);
+    const std::vector<std::size_t> first = pinned.sorted();
     const std::vector<std::size_t> order = others.sorted();
+    lines_.reserve(flows.size());
+    for (const std::size_t place : first) lines_.push_back(flows[place]);
     if (choice.grouping == Grouping::none) {
         for (const std::size_t place : order) lines_.push_back(std::move(flows[place]));
         return;

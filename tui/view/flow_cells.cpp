@@ -50,7 +50,7 @@ Role tail_role(const FlowSnapshot& flow) {
 
 /// READs and atomics that may be outstanding: what the initiator asks for and the responder grants.
 std::optional<std::uint32_t> response_limit(const FlowSnapshot& flow) {
-    const auto& connection = flow.connection;
+    const metrics::ConnectionFigures& connection = flow.connection;
     if (connection.initiator_depth && connection.responder_resources)
         return std::min(*connection.initiator_depth, *connection.responder_resources);
     return connection.initiator_depth ? connection.initiator_depth : connection.responder_resources;

@@ -139,7 +139,7 @@ void add_outstanding(Maker& maker, const FlowPicture& picture) {
     if (picture.any()->responses_max != 0)
         maker.text("READs at once", 3, [&picture](const FlowSnapshot& flow) {
             if (&flow != picture.total) return no_figure;
-            const auto limit = flow.connection.initiator_depth;
+            const auto limit = flow.connection->initiator_depth;
             return FigureText(limit ? fmt::format("{} of {}", flow.responses_max, *limit)
                                     : count_text(flow.responses_max));
         });

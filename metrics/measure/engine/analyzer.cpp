@@ -174,6 +174,10 @@ struct Analyzer::State {
         for (const auto& worker : workers) worker->engine().flush();
     }
 
+    /// Of all workers, put together; `describe_engine` adds what one of them knows.
+    template <class DescribeEngine>
+    Snapshot describe(const dissect::DissectorCounters& counted, DescribeEngine&& describe_engine);
+
     /// Copies that come after more frames than these are found late, and after repeats were counted.
     static constexpr std::size_t first_chunks = 8;
     std::vector<std::unique_ptr<Chunk>> first_frames;  ///< that are kept until they show what the capture is
@@ -241,6 +245,13 @@ bool Analyzer::identify(std::uint64_t flow, FlowSnapshot& out) const {
     return false;
 }
 
+std::size_t Analyzer::flows() {
+    state_->settle();
+    std::size_t flows = 0;
+    for (const auto& worker : state_->workers) flows += worker->engine().flows();
+    return flows;
+}
+
 const dissect::DissectorCounters& Analyzer::counters() {
     state_->settle();
     state_->counters = {};
@@ -253,8 +264,19 @@ const dissect::DissectorCounters& Analyzer::counters() {
 }
 
 Snapshot Analyzer::snapshot() {
-    State& state = *state_;
-    const dissect::DissectorCounters& counted = counters();
+    return state_->describe(counters(),
+                            [this](Engine& engine, Snapshot& out) { engine.describe(out, state_->figures.last_ns); });
+}
+
+Snapshot Analyzer::take_snapshot() {
+    return state_->describe(counters(), [this](Engine& engine, Snapshot& out) {
+        engine.describe_and_release(out, state_->figures.last_ns);
+    });
+}
+
+template <class DescribeEngine>
+Snapshot Analyzer::State::describe(const dissect::DissectorCounters& counted, DescribeEngine&& describe_engine) {
+    State& state = *this;
     Snapshot out;
     out.capture = state.figures;
     out.capture.rdma_units = counted.units;
@@ -274,8 +296,11 @@ Snapshot Analyzer::snapshot() {
     out.capture.unread = state.clock.unread();
     state.clock.describe(out.hosts, out.pauses);
     ReuseTotals reuse;
+    std::size_t flows = 0;
+    for (const auto& worker : state.workers) flows += worker->engine().flows();
+    out.flows.reserve(flows);
     for (const auto& worker : state.workers) {
-        worker->engine().describe(out, out.capture.last_ns);
+        describe_engine(worker->engine(), out);
         reuse.add(worker->engine().reuse());
     }
     reuse.describe(out.hosts);

@@ -45,12 +45,16 @@ public:
     void finish();
     /// Waits for the frames fed so far, then copies the figures out. Kernel drops are the caller's to fill in.
     Snapshot snapshot();
+    /// The last snapshot: the flows' memory is given back while it is made. Only the destructor may be called then.
+    Snapshot take_snapshot();
     /// For an analyzer that runs for months, between two snapshots: later events show frames of their own, and flows
     /// without traffic since `idle_since_ns`, in neither direction, are forgotten. Returns how many.
     std::size_t begin_interval(std::int64_t idle_since_ns);
     /// Frames that the kernel or an interface dropped since the last call: what happens around now is not observed.
     void dropped(std::int64_t now_ns, std::uint64_t frames);
     const dissect::DissectorCounters& counters();
+    /// How many flows are remembered.
+    std::size_t flows();
     /// With an observer: who talks to whom on a flow, and its reverse's id; no figures. False where there is no such
     /// flow.
     bool identify(std::uint64_t flow, FlowSnapshot& out) const;

@@ -335,6 +335,7 @@ struct alignas(64) Flow {
     std::uint8_t traffic_class = 0;
     std::uint8_t hops = 0xff;      ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
     std::uint8_t ack_timeout = 0;  ///< of the sender, by the connection's set-up: 4096 ns << (n - 1); 0 = unknown
+    std::uint8_t short_lives = 0;  ///< of the same key in a row before this one: see Tracking::has_unsteady_psn()
     CountsAbove counts_above;
 
     bool is_iwarp() const { return key.transport == wire::Transport::iwarp; }

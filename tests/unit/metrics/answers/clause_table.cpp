@@ -243,9 +243,9 @@ std::vector<Clause> ends() {
          of_retries([](const metrics::RetryFigures& retries) { return retries.acknowledged_bytes_max.value_or(0); })},
         {"It is alike on", [](const Facts& facts) { return facts.flows.size() - 1; }},
         {" was agreed on, and it",
-         of_flows([](const FlowSnapshot& flow) { return flow.connection.rnr_retry_count ? 1 : 0; })},
+         of_flows([](const FlowSnapshot& flow) { return flow.connection->rnr_retry_count ? 1 : 0; })},
         {"were agreed on (the responder resources",
-         of_flows([](const FlowSnapshot& flow) { return flow.connection.responder_resources.value_or(0); })},
+         of_flows([](const FlowSnapshot& flow) { return flow.connection->responder_resources.value_or(0); })},
         {"are outstanding", member(&FlowSnapshot::responses_max)},
     };
 }
@@ -289,8 +289,8 @@ std::vector<Clause> limits() {
         {" at their fastest", member(&FlowSnapshot::link_bits_per_sec)},
         {"The limit of outstanding READs and atomics", state({State::read_window})},
         {", the most that was seen", member(&FlowSnapshot::responses_max)},
-        {", though ORD", of_flows([](const FlowSnapshot& flow) { return flow.connection.initiator_depth ? 1 : 0; })},
-        {"(ORD ", of_flows([](const FlowSnapshot& flow) { return flow.connection.initiator_depth ? 1 : 0; })},
+        {", though ORD", of_flows([](const FlowSnapshot& flow) { return flow.connection->initiator_depth ? 1 : 0; })},
+        {"(ORD ", of_flows([](const FlowSnapshot& flow) { return flow.connection->initiator_depth ? 1 : 0; })},
         {"The TCP receive window of", state({State::credit})},
         {"The window was closed",
          of_tcp([](const metrics::TcpFigures& tcp) { return tcp.zero_windows + (tcp.receive_window_min ? 1U : 0U); }),
@@ -322,7 +322,7 @@ std::vector<Clause> limits() {
         {"of the time passes between messages", of_flows(data_of)},
         {"is not in the capture to judge bandwidth", state({State::unobserved})},
         {"iWARP connections were set up", of_all_flows([](const FlowSnapshot& flow) {
-             return flow.connection.setup_ns || flow.connection.mpa_revision ? 1 : 0;
+             return flow.connection->setup_ns || flow.connection->mpa_revision ? 1 : 0;
          })},
     };
 }
@@ -400,7 +400,7 @@ std::vector<Clause> depths() {
     return {
         {"outstanding on average", member(&FlowSnapshot::messages_max)},
         {"permitted (ORD)",
-         of_flows([](const FlowSnapshot& flow) { return flow.connection.initiator_depth.value_or(0); })},
+         of_flows([](const FlowSnapshot& flow) { return flow.connection->initiator_depth.value_or(0); })},
         {"One message at a time is outstanding", member(&FlowSnapshot::messages_max)},
         {"The send queue of",
          of_verbs([](const metrics::VerbsFigures& verbs) { return verbs.send_queue.observed_ns; })},

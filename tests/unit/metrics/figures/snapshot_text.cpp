@@ -98,6 +98,13 @@ struct Writer {
             out << '-';
     }
     template <class T>
+    void value(const base::CompactOptional<T>& maybe) {
+        if (maybe)
+            value(*maybe);
+        else
+            out << '-';
+    }
+    template <class T>
     void list(const T& values) {
         out << '[';
         for (const auto& one : values) {
@@ -112,6 +119,14 @@ struct Writer {
     }
     template <class T, std::size_t size>
     void value(const std::array<T, size>& values) {
+        list(values);
+    }
+    template <class T, std::size_t size>
+    void value(const base::CompactArray<T, size>& values) {
+        list(values);
+    }
+    template <class T, std::size_t size>
+    void value(const base::SparseArray<T, size>& values) {
         list(values);
     }
     template <class... T>

@@ -167,12 +167,12 @@ TEST(FlowCell, holds_outstanding_reads_against_what_was_agreed_on) {
     const exporters::Context context;
     const Column depth = *column_named("depth");
     EXPECT_EQ(flow_cell(depth, {flow, context}, utf8_letters, false).text, "3.94/4");
-    flow.connection.initiator_depth = 16;
-    flow.connection.responder_resources = 4;
+    flow.connection->initiator_depth = 16;
+    flow.connection->responder_resources = 4;
     TableCell cell = flow_cell(depth, {flow, context}, utf8_letters, false);
     EXPECT_EQ(cell.text, "3.94/4 of 4");
     EXPECT_EQ(cell.style.role, Role::warning);
-    flow.connection.responder_resources = 128;
+    flow.connection->responder_resources = 128;
     cell = flow_cell(depth, {flow, context}, utf8_letters, false);
     EXPECT_EQ(cell.text, "3.94/4 of 16");
     EXPECT_EQ(cell.style.role, Role::normal);
