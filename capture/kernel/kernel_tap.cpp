@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fmt/core.h>
+#include <optional>
 #include <string_view>
 
 #ifdef RDMASCOPE_HAVE_EBPF
@@ -112,8 +113,8 @@ int program_descriptor(const bpf_object& object, const char* name) {
     return program == nullptr ? -1 : ::bpf_program__fd(program);
 }
 
-/// Connections in the map that are not closed.
-std::uint64_t count_open(int map) {
+/// Connections in the map that are not closed; nothing where the kernel does not let this process read the map.
+std::optional<std::uint64_t> count_open(int map) {
     constexpr __u32 batch = 1024;
     std::vector<TapKey> keys(batch);
     std::vector<TapConnection> values(batch);
@@ -124,7 +125,7 @@ std::uint64_t count_open(int map) {
         __u32 next = 0;
         const int result = ::bpf_map_lookup_batch(map, begun ? &position : nullptr, &next, keys.data(), values.data(),
                                                   &count, nullptr);
-        if (result != 0 && errno != ENOENT) return open;  // ENOENT: these were the last
+        if (result != 0 && errno != ENOENT) return std::nullopt;  // ENOENT: these were the last
         open += static_cast<std::uint64_t>(std::count_if(values.begin(), values.begin() + count,
                                                          [](const TapConnection& one) { return one.closed == 0; }));
         if (result != 0) return open;
@@ -200,7 +201,9 @@ LearningFigures KernelTap::figures() const {
     figures.open = not_closed;
     // The map gives nothing away before it is nearly full; to count what it holds is not cheap.
     if (figures.learnt < figures.capacity / 2) return figures;
-    figures.open = std::min(count_open(program_->connections), not_closed);
+    const auto open = count_open(program_->connections);
+    if (!open) return figures;
+    figures.open = std::min(*open, not_closed);
     figures.evicted = not_closed - figures.open;
     return figures;
 }

@@ -314,6 +314,22 @@ class Learning(unittest.TestCase):
             self.assertEqual(daemon.total("rdmascope_iwarp_learning_in_kernel"), 1)
             self.assertTrue(daemon.ask(command="status")["result"]["iwarp_learning"]["in_kernel"])
 
+    def test_payload_is_read_and_not_stored(self):
+        """A recording has the heads of segments that were read whole."""
+        with Net() as net:
+            daemon = Daemon(Host(net, "far"), interfaces=("eth0",), record=True)
+            daemon.write(f'[recorder]\ndirectory = "{daemon.recordings}"\nafter = "1s"\n')
+            with daemon:
+                net.serve()
+                self.agree(daemon, net.bench("near", ADDRESSES["far"], "write", "--size", "20000", "--count", "100"))
+                daemon.wait_for("the trigger", lambda: daemon.ask(command="trigger")["ok"])
+                (kept,) = daemon.wait_for("the recording", lambda: list(daemon.recordings.glob("*.pcapng")))
+                shown = rdmascope("dump", "--all", "-r", kept, "-T", "fields", "-e", "frame.cap_len", "-e", "frame.len")
+                self.assertEqual(shown.returncode, 0, shown.stderr)
+                lengths = [tuple(map(int, line.split("\t"))) for line in shown.stdout.splitlines()]
+                self.assertGreater(max(length for _, length in lengths), 1000)
+                self.assertEqual(max(captured for captured, _ in lengths), 192)
+
     def test_ports_are_used_again(self):
         with Net() as net, self.daemon(net) as daemon:
             for name in net.names:
