@@ -314,6 +314,17 @@ class Learning(unittest.TestCase):
             self.assertEqual(daemon.total("rdmascope_iwarp_learning_in_kernel"), 1)
             self.assertTrue(daemon.ask(command="status")["result"]["iwarp_learning"]["in_kernel"])
 
+    def test_connections_that_make_room_for_others_are_counted(self):
+        setup = [frame for port in range(20000, 21500)
+                 for frame in (tcp(port, 7174, REQUEST, sequence=100), answer(tcp(7174, port, REPLY, sequence=1)))]
+        with Net() as net, self.daemon(net, config="[capture]\niwarp_connections = 1024\n") as daemon:
+            Hosts.send(net, "near", setup)
+            daemon.wait_for("all of them", lambda: daemon.total("rdmascope_iwarp_connections_learnt_total") == 1500)
+            daemon.wait_for("the next interval", lambda: daemon.total("rdmascope_iwarp_connections_evicted_total") > 0)
+            known = daemon.total("rdmascope_iwarp_connections")
+            self.assertLessEqual(known, 1024)
+            self.assertEqual(daemon.total("rdmascope_iwarp_connections_evicted_total"), 1500 - known)
+
     def test_payload_is_read_and_not_stored(self):
         """A recording has the heads of segments that were read whole."""
         with Net() as net:
