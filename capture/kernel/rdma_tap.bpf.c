@@ -386,7 +386,7 @@ static __always_inline void learn(const struct Segment *segment, struct TapConne
     struct TapHalf *other = &connection->half[!(segment->direction & 1)];
     half->end = segment->sequence + segment->payload_bytes; /* of this segment, whatever came before it */
     half->flags |= half_has_end;
-    if (!(other->flags & half_has_end) && segment->flags & tcp_ack) {
+    if (!(other->flags & half_has_end)) {
         other->end = segment->acknowledged;
         other->flags |= half_has_end;
     }
@@ -494,6 +494,7 @@ static __always_inline __u32 judge_unknown(struct __sk_buff *skb, struct Segment
     struct TapHalf half = connection.half[segment->direction & 1];
     int new = (half.flags & half_is_new) && segment->sequence - half.first < grace_bytes;
     if (segment->payload_bytes == 0) return new ? how->roce_bytes : 0;
+    if (!(segment->flags & tcp_ack)) return 0; /* no TCP sends that; without it the other window would be unknown */
 
     __u32 size = 0;
     int start = find_start(skb, segment, &size);

@@ -199,7 +199,10 @@ class Filter(unittest.TestCase):
         ports = source.sample(range(10000, 60000), 8000)
         requests = [tcp(port, 80, REQUEST, sequence=source.getrandbits(32)) for port in ports]
         guesses = [tcp(port, 80, fpdu(opcode=3) + fpdu(opcode=3, msn=2), sequence=0x40000000) for port in ports]
+        # Without ACK they say nothing of where the other direction is.
+        guesses += [tcp(port, 81, fpdu(opcode=3) + fpdu(opcode=3, msn=2), flags=0x08) for port in ports[:1000]]
         real = [tcp(port, 80, source.randbytes(64), sequence=0xc0000000) for port in ports]
+        real += [answer(tcp(81, port, source.randbytes(64), sequence=0xc0000000)) for port in ports[:1000]]
         setup = [tcp(50000, 7174, REQUEST, sequence=100), answer(tcp(7174, 50000, REPLY, sequence=1))]
         with Hosts() as hosts:
             probe = hosts.probe("far", "tap")
