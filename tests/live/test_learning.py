@@ -26,7 +26,7 @@ def setUpModule():
     needs_namespaces()
     with Hosts() as hosts:
         probe = hosts.probe("far", "tap")
-        refusals = [message for kind, _, message in probe.events() if kind == "learning"]
+        refusals = probe.refusals()
         if refusals:
             raise unittest.SkipTest(f"this kernel permits no eBPF: {refusals[0]}")
 
