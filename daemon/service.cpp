@@ -435,6 +435,15 @@ Status Service::State::status() {
              .filter = seen.interfaces[i].filter,
              .hardware_timestamps = i < seen.hardware_timestamps.size() && seen.hardware_timestamps[i]});
     }
+    const capture::LearningFigures& learnt = seen.learning.figures;
+    out.learning = {.narrowed = seen.learning.place != capture::Learning::Place::off,
+                    .in_kernel = seen.learning.place == capture::Learning::Place::kernel,
+                    .reason = seen.learning.reason,
+                    .learnt = learnt.learnt,
+                    .open = learnt.open,
+                    .evicted = learnt.evicted,
+                    .withdrawn = learnt.withdrawn,
+                    .capacity = learnt.capacity};
     out.packets = taken.snapshot->capture.packets;
     out.bytes = taken.snapshot->capture.bytes;
     out.flows = taken.snapshot->flows.size();
@@ -477,6 +486,10 @@ prom::ProgramFigures Service::State::figures() {
                                   interface.kernel_dropped.value_or(0), interface.interface_dropped.value_or(0)});
         if (i < interfaces.size()) out.interfaces.back().bits_per_sec = interfaces[i].speed_bits_per_sec;
     }
+    out.iwarp_learning_in_kernel = now.learning.in_kernel;
+    out.iwarp_connections_learnt = now.learning.learnt;
+    out.iwarp_connections_open = now.learning.open;
+    out.iwarp_connections_evicted = now.learning.evicted;
     out.captured_packets = now.packets;
     out.captured_bytes = now.bytes;
     out.truncated_packets = taken.snapshot->capture.truncated;

@@ -32,6 +32,7 @@ public:
     base::Result<void> reconfigure(const capture::TapOptions& options) { return tap_->reconfigure(options); }
     bool is_open(std::size_t interface) const;
     bool hardware_timestamps(std::size_t interface) const;
+    capture::Learning learning() const { return tap_->learning(); }
 
 private:
     struct Device {

@@ -113,6 +113,8 @@ struct MpaPorts::Segment {
     std::size_t payload_on_wire;  // octets
 };
 
+bool is_tcp(const wire::Frame& frame) { return tcp_place(frame).has_value(); }
+
 MpaPorts::MpaPorts(std::size_t capacity, std::int64_t idle_ns)
     : capacity_(std::min<std::size_t>(capacity, configured - 1)),
       idle_ns_(idle_ns),

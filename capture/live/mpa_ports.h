@@ -62,4 +62,7 @@ private:
     std::vector<Candidate> candidates_;
 };
 
+/// Whether the frame's packet is TCP, without tunnels; not for later pieces of a datagram.
+bool is_tcp(const wire::Frame& frame);
+
 }  // namespace capture::live

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "capture/filter/kernel_filter.h"
+#include "capture/kernel/kernel_tap.h"
 #include "capture/live/link_watch.h"
 #include "capture/live/mpa_ports.h"
 #include "capture/live/packet_socket.h"
@@ -55,6 +56,16 @@ std::string about(const std::string& interface, base::Error error) {
     return error.text();
 }
 
+std::uint32_t length_or_all(std::uint32_t bytes) { return bytes == 0 ? max_snaplen : bytes; }
+
+KernelTapOptions kernel_options(const TapOptions& options) {
+    return {.roce_bytes = length_or_all(options.ring.snaplen),
+            .management_bytes = options.ring.management_octets,
+            .iwarp_bytes = length_or_all(options.ring.iwarp_snaplen),
+            .connections = options.iwarp_connections,
+            .discovery = options.iwarp_discovery};
+}
+
 bool same_rings(const PacketRingOptions& a, const PacketRingOptions& b) {
     return a.buffer_octets == b.buffer_octets && a.block_timeout_ms == b.block_timeout_ms &&
            a.promiscuous == b.promiscuous && a.timestamps == b.timestamps && a.fanout_group == b.fanout_group;
@@ -80,6 +91,8 @@ struct Tap::State {
     std::vector<pollfd> polled = {};
     std::vector<std::size_t> polled_numbers = {};  // of the interfaces behind the first ones of `polled`
 
+    std::shared_ptr<KernelTap> kernel = {};
+    std::string no_kernel = {};  // why there is none
     MpaPorts ports{max_filtered_ports, port_idle_ns};
     RdmaFilter filter = {};
     std::int64_t begun_ns = base::steady_ns();
@@ -90,6 +103,7 @@ struct Tap::State {
     bool scan_wanted = true;
 
     bool narrows() const { return options.rdma_only && options.filter.empty(); }
+    void load_kernel();
     bool scan_due(std::int64_t now) const { return scan_wanted && now >= scan_again_ns; }
     bool discovers(std::int64_t now) const;
     PacketRingOptions ring_options(const Link& link) const;
@@ -109,7 +123,7 @@ struct Tap::State {
 };
 
 bool Tap::State::discovers(std::int64_t now) const {
-    if (!options.iwarp_discovery || !narrows()) return false;
+    if (!options.iwarp_discovery || !narrows() || kernel) return false;
     const std::int64_t since = now - begun_ns;
     return (options.discovery_period_ns > 0 ? since % options.discovery_period_ns : since) < options.discovery_ns;
 }
@@ -122,7 +136,27 @@ PacketRingOptions Tap::State::ring_options(const Link& link) const {
     ring.filter = options.filter;
     ring.rdma.reset();
     if (narrows()) ring.rdma = filter;
+    ring.kernel = kernel;
     return ring;
+}
+
+/// Called while this process still has the capabilities. A program that is loaded stays, with new settings.
+void Tap::State::load_kernel() {
+    if (!narrows()) return;
+    if (!kernel && no_kernel.empty()) {
+        if (auto loaded = KernelTap::load(kernel_options(options))) {
+            kernel = std::move(loaded).value();
+        } else {
+            no_kernel = loaded.error().text();
+            report(TapEvent::Kind::learning, {},
+                   fmt::format("iWARP connections are found by this process, not in the kernel: the first ones of a "
+                               "port are missed in part or whole, unless capture.iwarp_ports names it; {}",
+                               no_kernel));
+        }
+    }
+    if (!kernel) return;
+    kernel->set_lengths(kernel_options(options));
+    kernel->set_ports(options.iwarp_ports);
 }
 
 void Tap::State::report(TapEvent::Kind kind, const std::string& interface, std::string message) {
@@ -284,7 +318,7 @@ std::optional<std::size_t> Tap::State::serve(std::span<wire::Frame> out, std::in
                 frame.interface = static_cast<std::uint32_t>(number);
                 frame.number = ++frames;
             }
-            if (narrows()) learn(out.first(batch.count), now);
+            if (narrows() && !kernel) learn(out.first(batch.count), now);
             return batch.count;
         }
         each.polled_event = false;
@@ -344,7 +378,8 @@ base::Result<std::unique_ptr<Tap>> Tap::open(const TapOptions& options) {
     if (!state->wake)
         return base::Failure{base::Error{.message = fmt::format("cannot make an eventfd: {}", std::strerror(errno))}};
     state->ports.configure(options.iwarp_ports);
-    if (state->narrows() && options.iwarp_ports.size() > max_filtered_ports)
+    state->load_kernel();
+    if (state->narrows() && !state->kernel && options.iwarp_ports.size() > max_filtered_ports)
         state->report(TapEvent::Kind::narrowed, {},
                       fmt::format("{} TCP ports are configured, more than {}: all TCP is captured",
                                   options.iwarp_ports.size(), max_filtered_ports));
@@ -403,6 +438,12 @@ std::vector<TapEvent> Tap::events() { return std::exchange(state_->news, {}); }
 void Tap::number_from(std::uint64_t last) { state_->frames = last; }
 std::vector<std::uint16_t> Tap::iwarp_ports() const { return state_->ports.all(); }
 
+Learning Tap::learning() const {
+    if (!state_->narrows()) return {};
+    if (!state_->kernel) return {.place = Learning::Place::process, .reason = state_->no_kernel};
+    return {.place = Learning::Place::kernel, .figures = state_->kernel->figures()};
+}
+
 base::Result<void> Tap::reconfigure(const TapOptions& options) {
     if (auto can = possible(options); !can) return can;
     State& state = *state_;
@@ -410,6 +451,7 @@ base::Result<void> Tap::reconfigure(const TapOptions& options) {
     const bool other_rings = !same_rings(before.ring, options.ring);
     const bool other_filter = before.filter != options.filter || before.rdma_only != options.rdma_only;
     state.ports.configure(options.iwarp_ports);
+    state.load_kernel();
     state.refused.clear();
     const std::int64_t now = base::steady_ns();
     state.refilter(now);

@@ -74,6 +74,7 @@ struct Session::State {
     /// Takes the frames that count, in place; false when no more are wanted.
     bool take(std::span<wire::Frame> frames);
     std::size_t select(std::span<wire::Frame> frames, bool& go_on);
+    void count_cut(std::span<const wire::Frame> frames);
     void feed(std::span<const wire::Frame> frames);
     void close_interval();
     void count_drops();
@@ -103,6 +104,7 @@ struct Session::State {
     Clock::time_point deadline = Clock::time_point::max();
     std::int64_t last_ns = 0;
     std::uint64_t dropped = 0;
+    CutFrames cut_frames = {};
     Clock::time_point drops_due = {};
     bool wanted = true;  ///< the sink still wants intervals
     bool failed = false;
@@ -288,7 +290,16 @@ std::size_t Session::State::select(std::span<wire::Frame> frames, bool& go_on) {
     return kept;
 }
 
+void Session::State::count_cut(std::span<const wire::Frame> frames) {
+    for (const wire::Frame& frame : frames) {
+        if (frame.bytes.size() >= frame.wire_length) continue;
+        ++cut_frames.count;
+        cut_frames.longest_bytes = std::max(cut_frames.longest_bytes, frame.bytes.size());
+    }
+}
+
 void Session::State::feed(std::span<const wire::Frame> frames) {
+    count_cut(frames);
     const bool lasting = source().frames_last();
     analyzer->expect_interfaces(source().interfaces().size());
     if (interval_ns == 0) return analyzer->feed(frames, lasting);
@@ -392,6 +403,8 @@ const AnalysisOptions& Session::options() const { return state_->options; }
 const std::string& Session::command() const { return state_->command; }
 bool Session::failed() const { return state_->failed; }
 int Session::status() const { return state_->mistaken ? exit_usage : exit_failed; }
+Session::CutFrames Session::cut_frames() const { return state_->cut_frames; }
+
 std::string Session::unknown_links() const {
     return state_->files || state_->live ? cli::unknown_links(state_->source().interfaces()) : std::string{};
 }

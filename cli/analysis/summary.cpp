@@ -41,7 +41,7 @@ std::string attempts(const metrics::Snapshot& snapshot) {
 }
 
 std::string nothing_found(const AnalysisOptions& options, const metrics::CaptureFigures& capture,
-                          const std::string& unknown_links) {
+                          const std::string& unknown_links, const Session::CutFrames& cut) {
     if (capture.packets == 0 && options.recalls()) return "the daemon saw no packets in that time";
     if (capture.packets == 0 && options.connect)
         return options.duration_ns ? "the daemon saw no packets in that time"
@@ -68,7 +68,14 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Capture
     text +=
         " RoCEv2 is UDP port 4791, iWARP is recognised where its connection is set up (MPA) or by its FPDUs; adapters "
         "that do RDMA in hardware bypass the kernel, so capture at a mirror port or with the adapter's sniffer";
-    if (capture.truncated != 0) text += "; a snapshot length of 128 octets or more keeps all headers";
+    if (cut.count != 0)
+        text += fmt::format(
+            "; {} cut, to {} at the most: iWARP connections that began before the capture are found by FPDUs, of which "
+            "a cut segment shows the first at best (capture with -s 0)",
+            cut.count == 1 ? "one packet is" : fmt::format("{} packets are", cut.count),
+            base::format_counted(cut.longest_bytes, "byte"));
+    else if (capture.truncated != 0)
+        text += "; a snapshot length of 128 octets or more keeps all headers";
     return text;
 }
 
@@ -118,7 +125,8 @@ std::string Session::summary() const {
 
 void Session::report_summary() const {
     if (snapshot().flows.empty())
-        print_message("rdmascope {}: {}{}", command(), nothing_found(options(), snapshot().capture, unknown_links()),
+        print_message("rdmascope {}: {}{}", command(),
+                      nothing_found(options(), snapshot().capture, unknown_links(), cut_frames()),
                       attempts(snapshot()));
     else
         print_message("{}", summary());

@@ -32,6 +32,7 @@ std::unique_ptr<LiveFeed> LiveFeed::open(const analysis::AnalysisOptions& option
     capture::TapOptions how;
     how.interfaces = options.interfaces;
     how.ring.snaplen = options.snaplen == capture::max_snaplen ? 0 : options.snaplen;
+    how.ring.iwarp_snaplen = how.ring.snaplen;  // -s is for all that is captured
     how.ring.buffer_octets = options.buffer_kib != 0 ? std::uint64_t{options.buffer_kib} << 10 : buffer_octets;
     how.ring.promiscuous = options.promiscuous;
     how.filter = *expression;
@@ -130,6 +131,8 @@ void LiveFeed::report_events() {
     using Kind = capture::TapEvent::Kind;
     bool changed = false;
     for (const capture::TapEvent& event : tap_->events()) {
+        if (event.kind == Kind::learning)
+            update([&](tui::FeedStatus& status) { status.warnings.push_back(event.message); });
         if (event.kind == Kind::opened) changed |= troubles_.erase(event.interface) > 0;
         if (event.kind != Kind::lost && event.kind != Kind::failed) continue;
         troubles_[event.interface] = event.message;

@@ -36,6 +36,18 @@ struct Status {
         bool hardware_timestamps = false;
     };
     std::vector<Interface> interfaces;
+    /// Of iWARP connections: by the kernel from the first byte on, or by the daemon, which misses the beginning.
+    struct Learning {
+        bool narrowed = true;  ///< false: an expression of the user's decides what is captured
+        bool in_kernel = false;
+        std::string reason;  ///< why it is not the kernel that learns, and what to do
+        std::uint64_t learnt = 0;
+        std::uint64_t open = 0;
+        std::uint64_t evicted = 0;
+        std::uint64_t withdrawn = 0;
+        std::uint64_t capacity = 0;
+    };
+    Learning learning;
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;
     std::uint64_t flows = 0;
