@@ -180,7 +180,7 @@ void RandomEvidence::set_marks(FlowSnapshot& flow) {
 }
 
 void RandomEvidence::set_connection(FlowSnapshot& flow) {
-    metrics::ConnectionFigures& connection = flow.connection;
+    metrics::ConnectionFigures& connection = flow.connection.obtain();
     if (once_in(3)) connection.responder_resources = static_cast<std::uint32_t>(below(8));
     if (once_in(3)) connection.initiator_depth = static_cast<std::uint32_t>(below(8));
     if (once_in(3)) connection.rnr_retry_count = static_cast<std::uint32_t>(below(8));
@@ -191,7 +191,7 @@ void RandomEvidence::set_connection(FlowSnapshot& flow) {
 }
 
 void RandomEvidence::set_errors(FlowSnapshot& flow) {
-    if (once_in(4)) flow.refused = {Operation::write, sparse(9000), sparse(4096), sparse(90)};
+    if (once_in(4)) flow.refused = metrics::RequestFigures{Operation::write, sparse(9000), sparse(4096), sparse(90)};
     if (once_in(4)) flow.icmp = make_icmp();
     if (!flow.tcp || !once_in(4)) return;
     flow.terminates = 1;
