@@ -5,6 +5,7 @@
 
 #include "dissect/dissector.h"
 #include "dissect/filter/filter.h"
+#include "dissect/output/analysis_fields.h"
 #include "dissect/output/chosen_fields.h"
 #include "dissect/output/text_line.h"
 #include "dissect/output/tree.h"
@@ -148,6 +149,10 @@ base::Result<void> PacketList::filter(std::string_view expression) {
     auto fields = std::make_unique<FilterFields>(state_->registry);
     auto compiled = dissect::filter::Filter::compile(expression, state_->registry, fields->collector());
     if (!compiled) return base::Failure{base::Error{compiled.error().line()}};
+    for (const wire::FieldInfo& field : dissect::output::analysis_fields())
+        if (fields->wants(field))
+            return base::Failure{base::Error{std::string(field.name) +
+                                             " is a field of dump and Wireshark: this list does not measure flows"}};
     state_->filter.emplace(std::move(compiled).value());
     state_->filter_fields = std::move(fields);
     clear();
