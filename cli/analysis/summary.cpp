@@ -40,8 +40,9 @@ std::string attempts(const metrics::Snapshot& snapshot) {
     return text;
 }
 
-std::string nothing_found(const AnalysisOptions& options, const metrics::CaptureFigures& capture,
+std::string nothing_found(const AnalysisOptions& options, const metrics::Snapshot& snapshot,
                           const std::string& unknown_links) {
+    const metrics::CaptureFigures& capture = snapshot.capture;
     if (capture.packets == 0 && options.recalls()) return "the daemon saw no packets in that time";
     if (capture.packets == 0 && options.connect)
         return options.duration_ns ? "the daemon saw no packets in that time"
@@ -68,6 +69,7 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Capture
     text +=
         " RoCEv2 is UDP port 4791, iWARP is recognised where its connection is set up (MPA) or by its FPDUs; adapters "
         "that do RDMA in hardware bypass the kernel, so capture at a mirror port or with the adapter's sniffer";
+    if (const std::string cut = metrics::describe_cut_packets(snapshot); !cut.empty()) return text + "; " + cut;
     if (capture.truncated != 0) text += "; a snapshot length of 128 octets or more keeps all headers";
     return text;
 }
@@ -106,6 +108,7 @@ std::string Session::summary() const {
            "values in a neighbour's bucket for want of memory (percentiles are doubtful)");
     append(text, capture.beyond_hosts, "of hosts too many to keep figures of (incast and link rates leave them out)");
     if (const std::string unread = metrics::describe_unread_carriers(capture); !unread.empty()) text += "; " + unread;
+    if (const std::string cut = metrics::describe_cut_packets(all); !cut.empty()) text += "; " + cut;
     if (capture.flows_evicted != 0)
         text += fmt::format(", {} forgotten to stay within {}", base::format_counted(capture.flows_evicted, "flow"),
                             options().connect     ? "the daemon's engine.max_flows"
@@ -116,7 +119,7 @@ std::string Session::summary() const {
 
 void Session::report_summary() const {
     if (snapshot().flows.empty())
-        print_message("rdmascope {}: {}{}", command(), nothing_found(options(), snapshot().capture, unknown_links()),
+        print_message("rdmascope {}: {}{}", command(), nothing_found(options(), snapshot(), unknown_links()),
                       attempts(snapshot()));
     else
         print_message("{}", summary());
