@@ -43,6 +43,9 @@ std::string cell(const FlowField& field, const FlowRow& row, base::Charset chars
 /// `growing`: rows come piece by piece, so columns of numbers begin as wide as they usually become.
 Table flow_table(const FlowColumns& columns, bool growing = false);
 
+/// What CSV has unless told otherwise: the columns of the table, and times as seconds and as dates.
+FlowColumns csv_columns(bool by_interval);
+
 /// What the table shows unless told otherwise, of `rows`, within `width` columns of the terminal where there is one:
 /// columns that have nothing to tell of any row go first, then those that matter least.
 FlowColumns default_columns(const std::vector<FlowRow>& rows, bool by_interval, std::optional<std::size_t> width);

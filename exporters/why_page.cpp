@@ -234,6 +234,9 @@ private:
     }
 
     void calm() {
+        // Where there is nothing to judge, the first line has said so of all questions.
+        const bool judges = metrics::grade_of(snapshot_, answers_) != metrics::Grade::nothing;
+        if (!judges && !style_.verbose && snapshot_.capture.rdma_units == 0) return;
         bool begun = false;
         for (const Answer& answer : answers_) {
             if (answer.alarm) continue;

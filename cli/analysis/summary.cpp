@@ -40,8 +40,9 @@ std::string attempts(const metrics::Snapshot& snapshot) {
     return text;
 }
 
-std::string nothing_found(const AnalysisOptions& options, const metrics::CaptureFigures& capture,
+std::string nothing_found(const AnalysisOptions& options, const metrics::Snapshot& snapshot,
                           const std::string& unknown_links, const Session::CutFrames& cut) {
+    const metrics::CaptureFigures& capture = snapshot.capture;
     if (capture.packets == 0 && options.recalls()) return "the daemon saw no packets in that time";
     if (capture.packets == 0 && options.connect)
         return options.duration_ns ? "the daemon saw no packets in that time"
@@ -68,6 +69,7 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Capture
     text +=
         " RoCEv2 is UDP port 4791, iWARP is recognised where its connection is set up (MPA) or by its FPDUs; adapters "
         "that do RDMA in hardware bypass the kernel, so capture at a mirror port or with the adapter's sniffer";
+    if (const std::string found = metrics::describe_cut_packets(snapshot); !found.empty()) return text + "; " + found;
     if (cut.count != 0)
         text += fmt::format(
             "; {} cut, to {} at the most: iWARP connections that began before the capture are found by FPDUs, of which "
@@ -75,7 +77,7 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Capture
             cut.count == 1 ? "one packet is" : fmt::format("{} packets are", cut.count),
             base::format_counted(cut.longest_bytes, "byte"));
     else if (capture.truncated != 0)
-        text += "; a snapshot length of 128 octets or more keeps all headers";
+        text += "; a snapshot length of 128 bytes or more keeps all headers";
     return text;
 }
 
@@ -115,6 +117,7 @@ std::string Session::summary() const {
            "values in a neighbour's bucket for want of memory (percentiles are doubtful)");
     append(text, capture.beyond_hosts, "of hosts too many to keep figures of (incast and link rates leave them out)");
     if (const std::string unread = metrics::describe_unread_carriers(capture); !unread.empty()) text += "; " + unread;
+    if (const std::string cut = metrics::describe_cut_packets(all); !cut.empty()) text += "; " + cut;
     if (capture.flows_evicted != 0)
         text += fmt::format(", {} forgotten to stay within {}", base::format_counted(capture.flows_evicted, "flow"),
                             options().connect     ? "the daemon's engine.max_flows"
@@ -126,8 +129,7 @@ std::string Session::summary() const {
 void Session::report_summary() const {
     if (snapshot().flows.empty())
         print_message("rdmascope {}: {}{}", command(),
-                      nothing_found(options(), snapshot().capture, unknown_links(), cut_frames()),
-                      attempts(snapshot()));
+                      nothing_found(options(), snapshot(), unknown_links(), cut_frames()), attempts(snapshot()));
     else
         print_message("{}", summary());
     if (options().kernel_events) print_message("kernel events: {}", trace::counts_text(kernel_events()));

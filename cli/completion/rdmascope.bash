@@ -68,7 +68,7 @@ _rdmascope_columns() {
     # The last of a list of names with commas between.
     local before=
     [[ $current == *,* ]] && before=${current%,*},
-    mapfile -t COMPREPLY < <("${COMP_WORDS[0]}" flows --columns help 2> /dev/null | while read -r name _; do
+    mapfile -t COMPREPLY < <("${COMP_WORDS[0]}" flows --columns names 2> /dev/null | while read -r name _; do
         [[ $before$name == "$current"* ]] && printf '%s\n' "$before$name"
     done)
 }
@@ -92,13 +92,15 @@ _rdmascope_flows() {
     _rdmascope_measuring && return
     case $previous in
         --columns | --sort) _rdmascope_columns; return ;;
+        --by) _rdmascope_words 'host pair process'; return ;;
+        --filter) return ;;
         --top) return ;;
         --interval) _rdmascope_words '1ms 10ms 100ms 1s'; return ;;
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
-            --json --csv --columns --sort --reverse --top --interval'
+            --json --csv --columns --filter --by --sort --reverse --top --interval'
     else
         _rdmascope_expression
     fi
@@ -132,7 +134,7 @@ _rdmascope_top() {
         --filter) return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+        _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
             --interval --speed --paused --view --filter --columns --sort --theme --no-color --ascii --no-mouse --once --size'
     else

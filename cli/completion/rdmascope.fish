@@ -142,13 +142,12 @@ function __rdmascope_top_option
 end
 
 function __rdmascope_columns
-    rdmascope flows --columns help 2>/dev/null | cut -d' ' -f1
+    rdmascope flows --columns names 2>/dev/null | cut -d' ' -f1
 end
 
 __rdmascope_measuring_option -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface'
 __rdmascope_measuring_option -s r -l read-file -r -F -d 'read a capture file'
 __rdmascope_measuring_option -l trace -rF -d 'what programs did meanwhile'
-__rdmascope_measuring_option -l counters -rF -d 'what devices counted meanwhile'
 __rdmascope_measuring_option -l kernel-events -f -a 'rdma_cma rdma_core ib_cma ib_mad rpcrdma' -d 'the events of the kernel too'
 __rdmascope_measuring_option -l connect -F -d 'ask a running daemon'
 __rdmascope_measuring_option -l history -x -a '(__fish_complete_directories)' -d 'what a daemon recorded'
@@ -169,6 +168,9 @@ __rdmascope_measuring_option -l max-flows -x -d 'flows remembered'
 __rdmascope_measuring_option -s n -d 'numbers instead of names'
 __rdmascope_measuring_option -s h -l help -d 'list the options and exit'
 __rdmascope_measuring_option -l version -d 'print the version and exit'
+__rdmascope_flows_option -l counters -rF -d 'what devices counted meanwhile'
+__rdmascope_flows_option -l filter -x -d 'only these flows'
+__rdmascope_flows_option -l by -x -a 'host pair process' -d 'sums of flows'
 __rdmascope_flows_option -l json -d 'one JSON object'
 __rdmascope_flows_option -l csv -d 'comma-separated values'
 __rdmascope_flows_option -l columns -x -a '(__fish_append , (__rdmascope_columns))' -d 'these columns'
@@ -176,6 +178,7 @@ __rdmascope_flows_option -l sort -x -a '(__rdmascope_columns)' -d 'order by a co
 __rdmascope_flows_option -l reverse -d 'the other way round'
 __rdmascope_flows_option -l top -x -d 'the first flows alone'
 __rdmascope_flows_option -l interval -x -a '1ms 10ms 100ms 1s' -d 'a row for every time'
+__rdmascope_why_option -l counters -rF -d 'what devices counted meanwhile'
 __rdmascope_why_option -l flow -x -d 'about one flow alone'
 __rdmascope_why_option -l json -d 'one JSON object'
 __rdmascope_why_option -l diff -d 'compare two captures'

@@ -70,6 +70,16 @@ public:
         return *this;
     }
 
+    /// Takes back an option of those that commands share.
+    OptionTable& without(std::string_view long_name) {
+        for (std::size_t i = options_.size(); i-- > 0;) {
+            if (options_[i].text.long_name != long_name) continue;
+            options_.erase(options_.begin() + static_cast<std::ptrdiff_t>(i));
+            setters_.erase(setters_.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+        return *this;
+    }
+
     /// Says where to look for an option that the command does not have: a text that follows the message, or nothing.
     OptionTable& hint(std::string_view (*where)(std::string_view option)) {
         hint_ = where;

@@ -45,9 +45,10 @@ bool is_whole(const tui::FeedStatus& feed, bool plays_back, bool has_reading) {
     return !plays_back && (has_reading || feed.health == Health::failed || feed.health == Health::lost);
 }
 
-/// A file without a packet is no failure, as for `flows` and `why`.
-void report_nothing(const tui::FeedStatus& feed) {
-    print_message("rdmascope top: {}: there is nothing to show", feed.name);
+std::string trouble_of(const tui::FeedStatus& feed, bool nothing) {
+    if (!feed.trouble.empty()) return feed.trouble;
+    // A file without packets is no failure, as in other commands: the picture says so.
+    return nothing && !feed.at_end ? feed.name + ": there is nothing to show" : std::string{};
 }
 
 }  // namespace
@@ -72,10 +73,9 @@ std::string print_picture(const Show& show) {
     model.drawn(tui::draw(model.state(), letters, grid));
     tui::draw(model.state(), letters, grid);
     const bool nothing = model.state().reading == nullptr;
-    if (!nothing && !base::write_all(STDOUT_FILENO, grid.plain()) && errno != EPIPE) return output_error(errno);
-    const tui::FeedStatus& feed = model.state().feed;
-    if (nothing && feed.trouble.empty()) report_nothing(feed);
-    return feed.trouble;
+    const bool has_picture = !nothing || model.state().feed.at_end;
+    if (has_picture && !base::write_all(STDOUT_FILENO, grid.plain()) && errno != EPIPE) return output_error(errno);
+    return trouble_of(model.state().feed, nothing);
 }
 
 }  // namespace cli::top

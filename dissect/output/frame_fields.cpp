@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <ctime>
 
 #include "dissect/layer_table.h"
 #include "dissect/output/unit_names.h"
@@ -54,7 +55,7 @@ bool set_text(Value& value, std::string_view found) {
 
 bool read_time(const FrameView& view, Value& value) {
     value.number = static_cast<std::uint64_t>(view.frame.time_ns);
-    return set_text(value, utc_text(view.frame.time_ns, view.scratch));
+    return set_text(value, local_text(view.frame.time_ns, view.scratch));
 }
 
 constexpr wire::ValueName encapsulations[] = {{1, "Ethernet"},
@@ -302,6 +303,22 @@ std::string_view utc_text(std::int64_t time_ns, std::span<char, 64> scratch) {
     put_number(clock.subseconds().count(), 9, '0');
     put(" UTC");
     return {scratch.data(), static_cast<std::size_t>(at - scratch.data())};
+}
+
+std::string_view local_text(std::int64_t time_ns, std::span<char, 64> scratch) {
+    using namespace std::chrono;
+    constexpr std::string_view utc = "UTC";
+    const std::time_t when = floor<seconds>(nanoseconds{time_ns}).count();
+    std::tm local{};
+    std::int64_t shifted_ns = 0;
+    const bool known = !base::is_out_of_range(time_ns) && ::localtime_r(&when, &local) != nullptr &&
+                       !__builtin_add_overflow(time_ns, nanoseconds{seconds{local.tm_gmtoff}}.count(), &shifted_ns);
+    if (!known || base::is_out_of_range(shifted_ns)) return utc_text(time_ns, scratch);
+    const std::string_view text = utc_text(shifted_ns, scratch);
+    const std::size_t clock = text.size() - utc.size();
+    const std::string_view zone = std::string_view(local.tm_zone).substr(0, scratch.size() - clock);
+    std::copy(zone.begin(), zone.end(), scratch.begin() + static_cast<std::ptrdiff_t>(clock));
+    return {scratch.data(), clock + zone.size()};
 }
 
 }  // namespace dissect::output

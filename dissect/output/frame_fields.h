@@ -98,5 +98,7 @@ unsigned encapsulation_number(wire::LinkType link_type);
 
 /// `Nov 21, 2026 01:40:49.473152000 UTC`, as tshark prints with TZ=UTC; the text lies in `scratch`.
 std::string_view utc_text(std::int64_t time_ns, std::span<char, 64> scratch);
+/// `Nov 21, 2026 02:40:49.473152000 CET`: local time, as tshark prints.
+std::string_view local_text(std::int64_t time_ns, std::span<char, 64> scratch);
 
 }  // namespace dissect::output

@@ -262,12 +262,13 @@ std::string identity_text(const FlowPicture& picture, const Letters& letters) {
     std::string text = flow.transport == wire::Transport::iwarp
                            ? std::string("iWARP")
                            : fmt::format("{} {}", metrics::name_of(flow.transport), metrics::name_of(flow.service));
-    add_part(text, fmt::format("class {:#04x}", flow.traffic_class));
+    // The upper six bits of an IP header's traffic class.
+    add_part(text, fmt::format("DSCP {}", flow.traffic_class >> 2));
     if (flow.vantage == metrics::Vantage::sender) add_part(text, "seen near its sender");
     if (flow.vantage == metrics::Vantage::receiver) add_part(text, "seen near its receiver");
     if (flow.vantage == metrics::Vantage::mid_path) add_part(text, "seen on its way");
-    add_part(text, fmt::format("lives {}{}", base::format_duration(flow.wall_ns(), in_sentence(letters)),
-                               flow.finished ? ", finished" : ""));
+    add_part(text, fmt::format("{} {}", flow.finished ? "lasted" : "seen for",
+                               base::format_duration(flow.wall_ns(), in_sentence(letters))));
     add_part(text, flow.reverse ? fmt::format("paired by {}", words_of(flow.pairing.method))
                                 : std::string("opposite direction unknown"));
     return text;
