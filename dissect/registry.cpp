@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dissect/layer_table.h"
+#include "dissect/output/command_fields.h"
 #include "dissect/output/frame_fields.h"
 
 namespace dissect {
@@ -57,6 +58,9 @@ void FieldRegistry::add_of_frame() {
     add_all(output::unit_heading, output::outcome_fields());
     add(output::notice_heading, output::unit_heading.name, {}, false, true);
     add_all(output::unit_heading, output::notice_fields());
+    add_all(output::unit_heading, output::connection_fields());
+    add(output::command_heading, output::unit_heading.name, {}, false, true);
+    add_all(output::unit_heading, output::command_fields());
 }
 
 const RegisteredField* FieldRegistry::find(std::string_view name) const {
