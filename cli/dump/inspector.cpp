@@ -16,6 +16,7 @@
 #include "dissect/output/json.h"
 #include "dissect/output/text_line.h"
 #include "dissect/output/tree.h"
+#include "upper/reader.h"
 
 namespace cli::dump {
 
@@ -98,16 +99,31 @@ constexpr dissect::LayerSet layers_of_iwarp() {
     return layers;
 }
 
+constexpr dissect::LayerSet layers_of_commands() {
+    dissect::LayerSet layers;
+    for (auto id = static_cast<unsigned>(dissect::LayerId::nvme_command); id < dissect::layer_count; ++id)
+        layers.insert(static_cast<dissect::LayerId>(id));
+    return layers;
+}
+
+/// Whether a field of the frame is known once its commands are.
+bool is_of_commands(std::string_view field) {
+    return field == "rdma" || field.starts_with("rdma.io") || field.starts_with("rdma.ulp") ||
+           field.starts_with("nvme");
+}
+
 /// What is dear and not needed for everything that is shown.
 struct Needs {
     bool units = true;  ///< TCP put together, retransmissions recognised
     bool crcs = true;
+    bool commands = true;  ///< of upper layers
 
     void of_layers(const dissect::LayerSet& layers) {
         dissect::LayerSet with_crc;
         with_crc.insert(dissect::LayerId::icrc);
         with_crc.insert(dissect::LayerId::vcrc);
-        units = units || layers.intersects(layers_of_iwarp());
+        commands = commands || layers.intersects(layers_of_commands());
+        units = units || commands || layers.intersects(layers_of_iwarp());
         crcs = crcs || units || layers.intersects(with_crc);
     }
 };
@@ -115,10 +131,14 @@ struct Needs {
 /// What printing chosen fields needs, so that `-T fields -e infiniband.bth.opcode` does not pay for what it does not
 /// show.
 Needs needs_of(const Fields& fields) {
-    Needs needs{false, false};
+    Needs needs{false, false, false};
     for (const dissect::RegisteredField* field : fields) {
         const std::string_view name = field->info->name;
-        if (field->of_frame && (!name.starts_with("frame.") || name == "frame.protocols")) needs = {true, true};
+        if (field->of_frame && (!name.starts_with("frame.") || name == "frame.protocols")) {
+            needs.units = true;
+            needs.crcs = true;
+        }
+        needs.commands = needs.commands || is_of_commands(name);
         needs.of_layers(field->layers);
     }
     return needs;
@@ -157,6 +177,11 @@ struct Inspector::State final : dissect::Sink {
         if (filter_fields) filter_fields->on_unit(unit);
         if (late) settle(unit.frame);
     }
+    void on_message(const dissect::UpperMessage& message) override {
+        if (late) return;
+        if (printer) printer->on_message(message);
+        if (filter_fields) filter_fields->on_message(message);
+    }
     void on_notice(const dissect::Notice& notice) override {
         if (late) on_frame(notice.frame, notice.frame_dissection);
         carries_rdma = true;
@@ -164,6 +189,9 @@ struct Inspector::State final : dissect::Sink {
         if (filter_fields) filter_fields->on_notice(notice);
         if (late) settle(notice.frame);
     }
+
+    /// Where the dissector hands units to.
+    dissect::Sink& sink() { return reader ? static_cast<dissect::Sink&>(*reader) : *this; }
 
     /// The frame is complete: prints it where it is of the kind that is printed and passes the display filter. Says
     /// whether it counts: all that pass are saved, where frames are saved.
@@ -210,6 +238,7 @@ struct Inspector::State final : dissect::Sink {
     std::optional<dissect::filter::Filter> filter = {};
     Needs needs = {};
     std::unique_ptr<dissect::Dissector> dissector = {};
+    std::unique_ptr<upper::Reader> reader = {};  ///< between the two, where commands are needed
     wire::CarrierCounts unread;
     bool carries_rdma = false;
     bool late = false;  ///< no more frames come: each unit and notice is a record of its own
@@ -253,7 +282,7 @@ Made<bool> Inspector::State::make_filter(const dissect::FieldRegistry& registry)
     auto compiled = dissect::filter::Filter::compile(options.display_filter, registry, *collector);
     if (!compiled) return base::Failure{fmt::format("-Y: {}", compiled.error().text())};
     filter.emplace(std::move(compiled).value());
-    if (collector->wants_frame_fields()) needs = {true, true};
+    if (collector->wants_frame_fields()) needs = {true, true, true};
     needs.of_layers(collector->layers());
     return true;
 }
@@ -265,11 +294,14 @@ const wire::CarrierCounts& Inspector::unread() const { return state_->unread; }
 Made<std::unique_ptr<Inspector>> Inspector::make(const DumpOptions& options, const Environment& environment,
                                                  TextOutput& output) {
     auto state = std::make_unique<State>(options, output);
-    state->needs = {options.prints(), options.prints()};
+    const bool shows_commands = options.prints() && !(options.form == Form::text && options.quiet);
+    state->needs = {options.prints(), options.prints(), shows_commands};
     if (auto made = state->make_printer(environment.fields); !made) return base::Failure{made.error()};
     if (auto made = state->make_filter(environment.fields); !made) return base::Failure{made.error()};
     if (!state->printer && !state->filter) return std::unique_ptr<Inspector>{};
     state->dissector = std::make_unique<dissect::Dissector>(dissector_options(options, state->needs));
+    if (state->needs.commands)
+        state->reader = std::make_unique<upper::Reader>(upper::ReaderOptions{}, state.get(), nullptr);
     return std::unique_ptr<Inspector>(new Inspector(std::move(state)));
 }
 
@@ -298,14 +330,14 @@ bool Inspector::State::settle(const wire::Frame& frame) {
 }
 
 bool Inspector::inspect(const wire::Frame& frame) {
-    state_->dissector->dissect(frame, *state_);
+    state_->dissector->dissect(frame, state_->sink());
     return state_->settle(frame);
 }
 
 void Inspector::end(bool complete) {
     if (state_->source == nullptr) return;
     state_->late = true;
-    if (complete) state_->dissector->finish(*state_);
+    if (complete) state_->dissector->finish(state_->sink());
     if (state_->printer) state_->printer->finish();
 }
 
