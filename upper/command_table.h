@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "upper/command.h"
+#include "upper/upper_command.h"
 
 namespace upper {
 

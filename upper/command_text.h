@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <string>
 
-#include "upper/command.h"
-#include "upper/protocol.h"
+#include "upper/upper_command.h"
+#include "upper/upper_protocol.h"
 
 namespace upper {
 

@@ -3,8 +3,8 @@
 
 #include "dissect/dissector.h"
 #include "dissect/upper_message.h"
-#include "upper/connection.h"
-#include "upper/listener.h"
+#include "upper/command_listener.h"
+#include "upper/upper_connection.h"
 
 namespace upper {
 

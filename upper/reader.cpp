@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "base/hash.h"
-#include "upper/flow.h"
+#include "upper/message_flow.h"
 #include "upper/message_writer.h"
 #include "upper/set_up.h"
 #include "wire/bth_opcode.h"

@@ -6,9 +6,9 @@
 
 #include "base/result.h"
 #include "dissect/dissector.h"
-#include "upper/connection.h"
-#include "upper/listener.h"
-#include "upper/protocol.h"
+#include "upper/command_listener.h"
+#include "upper/upper_connection.h"
+#include "upper/upper_protocol.h"
 
 namespace upper {
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "dissect/dissector.h"
-#include "upper/connection.h"
-#include "upper/endpoint.h"
+#include "upper/connection_end.h"
+#include "upper/upper_connection.h"
 
 namespace upper {
 

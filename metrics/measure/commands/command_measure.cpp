@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "upper/command_text.h"
-#include "upper/connection.h"
-#include "upper/flow.h"
+#include "upper/message_flow.h"
+#include "upper/upper_connection.h"
 
 namespace metrics::inline measure::inline commands {
 

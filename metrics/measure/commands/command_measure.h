@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "metrics/figures/command_figures.h"
-#include "upper/listener.h"
+#include "upper/command_listener.h"
 
 namespace metrics::inline measure::inline commands {
 

@@ -7,8 +7,8 @@
 #include "dissect/output/text_line.h"
 #include "dissect/output/tree.h"
 #include "dissect/upper_message.h"
-#include "tests/unit/upper/commands.h"
-#include "upper/protocol.h"
+#include "tests/unit/upper/found_commands.h"
+#include "upper/upper_protocol.h"
 
 namespace upper_test {
 namespace {

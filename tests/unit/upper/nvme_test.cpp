@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "base/bytes.h"
-#include "tests/unit/upper/commands.h"
+#include "tests/unit/upper/found_commands.h"
 
 namespace upper_test {
 namespace {

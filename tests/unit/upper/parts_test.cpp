@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-#include "tests/unit/upper/commands.h"
-#include "upper/connection.h"
-#include "upper/flow.h"
-#include "upper/protocols/nvme.h"
+#include "tests/unit/upper/found_commands.h"
+#include "upper/message_flow.h"
+#include "upper/protocols/nvme_protocol.h"
+#include "upper/upper_connection.h"
 
 namespace upper_test {
 namespace {

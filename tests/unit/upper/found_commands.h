@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "tests/support/captures.h"
-#include "upper/connection.h"
-#include "upper/listener.h"
+#include "upper/command_listener.h"
 #include "upper/reader.h"
+#include "upper/upper_connection.h"
 
 /// Captures, changed in ways that must not change their commands, and the commands that a reader finds in them.
 namespace upper_test {

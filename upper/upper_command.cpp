@@ -1,4 +1,4 @@
-#include "upper/command.h"
+#include "upper/upper_command.h"
 
 #include <algorithm>
 

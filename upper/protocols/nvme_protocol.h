@@ -1,5 +1,5 @@
 #pragma once
-#include "upper/protocol.h"
+#include "upper/upper_protocol.h"
 
 namespace upper::protocols {
 

@@ -1,4 +1,4 @@
-#include "cli/io/report.h"
+#include "cli/io/kinds_report.h"
 
 #include <algorithm>
 #include <array>

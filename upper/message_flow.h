@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "upper/endpoint.h"
-#include "upper/message.h"
-#include "upper/ring.h"
+#include "upper/connection_end.h"
+#include "upper/growing_ring.h"
+#include "upper/rdma_message.h"
 #include "wire/transport.h"
 
 namespace upper {

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "base/bytes.h"
-#include "upper/command.h"
-#include "upper/message.h"
+#include "upper/rdma_message.h"
+#include "upper/upper_command.h"
 
 namespace upper {
 

@@ -4,11 +4,11 @@
 #include <optional>
 #include <vector>
 
+#include "upper/command_listener.h"
 #include "upper/command_table.h"
-#include "upper/endpoint.h"
-#include "upper/listener.h"
-#include "upper/message.h"
-#include "upper/protocol.h"
+#include "upper/connection_end.h"
+#include "upper/rdma_message.h"
+#include "upper/upper_protocol.h"
 
 namespace upper {
 

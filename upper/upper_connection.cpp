@@ -1,8 +1,8 @@
-#include "upper/connection.h"
+#include "upper/upper_connection.h"
 
 #include <algorithm>
 
-#include "upper/flow.h"
+#include "upper/message_flow.h"
 
 namespace upper {
 

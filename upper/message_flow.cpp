@@ -1,8 +1,8 @@
-#include "upper/flow.h"
+#include "upper/message_flow.h"
 
 #include <algorithm>
 
-#include "upper/connection.h"
+#include "upper/upper_connection.h"
 
 namespace upper {
 

@@ -1,4 +1,4 @@
-#include "tests/unit/upper/commands.h"
+#include "tests/unit/upper/found_commands.h"
 
 #include <algorithm>
 #include <cstring>

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "dissect/upper_message.h"
-#include "upper/protocol.h"
+#include "upper/upper_protocol.h"
 
 namespace upper {
 

@@ -1,9 +1,9 @@
-#include "upper/protocol.h"
+#include "upper/upper_protocol.h"
 
 #include <algorithm>
 #include <array>
 
-#include "upper/protocols/nvme.h"
+#include "upper/protocols/nvme_protocol.h"
 
 namespace upper {
 

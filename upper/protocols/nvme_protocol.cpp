@@ -1,4 +1,4 @@
-#include "upper/protocols/nvme.h"
+#include "upper/protocols/nvme_protocol.h"
 
 #include <algorithm>
 #include <utility>
