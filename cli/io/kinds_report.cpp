@@ -244,9 +244,9 @@ void append_table(std::string& out, const ConnectionFigures& connections, const 
 }
 
 void append_json(std::string& out, const ConnectionFigures& connections, const analysis::Names& names) {
-    Json all = Json::array();
-    for (const CommandConnectionFigures& connection : connections) all.push_back(connection_json(connection, names));
-    out += Json{{"connections", std::move(all)}}.dump(2);
+    Json objects = Json::array();
+    for (const CommandConnectionFigures& connection : connections) objects.push_back(connection_json(connection, names));
+    out += Json{{"connections", std::move(objects)}}.dump(2);
     out += '\n';
 }
 

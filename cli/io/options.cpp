@@ -30,7 +30,7 @@ std::string take_assignment(IoOptions& options, const std::string& value) {
     return {};
 }
 
-constexpr std::array rows{
+constexpr std::array io_rows{
     Row{{'i', "interface", "IFACE", "capture on IFACE, or on `any`; repeatable"},
         Section::source,
         options::append<&IoOptions::interfaces>},
@@ -92,7 +92,7 @@ std::string contradiction_of(const IoOptions& options) {
 
 }  // namespace
 
-options::OptionTable<IoOptions> option_table() { return options::OptionTable<IoOptions>().add(rows); }
+options::OptionTable<IoOptions> option_table() { return options::OptionTable<IoOptions>().add(io_rows); }
 
 std::optional<options::UsageError> parse_options(const std::vector<std::string>& arguments, IoOptions& out) {
     std::vector<std::string> words;
