@@ -113,7 +113,7 @@ class Kinds(IoTestCase):
     def test_the_table_is_for_people(self):
         text = self.succeeds(commands("-n", "-r", NVME))
         self.assertRegex(text, r"(?m)^nvme  192\.0\.2\.2/0x13 > 192\.0\.2\.1/0x13  nqn\.2024-01\.lab:sub1  queue 1, limit 15, "
-                               r"by private data; 8\.33 s: host 82\.8 %, data 9\.1\d* %, target 8\.0\d* %")
+                               r"by private data; 8\.33 s: host 82\.8 %, data 9\.0\d %, target 7\.9\d %, request 0\.1\d %$")
         self.assertRegex(text, r"(?m)^read +372 +0 +7\.6\d?MiB +2\.2\dms +32\.\dms +112ms ")
         self.assertNotIn("async_event", text)
 
