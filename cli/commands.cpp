@@ -9,6 +9,7 @@
 #include "cli/dump/dump.h"
 #include "cli/endpoint/endpoint.h"
 #include "cli/flows/flows.h"
+#include "cli/io/io.h"
 #include "cli/replay/replay.h"
 #include "cli/run/run.h"
 #include "cli/top/top.h"
@@ -23,6 +24,8 @@ constexpr std::array all{
             dump::option_lists},
     Command{"flows", "one row a flow: operations, latency, queue depth, what went wrong, where time went", flows::run,
             flows::help, flows::option_lists},
+    Command{"io", "commands of upper layers (NVMe): how many, how long, where their time went", io::run, io::help,
+            io::option_lists},
     Command{"why", "why it is slow: bandwidth, latency, QP cache, congestion, queue depth, and what to do", why::run,
             why::help, why::option_lists},
     Command{"top", "the live screen: every flow as it goes, what is wrong with it, and why", top::run, top::help,

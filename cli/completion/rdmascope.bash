@@ -106,6 +106,23 @@ _rdmascope_flows() {
     fi
 }
 
+_rdmascope_io() {
+    case $previous in
+        -i | --interface) _rdmascope_interfaces; return ;;
+        -r | --read-file | -F) _rdmascope_files; return ;;
+        --as) _rdmascope_words '4420=nvme 8009=nvme'; return ;;
+        --sort) _rdmascope_words 'frames connection protocol kind id target bytes latency request before data after response
+            repair open status'; return ;;
+        -s | --snapshot-length | -B | --buffer-size | -c | --seconds | --top) return ;;
+    esac
+    if [[ $current == -* ]]; then
+        _rdmascope_words '-i --interface -r --read-file -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+            -c --seconds -F --as -K --no-crc --each --json --csv --sort --top -n -h --help --version'
+    else
+        _rdmascope_expression
+    fi
+}
+
 _rdmascope_why() {
     _rdmascope_measuring && return
     case $previous in
@@ -292,11 +309,12 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((${#words[@]} == 2)); then
-        _rdmascope_words 'dump flows why top daemon endpoint replay run doctor demo completion help --help --version'
+        _rdmascope_words 'dump flows io why top daemon endpoint replay run doctor demo completion help --help --version'
     else
         case ${words[1]} in
             dump) _rdmascope_dump ;;
             flows) _rdmascope_flows ;;
+            io) _rdmascope_io ;;
             why) _rdmascope_why ;;
             top) _rdmascope_top ;;
             daemon) _rdmascope_daemon ;;
@@ -306,7 +324,7 @@ _rdmascope() {
             doctor) _rdmascope_doctor ;;
             demo) _rdmascope_demo ;;
             completion) _rdmascope_completion ;;
-            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows why top daemon endpoint replay run doctor demo completion'; fi ;;
+            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io why top daemon endpoint replay run doctor demo completion'; fi ;;
         esac
     fi
     COMPREPLY=("${COMPREPLY[@]#"$before"}")

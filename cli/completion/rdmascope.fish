@@ -52,6 +52,7 @@ end
 complete -c rdmascope -f
 complete -c rdmascope -n __fish_use_subcommand -a dump -d 'print, filter, save and convert packets'
 complete -c rdmascope -n __fish_use_subcommand -a flows -d 'one row a flow with all its figures'
+complete -c rdmascope -n __fish_use_subcommand -a io -d 'commands of upper layers, and where their time went'
 complete -c rdmascope -n __fish_use_subcommand -a why -d 'why it is slow'
 complete -c rdmascope -n __fish_use_subcommand -a top -d 'the live screen'
 complete -c rdmascope -n __fish_use_subcommand -a daemon -d 'capture for ever: export, remember, record incidents'
@@ -64,8 +65,8 @@ complete -c rdmascope -n __fish_use_subcommand -a completion -d 'the script for 
 complete -c rdmascope -n __fish_use_subcommand -a help -d 'explain a command'
 complete -c rdmascope -n __fish_use_subcommand -l help -d 'list the commands'
 complete -c rdmascope -n __fish_use_subcommand -l version -d 'print the version'
-complete -c rdmascope -n '__rdmascope_is dump flows why top' -a 'ip ip6 udp tcp host net port src dst and or not vlan ether'
-complete -c rdmascope -n '__rdmascope_is help' -a 'dump flows why top daemon endpoint replay run doctor demo completion'
+complete -c rdmascope -n '__rdmascope_is dump flows io why top' -a 'ip ip6 udp tcp host net port src dst and or not vlan ether'
+complete -c rdmascope -n '__rdmascope_is help' -a 'dump flows io why top daemon endpoint replay run doctor demo completion'
 
 function __rdmascope_option
     complete -c rdmascope -n '__rdmascope_is dump' $argv
@@ -133,6 +134,10 @@ function __rdmascope_flows_option
     complete -c rdmascope -n '__rdmascope_is flows' $argv
 end
 
+function __rdmascope_io_option
+    complete -c rdmascope -n '__rdmascope_is io' $argv
+end
+
 function __rdmascope_why_option
     complete -c rdmascope -n '__rdmascope_is why' $argv
 end
@@ -179,6 +184,24 @@ __rdmascope_flows_option -l reverse -d 'the other way round'
 __rdmascope_flows_option -l top -x -d 'the first flows alone'
 __rdmascope_flows_option -l interval -x -a '1ms 10ms 100ms 1s' -d 'a row for every time'
 __rdmascope_why_option -l counters -rF -d 'what devices counted meanwhile'
+__rdmascope_io_option -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface'
+__rdmascope_io_option -s r -l read-file -r -F -d 'read a capture file'
+__rdmascope_io_option -s s -l snapshot-length -x -d 'capture at most OCTETS of each frame'
+__rdmascope_io_option -s B -l buffer-size -x -d 'capture buffer of the kernel in KiB'
+__rdmascope_io_option -s p -l no-promiscuous-mode -d 'no promiscuous mode'
+__rdmascope_io_option -s c -x -d 'stop after so many packets'
+__rdmascope_io_option -l seconds -x -d 'stop so many seconds after the beginning'
+__rdmascope_io_option -s F -r -F -d 'take the expression from a file'
+__rdmascope_io_option -l as -x -a '4420=nvme 8009=nvme' -d 'the protocol of a port or a queue pair'
+__rdmascope_io_option -s K -l no-crc -d 'do not verify CRCs'
+__rdmascope_io_option -l each -d 'one row a command'
+__rdmascope_io_option -l json -d 'one JSON object'
+__rdmascope_io_option -l csv -d 'comma-separated values'
+__rdmascope_io_option -l sort -x -a 'frames connection protocol kind id target bytes latency request before data after response repair open status' -d 'order commands by a column'
+__rdmascope_io_option -l top -x -d 'the first commands alone'
+__rdmascope_io_option -s n -d 'numbers instead of names'
+__rdmascope_io_option -s h -l help -d 'list the options and exit'
+__rdmascope_io_option -l version -d 'print the version and exit'
 __rdmascope_why_option -l flow -x -d 'about one flow alone'
 __rdmascope_why_option -l json -d 'one JSON object'
 __rdmascope_why_option -l diff -d 'compare two captures'

@@ -19,6 +19,7 @@
 #include "dissect/output/json.h"
 #include "dissect/output/text_line.h"
 #include "dissect/output/tree.h"
+#include "upper/reader.h"
 
 namespace cli::dump {
 
@@ -101,16 +102,31 @@ constexpr dissect::LayerSet layers_of_iwarp() {
     return layers;
 }
 
+constexpr dissect::LayerSet layers_of_commands() {
+    dissect::LayerSet layers;
+    for (auto id = static_cast<unsigned>(dissect::LayerId::nvme_command); id < dissect::layer_count; ++id)
+        layers.insert(static_cast<dissect::LayerId>(id));
+    return layers;
+}
+
+/// Whether a field of the frame is known once its commands are.
+bool is_of_commands(std::string_view field) {
+    return field == "rdma" || field.starts_with("rdma.io") || field.starts_with("rdma.ulp") ||
+           field.starts_with("nvme");
+}
+
 /// What is dear and not needed for everything that is shown.
 struct Needs {
     bool units = true;  ///< TCP put together, retransmissions recognised
     bool crcs = true;
+    bool commands = true;  ///< of upper layers
 
     void of_layers(const dissect::LayerSet& layers) {
         dissect::LayerSet with_crc;
         with_crc.insert(dissect::LayerId::icrc);
         with_crc.insert(dissect::LayerId::vcrc);
-        units = units || layers.intersects(layers_of_iwarp());
+        commands = commands || layers.intersects(layers_of_commands());
+        units = units || commands || layers.intersects(layers_of_iwarp());
         crcs = crcs || units || layers.intersects(with_crc);
     }
 };
@@ -124,10 +140,14 @@ bool wants_analysis(const output::ChosenFields& chosen) {
 /// What printing chosen fields needs, so that `-T fields -e infiniband.bth.opcode` does not pay for what it does not
 /// show.
 Needs needs_of(const Fields& fields) {
-    Needs needs{false, false};
+    Needs needs{false, false, false};
     for (const dissect::RegisteredField* field : fields) {
         const std::string_view name = field->info->name;
-        if (field->of_frame && (!name.starts_with("frame.") || name == "frame.protocols")) needs = {true, true};
+        if (field->of_frame && (!name.starts_with("frame.") || name == "frame.protocols")) {
+            needs.units = true;
+            needs.crcs = true;
+        }
+        needs.commands = needs.commands || is_of_commands(name);
         needs.of_layers(field->layers);
     }
     return needs;
@@ -166,6 +186,11 @@ struct Inspector::State final : dissect::Sink {
         if (filter_fields) filter_fields->on_unit(unit);
         if (late) settle(unit.frame);
     }
+    void on_message(const dissect::UpperMessage& message) override {
+        if (late) return;
+        if (printer) printer->on_message(message);
+        if (filter_fields) filter_fields->on_message(message);
+    }
     void on_notice(const dissect::Notice& notice) override {
         if (late) on_frame(notice.frame, notice.frame_dissection);
         carries_rdma = true;
@@ -173,6 +198,9 @@ struct Inspector::State final : dissect::Sink {
         if (filter_fields) filter_fields->on_notice(notice);
         if (late) settle(notice.frame);
     }
+
+    /// Where the dissector hands units to.
+    dissect::Sink& sink() { return reader ? static_cast<dissect::Sink&>(*reader) : *this; }
 
     /// The frame is complete: prints it where it is of the kind that is printed and passes the display filter. Says
     /// whether it counts: all that pass are saved, where frames are saved.
@@ -200,7 +228,7 @@ struct Inspector::State final : dissect::Sink {
     /// Delivers what streams still held.
     void finish_dissector() {
         if (dissector)
-            dissector->finish(*this);
+            dissector->finish(sink());
         else
             analysis->finish();
     }
@@ -236,6 +264,7 @@ struct Inspector::State final : dissect::Sink {
     std::unique_ptr<FrameAnalysis> analysis = {};        ///< else
     bool describes_analysis = false;                     ///< a chosen field, or the filter, is of the analysis
     std::vector<std::uint64_t> flows = {};               ///< that are shown; empty: all
+    std::unique_ptr<upper::Reader> reader = {};  ///< between the two, where commands are needed
     wire::CarrierCounts unread;
     bool carries_rdma = false;
     bool late = false;  ///< no more frames come: each unit and notice is a record of its own
@@ -279,22 +308,23 @@ Made<bool> Inspector::State::make_filter(const dissect::FieldRegistry& registry)
     auto compiled = dissect::filter::Filter::compile(options.display_filter, registry, *collector);
     if (!compiled) return base::Failure{fmt::format("-Y: {}", compiled.error().text())};
     filter.emplace(std::move(compiled).value());
-    if (collector->wants_frame_fields()) needs = {true, true};
+    if (collector->wants_frame_fields()) needs = {true, true, true};
     needs.of_layers(collector->layers());
     return true;
 }
 
 void Inspector::State::make_dissector() {
     describes_analysis = gathering() != nullptr && wants_analysis(*gathering());
+    if (needs.commands) reader = std::make_unique<upper::Reader>(upper::ReaderOptions{}, this, nullptr);
     if (!describes_analysis && flows.empty()) {
         dissector = std::make_unique<dissect::Dissector>(dissector_options(options, needs));
         return;
     }
-    analysis = std::make_unique<FrameAnalysis>(dissector_options(options, {true, true}), *this);
+    analysis = std::make_unique<FrameAnalysis>(dissector_options(options, {true, true, needs.commands}), sink());
 }
 
 void Inspector::State::dissect(const wire::Frame& frame) {
-    if (dissector) return dissector->dissect(frame, *this);
+    if (dissector) return dissector->dissect(frame, sink());
     analysis->expect_interfaces(source->interfaces().size());
     analysis->feed(frame);
     if (describes_analysis) analysis->describe(gathering()->visitor());
@@ -307,7 +337,8 @@ const wire::CarrierCounts& Inspector::unread() const { return state_->unread; }
 Made<std::unique_ptr<Inspector>> Inspector::make(const DumpOptions& options, const Environment& environment,
                                                  TextOutput& output) {
     auto state = std::make_unique<State>(options, output);
-    state->needs = {options.prints(), options.prints()};
+    const bool shows_commands = options.prints() && !(options.form == Form::text && options.quiet);
+    state->needs = {options.prints(), options.prints(), shows_commands};
     if (auto made = state->make_printer(environment.fields); !made) return base::Failure{made.error()};
     if (auto made = state->make_filter(environment.fields); !made) return base::Failure{made.error()};
     if (!state->printer && !state->filter && options.flows.empty()) return std::unique_ptr<Inspector>{};
