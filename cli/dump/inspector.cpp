@@ -264,7 +264,7 @@ struct Inspector::State final : dissect::Sink {
     std::unique_ptr<FrameAnalysis> analysis = {};        ///< else
     bool describes_analysis = false;                     ///< a chosen field, or the filter, is of the analysis
     std::vector<std::uint64_t> flows = {};               ///< that are shown; empty: all
-    std::unique_ptr<upper::Reader> reader = {};  ///< between the two, where commands are needed
+    std::unique_ptr<upper::Reader> reader = {};          ///< between the two, where commands are needed
     wire::CarrierCounts unread;
     bool carries_rdma = false;
     bool late = false;  ///< no more frames come: each unit and notice is a record of its own
