@@ -441,10 +441,11 @@ void explain_short_timer(const RepairedFlows& repaired, Answer& answer) {
         repaired.receiver, repaired.sender);
 }
 
-bool is_answered(const FlowSnapshot& flow) {
-    return flow.last_answer_frame != 0 || std::ranges::any_of(flow.operations, [](const OperationFigures& figures) {
-               return !figures.latency_ns.empty();
-           });
+bool is_answered(const Subject& subject, const FlowSnapshot& flow) {
+    const FlowSnapshot* const reverse = subject.reverse(flow);
+    return flow.last_answer_frame != 0 || (reverse != nullptr && reverse->payload_bytes > 0) ||
+           std::ranges::any_of(flow.operations,
+                               [](const OperationFigures& figures) { return !figures.latency_ns.empty(); });
 }
 
 /// Repeats so soon after the packets before that no host waited: the timer of an older request ran out meanwhile.
@@ -464,7 +465,8 @@ void explain_timeout(const RepairedFlows& repaired, Answer& answer) {
     if (std::ranges::all_of(repaired.flows, [](const FlowSnapshot* flow) { return repeats_too_early(*flow); }))
         return explain_short_timer(repaired, answer);
     if (!repaired.iwarp && repaired.sums.timeout_ns < repaired.sums.timeouts * shortest_timer_ns &&
-        std::ranges::any_of(repaired.flows, [](const FlowSnapshot* flow) { return is_answered(*flow); }))
+        std::ranges::any_of(repaired.flows,
+                            [&](const FlowSnapshot* flow) { return is_answered(repaired.subject, *flow); }))
         return explain_early_timeout(repaired, answer);
     answer.summary = fmt::format("{} had to retransmit {} {} because no answer came in time ({}){}.", repaired.sender,
                                  counted(repaired.sums.again, "packet"), repaired.way,

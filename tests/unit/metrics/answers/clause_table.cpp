@@ -213,7 +213,13 @@ std::vector<Clause> repairs() {
         {"no answer came in time", member(&FlowSnapshot::timeouts)},
         {"its timer ran out too early", member(&FlowSnapshot::timeouts)},
         {"time-out", member(&FlowSnapshot::timeouts)},
-        {"while others were still answered", of_flows(answered)},
+        {"while others were still answered",
+         [](const Facts& facts) {
+             std::uint64_t all = facts.sum(answered);
+             for (const FlowSnapshot* flow : facts.flows)
+                 if (const FlowSnapshot* const reverse = reverse_of(facts, *flow)) all += reverse->payload_bytes;
+             return all;
+         }},
         {"were answered, too", of_flows([](const FlowSnapshot& flow) {
              return flow.repeat_answers ? flow.repeat_answers->repeated_answers : 0;
          })},
