@@ -124,7 +124,7 @@ constexpr std::string_view csv_header =
     "data_last_frame,response_frame,begin_ns,latency_ns,request_ns,target_before_ns,data_ns,target_after_ns,"
     "response_ns,request_ack_ns,repair_own_ns,repair_behind_ns\n";
 
-void append_csv(std::string& out, const Each& row) {
+void append_csv_row(std::string& out, const Each& row) {
     const metrics::CommandRecord& record = row.record;
     out += fmt::format("{},{},{},{},{},{},{},{},{}", row.connection, record.number, row.protocol, record.kind,
                        record.id, csv_text(record.target), record.end, csv_text(record.status), record.error);
@@ -240,7 +240,7 @@ void EachTable::begin() {
 void EachTable::print(const Row& row) {
     begin();
     switch (options_.form) {
-        case Form::csv: append_csv(output_.text(), row); break;
+        case Form::csv: append_csv_row(output_.text(), row); break;
         case Form::json:
             if (any_) output_.text() += ',';
             (output_.text() += '\n') += json_of(row).dump();
