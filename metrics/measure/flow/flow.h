@@ -302,9 +302,11 @@ struct alignas(64) Flow {
     /// The capture says of some packets that they came in, or went out: that shows the vantage.
     bool inbound : 1 = false;
     bool outbound : 1 = false;
-    bool begins_at_id : 1 = false;     ///< a message began in the frame that the id is made of, at the lowest position
-    std::uint8_t other_udp_ports = 0;  ///< how many of FlowTrouble::udp_ports are in use
-    std::uint16_t udp_port = 0;        ///< RoCEv2: source port of the first packet
+    bool begins_at_id : 1 = false;  ///< a message began in the frame that the id is made of, at the lowest position
+    bool only_zero_crcs : 1 =
+        false;  ///< all that counts.crc_bad counts had an ICRC of 0: no FlowTrouble needs to say so
+    std::uint8_t other_udp_ports = 0;                ///< how many of FlowTrouble::udp_ports are in use
+    std::uint16_t udp_port = 0;                      ///< RoCEv2: source port of the first packet
     std::uint32_t usual_message_bytes = no_message;  ///< size of the first message: others have the histogram
     std::uint32_t usual_messages = 0;                ///< how many were of that size
     std::uint64_t reuse_clock = ~std::uint64_t{0};   ///< FrameContext::destination_requests at the last request

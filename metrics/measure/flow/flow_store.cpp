@@ -417,8 +417,9 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
     out.ecn_ce_packets = Flow::sum(flow.counts.ce, flow.counts_above.ce);
     out.ecn_capable_packets = Flow::sum(flow.counts.ecn_capable, flow.counts_above.ecn_capable);
     (flow.key.transport == wire::Transport::iwarp ? out.crc_bad : out.icrc_bad) = flow.counts.crc_bad;
+    if (flow.only_zero_crcs) out.icrc_zero = flow.counts.crc_bad;
     if (const FlowTrouble* const own = trouble_of(flow)) {
-        out.icrc_zero = own->crc_zero;
+        if (!flow.only_zero_crcs) out.icrc_zero = own->crc_zero;
         out.icrc_taken = own->crc_taken;
         out.crc_bad_checksum_right = own->crc_checksum_right;
     }
