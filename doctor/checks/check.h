@@ -14,11 +14,11 @@ namespace doctor::inline checks {
 /// How bad it is.
 enum class Severity : std::uint8_t {
     not_applicable,  ///< what the check is about is not there: no device, no library
-    ok,       ///< looked at, and as it should be
-    unseen,   ///< cannot be told from here; the command shows it
-    note,     ///< worth knowing; nothing works worse for it
-    warning,  ///< works worse, or will not work for somebody
-    broken,   ///< RDMA does not work for what is named
+    ok,              ///< looked at, and as it should be
+    unseen,          ///< cannot be told from here; the command shows it
+    note,            ///< worth knowing; nothing works worse for it
+    warning,         ///< works worse, or will not work for somebody
+    broken,          ///< RDMA does not work for what is named
 };
 std::string_view name_of(Severity severity);
 

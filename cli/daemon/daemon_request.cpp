@@ -1,4 +1,4 @@
-#include "control/client.h"
+#include "cli/daemon/daemon_request.h"
 
 #include <ctime>
 #include <fmt/core.h>
@@ -9,7 +9,7 @@
 #include "base/quantities.h"
 #include "cli/command.h"
 #include "cli/console.h"
-#include "cli/daemon/daemon_request.h"
+#include "control/client.h"
 
 namespace cli::daemon {
 
