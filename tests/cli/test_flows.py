@@ -750,7 +750,7 @@ class CutPackets(FlowsTestCase):
     def test_that_may_hide_iwarp_are_told(self):
         """A connection whose set-up is not in the capture, and whose segments hold no whole FPDU."""
         path = self.folder / "cut.pcap"
-        subprocess.run(["editcap", "-F", "pcap", "-s", "66", "-r", PCAPS / "siw-write-bw-64k-crc.pcap", path, "40-300"], check=True)
+        subprocess.run(["editcap", "-F", "pcap", "-s", "60", "-r", PCAPS / "siw-write-bw-64k-crc.pcap", path, "40-300"], check=True)
         result = flows("-n", "-r", path)
         self.assertIn("cut by the snapshot length and of no known flow", result.stderr)
         self.assertIn("-s 0", result.stderr)
