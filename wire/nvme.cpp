@@ -69,10 +69,10 @@ constexpr NvmeCommandName fabrics_commands[] = {
     {0x08, "Disconnect", "disconnect"},
 };
 
-NvmeCommandName find_name(std::span<const NvmeCommandName> names, std::uint8_t opcode) {
-    const auto found = std::find_if(names.begin(), names.end(),
+NvmeCommandName find_name(std::span<const NvmeCommandName> commands, std::uint8_t opcode) {
+    const auto found = std::find_if(commands.begin(), commands.end(),
                                     [opcode](const NvmeCommandName& one) { return one.opcode == opcode; });
-    return found == names.end() ? NvmeCommandName{opcode, {}, {}} : *found;
+    return found == commands.end() ? NvmeCommandName{opcode, {}, {}} : *found;
 }
 
 // NVMe Base 2.0, figures 94 to 100.
