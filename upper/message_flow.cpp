@@ -65,6 +65,7 @@ void Flow::drop_front() {
 }
 
 void Flow::release() {
+    if (messages_.empty() && heads_.empty()) return;
     messages_ = {};
     heads_ = {};
     dropped_ = 0;

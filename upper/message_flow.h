@@ -75,7 +75,7 @@ public:
     void read_response_to(std::uint32_t sink_key, std::uint64_t sink_address, const Passing& packet);
     /// The message that begins there; nullptr where it is forgotten.
     Message* find_begin(std::uint64_t begin);
-    /// Nothing of it is of interest any more: gives its memory back.
+    /// Nothing of it is of interest any more: gives its memory back. Not to be called while a packet is passed.
     void release();
     /// Bytes of the stream were lost: what follows begins anew.
     void lose_place() { current_ = no_message; }

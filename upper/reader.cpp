@@ -419,7 +419,7 @@ void Reader::State::packet(const dissect::Unit& unit) {
     if (opcode.service != wire::BthService::rc) return;
     PacketTrack& track = track_of(key, unit.transport);
     Connection& connection = *track.flow.connection();
-    if (connection.is_ignored()) return;
+    if (connection.is_ignored()) return track.flow.release();
     if (opcode.role == wire::BthRole::request) return request_packet(unit, opcode, track.flow);
     Flow* peer = connection.flow(1 - track.flow.side());
     if (peer == nullptr) {
@@ -559,8 +559,8 @@ void Reader::State::fpdu(const dissect::Unit& unit, StreamTrack& stream, unsigne
 
 void Reader::State::segment(const dissect::Unit& unit) {
     StreamTrack& stream = stream_of(unit);
-    if (stream.connection->is_ignored()) return;
     const unsigned side = unit.from_client ? 0 : 1;
+    if (stream.connection->is_ignored()) return stream.flows[side]->release();
     const dissect::Dissection& d = unit.dissection;
     if (!d.has(LayerId::rdmap) || d.ddp.crc == dissect::CrcStatus::bad) return;
     const dissect::TcpSummary& tcp = unit.frame_dissection.tcp;

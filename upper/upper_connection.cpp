@@ -91,8 +91,6 @@ void Connection::forget_kept() {
 void Connection::ignore() {
     ignored_ = true;
     forget_kept();
-    for (Flow* flow : flows_)
-        if (flow != nullptr) flow->release();
 }
 
 void Connection::keep(unsigned side, const Message& message, base::Bytes head) {
