@@ -8,26 +8,36 @@ from command import BINARY, ROOT, TestCase, needs, run
 
 
 class Readme(TestCase):
-    """The sessions on the first screen: `$ COMMAND`, and what is printed, or the beginning of it down to `...`."""
+    """The sessions of README.md: `$ COMMAND`, and what it prints. A line `...` stands for lines that are left out."""
 
     @staticmethod
     def sessions():
-        block = re.search(r"^```\n(\$ .*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL).group(1)
-        for command, text in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-            yield shlex.split(command), text
+        for block in re.findall(r"^```\n(\$ .*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL):
+            for command, text in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+                yield shlex.split(command), text
 
     def test_it_shows_what_the_program_prints(self):
         sessions = list(self.sessions())
-        self.assertEqual([command[1] for command, _ in sessions], ["why", "flows"])
+        self.assertEqual(sessions[0][0][:2], ["rdmascope", "why"])
         for (program, *arguments), shown in sessions:
             with self.subTest(arguments=arguments):
                 self.assertEqual(program, "rdmascope")
-                printed = self.succeeds(run(*arguments, cwd=ROOT))
+                printed = "\n" + self.succeeds(run(*arguments, cwd=ROOT))
                 self.assertGreater(shown.count("\n"), 3)
-                if shown.endswith("\n...\n"):
-                    shown = shown.removesuffix("...\n")
-                    printed = printed[: len(shown)]
-                self.assertEqual(printed, shown)
+                for part in ("\n" + shown).split("\n...\n"):
+                    part = "\n" + part.strip("\n") + "\n"
+                    self.assertIn(part, printed)
+                    printed = printed[printed.index(part) + len(part) - 1:]
+
+    def test_the_beginning_fits_a_page(self):
+        self.assertLessEqual((ROOT / "README.md").read_text().count("\n"), 120)
+
+    def test_every_command_is_in_the_table(self):
+        page = (ROOT / "README.md").read_text()
+        commands = re.findall(r"^  (\w+) {2,}", self.succeeds(run("help")).split("Options:")[0], re.MULTILINE)
+        self.assertGreater(len(commands), 9)
+        for command in set(commands) - {"help"}:
+            self.assertIn(f"| `{command}` |", page)
 
 
 def arguments_of(call):
