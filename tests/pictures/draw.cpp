@@ -25,32 +25,32 @@ struct Picture {
     const char* capture;
     std::uint64_t interval_ms;
     std::size_t readings;  ///< shown; 0: all
-    const char* keys;      ///< '\r' is Enter, '\t' goes to the next row
+    const char* keys;      ///< '\r' is Enter, '^' is Home
     Size size;
 };
 
 constexpr Picture pictures_of_docs[] = {
-    {"top-flows", "rdmascope top: the flows of rdmascope demo", "demo-loopback.pcap.gz", 1000, 4, "", {118, 16}},
+    {"top-flows", "rdmascope top: the flows of rdmascope demo", "demo-loopback.pcap.gz", 200, 0, "^", {118, 24}},
     {"top-flow",
      "rdmascope top: one flow, whose sender waits for its retry timer",
      "rxe-rxdrop1pct-write-bw.pcap.gz",
      100,
      0,
-     "t\r",
+     "^\r",
      {118, 37}},
     {"top-answers",
      "rdmascope top: the answers of why for one flow",
      "rxe-rxdrop1pct-write-bw.pcap.gz",
      100,
      0,
-     "te",
+     "^e",
      {118, 34}},
     {"top-congestion",
-     "rdmascope top: congestion, with ECN marks and CNPs",
+     "rdmascope top: congestion, with ECN marks",
      "rxe-ecn-ce-write-bw.pcap.gz",
      100,
      0,
-     "t3",
+     "3",
      {118, 24}},
 };
 
@@ -62,7 +62,7 @@ void settle(Model& model, const support::FakeFeed& feed) {
 void press(Model& model, const support::FakeFeed& feed, char key) {
     switch (key) {
         case '\r': model.press(tui::key(tui::Named::enter)); break;
-        case '\t': model.press(tui::key(tui::Named::down)); break;
+        case '^': model.press(tui::key(tui::Named::home)); break;
         default: model.press(tui::key(static_cast<char32_t>(key)));
     }
     settle(model, feed);
