@@ -129,7 +129,7 @@ Content Root::read(std::string_view path, std::size_t most) const {
     std::string& octets = content.octets;
     for (;;) {
         const std::size_t had = octets.size();
-        // One octet more than wanted tells whether there are more.
+        // One byte more than wanted tells whether there are more.
         const std::size_t want = std::min(std::max(had, std::size_t{8192}), most + 1 - had);
         octets.resize(had + want);
         const ssize_t got = ::read(file.number(), octets.data() + had, want);

@@ -14,7 +14,7 @@ struct Process {
     std::uint32_t user = 0;
     std::int64_t started_ns = 0;  ///< CLOCK_REALTIME of its first record
     std::string command =
-        {};  ///< with arguments, at most `longest_command` octets, of which none is a control character
+        {};  ///< with arguments, at most `longest_command` bytes, of which none is a control character
     std::string container = {};             ///< its id or name; empty: none
     std::vector<std::string> devices = {};  ///< by Record::device
 
@@ -27,7 +27,7 @@ struct Process {
 /// systemd-nspawn write it; empty: none.
 std::string container_of(std::string_view control_group);
 
-/// Text from somebody else, for a terminal and for files: at most `longest` octets, up to the first NUL, with `?` for
+/// Text from somebody else, for a terminal and for files: at most `longest` bytes, up to the first NUL, with `?` for
 /// control characters.
 std::string harmless(std::string_view text, std::size_t longest);
 

@@ -82,7 +82,7 @@ std::optional<Offer> Offer::decode(std::span<const std::byte> data) {
 }
 
 std::vector<std::byte> Refusal::encode() const {
-    constexpr std::size_t longest = 200;  // Linux siw takes 252 octets
+    constexpr std::size_t longest = 200;  // Linux siw takes 252 bytes
     const std::size_t size = std::min(reason.size(), longest);
     auto out = begin(Kind::refusal, head + size);
     std::ranges::copy(std::as_bytes(std::span(reason.data(), size)), out.begin() + head);

@@ -14,7 +14,7 @@ namespace cli::endpoint {
 /// A piece of the peer's memory.
 struct RemoteRegion {
     std::uint32_t stag = 0;
-    std::uint64_t offset = 0;  ///< tagged offset of its first octet
+    std::uint64_t offset = 0;  ///< tagged offset of its first byte
     std::uint64_t length = 0;
 };
 

@@ -101,7 +101,7 @@ private:
         return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(cached_octets / stride_of(hello), 1, slots));
     }
 
-    /// Message n is the pattern from octet n on.
+    /// Message n is the pattern from byte n on.
     bool as_agreed(const iwarp::Completion& done) const {
         return done.length == message_octets_ &&
                (done.length == 0 ||

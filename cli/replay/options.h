@@ -24,7 +24,7 @@ struct ReplayOptions : options::HelpOptions {
     std::uint64_t loop = 1;                     ///< so many times, one behind the other
     std::uint64_t copies = 1;                   ///< so many of every connection, at once
     std::optional<bool> crc = {};               ///< MPA's; absent: as captured, on where that is not known
-    std::optional<bool> payload = {};           ///< Sends and Writes with their captured octets; absent: without
+    std::optional<bool> payload = {};           ///< Sends and Writes with their captured bytes; absent: without
     std::uint64_t timeout_ns = 10'000'000'000;  ///< without any completion, though one is due
     Place place = Place::nowhere;
     endpoint::Address address = {};                   ///< of serve and to

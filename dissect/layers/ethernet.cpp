@@ -70,7 +70,7 @@ std::uint32_t end_of_payload(const LayerView& view, std::uint16_t type) {
     return inner->offset + length + (inner->id == LayerId::ipv6 ? octets_of<wire::Ipv6> : 0);
 }
 
-/// Padding up to the shortest frame, then what somebody appended; the last four octets are the check sequence where
+/// Padding up to the shortest frame, then what somebody appended; the last four bytes are the check sequence where
 /// the frame is long enough to have one (a guess that Wireshark makes too).
 void describe_trailer(const LayerView& view, const Tree& frame, std::uint32_t payload_end) {
     std::uint32_t at = payload_end;
@@ -162,7 +162,7 @@ constinit const LayerRow vlan_layer{
 
 namespace {
 
-/// Octets of an LLC header, SNAP's with them, as far as they can be seen.
+/// Bytes of an LLC header, SNAP's with them, as far as they can be seen.
 std::uint32_t llc_size(const std::byte* p) {
     if (!wire::is_unnumbered(base::load_u8(p + 2))) return octets_of<wire::Llc> + 1;
     const bool snap = base::load_u8(p) == wire::snap_access_point && base::load_u8(p + 1) == wire::snap_access_point &&

@@ -12,12 +12,12 @@ namespace {
 constexpr std::uint32_t lrh_destination_offset = 2;
 constexpr std::uint32_t lrh_source_offset = 6;
 
-/// The packet's octets from the LRH's first to the last before the VCRC. IBTA vol. 1, 7.7.8.
+/// The packet's bytes from the LRH's first to the last before the VCRC. IBTA vol. 1, 7.7.8.
 std::uint32_t packet_octets(const std::byte* lrh) {
     return wire::View<wire::Lrh>::unchecked(lrh).get<&wire::Lrh::packet_length>() * 4u;
 }
 
-/// Takes the VCRC behind the packet, whose octets are all there.
+/// Takes the VCRC behind the packet, whose bytes are all there.
 LayerId take_vcrc(Context& context, std::uint32_t lrh_offset, std::uint32_t octets) {
     context.offset = lrh_offset + octets;
     context.end = context.offset + wire::vcrc_octets;

@@ -17,7 +17,7 @@ using wire::MacSec;
 /// Variants of the layer.
 constexpr std::uint8_t frame_is_cut = 1;  ///< where the integrity check value was captured cannot be told
 
-/// Octets of the SecTAG.
+/// Bytes of the SecTAG.
 std::uint32_t tag_size(const MacSec& header) {
     return octets_of<MacSec> + (header.has_channel ? wire::macsec_channel_size : 0);
 }

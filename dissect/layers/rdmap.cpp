@@ -30,7 +30,7 @@ LayerId layer_behind(RdmapOpcode opcode) {
     return LayerId::none;
 }
 
-/// RDMAP's control field is DDP's octet for its upper layer: this layer lies within the one before it.
+/// RDMAP's control field is DDP's byte for its upper layer: this layer lies within the one before it.
 LayerId parse_rdmap(Context& context) {
     DdpSummary& ddp = context.out.ddp;
     const std::uint32_t at = context.out.layers[context.out.layer_count - 1u].offset + 1;

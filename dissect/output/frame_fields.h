@@ -14,7 +14,7 @@
 #include "wire/frame.h"
 
 /// `frame.*`, which Wireshark has too, and `rdma.*`, which is ours: what is known of a frame or of a message unit
-/// beside the octets of its headers. The tables in frame_fields.cpp are where each is declared.
+/// beside the bytes of its headers. The tables in frame_fields.cpp are where each is declared.
 namespace dissect::output {
 
 /// When a frame came, against others. Nanoseconds; 0 where there is no other frame yet.

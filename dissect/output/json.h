@@ -6,7 +6,7 @@
 
 namespace dissect::output {
 
-/// Appends a JSON string, quotes included. Octets that are not UTF-8 become U+FFFD.
+/// Appends a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
 /// `2026-11-21` in UTC, of a time in nanoseconds since 1970.
 void append_date(std::string& out, std::int64_t time_ns);

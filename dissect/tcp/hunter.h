@@ -22,7 +22,7 @@ struct HuntRules {
 
 /// Finds FPDU boundaries in the stored segments of a stream by length, versions, opcode against queue and tag,
 /// continuity, and CRC over consecutive FPDUs. Evidence is counted in bits: chance finds a tagged head once in 8192
-/// octets, so a stream is believed only when several heads in a row, or a CRC, say the same.
+/// bytes, so a stream is believed only when several heads in a row, or a CRC, say the same.
 class Hunter {
 public:
     struct Found {
@@ -57,7 +57,7 @@ private:
         std::uint32_t start = 0;
         std::uint32_t next = 0;      ///< where the next head is expected
         std::uint32_t body_end = 0;  ///< of the FPDU whose CRC is still to be checked; valid where `open`
-        std::uint32_t proven = 0;    ///< up to there the octets are whole FPDUs
+        std::uint32_t proven = 0;    ///< up to there the bytes are whole FPDUs
         unsigned evidence = 0;
         unsigned count = 0;
         bool open = false;

@@ -74,7 +74,7 @@ bool StreamTable::displace() {
     return false;
 }
 
-/// Makes room for octets: at the cost of those that hold some, and never of RDMA for what may be none.
+/// Makes room for bytes: at the cost of those that hold some, and never of RDMA for what may be none.
 bool StreamTable::reclaim() {
     Connection* c = spare(Standing::ended, false);
     if (c == nullptr) c = spare(Standing::hunting, true);

@@ -14,7 +14,7 @@ struct SequenceExtent {
     std::optional<std::uint32_t> end;    ///< one past the highest seen, a FIN's among them
     bool finished = false;               ///< the FIN was seen: there is nothing beyond
 
-    /// `unseen`: how many octets may lie beyond its end.
+    /// `unseen`: how many bytes may lie beyond its end.
     bool lacks(std::uint32_t sequence, std::int32_t unseen) const {
         return (end && distance(sequence, *end) > unseen) || (begin && distance(sequence, *begin) < 0);
     }

@@ -139,7 +139,7 @@ struct LimitLine {
 
 struct Limits {
     bool seen = false;
-    std::optional<std::uint64_t> memlock = {};  ///< soft, of this process, octets; none where unlimited
+    std::optional<std::uint64_t> memlock = {};  ///< soft, of this process, bytes; none where unlimited
     bool exempt = false;                        ///< CAP_IPC_LOCK: the limit does not bind this process
     std::vector<LimitLine> configured = {};     ///< memlock in limits.conf, limits.d and systemd's configuration
 };

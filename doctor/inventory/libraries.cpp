@@ -27,7 +27,7 @@ std::optional<unsigned> private_abi(std::string_view version) {
     return number ? std::optional(static_cast<unsigned>(*number)) : std::nullopt;
 }
 
-/// A path of a printable text within a library that ends with `ending`; the text begins behind a zero octet.
+/// A path of a printable text within a library that ends with `ending`; the text begins behind a zero byte.
 std::string text_ending(std::string_view octets, std::string_view ending) {
     for (std::size_t at = octets.find(ending); at != std::string_view::npos; at = octets.find(ending, at + 1)) {
         const std::size_t begin = octets.rfind('\0', at) + 1;

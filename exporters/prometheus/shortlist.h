@@ -11,7 +11,7 @@ namespace exporters::prometheus {
 
 /// Who of many has a place of its own: the weightiest, but with a preference for those that have one, since losing it
 /// ends a series. A place is given up where another weighs four times as much, and to anybody after half an hour of
-/// silence. Weight is octets, of which half is forgotten every ten minutes. Memory is bounded by the number of places.
+/// silence. Weight is bytes, of which half is forgotten every ten minutes. Memory is bounded by the number of places.
 template <class Key>
 class Shortlist {
 public:

@@ -17,7 +17,7 @@ struct TaggedBuffer {
     enum class Kind : std::uint8_t { region, window_1, window_2 };
     Kind kind = Kind::region;
     bool valid = false;    ///< allocated but not (or no longer) usable otherwise
-    std::uint8_t key = 0;  ///< low octet of the STag
+    std::uint8_t key = 0;  ///< low byte of the STag
     Access access = Access::none;
     std::uint32_t domain = 0;      ///< ProtectionDomain::number
     std::uint32_t queue_pair = 0;  ///< type 2 windows: the one it belongs to; 0: all of the domain
@@ -52,7 +52,7 @@ public:
         MemoryFault fault = MemoryFault::none;
         std::byte* memory = nullptr;
     };
-    /// Where `length` octets at tagged offset `offset` lie, for one queue pair of a domain. In the order of RFC 5041
+    /// Where `length` bytes at tagged offset `offset` lie, for one queue pair of a domain. In the order of RFC 5041
     /// section 7.1: STag known and valid, association, rights, offset + length within 2^64, bounds. A length of 0 is
     /// checked like any other: callers skip the call where the protocol wants that.
     Place resolve(std::uint32_t stag, std::uint64_t offset, std::uint64_t length, Access wanted, std::uint32_t domain,

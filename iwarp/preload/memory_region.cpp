@@ -39,7 +39,7 @@ void show_region(Mr& mr) {
     ShiftedRegions::instance().insert(mr.lkey, mr.addr, mr.first_offset);
 }
 
-/// Null with errno set. `offset` is the address of the first octet for the program and its peers.
+/// Null with errno set. `offset` is the address of the first byte for the program and its peers.
 ibv_mr* register_region(const char* function, ibv_pd* pd, void* memory, std::size_t length, std::uint64_t offset,
                         unsigned flags) {
     return made(function, [&](ProgressEngine&) -> ibv_mr* {

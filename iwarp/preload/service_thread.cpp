@@ -18,7 +18,7 @@
 namespace iwarp::preload {
 namespace {
 
-/// Octets that come while the service rests, and the program has stopped polling without a word, wait that long, or
+/// Bytes that come while the service rests, and the program has stopped polling without a word, wait that long, or
 /// until the program has not come when it was expected.
 constexpr std::int64_t shortest_rest_ns = 20'000;
 constexpr std::int64_t longest_rest_ns = 250'000;

@@ -68,7 +68,7 @@ Sge part_of(const Sge& piece, std::uint32_t from, std::uint32_t octets) {
     return {std::bit_cast<std::byte*>(std::bit_cast<std::uintptr_t>(piece.address) + from), octets, piece.stag};
 }
 
-/// Octets of a message for RDMAP itself; of a Terminate the most.
+/// Bytes of a message for RDMAP itself; of a Terminate the most.
 constexpr std::uint32_t collected_size(std::uint8_t opcode) {
     switch (static_cast<RdmapOpcode>(opcode)) {
         case RdmapOpcode::read_request: return wire::size_of<wire::RdmapReadRequest>;
@@ -232,7 +232,7 @@ std::optional<Fault> Inbound::begin_receive(std::uint32_t offset) {
     return std::nullopt;
 }
 
-// Aims at the next payload_length_ octets of the receive, which has that many left.
+// Aims at the next payload_length_ bytes of the receive, which has that many left.
 bool Inbound::place_receive() {
     piece_count_ = 0;
     cursor_after_ = cursor_;

@@ -66,7 +66,7 @@ RdmapOpcode send_opcode(const WorkRequest& work) {
     return work.solicited ? RdmapOpcode::send_solicited : RdmapOpcode::send;
 }
 
-/// Payload octets of the next segment of a message, of which `room` at most fit. Long segments are equal parts of the
+/// Payload bytes of the next segment of a message, of which `room` at most fit. Long segments are equal parts of the
 /// message: a short one behind a long one would have the peer receive it, and what follows, by way of a buffer.
 std::uint32_t part_of(std::uint32_t message, std::uint32_t left, std::uint32_t room) {
     constexpr std::uint32_t long_segment = 16 * 1024;

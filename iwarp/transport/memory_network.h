@@ -11,15 +11,15 @@
 
 namespace iwarp::transport {
 
-/// What happens to octets on their way through a MemoryNetwork. All of it follows from the seed.
+/// What happens to bytes on their way through a MemoryNetwork. All of it follows from the seed.
 struct Impairment {
-    std::size_t chunk = 0;            ///< octets are handed over in pieces of this size; 0: as they were sent
-    bool random_chunks = false;       ///< pieces of 1 to `chunk` octets: alignment is lost
+    std::size_t chunk = 0;            ///< bytes are handed over in pieces of this size; 0: as they were sent
+    bool random_chunks = false;       ///< pieces of 1 to `chunk` bytes: alignment is lost
     std::int64_t delay_ns = 0;        ///< one way
     std::int64_t jitter_ns = 0;       ///< added, never reorders (the network stands for TCP)
     double corrupt = 0;               ///< chance that a piece has one bit changed
-    std::size_t window = 256 * 1024;  ///< octets under way in one direction; the sender waits, but not a raw peer
-    std::size_t direct = 16 * 1024;   ///< what Stream::room is asked for; 0: octets come by receive() alone
+    std::size_t window = 256 * 1024;  ///< bytes under way in one direction; the sender waits, but not a raw peer
+    std::size_t direct = 16 * 1024;   ///< what Stream::room is asked for; 0: bytes come by receive() alone
     std::uint32_t emss = 65483;
     std::uint64_t seed = 1;
 };
@@ -37,7 +37,7 @@ public:
     /// A transport for one more device on this network, known to the others as `host`.
     std::unique_ptr<iwarp::verbs::Transport> attach(const std::string& host);
 
-    /// A peer without a stack: octets in and out by hand, for scripts and hostile input.
+    /// A peer without a stack: bytes in and out by hand, for scripts and hostile input.
     class RawPeer {
     public:
         virtual ~RawPeer() = default;

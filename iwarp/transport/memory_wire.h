@@ -40,7 +40,7 @@ struct End {
     std::uint64_t listener = 0;  ///< which has not yet heard of it
     std::shared_ptr<verbs::Stream> stream;
     std::deque<Segment> arriving;
-    std::size_t under_way = 0;  ///< octets in `arriving` and `inbox`
+    std::size_t under_way = 0;  ///< bytes in `arriving` and `inbox`
     std::int64_t last_due_ns = 0;
     std::int64_t ticked_ns = -1;
     // What the stream said when it was last asked: after something happened, or on attention.

@@ -14,7 +14,7 @@ namespace {
 
 using verbs::Stream;
 
-/// The path's segment size grows with the peer's window at first: asked again after so many octets, then ever more
+/// The path's segment size grows with the peer's window at first: asked again after so many bytes, then ever more
 /// seldom.
 constexpr std::uint64_t first_question_octets = std::uint64_t{128} * 1024;
 constexpr std::uint64_t last_question_octets = std::uint64_t{64} * 1024 * 1024;
@@ -41,7 +41,7 @@ msghdr message(TcpShared& shared, std::size_t used) {
     return header;
 }
 
-/// A few octets are cheaper copied here than described to the kernel.
+/// A few bytes are cheaper copied here than described to the kernel.
 ssize_t send_pieces(int socket, TcpShared& shared, std::size_t used, std::size_t octets, int flags) {
     if (octets > copied_octets || octets > shared.options.staging_octets) {
         const msghdr header = message(shared, used);

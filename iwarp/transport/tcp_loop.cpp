@@ -103,7 +103,7 @@ bool TcpTransport::Impl::serve(TcpConnection& connection) {
     bool moved = false;
     if (connection.attention || (connection.blocked && connection.writable)) moved = connection.send(shared);
     if (connection.failure != 0) {
-        while (connection.receive(shared)) {  // what the peer said last, before its reset met our octets
+        while (connection.receive(shared)) {  // what the peer said last, before its reset met our bytes
         }
     } else if (connection.receive(shared)) {
         moved = true;

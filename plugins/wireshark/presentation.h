@@ -25,7 +25,7 @@ struct ShowOptions {
 };
 
 /// Adds to Wireshark's tree, columns and expert items what the analysis says of the frame by now. `tvb` holds the
-/// frame's octets but for those in front that Wireshark has taken for itself.
+/// frame's bytes but for those in front that Wireshark has taken for itself.
 void show(const Analysis& analysis, const Registrations& registered, const ShowOptions& options,
           const wire::Frame& frame, tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree);
 

@@ -17,7 +17,7 @@
 namespace replay::inline compare {
 
 /// What two devices of this process hand to TCP and take from it, as frames: for those who may not capture. A segment
-/// passes when its sender's TCP has it, an acknowledgement when the receiver's stack has taken the octets; what
+/// passes when its sender's TCP has it, an acknowledgement when the receiver's stack has taken the bytes; what
 /// the kernel does between them (its own segments, acknowledgements, losses) is not seen. Its calls may come from
 /// several threads.
 class StackTap {

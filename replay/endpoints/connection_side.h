@@ -25,7 +25,7 @@ struct SideResult {
         std::uint64_t bytes = 0;
     };
     std::array<Sum, kind_count> kinds{};
-    std::uint64_t with_payload = 0;  ///< posted with the captured octets
+    std::uint64_t with_payload = 0;  ///< posted with the captured bytes
     std::uint64_t could_have = 0;    ///< Sends and Writes that are not empty
     metrics::Histogram late_ns;      ///< how much later than due operations were posted
     std::int64_t first_ns = 0;       ///< of the posts, by the steady clock

@@ -34,7 +34,7 @@ struct EtherAddresses {
 /// "DST" or "DST,SRC", each as 02:00:00:00:00:01; the source then is `own`. Nothing where it is not understood.
 std::optional<EtherAddresses> parse_ether(const std::string& text, const wire::MacAddress& own);
 
-/// Captured frames → octets that an Ethernet interface can send: a frame check sequence that the capture kept is taken
+/// Captured frames → bytes that an Ethernet interface can send: a frame check sequence that the capture kept is taken
 /// off, what has no Ethernet header gets one (raw IP, Linux cooked, BSD loopback), what was asked for is written anew.
 class Outgoing {
 public:

@@ -11,7 +11,7 @@
 
 namespace replay::inline impair {
 
-/// Where a frame's octets have a meaning for what happens to it.
+/// Where a frame's bytes have a meaning for what happens to it.
 struct FramePlaces {
     std::size_t link_octets = 0;              ///< its link header: never corrupted, or it would go astray
     std::optional<std::size_t> network = {};  ///< where an IPv4 or IPv6 header begins that may be marked
@@ -32,7 +32,7 @@ struct FrameLineCounters {
 /// the settings, the seed and what was put in: no clock, no other randomness.
 ///
 /// In this order: loss; marking; one bit corrupted; duplication (a whole copy right behind); the rate, of the frame's
-/// octets as they are put in; the delay, and a jitter that is as likely to be anything from none to its most;
+/// bytes as they are put in; the delay, and a jitter that is as likely to be anything from none to its most;
 /// reordering (the frame is overtaken by one to three of those behind it, or waits `longest_hold_ns` for them at most).
 /// Frames that were not chosen to be reordered keep their order: a jitter cannot make one overtake another.
 ///

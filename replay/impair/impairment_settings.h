@@ -4,7 +4,7 @@
 
 namespace replay::inline impair {
 
-/// What is put in the way of frames, or of the octets between two endpoints. Shares are of 1, each frame drawn on its
+/// What is put in the way of frames, or of the bytes between two endpoints. Shares are of 1, each frame drawn on its
 /// own; the same seed draws the same.
 struct ImpairmentSettings {
     double loss = 0;

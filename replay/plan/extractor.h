@@ -29,7 +29,7 @@ private:
 /// happened is remembered for the last so many messages of a flow.
 class Extractor final : public metrics::FrameObserver, public dissect::Sink {
 public:
-    /// `payload`: keeps messages' octets; absent: they are of no interest.
+    /// `payload`: keeps messages' bytes; absent: they are of no interest.
     Extractor(const Survey& survey, PayloadCollector* payload);
 
     /// The capture is read again from its beginning, `later_ns` behind the run before.

@@ -14,7 +14,7 @@ namespace replay::inline plan {
 /// own, which waits where they are behind.
 class PlanReader {
 public:
-    /// `payload`: operations bring their octets, where the capture holds them.
+    /// `payload`: operations bring their bytes, where the capture holds them.
     PlanReader(const Survey& survey, std::uint64_t loops, bool payload, std::vector<OperationQueue*> into);
     /// Ends it, whatever is left.
     ~PlanReader();

@@ -15,7 +15,7 @@ struct InterfaceFacts {
     bool up = false;
     bool ethernet = false;  ///< takes whole Ethernet frames; the loopback interface does, too
     unsigned hardware = 0;  ///< ARPHRD_ number
-    std::uint32_t mtu = 0;  ///< octets behind the Ethernet header
+    std::uint32_t mtu = 0;  ///< bytes behind the Ethernet header
     wire::MacAddress address{};
 };
 

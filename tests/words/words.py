@@ -16,17 +16,16 @@ import sys
 
 # Pattern, what to write instead. A pattern matches whole words, in any case.
 RULES = [
-    (r"octets?(?!-)", "byte"),
-    (r"[\w,]+-octet", "n-byte"),
+    (r"(?:[\w,]+-)?octets?", "byte"),
     (r"so many|so much|of that many", "n, the number, the size"),
     (r"(?:is|are|was|were|be|been) told(?! apart)|told of|tells? of|hears? of|knows? of", "reports, is reported, reads, knows"),
-    (r"meets|heeds?|obeys?|obeyed|welcomes?|adopts?", "handles, accepts, follows"),
+    (r"meets|heeds?|obeys?|obeyed|welcomes|adopts?", "handles, accepts, follows"),
     (r"nobody|whoever", "no process, no host, the sender that"),
     (r"(?<=[.;:] )who (?!is |are |was )\w+s\b", "a reader that, the host that"),
     (r"but for", "except"),
     (r"behind", "after"),
     (r"likewise", "also"),
-    (r"of which", "whose, and … of them"),
+    (r"of which(?! frame)", "whose, and … of them"),
     (r"in vain", "without success"),
     (r"anew", "again"),
     (r"in the midst", "inside"),

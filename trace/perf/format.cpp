@@ -280,7 +280,7 @@ base::Bytes Format::octets(const Field& field, base::Bytes record) {
     const base::Bytes there = record.subspan(field.offset, field.size);
     if (field.place == Field::Place::fixed) return there;
     std::uint32_t word = 0;
-    std::memcpy(&word, there.data(), sizeof word);  // parse() made sure that it has four octets
+    std::memcpy(&word, there.data(), sizeof word);  // parse() made sure that it has four bytes
     std::size_t begin = word & 0xffff;
     if (field.place == Field::Place::relative) begin += field.offset + sizeof word;
     const std::size_t length = word >> 16;

@@ -21,7 +21,7 @@ namespace trace::inline ring {
 
 namespace {
 
-/// Up to `size - 1` octets of a file of /proc, ended by NUL. Returns how many.
+/// Up to `size - 1` bytes of a file of /proc, ended by NUL. Returns how many.
 std::size_t read_file(const char* path, char* to, std::size_t size) {
     std::size_t have = 0;
     const base::Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));

@@ -7,7 +7,7 @@
 
 /// How a traced process lays out its ring: one file, which it maps and readers read.
 ///
-/// | octets                       | what                                                                      |
+/// | bytes                       | what                                                                      |
 /// | ---------------------------- | ------------------------------------------------------------------------- |
 /// | 0 .. 4095                    | Header                                                                    |
 /// | 4096 .. 4096 + lanes * 128   | a LaneHeader for each lane                                                |
