@@ -7,37 +7,51 @@ import unittest
 from command import BINARY, ROOT, TestCase, needs, run
 
 
-class Readme(TestCase):
-    """The sessions of README.md: `$ COMMAND`, and what it prints. A line `...` stands for lines that are left out."""
+class Sessions(TestCase):
+    """Sessions in the documents: `$ COMMAND` on a capture of pcaps/, and what the command prints. A line `...` stands for
+    lines that are left out."""
 
     @staticmethod
-    def sessions():
-        for block in re.findall(r"^```\n(\$ .*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL):
+    def of(page):
+        for block in re.findall(r"^```\n(\$ .*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
             for command, text in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-                yield shlex.split(command), text
+                words = shlex.split(command)
+                if words[0] == "rdmascope" and "pcaps/" in command and text:
+                    yield words[1:], text
 
-    def test_it_shows_what_the_program_prints(self):
-        sessions = list(self.sessions())
-        self.assertEqual(sessions[0][0][:2], ["rdmascope", "why"])
-        for (program, *arguments), shown in sessions:
-            with self.subTest(arguments=arguments):
-                self.assertEqual(program, "rdmascope")
-                printed = "\n" + self.succeeds(run(*arguments, cwd=ROOT))
-                self.assertGreater(shown.count("\n"), 3)
-                for part in ("\n" + shown).split("\n...\n"):
-                    part = "\n" + part.strip("\n") + "\n"
-                    self.assertIn(part, printed)
-                    printed = printed[printed.index(part) + len(part) - 1:]
+    def test_they_show_what_the_program_prints(self):
+        count = 0
+        for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+            for arguments, shown in self.of(page):
+                with self.subTest(page=page.name, arguments=arguments):
+                    printed = "\n" + self.succeeds(run(*arguments, cwd=ROOT))
+                    for part in ("\n" + shown).split("\n...\n"):
+                        part = "\n" + part.strip("\n") + "\n" if part.strip() else ""
+                        self.assertIn(part, printed)
+                        printed = printed[printed.index(part) + len(part) - 1:]
+                    count += 1
+        self.assertGreater(count, 2)
 
-    def test_the_beginning_fits_a_page(self):
-        self.assertLessEqual((ROOT / "README.md").read_text().count("\n"), 120)
 
-    def test_every_command_is_in_the_table(self):
+class FirstScreens(TestCase):
+    def test_the_readme_begins_with_an_answer_and_is_short(self):
         page = (ROOT / "README.md").read_text()
-        commands = re.findall(r"^  (\w+) {2,}", self.succeeds(run("help")).split("Options:")[0], re.MULTILINE)
+        self.assertEqual(next(Sessions.of(ROOT / "README.md"))[0][0], "why")
+        self.assertLessEqual(page.count("\n"), 120)
+
+    def test_every_command_is_in_its_table(self):
+        page = (ROOT / "README.md").read_text()
+        commands = re.findall(r"^  (\w+) {2,}", self.succeeds(run("help")), re.MULTILINE)
         self.assertGreater(len(commands), 9)
-        for command in set(commands) - {"help"}:
+        for command in set(commands) - {"help", "completion"}:
             self.assertIn(f"| `{command}` |", page)
+
+    def test_help_fits_a_terminal_and_leads_to_the_first_commands(self):
+        lines = self.succeeds(run("help")).splitlines()
+        self.assertLess(len(lines), 24, "a prompt follows")
+        self.assertLessEqual(max(map(len, lines)), 80)
+        for command in ("rdmascope demo ", "rdmascope why -r ", "rdmascope top "):
+            self.assertIn(command, "\n".join(lines[:8]))
 
 
 def arguments_of(call):
