@@ -56,7 +56,7 @@ public:
     bool cut_by_mirror() const { return end_unknown() && missing_ == Reason::snapped; }
     /// Whether nothing said so far where the data ends on the wire.
     bool end_unknown() const { return end == unknown_end; }
-    /// Ends a packet of which no further layer is read: not complete where it is a fragment or contradicts itself.
+    /// Ends a packet without further layers: not complete where it is a fragment or contradicts itself.
     LayerId stop_after(LayerId id) {
         if (missing_ != Reason::snapped) [[unlikely]]
             stop(missing_outcome(), missing_, id, offset, 0);

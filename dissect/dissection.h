@@ -36,7 +36,7 @@ struct Network {
     /// 6040, 4.2.
     bool marked_outside = false;
 
-    /// 3 = congestion experienced, RFC 3168; as the receiver behind all tunnels sees it.
+    /// 3 = congestion experienced, RFC 3168; as the receiver after all tunnels sees it.
     constexpr std::uint8_t ecn() const { return marked_outside ? 3 : traffic_class & 3; }
     constexpr std::uint32_t address_length() const { return wire::address_length(family); }
 };

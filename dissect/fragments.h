@@ -29,7 +29,7 @@ struct FragmentCounters {
 /// Puts IPv4 and IPv6 datagrams together. RFC 791, 3.2; RFC 8200, 4.5; RFC 5722.
 ///
 /// Each datagram has a buffer of 64 KiB and room for its header, obtained when it is first needed and used again for
-/// ever after; nothing else is allocated. A capture with a short snap length gives datagrams of which the beginning is
+/// ever after; nothing else is allocated. A capture with a short snap length gives datagrams whose beginning is
 /// there and `wire_length` tells the rest.
 class FragmentTable {
 public:

@@ -53,7 +53,7 @@ public:
 
     const std::string& folder() const { return folder_; }
 
-    /// The absolute path without links behind it; empty where there is nothing, or links go in a circle.
+    /// The absolute path with all links resolved; empty where there is nothing, or links go in a circle.
     std::string resolve(std::string_view path) const;
     bool has(std::string_view path) const { return !resolve(path).empty(); }
     std::optional<Status> status(std::string_view path) const;
@@ -64,7 +64,7 @@ public:
     std::optional<std::uint64_t> number(std::string_view path) const;
     /// Names in a folder, sorted.
     std::vector<std::string> list(std::string_view path) const;
-    /// The last part of what a link points at: the driver behind `device/driver`.
+    /// The last part of what a link points at: the driver of `device/driver`.
     std::optional<std::string> link_name(std::string_view path) const;
     /// An extended attribute, as bytes; at most 256.
     std::optional<std::string> attribute(std::string_view path, const char* name) const;

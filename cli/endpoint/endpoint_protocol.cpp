@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t magic = 0x52445343;  // "RDSC"
 constexpr std::uint8_t version = 1;
-/// Behind the magic number and the version.
+/// After the magic number and the version.
 enum class Kind : std::uint8_t { hello = 1, offer = 2, refusal = 3, usage = 4 };
 constexpr std::size_t head = 8;
 

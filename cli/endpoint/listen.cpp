@@ -78,7 +78,7 @@ std::string local_time() {
 class Journal {
 public:
     explicit Journal(bool json) : json_(json) {}
-    /// False where nobody reads any more.
+    /// False if no process reads any more.
     void add(const std::string& peer, std::string_view what, const Json& figures = Json::object()) {
         std::string line;
         if (json_) {

@@ -239,7 +239,8 @@ void ping_on(Pinger& pinger, const PingOptions& options, Outcome& outcome) {
         const std::string line =
             fmt::format("{} octets from {}: ping={} time={}{}\n", options.size, text_of(options.to), number,
                         base::format_duration(result.round_trip_ns), result.same ? "" : " WRONG DATA");
-        if (!options.quiet && !options.json && !base::write_all(STDOUT_FILENO, line)) return;  // nobody reads any more
+        if (!options.quiet && !options.json && !base::write_all(STDOUT_FILENO, line))
+            return;  // no process reads any more
         due = std::max(due + static_cast<std::int64_t>(options.interval_ns), base::steady_ns() - 1);
         if (options.interval_ns == 0) due = 0;
     }

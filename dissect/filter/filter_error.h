@@ -17,7 +17,7 @@ struct FilterError {
     /// The message, the expression with a line that marks the place, and the suggestions: several lines, the last one
     /// without a line end. Control characters of the expression are shown as dots, a long expression in part.
     std::string text() const;
-    /// The same in one line, for where the expression stands beside it.
+    /// The same in one line, for where the expression stands next to it.
     std::string line() const;
 };
 

@@ -80,7 +80,7 @@ struct Operand {
     Wide number = 0;
     const char* data = nullptr;
     std::uint32_t size = 0;
-    std::uint8_t prefix = no_prefix;  ///< of an address with a prefix length: only so many bits are compared
+    std::uint8_t prefix = no_prefix;  ///< of an address with a prefix length: only this number of bits is compared
 
     std::string_view octets() const { return {data, size}; }
 };

@@ -123,7 +123,7 @@ namespace {
 constexpr std::uint8_t service_tag = 1;  ///< 802.1ad's
 
 LayerId parse_vlan(Context& context) {
-    // Whatever leads here ends with the tag protocol identifier, but for SLL2, which Linux gives no S-TAGs to.
+    // Whatever leads here ends with the tag protocol identifier, except SLL2, which Linux gives no S-TAGs to.
     const bool is_service_tag =
         context.offset >= 2 && base::load_be16(context.at(context.offset - 2)) == wire::ether_type::qinq;
     const std::byte* p = context.take(LayerId::vlan, octets_of<wire::Vlan>);

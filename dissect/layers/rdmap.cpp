@@ -178,7 +178,7 @@ void describe_message(const LayerView& view, Visitor& visitor) {
 }
 
 /// A message's own header is a layer of its own, but in the tree it lies below RDMAP's heading: that one shows it,
-/// unless it is not wanted itself.
+/// unless it is not required itself.
 void describe_unless_within(const LayerView& view, Visitor& visitor) {
     if (!view.wanted.contains(LayerId::rdmap)) describe_message(view, visitor);
 }

@@ -12,7 +12,7 @@ void append_json_string(std::string& out, std::string_view text);
 void append_date(std::string& out, std::int64_t time_ns);
 
 /// Appends the members of a JSON object, as tshark shapes a tree: a heading without a value is an object, one with a
-/// value is a member and, beside it, an object with `_tree` behind its name. A name may come more than once in an
+/// value is a member and, next to it, an object with `_tree` after its name. A name may come more than once in an
 /// object: each occurrence is a member of its own, which RFC 8259 section 4 permits and which is why a general JSON
 /// library cannot write this.
 class JsonVisitor final : public Visitor {

@@ -10,7 +10,7 @@ namespace dissect::output {
 
 namespace {
 
-/// A field whose value stands behind the heading of its protocol too.
+/// A field whose value stands after the heading of its protocol too.
 struct Highlight {
     std::string_view field;
     unsigned place;  ///< among the highlights of the heading

@@ -4,7 +4,7 @@
 
 #include "dissect/dissector.h"
 
-/// The words for what a message unit is.
+/// The words for what a message is.
 namespace dissect::output {
 
 /// `RoCEv2`, and for machines `roce2`.

@@ -50,7 +50,7 @@ struct Flow {
 
     // The unit whose bytes have not all come
     bool partial = false;
-    bool holed = false;        ///< bytes behind `kept` are missing
+    bool holed = false;        ///< bytes after `kept` are missing
     bool lost_octets = false;  ///< missing because they were never captured, not for the snap length
     std::uint32_t unit_sequence = 0;
     std::uint32_t have = 0;   ///< bytes of the stream, captured or not
@@ -86,7 +86,7 @@ enum class SideState : std::uint8_t {
     start,    ///< the stream's first byte is known; a start frame is expected there
     in_step,  ///< FPDU boundaries are known
     hunting,  ///< they are looked for
-    ignored,  ///< not RDMA, as far as can be told
+    ignored,  ///< not RDMA, as far as is known
 };
 
 /// One direction of a connection.
@@ -123,7 +123,7 @@ constexpr std::size_t standings = 5;
 
 struct Connection {
     std::array<Endpoint, 2> ends;
-    Ipv4Ends ipv4_ends;  ///< the first to the second, where the table was told
+    Ipv4Ends ipv4_ends;  ///< the first to the second, if the table knows them
     std::array<Side, 2> sides;
     std::uint64_t last_use = 0;  ///< counts the table's lookups
     std::int64_t active_ns = 0;  ///< time of its last segment that was not simply the next bytes in step
@@ -142,7 +142,7 @@ struct Connection {
 
     /// Nothing more can follow but another connection on the same ports.
     bool over() const { return reset || (sides[0].fin_seen && sides[1].fin_seen); }
-    /// The same, as far as can be told: of many a connection one direction is captured.
+    /// The same, as far as is known: of many a connection one direction is captured.
     bool ended() const { return over() || finished_alone(0) || finished_alone(1); }
     bool holds_memory() const { return sides[0].flow != nullptr || sides[1].flow != nullptr; }
     bool holds_octets() const { return sides[0].holds_octets() || sides[1].holds_octets(); }

@@ -16,7 +16,7 @@ public:
                std::optional<std::uint32_t> acknowledged) {
         const std::int32_t ahead = distance(sequence, expected);
         const bool no_window = ahead > largest_window || ahead < -largest_window;
-        // Nobody sends again what was acknowledged so long ago, one segment after the other.
+        // No sender sends again what was acknowledged so long ago, one segment after the other.
         const bool stale =
             distance(expected, end) > most_in_flight && acknowledged && distance(*acknowledged, end) > most_in_flight;
         if (!no_window && !stale) return false;

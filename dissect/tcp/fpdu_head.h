@@ -8,7 +8,7 @@
 
 namespace dissect::tcp {
 
-/// The beginning of an FPDU, read where nobody knows yet whether it is one.
+/// The beginning of an FPDU, read before it is known whether it is one.
 struct FpduHead {
     static constexpr std::uint32_t longest = 20;  ///< length and untagged DDP header
     static constexpr std::uint32_t shortest = 4;  ///< length, DDP and RDMAP control

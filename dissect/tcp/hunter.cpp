@@ -21,7 +21,7 @@ constexpr unsigned evidence_of_segment_edge = 8;
 bool crc_over(const SegmentStore& store, std::uint32_t from, std::uint32_t to, bool missing_marker,
               std::uint32_t& crc) {
     wire::Crc32c sum;
-    // A marker between FPDUs is all zero and belongs to the one behind it.
+    // A marker between FPDUs is all zero and belongs to the one after it.
     if (missing_marker) sum.update(std::array<std::byte, 4>{});
     while (from != to) {
         const auto* segment = store.find(from);

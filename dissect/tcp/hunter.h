@@ -14,7 +14,7 @@ struct HuntRules {
     bool markers_likely = false;  ///< not known, but FPDUs without any broke off
     bool markers = false;
     std::uint32_t marker_origin = 0;
-    bool crc_on = false;   ///< a complete FPDU with a wrong CRC, other than zero, is none
+    bool crc_on = false;   ///< a complete FPDU with a wrong CRC, other than zero, is not an FPDU
     bool crc_off = false;  ///< do not compute any
     bool hurry = false;    ///< nothing more will come: decide on what there is
     FpduHead before;       ///< of the last FPDU in step
@@ -39,7 +39,7 @@ public:
     Found advance(const SegmentStore& store, const HuntRules& rules);
     /// Everything before is of no more use.
     std::uint32_t floor() const;
-    /// Starts over behind a gap.
+    /// Starts over after a gap.
     void skip_to(std::uint32_t sequence) {
         count_ = 0;
         scan_ = sequence;

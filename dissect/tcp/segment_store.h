@@ -35,7 +35,7 @@ public:
         std::uint32_t sequence;
         std::uint32_t wire_length;
         std::uint32_t captured;
-        std::uint32_t capacity;  ///< of the buffer that holds this header and the bytes behind it
+        std::uint32_t capacity;  ///< of the buffer that holds this header and the bytes after it
         std::uint32_t slab;      ///< whose that buffer is
 
         const std::byte* data() const { return reinterpret_cast<const std::byte*>(this + 1); }
@@ -69,7 +69,7 @@ public:
 
     /// Where the bytes that follow each other without a gap, from the head on, end.
     std::uint32_t run_end() const;
-    /// The first segment behind that; nullptr where there is none.
+    /// The first segment after that; nullptr where there is none.
     const Segment* behind_run() const;
     /// Copies up to `size` bytes from `sequence` on, as many as were captured without a hole; returns how many.
     std::uint32_t peek(std::uint32_t sequence, std::byte* out, std::uint32_t size) const;
@@ -81,7 +81,7 @@ private:
 
     Segment* head_ = nullptr;
     Segment* tail_ = nullptr;
-    mutable const Segment* last_found_ = nullptr;  ///< lookups go forward: most hit here or just behind
+    mutable const Segment* last_found_ = nullptr;  ///< lookups go forward: most hit here or just after
     std::uint32_t held_bytes_ = 0;
     std::uint32_t segments_ = 0;
     std::uint64_t octets_ = 0;

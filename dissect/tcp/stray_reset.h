@@ -8,7 +8,7 @@
 
 namespace dissect::tcp {
 
-/// What a capture tells of the numbers that the receiver of a RST looks at.
+/// What a capture shows of the numbers that the receiver of a RST looks at.
 struct ResetBounds {
     std::optional<std::uint32_t> sent;          ///< one past the highest byte seen of the RST's sender
     std::optional<std::uint32_t> acknowledged;  ///< up to where the receiver has acknowledged these

@@ -58,7 +58,7 @@ void StreamTable::make_place() {
     forget(proven != nullptr ? *proven : *table_.idlest());
 }
 
-/// Makes room for one more flow; false where nobody can spare his.
+/// Makes room for one more flow; false if no other flow can give up its memory.
 bool StreamTable::displace() {
     const std::size_t share = std::max<std::size_t>(most_flows_ / kept_share, 1);
     for (const bool sparing : {true, false}) {

@@ -134,7 +134,7 @@ void StreamTable::lock(Work& work, const Hunter::Found& found) {
     if (work.other().state == SideState::ignored) work.other().state = SideState::unseen;
 }
 
-/// Nothing more is looked for in what was looked at in vain.
+/// Nothing more is looked for in what was searched without success.
 void StreamTable::leave_unread(Work& work) {
     Flow& flow = work.flow();
     const std::uint32_t end = flow.store.empty() ? flow.hunter.scanned() : flow.store.tail()->end();

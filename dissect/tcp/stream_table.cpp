@@ -16,7 +16,7 @@ namespace dissect::tcp {
 
 namespace {
 
-constexpr std::uint32_t most_waiting_segments = 4096;  // behind a gap: a resent one is put among them by their order
+constexpr std::uint32_t most_waiting_segments = 4096;  // after a gap: a resent one is put among them by their order
 constexpr std::uint64_t no_frame = 0;                  // of bytes that were never captured
 constexpr std::size_t key_that_convinces = 8;          // "MPA ID R"
 
@@ -228,7 +228,7 @@ void StreamTable::learn_checksums(Work& work) const {
     if (side.flow == nullptr && side.state != SideState::start && side.state != SideState::unseen) return;
     const ChecksumVerdict verdict = verify_tcp_checksum(work.arrival.dissection, work.arrival.bytes);
     if (verdict == ChecksumVerdict::right) side.checksums = verdict;
-    // Snapped, or filled in by the adapter behind the capture: nothing can be told by them.
+    // Snapped, or filled in by the adapter after the capture: they show nothing.
     const bool undecided = verdict == ChecksumVerdict::wrong && ++side.wrong_checksums < wrong_that_decide;
     if (verdict != ChecksumVerdict::right && !undecided) side.checksums = ChecksumVerdict::wrong;
 }
@@ -428,8 +428,8 @@ void StreamTable::keep(Work& work, const Piece& piece) {
 }
 
 /// Once the receiver has acknowledged it, it will not come. Until then it may come a window later: resent, or by
-/// another processor's queue. A short wait must do where nobody acknowledges (one direction was captured), and while a
-/// boundary is looked for: what waits then is what may hold it.
+/// another processor's queue. A short wait must do where no acknowledgements come (one direction was captured), and
+/// while a boundary is looked for: what waits then is what may hold it.
 bool StreamTable::gap_is_lost(const Work& work, std::uint32_t gap_end) const {
     const Side& receiver = work.other();
     const SegmentStore& store = work.flow().store;
@@ -506,7 +506,7 @@ void StreamTable::finish(Sink& sink) {
     retiring_ = nullptr;
 }
 
-/// Only of connections that carry RDMA: others are nobody's concern.
+/// Only of connections that carry RDMA: others are not reported.
 void StreamTable::notice(const Work& work, Notice::Kind kind, std::uint64_t octets, std::uint64_t related) const {
     if (!work.connection.mpa) return;
     work.arrival.sink.on_notice(

@@ -114,7 +114,7 @@ private:
     std::uint32_t next_number_ = 0;
     wire::Frame last_frame_;
     const Arrival* arrival_ = nullptr;      ///< for notices about connections other than the one at work
-    const Connection* retiring_ = nullptr;  ///< looked at beside the one at work, which is the table's newest
+    const Connection* retiring_ = nullptr;  ///< looked at in addition to the one at work, which is the table's newest
 };
 
 }  // namespace dissect::tcp

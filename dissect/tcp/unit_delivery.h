@@ -6,7 +6,7 @@
 
 namespace dissect::tcp {
 
-/// The frame being worked on, and where its message units go.
+/// The frame being worked on, and where its messages go.
 struct Arrival {
     const wire::Frame& frame;
     const Dissection& dissection;
@@ -59,7 +59,7 @@ public:
 
 private:
     struct Stripped {
-        base::Bytes bytes;         ///< the FPDU, and behind it, where it is complete, its markers
+        base::Bytes bytes;         ///< the FPDU, and after it, where it is complete, its markers
         std::uint32_t length = 0;  ///< of the FPDU on the wire
         std::uint32_t markers = 0;
         bool wrong = false;

@@ -168,7 +168,7 @@ void HttpListener::accept_all() {
     }
 }
 
-/// Whoever has been asking longest; where all have asked, whoever is nearest its deadline.
+/// The client that has been asking longest; if all have asked, the client nearest to its deadline.
 void HttpListener::make_room() {
     const auto asking = std::find_if(connections_.begin(), connections_.end(),
                                      [](const auto& connection) { return connection->is_asking(); });

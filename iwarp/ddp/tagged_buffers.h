@@ -41,8 +41,8 @@ public:
     std::optional<std::uint32_t> insert(const TaggedBuffer& buffer);
     /// A bound window is taken off its region's count.
     void erase(std::uint32_t stag);
-    /// Whatever has this index and key, valid or not. Stays where it is until erased. Who moves, shortens or restricts
-    /// a buffer through this calls changed().
+    /// Whatever has this index and key, valid or not. Stays where it is until erased. Code that moves, shortens or
+    /// restricts a buffer through this calls changed().
     TaggedBuffer* find(std::uint32_t stag);
     const TaggedBuffer* find(std::uint32_t stag) const;
     /// Gives the buffer at this index another key; returns the new STag, 0 where there is no such buffer.
@@ -67,7 +67,7 @@ public:
     MemoryFault invalidate(std::uint32_t stag, std::uint32_t domain, std::uint32_t queue_pair);
     std::size_t size() const { return size_; }
 
-    /// Counts whatever may have made a Place stale: who keeps one across calls from above compares.
+    /// Counts whatever may have made a Place stale: code that keeps one across calls from above compares.
     std::uint64_t changes() const { return changes_; }
     void changed() { ++changes_; }
 

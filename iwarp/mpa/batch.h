@@ -50,7 +50,7 @@ private:
     };
 
     void add_chunk(std::size_t octets);
-    /// So many bytes of the batch's own memory, appended to what is sent.
+    /// This number of bytes of the batch's own memory, appended to what is sent.
     std::byte* append(std::size_t octets);
     /// Bytes of the user's memory.
     void append(base::Bytes octets);

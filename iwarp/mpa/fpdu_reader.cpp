@@ -47,7 +47,7 @@ bool markers_agree(base::Bytes fpdu, std::uint32_t phase) {
     return true;
 }
 
-/// Whether a ULPDU has no room for its DDP header, of which the first byte tells the kind.
+/// Whether a ULPDU has no room for its DDP header, whose first byte is the kind.
 bool too_short(std::uint32_t length, std::byte control) {
     return length < wire::ddp_tagged_size || length < wire::ddp_header_size(control);
 }
@@ -81,7 +81,7 @@ std::optional<Fault> FpduReader::take_or_hold(base::Bytes octets) {
     return conclude(std::nullopt);
 }
 
-// Many short messages may be held, of which each resume() takes one: the others stay where they are.
+// Many short messages may be held, and each resume() takes one: the others stay where they are.
 std::optional<Fault> FpduReader::resume() {
     if (!std::exchange(paused_, false)) return std::nullopt;
     std::vector<std::byte> held = std::exchange(held_, {});

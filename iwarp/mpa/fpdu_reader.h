@@ -36,15 +36,15 @@ public:
     ~FpduReader();
     FpduReader(FpduReader&&) = delete;
 
-    /// Takes all of `octets`, unless a fault ends the stream. The fault is told once; later calls do nothing.
+    /// Takes all of `octets`, unless a fault ends the stream. The fault is reported once; later calls do nothing.
     std::optional<Fault> receive(base::Bytes octets);
     /// Whether the sink said fault::not_yet to a segment. It, and all bytes since, are kept; the transport had better
     /// receive no more.
     bool paused() const { return paused_; }
-    /// Offers the sink that segment again, and all that came behind it.
+    /// Offers the sink that segment again, and all that came after it.
     std::optional<Fault> resume();
 
-    /// Where the transport may put the stream's next bytes itself, in the middle of a payload of which at least
+    /// Where the transport may put the stream's next bytes itself, in the middle of a payload whose rest is at least
     /// `minimum` bytes are missing: pieces of the target, then a few bytes of the reader's own for CRC and the next
     /// header. Empty where that is not possible (strict, markers, between FPDUs, less missing, too many small pieces).
     /// Valid until the next call.
@@ -62,8 +62,8 @@ private:
         head,     ///< of an FPDU that may become anything, in head_; empty: between FPDUs
         staged,   ///< an FPDU that must be whole first, in stage_
         payload,  ///< on its way into the target
-        trailer,  ///< padding and CRC behind such a payload
-        ended,    ///< a fault was told
+        trailer,  ///< padding and CRC after such a payload
+        ended,    ///< a fault was reported
     };
     static constexpr std::size_t longest_trailer = 3 + 4;
     static constexpr std::size_t longest_head = 2 + 18;
@@ -113,7 +113,7 @@ private:
     std::shared_ptr<StagePool> pool_;
     StagePool::Memory stage_;
     StreamMemory::Part stage_part_;
-    std::vector<std::byte> held_;  ///< while paused: what has come behind head_ or stage_, from held_at_ on
+    std::vector<std::byte> held_;  ///< while paused: what has come after head_ or stage_, from held_at_ on
     std::size_t held_at_ = 0;
     std::array<std::byte, 24> head_;  ///< holds every FPDU that is too short for its header, and empty messages
     std::array<std::byte, longest_trailer> trailer_;

@@ -9,7 +9,7 @@
 #include "iwarp/iwarp.h"
 #include "wire/mpa.h"
 
-/// The exchange of start frames: who asks for CRCs, markers, read depths. RFC 5044 section 7, RFC 6581.
+/// The exchange of start frames: which side asks for CRCs, markers, read depths. RFC 5044 section 7, RFC 6581.
 namespace iwarp::mpa {
 
 /// The ready-to-receive message of a peer-to-peer connection. RFC 6581 section 9.2.
@@ -68,7 +68,7 @@ public:
     void sent(std::size_t octets);
     /// Of the peer's frame; complete from state requested, agreed or rejected on. Without RFC 6581's four bytes.
     base::Bytes private_data() const { return base::Bytes{received_}.subspan(enhanced_octets_); }
-    /// Those four bytes as the peer sent them (RFC 6581 section 9.1: the ULP is told); absent in a plain frame.
+    /// Those four bytes as the peer sent them (RFC 6581 section 9.1: the ULP learns them); absent in a plain frame.
     const std::optional<wire::MpaEnhanced>& peer_parameters() const { return peer_; }
     /// Complete in state agreed, and where there is a failure_fault(); in state requested ird and ord are not.
     const Terms& terms() const { return terms_; }

@@ -68,7 +68,7 @@ static void detach(Id& id) {
     if (id.pair == nullptr) return;
     Qp& qp = *std::exchange(id.pair, nullptr);
     qp.cm = nullptr;
-    // Its connection without its identifier is of use to nobody.
+    // Its connection without its identifier is of no use.
     if (qp.pair->state() != QueuePairState::error) qp.pair->disconnect();
 }
 

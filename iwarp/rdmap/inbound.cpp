@@ -130,7 +130,7 @@ base::Result<mpa::Target, Fault> Inbound::begin_segment(base::Bytes header, std:
 }
 
 std::optional<Fault> Inbound::begin_tagged() {
-    // A message of no length is one segment; an empty one that another shall follow is none of any message.
+    // A message of no length is one segment; an empty one that another shall follow belongs to no message.
     if (payload_length_ == 0 && !last_) return fault::unspecified;
     if (opcode_ == number_of(RdmapOpcode::write)) {
         segment_ = Segment::write;
@@ -330,7 +330,7 @@ std::optional<Fault> Inbound::end_segment() {
         case Segment::receive:
         case Segment::immediate: fault = end_receive(); break;
         case Segment::collected: fault = end_collected(); break;
-        case Segment::write: writing_ = !last_; break;  // it tells nobody, RFC 5040 section 5.1
+        case Segment::write: writing_ = !last_; break;  // it is not reported, RFC 5040 section 5.1
         default: break;
     }
     if (fault) static_cast<void>(refuse(*fault));

@@ -6,7 +6,7 @@
 
 #include "iwarp/iwarp.h"
 
-/// What both directions of a stream must know of each other.
+/// What both directions of a stream share.
 namespace iwarp::rdmap {
 
 /// A read or an atomic the peer asked for, from its delivery to its answer's last byte. Answers leave in this order.

@@ -70,7 +70,7 @@ public:
 
     Posted post(const SendRequest& request, std::shared_ptr<StagHandle> window, std::shared_ptr<StagHandle> region);
 
-    /// Takes the newest back; it must not have been begun: nobody has asked for next() since it was posted.
+    /// Takes the newest back; it must not have been begun: next() was not called since it was posted.
     void take_back();
     /// The oldest that is not handed over; null where there is none.
     WorkRequest* next();

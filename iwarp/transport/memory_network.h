@@ -27,9 +27,9 @@ struct Impairment {
 /// TCP between devices of one process: names are any text, time passes only in advance(), run() and progress(). Tests
 /// and scripts drive it; a tap sees what a capture would.
 ///
-/// A connection is there after a round trip (two delays), or else refused; the acceptor hears of it half a round trip
+/// A connection is there after a round trip (two delays), or else refused; the acceptor learns of it half a round trip
 /// later. Transport::progress that finds nothing to do moves the clock to the next thing that its own device waits for,
-/// at most by `wait_ns`. A connection that nobody accepts, and one whose transport goes, is reset.
+/// at most by `wait_ns`. A connection that is not accepted, and one whose transport goes, is reset.
 class MemoryNetwork : public std::enable_shared_from_this<MemoryNetwork> {
 public:
     static std::shared_ptr<MemoryNetwork> make(const Impairment& impairment = {});
@@ -50,7 +50,7 @@ public:
         virtual bool peer_closed() const = 0;  ///< its FIN has come
         virtual bool peer_reset() const = 0;
     };
-    /// Connected at once, or, where nobody listens, reset. Dropping the peer resets the connection.
+    /// Connected at once, or, if no process listens, reset. Dropping the peer resets the connection.
     std::unique_ptr<RawPeer> connect_raw(const std::string& host, std::uint16_t port);
     /// Connections to this host and port go to raw peers, in order of arrival; null until there is one.
     void listen_raw(const std::string& host, std::uint16_t port);

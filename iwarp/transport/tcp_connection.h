@@ -64,7 +64,7 @@ struct TcpConnection : TcpSource, Timer {
     std::uint64_t segment_size_asked_at = 0;  ///< bytes sent from which on it is looked up again
     std::uint32_t segment_size = 0;
     int failure = 0;    ///< errno that ended the connection
-    bool bulk = false;  ///< the last read took so much that more is likely to be there
+    bool bulk = false;  ///< the last read took enough that more is likely to be there
     bool attention = false;
     bool queued = false;
     bool readable = false;

@@ -96,7 +96,7 @@ void TcpTransport::Impl::let_go(TcpConnection& connection, bool orderly) {
     connections.pop_back();
 }
 
-/// One turn: sends what is wanted, receives what is there, sends what that caused.
+/// One turn: sends what is requested, receives what is there, sends what that caused.
 bool TcpTransport::Impl::serve(TcpConnection& connection) {
     if (connection.connecting && !continue_connecting(connection)) return connection.gone;
     const std::shared_ptr<Stream> stream = connection.stream;

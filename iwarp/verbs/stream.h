@@ -39,7 +39,7 @@ public:
     /// To be called when deadline_ns() has come.
     virtual void tick(std::int64_t now_ns) = 0;
 
-    // What is wanted.
+    // What is requested.
 
     struct Output {
         std::span<const base::Bytes> pieces;

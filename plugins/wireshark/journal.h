@@ -13,7 +13,7 @@
 
 namespace plugins::wireshark {
 
-/// What a visitor was shown of each frame, kept to be shown again: some tens of bytes a message unit. TCP streams can
+/// What a visitor was shown of each frame, kept to be shown again: some tens of bytes a message. TCP streams can
 /// be reassembled once only, frames are looked at in any order and often.
 class Journal final : public dissect::Visitor {
 public:
@@ -40,7 +40,7 @@ public:
     bool holds(std::uint64_t frame) const;
     bool holds_layers(std::uint64_t frame) const;
     std::optional<Packet> packet(std::uint64_t frame) const;
-    /// Shows what was kept of a frame, beside its Packet. An extent of no bytes has no place in the frame.
+    /// Shows what was kept of a frame, in addition to its Packet. An extent of no bytes has no place in the frame.
     void replay(std::uint64_t frame, dissect::Visitor& visitor) const;
     std::size_t memory_octets() const;
 

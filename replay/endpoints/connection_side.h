@@ -138,7 +138,7 @@ private:
     std::uint64_t expected_ = 0;                    ///< messages of the peer
     std::uint64_t reported_ = 0;                    ///< of the messages received
     std::uint64_t invalidated_ = 0;                 ///< Sends with Invalidate that were posted
-    std::deque<std::uint64_t> invalidations_ = {};  ///< `posted_` behind each of the last ones
+    std::deque<std::uint64_t> invalidations_ = {};  ///< `posted_` after each of the last ones
     /// A Send or Write that is under way; they complete in their order.
     struct Sent {
         std::shared_ptr<Payload> payload;

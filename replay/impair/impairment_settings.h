@@ -13,7 +13,7 @@ struct ImpairmentSettings {
     double corrupt = 0;
     double mark = 0;  ///< ECN: Congestion Experienced
     std::uint64_t delay_ns = 0;
-    std::uint64_t jitter_ns = 0;  ///< beside the delay, from none to this
+    std::uint64_t jitter_ns = 0;  ///< in addition to the delay, from none to this
     std::optional<std::uint64_t> bits_per_sec = {};
     std::uint64_t seed = 1;
 

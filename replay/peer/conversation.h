@@ -52,7 +52,7 @@ struct Conversation {
     bool rejected = false;
 };
 
-/// The two ends that are wanted; the first connection between them that begins with start frames is taken.
+/// The two requested ends; the first connection between them that begins with start frames is taken.
 struct WantedEnds {
     ConversationEnd one = {};
     ConversationEnd other = {};

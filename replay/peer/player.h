@@ -88,9 +88,9 @@ private:
     bool crc_;
     std::array<std::vector<std::size_t>, channels> captured_by_channel_;  ///< numbers of the peer's messages
     std::vector<std::uint64_t> frames_;  ///< in which the peer's messages ended, ascending
-    std::vector<Counts> before_;         ///< how many of each channel are among the first so many of those
+    std::vector<Counts> before_;         ///< how many of each channel are among the first of those
     std::array<std::vector<Message>, channels> live_;
-    Counts waived_{};  ///< so many are not waited for any more
+    Counts waived_{};  ///< number that is not waited for any more
     bool end_waived_ = false;
     PieceCutter cutter_;
     MessageBuilder builder_;

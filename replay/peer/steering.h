@@ -31,7 +31,7 @@ public:
     const std::vector<SteeringPlace>& places(std::size_t message) const;
     /// The live peer has said this in its place.
     void learn(std::size_t message, const Message& live);
-    /// Writes the live peer's values into a FPDU of the played side, and the CRC anew as it was: right where it was
+    /// Writes the live peer's values into a FPDU of the played side, and the CRC again as it was: right where it was
     /// right, wrong by the same difference where it was not, untouched where there is none.
     void apply(base::MutableBytes fpdu, const ConversationSide::Item& item, bool markers, bool crc);
 

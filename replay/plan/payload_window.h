@@ -23,9 +23,9 @@ public:
 
     void take(std::uint64_t octets);
     void give_back(std::uint64_t octets);
-    /// Waits while `most` or more are held; false where nobody posts any more.
+    /// Waits while `most` or more are held; false if no thread posts any more.
     bool wait_for_room();
-    /// Nobody posts any more.
+    /// No thread posts any more.
     void close();
 
 private:
@@ -43,7 +43,7 @@ public:
     Payload(const Payload&) = delete;
     Payload& operator=(const Payload&) = delete;
 
-    /// To be registered as memory, which asks for the right to write; nobody does.
+    /// To be registered as memory, which asks for the right to write; no code writes.
     std::span<std::byte> octets() { return octets_; }
 
 private:
@@ -57,7 +57,8 @@ private:
 class PayloadCollector {
 public:
     static constexpr std::size_t most = std::size_t{64} << 20;  ///< bytes of messages that are not whole yet
-    /// Packets that nobody asked for are forgotten so many frames later: far fewer than it takes for a PSN to return.
+    /// Packets that were not asked for are forgotten this number of frames later: far fewer than it takes for a PSN to
+    /// return.
     static constexpr std::uint64_t most_frames = std::uint64_t{1} << 20;
 
     explicit PayloadCollector(std::shared_ptr<PayloadWindow> window) : window_(std::move(window)) {}
@@ -126,7 +127,7 @@ private:
     Directions directions_;
     std::unordered_map<std::uint64_t, Directions::iterator> by_stream_;
     Ended ended_;
-    std::size_t held_ = 0;  ///< bytes, and what is kept beside them
+    std::size_t held_ = 0;  ///< bytes, and what is kept with them
 };
 
 }  // namespace replay::plan

@@ -11,7 +11,7 @@
 namespace replay::inline plan {
 
 /// Reads a capture as often as it is to be re-enacted and gives its operations to all who take part, in a thread of its
-/// own, which waits where they are behind.
+/// own, which waits if they are late.
 class PlanReader {
 public:
     /// `payload`: operations bring their bytes, where the capture holds them.

@@ -14,7 +14,7 @@ enum class Kind : std::uint8_t {
     send,
     send_invalidate,
     write,
-    write_immediate,  ///< a Write, and Immediate Data behind it. RFC 7306, 6.
+    write_immediate,  ///< a Write, and Immediate Data after it. RFC 7306, 6.
     immediate,        ///< Immediate Data alone
     read,
     fetch_add,

@@ -20,7 +20,7 @@ struct Field {
     enum class Place : std::uint8_t {
         fixed,     ///< at `offset`
         located,   ///< `__data_loc`: a word at `offset` has length << 16 | distance from the record's beginning
-        relative,  ///< `__rel_loc`: likewise, the distance counts from the end of that word
+        relative,  ///< `__rel_loc`: the same, but the distance counts from the end of that word
     };
 
     std::string name;
@@ -42,7 +42,7 @@ struct Field {
     std::string_view name_of(std::uint64_t value) const;
 };
 
-/// All that `format` tells of one event. Reading a record never fails by the record's bytes: what lies beyond its end
+/// All that `format` says about one event. Reading a record never fails by the record's bytes: what lies beyond its end
 /// is not there.
 class Format {
 public:
