@@ -16,7 +16,7 @@ import sys
 
 # Pattern, what to write instead. A pattern matches whole words, in any case.
 RULES = [
-    (r"(?:[\w,]+-)?octets?", "byte"),
+    (r"octets?|\d[\d,]*-octet", "byte"),
     (r"so many|so much|of that many", "n, the number, the size"),
     (r"(?:is|are|was|were|be|been) told(?! apart)|told of|tells? of|hears? of|knows? of", "reports, is reported, reads, knows"),
     (r"meets|heeds?|obeys?|obeyed|welcomes|adopts?", "handles, accepts, follows"),
@@ -36,7 +36,9 @@ RULES = [
     (r"message units?", "message"),
     (r"at a glance|chronicles?|the crew|workings|loans?|cleverly|lo and behold", "the plain noun"),
 ]
-WORDS = [(re.compile(rf"(?<![\w-])(?:{pattern})(?![\w])", re.IGNORECASE), instead) for pattern, instead in RULES]
+# One pattern of all rules: the name of the group that matched is the number of its rule.
+WORDS = re.compile(r"(?<![\w-])(?=\w)(?:" + "|".join(f"(?P<rule{i}>{pattern})" for i, (pattern, _) in enumerate(RULES)) + r")(?!\w)",
+                   re.IGNORECASE)
 
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 
@@ -108,14 +110,15 @@ def is_excepted(place, line, rows):
 
 
 def findings(root, place, rows):
+    """Line, words and advice of each finding."""
+    if is_excepted(place, "", rows):
+        return
     text = (root / place).read_text(encoding="utf-8", errors="replace")
-    seen = prose(pathlib.Path(place), text)
     lines = text.splitlines()
-    for number, line in enumerate(seen.splitlines(), 1):
-        for pattern, instead in WORDS:
-            for match in pattern.finditer(line):
-                if not is_excepted(place, lines[number - 1], rows):
-                    yield number, match[0].strip(), instead
+    for match in WORDS.finditer(prose(pathlib.Path(place), text)):
+        number = text.count("\n", 0, match.start()) + 1
+        if not is_excepted(place, lines[number - 1], rows):
+            yield number, match[0].strip(), RULES[int(match.lastgroup.removeprefix("rule"))][1]
 
 
 def files_of(root):
