@@ -33,6 +33,30 @@ class Sessions(TestCase):
         self.assertGreater(count, 2)
 
 
+class Links(unittest.TestCase):
+    """Links between documents lead to files and headings that exist."""
+
+    @staticmethod
+    def anchors(path):
+        headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+        return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+    def test_they_lead_somewhere(self):
+        count = 0
+        for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+            for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+                if link.startswith(("http", "mailto:")):
+                    continue
+                with self.subTest(page=page.name, link=link):
+                    place, _, anchor = link.partition("#")
+                    target = (page.parent / place).resolve() if place else page
+                    self.assertTrue(target.exists())
+                    if anchor:
+                        self.assertIn(anchor, self.anchors(target))
+                    count += 1
+        self.assertGreater(count, 80)
+
+
 class FirstScreens(TestCase):
     def test_the_readme_begins_with_an_answer_and_is_short(self):
         page = (ROOT / "README.md").read_text()
