@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Puts the blocks of shared_options.man into the manual pages: `./dev manuals`. With --check it changes nothing, and exits with
+"""Puts the blocks of options.man into the manual pages: `./dev manuals`. With --check it changes nothing, and exits with
 1 if a page differs."""
 import pathlib
 import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+MANUAL = HERE.parent / "man"
 HEAD = re.compile(r'^\.\\" pages: ([\w ]+); key: (.+)\n', re.MULTILINE)
 BLOCK = re.compile(r"^\.TP\n(?P<option>.*)\n(?:(?!\.TP$|\.SS|\.SH|\.PP$).*\n)*", re.MULTILINE)
 
@@ -31,30 +32,30 @@ def with_block(page, key, block):
     return BLOCK.sub(replaced, page), count
 
 
-def generated(read):
+def generated():
     """Page -> text, with all shared blocks in their places."""
     pages = {}
-    for names, key, block in shared_blocks(read("shared_options.man")):
+    for names, key, block in shared_blocks((HERE / "options.man").read_text(encoding="utf-8")):
         for name in names:
-            path = f"rdmascope-{name}.1"
-            text = pages.get(path) or read(path)
+            path = MANUAL / f"rdmascope-{name}.1"
+            text = pages.get(path) or path.read_text(encoding="utf-8")
             pages[path], count = with_block(text, key, block)
             if count != 1:
-                sys.exit(f"{path}: {count} options hold '{key}' of shared_options.man, not 1")
+                sys.exit(f"{path.name}: {count} options hold '{key}' of options.man, not 1")
     return pages
 
 
 def main():
     check = sys.argv[1:] == ["--check"]
     different = 0
-    for name, text in generated(lambda name: (HERE / name).read_text(encoding="utf-8")).items():
-        if text == (HERE / name).read_text(encoding="utf-8"):
+    for path, text in generated().items():
+        if text == path.read_text(encoding="utf-8"):
             continue
         different += 1
         if check:
-            print(f"docs/man/{name} differs from shared_options.man: run ./dev manuals")
+            print(f"docs/man/{path.name} differs from docs/shared/options.man: run ./dev manuals")
         else:
-            (HERE / name).write_text(text, encoding="utf-8")
+            path.write_text(text, encoding="utf-8")
     return 1 if check and different else 0
 
 
