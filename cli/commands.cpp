@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "cli/completion/print_completion.h"
 #include "cli/daemon/daemon.h"
 #include "cli/demo/demo.h"
 #include "cli/doctor/doctor.h"
@@ -35,6 +36,8 @@ constexpr std::array all{
             doctor::option_lists},
     Command{"demo", "make RDMA traffic on loopback, capture it and explain it", demo::run, demo::help,
             demo::option_lists},
+    Command{"completion", "print the completion script for bash, zsh or fish", completion::run, completion::help,
+            completion::option_lists},
 };
 
 }  // namespace

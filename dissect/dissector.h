@@ -92,6 +92,8 @@ struct DissectorCounters {
     std::uint64_t stream_octets_lost = 0;
     std::uint64_t stream_octets_skipped = 0;
     std::uint64_t datagrams_evicted = 0;
+    std::uint64_t headers_cut = 0;         ///< of truncated, those of which a header of RDMA is not complete
+    std::uint64_t headers_cut_before = 0;  ///< of headers_cut, in frames that came to the capture so
 };
 
 /// Takes one frame apart without any memory of others: all layers down to the InfiniBand transport's, or to TCP's

@@ -291,7 +291,8 @@ void append_matching(FlowColumns& found, const std::vector<FlowField>& fields, W
 
 std::optional<double> goodput(const FlowRow& row) {
     if (!row.context.interval) return row.flow.goodput_bytes_per_sec();
-    if (row.context.interval->length_ns == 0 || metrics::partly_read(row.flow)) return {};
+    if (row.context.interval->length_ns == 0 || metrics::partly_read(row.flow) || metrics::lacks_lengths(row.flow))
+        return {};
     return static_cast<double>(row.flow.message_bytes_total()) * 1e9 /
            static_cast<double>(row.context.interval->length_ns);
 }

@@ -56,6 +56,7 @@ private:
     metrics::Analyzer analyzer_;
     std::optional<base::Error> error_ = {};
     bool fed_ = false;  ///< since listen()
+    bool begun_ = false;
 };
 
 }  // namespace observe

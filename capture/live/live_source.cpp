@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <sys/utsname.h>
 
+#include "base/own_path.h"
 #include "capture/filter/bpf.h"
 #include "capture/link_type.h"
 
@@ -50,7 +51,8 @@ std::string explain(int code, pcap_t* pcap) {
         case PCAP_ERROR_PERM_DENIED:
         case PCAP_ERROR_PROMISC_PERM_DENIED:
             return "no permission to capture; run as root, or once as root: "
-                   "setcap cap_net_raw,cap_net_admin+eip PROGRAM";
+                   "setcap cap_net_raw,cap_net_admin+eip " +
+                   base::own_path();
         case PCAP_ERROR_IFACE_NOT_UP: return "the interface is down; bring it up: ip link set NAME up";
         default: return detail.empty() ? std::string(::pcap_statustostr(code)) : detail;
     }

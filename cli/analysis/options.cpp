@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/moment.h"
+#include "cli/file_words.h"
 #include "cli/live.h"
 #include "cli/options/setters.h"
 #include "control/client.h"
@@ -153,9 +154,20 @@ std::string contradiction_of_history(const AnalysisOptions& options) {
 
 std::span<const options::Option<AnalysisOptions>> shared_options() { return shared_rows; }
 
+namespace {
+
+bool names_source(const AnalysisOptions& options) {
+    return !options.read_paths.empty() || !options.interfaces.empty() || options.connect || options.recalls();
+}
+
+}  // namespace
+
+void take_named_captures(AnalysisOptions& options, std::vector<std::string>& words) {
+    if (!names_source(options)) options.read_paths = take_captures(words, words.size());
+}
+
 void choose_default_source(AnalysisOptions& options) {
-    if (options.read_paths.empty() && options.interfaces.empty() && !options.connect && !options.recalls() &&
-        control::daemon_listens(control::default_socket))
+    if (!names_source(options) && control::daemon_listens(control::default_socket))
         options.connect = control::default_socket;
 }
 
@@ -166,10 +178,10 @@ std::string contradiction(const AnalysisOptions& options) {
     if (!options.read_paths.empty() && !options.interfaces.empty())
         return "-i and -r are given: packets come from one or the other";
     if (options.read_paths.empty() && options.interfaces.empty())
-        return source_choices(options.expression,
-                              fmt::format(", --history DIR reads what a daemon recorded, --connect asks a running one "
-                                          "(none answers at {})",
-                                          control::default_socket));
+        return source_choices(
+            fmt::format(", --history DIR reads what a daemon recorded, --connect asks a running one "
+                        "(none answers at {})",
+                        control::default_socket));
     if (options.trace_path && options.read_paths.empty())
         return "--trace is of a file of packets, -r FILE; beside -i, programs that are traced are read anyway";
     if (options.counters_path && options.read_paths.empty())

@@ -46,6 +46,9 @@ struct AnalysisOptions : options::HelpOptions {
 /// The options that all commands over AnalysisOptions have.
 std::span<const options::Option<AnalysisOptions>> shared_options();
 
+/// Where no source is named, the words that name captures are read: `why FILE` is `why -r FILE`.
+void take_named_captures(AnalysisOptions& options, std::vector<std::string>& words);
+
 /// Where no source is named, the daemon of this machine is one, if it runs.
 void choose_default_source(AnalysisOptions& options);
 
@@ -58,6 +61,7 @@ std::optional<options::UsageError> parse(const std::vector<std::string>& argumen
                                          const options::OptionTable<Own>& table, Own& out) {
     std::vector<std::string> words;
     if (auto error = table.parse(arguments, out, words)) return error;
+    take_named_captures(out, words);
     if (!out.expression_path) out.expression = options::joined(words);  // as tcpdump: -F goes first
     if (out.help || out.version) return {};
     choose_default_source(out);

@@ -86,7 +86,9 @@ std::string Session::summary() const {
         text += fmt::format(", {} of set-up or other traffic", base::format_counted(capture.packets - known, "packet"));
     if (capture.kernel_dropped) text += fmt::format(", {} dropped by the kernel", *capture.kernel_dropped);
     text += attempts(all);
-    append(text, capture.truncated, "cut by the snapshot length");
+    const std::uint64_t by_mirror = std::min(capture.cut_by_mirror, capture.truncated);
+    append(text, by_mirror, "cut by a mirror");
+    append(text, capture.truncated - by_mirror, "cut by the snapshot length");
     append(text, capture.malformed, "malformed");
     append(text, capture.unsorted, "out of the order of time");
     append(text, capture.seen_twice - std::min(capture.copies, capture.seen_twice),

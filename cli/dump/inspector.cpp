@@ -1,5 +1,6 @@
 #include "cli/dump/inspector.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <optional>
 #include <unistd.h>
@@ -7,9 +8,11 @@
 
 #include "cli/console.h"
 #include "cli/dump/color.h"
+#include "cli/dump/frame_analysis.h"
 #include "cli/host_names.h"
 #include "dissect/dissector.h"
 #include "dissect/filter/filter.h"
+#include "dissect/output/analysis_fields.h"
 #include "dissect/output/chosen_fields.h"
 #include "dissect/output/ek.h"
 #include "dissect/output/hex.h"
@@ -112,6 +115,12 @@ struct Needs {
     }
 };
 
+/// Whether a field is one that measuring the frames gives.
+bool wants_analysis(const output::ChosenFields& chosen) {
+    return std::ranges::any_of(output::analysis_fields(),
+                               [&](const wire::FieldInfo& info) { return chosen.wants(info); });
+}
+
 /// What printing chosen fields needs, so that `-T fields -e infiniband.bth.opcode` does not pay for what it does not
 /// show.
 Needs needs_of(const Fields& fields) {
@@ -176,10 +185,24 @@ struct Inspector::State final : dissect::Sink {
     }
     /// Whether it passes the display filter.
     bool passes() {
+        // What only the end of the capture releases is of a frame that was shown before.
+        if (!flows.empty() && (late || !analysis->concerns(flows))) return false;
         if (!filter) return true;
         output::ChosenFields& gathered = filter_fields ? *filter_fields : *chosen;
         gathered.complete();
         return filter->matches(*collector);
+    }
+
+    /// The printer or filter that shows chosen fields; null where there is none.
+    output::ChosenFields* gathering() { return chosen != nullptr ? chosen : filter_fields.get(); }
+    void make_dissector();
+    void dissect(const wire::Frame& frame);
+    /// Delivers what streams still held.
+    void finish_dissector() {
+        if (dissector)
+            dissector->finish(*this);
+        else
+            analysis->finish();
     }
 
     Made<bool> make_printer(const dissect::FieldRegistry& registry);
@@ -209,7 +232,10 @@ struct Inspector::State final : dissect::Sink {
     dissect::FieldCollector* collector = nullptr;  ///< what the filter looks at
     std::optional<dissect::filter::Filter> filter = {};
     Needs needs = {};
-    std::unique_ptr<dissect::Dissector> dissector = {};
+    std::unique_ptr<dissect::Dissector> dissector = {};  ///< where nothing is measured
+    std::unique_ptr<FrameAnalysis> analysis = {};        ///< else
+    bool describes_analysis = false;                     ///< a chosen field, or the filter, is of the analysis
+    std::vector<std::uint64_t> flows = {};               ///< that are shown; empty: all
     wire::CarrierCounts unread;
     bool carries_rdma = false;
     bool late = false;  ///< no more frames come: each unit and notice is a record of its own
@@ -258,6 +284,22 @@ Made<bool> Inspector::State::make_filter(const dissect::FieldRegistry& registry)
     return true;
 }
 
+void Inspector::State::make_dissector() {
+    describes_analysis = gathering() != nullptr && wants_analysis(*gathering());
+    if (!describes_analysis && flows.empty()) {
+        dissector = std::make_unique<dissect::Dissector>(dissector_options(options, needs));
+        return;
+    }
+    analysis = std::make_unique<FrameAnalysis>(dissector_options(options, {true, true}), *this);
+}
+
+void Inspector::State::dissect(const wire::Frame& frame) {
+    if (dissector) return dissector->dissect(frame, *this);
+    analysis->expect_interfaces(source->interfaces().size());
+    analysis->feed(frame);
+    if (describes_analysis) analysis->describe(gathering()->visitor());
+}
+
 Inspector::Inspector(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Inspector::~Inspector() = default;
 const wire::CarrierCounts& Inspector::unread() const { return state_->unread; }
@@ -268,10 +310,13 @@ Made<std::unique_ptr<Inspector>> Inspector::make(const DumpOptions& options, con
     state->needs = {options.prints(), options.prints()};
     if (auto made = state->make_printer(environment.fields); !made) return base::Failure{made.error()};
     if (auto made = state->make_filter(environment.fields); !made) return base::Failure{made.error()};
-    if (!state->printer && !state->filter) return std::unique_ptr<Inspector>{};
-    state->dissector = std::make_unique<dissect::Dissector>(dissector_options(options, state->needs));
+    if (!state->printer && !state->filter && options.flows.empty()) return std::unique_ptr<Inspector>{};
+    state->flows = options.flows;
+    state->make_dissector();
     return std::unique_ptr<Inspector>(new Inspector(std::move(state)));
 }
+
+void Inspector::choose_flows(std::vector<std::uint64_t> flows) { state_->flows = std::move(flows); }
 
 void Inspector::begin(const capture::Source& source) {
     state_->source = &source;
@@ -298,14 +343,14 @@ bool Inspector::State::settle(const wire::Frame& frame) {
 }
 
 bool Inspector::inspect(const wire::Frame& frame) {
-    state_->dissector->dissect(frame, *state_);
+    state_->dissect(frame);
     return state_->settle(frame);
 }
 
 void Inspector::end(bool complete) {
     if (state_->source == nullptr) return;
     state_->late = true;
-    if (complete) state_->dissector->finish(*state_);
+    if (complete) state_->finish_dissector();
     if (state_->printer) state_->printer->finish();
 }
 

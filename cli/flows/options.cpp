@@ -66,7 +66,7 @@ options::OptionTable<FlowsOptions> option_table() {
 
 std::string help_text() {
     return options::help_page(
-        "Usage: rdmascope flows -r FILE [OPTION]... [EXPRESSION]\n"
+        "Usage: rdmascope flows [-r] FILE... [OPTION]... [EXPRESSION]\n"
         "       rdmascope flows -i IFACE [OPTION]... [EXPRESSION]\n"
         "       rdmascope flows --connect [OPTION]...\n"
         "       rdmascope flows [--history DIR] [--from TIME] [--to TIME] [OPTION]...\n\n"

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "capture/live/packet_socket.h"
 #include "cli/selection.h"
 
 namespace cli::top {
@@ -47,7 +48,7 @@ std::unique_ptr<LiveFeed> LiveFeed::open(const analysis::AnalysisOptions& option
     };
     const auto missing = std::find_if_not(options.interfaces.begin(), options.interfaces.end(), is_open);
     if (missing != options.interfaces.end()) {
-        error = fmt::format("{}: no such interface; `rdmascope dump -D` lists them", *missing);
+        error = fmt::format("{}: no such interface; there are: {}", *missing, capture::names_of_interfaces());
         for (const capture::TapEvent& event : (*tap)->events())
             if (event.kind == capture::TapEvent::Kind::failed && event.interface == *missing) error = event.message;
         return nullptr;

@@ -169,7 +169,7 @@ options::OptionTable<TopOptions> option_table() {
 std::string help_text() {
     return options::help_page(
         "Usage: rdmascope top -i IFACE [OPTION]... [EXPRESSION]\n"
-        "       rdmascope top -r FILE [OPTION]... [EXPRESSION]\n"
+        "       rdmascope top [-r] FILE... [OPTION]... [EXPRESSION]\n"
         "       rdmascope top --connect [OPTION]...\n"
         "       rdmascope top [--history DIR] [--from TIME] [--to TIME] [OPTION]...\n\n"
         "The live screen: every queue pair's conversation as it goes, what is wrong with it, and why. Files and what "

@@ -45,9 +45,9 @@ bool is_whole(const tui::FeedStatus& feed, bool plays_back, bool has_reading) {
     return !plays_back && (has_reading || feed.health == Health::failed || feed.health == Health::lost);
 }
 
-std::string trouble_of(const tui::FeedStatus& feed, bool nothing) {
-    if (!feed.trouble.empty()) return feed.trouble;
-    return nothing ? feed.name + ": there is nothing to show" : std::string{};
+/// A file without a packet is no failure, as for `flows` and `why`.
+void report_nothing(const tui::FeedStatus& feed) {
+    print_message("rdmascope top: {}: there is nothing to show", feed.name);
 }
 
 }  // namespace
@@ -73,7 +73,9 @@ std::string print_picture(const Show& show) {
     tui::draw(model.state(), letters, grid);
     const bool nothing = model.state().reading == nullptr;
     if (!nothing && !base::write_all(STDOUT_FILENO, grid.plain()) && errno != EPIPE) return output_error(errno);
-    return trouble_of(model.state().feed, nothing);
+    const tui::FeedStatus& feed = model.state().feed;
+    if (nothing && feed.trouble.empty()) report_nothing(feed);
+    return feed.trouble;
 }
 
 }  // namespace cli::top

@@ -3,6 +3,7 @@
 #include "exporters/prometheus/labels.h"
 #include "exporters/prometheus/latency_buckets.h"
 #include "exporters/prometheus/tables.h"
+#include "exporters/prometheus/verdicts.h"
 
 namespace exporters::prometheus {
 namespace {
@@ -310,6 +311,7 @@ std::vector<Series> all_series() {
     append_series(all, traffic.hosts);
     all.push_back(traffic.attempts);
     append_series(all, traffic.truncation);
+    all.push_back(verdict_series());
     all.push_back(program.build);
     append_series(all, program.program);
     append_series(all, program.interfaces);

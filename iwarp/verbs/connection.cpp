@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "fmt/core.h"
+#include "iwarp/rdmap/end_reason.h"
 #include "iwarp/verbs/connection_request.h"
 #include "iwarp/verbs/format_seconds.h"
 #include "iwarp/verbs/listener.h"
@@ -317,7 +318,9 @@ void Connection::terminate(const SendSide::SendFailure& failure) {
     attention();
     QueuePair::Impl& pair = *context_.pair;
     const Fault& fault = failure.fault;
-    pair.terminated({true, static_cast<std::uint8_t>(fault.layer), fault.type, fault.code, failure.text});
+    Terminate told{true, static_cast<std::uint8_t>(fault.layer), fault.type, fault.code, failure.text};
+    rdmap::explain_terminate(told, failure.body);
+    pair.terminated(std::move(told));
     pair.flush(failure.ticket, failure.status);
 }
 
@@ -329,7 +332,9 @@ void Connection::terminated(const Terminate& why) {
     attention();
     QueuePair::Impl& pair = *context_.pair;
     const AffectedRequest affected = affected_by(why, pair.sends);
-    pair.terminated(why);
+    Terminate told = why;
+    if (affected.ticket != QueuePair::Impl::no_ticket) rdmap::explain_terminate(told, pair.sends.at(affected.ticket));
+    pair.terminated(std::move(told));
     pair.flush(affected.ticket, affected.status);
 }
 

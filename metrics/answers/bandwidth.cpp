@@ -216,6 +216,7 @@ std::string depth_advice(const FlowSnapshot& flow) {
     if (queue.capacity && queue.max < *queue.capacity)
         return fmt::format(" The program posts {} at once at most, and {} would fit: it has to post more.", queue.max,
                            *queue.capacity);
+    if (!queue.capacity) return fmt::format(" The program posts {} at once at most.", queue.max);
     return fmt::format(" The program posts {} at once, all that fit.", queue.max);
 }
 
@@ -473,6 +474,9 @@ Words undecidable(const FlowContext& context) {
                         cut ? ": their segments hold many, and the capture only the beginning of each segment" : ""),
             unread_advice(context.subject)};
     }
+    if (flow.wall_ns() == 0)
+        return {fmt::format("All packets {} have one time, so no rate can be told.", context.way),
+                "Capture with time stamps that tell packets apart, and while the load runs."};
     if (share_of(flow, {State::unobserved}, flow.wall_ns()) < unobserved_share && !knows_depth(flow))
         return unknown_depth(context);
     return {fmt::format("Too much of the traffic {} is not in the capture to judge bandwidth.", context.way),

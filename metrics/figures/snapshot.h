@@ -489,6 +489,8 @@ struct CaptureFigures {
     std::uint64_t copies_elsewhere = 0;  ///< of copies, those with another hop limit or other MAC addresses
     Histogram copy_distance_ns;          ///< between a frame and its copy on one interface
     std::array<std::uint64_t, wire::management_kind_count> management{};  ///< datagrams, by wire::ManagementKind
+    std::uint64_t cut_by_mirror = 0;  ///< of packets, frames that came to the capture shorter than their IP headers say
+    std::uint64_t headers_cut = 0;    ///< of truncated, packets and FPDUs of which a header of RDMA is not complete
 };
 
 struct Snapshot {

@@ -451,6 +451,7 @@ void members(C& c, Of<CaptureFigures> auto& f) {
     if (c.version() >= 8) carriers(c, f.unread);
     if (c.version() >= 8) all(c, f.copies, f.copies_elsewhere, f.copy_distance_ns);
     if (c.version() >= 8) all(c, f.management);
+    if (c.version() >= 8) all(c, f.cut_by_mirror, f.headers_cut);
 }
 
 /// Flows and attempts are near one another, and near the capture's beginning: `id` and time are told by how near.

@@ -67,7 +67,7 @@ class FirstScreens(TestCase):
         page = (ROOT / "README.md").read_text()
         commands = re.findall(r"^  (\w+) {2,}", self.succeeds(run("help")), re.MULTILINE)
         self.assertGreater(len(commands), 9)
-        for command in set(commands) - {"help", "completion"}:
+        for command in set(commands) - {"help"}:
             self.assertIn(f"| `{command}` |", page)
 
     def test_help_fits_a_terminal_and_leads_to_the_first_commands(self):

@@ -45,9 +45,33 @@ class Usage(TestCase):
         self.assertIn("-r FILE", message)
         self.assertIn("-i IFACE", message)
 
-    def test_a_file_without_its_option_is_no_filter(self):
-        for command in ("dump", "flows", "why", "top"):
-            self.assertIn(f"{RPING} is a file, not a filter: -r {RPING} reads it", self.fails(run(command, RPING), 2))
+    def test_a_file_needs_no_option(self):
+        for command in (["dump"], ["flows"], ["why"], ["top", "--once"]):
+            with self.subTest(command=command):
+                named = run(*command, RPING, "udp", "port", "4791")
+                self.assertEqual(named.returncode, 0, named.stderr)
+                self.assertEqual(named.stdout, run(*command, "-r", RPING, "udp", "port", "4791").stdout)
+                self.assertNotEqual(named.stdout, "")
+                self.assertIn("/no/such.pcap", self.fails(run(*command, "/no/such.pcap"), 1))
+                # An option names the source: the word is part of the expression.
+                self.fails(run(*command, "-r", RPING, RPING), 2)
+
+    def test_several_files_are_merged(self):
+        both = run("flows", "--json", RPING, RPING)
+        self.assertEqual(both.stdout, run("flows", "--json", "-r", RPING, "-r", RPING).stdout)
+
+    def test_completion_prints_the_scripts(self):
+        for shell, file in (("bash", "rdmascope.bash"), ("zsh", "_rdmascope"), ("fish", "rdmascope.fish")):
+            script = self.succeeds(run("completion", shell))
+            self.assertEqual(script, (ROOT / "cli/completion" / file).read_text())
+        self.assertIn("did you mean 'bash'?", self.fails(run("completion", "bsh"), 2))
+        self.fails(run("completion"), 2)
+
+    def test_filters_teach(self):
+        self.assertIn("Did you mean nak?", self.fails(dump("-r", RPING, "-Y", 'rdma.operation == "nack"'), 2))
+        self.assertIn("its values are first, middle", self.fails(dump("-r", RPING, "-Y", 'rdma.position in {"zzzzzz"}'), 2))
+        self.assertIn("== compares", self.fails(dump("-r", RPING, "-Y", "infiniband.bth.opcode = 4"), 2))
+        self.assertEqual(dump("-r", RPING, "-Y", 'rdma.operation contains "ack"', "--count").returncode, 0)
 
     def test_what_cannot_be_obeyed_is_a_usage_error(self):
         for arguments in (["-k"], ["--no-such"], ["-c"], ["-c", "x"], ["-T", "xml"], ["-T", "fields"], ["-L"], ["-J"],

@@ -82,7 +82,7 @@ private:
 void add_traffic(Maker& maker, const FlowPicture& picture) {
     maker.text("goodput", 0, [&picture](const FlowSnapshot& flow) {
         if (picture.any()->messages_total() == 0) return no_figure;
-        if (metrics::partly_read(flow)) return no_figure;
+        if (metrics::partly_read(flow) || metrics::lacks_lengths(flow)) return no_figure;
         const bool interval = &flow == picture.interval && picture.state.reading != nullptr;
         std::uint64_t ns = 0;
         if (picture.state.reading) ns = interval ? picture.state.reading->length_ns : picture.state.reading->whole_ns();

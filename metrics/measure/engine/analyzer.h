@@ -29,6 +29,9 @@ public:
     Analyzer(const Analyzer&) = delete;
     Analyzer& operator=(const Analyzer&) = delete;
 
+    /// With an observer, before any frame is fed: the frames with which the capture begins, which are fed after this.
+    /// They show whether the capture holds each packet several times. Without an observer feed() keeps them itself.
+    void learn_copies(std::span<const wire::Frame> frames);
     /// Frames in the order of the capture. Where `lasting`, their octets stay valid until finish() has returned (a
     /// mapped file); otherwise they are done with, or copied, when this returns.
     void feed(std::span<const wire::Frame> frames, bool lasting = false);

@@ -110,6 +110,7 @@ struct ResponseState {
     std::uint64_t next = 0;  ///< position of the response packet that continues the one under way; 0 = none seen yet
     std::uint32_t repeated = 0;
     std::uint32_t missing = 0;
+    std::uint32_t read_bytes = 0;  ///< of the present response, if its READ does not tell the length
     std::uint16_t mtu_payload = 0;
     bool in_response = false;
     bool incomplete = false;             ///< of the present response, packets are missing

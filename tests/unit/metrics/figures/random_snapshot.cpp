@@ -244,7 +244,7 @@ Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t f
     for (std::uint64_t* counter :
          {&c.packets, &c.bytes, &c.rdma_units, &c.truncated, &c.malformed, &c.unsorted, &c.seen_twice, &c.icrc_bad,
           &c.flows_evicted, &c.streams_evicted, &c.stream_octets_lost, &c.stream_octets_skipped, &c.values_misplaced,
-          &c.beyond_hosts, &c.copies, &c.copies_elsewhere, &s.memory_octets})
+          &c.beyond_hosts, &c.copies, &c.copies_elsewhere, &c.cut_by_mirror, &c.headers_cut, &s.memory_octets})
         *counter = below(1000);
     c.packets += 1;
     for (std::uint64_t kind = below(3); kind > 0; --kind)
