@@ -125,7 +125,7 @@ private:
     CompactOptional<Values> values_;
 };
 
-/// std::array of structures each of which takes memory once it is changed: for few of them. References stay valid.
+/// std::array of structures; each takes memory once it is changed. For few of them. References stay valid.
 template <class T, std::size_t n>
 class SparseArray {
     template <class Array, class Reference>

@@ -80,8 +80,8 @@ struct CommandFacts {
     bool begins = false;                            ///< of data: the message's first packet
 
     std::uint64_t request_frame = 0;     ///< 0 where it is not known
-    std::uint64_t data_first_frame = 0;  ///< likewise
-    std::uint64_t response_frame = 0;    ///< likewise
+    std::uint64_t data_first_frame = 0;  ///< 0 where it is not known
+    std::uint64_t response_frame = 0;    ///< 0 where it is not known
 
     std::string_view status = {};
     std::string_view error = {};  ///< class of an error status; empty: success
@@ -96,7 +96,7 @@ struct CommandFacts {
 };
 
 /// A message of an upper layer, at the frame that completed it, or that began or ended its data. A SEND may have taken
-/// several packets: its layers are described from octets of their own.
+/// several packets: its layers are described from bytes of their own.
 struct UpperMessage {
     const wire::Frame& frame;
     const Dissection& dissection;  ///< no layers where nothing but the facts is new

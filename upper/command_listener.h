@@ -20,7 +20,7 @@ struct MessageNote {
     base::Bytes head = {};                          ///< of a SEND, and of data that say something of the connection
     std::optional<std::uint32_t> key = {};          ///< of a request: that of its first range of memory
     std::optional<std::uint64_t> data_offset = {};  ///< of data that begin: their place within the command's memory
-    std::uint64_t data_bytes = 0;                   ///< likewise: bytes that the message says it has
+    std::uint64_t data_bytes = 0;                   ///< of data that begin: bytes that the message says it has
 };
 
 /// Is called with what the connections hold. References are valid during the call alone.

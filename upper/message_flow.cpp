@@ -142,7 +142,7 @@ void Flow::extend(Message& message, const Passing& packet, bool is_new) {
     message.last_frame = packet.frame;
 }
 
-/// A SEND whose beginning lacks octets that passed later is handed over as far as it is known: the parser says whether
+/// A SEND whose beginning lacks bytes that passed later is handed over as far as it is known: the parser says whether
 /// that is enough.
 void Flow::complete(Message& message) {
     if (message.operation == Operation::send) {

@@ -17,7 +17,7 @@ class Connection;
 /// A packet or a segment of a message: of what is asked of the peer, not of its answers.
 struct Passing {
     std::uint64_t begin = 0;  ///< position
-    std::uint64_t end = 0;    ///< behind it
+    std::uint64_t end = 0;    ///< after it
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
     std::uint64_t first_frame = 0;
@@ -64,7 +64,7 @@ public:
     std::uint64_t acked() const { return acked_; }
 
     void pass(const Passing& packet);
-    /// Positions that passed before, of which nothing new is known: TCP sent them again.
+    /// Positions that passed before, without anything new: TCP sent them again.
     void pass_again(const Passing& packet);
     /// All before the position has arrived.
     void acknowledge(std::uint64_t position, std::int64_t time_ns);
@@ -77,7 +77,7 @@ public:
     Message* find_begin(std::uint64_t begin);
     /// Nothing of it is of interest any more: gives its memory back. Not to be called while a packet is passed.
     void release();
-    /// Bytes of the stream were lost: what follows begins anew.
+    /// Bytes of the stream were lost: what follows begins again.
     void lose_place() { current_ = no_message; }
 
 private:
@@ -88,7 +88,7 @@ private:
 
     struct Head {
         std::array<std::byte, head_bytes> octets;
-        std::uint32_t size = 0;  ///< from the first octet on, without a gap
+        std::uint32_t size = 0;  ///< from the first byte on, without a gap
         bool taken = false;
     };
     struct Hole {

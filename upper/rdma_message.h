@@ -23,7 +23,7 @@ struct Message {
     bool parsed = false;      ///< a SEND that was handed over
     bool wants_head = false;  ///< a READ whose data say something of the connection
     std::uint64_t begin = 0;
-    std::uint64_t end = 0;  ///< behind its last position so far
+    std::uint64_t end = 0;  ///< after its last position so far
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;  ///< where `ended`: when all of it had passed in order, as far as it is known
     std::uint64_t first_frame = 0;
@@ -36,7 +36,7 @@ struct Message {
     std::optional<std::uint32_t> invalidated = {};
     std::uint32_t sink_key = 0;  ///< READ of iWARP: where the response goes to
     std::uint64_t sink_address = 0;
-    std::uint8_t head = 0;  ///< of its beginning's octets, from 1; 0: none are kept
+    std::uint8_t head = 0;  ///< of its beginning's bytes, from 1; 0: none are kept
     CommandRef command = {};
 };
 

@@ -41,7 +41,7 @@ base::Result<Assignment, std::string> parse_assignment(const std::string& text) 
 
 namespace {
 
-/// A direction of a queue pair's conversation: who sends to which queue pair.
+/// A direction of a queue pair's conversation: the sender, and the queue pair that receives.
 struct PacketKey {
     std::array<std::byte, 16> source = {};
     std::array<std::byte, 16> destination = {};
@@ -107,7 +107,7 @@ struct StreamTrack {
 
 constexpr std::size_t remembered_times = 4096;
 constexpr std::size_t max_candidates = 64;   ///< flows of two hosts whose peer is not known
-constexpr std::uint64_t most_behind = 4096;  ///< positions that an acknowledgement may lag behind
+constexpr std::uint64_t most_behind = 4096;  ///< positions by which an acknowledgement may lag
 constexpr unsigned votes_for_pair = 2;
 /// So near to the other flow's latest packet, an acknowledgement is of that flow: PSNs begin anywhere in 2^24.
 constexpr std::uint64_t positions_of_sure_pair = 64;

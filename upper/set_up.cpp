@@ -20,7 +20,7 @@ void read_private_data(base::Bytes data, SetUp& set_up) {
     }
 }
 
-/// A layer's octets where all of it was captured.
+/// A layer's bytes where all of it was captured.
 std::optional<base::Bytes> octets_of(const dissect::Unit& unit, dissect::LayerId id) {
     const dissect::LayerRef* layer = unit.dissection.find(id);
     if (layer == nullptr || layer->length < layer->wire_length ||

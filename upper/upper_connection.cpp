@@ -472,7 +472,7 @@ void Connection::settle(bool all) {
     const Flow* target = initiator_ ? flows_[1 - *initiator_] : nullptr;
     while (Command* oldest = commands_.oldest()) {
         if (oldest->waits_for_event && !oldest->answered) {
-            // Such a command may stay open for ever: those behind it do not wait.
+            // Such a command may stay open for ever: those after it do not wait.
             Command* next = commands_.newer(*oldest);
             while (next != nullptr && next->waits_for_event && !next->answered) next = commands_.newer(*next);
             if (next == nullptr) return;

@@ -27,7 +27,7 @@ inline constexpr std::size_t io_state_count = 6;
 /// "host"
 std::string_view name_of(IoState state);
 
-/// What a connection counts beside its commands.
+/// What a connection counts besides its commands.
 struct ConnectionCounts {
     std::uint64_t operations = 0;          ///< READs and WRITEs of the target
     std::uint64_t unbound_operations = 0;  ///< of them, of no command that is known

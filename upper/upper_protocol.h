@@ -25,7 +25,7 @@ enum class ErrorClass : std::uint8_t { none, device, path, protocol, aborted, bu
 std::string_view name_of(ErrorClass error);
 inline constexpr std::size_t error_class_count = 7;
 
-/// What is known of a connection beside its commands. A protocol's parser reads and writes it.
+/// What is known of a connection besides its commands. A protocol's parser reads and writes it.
 struct ConnectionFacts {
     std::optional<std::uint16_t> queue = {};
     std::uint8_t queue_type = 0;              ///< the protocol's own
@@ -89,7 +89,7 @@ struct Protocol {
     void (*read_data)(std::uint32_t detail, base::Bytes data, ConnectionFacts& facts);
     StatusMeaning (*status)(std::uint32_t detail, std::uint32_t status);
 
-    // What the octets are described by.
+    // What the bytes are described by.
     dissect::LayerId request_layer;
     dissect::LayerId response_layer;
     dissect::LayerId data_layer;                                                  ///< of a request with `wants_data`

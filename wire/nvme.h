@@ -78,7 +78,7 @@ struct NvmeCommand {
     std::optional<std::uint8_t> fabrics_type;  ///< of a fabrics command alone
     std::optional<NvmeSgl> sgl;
     std::optional<std::uint64_t> first_block;   ///< of an I/O command that has one
-    std::optional<std::uint32_t> block_count;   ///< likewise
+    std::optional<std::uint32_t> block_count;   ///< of an I/O command that has one
 };
 
 inline constexpr std::uint32_t nvme_command_id_end = 4;  ///< what is needed at least

@@ -10,7 +10,7 @@
 
 namespace cli::completion {
 
-// Made of the files beside this one.
+// Made of the files next to this one.
 extern const std::span<const unsigned char> script_of_bash;
 extern const std::span<const unsigned char> script_of_zsh;
 extern const std::span<const unsigned char> script_of_fish;

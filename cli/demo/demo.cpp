@@ -182,7 +182,7 @@ bool print_flows(const metrics::Snapshot& snapshot, const analysis::Names& names
     return report.finish(snapshot);
 }
 
-/// The endpoints' own counts beside those of the capture: they must be the same.
+/// The endpoints' own counts next to those of the capture: they must be the same.
 void compare(const Traffic& traffic, const metrics::Snapshot& snapshot, Writing& page) {
     using metrics::Operation;
     std::array<OperationCount, metrics::operation_count> counted{};
@@ -298,7 +298,7 @@ int show_live(LiveSources& source, Traffic& traffic, const DemoOptions& options,
     return status;
 }
 
-/// With --save the frames themselves are wanted, which the screen does not keep.
+/// With --save the frames themselves are required, which the screen does not keep.
 bool wants_screen(const DemoOptions& options) {
     const char* const terminal = std::getenv("TERM");
     return !options.plain && options.save_path.empty() && is_terminal(STDIN_FILENO) && is_terminal(STDOUT_FILENO) &&

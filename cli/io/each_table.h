@@ -24,7 +24,7 @@ public:
     /// False where printing has failed.
     bool finish();
 
-    /// A command beside its connection, as far as rows show that.
+    /// A command with its connection, as far as rows show that.
     struct Row {
         std::uint64_t connection = 0;
         std::string protocol;

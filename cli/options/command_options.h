@@ -13,7 +13,7 @@
 
 namespace cli::options {
 
-/// A command line that cannot be obeyed.
+/// An invalid command line.
 struct UsageError {
     std::string message;
     /// The option as it was typed, if the command has no such option and does not say itself where to look for it.

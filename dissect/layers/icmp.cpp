@@ -82,7 +82,7 @@ LayerId parse_icmpv6(Context& context) {
     const std::byte* p = context.take(LayerId::icmpv6, octets_of<Icmpv6>);
     if (p == nullptr) return LayerId::none;
     const std::uint8_t type = base::load_u8(p);
-    // All but a few have four more octets of their own.
+    // All but a few have four more bytes of their own.
     const std::uint32_t more = std::min(wire::icmp_quote_offset - octets_of<Icmpv6>, context.available());
     LayerRef& layer = context.out.layers[context.out.layer_count - 1u];
     layer.length += more;

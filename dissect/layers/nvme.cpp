@@ -65,7 +65,7 @@ constexpr wire::ValueName sgl_types[] = {{0, "Data Block"},      {1, "Bit Bucket
                                          {3, "Last Segment"},    {4, "Keyed Data Block"}, {5, "Transport Data Block"},
                                          {15, "Vendor Specific"}};
 
-/// Below the properties' headings: places count from the value's first octet.
+/// Below the properties' headings: places count from the value's first byte.
 constexpr std::array property_rows{
     octets("nvme.fabrics.prop_get_set.data", "Property Data", 0, 8),
     // CAP
@@ -311,7 +311,7 @@ public:
         : tree_(tree), table_(table), infos_(infos) {}
 
     void show(std::size_t index) const { show(index, 0); }
-    /// `plus`: the number stands for so much more.
+    /// `plus`: is added to the number.
     void show(std::size_t index, std::uint64_t plus) const {
         const NvmePlace& place = table_.rows[index].place;
         if (place.octet + place.octets > tree_.size()) return;
@@ -357,7 +357,7 @@ constexpr std::span completion_property_infos = std::span{completion_fields}.las
 /// Offsets of the properties that have fields of their own. NVMe Base 2.0, 3.1.3.
 enum Property : std::uint32_t { property_cap = 0x00, property_vs = 0x08, property_cc = 0x14, property_csts = 0x1c };
 
-/// The eight octets of a property's value.
+/// The eight bytes of a property's value.
 void describe_property(const Tree& value, std::uint32_t offset, bool is_long, std::span<const wire::FieldInfo> infos) {
     if (value.size() < 8) return;
     const Entry entry{value, properties, infos};
@@ -414,7 +414,7 @@ void describe_blocks(const Commands& entry) {
     entry.show(AT(commands, "nvme.cmd.rsvd3"));
 }
 
-/// Which of the words 10 to 15 Wireshark shows as they are: those of which it has no fields.
+/// Which of the words 10 to 15 Wireshark shows as they are, because it has no fields for them.
 unsigned plain_words(NvmeContext context, std::uint8_t opcode) {
     constexpr unsigned word12 = 4, word13 = 8, word15 = 32, all = 63;
     if (context.queue != wire::NvmeQueueType::admin) return all;
@@ -553,7 +553,7 @@ void describe_completion(const LayerView& view, Visitor& visitor) {
     if (context.is_fabrics()) tree.close();
 }
 
-/// A name of up to 256 octets, as far as it was captured.
+/// A name of up to 256 bytes, as far as it was captured.
 void describe_name(const Tree& tree, const wire::FieldInfo& info, std::uint32_t first) {
     if (tree.size() <= first) return;
     const Tree part = tree.part(first, wire::nvme_name_bytes);

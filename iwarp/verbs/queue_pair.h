@@ -59,7 +59,7 @@ struct QueuePair::Impl {
     std::shared_ptr<CompletionQueue> receive_completions;
     std::shared_ptr<SharedReceiveQueue> shared_receives;
     std::weak_ptr<QueuePair> self;
-    unsigned pending_kinds = 0;  ///< bits: of events that nobody has asked for yet
+    unsigned pending_kinds = 0;  ///< bits: of events that are not fetched yet
     QueuePairOptions options;
     std::uint32_t number = 0;
     QueuePairState state = QueuePairState::idle;

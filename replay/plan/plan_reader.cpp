@@ -29,7 +29,7 @@ Result<bool> read_once(const Survey& survey, Extractor& extractor, const std::ve
         bool taken = true;
         for (OperationQueue* const queue : into) taken = queue->push(extractor.found()) && taken;
         extractor.found().clear();
-        // Whatever is handed over is posted without anything behind it: there will be room.
+        // Whatever is handed over is posted without anything after it: there will be room.
         return taken && (window == nullptr || window->wait_for_room());
     };
     std::vector<wire::Frame> frames(batch_frames);

@@ -41,7 +41,7 @@ void set_queue(ConnectionFacts& facts, std::uint16_t queue) {
     facts.queue_type = static_cast<std::uint8_t>(queue == 0 ? NvmeQueueType::admin : NvmeQueueType::io);
 }
 
-/// The private data of other protocols differ in the record format, in the sizes or in the reserved octets.
+/// The private data of other protocols differ in the record format, in the sizes or in the reserved bytes.
 bool read_private_data(base::Bytes data, ConnectionFacts& facts) {
     if (data.size() < wire::nvme_rdma_request_bytes) return false;
     const wire::NvmeRdmaRequest request = wire::parse_nvme_rdma_request(data.data());
@@ -88,7 +88,7 @@ void add_grant(Said& said, const wire::NvmeSgl& sgl, bool out) {
     said.grants[said.grant_count++] = {sgl.key, sgl.address, sgl.length, out};
 }
 
-/// Descriptors in the capsule, behind the entry. NVMe over Fabrics 1.1, 2.3.
+/// Descriptors in the capsule, after the entry. NVMe over Fabrics 1.1, 2.3.
 void read_descriptors(base::Bytes head, const wire::NvmeSgl& segment, bool out, Said& said) {
     const std::uint64_t first = wire::nvme_command_bytes + std::min<std::uint64_t>(segment.address, head.size());
     const std::uint64_t count = segment.length / wire::nvme_sgl_bytes;
