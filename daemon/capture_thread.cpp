@@ -64,6 +64,25 @@ std::unique_ptr<capture::FlightRecorder> recorder_for(const Config& config) {
     return std::make_unique<capture::FlightRecorder>(options);
 }
 
+struct EventKind {
+    bool is_warning;
+    std::string_view name;  ///< of what is limited together in the log
+};
+
+/// Each cause has a limit of its own: what anybody on the network can bring about must not hide what is wrong here.
+EventKind kind_of(capture::TapEvent::Kind kind) {
+    using Kind = capture::TapEvent::Kind;
+    switch (kind) {
+        case Kind::opened: return {false, "opened interfaces"};
+        case Kind::lost: return {true, "lost interfaces"};
+        case Kind::failed: return {true, "interface"};
+        case Kind::narrowed: return {false, "iWARP ports"};
+        case Kind::learning: return {true, "iWARP learning"};
+        case Kind::flooded: return {true, "too many iWARP ports"};
+    }
+    return {true, "interface"};
+}
+
 }  // namespace
 
 capture::TapOptions tap_options(const CaptureConfig& config) {
@@ -198,7 +217,9 @@ void CaptureThread::State::run() {
 }
 
 void CaptureThread::State::handle_frames(std::span<const wire::Frame> frames) {
+    const std::int64_t now = base::steady_ns();
     for (const wire::Frame& whole : frames) {
+        if (!sources->is_recognised(whole, now)) continue;
         const wire::Frame frame = without_payload(whole, config.capture.snaplen);
         if (recorder)
             recorder->keep(frame);
@@ -297,13 +318,13 @@ void CaptureThread::State::refresh_status() {
 }
 
 void CaptureThread::State::log_events() {
-    for (const capture::TapEvent& event : sources->events())
-        hooks.log(event.kind == capture::TapEvent::Kind::failed || event.kind == capture::TapEvent::Kind::lost ||
-                      event.kind == capture::TapEvent::Kind::learning,
-                  "interface", event.message);
+    for (const capture::TapEvent& event : sources->events()) {
+        const EventKind kind = kind_of(event.kind);
+        hooks.log(kind.is_warning, std::string(kind.name), event.message);
+    }
     for (const RecordingsMessage& line : recordings.messages()) hooks.log(line.wrong, "recorder", line.text);
-    for (const std::string& line : analyzer.take_refusals()) hooks.log(true, "traces", line);
-    if (const auto error = analyzer.take_error()) hooks.log(true, "traces", error->text());
+    for (const std::string& line : analyzer.take_refusals()) hooks.log(true, "refused traces", line);
+    if (const auto error = analyzer.take_error()) hooks.log(true, "kernel traces", error->text());
 }
 
 std::vector<bool> CaptureThread::State::gone_interfaces() const {

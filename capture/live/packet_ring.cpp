@@ -6,12 +6,13 @@
 #include <chrono>
 #include <cstring>
 #include <fmt/core.h>
-#include <fstream>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <sstream>
 #include <sys/socket.h>
 #include <sys/utsname.h>
 
+#include "base/file.h"
 #include "capture/files/file_source.h"
 #include "capture/filter/kernel_filter.h"
 #include "capture/live/packet_socket.h"
@@ -27,7 +28,7 @@ constexpr auto loopback_copy = static_cast<unsigned char>(PACKET_LOOPBACK);
 std::uint64_t limited(std::uint32_t snaplen) { return snaplen == 0 ? max_snaplen : std::min(snaplen, max_snaplen); }
 
 std::optional<std::uint64_t> number_in(const std::string& path) {
-    std::ifstream file(path);
+    std::istringstream file(base::first_line(path));
     std::uint64_t number = 0;
     if (!(file >> number)) return std::nullopt;
     return number;
@@ -44,7 +45,7 @@ std::optional<std::uint64_t> lost_by(const std::string& interface) {
 }
 
 std::optional<std::uint64_t> link_speed(const std::string& interface) {
-    std::ifstream file(fmt::format("/sys/class/net/{}/speed", interface));
+    std::istringstream file(base::first_line(fmt::format("/sys/class/net/{}/speed", interface)));
     std::int64_t megabits = 0;
     if (!(file >> megabits) || megabits <= 0) return std::nullopt;
     return static_cast<std::uint64_t>(megabits) * 1'000'000;

@@ -32,7 +32,10 @@ constexpr std::int64_t scan_share = 20;                   // of this many parts 
 constexpr std::int64_t retry_ns = 5000 * ns_per_ms;
 constexpr std::int64_t ending_ns = 5 * ns_per_ms;
 constexpr std::int64_t port_idle_ns = 60'000 * ns_per_ms;
-constexpr std::int64_t all_tcp_ns = 600'000 * ns_per_ms;
+constexpr std::int64_t flood_report_ns = 600'000 * ns_per_ms;
+/// Start frames are easily made up, and each new port gives each ring another filter: at first as many ports are learnt
+/// as there is room for, then one a period.
+constexpr std::int64_t learn_period_ns = 1000 * ns_per_ms;
 
 /// A name, and the ring that it has at the moment.
 struct Tapped {
@@ -98,7 +101,8 @@ struct Tap::State {
     std::int64_t begun_ns = base::steady_ns();
     std::int64_t looked_around_ns = 0;
     std::int64_t scanned_ns = 0;
-    std::int64_t all_tcp_until_ns = 0;
+    std::int64_t learn_again_ns = 0;  // runs ahead of the clock by a period for each port that was learnt
+    std::int64_t flood_report_again_ns = 0;
     std::int64_t scan_again_ns = 0;  // not before: a host may have thousands of interfaces, and each comes with news
     bool scan_wanted = true;
 
@@ -117,6 +121,7 @@ struct Tap::State {
     void turned(Tapped& each, bool up);
     void refilter(std::int64_t now);
     void look_around(std::int64_t now);
+    bool may_learn(std::int64_t now) const;
     void learn(std::span<const wire::Frame> frames, std::int64_t now);
     bool wait(std::int64_t now, std::int64_t until);
     std::optional<std::size_t> serve(std::span<wire::Frame> frames, std::int64_t now);
@@ -266,7 +271,7 @@ void Tap::State::scan(std::int64_t now) {
 /// What the kernel passes, where it should be another than it is.
 void Tap::State::refilter(std::int64_t now) {
     if (!narrows()) return;
-    RdmaFilter next{.tcp_ports = ports.all(), .all_tcp = discovers(now) || now < all_tcp_until_ns};
+    RdmaFilter next{.tcp_ports = ports.all(), .all_tcp = discovers(now)};
     if (next == filter) return;
     filter = std::move(next);
     for (std::size_t i = 0; i < tapped.size(); ++i) {
@@ -291,18 +296,23 @@ void Tap::State::learn(std::span<const wire::Frame> seen, std::int64_t now) {
     for (const wire::Frame& frame : seen) {
         const auto port = ports.look(frame, now, streams);
         if (!port) continue;
-        if (ports.add(*port, now)) {
+        if (may_learn(now) && ports.add(*port, now)) {
+            learn_again_ns = std::max(learn_again_ns, now) + learn_period_ns;
             report(TapEvent::Kind::narrowed, {},
                    fmt::format("TCP port {} speaks MPA: its connections are captured from now on", *port));
             refilter(now);
-        } else if (now >= all_tcp_until_ns) {
-            all_tcp_until_ns = now + all_tcp_ns;
-            report(TapEvent::Kind::narrowed, {},
-                   fmt::format("more than {} TCP ports speak MPA: all TCP is captured for the next 10 minutes",
+        } else if (now >= flood_report_again_ns) {
+            flood_report_again_ns = now + flood_report_ns;
+            report(TapEvent::Kind::flooded, {},
+                   fmt::format("more TCP ports look like iWARP than the {} that are learnt: connections of some are "
+                               "not captured; name the ports that count (iwarp_ports)",
                                max_filtered_ports));
-            refilter(now);
         }
     }
+}
+
+bool Tap::State::may_learn(std::int64_t now) const {
+    return learn_again_ns - now < std::int64_t{max_filtered_ports} * learn_period_ns;
 }
 
 /// One round: the number of frames of the first interface in turn that has some.
@@ -432,6 +442,10 @@ bool Tap::is_open(std::size_t interface) const {
 
 bool Tap::hardware_timestamps(std::size_t interface) const {
     return is_open(interface) && state_->tapped[interface].ring->hardware_timestamps();
+}
+
+bool Tap::is_recognised(const wire::Frame& frame, std::int64_t now_ns) {
+    return !state_->narrows() || state_->ports.recognises(frame, now_ns);
 }
 
 std::vector<TapEvent> Tap::events() { return std::exchange(state_->news, {}); }

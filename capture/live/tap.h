@@ -38,6 +38,7 @@ struct TapEvent {
         failed,    ///< to open, to stay up, or to do what was asked; told once, and tried again
         narrowed,  ///< the kernel's filter changed: ports were found, or are too many
         learning,  ///< where iWARP connections are found, and what may be missed: reported by open()
+        flooded,   ///< more ports look like iWARP than are learnt: some traffic is not captured
     } kind{};
     std::string interface;  ///< empty where it concerns all
     std::string message;    ///< a sentence for the log, which names the interface
@@ -71,6 +72,11 @@ public:
     /// Counts of an interface that went stay for as long as its number is its own.
     Statistics statistics(std::size_t interface) const override;
     const base::Error& error() const override;
+
+    /// Whether a frame is to be kept as RDMA. While the kernel passes other TCP as well, for ports to be found,
+    /// connections count that were recognised. With a filter of the user, or without narrowing, each frame counts.
+    /// `now_ns`: base::steady_ns().
+    bool is_recognised(const wire::Frame& frame, std::int64_t now_ns);
 
     std::vector<TapEvent> events();
     /// Opens what is new and closes what is not wanted any more; the others go on without a gap, with the new filter

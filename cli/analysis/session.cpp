@@ -5,11 +5,13 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fcntl.h>
 #include <fmt/core.h>
-#include <fstream>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
+#include "base/file.h"
 #include "capture/link_type.h"
 #include "cli/analysis/analyzer_options.h"
 #include "cli/analysis/file_input.h"
@@ -38,15 +40,12 @@ using Clock = std::chrono::steady_clock;
 
 /// A file of counters as text; fails with a sentence.
 base::Result<std::string, std::string> read_text(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::string text;
-    std::array<char, 65536> piece{};
-    while (file.read(piece.data(), piece.size()) || file.gcount() > 0) {
-        text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
-        if (text.size() > most_counter_octets) return base::Failure{path + ": is too large to be a file of counters"};
-    }
-    if (!file.eof()) return base::Failure{fmt::format("{}: {}", path, std::strerror(errno))};
-    return text;
+    const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (!file) return base::Failure{fmt::format("{}: {}", path, std::strerror(errno))};
+    auto text = base::read_file(file.number(), most_counter_octets + 1);
+    if (!text) return base::Failure{fmt::format("{}: {}", path, std::strerror(errno))};
+    if (text->size() > most_counter_octets) return base::Failure{path + ": is too large to be a file of counters"};
+    return std::move(*text);
 }
 
 }  // namespace

@@ -104,6 +104,7 @@ struct LogConfig {
 
 struct ServiceConfig {
     std::string user = {};  ///< to become once all is open; empty: whoever started it, without the capabilities
+    bool restrict_system_calls = true;  ///< to those that the daemon needs
 
     bool operator==(const ServiceConfig&) const = default;
 };

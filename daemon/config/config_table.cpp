@@ -418,6 +418,12 @@ constexpr std::array key_table{
                 "capturing does not need of root's power is given up in either case.",
         .wanted = "the name of a user, or \"\"",
         .fits = forms::is_empty_or_account},
+    Key{.section = "service",
+        .name = "restrict_system_calls",
+        .kind = K::toggle,
+        .member = service_of<&ServiceConfig::restrict_system_calls>,
+        .effect = E::on_restart,
+        .help = "Allow the daemon only the system calls that it needs (seccomp): it can start no program then."},
 };
 
 }  // namespace

@@ -12,7 +12,8 @@
 #include "metrics/figures/snapshot.h"
 
 /// What a client of the daemon may ask for. The server (server.h) turns lines into calls of this, the service
-/// implements it, and tests put a fake in its place. Called from the thread that runs the server.
+/// implements it, and tests put a fake in its place. Called from the thread that runs the server, which in the daemon
+/// is not the main thread.
 namespace service::inline server {
 
 /// Figures with what is needed to show them.
@@ -94,6 +95,8 @@ public:
     virtual bool crc_verified() const = 0;
     /// Sets the flight recorder off. Fails with why it cannot record.
     virtual base::Result<void> trigger(const std::string& reason) = 0;
+    /// Whether the daemon ends: what takes long is not worth its time any more.
+    virtual bool ends() const { return false; }
     /// Reads the configuration again. Fails with what is wrong with it, an error a mistake.
     virtual base::Result<void, base::Errors> reload() = 0;
     /// The store's directory, for clients that read it themselves; empty where there is none.

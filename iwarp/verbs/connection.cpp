@@ -93,6 +93,12 @@ void Connection::connect_failed(Failure kind, const std::string& why, std::int64
         negotiation_failed({kind, fmt::format("cannot connect to {}: {}", context_.target, why)});
 }
 
+void Connection::give_way() {
+    const Entry entry(*this);
+    if (negotiation_) negotiation_->give_way();
+    attention();
+}
+
 void Connection::requested() {
     PendingEvent event;
     event.kind = Event::Kind::connect_request;

@@ -1,14 +1,17 @@
 // Many rings as one stream.
 #include "trace/ring/rings.h"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <ctime>
 #include <fcntl.h>
+#include <filesystem>
 #include <functional>
 #include <gtest/gtest.h>
 #include <memory>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -26,11 +29,12 @@ using test::Folder;
 /// A process that makes a ring and records what it is told to, then waits to be killed.
 class Writer {
 public:
-    Writer(const Folder& folder, std::vector<std::int64_t> times, std::uint64_t session = 0) {
+    Writer(const Folder& folder, std::vector<std::int64_t> times, std::uint64_t session = 0, uid_t user = 0) {
         int ready[2];
         if (pipe(ready) != 0) std::abort();
         pid_ = fork();
         if (pid_ == 0) {
+            if (user != 0 && (setgid(user) != 0 || setuid(user) != 0)) _exit(1);
             static Ring ring;
             if (ring.open(folder.path().c_str(), layout::least_capacity, session) != 0) _exit(1);
             ring.device("rxe0");
@@ -176,6 +180,51 @@ TEST(Rings, OneTooManyIsReadWhenAnotherOneHasEnded) {
     all(rings);
     EXPECT_EQ(all(rings).size(), 3U);
     EXPECT_EQ(rings.refused(), 1U);
+}
+
+TEST(Rings, NoUserTakesAllPlaces) {
+    if (getuid() != 0) GTEST_SKIP() << "only root may make files of other users";
+    const Folder folder;
+    std::vector<std::unique_ptr<Writer>> writers;
+    ASSERT_EQ(chmod(folder.path().c_str(), 01777), 0);
+    const auto add = [&](uid_t user, std::size_t count) {
+        const std::vector<std::int64_t> times{1};
+        for (std::size_t i = 0; i < count; ++i) writers.push_back(std::make_unique<Writer>(folder, times, 0, user));
+    };
+    add(65533, 12);
+    Rings rings({.directory = folder.path(), .remove = false, .most = 8});
+    const auto open_of = [&](uid_t user) {
+        return std::ranges::count_if(rings.processes(), [user](const Process& one) { return one.user == user; });
+    };
+    all(rings);
+    EXPECT_EQ(open_of(65533), 4) << "half of all";
+    ASSERT_NE(rings.refused(), 0U);
+    EXPECT_NE(rings.refusals()[0].text().find("one ring too many of its user"), std::string::npos);
+    add(65532, 12);
+    all(rings);
+    EXPECT_EQ(open_of(65532), 2) << "half of the rest";
+    add(65531, 1);
+    all(rings);
+    EXPECT_EQ(open_of(65531), 1);
+    EXPECT_EQ(open_of(65533), 4);
+}
+
+TEST(Rings, ARingThatLiesIsLeftAndNamed) {
+    const Folder folder;
+    const Writer writer(folder, {1});
+    Rings rings({.directory = folder.path(), .remove = false});
+    all(rings);
+    const std::uint64_t lie = ~std::uint64_t{0};
+    const int file = open(folder.only().c_str(), O_WRONLY | O_CLOEXEC);
+    const off_t at = layout::lane_headers_at + offsetof(layout::LaneHeader, written);
+    ASSERT_EQ(pwrite(file, &lie, sizeof lie, at), static_cast<ssize_t>(sizeof lie));
+    close(file);
+    all(rings);
+    all(rings);  // the ring has ended by then
+    EXPECT_EQ(rings.open(), 0U);
+    EXPECT_LE(rings.lost(), 10U);
+    ASSERT_EQ(rings.refused(), 1U);
+    EXPECT_NE(rings.refusals()[0].text().find("not read any further"), std::string::npos);
 }
 
 /// Nothing is lost by a moment without file descriptors, and the last ones are not taken from others.
