@@ -13,7 +13,7 @@
 namespace upper_test {
 namespace {
 
-constexpr const char* capture = "nvme-rdma-rxe.pcap.gz";
+constexpr const char* hostile_capture = "nvme-rdma-rxe.pcap.gz";
 
 /// Prints all that is found, as text with everything and as a tree.
 std::size_t print(const Frames& frames) {
@@ -37,7 +37,7 @@ std::size_t print(const Frames& frames) {
 }
 
 Frames first_frames(std::size_t count) {
-    Frames frames = load(capture);
+    Frames frames = load(hostile_capture);
     frames.resize(count);
     return frames;
 }
@@ -89,7 +89,9 @@ TEST(HostileInput, every_snap_length) {
     constexpr std::size_t headers = 14 + 20 + 8 + 12;
     for (std::size_t bytes = 14; bytes < 200; ++bytes) {
         const std::size_t printed = print(snapped(frames, bytes));
-        if (bytes >= headers) EXPECT_GT(printed, 0u);
+        if (bytes >= headers) {
+            EXPECT_GT(printed, 0u);
+        }
     }
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 using namespace service;
 
-constexpr std::int64_t second_ns = 1'000'000'000;
+constexpr std::int64_t ns_per_second = 1'000'000'000;
 constexpr int interval_seconds = 10;
 constexpr int hour_seconds = 3600;
 constexpr std::uint32_t pairs = 100;
@@ -43,7 +43,7 @@ public:
     void play(std::int64_t begin_ns) {
         for (std::int64_t round = 0; round < rounds; ++round)
             for (std::uint32_t pair = 0; pair < pairs; ++pair)
-                exchange(pair, begin_ns + (round * pairs + pair) * (interval_seconds * second_ns / rounds / pairs));
+                exchange(pair, begin_ns + (round * pairs + pair) * (interval_seconds * ns_per_second / rounds / pairs));
     }
 
 private:
@@ -112,7 +112,7 @@ private:
 TEST(Hour, MemoryOfBusyFlowsLevels) {
     if (support::sanitized) GTEST_SKIP() << "the sanitizer's allocator keeps what is freed";
     Config config;
-    config.engine.interval_ns = config.history.interval_ns = static_cast<std::uint64_t>(interval_seconds * second_ns);
+    config.engine.interval_ns = config.history.interval_ns = static_cast<std::uint64_t>(interval_seconds * ns_per_second);
     metrics::AnalyzerOptions options;
     options.engine.max_flows = config.engine.max_flows;
     options.dissector.parse.verify_crc = false;
@@ -126,10 +126,10 @@ TEST(Hour, MemoryOfBusyFlowsLevels) {
     std::uint64_t after_quarter = 0;
     std::size_t flows = 0;
     for (std::int64_t second = 0; second < hour_seconds; second += interval_seconds) {
-        talk.play(second * second_ns);
+        talk.play(second * ns_per_second);
         Taken taken;
         taken.snapshot = std::make_shared<metrics::Snapshot>(analyzer.snapshot());
-        taken.wall_ns = (second + interval_seconds) * second_ns;
+        taken.wall_ns = (second + interval_seconds) * ns_per_second;
         taken.length_ns = config.engine.interval_ns;
         flows = taken.snapshot->flows.size();
         interval_writer.interval(taken, status);
