@@ -245,7 +245,8 @@ void append_table(std::string& out, const ConnectionFigures& connections, const 
 
 void append_json(std::string& out, const ConnectionFigures& connections, const analysis::Names& names) {
     Json objects = Json::array();
-    for (const CommandConnectionFigures& connection : connections) objects.push_back(connection_json(connection, names));
+    for (const CommandConnectionFigures& connection : connections)
+        objects.push_back(connection_json(connection, names));
     out += Json{{"connections", std::move(objects)}}.dump(2);
     out += '\n';
 }

@@ -56,8 +56,8 @@ std::string error(unsigned type, unsigned code, const std::string& quoted) {
     return Maker(true).u8(type).u8(code).u16(0).u32(0).str() + quoted;
 }
 
-constexpr std::string_view request_key = "MPA ID Req Frame";
-constexpr std::string_view reply_key = "MPA ID Rep Frame";
+constexpr std::string_view mpa_request_key = "MPA ID Req Frame";
+constexpr std::string_view mpa_reply_key = "MPA ID Rep Frame";
 
 struct FilterCase {
     std::string name;
@@ -67,7 +67,7 @@ struct FilterCase {
 
 /// Frames with what annex A17 of the InfiniBand specification, RFC 5044 and rdma_filter.h make of them; ports: 7174.
 std::vector<FilterCase> cases() {
-    const std::string start(request_key);
+    const std::string start(mpa_request_key);
     return {
         {"RoCEv2", ethernet(0x0800, ipv4(17, udp(49152, 4791))), true},
         {"RoCEv2 from its port", ethernet(0x0800, ipv4(17, udp(4791, 1000))), true},
@@ -103,8 +103,8 @@ std::vector<FilterCase> cases() {
         {"port beside", ethernet(0x0800, ipv4(6, tcp(50000, 7175))), false},
         {"Request", ethernet(0x0800, ipv4(6, tcp(50000, 5001, 0x18, start))), true},
         {"Request behind options", ethernet(0x0800, ipv4(6, tcp(50000, 5001, 0x18, start, 8), 0, 1)), true},
-        {"Reply", ethernet(0x0800, ipv4(6, tcp(5001, 50000, 0x18, std::string(reply_key)))), true},
-        {"Reply, IPv6", ethernet(0x86dd, ipv6(6, tcp(5001, 50000, 0x18, std::string(reply_key)))), true},
+        {"Reply", ethernet(0x0800, ipv4(6, tcp(5001, 50000, 0x18, std::string(mpa_reply_key)))), true},
+        {"Reply, IPv6", ethernet(0x86dd, ipv6(6, tcp(5001, 50000, 0x18, std::string(mpa_reply_key)))), true},
         {"not quite a Request", ethernet(0x0800, ipv4(6, tcp(50000, 5001, 0x18, "MPA IT Req Frame"))), false},
         {"a Request's text later", ethernet(0x0800, ipv4(6, tcp(50000, 5001, 0x18, " " + start))), false},
         {"port unreachable, RoCEv2", ethernet(0x0800, ipv4(1, error(3, 3, ipv4(17, udp(49152, 4791))))), true},

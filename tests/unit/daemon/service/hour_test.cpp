@@ -112,7 +112,8 @@ private:
 TEST(Hour, MemoryOfBusyFlowsLevels) {
     if (support::sanitized) GTEST_SKIP() << "the sanitizer's allocator keeps what is freed";
     Config config;
-    config.engine.interval_ns = config.history.interval_ns = static_cast<std::uint64_t>(interval_seconds * ns_per_second);
+    config.engine.interval_ns = config.history.interval_ns =
+        static_cast<std::uint64_t>(interval_seconds * ns_per_second);
     metrics::AnalyzerOptions options;
     options.engine.max_flows = config.engine.max_flows;
     options.dissector.parse.verify_crc = false;

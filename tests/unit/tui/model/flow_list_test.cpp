@@ -10,8 +10,8 @@
 namespace tui::test {
 namespace {
 
-using exporters::filter::FlowFilter;
 using exporters::is_pace;
+using exporters::filter::FlowFilter;
 using Ids = std::vector<std::uint64_t>;
 
 struct Table {
