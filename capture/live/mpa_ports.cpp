@@ -288,8 +288,8 @@ bool MpaPorts::recognises(const wire::Frame& frame, std::int64_t now_ns) {
     return true;
 }
 
-bool MpaPorts::speaks_mpa(const Segment& segment, Candidates& candidates) {
-    Candidate& candidate = candidates[segment.flow % candidates.size()];
+bool MpaPorts::speaks_mpa(const Segment& segment, Candidates& among) {
+    Candidate& candidate = among[segment.flow % among.size()];
     if (candidate.flow != segment.flow) candidate = {.flow = segment.flow};
     std::size_t at = 0;
     if (candidate.predicted) {

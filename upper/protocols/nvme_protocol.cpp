@@ -23,7 +23,8 @@ struct Detail {
     bool is_long = false;
 
     constexpr std::uint32_t packed() const {
-        return opcode | fabrics_type << 8 | std::uint32_t{property} << 16 | std::uint32_t{is_long} << 24;
+        return std::uint32_t{opcode} | std::uint32_t{fabrics_type} << 8 | std::uint32_t{property} << 16 |
+               std::uint32_t{is_long} << 24;
     }
     static constexpr Detail unpacked(std::uint32_t word) {
         return {static_cast<std::uint8_t>(word), static_cast<std::uint8_t>(word >> 8),
