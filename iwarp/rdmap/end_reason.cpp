@@ -13,8 +13,7 @@ namespace iwarp::rdmap {
 
 namespace {
 
-constexpr std::uint8_t layer_rdmap = 0;
-constexpr std::uint8_t layer_ddp = 1;
+constexpr std::uint8_t layer_ddp = 1;         // below it only RDMAP: 0
 constexpr std::uint8_t type_of_memory = 1;    // RFC 5040, 4.8: remote protection errors; RFC 5041, 7: tagged buffers
 constexpr std::uint8_t type_of_untagged = 2;  // RFC 5041, 7
 
