@@ -133,13 +133,14 @@ TEST(FrameCopies, TheyMayComeAfterManyPackets) {
     FrameCopies copies;
     copies.learn({prints.data(), 1024});
     ASSERT_FALSE(copies.is_on()) << "the copies come later";
-    std::uint64_t passed = 0;
-    for (std::size_t i = 0; i < prints.size(); ++i) {
+    std::uint64_t found = 0;
+    for (const FramePrint& print : prints) {
         // One in sixteen is watched.
-        if (!copies.is_on() && prints[i].packet >> 60 == 0) copies.watch(prints[i]);
-        if (copies.is_on()) passed += copies.is_copy(prints[i]) ? 0 : 1;
+        if (!copies.is_on() && print.packet >> 60 == 0) copies.watch(print);
+        if (copies.is_on()) found += copies.is_copy(print) ? 1 : 0;
     }
     ASSERT_TRUE(copies.is_on());
+    EXPECT_EQ(copies.copies(), found);
     // All but those whose first was before it was turned on.
     EXPECT_GT(copies.copies(), 700'000u);
     EXPECT_LT(copies.octets(), 64u << 20);
