@@ -50,8 +50,9 @@ const char* kind_of(mode_t mode) {
 }
 
 Failure<OpenFailure> not_regular(mode_t mode) {
-    return {OpenFailure{EINVAL, std::string("is ") + kind_of(mode) +
-                                    ", and a regular file is expected; remove it, or name another file"}};
+    return {OpenFailure{
+        S_ISDIR(mode) ? EISDIR : EINVAL,
+        std::string("is ") + kind_of(mode) + ", and a regular file is expected; remove it, or name another file"}};
 }
 
 /// Why open(2) failed. For what is there but is no regular file, the reason says what is there.

@@ -152,7 +152,8 @@ void PacketRing::Ring::restore_tag(wire::Frame& frame, const tpacket3_hdr* heade
     base::store_be16(octets + addresses_octets, has_tpid ? header->hv1.tp_vlan_tpid : std::uint16_t{ETH_P_8021Q});
     base::store_be16(octets + addresses_octets + 2, static_cast<std::uint16_t>(header->hv1.tp_vlan_tci));
     // Of some kinds of frames more than the snap length is kept; of a cut one, the tag replaces the last bytes.
-    const bool whole = header->tp_snaplen == header->tp_len;
+    // Of a filter without lengths of its own, one of just the snap length is as long as any other.
+    const bool whole = header->tp_snaplen == header->tp_len && (options.kernel || header->tp_snaplen > snaplen);
     const std::size_t most = std::max<std::size_t>(whole ? longest(snaplen, options) : snaplen, frame.bytes.size());
     frame.bytes = {octets, std::min<std::size_t>(frame.bytes.size() + vlan_tag_octets, most)};
     frame.wire_length += vlan_tag_octets;

@@ -252,6 +252,12 @@ const std::vector<KeyCase>& cases() {
          {"\"no body\"", "\"65534\"", "7"},
          "restart",
          SET(c.service.user == "nobody")},
+        {"service.restrict_system_calls",
+         "true",
+         {"true", "false"},
+         {"0", "\"off\""},
+         "restart",
+         SET(!c.service.restrict_system_calls)},
     };
     return all;
 }
