@@ -28,8 +28,8 @@ struct ServerOptions {
     std::function<void(std::string_view)> say = {};           ///< gets a line for each event; may be empty
 };
 
-/// Connections that a process with so many descriptors can have, and what it keeps for others; absent if there are too
-/// few for any.
+/// The connections that a process with `descriptors` can have, and what the process keeps for others. Absent if there
+/// are too few descriptors for any connection.
 struct ConnectionLimits {
     std::size_t connections;
     std::size_t spare;

@@ -32,11 +32,11 @@ class MemoryTest(TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="rdmascope-memory-")
-        cls.addClassCleanup(cls.folder.cleanup)
+        cls.captures = tempfile.TemporaryDirectory(prefix="rdmascope-memory-")
+        cls.addClassCleanup(cls.captures.cleanup)
 
     def capture(self, crc, hosts=1):
-        path = os.path.join(self.folder.name, f"{crc}{hosts}.pcap")
+        path = os.path.join(self.captures.name, f"{crc}{hosts}.pcap")
         if not os.path.exists(path):
             one_packet_flows.write(path, FLOWS, crc, hosts)
         return path

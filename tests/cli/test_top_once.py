@@ -68,7 +68,7 @@ class Once(TestCase):
         self.assertEqual(lines[4:16], marked, "they stand at the top")
         for cause in set(causes):
             self.assertEqual(sum(cause in line for line in marked), causes.count(cause), cause)
-        self.assertIn("! 12 with a problem", lines[-3])
+        self.assertIn("! 12 flows", lines[-3])
 
     def test_a_file_without_packets_is_no_failure(self):
         empty = self.folder / "empty.pcap"

@@ -143,7 +143,7 @@ class Documentation(TestCase):
             return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
 
         self.assertEqual(complete(BINARY), ["dump", "flows", "io", "why", "top", "daemon", "endpoint", "replay", "run", "doctor",
-                                           "demo", "help", "--help", "--version"])
+                                           "demo", "completion", "help", "--help", "--version"])
         self.assertEqual(complete(BINARY, "dump", "-T"), ["text", "fields", "json", "ek"])
         self.assertIn("lo", complete(BINARY, "dump", "-i"))
         self.assertIn("infiniband.bth.opcode", complete(BINARY, "dump", "-T", "fields", "-e"))

@@ -67,7 +67,7 @@ bool Rings::has_place(std::span<const RingReader> found, std::uint32_t user) con
     return in_use < (options_.most - of_others + 1) / 2;
 }
 
-/// Why a ring cannot be opened beside those that are open and those that were just `found`; null: it can.
+/// Why a ring cannot be opened next to the open rings and the rings that were just `found`; null: it can.
 const char* Rings::obstacle(std::span<const RingReader> found, int folder, const char* name) const {
     if (rings_.size() + found.size() >= options_.most)
         return "is one ring too many; it is read when another one has ended";

@@ -267,38 +267,46 @@ void Controller::open_frame(std::uint64_t frame) {
     if (!feed.status().has_packets) return complain(fmt::format("{} has figures, not frames", state.feed.name));
     if (!state.packet_filter_text.empty()) static_cast<void>(apply_packet_filter(""));  // an empty one cannot fail
     const auto& lines = state.packets->lines();
-    const auto find = [&] {
+    const auto place = [&] {
         return std::find_if(lines.begin(), lines.end(),
-                            [frame](const PacketLine& line) { return line.frame == frame; });
+                            [frame](const PacketLine& line) { return line.frame >= frame; });
     };
-    if (find() == lines.end()) {
+    const auto has_line = [&] { return place() != lines.end() && place()->frame == frame; };
+    if (!has_line()) {
         state.packets->read_around(frame);
         state.packets->advance(feed);
     }
-    const auto found = find();
-    if (found == lines.end()) return complain(fmt::format("packet {} is no longer kept", frame));
-    close_overlay();
+    // A frame without RDMA, such as a TCP FIN, has fields but no line: the next line is selected.
+    if (!show_details(frame)) return;
     state.view = View::packets;
     state.spread = false;
-    held[index_of_view(View::packets)] = true;
-    select(View::packets, static_cast<std::size_t>(found - lines.begin()));
+    if (!lines.empty())
+        select(View::packets, std::min(static_cast<std::size_t>(place() - lines.begin()), lines.size() - 1));
     held[index_of_view(View::packets)] = true;
     count_rows();
-    open_details();
+    say_who_follows();
 }
 
 void Controller::open_details() {
     const auto& lines = state.packets->lines();
     const std::size_t at = state.places[index_of_view(View::packets)].selected;
     if (at >= lines.size()) return say("there is no packet yet");
-    const std::uint64_t frame = lines[at].frame;
-    state.details = state.packets->details(feed, frame);
-    state.details_frame = frame;
-    if (state.details.empty()) return complain(fmt::format("packet {} is no longer kept", frame));
-    open_text(Overlay::details, state.details.size());
+    if (!show_details(lines[at].frame)) return;
     // What is looked at stays where it is.
     held[index_of_view(View::packets)] = true;
     say_who_follows();
+}
+
+bool Controller::show_details(std::uint64_t frame) {
+    state.details = state.packets->details(feed, frame);
+    state.details_frame = frame;
+    if (state.details.empty()) {
+        complain(fmt::format("packet {} is no longer kept", frame));
+        return false;
+    }
+    close_overlay();
+    open_text(Overlay::details, state.details.size());
+    return true;
 }
 
 void Controller::show_packets_of(std::uint64_t id) {

@@ -63,6 +63,7 @@ struct Controller {
     void open_frame(std::uint64_t frame);      ///< the packet among its neighbours, with all its fields
     void show_packets_of(std::uint64_t flow);  ///< the packets of both directions
     void open_details();                       ///< of the packet that is selected
+    bool show_details(std::uint64_t frame);    ///< false, with a complaint: the frame is no longer kept
     base::Result<void> apply_filter(const std::string& text);
     base::Result<void> apply_packet_filter(const std::string& text);
 

@@ -17,10 +17,13 @@ constexpr int legend_from = 8;  ///< rows; on fewer, the legend is not worth one
 constexpr int widest_bar = 120;
 constexpr int squeezed_text = 34;  ///< "192.0.2.17/0x101 → 192.0.2.201/0x102"
 constexpr int beside_causes = 28;  ///< "….17/0x101 → ….201/0x102"
+constexpr int roomy_from = 100;    ///< columns: whole addresses and words have room
 constexpr unsigned leaves_first = 20;
 
-/// A cause says more than the whole of an address.
-int ends_width(const ModelState& state) { return state.list.problems() > 0 ? beside_causes : squeezed_text; }
+/// On a narrow screen, a cause says more than the whole of an address.
+int ends_width(const ModelState& state, int width) {
+    return state.list.problems() > 0 && width < roomy_from ? beside_causes : squeezed_text;
+}
 
 std::vector<TableColumn> columns_of_table(const ModelState& state, int width) {
     // Without a problem the causes are hidden, and the second order is all there is.
@@ -42,7 +45,7 @@ std::vector<TableColumn> columns_of_table(const ModelState& state, int width) {
         made.descending = state.choice.order.descending;
         if (column.form == CellForm::states) made.most = widest_bar;
         if (column.form == CellForm::ends)
-            made.squeezed = width < least_width ? made.least : std::max(made.least, ends_width(state));
+            made.squeezed = width < least_width ? made.least : std::max(made.least, ends_width(state, width));
         columns.push_back(std::move(made));
     }
     return columns;
@@ -140,10 +143,13 @@ void draw_no_flows(Canvas& canvas, Pane& pane) {
     draw_notice(pane, lines);
 }
 
-/// How many flows bear a mark, on the page or not: "! 3 with a problem".
-std::string problem_count_text(const ModelState& state) {
+/// How many flows bear a mark, on the page or not: "! 3 with a problem". A narrow screen needs the room for its legend:
+/// "! 3 flows".
+std::string problem_count_text(const ModelState& state, int width) {
     const std::size_t problems = state.list.problems();
-    return problems == 0 ? std::string{} : fmt::format("! {} with a problem", base::group_digits(problems));
+    if (problems == 0) return {};
+    return width < roomy_from ? fmt::format("! {}", base::format_counted(problems, "flow"))
+                              : fmt::format("! {} with a problem", base::group_digits(problems));
 }
 
 /// Explains the letters that are on the page, which are those of bars of `bar` columns.
@@ -151,7 +157,7 @@ void draw_legend(Canvas& canvas, Pane& pane, PageOfRows page, int bar) {
     metrics::StateTimes letters{};
     for (std::size_t i = page.first; i < page.last; ++i)
         add_state_letters(letters, bar, canvas.state.list.lines()[i].flow->state_ns);
-    const std::string problem = problem_count_text(canvas.state);
+    const std::string problem = problem_count_text(canvas.state, pane.width());
     const int right = pane.width() - 1 - width_of(problem);
     pane.text(right, pane.height() - 1, problem, {Role::bad});
     draw_state_legend(pane, 2, pane.height() - 1, right - 4, letters);

@@ -96,6 +96,21 @@ TEST_F(Problems, an_event_leads_to_its_packet_and_to_its_flow) {
     EXPECT_EQ(state().flow_id, event.flow);
 }
 
+// pcaps/demo-loopback.pcap.gz: frame 1330 is a TCP FIN, which ends a connection and carries no RDMA.
+TEST(Events, of_a_frame_without_rdma_show_its_fields) {
+    Bench bench(support::FakeFeed::of_capture("demo-loopback.pcap.gz", 250'000'000));
+    bench.next();
+    bench.next();
+    bench.press("4 G Enter");
+    EXPECT_EQ(bench.state().view, View::packets);
+    EXPECT_EQ(bench.state().overlay, Overlay::details);
+    EXPECT_EQ(bench.state().details_frame, 1330U);
+    EXPECT_FALSE(bench.state().details.empty());
+    EXPECT_GT(bench.state().packets->lines()[bench.state().place().selected].frame, 1330U);
+    bench.press("Escape Escape");
+    EXPECT_EQ(bench.state().view, View::events);
+}
+
 TEST_F(Problems, packets_of_a_flow_are_those_of_both_directions) {
     bench.press("Enter 5");
     EXPECT_EQ(state().view, View::packets);
