@@ -139,7 +139,7 @@ void add_operations(Fields& fields) {
 }
 
 /// Nothing where nobody could be heard to acknowledge, or too many messages could not be read.
-Value if_depth_known(const metrics::FlowSnapshot& flow, Value figure) {
+Value if_depth_known(const metrics::FlowSnapshot& flow, const Value& figure) {
     return metrics::knows_depth(flow) ? figure : Value{};
 }
 
