@@ -8,11 +8,11 @@
 
 namespace base {
 
-/// Octets as they were on the wire; never owned.
+/// Bytes as they were on the wire; never owned.
 using Bytes = std::span<const std::byte>;
 using MutableBytes = std::span<std::byte>;
 
-/// Unsigned big-endian loads; the caller has checked that the octets are there.
+/// Unsigned big-endian loads; the caller has checked that the bytes are there.
 constexpr std::uint8_t load_u8(const std::byte* p) { return std::to_integer<std::uint8_t>(*p); }
 
 namespace detail {

@@ -5,9 +5,9 @@
 
 namespace base {
 
-/// Owns a file descriptor and closes it; a negative number is none. Whoever opens one asks for close-on-exec.
-/// Closing leaves errno as it is, so that a function can return while errno still says what failed. Stands on libc
-/// alone, without exceptions: the library that runs inside other programs uses it.
+/// Owns a file descriptor and closes it; a negative number is not a descriptor. Code that opens one asks for
+/// close-on-exec. Closing leaves errno as it is, so that a function can return while errno still says what failed.
+/// Stands on libc alone, without exceptions: the library that runs inside other programs uses it.
 class Descriptor {
 public:
     Descriptor() = default;

@@ -308,7 +308,7 @@ void ElfImage::relative_pointers(const std::function<void(std::uint64_t, std::ui
         if (ELF64_R_TYPE(relocation->r_info) == relative)
             take(relocation->r_offset, static_cast<std::uint64_t>(relocation->r_addend));
     }
-    // Packed relocations (gABI, SHT_RELR): an address, then bitmaps of the 63 words behind it.
+    // Packed relocations (gABI, SHT_RELR): an address, then bitmaps of the 63 words after it.
     const auto packed = packed_ != 0 ? offset_of(packed_) : std::nullopt;
     std::uint64_t taken = 0;
     std::uint64_t next = 0;

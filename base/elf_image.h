@@ -31,11 +31,11 @@ struct ElfVersionNeed {
 /// What the loader of a 64-bit ELF file would see, read without loading it. The loader looks at program headers and the
 /// dynamic section, not at sections, so this does too; sections serve kernel modules alone, which have nothing else.
 ///
-/// The file may be hostile: every offset is checked against the octets that there are, chains of records only go
-/// forward and end after 65,536, names after 4096 octets. What does not fit is left out, and told by `damage`.
+/// The file may be hostile: every offset is checked against the bytes that there are, chains of records only go
+/// forward and end after 65,536, names after 4096 bytes. What does not fit is left out, and told by `damage`.
 class ElfImage {
 public:
-    /// Takes the file's octets. Where it is no ELF file that we read, `error` says why: another class or byte order
+    /// Takes the file's bytes. Where it is no ELF file that we read, `error` says why: another class or byte order
     /// than 64-bit and this machine's, a script, no ELF file at all.
     explicit ElfImage(std::string octets);
     ElfImage(const ElfImage&) = delete;
@@ -61,7 +61,7 @@ public:
     const std::vector<DynamicSymbol>& symbols() const { return symbols_; }
 
     bool defines_version(std::string_view version) const;
-    /// A section's octets, by name; empty where there is none.
+    /// A section's bytes, by name; empty where there is none.
     std::string_view section(std::string_view name) const;
     std::string_view octets() const { return octets_; }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-/// What readers of ELF files share (System V ABI). The file may be hostile: every place is checked against the octets
+/// What readers of ELF files share (System V ABI). The file may be hostile: every place is checked against the bytes
 /// that there are.
 namespace base::elf {
 
@@ -20,7 +20,7 @@ std::optional<Record> record_at(std::string_view octets, std::uint64_t offset) {
     return record;
 }
 
-/// A name of a table of names; empty where it does not end within the table, or within `longest` octets.
+/// A name of a table of names; empty where it does not end within the table, or within `longest` bytes.
 inline std::string_view name_at(std::string_view table, std::uint64_t offset,
                                 std::size_t longest = std::string_view::npos) {
     if (offset >= table.size()) return {};

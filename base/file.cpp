@@ -2,22 +2,28 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
 #include <unistd.h>
 
-#include "base/descriptor.h"
+#include "base/open_file.h"
 
 namespace base {
 
 std::optional<std::string> read_file(const std::string& path, std::size_t most) {
+    const auto opened = open_regular_file(path);
+    if (!opened) {
+        errno = opened.error().code;
+        return std::nullopt;
+    }
+    return read_file(opened->number(), most);
+}
+
+std::optional<std::string> read_file(int descriptor, std::size_t most) {
     constexpr std::size_t least_step = 4096;
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-    if (!file) return std::nullopt;
     std::string octets;
     while (octets.size() < most) {
         const std::size_t before = octets.size();
         octets.resize(before + std::min(most - before, std::max(before, least_step)));
-        const ssize_t got = ::read(file.number(), octets.data() + before, octets.size() - before);
+        const ssize_t got = ::read(descriptor, octets.data() + before, octets.size() - before);
         octets.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
         if (got == 0) break;
         if (got < 0 && errno != EINTR) return std::nullopt;

@@ -7,8 +7,10 @@
 
 namespace base {
 
-/// All of a file, or none and errno. Of a longer file its first `most` octets.
+/// All of a regular file, or none and errno. Of a longer file its first `most` octets.
 std::optional<std::string> read_file(const std::string& path, std::size_t most = std::size_t{64} << 20);
+/// The same of an open file, from its position on.
+std::optional<std::string> read_file(int descriptor, std::size_t most = std::size_t{64} << 20);
 /// Without its end; empty if the file cannot be read.
 std::string first_line(const std::string& path);
 

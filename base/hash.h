@@ -23,7 +23,7 @@ constexpr std::uint64_t spread(std::uint64_t word) {
     return (word ^ word >> 32) * 0xd6e8feb86659fd93;
 }
 
-/// FNV-1a, octet by octet.
+/// FNV-1a, byte by byte.
 inline constexpr std::uint64_t fnv_begin = 0xcbf29ce484222325;
 constexpr std::uint64_t fnv(std::uint64_t hash, std::span<const std::byte> octets) {
     for (const std::byte octet : octets) hash = (hash ^ std::to_integer<std::uint64_t>(octet)) * 0x100000001b3;

@@ -39,7 +39,7 @@ struct Reader {
         rest.remove_prefix(count);
         return number;
     }
-    /// Behind a point; nanoseconds.
+    /// After a point; nanoseconds.
     std::int64_t fraction() {
         std::int64_t ns = 0;
         std::size_t count = 0;

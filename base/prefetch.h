@@ -3,7 +3,7 @@
 
 namespace base {
 
-/// Asks for the cache lines of an object's octets from `begin` to before `end`, into the
+/// Asks for the cache lines of an object's bytes from `begin` to before `end`, into the
 /// second-level cache: what a batch needs would fill the first.
 [[gnu::always_inline]] inline void prefetch(const void* object, std::size_t begin, std::size_t end) {
     constexpr std::size_t line = 64;

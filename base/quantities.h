@@ -29,9 +29,9 @@ struct Style {
 // the smallest unit, but not 0, is "<0.01 B". An absent value, an infinity and NaN are "-".
 // Intervals are mostly set to round numbers, so format_interval() prints no zeros at the end of a fraction.
 
-std::string format_duration(std::optional<double> ns, Style style = {});              ///< "3.78 ms", "2.50 min"
-std::string format_interval(std::optional<double> ns, Style style = {});              ///< "1 s", "1.02 s", "500 ms"
-std::string format_size(std::optional<double> bytes, Style style = {});               ///< "64.0 KiB", "512 B"
+std::string format_duration(std::optional<double> ns, Style style = {});  ///< "3.78 ms", "2.50 min"
+std::string format_interval(std::optional<double> ns, Style style = {});  ///< "1 s", "1.02 s", "500 ms"
+std::string format_size(std::optional<double> bytes, Style style = {});   ///< "1.69 MiB"; a power of two: "64 KiB"
 std::string format_bit_rate(std::optional<double> bits_per_sec, Style style = {});    ///< "254 Mbit/s"
 std::string format_byte_rate(std::optional<double> bytes_per_sec, Style style = {});  ///< "31.8 MB/s"
 /// "2.66M", "340": the prefix stands with the number where the unit is a word, as in "2.66M messages/s".

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <fmt/core.h>
 #include <span>
@@ -113,6 +114,13 @@ std::string spell(std::uint64_t value, std::span<const Divisor> divisors, std::s
     return fmt::format("{}{}", value / divisor.factor, divisor.unit);
 }
 
+/// A size that is set and not measured: people call it 64 KiB.
+bool is_exact_power(double bytes) {
+    constexpr double most = 0x1p62;
+    if (!(bytes >= 1024) || bytes > most || bytes != std::floor(bytes)) return false;
+    return std::has_single_bit(static_cast<std::uint64_t>(bytes));
+}
+
 }  // namespace
 
 Charset charset() { return process_charset.load(std::memory_order_relaxed); }
@@ -132,6 +140,7 @@ std::string format_interval(std::optional<double> ns, Style style) {
 
 std::string format_size(std::optional<double> bytes, Style style) {
     if (is_absent(bytes)) return std::string(absent);
+    if (is_exact_power(*bytes)) return format_exact_size(static_cast<std::uint64_t>(*bytes), style);
     const Scaled shown = scaled(*bytes, sizes);
     return joined(shown.number, "", shown.unit, style);
 }

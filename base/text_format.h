@@ -9,7 +9,7 @@
 /// allocated.
 namespace base {
 
-/// How octet strings are written: `-T fields` runs them together, JSON puts colons between.
+/// How byte strings are written: `-T fields` runs them together, JSON puts colons between.
 enum class OctetStyle : std::uint8_t { plain, colons };
 
 void append_decimal(std::string& out, std::uint64_t value);
@@ -25,7 +25,7 @@ void append_ether(std::string& out, Bytes octets);
 /// Signed seconds with nine decimals.
 void append_seconds(std::string& out, std::int64_t nanoseconds);
 
-/// Text for a terminal: control characters and octets that are not UTF-8 become `\n` or `\x1b`.
+/// Text for a terminal: control characters and bytes that are not UTF-8 become `\n` or `\x1b`.
 void append_printable(std::string& out, std::string_view text);
 
 }  // namespace base

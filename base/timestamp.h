@@ -24,7 +24,7 @@ constexpr std::int64_t time_difference(std::int64_t later_ns, std::int64_t earli
     return -static_cast<std::int64_t>(std::min<std::uint64_t>(base::elapsed(later_ns, earlier_ns), base::end_of_time));
 }
 
-/// tcpdump's ways to say when: in the order of `-t`s behind the usual one.
+/// tcpdump's ways to say when: in the order of `-t`s after the usual one.
 enum class TimeStyle : std::uint8_t {
     time_of_day,     ///< 01:40:49.473152, local time
     none,            ///< -t
@@ -34,7 +34,7 @@ enum class TimeStyle : std::uint8_t {
     since_first,     ///< -ttttt: since the first line
 };
 
-/// Writes the times at the beginning of lines, a blank behind each; nothing for TimeStyle::none.
+/// Writes the times at the beginning of lines, a blank after each; nothing for TimeStyle::none.
 class Timestamps {
 public:
     Timestamps(TimeStyle style, bool nanoseconds) : style_(style), nanoseconds_(nanoseconds) {}

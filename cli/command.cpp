@@ -11,16 +11,17 @@ namespace cli {
 
 namespace {
 
+/// Fits a terminal of 80 columns and 24 lines.
 std::string overview(std::span<const Command> commands) {
     std::string out =
         "Usage: rdmascope COMMAND [OPTION]...\n\n"
-        "Sees RDMA traffic, RoCE, InfiniBand and iWARP, and understands every message in it.\n\nCommands:\n";
+        "Captures RDMA traffic (RoCE, InfiniBand, iWARP) and explains it. First steps:\n"
+        "  rdmascope demo            make RDMA traffic here, and see it explained\n"
+        "  rdmascope why -r FILE     find out why the traffic of a capture is slow\n"
+        "  rdmascope top -i IFACE    watch every queue pair live\n\nCommands:\n";
     for (const Command& command : commands) out += fmt::format("  {:<12}{}\n", command.name, command.summary);
     out += fmt::format("  {:<12}{}\n", "help", "explain a command: rdmascope help COMMAND");
-    out +=
-        "\nOptions:\n  --help      print this and exit\n  --version   print the version and exit\n\nManual: "
-        "rdmascope(1).\n";
-    return out;
+    return out + "\nOptions: --help, --version. Manual: rdmascope(1).\n";
 }
 
 const Command* find(std::span<const Command> commands, std::string_view name) {

@@ -2,12 +2,14 @@
 
 #include <array>
 
+#include "cli/completion/print_completion.h"
 #include "cli/daemon/daemon.h"
 #include "cli/demo/demo.h"
 #include "cli/doctor/doctor.h"
 #include "cli/dump/dump.h"
 #include "cli/endpoint/endpoint.h"
 #include "cli/flows/flows.h"
+#include "cli/io/io.h"
 #include "cli/replay/replay.h"
 #include "cli/run/run.h"
 #include "cli/top/top.h"
@@ -18,26 +20,26 @@ namespace cli {
 namespace {
 
 constexpr std::array all{
-    Command{"dump", "print, filter, save and convert packets, with tcpdump's letters", dump::run, dump::help,
+    Command{"dump", "print, filter and save packets, with tcpdump's options", dump::run, dump::help,
             dump::option_lists},
-    Command{"flows", "one row a flow: operations, latency, queue depth, what went wrong, where time went", flows::run,
-            flows::help, flows::option_lists},
-    Command{"why", "why it is slow: bandwidth, latency, QP cache, congestion, queue depth, and what to do", why::run,
-            why::help, why::option_lists},
-    Command{"top", "the live screen: every flow as it goes, what is wrong with it, and why", top::run, top::help,
-            top::option_lists},
-    Command{"daemon", "capture for ever: Prometheus, history, flight recorder, control socket", daemon::run,
-            daemon::help, daemon::option_lists},
-    Command{"endpoint", "an iWARP endpoint in software: serve, ping, bench, listen", endpoint::run, endpoint::help,
+    Command{"flows", "measure every flow: latency, queue depth, losses, states of time", flows::run, flows::help,
+            flows::option_lists},
+    Command{"io", "show NVMe commands: number, latency, where their time went", io::run, io::help, io::option_lists},
+    Command{"why", "explain why RDMA is slow, with evidence and advice", why::run, why::help, why::option_lists},
+    Command{"top", "show all flows live, or play back a capture", top::run, top::help, top::option_lists},
+    Command{"daemon", "capture for months: Prometheus, history, flight recorder", daemon::run, daemon::help,
+            daemon::option_lists},
+    Command{"endpoint", "run an iWARP endpoint in software: serve, ping, bench, listen", endpoint::run, endpoint::help,
             endpoint::option_lists},
-    Command{"replay", "re-enact a capture: its operations between endpoints, one of its sides, or its frames",
-            replay::run, replay::help, replay::option_lists},
-    Command{"run", "an unmodified verbs program, traced or over the software iWARP stack", run::run, run::help,
-            run::option_lists},
-    Command{"doctor", "what is wrong with this machine's RDMA stack, and the command that mends it", doctor::run,
-            doctor::help, doctor::option_lists},
-    Command{"demo", "real iWARP traffic on the loopback interface, captured, measured and explained", demo::run,
-            demo::help, demo::option_lists},
+    Command{"replay", "repeat a capture: its operations, one of its sides, its frames", replay::run, replay::help,
+            replay::option_lists},
+    Command{"run", "run a verbs program, traced or over iWARP in software", run::run, run::help, run::option_lists},
+    Command{"doctor", "check this machine's RDMA stack, and name the repairs", doctor::run, doctor::help,
+            doctor::option_lists},
+    Command{"demo", "make RDMA traffic on loopback, capture it and explain it", demo::run, demo::help,
+            demo::option_lists},
+    Command{"completion", "print the completion script for bash, zsh or fish", completion::run, completion::help,
+            completion::option_lists},
 };
 
 }  // namespace

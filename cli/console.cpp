@@ -17,7 +17,7 @@ namespace cli {
 void print_message_line(std::string_view line) {
     std::string whole(line);
     if (whole.empty() || whole.back() != '\n') whole += '\n';
-    // Nobody is left to be told where standard error fails.
+    // There is no place for a message if standard error fails.
     static_cast<void>(base::write_all(STDERR_FILENO, whole));
 }
 

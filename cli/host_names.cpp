@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
-#include <fstream>
+#include <sstream>
+
+#include "base/file.h"
 
 namespace cli {
 
@@ -33,7 +35,7 @@ bool is_printable(char c) { return c > ' ' && c < 0x7f; }
 
 HostNames HostNames::read(const std::string& path) {
     HostNames names;
-    std::ifstream file(path);
+    std::istringstream file(base::read_file(path).value_or(std::string()));
     for (std::string line; std::getline(file, line);) names.add_line(line);
     return names;
 }

@@ -14,14 +14,14 @@ public:
     /// Reads `path`; empty where it cannot be read.
     static HostNames read(const std::string& path = "/etc/hosts");
 
-    /// Appends the name of an address of 4 or 16 octets; false where it has none.
+    /// Appends the name of an address of 4 or 16 bytes; false where it has none.
     bool append(std::string& out, base::Bytes address) const;
 
     void add_line(std::string_view line);
     bool empty() const { return names_.empty(); }
 
 private:
-    std::unordered_map<std::string, std::string> names_ = {};  ///< by the address's octets
+    std::unordered_map<std::string, std::string> names_ = {};  ///< by the address's bytes
 };
 
 }  // namespace cli

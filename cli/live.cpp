@@ -1,9 +1,7 @@
 #include "cli/live.h"
 
-#include <filesystem>
 #include <fmt/core.h>
 #include <poll.h>
-#include <system_error>
 
 namespace cli {
 
@@ -60,10 +58,7 @@ bool LiveSources::wait() const {
     return ::poll(readable.data(), readable.size(), wait_ms) > 0;
 }
 
-std::string source_choices(const std::string& filter, const std::string& others) {
-    std::error_code error;
-    if (!filter.empty() && std::filesystem::is_regular_file(filter, error))
-        return fmt::format("{} is a file, not a filter: -r {} reads it", filter, filter);
+std::string source_choices(const std::string& others) {
     std::string names;
     const auto devices = capture::list_devices();
     if (devices)

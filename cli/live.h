@@ -34,8 +34,7 @@ private:
     std::uint64_t frames_ = 0;
 };
 
-/// The message where neither `-i` nor `-r` is given: the choices that this machine has, and `others`; or that what was
-/// given for a filter is the name of a file.
-std::string source_choices(const std::string& filter = {}, const std::string& others = {});
+/// The message where neither `-i` nor a file is given: the choices that this machine has, and `others`.
+std::string source_choices(const std::string& others = {});
 
 }  // namespace cli

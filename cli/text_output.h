@@ -19,7 +19,7 @@ public:
 
     bool failed() const { return error_ != 0; }
     bool reader_is_gone() const;
-    /// What went wrong, after how many octets, and what to do.
+    /// What went wrong, after how many bytes, and what to do.
     std::string error() const;
 
 private:

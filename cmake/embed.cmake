@@ -1,6 +1,6 @@
-# cmake -DFILE=capture.gz -DNAMESPACE=cli::demo -DNAME=octets -DOUT=octets.cpp -P embed.cmake
+# cmake -DFILE=capture.gz -DNAMESPACE=cli::demo -DNAME=bytes -DOUT=bytes.cpp -P embed.cmake
 #
-# Writes a C++ file that defines NAMESPACE::NAME, a span of FILE's octets.
+# Writes a C++ file that defines NAMESPACE::NAME, a span of FILE's bytes.
 cmake_minimum_required(VERSION 3.25)
 file(READ ${FILE} octets HEX)
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," octets "${octets}")

@@ -63,12 +63,10 @@ function(rdma_layer name)
   add_library(rdma::${name} ALIAS rdma_${name})
 endfunction()
 
-# What is tested is compiled as it is shipped; the tests themselves need no speed, and half of the build's time was theirs.
+# What unit tests are compiled with, above what tests/CMakeLists.txt says for all tests.
 add_library(rdma_test_options INTERFACE)
 if(RDMASCOPE_SANITIZE)
   target_compile_options(rdma_test_options INTERFACE -O0)
-else()
-  target_compile_options(rdma_test_options INTERFACE $<$<CONFIG:Release>:-O1>)
 endif()
 if(RDMASCOPE_UNITY_TESTS)
   # GCC 12 forgets that precompiled headers are the system's, and warns of faults that they do not have.

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "base/clock.h"
+#include "capture/live/mpa_ports.h"
 #include "daemon/capture_time.h"
 #include "daemon/frame_requests.h"
 #include "observe/traced_analyzer.h"
@@ -45,6 +46,15 @@ std::uint32_t frame_octets(const Config& config) {
     return std::max(static_cast<std::uint32_t>(config.capture.snaplen), capture::management_octets);
 }
 
+/// What is stored of a frame. Segments of iWARP are captured whole, for all of their FPDUs to be measured; their
+/// payload is the users' data, and stays out of recordings and streams unless `capture.snaplen` asks for it.
+wire::Frame without_payload(const wire::Frame& frame, std::uint64_t snaplen) {
+    wire::Frame stored = frame;
+    if (snaplen != 0 && frame.bytes.size() > snaplen && capture::is_tcp(frame))
+        stored.bytes = frame.bytes.first(snaplen);
+    return stored;
+}
+
 std::unique_ptr<capture::FlightRecorder> recorder_for(const Config& config) {
     if (config.recorder.directory.empty()) return nullptr;
     capture::FlightRecorderOptions options;
@@ -52,6 +62,25 @@ std::unique_ptr<capture::FlightRecorder> recorder_for(const Config& config) {
     options.before_ns = config.recorder.before_ns;
     options.frame_octets = frame_octets(config);
     return std::make_unique<capture::FlightRecorder>(options);
+}
+
+struct EventKind {
+    bool is_warning;
+    std::string_view name;  ///< of what is limited together in the log
+};
+
+/// Each cause has a limit of its own: what anybody on the network can bring about must not hide what is wrong here.
+EventKind kind_of(capture::TapEvent::Kind kind) {
+    using Kind = capture::TapEvent::Kind;
+    switch (kind) {
+        case Kind::opened: return {false, "opened interfaces"};
+        case Kind::lost: return {true, "lost interfaces"};
+        case Kind::failed: return {true, "interface"};
+        case Kind::narrowed: return {false, "iWARP ports"};
+        case Kind::learning: return {true, "iWARP learning"};
+        case Kind::flooded: return {true, "too many iWARP ports"};
+    }
+    return {true, "interface"};
 }
 
 }  // namespace
@@ -69,6 +98,8 @@ capture::TapOptions tap_options(const CaptureConfig& config) {
     options.filter = config.filter;
     for (const std::uint64_t port : config.iwarp_ports) options.iwarp_ports.push_back(static_cast<std::uint16_t>(port));
     options.iwarp_discovery = config.iwarp_discovery;
+    options.iwarp_connections = static_cast<std::uint32_t>(config.iwarp_connections);
+    options.ring.iwarp_snaplen = static_cast<std::uint32_t>(config.iwarp_snaplen);
     return options;
 }
 
@@ -186,7 +217,10 @@ void CaptureThread::State::run() {
 }
 
 void CaptureThread::State::handle_frames(std::span<const wire::Frame> frames) {
-    for (const wire::Frame& frame : frames) {
+    const std::int64_t now = base::steady_ns();
+    for (const wire::Frame& whole : frames) {
+        if (!sources->is_recognised(whole, now)) continue;
+        const wire::Frame frame = without_payload(whole, config.capture.snaplen);
         if (recorder)
             recorder->keep(frame);
         else
@@ -276,6 +310,7 @@ void CaptureThread::State::refresh_status() {
         mine.open.push_back(sources->is_open(i));
         mine.hardware_timestamps.push_back(sources->hardware_timestamps(i));
     }
+    mine.learning = sources->learning();
     mine.trace_records = analyzer.records();
     mine.trace_records_lost = analyzer.records_lost();
     mine.recorder_frames = recorder ? recorder->extent().frames : 0;
@@ -283,12 +318,13 @@ void CaptureThread::State::refresh_status() {
 }
 
 void CaptureThread::State::log_events() {
-    for (const capture::TapEvent& event : sources->events())
-        hooks.log(event.kind == capture::TapEvent::Kind::failed || event.kind == capture::TapEvent::Kind::lost,
-                  "interface", event.message);
+    for (const capture::TapEvent& event : sources->events()) {
+        const EventKind kind = kind_of(event.kind);
+        hooks.log(kind.is_warning, std::string(kind.name), event.message);
+    }
     for (const RecordingsMessage& line : recordings.messages()) hooks.log(line.wrong, "recorder", line.text);
-    for (const std::string& line : analyzer.take_refusals()) hooks.log(true, "traces", line);
-    if (const auto error = analyzer.take_error()) hooks.log(true, "traces", error->text());
+    for (const std::string& line : analyzer.take_refusals()) hooks.log(true, "refused traces", line);
+    if (const auto error = analyzer.take_error()) hooks.log(true, "kernel traces", error->text());
 }
 
 std::vector<bool> CaptureThread::State::gone_interfaces() const {

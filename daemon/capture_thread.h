@@ -36,6 +36,7 @@ struct CaptureThreadStatus {
     std::vector<capture::Statistics> statistics;  ///< by interface
     std::vector<bool> open;                       ///< by interface: whether it is there
     std::vector<bool> hardware_timestamps;        ///< by interface: whether the adapter stamps its frames
+    capture::Learning learning;                   ///< of iWARP connections
     std::uint64_t forgotten_flows = 0;
     double busy_share = 0;  ///< of one processor, by the capture thread itself
     std::uint64_t trace_records = 0;

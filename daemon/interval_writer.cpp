@@ -77,10 +77,22 @@ std::vector<Incident> IntervalWriter::interval(const Taken& taken, const Capture
         totals_.add(difference, *taken.snapshot, names_, own_);
     }
     log_unseen(difference.capture);
+    judge_verdicts(difference, taken);
     std::vector<Incident> incidents;
     if (triggers_) incidents = triggers_->judge(difference, names_);
     if (history_) keep(std::move(difference), taken);
     return incidents;
+}
+
+void IntervalWriter::judge_verdicts(const metrics::Snapshot& difference, const Taken& taken) {
+    constexpr std::int64_t pause_ns = 5'000'000'000;
+    const bool is_due = judged_ns_ == 0 || taken.wall_ns < judged_ns_ || taken.wall_ns - judged_ns_ >= pause_ns;
+    if (!is_due) return;
+    judged_ns_ = taken.wall_ns;
+    std::vector<metrics::Answer> answers;
+    if (!difference.flows.empty()) answers = metrics::answer(difference, names_);
+    const std::lock_guard lock(mutex_);
+    verdicts_.add(answers);
 }
 
 /// Kernels and adapters join segments (GRO, LRO): of the FPDUs in one, a short snapshot length keeps the first head
@@ -133,7 +145,9 @@ void IntervalWriter::reconfigure(const Config& config, std::unique_ptr<Triggers>
 
 std::vector<::prometheus::MetricFamily> IntervalWriter::families() const {
     const std::lock_guard lock(mutex_);
-    return totals_.families();
+    std::vector<::prometheus::MetricFamily> all = totals_.families();
+    for (::prometheus::MetricFamily& family : verdicts_.families()) all.push_back(std::move(family));
+    return all;
 }
 
 history::HistoryCounters IntervalWriter::history() const {

@@ -11,6 +11,7 @@
 #include "daemon/log.h"
 #include "daemon/recorder/triggers.h"
 #include "exporters/prometheus/traffic_totals.h"
+#include "exporters/prometheus/verdicts.h"
 #include "history/history.h"
 #include "metrics/answers/answer.h"
 #include "metrics/figures/snapshot_sum.h"
@@ -41,6 +42,8 @@ private:
     void append();
     void log_unseen(const metrics::CaptureFigures& figures);
     void look_for_own_addresses();
+    /// Answers cost more than figures: one interval in five seconds is judged.
+    void judge_verdicts(const metrics::Snapshot& difference, const Taken& taken);
 
     Config config_;
     std::unique_ptr<history::HistoryWriter> history_;
@@ -53,11 +56,13 @@ private:
     bool history_failed_ = false;
     std::string history_error_ = {};
     bool unseen_logged_ = false;
+    std::int64_t judged_ns_ = 0;                ///< when verdicts were asked for last
     std::vector<metrics::Address> own_before_;  ///< at the end of the interval before
     std::vector<metrics::Address> own_;         ///< then or now
 
     mutable std::mutex mutex_;  ///< of what follows
     exporters::prometheus::TrafficTotals totals_;
+    exporters::prometheus::VerdictGauges verdicts_;
     history::HistoryCounters history_counters_;
 };
 

@@ -76,11 +76,14 @@ std::string cleaned(std::string_view line) {
 struct Log::State {
     std::mutex mutex;
     Level level;
-    LineLimit limit;
+    /// One a level: news of a kind does not leave out its warnings.
+    std::array<LineLimit, level_names.size()> limits;
     spdlog::logger logger;
 
     State(Level from, std::uint64_t most)
-        : level(from), limit(most), logger("rdmascope", std::make_shared<spdlog::sinks::stderr_sink_mt>()) {
+        : level(from),
+          limits{LineLimit(most), LineLimit(most), LineLimit(most), LineLimit(most)},
+          logger("rdmascope", std::make_shared<spdlog::sinks::stderr_sink_mt>()) {
         logger.set_formatter(formatter());
         logger.set_level(spdlog::level::trace);  // Log decides, before lines are counted.
     }
@@ -89,16 +92,18 @@ struct Log::State {
 Log::Log(Level level, std::uint64_t max_lines_per_sec) : state_(std::make_unique<State>(level, max_lines_per_sec)) {}
 
 Log::~Log() {
-    for (const LineLimit::Rest& rest : state_->limit.rest())
-        state_->logger.log(
-            spdlog_level(Level::warning),
-            spdlog::string_view_t(cleaned(fmt::format("{}: {} more lines were left out", rest.kind, rest.left_out))));
+    for (const LineLimit& limit : state_->limits)
+        for (const LineLimit::Rest& rest : limit.rest())
+            state_->logger.log(spdlog_level(Level::warning),
+                               spdlog::string_view_t(
+                                   cleaned(fmt::format("{}: {} more lines were left out", rest.kind, rest.left_out))));
 }
 
 void Log::write(Level level, std::string_view kind, std::string_view line) {
     const std::scoped_lock lock(state_->mutex);
     if (level > state_->level) return;
-    const LineLimit::Answer answer = state_->limit.ask(kind, static_cast<std::uint64_t>(base::steady_ns()));
+    LineLimit& limit = state_->limits[static_cast<std::size_t>(level)];
+    const LineLimit::Answer answer = limit.ask(kind, static_cast<std::uint64_t>(base::steady_ns()));
     if (!answer.passes) return;
     std::string text = cleaned(line);
     if (answer.left_out > 0)
@@ -113,7 +118,7 @@ void Log::set_level(Level level) {
 
 void Log::set_limit(std::uint64_t max_lines_per_sec) {
     const std::scoped_lock lock(state_->mutex);
-    state_->limit.set_limit(max_lines_per_sec);
+    for (LineLimit& limit : state_->limits) limit.set_limit(max_lines_per_sec);
 }
 
 std::optional<Level> find_level(std::string_view name) {

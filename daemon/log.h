@@ -6,8 +6,9 @@
 #include <string_view>
 
 /// Lines for the journal on standard error, by spdlog: `<6>` prefixes under systemd, time and level elsewhere.
-/// Rate-limited by kind, so that a fault that repeats a thousand times a second does not fill a disk: how many lines
-/// were left out is said with the next one, or at the end. Control characters are escaped. May be used by any thread.
+/// Rate-limited by kind and level, so that a fault that repeats a thousand times a second does not fill a disk: how
+/// many lines were left out is said with the next one, or at the end. Control characters are escaped. May be used by
+/// any thread.
 namespace service {
 
 enum class Level : unsigned char { error, warning, info, debug };

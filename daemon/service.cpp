@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fnmatch.h>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <thread>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -23,6 +27,7 @@
 #include "daemon/privileges.h"
 #include "daemon/recorder/recording_folder.h"
 #include "daemon/server/server.h"
+#include "daemon/system_calls.h"
 #include "daemon/systemd/notify.h"
 #include "exporters/prometheus/devices.h"
 #include "exporters/prometheus/front_page.h"
@@ -52,6 +57,12 @@ sigset_t handled_signals() {
     sigemptyset(&set);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set, signal);
     return set;
+}
+
+/// Whether a signal that ends the daemon waits to be handled.
+bool is_asked_to_end() {
+    sigset_t pending;
+    return ::sigpending(&pending) == 0 && (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
 }
 
 std::string open_interfaces(const CaptureThreadStatus& seen) {
@@ -102,6 +113,10 @@ struct Service::State final : Commands {
     void look_at_counters();
     void handle_signals();
     void notify_watchdog();
+    void serve_control();
+    void stop_control();
+    void handle_reload_request();
+    base::Result<void, base::Errors> reload_now();
     base::Result<void, base::Errors> read_and_apply();
     base::Result<void, base::Errors> apply(const Config& wanted);
 
@@ -120,13 +135,20 @@ struct Service::State final : Commands {
     }
     Status status() override;
     const metrics::HostNames& names() const override { return names_; }
-    bool crc_verified() const override { return config.engine.verify_crc; }
+    bool crc_verified() const override {
+        const std::lock_guard lock(mutex);
+        return config.engine.verify_crc;
+    }
     base::Result<void> trigger(const std::string& reason) override {
         return capture_thread->record_now(
             {.trigger = "command", .reason = reason.empty() ? "asked for by a client" : reason});
     }
     base::Result<void, base::Errors> reload() override;
-    std::string history_directory() const override { return config.history.directory; }
+    std::string history_directory() const override {
+        const std::lock_guard lock(mutex);
+        return config.history.directory;
+    }
+    bool ends() const override { return stopping; }
     base::Result<std::unique_ptr<FrameStream>> frames(control::FramesOf which) override {
         return capture_thread->frames(which);
     }
@@ -144,13 +166,15 @@ struct Service::State final : Commands {
     std::unique_ptr<IntervalWriter> interval_writer;
     std::unique_ptr<ControlServer> control;
     std::unique_ptr<prom::Listener> listener;
-    bool stopping = false;
+    std::atomic<bool> stopping = false;
+    std::thread control_thread;  ///< answers of any length hold neither signals nor intervals up
     std::int64_t life_due_ns = 0;
     observe::CounterWatch counters;
     std::int64_t counters_due_ns = 0;
     std::string reported_status;
 
-    std::mutex mutex;  ///< of what the listener's threads read, too
+    mutable std::mutex mutex;  ///< of what the threads of the listener and of the control socket read, too
+    std::optional<std::promise<base::Result<void, base::Errors>>> reload_request;  ///< of the control socket
     std::uint64_t reloads = 0;
     bool reload_ok = true;
     std::vector<std::string> needs_restart;
@@ -184,9 +208,12 @@ base::Result<void, base::Errors> Service::State::open() {
                         .everybodys_files = config.traces.programs};
     if (const auto dropped = drop_privileges(config.service.user, rights); !dropped)
         return base::Failure{base::Errors{dropped.error()}};
+    if (config.service.restrict_system_calls)
+        if (const auto restricted = restrict_system_calls(); !restricted)
+            return base::Failure{base::Errors{restricted.error()}};
     // Whose process has gone is not read any more, and those that cannot be seen are as good as gone.
     if (config.traces.programs && ::access("/proc/1/stat", F_OK) != 0)
-        log.warning("traces",
+        log.warning("/proc",
                     "/proc does not show the processes of other users (ProtectProc= of systemd, hidepid=): only "
                     "programs of this daemon's user are traced");
 
@@ -248,6 +275,7 @@ base::Result<std::unique_ptr<history::HistoryWriter>> Service::State::open_histo
     how.directory = config.history.directory;
     how.max_octets = config.history.max_octets;
     how.max_age_ns = config.history.max_age_ns;
+    how.go_on = [] { return !is_asked_to_end(); };
     return history::HistoryWriter::open(how);
 }
 
@@ -280,19 +308,15 @@ base::Result<void, base::Errors> Service::State::run(const std::function<void()>
     look_at_counters();
     capture_thread->start();
     log.debug("service", "capture has begun");
+    if (control) control_thread = std::thread([this] { serve_control(); });
     ready();
     log_awaited();
     while (!stopping) {
-        std::array<pollfd, 3> waited{pollfd{signals.number(), POLLIN, 0}, pollfd{intervals_ready.number(), POLLIN, 0},
-                                     pollfd{control ? control->descriptor() : -1, POLLIN, 0}};
+        std::array<pollfd, 2> waited{pollfd{signals.number(), POLLIN, 0}, pollfd{intervals_ready.number(), POLLIN, 0}};
         ::poll(waited.data(), waited.size(), poll_ms);
         handle_signals();
         work_off_intervals();
-        if (control) {
-            control->progress(0);
-            const std::lock_guard lock(mutex);
-            control_counters = control->counters();
-        }
+        handle_reload_request();
         notify_watchdog();
     }
     return end();
@@ -300,6 +324,7 @@ base::Result<void, base::Errors> Service::State::run(const std::function<void()>
 
 base::Result<void, base::Errors> Service::State::end() {
     systemd::stopping();
+    stop_control();
     if (control)
         if (const auto ended = control->end(); !ended) log.warning("control", ended.error().text());
     control.reset();
@@ -316,10 +341,26 @@ base::Result<void, base::Errors> Service::State::end() {
     return {};
 }
 
+void Service::State::serve_control() {
+    pthread_setname_np(pthread_self(), "control");
+    while (!stopping) {
+        control->progress(poll_ms);
+        const std::lock_guard lock(mutex);
+        control_counters = control->counters();
+    }
+}
+
+void Service::State::stop_control() {
+    stopping = true;
+    if (!control_thread.joinable()) return;
+    control->wake();
+    control_thread.join();
+}
+
 void Service::State::log_awaited() {
     const std::vector<std::string> names = awaited(config.capture.interfaces);
     if (!names.empty())
-        log.warning("interface",
+        log.warning("awaited interfaces",
                     fmt::format("no interface is `{}` yet; what comes will be opened", fmt::join(names, "`, `")));
 }
 
@@ -329,7 +370,7 @@ void Service::State::work_off_intervals() {
     for (const Taken& taken : capture_thread->intervals()) {
         std::vector<Incident> incidents = interval_writer->interval(taken, capture_thread->status());
         for (const Incident& incident : incidents)
-            log.warning("incident", fmt::format("{}: {}", incident.trigger, incident.reason));
+            log.warning("incident " + incident.trigger, fmt::format("{}: {}", incident.trigger, incident.reason));
         capture_thread->record(std::move(incidents));
     }
     if (base::steady_ns() >= counters_due_ns) look_at_counters();
@@ -352,7 +393,7 @@ void Service::State::handle_signals() {
         switch (static_cast<int>(info.ssi_signo)) {
             case SIGHUP: {
                 systemd::reloading();
-                static_cast<void>(reload());  // what is wrong was logged
+                static_cast<void>(reload_now());  // what is wrong was logged
                 systemd::ready(reported_status);
                 break;
             }
@@ -375,7 +416,30 @@ void Service::State::notify_watchdog() {
     life_due_ns = now + static_cast<std::int64_t>(*period / 2);
 }
 
+/// Called by the thread of the control socket: the main thread owns the configuration.
 base::Result<void, base::Errors> Service::State::reload() {
+    std::future<base::Result<void, base::Errors>> done;
+    {
+        const std::lock_guard lock(mutex);
+        done = reload_request.emplace().get_future();
+    }
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(intervals_ready.number(), &one, sizeof one);
+    while (done.wait_for(std::chrono::milliseconds(poll_ms)) != std::future_status::ready)
+        if (stopping) return base::Failure{base::Errors{{"the daemon is ending"}}};
+    return done.get();
+}
+
+void Service::State::handle_reload_request() {
+    std::optional<std::promise<base::Result<void, base::Errors>>> request;
+    {
+        const std::lock_guard lock(mutex);
+        request.swap(reload_request);
+    }
+    if (request) request->set_value(reload_now());
+}
+
+base::Result<void, base::Errors> Service::State::reload_now() {
     auto reloaded = read_and_apply();
     const std::lock_guard lock(mutex);
     ++reloads;
@@ -435,6 +499,15 @@ Status Service::State::status() {
              .filter = seen.interfaces[i].filter,
              .hardware_timestamps = i < seen.hardware_timestamps.size() && seen.hardware_timestamps[i]});
     }
+    const capture::LearningFigures& learnt = seen.learning.figures;
+    out.learning = {.narrowed = seen.learning.place != capture::Learning::Place::off,
+                    .in_kernel = seen.learning.place == capture::Learning::Place::kernel,
+                    .reason = seen.learning.reason,
+                    .learnt = learnt.learnt,
+                    .open = learnt.open,
+                    .evicted = learnt.evicted,
+                    .withdrawn = learnt.withdrawn,
+                    .capacity = learnt.capacity};
     out.packets = taken.snapshot->capture.packets;
     out.bytes = taken.snapshot->capture.bytes;
     out.flows = taken.snapshot->flows.size();
@@ -477,6 +550,10 @@ prom::ProgramFigures Service::State::figures() {
                                   interface.kernel_dropped.value_or(0), interface.interface_dropped.value_or(0)});
         if (i < interfaces.size()) out.interfaces.back().bits_per_sec = interfaces[i].speed_bits_per_sec;
     }
+    out.iwarp_learning_in_kernel = now.learning.in_kernel;
+    out.iwarp_connections_learnt = now.learning.learnt;
+    out.iwarp_connections_open = now.learning.open;
+    out.iwarp_connections_evicted = now.learning.evicted;
     out.captured_packets = now.packets;
     out.captured_bytes = now.bytes;
     out.truncated_packets = taken.snapshot->capture.truncated;
@@ -529,7 +606,8 @@ prom::Pages::Health Service::State::health() {
 Service::Service(ServiceOptions options, const metrics::HostNames& names, Log& log)
     : state_(std::make_unique<State>(std::move(options), names, log)) {}
 Service::~Service() {
-    // The listener's threads look at everything else.
+    // Their threads look at everything else.
+    state_->stop_control();
     state_->listener.reset();
     state_->control.reset();
 }

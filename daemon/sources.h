@@ -27,11 +27,16 @@ public:
     const base::Error& error() const override { return *error_; }
 
     void wake() { tap_->wake(); }
+    /// Whether a frame of the last next_batch() is to be kept as RDMA: capture::Tap::is_recognised().
+    bool is_recognised(const wire::Frame& frame, std::int64_t now_ns) {
+        return frame.interface < device_interfaces_ || tap_->is_recognised(frame, now_ns);
+    }
     /// What happened to interfaces and devices since the last call.
     std::vector<capture::TapEvent> events();
     base::Result<void> reconfigure(const capture::TapOptions& options) { return tap_->reconfigure(options); }
     bool is_open(std::size_t interface) const;
     bool hardware_timestamps(std::size_t interface) const;
+    capture::Learning learning() const { return tap_->learning(); }
 
 private:
     struct Device {

@@ -6,12 +6,12 @@
 
 namespace dissect {
 
-/// Octets handed out until `reset`; their places do not move, and what was once obtained from the system is reused.
+/// Bytes handed out until `reset`; their places do not move, and what was once obtained from the system is reused.
 class Arena {
 public:
     explicit Arena(std::size_t limit) : limit_(limit) {}
 
-    /// Uninitialised octets; nullptr where the limit is reached.
+    /// Uninitialised bytes; nullptr where the limit is reached.
     char* allocate(std::size_t size) {
         while (chunk_ < chunks_.size() && chunks_[chunk_].size - used_ < size) {
             ++chunk_;

@@ -14,7 +14,7 @@ struct ParseOptions {
 };
 
 /// The state of one dissection, handed from layer to layer. `end` is where the enclosing layer says its data ends on
-/// the wire; with a short snap length it lies beyond the captured octets, and that difference is what tells
+/// the wire; with a short snap length it lies beyond the captured bytes, and that difference is what tells
 /// truncated from malformed.
 class Context {
 public:
@@ -23,7 +23,7 @@ public:
 
     Dissection& out;
     const ParseOptions& options;
-    std::uint32_t offset = 0;  ///< of the next octet to read
+    std::uint32_t offset = 0;  ///< of the next byte to read
     std::uint32_t end;         ///< where the data ends on the wire; never below `offset`
     bool quoted = false;       ///< what is read is the packet that an ICMP error quotes
 
@@ -31,9 +31,9 @@ public:
     const std::byte* at(std::uint32_t position) const { return bytes_.data() + position; }
     std::uint32_t captured() const { return static_cast<std::uint32_t>(bytes_.size()); }
 
-    /// Octets from `offset` on that were captured and belong to the enclosing layer.
+    /// Bytes from `offset` on that were captured and belong to the enclosing layer.
     std::uint32_t available() const { return std::min(captured(), end) - std::min(offset, std::min(captured(), end)); }
-    /// Octets from `offset` on that the enclosing layer has on the wire.
+    /// Bytes from `offset` on that the enclosing layer has on the wire.
     std::uint32_t remaining() const { return end - std::min(offset, end); }
 
     /// Ends the enclosing layer's data at `position`, as a length field says. False, and nothing done, where that lies
@@ -44,8 +44,8 @@ public:
         end = position;
         return true;
     }
-    /// The packet went on where the octets end now: the first fragment of a datagram, a frame that a mirror or a tap
-    /// has cut. From here on `why` is what a want of octets is put down to: snapped and fragment_pending make the
+    /// The packet went on where the bytes end now: the first fragment of a datagram, a frame that a mirror or a tap
+    /// has cut. From here on `why` is what a want of bytes is put down to: snapped and fragment_pending make the
     /// packet truncated, bad_total_length malformed.
     void cut(Reason why) {
         bytes_ = bytes_.first(std::min(captured(), end));
@@ -56,14 +56,14 @@ public:
     bool cut_by_mirror() const { return end_unknown() && missing_ == Reason::snapped; }
     /// Whether nothing said so far where the data ends on the wire.
     bool end_unknown() const { return end == unknown_end; }
-    /// Ends a packet of which no further layer is read: not complete where it is a fragment or contradicts itself.
+    /// Ends a packet without further layers: not complete where it is a fragment or contradicts itself.
     LayerId stop_after(LayerId id) {
         if (missing_ != Reason::snapped) [[unlikely]]
             stop(missing_outcome(), missing_, id, offset, 0);
         return LayerId::none;
     }
 
-    /// Claims the next `size` octets for a layer: records it, advances, returns its first octet. Where they are not
+    /// Claims the next `size` bytes for a layer: records it, advances, returns its first byte. Where they are not
     /// all there, records why and returns nullptr.
     const std::byte* take(LayerId id, std::uint32_t size) {
         if (available() < size) [[unlikely]] {
@@ -89,7 +89,7 @@ public:
         return layer;
     }
 
-    /// Ends the dissection for want of octets: truncated where the capture is short, malformed where the packet is.
+    /// Ends the dissection for want of bytes: truncated where the capture is short, malformed where the packet is.
     LayerId stop_short(LayerId id, std::uint32_t size) {
         const bool snapped = remaining() >= size;
         return stop(snapped ? missing_outcome() : Outcome::malformed, snapped ? missing_ : Reason::too_short, id,

@@ -8,14 +8,14 @@
 
 namespace dissect {
 
-/// Where a field's octets lie within the described bytes.
+/// Where a field's bytes lie within the described bytes.
 struct Extent {
     std::uint32_t offset = 0;
     std::uint32_t length = 0;
 };
 
 /// Receives the tree of a dissection, depth first and in the order of the wire. Nothing of it is stored: values point
-/// into the described octets and into scratch space, and die when the call returns.
+/// into the described bytes and into scratch space, and die when the call returns.
 class Visitor {
 public:
     virtual ~Visitor() = default;
@@ -25,11 +25,11 @@ public:
     virtual void close() = 0;
 };
 
-/// A layer and the octets it is described from.
+/// A layer and the bytes it is described from.
 struct LayerView {
     const Dissection& dissection;
     const LayerRef& layer;
-    base::Bytes bytes;                  ///< what the dissection describes, from its first octet
+    base::Bytes bytes;                  ///< what the dissection describes, from its first byte
     LayerSet wanted = LayerSet::all();  ///< for a layer that is shown below another's heading where that is shown too
 
     base::Bytes octets() const { return bytes.subspan(layer.offset, layer.length); }
@@ -39,7 +39,7 @@ struct LayerView {
 void describe(const Dissection& dissection, base::Bytes bytes, Visitor& visitor,
               const LayerSet& wanted = LayerSet::all());
 
-/// Reads one declared field from its layer's octets. The field has a fixed place (`bit_width` != 0) and lies within
+/// Reads one declared field from its layer's bytes. The field has a fixed place (`bit_width` != 0) and lies within
 /// `octets`.
 wire::Value value_of(const wire::FieldInfo& info, base::Bytes octets);
 

@@ -56,4 +56,14 @@ struct Diagnostic {
     std::uint32_t available = 0;
 };
 
+/// Data or a CRC after headers that were all read.
+constexpr bool is_after_headers(LayerId id) {
+    return id == LayerId::payload || id == LayerId::ulp_payload || id == LayerId::icrc || id == LayerId::vcrc ||
+           id == LayerId::mpa_fpdu;
+}
+/// A snap length or a mirror has cut the packet within its headers.
+constexpr bool cuts_headers(const Diagnostic& stop) {
+    return stop.reason == Reason::snapped && !is_after_headers(stop.layer);
+}
+
 }  // namespace dissect

@@ -11,14 +11,14 @@
 
 namespace dissect {
 
-/// One layer found: where its octets lie.
+/// One layer found: where its bytes lie.
 struct LayerRef {
     LayerId id = LayerId::none;
     std::uint8_t variant = 0;       ///< for the layer's own use (a message type, an address family)
     std::uint16_t depth = 0;        ///< position among the layers
-    std::uint32_t offset = 0;       ///< from the first octet of the described bytes
-    std::uint32_t length = 0;       ///< octets captured of it
-    std::uint32_t wire_length = 0;  ///< octets it has on the wire; more than `length` where the snap length cut it
+    std::uint32_t offset = 0;       ///< from the first byte of the described bytes
+    std::uint32_t length = 0;       ///< bytes captured of it
+    std::uint32_t wire_length = 0;  ///< bytes it has on the wire; more than `length` where the snap length cut it
 };
 
 /// Whether a CRC was there and right.
@@ -36,7 +36,7 @@ struct Network {
     /// 6040, 4.2.
     bool marked_outside = false;
 
-    /// 3 = congestion experienced, RFC 3168; as the receiver behind all tunnels sees it.
+    /// 3 = congestion experienced, RFC 3168; as the receiver after all tunnels sees it.
     constexpr std::uint8_t ecn() const { return marked_outside ? 3 : traffic_class & 3; }
     constexpr std::uint32_t address_length() const { return wire::address_length(family); }
 };
@@ -80,7 +80,7 @@ struct BthSummary {
     std::uint32_t immediate = 0;        ///< ImmDt
     std::uint32_t invalidated_key = 0;  ///< IETH
     std::uint32_t payload_offset = 0;
-    std::uint32_t payload_length = 0;  ///< on the wire, without pad octets and CRCs
+    std::uint32_t payload_length = 0;  ///< on the wire, without pad bytes and CRCs
     CrcStatus icrc = CrcStatus::absent;
     CrcStatus vcrc = CrcStatus::absent;
 };
@@ -114,7 +114,7 @@ struct DdpSummary {
 };
 
 /// One packet, or one FPDU, taken apart: which layers lie where, how far it could be read, and the few values that the
-/// metrics need. Trivially copyable and owned by the caller; it refers to the octets, it does not hold them.
+/// metrics need. Trivially copyable and owned by the caller; it refers to the bytes, it does not hold them.
 struct Dissection {
     static constexpr unsigned max_layers = 32;
 

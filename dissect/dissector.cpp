@@ -20,7 +20,7 @@ struct Dissector::State {
           fragments({settings.max_datagrams}),
           streams(options, counters) {}
 
-    void count(const Diagnostic& stop, bool odd);
+    void count(const wire::Frame& frame, const Dissection& found);
     FragmentTable::Added reassemble(const wire::Frame& frame);
     void deliver(const wire::Frame& frame, const Dissection& whole, const Unit& unit, Sink& sink);
     void deliver_datagram(const wire::Frame& frame, const FragmentTable::Added& added, Sink& sink);
@@ -50,15 +50,21 @@ Dissector::Dissector(const DissectorOptions& options) : state_(std::make_unique<
 Dissector::~Dissector() = default;
 const DissectorCounters& Dissector::counters() const { return state_->counters; }
 
-void Dissector::State::count(const Diagnostic& stop, bool odd) {
-    switch (stop.outcome) {
+void Dissector::State::count(const wire::Frame& frame, const Dissection& found) {
+    switch (found.stop.outcome) {
         case Outcome::complete:
         case Outcome::odd: break;
-        case Outcome::truncated: ++counters.truncated; break;
+        case Outcome::truncated:
+            ++counters.truncated;
+            if (cuts_headers(found.stop) && (found.has(LayerId::bth) || found.stop.layer == LayerId::bth)) {
+                ++counters.headers_cut;
+                counters.headers_cut_before += frame.bytes.size() >= frame.wire_length;
+            }
+            break;
         case Outcome::malformed: ++counters.malformed; break;
         case Outcome::unsupported: ++counters.unsupported; break;
     }
-    if (odd) ++counters.odd;
+    if (found.odd_count != 0) ++counters.odd;
 }
 
 namespace {
@@ -163,7 +169,7 @@ void Dissector::dissect(const wire::Frame& frame, Sink& sink) {
     FragmentTable::Added added;
     if (dissection.fragmented) [[unlikely]]
         added = state.reassemble(frame);
-    state.count(dissection.stop, dissection.odd_count != 0);
+    state.count(frame, dissection);
     if (dissection.has(LayerId::tcp) && (dissection.tcp.flags & tcp_rst) != 0 && !dissection.fragmented) [[unlikely]]
         dissection.tcp.stray_reset = state.options.follow_streams && state.streams.drops_reset(dissection, frame.bytes);
     sink.on_frame(frame, dissection);

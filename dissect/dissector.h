@@ -61,6 +61,8 @@ struct Notice {
     std::uint64_t related_frame = 0;  ///< 0 where none is known
 };
 
+struct UpperMessage;  // upper_message.h
+
 /// Receives what a frame contains, in this order: the frame, then its notices and units as they are met.
 class Sink {
 public:
@@ -68,6 +70,8 @@ public:
     virtual void on_frame(const wire::Frame&, const Dissection&) {}
     virtual void on_unit(const Unit& unit) = 0;
     virtual void on_notice(const Notice&) {}
+    /// An upper layer's message, after the unit that completed it. A Dissector makes none; upper::Reader does.
+    virtual void on_message(const UpperMessage&) {}
 };
 
 struct DissectorOptions {
@@ -92,6 +96,8 @@ struct DissectorCounters {
     std::uint64_t stream_octets_lost = 0;
     std::uint64_t stream_octets_skipped = 0;
     std::uint64_t datagrams_evicted = 0;
+    std::uint64_t headers_cut = 0;         ///< of truncated, those of which a header of RDMA is not complete
+    std::uint64_t headers_cut_before = 0;  ///< of headers_cut, in frames that came to the capture so
 };
 
 /// Takes one frame apart without any memory of others: all layers down to the InfiniBand transport's, or to TCP's

@@ -9,7 +9,7 @@
 namespace dissect {
 
 /// Where what belongs to a conversation was found last. There is one place for each hash of its ends, so that what is
-/// named there may be another's, or gone: whoever looks must ask there whose it is. The places grow with what they
+/// named there may be another's, or gone: a reader must check there whose it is. The places grow with what they
 /// hold, up to 2^18.
 class EndsHints {
 public:
@@ -32,7 +32,7 @@ public:
 
     std::uint32_t find(std::uint64_t hash) const { return indices_[hash >> shift_]; }
     void prefetch(std::uint64_t hash) const { __builtin_prefetch(&indices_[hash >> shift_]); }
-    /// `held`: how many there are in all, most of which are to have a place of their own. What was noted is forgotten
+    /// `held`: how many there are in all, most with a place of their own. What was noted is forgotten
     /// where the places grow.
     void note(std::uint64_t hash, std::uint32_t index, std::size_t held) {
         if (held > indices_.size() / 4 && indices_.size() < most) {

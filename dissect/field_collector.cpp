@@ -187,7 +187,7 @@ void FieldCollector::store(std::uint32_t slot, const wire::FieldInfo& info, wire
     values.push_back({&info, value, layer_});
 }
 
-/// The octets themselves where they lie in the frame, else a copy: a unit's octets and scratch space die first.
+/// The bytes themselves where they lie in the frame, else a copy: a unit's bytes and scratch space die first.
 /// Empty where there is no room for one.
 base::Bytes FieldCollector::kept(base::Bytes octets) {
     const std::less_equal<> not_after;

@@ -17,14 +17,13 @@ struct FoundValue {
     wire::Value value;
     std::uint32_t layer =
         1;  ///< the how-manieth layer of its protocol it stands in; kept where `number_layers` was called
-    base::Bytes packet =
-        {};  ///< of a protocol, kept where `want_packets` was called: its own octets and all it carries
+    base::Bytes packet = {};  ///< of a protocol, kept where `want_packets` was called: its own bytes and all it carries
 };
 
 /// Gathers the occurrences of chosen fields in a frame and in the units it completed, for the display filter and for
 /// `-e`. Before the frames come the fields are chosen with `want`; then for each frame: `begin_frame`, `add` for the
-/// frame and for each unit that has layers of its own, and whoever owns `frame.*` and `rdma.*` visits the collector
-/// with them. Values are valid until the next `begin_frame`, as long as the frame's own octets are. Allocates nothing
+/// frame and for each unit that has layers of its own, and the owner of `frame.*` and `rdma.*` visits the collector
+/// with them. Values are valid until the next `begin_frame`, as long as the frame's own bytes are. Allocates nothing
 /// after warm-up; occurrences beyond `max_values` of one field and `max_octets` in all are left out and counted.
 class FieldCollector final : public Visitor {
 public:
@@ -37,7 +36,7 @@ public:
     std::uint32_t want(const RegisteredField& field);
     /// Whether a declaration is one of a chosen field.
     bool wants(const wire::FieldInfo& info) const { return find(&info) != nullptr; }
-    /// Keeps what a chosen protocol carries beside its own octets.
+    /// Keeps what a chosen protocol carries in addition to its own bytes.
     void want_packets(std::uint32_t slot) { slots_with_packets_[slot] = true; }
     /// Numbers the layers of each protocol within a frame, which costs a little.
     void number_layers() { numbers_layers_ = true; }

@@ -19,7 +19,7 @@ struct FragmentOptions {
 struct FragmentCounters {
     std::uint64_t fragments = 0;
     std::uint64_t datagrams = 0;   ///< completed
-    std::uint64_t duplicates = 0;  ///< fragments that came twice with the same octets: a capture that sees both sides
+    std::uint64_t duplicates = 0;  ///< fragments that came twice with the same bytes: a capture that sees both sides
     std::uint64_t overlaps = 0;    ///< datagrams given up because fragments contradict each other
     std::uint64_t malformed = 0;   ///< fragments that can belong to no datagram
     std::uint64_t timed_out = 0;   ///< datagrams given up because fragments never came
@@ -29,7 +29,7 @@ struct FragmentCounters {
 /// Puts IPv4 and IPv6 datagrams together. RFC 791, 3.2; RFC 8200, 4.5; RFC 5722.
 ///
 /// Each datagram has a buffer of 64 KiB and room for its header, obtained when it is first needed and used again for
-/// ever after; nothing else is allocated. A capture with a short snap length gives datagrams of which the beginning is
+/// ever after; nothing else is allocated. A capture with a short snap length gives datagrams whose beginning is
 /// there and `wire_length` tells the rest.
 class FragmentTable {
 public:
@@ -89,7 +89,7 @@ private:
         LayerId layer = LayerId::none;
         std::uint32_t header_offset = 0;   ///< of the IP header, all within the frame's bytes
         std::uint32_t header_length = 0;   ///< up to the payload, IPv6's fragment header not counted
-        std::uint32_t next_header_at = 0;  ///< IPv6: from the header's start, the octet that says "fragment"
+        std::uint32_t next_header_at = 0;  ///< IPv6: from the header's start, the byte that says "fragment"
         std::uint8_t next_header = 0;      ///< IPv6: what the fragment header says
         std::uint32_t data_offset = 0;
         std::uint32_t offset = 0;  ///< within the datagram's payload
@@ -101,11 +101,11 @@ private:
     struct Datagram {
         Key key;
         std::unique_ptr<std::byte[]> octets;    ///< header, up against `header_room`, then payload
-        std::array<std::uint64_t, words> have;  ///< a bit for eight octets
+        std::array<std::uint64_t, words> have;  ///< a bit for eight bytes
         std::uint32_t received = 0;
         std::uint32_t total = 0;          ///< 0 until the last fragment has come
-        std::uint32_t end = 0;            ///< beyond the farthest octet
-        std::uint32_t prefix = 0;         ///< octets from the start on that no snap length has cut
+        std::uint32_t end = 0;            ///< beyond the farthest byte
+        std::uint32_t prefix = 0;         ///< bytes from the start on that no snap length has cut
         std::uint32_t header_length = 0;  ///< 0 until the first fragment has come
         std::uint32_t fragments = 0;
         std::uint64_t first_frame = 0;

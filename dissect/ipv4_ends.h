@@ -13,7 +13,7 @@ namespace dissect {
 struct Ipv4Ends {
     std::uint64_t addresses = 0;  ///< source, destination, in the frame's order
     std::uint32_t ports = 0;      ///< source in the upper half
-    bool known = false;           ///< false for other networks: then it is nobody's
+    bool known = false;           ///< false for other networks: then it belongs to no connection
 
     Ipv4Ends() = default;
     Ipv4Ends(const Dissection& dissection, base::Bytes bytes) {

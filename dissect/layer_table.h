@@ -9,7 +9,7 @@
 
 namespace dissect {
 
-/// A row of the dispatch table: all that the house knows of a layer.
+/// A row of the dispatch table: everything about a layer.
 struct LayerRow {
     std::string_view name;            ///< in `frame.protocols` and diagnostics: `bth`
     const wire::FieldInfo* protocol;  ///< the outermost heading, shared by the layers of a protocol: `infiniband`

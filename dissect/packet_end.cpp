@@ -30,7 +30,7 @@ std::uint32_t own_end(const LayerRef& layer, const std::byte* p) {
             if (layer.length < size) return no_limit;
             return after(layer.offset + size, wire::View<wire::Ipv6>::unchecked(p).get<&wire::Ipv6::payload_length>());
         }
-        case LayerId::mpa_fpdu: return layer.offset + layer.length;  // markers lie behind it
+        case LayerId::mpa_fpdu: return layer.offset + layer.length;  // markers lie after it
         default: return no_limit;
     }
 }

@@ -22,7 +22,7 @@ inline bool may_be_plain_segment(const wire::Frame& frame) {
 
 /// Ethernet, IPv4 without options and in one piece, and a TCP segment whose header length and the datagram's agree,
 /// captured to its end: there is but one way to take it apart. Padding may follow, as in any short frame. `payload`:
-/// its octets; not touched where the frame is another.
+/// its bytes; not touched where the frame is another.
 inline bool is_plain_segment(const wire::Frame& frame, std::uint32_t& payload) {
     constexpr std::uint32_t ip = 14;
     constexpr std::uint32_t least_header = 20;

@@ -14,12 +14,12 @@ namespace dissect {
 
 /// How numbers that are held against a field are written where plain ones do not do: `1ms`, `64K`, `5%`.
 struct NumberForm {
-    /// The value as the field has it; nullopt where `text` is none.
+    /// The value as the field has it; nullopt if `text` is not a value.
     std::optional<std::uint64_t> (*read)(std::string_view text) = nullptr;
     std::string_view wanted;  ///< "a time such as 250us or 1.5ms, or a number of ns"
 };
 
-/// A field that no layer declares: whoever visits the collector has its values.
+/// A field that no layer declares: the code that visits the collector has its values.
 struct FieldOfTable {
     wire::FieldInfo info;
     const NumberForm* form = nullptr;

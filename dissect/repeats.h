@@ -15,7 +15,7 @@ namespace dissect {
 /// the same PSN. An ATOMIC Acknowledge is a response: only a repeat has the PSN of an earlier one.
 class RepeatTable {
 public:
-    /// `packets` is rounded up to a power of two; each takes 16 octets.
+    /// `packets` is rounded up to a power of two; each takes 16 bytes.
     explicit RepeatTable(std::size_t packets);
 
     /// Notes the packet and returns the number of the earlier frame with the same PSN, 0 where none is known.

@@ -31,7 +31,7 @@ void push_front(std::deque<std::string>& parts, std::string_view path) {
         if (!part.empty()) parts.insert(parts.begin() + static_cast<std::ptrdiff_t>(at++), std::string(part));
 }
 
-/// The target of a link, or nothing where `path` is none.
+/// The target of a link, or nothing if `path` is not a link.
 std::optional<std::string> target_of(const std::string& path) {
     std::array<char, PATH_MAX> target{};
     const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
@@ -41,7 +41,7 @@ std::optional<std::string> target_of(const std::string& path) {
 
 Sight sight_of(int code) { return code == EACCES || code == EPERM ? Sight::denied : Sight::unusable; }
 
-/// Whether a file tells of the machine and not of its users.
+/// Whether a file describes the machine and not its users.
 bool is_evidence(std::string_view path) {
     static constexpr std::array folders{
         std::string_view("/sys/class/"),         std::string_view("/sys/module/"),
@@ -129,7 +129,7 @@ Content Root::read(std::string_view path, std::size_t most) const {
     std::string& octets = content.octets;
     for (;;) {
         const std::size_t had = octets.size();
-        // One octet more than wanted tells whether there are more.
+        // One byte more than required shows whether there are more.
         const std::size_t want = std::min(std::max(had, std::size_t{8192}), most + 1 - had);
         octets.resize(had + want);
         const ssize_t got = ::read(file.number(), octets.data() + had, want);

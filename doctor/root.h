@@ -17,7 +17,7 @@ enum class Sight : std::uint8_t {
     unusable,  ///< no regular file, or reading it failed
 };
 
-/// A file's octets, or why there are none.
+/// A file's bytes, or why there are none.
 struct Content {
     Sight sight = Sight::absent;
     std::string octets = {};
@@ -45,7 +45,7 @@ using Transcript = std::map<std::string, std::string>;
 /// Nothing here blocks: only regular files are opened, and no more of them is read than was asked for.
 class Root {
 public:
-    static constexpr std::size_t small = std::size_t{64} << 10;  ///< octets of a configuration or sysfs file
+    static constexpr std::size_t small = std::size_t{64} << 10;  ///< bytes of a configuration or sysfs file
     static constexpr std::size_t most_names = 65536;             ///< of one folder that are looked at
 
     /// `folder`: where the machine's `/` is; empty for the machine that we run on.
@@ -53,7 +53,7 @@ public:
 
     const std::string& folder() const { return folder_; }
 
-    /// The absolute path without links behind it; empty where there is nothing, or links go in a circle.
+    /// The absolute path with all links resolved; empty where there is nothing, or links go in a circle.
     std::string resolve(std::string_view path) const;
     bool has(std::string_view path) const { return !resolve(path).empty(); }
     std::optional<Status> status(std::string_view path) const;
@@ -64,9 +64,9 @@ public:
     std::optional<std::uint64_t> number(std::string_view path) const;
     /// Names in a folder, sorted.
     std::vector<std::string> list(std::string_view path) const;
-    /// The last part of what a link points at: the driver behind `device/driver`.
+    /// The last part of what a link points at: the driver of `device/driver`.
     std::optional<std::string> link_name(std::string_view path) const;
-    /// An extended attribute, as octets; at most 256.
+    /// An extended attribute, as bytes; at most 256.
     std::optional<std::string> attribute(std::string_view path, const char* name) const;
 
 private:

@@ -1,5 +1,6 @@
 // Columns that put several figures together, for people.
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 #include "exporters/flow_groups.h"
@@ -71,7 +72,7 @@ std::uint64_t depth_limit(const FlowSnapshot& flow) {
     for (std::size_t i = 0; i < metrics::operation_count; ++i)
         if (flow.operations[i].count > 0 && !metrics::wants_response(static_cast<metrics::Operation>(i)))
             return flow.messages_max;
-    return std::max<std::uint64_t>(flow.connection.initiator_depth.value_or(0), flow.messages_max);
+    return std::max<std::uint64_t>(flow.connection->initiator_depth.value_or(0), flow.messages_max);
 }
 
 /// Time that neither the sender nor its application wanted: repairs, full windows, and what the fabric took.
@@ -89,6 +90,13 @@ Value stalled(const FlowSnapshot& flow) {
     return static_cast<double>(lost) / static_cast<double>(sum);
 }
 
+/// The data of READs goes against the direction of the flow.
+std::string operations_cell(const FlowSnapshot& flow) {
+    const std::string text = operations_text(flow);
+    if (metrics::main_operation(flow) != metrics::Operation::read) return text;
+    return fmt::format("{} {}data", text, base::charset() == base::Charset::utf8 ? "←" : "<");
+}
+
 std::string pair_text(const std::string& a, const std::string& b) { return fmt::format("{}/{}", a, b); }
 
 std::vector<FlowField> make_brief() {
@@ -103,9 +111,24 @@ std::vector<FlowField> make_brief() {
                    return fmt::format("{} > {}", endpoint_text(row.flow.source, row.context.names),
                                       endpoint_text(row.flow.destination, row.context.names));
                });
-    fields.add("operations", "", "operations", Unit::text,
-               "the most frequent operation, its share, and how many others there are",
-               [](const FlowRow& row) { return operations_text(row.flow); });
+    FlowField& cause = fields.add("cause", "", "cause", Unit::text,
+                                  "what is wrong with the flow, as `why` says: `!` in front of it where it costs 1 % "
+                                  "or more, `?` behind it where it is suspected; sorted by grade and cost",
+                                  [](const FlowRow& row) {
+                                      const metrics::FlowProblem* const problem = problem_of(row);
+                                      return problem == nullptr ? Value{} : Value{problem->cause};
+                                  });
+    cause.text = [](const FlowRow& row) { return problem_text(problem_of(row)); };
+    cause.rank = [](const FlowRow& row) {
+        const metrics::FlowProblem* const problem = problem_of(row);
+        return problem == nullptr ? Value{} : Value{metrics::badness(*problem)};
+    };
+    fields
+        .add("operations", "", "operations", Unit::text,
+             "the most frequent operation, its share, and how many others there are; `<data`: READs, whose data goes "
+             "from the destination to the source",
+             [](const FlowRow& row) { return operations_text(row.flow); })
+        .text = [](const FlowRow& row) { return operations_cell(row.flow); };
     fields.add("message_count", "", "msgs", Unit::count, "messages of all operations",
                [](const FlowRow& row) { return row.flow.messages_total(); });
     fields
@@ -199,6 +222,23 @@ std::string program_text(const metrics::Process& process) {
     name = name.substr(0, name.find(' '));
     name.remove_prefix(std::min(name.rfind('/') + 1, name.size()));
     return process.pid == 0 ? std::string(name) : fmt::format("{}[{}]", name, process.pid);
+}
+
+std::string problem_text(const metrics::FlowProblem* problem) {
+    if (problem == nullptr) return "-";
+    switch (problem->grade) {
+        case metrics::Grade::wrong: return "! " + problem->cause;
+        case metrics::Grade::suspected: return problem->cause + "?";
+        default: return problem->cause;
+    }
+}
+
+bool is_pace(const FlowField& field) {
+    constexpr std::array<std::string_view, 8> brief{
+        "goodput", "goodput_bytes_per_sec", "message_rate", "latency_p50", "latency_p99", "depth", "depth_used",
+        "queue"};
+    if (field.statistic) return field.statistic != Statistic::samples;
+    return std::find(brief.begin(), brief.end(), field.path) != brief.end();
 }
 
 const std::vector<FlowField>& brief_fields() {

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/timestamp.h"
 #include "exporters/field_builder.h"
 #include "exporters/flow_groups.h"
@@ -79,7 +80,7 @@ void add_identity(Fields& fields) {
 void add_traffic(Fields& fields) {
     fields.add("packets", "", "packets", Unit::count, "frames; iWARP: TCP segments",
                [](const FlowRow& row) { return row.flow.packets; });
-    fields.add("wire_bytes", "", "wire", Unit::bytes, "octets of those frames, without preamble, FCS and gap",
+    fields.add("wire_bytes", "", "bytes", Unit::bytes, "octets of those frames, without preamble, FCS and gap",
                [](const FlowRow& row) { return row.flow.wire_bytes; });
     fields.add("payload_bytes", "", "payload", Unit::bytes,
                "octets of messages that passed, READ responses among them, repeats not",
@@ -252,9 +253,35 @@ void add_answers(Fields& fields) {
                [](const FlowRow& row) { return row.flow.icmp ? value(row.flow.icmp->mtu) : Value{}; });
 }
 
+/// Of a flow of which nothing is wrong, the whole group is null.
+void add_problem(Fields& fields) {
+    const Presence before = std::exchange(fields.presence, Presence::with_group);
+    const auto of_problem = [](auto figure) {
+        return [figure](const FlowRow& row) {
+            const metrics::FlowProblem* const problem = problem_of(row);
+            return problem == nullptr ? Value{} : Value{figure(*problem)};
+        };
+    };
+    fields.add("problem.grade", "", "grade", Unit::text,
+               "how much it matters that something is wrong: suspected, minor or wrong, as `why` grades it",
+               of_problem([](const metrics::FlowProblem& problem) { return std::string(name_of(problem.grade)); }));
+    fields.add("problem.cause", "", "cause", Unit::text, "what is wrong, in a word or two",
+               of_problem([](const metrics::FlowProblem& problem) { return problem.cause; }));
+    fields.add("problem.verdict", "", "verdict", Unit::text, "the verdict of `why` that says so",
+               of_problem([](const metrics::FlowProblem& problem) { return std::string(name_of(problem.verdict)); }));
+    fields.add("problem.question", "", "question", Unit::text, "the question of `why` that it answers",
+               of_problem([](const metrics::FlowProblem& problem) { return std::string(name_of(problem.question)); }));
+    fields.add("problem.cost", "", "cost", Unit::share,
+               "what the finding costs, 0 to 1: a share of the busy time, or of packets or requests; flows with the "
+               "same finding share it",
+               of_problem([](const metrics::FlowProblem& problem) { return problem.cost.share; }));
+    fields.presence = before;
+}
+
 std::vector<FlowField> make_fields() {
     Fields fields;
     add_identity(fields);
+    add_problem(fields);
     add_traffic(fields);
     add_operations(fields);
     add_outstanding(fields);
@@ -287,11 +314,29 @@ void append_matching(FlowColumns& found, const std::vector<FlowField>& fields, W
         if (wanted(field.path)) found.push_back(&field);
 }
 
+/// Columns for people come first: their headings are those that people see.
+FlowColumns find_by_heading(std::string_view heading) {
+    for (const auto* table : {&brief_fields(), &flow_fields()}) {
+        FlowColumns found;
+        for (const FlowField& field : *table)
+            if (base::same_word(field.title, heading)) found.push_back(&field);
+        if (found.size() == 1) return found;
+    }
+    return {};
+}
+
 }  // namespace
+
+const metrics::FlowProblem* problem_of(const FlowRow& row) {
+    if (row.context.problems == nullptr) return nullptr;
+    const auto found = row.context.problems->find(row.flow.id);
+    return found == row.context.problems->end() ? nullptr : &found->second;
+}
 
 std::optional<double> goodput(const FlowRow& row) {
     if (!row.context.interval) return row.flow.goodput_bytes_per_sec();
-    if (row.context.interval->length_ns == 0 || metrics::partly_read(row.flow)) return {};
+    if (row.context.interval->length_ns == 0 || metrics::partly_read(row.flow) || metrics::lacks_lengths(row.flow))
+        return {};
     return static_cast<double>(row.flow.message_bytes_total()) * 1e9 /
            static_cast<double>(row.context.interval->length_ns);
 }
@@ -323,6 +368,13 @@ const std::vector<FlowField>& interval_fields() {
                      return row.context.interval ? value(offset_ns(row.context.interval->start_ns, row.context))
                                                  : Value{};
                  });
+        made.add("interval.start_offset_seconds", "", "interval s", Unit::text,
+                 "with --interval: when it began after the capture's first frame, in seconds with nine digits",
+                 [](const FlowRow& row) {
+                     if (!row.context.interval) return Value{};
+                     const auto offset = offset_ns(row.context.interval->start_ns, row.context);
+                     return offset ? Value{seconds_text(*offset)} : Value{};
+                 });
         made.add("interval.start_time", "", "interval date", Unit::text,
                  "with --interval: when it began, as a date, UTC (ISO 8601)", [](const FlowRow& row) {
                      return row.context.interval ? Value{iso_time(row.context.interval->start_ns)} : Value{};
@@ -344,7 +396,7 @@ FlowColumns find_fields(std::string_view name) {
     const std::string group = fmt::format("{}.", name);
     for (const auto* table : tables)
         append_matching(found, *table, [&](std::string_view path) { return path.starts_with(group); });
-    return found;
+    return found.empty() ? find_by_heading(name) : found;
 }
 
 std::vector<std::string_view> field_names() {
@@ -370,14 +422,98 @@ FlowColumns all_columns(bool by_interval) {
     return columns;
 }
 
+namespace {
+
+/// Columns that `--columns help` lists as one line.
+struct ListedColumns {
+    std::string name;
+    Unit unit;
+    std::string help;
+};
+
+/// "latency_ns.OPERATION" of "latency_ns.OPERATION.p50".
+std::string_view family_of_statistics(const FlowField& field) {
+    return std::string_view(field.family).substr(0, field.family.rfind('.'));
+}
+
+/// Those of distributions, which have all eight statistics: their members begin with the number of samples.
+std::vector<std::string_view> families_of_distributions() {
+    std::vector<std::string_view> families;
+    for (const FlowField& field : flow_fields())
+        if (field.statistic == Statistic::samples) families.push_back(family_of_statistics(field));
+    return families;
+}
+
+ListedColumns listed(const FlowField& field) {
+    static const std::vector<std::string_view> distributions = families_of_distributions();
+    const std::string_view family = family_of_statistics(field);
+    if (!field.statistic || std::find(distributions.begin(), distributions.end(), family) == distributions.end())
+        return {field.family, field.unit, field.help};
+    constexpr std::string_view of_samples = "samples: ";
+    return {fmt::format("{}.{{count,min,mean,p50,p90,p99,p999,max}}", family), field.unit,
+            field.help.substr(field.help.starts_with(of_samples) ? of_samples.size() : 0)};
+}
+
+bool is_placeholder(std::string_view name) {
+    return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
+/// The names that stand for a placeholder of a family, by placeholder.
+using Placeholders = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+void add_placeholder(Placeholders& all, std::string_view placeholder, std::string_view name) {
+    auto found = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.first == placeholder; });
+    if (found == all.end()) found = all.insert(all.end(), {std::string(placeholder), {}});
+    auto& names = found->second;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+}
+
+void add_placeholders(Placeholders& all, const FlowField& field) {
+    std::string_view family = field.family;
+    std::string_view path = field.path;
+    while (!family.empty() && !path.empty()) {
+        const std::string_view placeholder = family.substr(0, family.find('.'));
+        const std::string_view name = path.substr(0, path.find('.'));
+        if (is_placeholder(placeholder)) add_placeholder(all, placeholder, name);
+        family.remove_prefix(std::min(family.size(), placeholder.size() + 1));
+        path.remove_prefix(std::min(path.size(), name.size() + 1));
+    }
+}
+
+}  // namespace
+
 std::string column_reference() {
-    std::size_t width = 0;
+    std::vector<ListedColumns> lines;
+    Placeholders placeholders;
     for (const auto* table : {&brief_fields(), &interval_fields(), &flow_fields()})
-        for (const FlowField& field : *table) width = std::max(width, field.path.size());
+        for (const FlowField& field : *table) {
+            add_placeholders(placeholders, field);
+            ListedColumns line = listed(field);
+            const auto same = std::find_if(lines.begin(), lines.end(),
+                                           [&](const ListedColumns& other) { return other.name == line.name; });
+            if (same == lines.end()) {
+                lines.push_back(std::move(line));
+            } else if (field.statistic == Statistic::min) {
+                same->unit = field.unit;  // the first member counts samples
+            }
+        }
+    constexpr std::size_t widest = 40;  // a longer name pushes its own line alone
     std::string out;
-    for (const auto* table : {&brief_fields(), &interval_fields(), &flow_fields()})
-        for (const FlowField& field : *table)
-            out += fmt::format("{:<{}}  {:<8} {}\n", field.path, width, name_of(field.unit), field.help);
+    for (const ListedColumns& line : lines)
+        out += fmt::format("{:<{}}  {:<8} {}\n", line.name, widest, name_of(line.unit), line.help);
+    out += "\nCapitals stand for one of these names:\n";
+    for (const auto& [placeholder, names] : placeholders)
+        out += fmt::format("{:<9}  {}\n", placeholder, fmt::join(names, ", "));
+    out +=
+        "\nA name without its last part is the group: `latency_ns.write`, `naks`. A heading of the table is a name, "
+        "too: "
+        "`p99`.\n";
+    return out;
+}
+
+std::string column_names() {
+    std::string out;
+    for (const std::string_view name : field_names()) out.append(name).append(1, '\n');
     return out;
 }
 

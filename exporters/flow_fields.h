@@ -7,6 +7,7 @@
 
 #include "exporters/row_field.h"
 #include "metrics/answers/answer.h"
+#include "metrics/answers/flow_problems.h"
 #include "metrics/figures/snapshot.h"
 
 namespace exporters {
@@ -23,6 +24,7 @@ struct Context {
     bool crc_verified = true;  ///< otherwise how many were bad is unknown
     std::optional<Interval> interval = {};
     std::optional<std::int64_t> capture_start_ns = {};  ///< what offsets count from; absent if no packet was seen
+    const metrics::FlowProblems* problems = nullptr;    ///< what is wrong with flows; null if nothing was asked
 };
 
 /// The time of the capture's first frame; absent where it has no frames.
@@ -43,13 +45,18 @@ inline bool can_verify(const metrics::CaptureFigures& capture) {
     return capture.packets == 0 || capture.truncated < capture.packets;
 }
 /// Whether the ends did without CRCs when they set up the connection.
-inline bool lacks_crcs(const metrics::FlowSnapshot& flow) { return flow.connection.mpa_crc == false; }
+inline bool lacks_crcs(const metrics::FlowSnapshot& flow) { return flow.connection->mpa_crc == false; }
 
 struct FlowRow {
     const metrics::FlowSnapshot& flow;
     const Context& context;
 };
 using FlowField = Field<FlowRow>;
+
+/// "rnr", "! rnr" where it is wrong beyond doubt and costs 1 % or more, "rnr?" where it is suspected, "-" for null.
+std::string problem_text(const metrics::FlowProblem* problem);
+/// What is wrong with the flow of a row; null where nothing is, or nothing was asked.
+const metrics::FlowProblem* problem_of(const FlowRow& row);
 
 /// Everything there is to say of a flow, in the order of JSON and CSV. With `by_interval`, the interval's start and
 /// length come first.
@@ -59,10 +66,14 @@ const std::vector<FlowField>& interval_fields();
 /// can be chosen and sorted by, and are no part of JSON and CSV unless chosen.
 const std::vector<FlowField>& brief_fields();
 
+/// Whether it says how things go (a rate, a level, a time that something took) and not how much there was: of a flow
+/// that was silent in an interval there is none.
+bool is_pace(const FlowField& field);
+
 using FlowColumns = std::vector<const FlowField*>;
 
-/// The fields that `name` means: a field by its path, or all of a group such as `latency_ns.send`. Empty where there is
-/// none.
+/// The fields that `name` means: a field by its path, all of a group such as `latency_ns.send`, or a field by its
+/// heading in the table, such as `p99`, where no other has that heading. Empty where there is none.
 FlowColumns find_fields(std::string_view name);
 /// Every name that find_fields knows.
 std::vector<std::string_view> field_names();
@@ -77,7 +88,9 @@ std::string program_text(const metrics::Process& process);
 /// "-".
 std::string_view messageless_text(const metrics::FlowSnapshot& flow);
 
-/// What `--columns help` prints: a line a column, with its unit and what it is.
+/// What `--columns help` prints: a line a column, or a family of columns, with its unit and what it is.
 std::string column_reference();
+/// What `--columns names` prints: every column and group, one a line, for programs.
+std::string column_names();
 
 }  // namespace exporters

@@ -80,30 +80,31 @@ void add_recovery(Fields& fields) {
 void add_connection(Fields& fields) {
     fields.presence = Presence::with_group;
     fields.add("connection.setup_frame", "", "set-up", Unit::frame, "the CM REQ, or the MPA request",
-               [](const FlowRow& row) { return known_frame(row.flow.connection.setup_frame); });
+               [](const FlowRow& row) { return known_frame(row.flow.connection->setup_frame); });
     fields.add("connection.setup_ns", "", "set-up time", Unit::ns, "request until ready: RTU, or the MPA reply",
-               [](const FlowRow& row) { return value(row.flow.connection.setup_ns); });
+               [](const FlowRow& row) { return value(row.flow.connection->setup_ns); });
     fields.add("connection.initiator_depth", "", "ORD", Unit::count,
                "READs and atomics that the sender may have outstanding",
-               [](const FlowRow& row) { return value(row.flow.connection.initiator_depth); });
+               [](const FlowRow& row) { return value(row.flow.connection->initiator_depth); });
     fields.add("connection.responder_resources", "", "IRD", Unit::count, "those that the receiver can serve at once",
-               [](const FlowRow& row) { return value(row.flow.connection.responder_resources); });
+               [](const FlowRow& row) { return value(row.flow.connection->responder_resources); });
     fields.add("connection.path_mtu", "", "path MTU", Unit::bytes, "octets of payload that a packet carries at most",
-               [](const FlowRow& row) { return value(row.flow.connection.path_mtu); });
+               [](const FlowRow& row) { return value(row.flow.connection->path_mtu); });
     fields.add("connection.ack_timeout_ns", "", "ACK timeout", Unit::ns, "local ACK timeout of the sender",
-               [](const FlowRow& row) { return value(row.flow.connection.ack_timeout_ns); });
+               [](const FlowRow& row) { return value(row.flow.connection->ack_timeout_ns); });
     fields.add("connection.retry_count", "", "retries", Unit::count, "times that the sender tries again",
-               [](const FlowRow& row) { return value(row.flow.connection.retry_count); });
+               [](const FlowRow& row) { return value(row.flow.connection->retry_count); });
     fields.add("connection.rnr_retry_count", "", "RNR retries", Unit::count,
                "times that it tries again after an RNR NAK; 7 is for ever",
-               [](const FlowRow& row) { return value(row.flow.connection.rnr_retry_count); });
+               [](const FlowRow& row) { return value(row.flow.connection->rnr_retry_count); });
     fields.add("connection.starting_psn", "", "first PSN", Unit::code, "PSN with which the sender begins",
-               [](const FlowRow& row) { return value(row.flow.connection.starting_psn); });
-    fields.add(
-        "connection.end", "", "end", Unit::text, "how the connection ended; null while it lives",
-        [](const FlowRow& row) { return row.flow.connection.end.empty() ? Value{} : Value{row.flow.connection.end}; });
+               [](const FlowRow& row) { return value(row.flow.connection->starting_psn); });
+    fields.add("connection.end", "", "end", Unit::text, "how the connection ended; null while it lives",
+               [](const FlowRow& row) {
+                   return row.flow.connection->end.empty() ? Value{} : Value{row.flow.connection->end};
+               });
     fields.add("connection.end_frame", "", "end frame", Unit::frame, "the frame that ended it",
-               [](const FlowRow& row) { return known_frame(row.flow.connection.end_frame); });
+               [](const FlowRow& row) { return known_frame(row.flow.connection->end_frame); });
     fields.presence = Presence::always;
 }
 

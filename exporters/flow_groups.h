@@ -13,7 +13,7 @@ void add_verbs(FieldBuilder<FlowRow>& fields);
 void add_life(FieldBuilder<FlowRow>& fields);
 void add_event_summaries(FieldBuilder<FlowRow>& fields);
 
-/// Octets of messages per second: of the interval where the row is about one, else of the flow's wall time.
+/// Bytes of messages per second: of the interval where the row is about one, else of the flow's wall time.
 std::optional<double> goodput(const FlowRow& row);
 /// The same for people, in bits, by which networks are judged: "39.2Mbit/s".
 std::string goodput_text(const FlowRow& row);

@@ -22,31 +22,57 @@ base::Result<FlowOrder, NoOrder> flow_order(std::string_view name, bool first_on
     if (name.empty()) name = by_id ? "id" : "wire_bytes";
     const FlowColumns found = find_fields(name);
     if (found.size() != 1) return base::Failure{NoOrder{std::string(name), found.empty() ? nullptr : found.front()}};
+    const FlowField* const field = found.front();
     // Ids tell when a flow began: they go upwards.
-    const bool downwards = !is_left_aligned(found.front()->unit) && !by_id;
-    return FlowOrder{found.front(), downwards != turned};
+    const bool downwards = (field->rank || !is_left_aligned(field->unit)) && !by_id;
+    FlowOrder order{field, downwards != turned};
+    if (field->rank) order.then = worst_first().then;
+    return order;
 }
 
+FlowOrder worst_first() { return {find_fields("cause").front(), true, find_fields("goodput").front()}; }
+
+namespace {
+
+struct SortedRow {
+    Value key;
+    Value then;
+    const metrics::FlowSnapshot* flow;
+};
+
+/// -1, 0, 1. What is unknown comes last, whatever the direction.
+int place(const Value& a, const Value& b, bool descending) {
+    const bool unknown_a = std::holds_alternative<std::monostate>(a);
+    const bool unknown_b = std::holds_alternative<std::monostate>(b);
+    if (unknown_a || unknown_b) return static_cast<int>(unknown_a) - static_cast<int>(unknown_b);
+    const int way = compare(a, b);
+    return descending ? -way : way;
+}
+
+bool stands_before(const SortedRow& a, const SortedRow& b, bool descending) {
+    const int way = place(a.key, b.key, descending);
+    return way != 0 ? way < 0 : place(a.then, b.then, descending) < 0;
+}
+
+}  // namespace
+
 std::vector<const metrics::FlowSnapshot*> ordered_flows(const metrics::Snapshot& snapshot, const Context& context,
-                                                        const FlowOrder& order, std::optional<std::uint64_t> limit) {
-    struct Keyed {
-        Value key;
-        const metrics::FlowSnapshot* flow;
-    };
-    std::vector<Keyed> keyed;
-    keyed.reserve(snapshot.flows.size());
-    for (const metrics::FlowSnapshot& flow : snapshot.flows)
-        keyed.push_back({order.field->value({flow, context}), &flow});
-    const auto unknown = [](const Keyed& row) { return std::holds_alternative<std::monostate>(row.key); };
-    std::stable_sort(keyed.begin(), keyed.end(), [&](const Keyed& a, const Keyed& b) {
-        if (unknown(a) != unknown(b)) return unknown(b);
-        const int way = compare(a.key, b.key);
-        return order.descending ? way > 0 : way < 0;
+                                                        const FlowOrder& order, std::optional<std::uint64_t> limit,
+                                                        const FlowChooser& chooses) {
+    std::vector<SortedRow> rows;
+    rows.reserve(snapshot.flows.size());
+    for (const metrics::FlowSnapshot& flow : snapshot.flows) {
+        const FlowRow row{flow, context};
+        if (chooses && !chooses(row)) continue;
+        rows.push_back({order.key(row), order.then == nullptr ? Value{} : order.then->value(row), &flow});
+    }
+    std::stable_sort(rows.begin(), rows.end(), [&order](const SortedRow& a, const SortedRow& b) {
+        return stands_before(a, b, order.descending);
     });
-    if (limit && keyed.size() > *limit) keyed.resize(static_cast<std::size_t>(*limit));
+    if (limit && rows.size() > *limit) rows.resize(static_cast<std::size_t>(*limit));
     std::vector<const metrics::FlowSnapshot*> flows;
-    flows.reserve(keyed.size());
-    for (const Keyed& row : keyed) flows.push_back(row.flow);
+    flows.reserve(rows.size());
+    for (const SortedRow& row : rows) flows.push_back(row.flow);
     return flows;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,7 +25,17 @@ base::Result<FlowColumns, UnknownColumn> chosen_columns(std::span<const std::str
 struct FlowOrder {
     const FlowField* field = nullptr;
     bool descending = true;
+    const FlowField* then = nullptr;  ///< orders rows whose first figure is the same, the greatest first; may be null
+
+    /// What a row is sorted by.
+    Value key(const FlowRow& row) const { return key_of(*field, row); }
+    static Value key_of(const FlowField& field, const FlowRow& row) {
+        return field.rank ? field.rank(row) : field.value(row);
+    }
 };
+
+/// Flows with a problem first, the worst of them at the top, then by goodput.
+FlowOrder worst_first();
 
 /// Why a name is no order: there is no such column, or `group` is the first of several that it means.
 struct NoOrder {
@@ -36,9 +47,13 @@ struct NoOrder {
 /// on the wire where only the `first_only` are wanted.
 base::Result<FlowOrder, NoOrder> flow_order(std::string_view name, bool first_only);
 
-/// The flows of a snapshot in an order, at most `limit`. Those of which the figure is unknown come last, whatever the
-/// direction.
+/// Whether a row is listed.
+using FlowChooser = std::function<bool(const FlowRow&)>;
+
+/// The flows of a snapshot in an order, at most `limit` of those that `chooses` lets through; null lets all. Those of
+/// which the figure is unknown come last, whatever the direction.
 std::vector<const metrics::FlowSnapshot*> ordered_flows(const metrics::Snapshot& snapshot, const Context& context,
-                                                        const FlowOrder& order, std::optional<std::uint64_t> limit);
+                                                        const FlowOrder& order, std::optional<std::uint64_t> limit,
+                                                        const FlowChooser& chooses = {});
 
 }  // namespace exporters

@@ -157,6 +157,8 @@ void append_json(std::string& out, const metrics::CaptureFigures& capture, const
     object.put("kernel_dropped", value(capture.kernel_dropped));
     object.put("truncated", capture.truncated);
     object.put("malformed", capture.malformed);
+    object.put("cut_by_mirror", capture.cut_by_mirror);
+    object.put("headers_cut", capture.headers_cut);
     const bool any = capture.packets > 0;
     object.put("first_ns", any ? Value{capture.first_ns} : Value{});
     object.put("last_ns", any ? Value{capture.last_ns} : Value{});

@@ -32,6 +32,7 @@ struct Field {
     std::function<std::string(const Row&)> text = {};  ///< for the table, where readable(value) does not do
     std::optional<Statistic> statistic = {};           ///< absent if it is a figure of its own
     bool lists_frames = false;                         ///< its values are Frames
+    std::function<Value(const Row&)> rank = {};        ///< what rows are sorted by, the greatest first; empty: value
 };
 
 }  // namespace exporters

@@ -18,19 +18,22 @@ struct Choice {
 };
 constexpr std::array choices{
     Choice{"interval.start_ns", 100, true},
-    Choice{"id", 6},
+    Choice{"id", 7},
     Choice{"kind", 3},
     Choice{"flow", 99},
-    Choice{"operations", 12},
+    Choice{"cause", 20},
+    Choice{"operations", 14},
     Choice{"message_count", 9},
-    Choice{"goodput", 13},
+    Choice{"wire_bytes", 12},
+    Choice{"packets", 6},
+    Choice{"goodput", 15},
     Choice{"latency_p50", 8},
-    Choice{"latency_p99", 10},
+    Choice{"latency_p99", 11},
     Choice{"depth", 5},
-    Choice{"resent", 11},
-    Choice{"nak_rnr", 7},
+    Choice{"resent", 13},
+    Choice{"nak_rnr", 10},
     Choice{"ce_cnp", 4},
-    Choice{"top_state", 14},
+    Choice{"top_state", 16},
 };
 
 bool is_blank_figure(const std::string& text) { return text.find_first_not_of("-0/") == std::string::npos; }
@@ -75,7 +78,7 @@ Table::Table(std::vector<Heading> headings) : headings_(std::move(headings)) {
         widths_.push_back(std::max(heading.min_width, display_width(heading.title)));
 }
 
-void Table::add(std::vector<std::string> cells) {
+void Table::widen(const std::vector<std::string>& cells) {
     assert(cells.size() == headings_.size());
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const std::size_t width = display_width(cells[i]);
@@ -83,6 +86,10 @@ void Table::add(std::vector<std::string> cells) {
         widths_[i] = width;
         titles_due_ = true;
     }
+}
+
+void Table::add(std::vector<std::string> cells) {
+    widen(cells);
     rows_.push_back(std::move(cells));
 }
 
@@ -133,6 +140,19 @@ Table flow_table(const FlowColumns& columns, bool growing) {
         headings.push_back(
             {field->title, is_left_aligned(field->unit), growing ? usual_width(field->unit) : std::size_t{0}});
     return Table(std::move(headings));
+}
+
+FlowColumns csv_columns(bool by_interval) {
+    FlowColumns columns;
+    const auto add = [&columns](std::string_view name) { columns.push_back(find_fields(name).front()); };
+    // The form of a time that people read says too little, ns since 1970 too much: spreadsheets round it.
+    if (by_interval) {
+        add("interval.start_offset_seconds");
+        add("interval.start_time");
+    }
+    for (const Choice& choice : choices)
+        if (!choice.of_intervals) add(choice.name);
+    return columns;
 }
 
 FlowColumns default_columns(const std::vector<FlowRow>& rows, bool by_interval, std::optional<std::size_t> width) {

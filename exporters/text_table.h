@@ -23,6 +23,8 @@ public:
     explicit Table(std::vector<Heading> headings);
 
     void add(std::vector<std::string> cells);
+    /// Makes room for cells that add() will be called with: rows can then be flushed one by one.
+    void widen(const std::vector<std::string>& cells);
     /// Appends the heading (the first time, or where columns became wider) and the rows; forgets the rows.
     void flush(std::string& out);
     bool empty() const { return rows_.empty(); }
@@ -40,6 +42,9 @@ private:
 std::string cell(const FlowField& field, const FlowRow& row, base::Charset charset = base::charset());
 /// `growing`: rows come piece by piece, so columns of numbers begin as wide as they usually become.
 Table flow_table(const FlowColumns& columns, bool growing = false);
+
+/// What CSV has unless told otherwise: the columns of the table, and times as seconds and as dates.
+FlowColumns csv_columns(bool by_interval);
 
 /// What the table shows unless told otherwise, of `rows`, within `width` columns of the terminal where there is one:
 /// columns that have nothing to tell of any row go first, then those that matter least.

@@ -30,7 +30,7 @@ enum class Unit : std::uint8_t {
 std::string_view name_of(Unit unit);
 constexpr bool is_left_aligned(Unit unit) { return unit == Unit::text; }
 
-/// As JSON writes it: null, true, 17, 0.5, "text", [1,2]. A number that is none (infinite) is null.
+/// As JSON writes it: null, true, 17, 0.5, "text", [1,2]. An infinite number is null.
 void append_json(std::string& out, const Value& value);
 /// As a field of CSV, quoted where RFC 4180 asks for it; frames are joined by blanks.
 void append_csv(std::string& out, const Value& value);

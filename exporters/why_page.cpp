@@ -147,6 +147,7 @@ private:
         paragraph("  ", {}, 2, answer.summary);
         figures(answer, style_.verbose ? answer.evidence.size() : brief_figures);
         frames(answer);
+        flow_command(answer);
         paragraph("  Do:", bold, 8, answer.advice);
         certainty(answer);
     }
@@ -180,6 +181,19 @@ private:
         return fmt::format("{}", fmt::join(frames, ", "));
     }
 
+    bool can_be_read_again() const { return style_.read_paths.size() == 1 && style_.read_paths.front() != "-"; }
+
+    /// A command is there to be copied: it is not wrapped.
+    void command(std::string_view arguments) {
+        out_ += colored("  See:", bold) + fmt::format("  rdmascope {}\n", arguments);
+    }
+
+    /// All packets of the flow that is worst.
+    void flow_command(const Answer& answer) {
+        if (answer.flows.empty() || !can_be_read_again()) return;
+        command(fmt::format("dump -# -r {} --flow {}", quoted_word(style_.read_paths.front()), answer.flows.front()));
+    }
+
     void frames(const Answer& answer) {
         std::vector<std::uint64_t> all;
         for (const Evidence& evidence : answer.evidence)
@@ -188,10 +202,9 @@ private:
         std::sort(all.begin(), all.end());
         all.erase(std::unique(all.begin(), all.end()), all.end());
         if (all.empty()) return;
-        if (style_.read_paths.size() == 1 && style_.read_paths.front() != "-") {
-            // A command is there to be copied: it is not wrapped.
-            out_ += colored("  See:", bold) + fmt::format("  rdmascope dump -# -r {} -Y 'frame.number in {{{}}}'\n",
-                                                          quoted_word(style_.read_paths.front()), list(all));
+        if (can_be_read_again()) {
+            command(fmt::format("dump -# -r {} -Y 'frame.number in {{{}}}'", quoted_word(style_.read_paths.front()),
+                                list(all)));
             return;
         }
         paragraph(
@@ -221,6 +234,9 @@ private:
     }
 
     void calm() {
+        // Where there is nothing to judge, the first line has said so of all questions.
+        const bool judges = metrics::grade_of(snapshot_, answers_) != metrics::Grade::nothing;
+        if (!judges && !style_.verbose && snapshot_.capture.rdma_units == 0) return;
         bool begun = false;
         for (const Answer& answer : answers_) {
             if (answer.alarm) continue;

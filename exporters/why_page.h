@@ -28,7 +28,7 @@ struct WhyPageStyle {
     bool color = false;
     bool utf8 = false;
     bool verbose = false;
-    std::vector<std::string> read_paths = {};  ///< of which the frames' numbers speak; empty where none was read
+    std::vector<std::string> read_paths = {};  ///< to which the frames' numbers refer; empty where none was read
     bool says_how_to_record = true;            ///< where none was read: how frames are kept that can be looked at
 };
 

@@ -26,6 +26,8 @@ struct HistoryOptions {
     /// clock made so great a step.
     std::uint64_t segment_octets = std::uint64_t{16} << 20;
     bool sync_each = true;  ///< fdatasync() after every append: a power cut costs what was not appended yet
+    /// Asked again and again while segments are read at the start; false ends the start with a failure. Empty: true.
+    std::function<bool()> go_on = {};
 };
 
 /// What a stretch of time held: [start_ns, start_ns + length_ns) of the wall clock, and the difference of the engine's
@@ -76,7 +78,9 @@ public:
 /// Reads while a writer goes on. A damaged record is skipped and counted; nothing behind it is lost.
 class HistoryReader {
 public:
-    static base::Result<std::unique_ptr<HistoryReader>> open(const std::string& directory);
+    /// Every method asks `go_on` again and again, and ends early with what was read so far if the answer is false.
+    static base::Result<std::unique_ptr<HistoryReader>> open(const std::string& directory,
+                                                             std::function<bool()> go_on = {});
     virtual ~HistoryReader() = default;
 
     struct Extent {

@@ -18,7 +18,8 @@ namespace {
 
 class FolderReader final : public HistoryReader {
 public:
-    explicit FolderReader(std::string directory) : directory_(std::move(directory)) {}
+    FolderReader(std::string directory, std::function<bool()> go_on)
+        : directory_(std::move(directory)), go_on_(std::move(go_on)) {}
 
     std::optional<Extent> extent() const override;
     base::Result<bool> read(std::int64_t from_ns, std::int64_t to_ns,
@@ -33,29 +34,36 @@ private:
         segment::Record record;
         std::size_t file = 0;
     };
-    struct Places {
+    struct Segments {
+        base::Folder folder;
         std::vector<segment::File> files;
+    };
+    struct Places {
+        Segments segments;
         std::vector<Place> in_order;
     };
     /// Calls `sink` with every record of every segment that is there now, and returns the segments. A segment that is
     /// removed meanwhile is no error.
-    base::Result<std::vector<segment::File>> each(
-        const std::function<void(std::size_t, const segment::Record&)>& sink) const;
+    base::Result<Segments> each(const std::function<void(std::size_t, const segment::Record&)>& sink) const;
     base::Result<Places> places(std::int64_t from_ns, std::int64_t to_ns) const;
 
+    bool goes_on() const { return !go_on_ || go_on_(); }
+
     std::string directory_;
+    std::function<bool()> go_on_;
     mutable std::uint64_t damaged_ = 0;
 };
 
 /// Reads what some places hold, one after the other; each thread has its own.
 class Fetcher {
 public:
-    explicit Fetcher(const std::vector<segment::File>& files) : files_(files), opened_(files.size()) {}
+    Fetcher(const base::Folder& folder, const std::vector<segment::File>& files)
+        : folder_(folder), files_(files), opened_(files.size()) {}
 
     /// Absent where it is gone or damaged.
     base::Result<std::optional<HistoryInterval>> fetch(const segment::Record& record, std::size_t file) {
         if (opened_ != file) {
-            scanner_ = std::make_unique<segment::Scanner>(files_[file].path);
+            scanner_ = std::make_unique<segment::Scanner>(folder_, files_[file].name);
             opened_ = file;
         }
         const std::optional<HistoryInterval> none;
@@ -64,7 +72,7 @@ public:
             return base::Failure{
                 base::Error{fmt::format("holds intervals of a later version ({}; this one reads up to {})",
                                         record.codec, metrics::snapshot_version),
-                            files_[file].path}};
+                            folder_.path_of(files_[file].name)}};
         const auto payload = scanner_->payload(record);
         auto snapshot = payload ? segment::unpack(*payload, record)
                                 : base::Result<metrics::Snapshot>(base::Failure{base::Error{"damaged"}});
@@ -78,57 +86,64 @@ public:
     std::uint64_t damaged() const { return damaged_; }
 
 private:
+    const base::Folder& folder_;
     const std::vector<segment::File>& files_;
     std::unique_ptr<segment::Scanner> scanner_;
     std::size_t opened_;
     std::uint64_t damaged_ = 0;
 };
 
-base::Result<std::vector<segment::File>> FolderReader::each(
+base::Result<FolderReader::Segments> FolderReader::each(
     const std::function<void(std::size_t, const segment::Record&)>& sink) const {
     damaged_ = 0;
-    auto listed = segment::list(directory_);
-    if (!listed) return listed;
-    const std::vector<segment::File>& files = *listed;
-    for (std::size_t i = 0; i < files.size(); ++i) {
-        segment::Scanner scanner(files[i].path);
+    auto folder = base::Folder::open(directory_);
+    if (!folder) return base::failure("cannot be read: " + folder.error().reason, directory_);
+    auto listed = segment::list(*folder);
+    if (!listed) return base::Failure{listed.error()};
+    Segments segments{std::move(folder).value(), std::move(listed).value()};
+    const std::vector<segment::File>& files = segments.files;
+    for (std::size_t i = 0; i < files.size() && goes_on(); ++i) {
+        segment::Scanner scanner(segments.folder, files[i].name, go_on_);
         using Kind = segment::Scanner::Kind;
         if (scanner.kind() == Kind::unreadable) {
-            if (errno == ENOENT) continue;
-            return base::Failure{base::Error{fmt::format("cannot be read: {}", std::strerror(errno)), files[i].path}};
+            if (scanner.failure().code == ENOENT) continue;
+            return base::failure("cannot be read: " + scanner.failure().reason, segments.folder.path_of(files[i].name));
         }
         if (scanner.kind() == Kind::later)
             return base::Failure{
                 base::Error{fmt::format("was written by a later version (format {}; this one reads up to {})",
                                         scanner.file_version(), segment::version),
-                            files[i].path}};
-        while (const auto record = scanner.next()) sink(i, *record);
+                            segments.folder.path_of(files[i].name)}};
+        while (const auto record = scanner.next()) {
+            sink(i, *record);
+            if (!goes_on()) return segments;
+        }
         // What is at the end of the last may be a record that is not yet whole.
         const bool broken_off = scanner.tail() != 0 && i + 1 != files.size();
         damaged_ += scanner.damaged() + (broken_off ? 1 : 0);
     }
-    return listed;
+    return segments;
 }
 
 std::optional<HistoryReader::Extent> FolderReader::extent() const {
     std::optional<Extent> extent;
-    const auto files = each([&extent](std::size_t, const segment::Record& record) {
+    const auto segments = each([&extent](std::size_t, const segment::Record& record) {
         if (!extent) extent = Extent{record.start_ns, record.end_ns(), 0};
         extent->first_ns = std::min(extent->first_ns, record.start_ns);
         extent->last_ns = std::max(extent->last_ns, record.end_ns());
         ++extent->intervals;
     });
-    return files ? extent : std::nullopt;
+    return segments ? extent : std::nullopt;
 }
 
 base::Result<FolderReader::Places> FolderReader::places(std::int64_t from_ns, std::int64_t to_ns) const {
-    Places found;
-    auto files = each([&](std::size_t file, const segment::Record& record) {
+    std::vector<Place> in_order;
+    auto segments = each([&](std::size_t file, const segment::Record& record) {
         const bool empty = record.length_ns == 0 && record.start_ns >= from_ns;
-        if (record.start_ns < to_ns && (record.end_ns() > from_ns || empty)) found.in_order.push_back({record, file});
+        if (record.start_ns < to_ns && (record.end_ns() > from_ns || empty)) in_order.push_back({record, file});
     });
-    if (!files) return base::Failure{files.error()};
-    found.files = std::move(files).value();
+    if (!segments) return base::Failure{segments.error()};
+    Places found{std::move(segments).value(), std::move(in_order)};
     std::stable_sort(found.in_order.begin(), found.in_order.end(),
                      [](const Place& a, const Place& b) { return a.record.start_ns < b.record.start_ns; });
     return found;
@@ -138,14 +153,14 @@ base::Result<bool> FolderReader::read(std::int64_t from_ns, std::int64_t to_ns,
                                       const std::function<bool(HistoryInterval&&)>& sink) {
     const auto found = places(from_ns, to_ns);
     if (!found) return base::Failure{found.error()};
-    Fetcher fetcher(found->files);
+    Fetcher fetcher(found->segments.folder, found->segments.files);
     const std::uint64_t damaged_before = damaged_;
     for (const Place& place : found->in_order) {
         auto fetched = fetcher.fetch(place.record, place.file);
         damaged_ = damaged_before + fetcher.damaged();
         if (!fetched) return base::Failure{fetched.error()};
         std::optional<HistoryInterval>& interval = *fetched;
-        if (interval && !sink(std::move(*interval))) return false;
+        if (!goes_on() || (interval && !sink(std::move(*interval)))) return false;
     }
     return true;
 }
@@ -168,9 +183,9 @@ base::Result<HistorySum> FolderReader::merged(std::int64_t from_ns, std::int64_t
     };
     const auto work = [&](std::size_t first, std::size_t end) {
         Share share;
-        Fetcher fetcher(found->files);
+        Fetcher fetcher(found->segments.folder, found->segments.files);
         metrics::SnapshotSum sum(max_flows);
-        for (std::size_t i = first; i < end && (!go_on || go_on()); ++i) {
+        for (std::size_t i = first; i < end && goes_on() && (!go_on || go_on()); ++i) {
             auto fetched = fetcher.fetch(found->in_order[i].record, found->in_order[i].file);
             if (!fetched) {
                 share.error = fetched.error();
@@ -208,7 +223,8 @@ base::Result<HistorySum> FolderReader::merged(std::int64_t from_ns, std::int64_t
 
 }  // namespace
 
-base::Result<std::unique_ptr<HistoryReader>> HistoryReader::open(const std::string& directory) {
+base::Result<std::unique_ptr<HistoryReader>> HistoryReader::open(const std::string& directory,
+                                                                 std::function<bool()> go_on) {
     std::error_code code;
     const auto status = std::filesystem::status(directory, code);
     if (status.type() == std::filesystem::file_type::not_found)
@@ -216,12 +232,14 @@ base::Result<std::unique_ptr<HistoryReader>> HistoryReader::open(const std::stri
             "there is no such directory; `rdmascope daemon --history DIR` keeps a history in one", directory}};
     if (std::filesystem::exists(status) && !std::filesystem::is_directory(status))
         return base::Failure{base::Error{"is no directory; a history is one, of *.rdmahist files", directory}};
-    const auto files = segment::list(directory);
+    const auto folder = base::Folder::open(directory);
+    if (!folder) return base::failure("cannot be read: " + folder.error().reason, directory);
+    const auto files = segment::list(*folder);
     if (!files) return base::Failure{files.error()};
     // A daemon that has just been started has not written yet, but it has locked.
-    if (files->empty() && ::access((directory + "/lock").c_str(), F_OK) != 0)
+    if (files->empty() && !folder->has("lock"))
         return base::Failure{base::Error{"is no history: there are no *.rdmahist files in it", directory}};
-    return std::unique_ptr<HistoryReader>(std::make_unique<FolderReader>(directory));
+    return std::unique_ptr<HistoryReader>(std::make_unique<FolderReader>(directory, std::move(go_on)));
 }
 
 }  // namespace history

@@ -2,9 +2,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <fmt/core.h>
 #include <limits>
+#include <optional>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/file.h"
+#include "base/open_file.h"
 #include "base/saturating.h"
 #include "history/ageing.h"
 #include "history/history.h"
@@ -23,11 +24,6 @@ namespace {
 
 /// 0, or errno.
 int write_all(int file, base::Bytes octets) { return base::write_all(file, octets) ? 0 : errno; }
-
-void sync_directory(const std::string& path) {
-    const base::Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (directory) ::fsync(directory.number());
-}
 
 class Writer final : public HistoryWriter {
 public:
@@ -76,7 +72,10 @@ private:
         for (const Segment& one : segments_) counters_.octets += one.octets;
     }
 
+    std::string path_of(const segment::File& file) const { return folder_->path_of(file.name); }
+
     HistoryOptions options_;
+    std::optional<base::Folder> folder_;  ///< from begin() on
     base::Descriptor lock_;
     base::Descriptor current_;  ///< of segments_.back(); none where the next append begins one
     std::vector<Segment> segments_;
@@ -89,13 +88,11 @@ private:
 base::Result<void> Writer::begin() {
     const std::string& path = options_.directory;
     if (path.empty()) return fail("no directory was named for the history", "");
-    std::error_code code;
-    const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-    if (!parent.empty()) std::filesystem::create_directories(parent, code);
-    if (::mkdir(path.c_str(), 0750) != 0 && errno != EEXIST)
-        return fail(fmt::format("cannot be made: {}", std::strerror(errno)), path);
+    auto folder = base::Folder::make(path, 0750);
+    if (!folder) return fail("no history can be kept there: " + folder.error().reason, path);
+    folder_ = std::move(folder).value();
     if (auto locked = lock(); !locked) return locked;
-    const auto files = segment::list(path);
+    const auto files = segment::list(*folder_);
     if (!files) return base::Failure{files.error()};
     for (std::size_t i = 0; i < files->size(); ++i)
         if (auto surveyed = survey((*files)[i], i + 1 == files->size()); !surveyed) return surveyed;
@@ -104,9 +101,10 @@ base::Result<void> Writer::begin() {
 }
 
 base::Result<void> Writer::lock() {
-    const std::string path = options_.directory + "/lock";
-    lock_ = base::Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
-    if (!lock_) return fail(fmt::format("cannot be written: {}", std::strerror(errno)), path);
+    const std::string path = folder_->path_of("lock");
+    auto opened = folder_->open_file("lock", O_RDWR | O_CREAT, 0640);
+    if (!opened) return fail("cannot be written: " + opened.error().reason, path);
+    lock_ = std::move(opened).value();
     if (::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK) return fail(fmt::format("cannot be locked: {}", std::strerror(errno)), path);
         std::array<char, 32> pid{};
@@ -125,10 +123,9 @@ base::Result<void> Writer::lock() {
 
 /// What a segment that is already there holds; the last is mended, and gone on with.
 base::Result<void> Writer::survey(const segment::File& file, bool last) {
-    segment::Scanner scanner(file.path);
-    if (scanner.kind() == segment::Scanner::Kind::unreadable) {
-        return fail(fmt::format("cannot be read: {}", std::strerror(errno)), file.path);
-    }
+    segment::Scanner scanner(*folder_, file.name, options_.go_on);
+    if (scanner.kind() == segment::Scanner::Kind::unreadable)
+        return fail("cannot be read: " + scanner.failure().reason, path_of(file));
     next_number_ = file.number + 1;
     Segment found{.file = file};
     std::uint64_t end = segment::header_size;
@@ -139,6 +136,7 @@ base::Result<void> Writer::survey(const segment::File& file, bool last) {
         frames_end_ = std::max(frames_end_, record->frames_end);
         ageing_.add(record->start_ns, record->length_ns, options_.max_age_ns);
     }
+    if (options_.go_on && !options_.go_on()) return fail("was being read when the daemon was stopped", path_of(file));
     found.octets = scanner.size();
     segments_.push_back(std::move(found));
     if (!last) return {};
@@ -149,39 +147,40 @@ base::Result<void> Writer::go_on_with_last(const segment::Scanner& scanner, std:
     using Kind = segment::Scanner::Kind;
     Segment& last = segments_.back();
     if (scanner.kind() == Kind::unfinished) {  // ended while it was being made: there was nothing in it
-        if (::unlink(last.file.path.c_str()) != 0)
-            return fail(fmt::format("cannot be removed: {}", std::strerror(errno)), last.file.path);
+        if (!folder_->remove(last.file.name))
+            return fail(fmt::format("cannot be removed: {}", std::strerror(errno)), path_of(last.file));
         counters_.repaired_octets += scanner.size();
         next_number_ = last.file.number;
         segments_.pop_back();
         return {};
     }
     if (scanner.kind() != Kind::good) return {};  // left as it is; the next append begins another
-    base::Descriptor file(::open(last.file.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-    if (!file) return fail(fmt::format("cannot be written: {}", std::strerror(errno)), last.file.path);
+    auto opened = folder_->open_file(last.file.name, O_WRONLY | O_APPEND);
+    if (!opened) return fail("cannot be written: " + opened.error().reason, path_of(last.file));
     if (end < scanner.size()) {
-        if (::ftruncate(file.number(), static_cast<off_t>(end)) != 0)
-            return fail(fmt::format("cannot be mended: {}", std::strerror(errno)), last.file.path);
+        if (::ftruncate(opened->number(), static_cast<off_t>(end)) != 0)
+            return fail(fmt::format("cannot be mended: {}", std::strerror(errno)), path_of(last.file));
         counters_.repaired_octets += scanner.size() - end;
         last.octets = end;
     }
-    current_ = std::move(file);
+    current_ = std::move(opened).value();
     return {};
 }
 
 base::Result<void> Writer::begin_segment() {
     current_ = base::Descriptor();
-    const std::string path = segment::path_of(options_.directory, next_number_);
-    base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0640));
-    if (!file) return fail(fmt::format("cannot be made: {}", std::strerror(errno)), path);
+    const segment::File file{next_number_, segment::name_of(next_number_)};
+    auto opened = folder_->open_file(file.name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0640);
+    if (!opened) return fail("cannot be made: " + opened.error().reason, path_of(file));
     const auto header = segment::header(base::wall_ns());
-    if (const int error = write_all(file.number(), header)) {
-        ::unlink(path.c_str());
-        return fail(fmt::format("cannot be written: {}", std::strerror(error)), path);
+    if (const int error = write_all(opened->number(), header)) {
+        folder_->remove(file.name);
+        return fail(fmt::format("cannot be written: {}", std::strerror(error)), path_of(file));
     }
-    if (options_.sync_each) sync_directory(options_.directory);
-    segments_.push_back({.file = {next_number_++, path}, .octets = header.size()});
-    current_ = std::move(file);
+    if (options_.sync_each) folder_->synchronise();
+    ++next_number_;
+    segments_.push_back({.file = file, .octets = header.size()});
+    current_ = std::move(opened).value();
     return {};
 }
 
@@ -207,7 +206,7 @@ base::Result<void> Writer::write(base::Bytes record) {
     }
     // A record that cannot be removed again stays for readers to skip, and nothing is written after it.
     if (::ftruncate(current_.number(), static_cast<off_t>(last.octets)) != 0) current_ = base::Descriptor();
-    return fail(fmt::format("an interval could not be written: {}", std::strerror(error)), last.file.path);
+    return fail(fmt::format("an interval could not be written: {}", std::strerror(error)), path_of(last.file));
 }
 
 base::Result<void> Writer::append(const HistoryInterval& interval) {
@@ -263,8 +262,8 @@ base::Result<std::size_t> Writer::remove_oldest() {
     std::optional<base::Error> error;
     while (gone + 1 < segments_.size() && (counters_.octets > options_.max_octets || is_expired(gone))) {
         const Segment& oldest = segments_[gone];
-        if (::unlink(oldest.file.path.c_str()) != 0 && errno != ENOENT) {
-            error = base::Error{fmt::format("cannot be removed: {}", std::strerror(errno)), oldest.file.path};
+        if (!folder_->remove(oldest.file.name) && errno != ENOENT) {
+            error = base::Error{fmt::format("cannot be removed: {}", std::strerror(errno)), path_of(oldest.file)};
             break;
         }
         counters_.octets -= oldest.octets;

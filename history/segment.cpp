@@ -77,9 +77,15 @@ std::int64_t Record::end_ns() const {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(start_ns) + std::min(length_ns, room));
 }
 
-base::Result<std::vector<File>> list(const std::string& directory) {
-    const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), closedir);
-    if (!open) return base::Failure{base::Error{fmt::format("cannot be read: {}", std::strerror(errno)), directory}};
+base::Result<std::vector<File>> list(const base::Folder& folder) {
+    const auto wrong = [&] {
+        return base::failure("cannot be read: " + std::string(std::strerror(errno)), folder.path());
+    };
+    base::Descriptor own(::openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!own) return wrong();
+    const std::unique_ptr<DIR, int (*)(DIR*)> open(fdopendir(own.number()), closedir);
+    if (!open) return wrong();
+    own.release();
     std::vector<File> files;
     while (const dirent* entry = readdir(open.get())) {
         const std::string_view name(entry->d_name);
@@ -88,15 +94,13 @@ base::Result<std::vector<File>> list(const std::string& directory) {
         std::uint64_t number = 0;
         const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
         if (digits.size() < 8 || error != std::errc{} || end != digits.data() + digits.size()) continue;
-        files.push_back({number, directory + "/" + std::string(name)});
+        files.push_back({number, std::string(name)});
     }
     std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.number < b.number; });
     return files;
 }
 
-std::string path_of(const std::string& directory, std::uint64_t number) {
-    return fmt::format("{}/{:08}{}", directory, number, segment_suffix);
-}
+std::string name_of(std::uint64_t number) { return fmt::format("{:08}{}", number, segment_suffix); }
 
 std::vector<std::byte> header(std::int64_t created_ns) {
     std::vector<std::byte> octets;
@@ -137,9 +141,15 @@ base::Result<std::vector<std::byte>> record(const HistoryInterval& interval) {
     return octets;
 }
 
-Scanner::Scanner(const std::string& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+Scanner::Scanner(const base::Folder& folder, const std::string& name, std::function<bool()> go_on)
+    : go_on_(std::move(go_on)) {
+    auto opened = folder.open_file(name);
     struct stat status = {};
-    if (!file_ || fstat(file_.number(), &status) != 0) return;
+    if (!opened || fstat(opened->number(), &status) != 0) {
+        failure_ = opened ? base::OpenFailure{errno, std::strerror(errno)} : opened.error();
+        return;
+    }
+    file_ = std::move(opened).value();
     size_ = static_cast<std::uint64_t>(status.st_size);
     const base::Bytes octets = view(0, header_size);
     if (octets.size() < header_size) {
@@ -204,8 +214,19 @@ std::optional<Record> Scanner::parse(std::uint64_t offset) {
     return record;
 }
 
+std::optional<std::uint64_t> Scanner::skip_hole(std::uint64_t from) const {
+    const off_t data = ::lseek(file_.number(), static_cast<off_t>(from), SEEK_DATA);
+    if (data >= 0) return std::max(from, static_cast<std::uint64_t>(data));
+    // Not every file system knows its holes.
+    return errno == ENXIO ? std::nullopt : std::optional(from);
+}
+
 std::optional<std::uint64_t> Scanner::find_magic(std::uint64_t from) {
     while (from + record_magic.size() <= size_) {
+        if (go_on_ && !go_on_()) return std::nullopt;
+        const auto data = skip_hole(from);
+        if (!data) return std::nullopt;
+        from = *data;
         const base::Bytes octets = view(from, window_size / 2);
         if (octets.size() < record_magic.size()) return std::nullopt;
         if (const void* found = memmem(octets.data(), octets.size(), record_magic.data(), record_magic.size()))

@@ -1,11 +1,13 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
 #include "base/descriptor.h"
+#include "base/open_file.h"
 #include "history/history.h"
 
 /// The files of the history: `00000001.rdmahist` and so on, each a header and records, numbers little-endian.
@@ -48,11 +50,11 @@ struct Record {
 
 struct File {
     std::uint64_t number = 0;
-    std::string path;
+    std::string name;  ///< in the history's folder
 };
 /// Ascending.
-base::Result<std::vector<File>> list(const std::string& directory);
-std::string path_of(const std::string& directory, std::uint64_t number);
+base::Result<std::vector<File>> list(const base::Folder& folder);
+std::string name_of(std::uint64_t number);
 
 std::vector<std::byte> header(std::int64_t created_ns);
 /// The record's octets.
@@ -64,15 +66,18 @@ class Scanner {
 public:
     enum class Kind : std::uint8_t {
         good,
-        unreadable,  ///< errno says why
+        unreadable,  ///< failure() says why
         unfinished,  ///< ends before its header does
         damaged,     ///< has no header of ours; records may follow all the same
         later,       ///< of a later version: nothing in it can be read
     };
 
-    explicit Scanner(const std::string& path);
+    /// Another user may have put something else than a segment there, which is not opened. Where there is `go_on`, the
+    /// search for records asks it again and again, and ends early if the answer is false.
+    Scanner(const base::Folder& folder, const std::string& name, std::function<bool()> go_on = {});
 
     Kind kind() const { return kind_; }
+    const base::OpenFailure& failure() const { return failure_; }
     std::uint64_t size() const { return size_; }
     unsigned file_version() const { return version_; }
 
@@ -89,11 +94,15 @@ public:
 private:
     std::optional<Record> parse(std::uint64_t offset);
     std::optional<std::uint64_t> find_magic(std::uint64_t from);
+    /// The first place from `from` on that is not in a hole of a sparse file; absent where only a hole is left.
+    std::optional<std::uint64_t> skip_hole(std::uint64_t from) const;
     /// Valid until the next call; short at the end of the file.
     base::Bytes view(std::uint64_t offset, std::size_t length);
     bool read_at(std::uint64_t offset, base::MutableBytes into) const;
 
     base::Descriptor file_;
+    base::OpenFailure failure_;
+    std::function<bool()> go_on_;
     Kind kind_ = Kind::unreadable;
     unsigned version_ = 0;
     std::uint64_t size_ = 0;

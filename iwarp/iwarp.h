@@ -158,7 +158,11 @@ struct Terminate {
     std::uint8_t layer = 0;
     std::uint8_t type = 0;
     std::uint8_t code = 0;
-    std::string text;  ///< "DDP tagged buffer: base or bounds violation"
+    std::string text;                         ///< "DDP tagged buffer: base or bounds violation"
+    std::optional<Operation> operation = {};  ///< of the request at fault, if that is known
+    /// The request at fault in the words of the verbs: "your RDMA WRITE used rkey 0x100 that the peer does not have: 8
+    /// bytes at 0x0, wr_id 1". Empty where no request is.
+    std::string reason = {};
 };
 
 struct DeviceOptions {
@@ -286,8 +290,9 @@ public:
     std::size_t size() const;  ///< waiting to be polled
     /// Throws Error where fewer would be than are waiting.
     void resize(std::size_t capacity);
-    /// The next completion (`solicited_only`: or the next solicited or failed one) raises Event::Kind::completion,
-    /// once.
+    /// The next completion (`solicited_only`: the next solicited or failed one) raises Event::Kind::completion, once.
+    /// A completion that waits to be polled raises it at once, as adapters do: else one that comes between the last
+    /// empty poll and this call would leave its program asleep.
     void request_event(bool solicited_only = false);
     /// From now on each tells its time.
     void stamp_completions();

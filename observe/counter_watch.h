@@ -24,7 +24,7 @@ struct DeviceResources {
 DeviceResources read_resources();
 
 /// Counters of this machine's devices, added up from look to look: a counter that wraps goes on, one that was set back
-/// begins anew. Not for several threads at once.
+/// begins again. Not for several threads at once.
 class CounterWatch {
 public:
     struct Sources {

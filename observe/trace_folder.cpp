@@ -56,7 +56,7 @@ base::Result<std::string> open_trace_folder(const std::string& everybodys) {
     const bool is_asked = asked != nullptr && *asked != '\0';
     if (!is_asked && make_everybodys(everybodys) == 0) return everybodys;
     std::array<char, PATH_MAX> path{};
-    if (const int wrong = trace::trace_directory(path.data(), path.size(), true); wrong != 0)
+    if (const int wrong = trace::trace_directory(path.data(), path.size(), true, everybodys.c_str()); wrong != 0)
         return base::Failure{
             base::Error{fmt::format("{}: no folder for what programs do", std::strerror(wrong)), path.data()}};
     struct stat found {};

@@ -143,7 +143,7 @@ public:
     }
 
 private:
-    /// Whoever looks on removes nothing.
+    /// A reader removes nothing.
     static trace::Rings::Options options(std::string directory) { return {std::move(directory), {}, false}; }
     trace::Rings rings_;
     Turn turn_ = {};
@@ -186,7 +186,7 @@ private:
     std::uint32_t introduced_ = 0;
 };
 
-/// Several, each of which is about in order.
+/// Several, each about in order.
 class TraceInputs final : public TraceInput {
 public:
     explicit TraceInputs(std::vector<std::unique_ptr<TraceInput>> parts) : parts_(std::move(parts)) {}

@@ -32,7 +32,7 @@ public:
 base::Result<std::unique_ptr<TraceInput>> open_trace_file(const std::string& path);
 struct LiveTraces {
     bool programs = true;
-    /// Programs that begin later count, too, whoever's they are: open_trace_folder() has their rings.
+    /// Programs that begin later count, too, whatever their user: open_trace_folder() has their rings.
     bool make_folder = false;
     /// Patterns of trace::Tracefs::events; of an empty list, all of RDMA.
     std::optional<std::vector<std::string>> kernel_events = {};

@@ -34,7 +34,7 @@ std::string errors_of(const VerbsFigures& figures) {
 metrics::posts::QueuePairTableOptions TraceSummary::options() {
     metrics::posts::QueuePairTableOptions options;
     options.max_queue_pairs = most_queue_pairs;
-    options.max_waiting = 0;  // for packets, of which there are none here
+    options.max_waiting = 0;  // for packets, which are absent here
     return options;
 }
 

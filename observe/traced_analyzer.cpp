@@ -31,6 +31,7 @@ void TracedAnalyzer::settle(bool last) {
 void TracedAnalyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
     if (join_ == nullptr) return analyzer_.feed(frames, lasting);
     fed_ = true;
+    if (!std::exchange(begun_, true)) analyzer_.learn_copies(frames);
     while (!frames.empty()) {
         const std::int64_t end_ns = base::later(frames.front().time_ns, step_ns);
         std::size_t count = 1;
@@ -66,6 +67,12 @@ void TracedAnalyzer::listen() {
 
 metrics::Snapshot TracedAnalyzer::snapshot() {
     metrics::Snapshot out = analyzer_.snapshot();
+    if (join_ != nullptr) join_->describe(out);
+    return out;
+}
+
+metrics::Snapshot TracedAnalyzer::take_snapshot() {
+    metrics::Snapshot out = analyzer_.take_snapshot();
     if (join_ != nullptr) join_->describe(out);
     return out;
 }

@@ -26,6 +26,8 @@ public:
     void dropped(std::int64_t now_ns, std::uint64_t frames);
     void finish();
     metrics::Snapshot snapshot();
+    /// The last one, which gives the flows' memory back: metrics::Analyzer::take_snapshot().
+    metrics::Snapshot take_snapshot();
     /// Between frames: takes what is traced in the meantime, for which there is only so much room where it waits. Where
     /// no frame came since the last time, nothing holds it up.
     void listen();
@@ -33,6 +35,7 @@ public:
     std::vector<trace::EventCount> kernel_events() const {
         return trace_ == nullptr ? std::vector<trace::EventCount>{} : trace_->events();
     }
+    std::size_t flows() { return analyzer_.flows(); }
     std::size_t begin_interval(std::int64_t idle_since_ns) { return analyzer_.begin_interval(idle_since_ns); }
     /// Of what was traced; 0 where nothing is.
     std::uint64_t records() const { return join_ == nullptr ? 0 : join_->queue_pairs().records(); }
@@ -56,6 +59,7 @@ private:
     metrics::Analyzer analyzer_;
     std::optional<base::Error> error_ = {};
     bool fed_ = false;  ///< since listen()
+    bool begun_ = false;
 };
 
 }  // namespace observe

@@ -13,9 +13,8 @@ struct Process {
         0;  ///< as the reader sees it; what its records bear. 0: not known, its own was not to be believed
     std::uint32_t user = 0;
     std::int64_t started_ns = 0;  ///< CLOCK_REALTIME of its first record
-    std::string command =
-        {};  ///< with arguments, at most `longest_command` octets, of which none is a control character
-    std::string container = {};             ///< its id or name; empty: none
+    std::string command = {};     ///< with arguments, at most `longest_command` bytes, none a control character
+    std::string container = {};   ///< its id or name; empty: none
     std::vector<std::string> devices = {};  ///< by Record::device
 
     static constexpr std::size_t longest_command = 1024;
@@ -27,7 +26,7 @@ struct Process {
 /// systemd-nspawn write it; empty: none.
 std::string container_of(std::string_view control_group);
 
-/// Text from somebody else, for a terminal and for files: at most `longest` octets, up to the first NUL, with `?` for
+/// Text from somebody else, for a terminal and for files: at most `longest` bytes, up to the first NUL, with `?` for
 /// control characters.
 std::string harmless(std::string_view text, std::size_t longest);
 
@@ -40,7 +39,7 @@ struct ClaimedProcess {
 };
 /// The pid by which we know it, if it runs, is that user's and started then. In another PID namespace it is looked for.
 std::optional<std::uint32_t> find_process(const ClaimedProcess& claimed);
-/// A process as /proc tells of it; without command where it is not there any more.
+/// A process as /proc shows it; without command where it is not there any more.
 Process describe_process(std::uint32_t pid);
 /// Whether a process of that PID namespace (0: ours) that runs is seen here: one namespace sees itself and those
 /// within.

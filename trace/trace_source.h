@@ -62,7 +62,7 @@ public:
 
 /// Makes a record of a sample; false where this one means none.
 using Converter = std::function<bool(const EventSample& sample, Record& into)>;
-/// Told of every occurrence, as text: "rdma_core:cq_poll", "cq_id=7 requested=16 rc=1".
+/// Called for every occurrence, with text: "rdma_core:cq_poll", "cq_id=7 requested=16 rc=1".
 using Listener = std::function<void(const EventSample& sample, std::string_view name, std::string_view text)>;
 
 }  // namespace trace

@@ -45,7 +45,7 @@ constexpr bool is_unread_udp_port(std::uint16_t port) {
         case 1701:    // L2TP, RFC 2661
         case 2152:    // GTP-U, 3GPP TS 29.281
         case 4341:    // LISP, RFC 9300
-        case 4500:    // IPsec behind address translation, RFC 3948
+        case 4500:    // IPsec after address translation, RFC 3948
         case 4755:    // GRE in DTLS, RFC 8086
         case 5247:    // CAPWAP, RFC 5415
         case 6080:    // GUE

@@ -17,7 +17,7 @@ enum class CounterFact : std::uint8_t {
     rnr_received,   ///< the peer had no receive posted
     rnr_retries_exceeded,
     out_of_sequence,  ///< a request came that was not the one expected
-    sequence_naks,    ///< NAKs that told of a packet lost on the way to the peer
+    sequence_naks,    ///< NAKs that reported a packet lost on the way to the peer
     implied_naks,     ///< a response was missing
     ack_timeouts,     ///< the timer of an unanswered request ran out
     retries_exceeded,

@@ -32,7 +32,7 @@ WIRE_WIDE_INLINE std::uint64_t word(const std::byte* at) {
     return value;
 }
 
-/// A block of fixed size: `Turns` + 1 strides for the wide registers, and behind them three streams of `Turns` times
+/// A block of fixed size: `Turns` + 1 strides for the wide registers, and after them three streams of `Turns` times
 /// `words` for the CRC32 instruction, which keeps a latency of three.
 template <std::size_t Turns>
 struct Block {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 /// CRC-32C of long pieces with both units that can compute it at once: carry-less multiplication of 256-bit registers,
-/// and the CRC32 instruction on three more streams beside it. About twice as fast as the library on processors that
+/// and the CRC32 instruction on three more streams at once. About twice as fast as the library on processors that
 /// have VPCLMULQDQ but not AVX-512. After Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
 /// Instruction" (Intel, 2009).
 namespace wire::detail {

@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 
-/// ISA-L's CRCs, and the registers left as the code behind them wants them.
+/// ISA-L's CRCs, and the registers left as the code after them wants them.
 namespace wire::detail {
 
 /// The library computes in registers of 512 bits where there are any, and leaves their upper parts in use: every
@@ -28,7 +28,7 @@ inline std::uint32_t library_crc32c(std::uint32_t state, base::Bytes octets) {
     return state;
 }
 
-/// Ethernet's CRC-32 of what has the CRC `crc` (0: nothing) and these octets behind it.
+/// Ethernet's CRC-32 of what has the CRC `crc` (0: nothing) and these octets after it.
 inline std::uint32_t library_crc32(std::uint32_t crc, base::Bytes octets) {
     crc = crc32_gzip_refl(crc, reinterpret_cast<const unsigned char*>(octets.data()), octets.size());
     leave_wide_registers();

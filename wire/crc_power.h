@@ -18,7 +18,7 @@ constexpr std::uint64_t power(std::size_t exponent) {
     for (unsigned bit = 0; bit < 32; ++bit) reflected |= (remainder >> bit & 1) << (31 - bit);
     return reflected;
 }
-/// What moves 128 bits forward by so many: their low half lies 64 bits further from the end. A product of reflected
+/// What moves 128 bits forward by this number: their low half lies 64 bits further from the end. A product of reflected
 /// operands stands one place to the right of where it belongs.
 template <std::uint64_t Polynomial>
 constexpr long long move_low(std::size_t bits) {

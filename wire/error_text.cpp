@@ -31,7 +31,7 @@ void append_lower(std::string& out, std::string_view words) {
     }
 }
 
-/// The name in lower case, or the number behind its word if there is no name.
+/// The name in lower case, or the number after its word if there is no name.
 void append_name(std::string& out, std::string_view name, std::string_view word, std::uint64_t number,
                  unsigned digits) {
     if (!name.empty()) return append_lower(out, name);

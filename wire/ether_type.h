@@ -3,7 +3,7 @@
 
 #include "wire/field.h"
 
-/// The EtherType registry of IEEE 802, as far as it leads to RDMA or is met beside it.
+/// The EtherType registry of IEEE 802, as far as it leads to RDMA or occurs next to it.
 namespace wire::ether_type {
 
 inline constexpr std::uint16_t ipv4 = 0x0800;

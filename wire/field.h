@@ -40,7 +40,7 @@ constexpr std::string_view name_of(std::span<const ValueName> values, std::uint6
     return {};
 }
 
-/// What every cold consumer needs to know of a field: tree, JSON, `-e`, display filter, plugin, reference page.
+/// What every cold consumer needs about a field: tree, JSON, `-e`, display filter, plugin, reference page.
 struct FieldInfo {
     std::string_view name;   ///< Wireshark's where it has one (`infiniband.bth.opcode`), else below `rdma.`
     std::string_view label;  ///< as the tree prints it
@@ -48,7 +48,7 @@ struct FieldInfo {
     std::uint16_t bit_width = 0;   ///< 0 for what has no fixed place in the header
     Kind kind = Kind::none;
     Base base = Base::dec;
-    bool hidden = false;  ///< found by filters and `-e`, not shown in the tree (`ip.addr` beside `ip.src`)
+    bool hidden = false;  ///< found by filters and `-e`, not shown in the tree (`ip.addr` next to `ip.src`)
     std::span<const ValueName> values = {};
 };
 

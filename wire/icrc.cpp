@@ -65,7 +65,7 @@ const Header& network_header(base::Bytes network) { return is_ipv4(network) ? ip
 
 bool adjoin(base::Bytes front, base::Bytes back) { return front.data() + front.size() == back.data(); }
 
-/// What has its headers in one of the four usual ways, one behind the other: the octets, and which of their bits vary.
+/// What has its headers in one of the four usual ways, one after the other: the octets, and which of their bits vary.
 struct Whole {
     base::Bytes octets;
     const detail::FrontMask* ones = nullptr;
@@ -94,7 +94,7 @@ Whole whole(const IcrcPieces& pieces) {
     return found;
 }
 
-/// The headers with their variant fields masked. A long payload is read where it lies; a short one is copied behind the
+/// The headers with their variant fields masked. A long payload is read where it lies; a short one is copied after the
 /// headers, because a second call of the CRC costs more than that.
 class MaskedHeaders {
 public:
@@ -112,7 +112,7 @@ public:
         std::fill_n(octets_.data() + size_, count, std::byte{0xff});
         size_ += count;
     }
-    /// Feeds what has been gathered to the CRC and starts anew.
+    /// Feeds what has been gathered to the CRC and starts again.
     void flush(std::uint32_t& crc) {
         crc = detail::library_crc32(crc, base::Bytes{octets_}.first(size_));
         size_ = 0;

@@ -4,7 +4,7 @@
 #include "wire/field.h"
 
 /// The protocol numbers of IANA that IPv4's Protocol and IPv6's Next Header share, as far as they lead to RDMA or are
-/// met beside it.
+/// next to it.
 namespace wire::ip_protocol {
 
 inline constexpr std::uint8_t hop_by_hop = 0;

@@ -11,7 +11,7 @@
 
 #include "wire/field.h"
 
-/// A header is a plain struct plus one constexpr layout beside it; views, parse, emit and the field table all follow
+/// A header is a plain struct with one constexpr layout; views, parse, emit and the field table all follow
 /// from that one declaration. A layout is a specialisation `template <> inline constexpr auto layout_of<Header>`.
 namespace wire {
 
@@ -155,7 +155,7 @@ constexpr Layout<F...> layout(std::string_view name, std::string_view label, F..
     return {name, label, {fields...}};
 }
 
-/// Specialised beside every header.
+/// Specialised next to every header.
 template <class H>
 inline constexpr std::nullptr_t layout_of = nullptr;
 

@@ -3,7 +3,7 @@
 
 namespace wire {
 
-/// The SecTAG of MACsec behind its EtherType, without the optional channel identifier. IEEE 802.1AE, 9.3.
+/// The SecTAG of MACsec after its EtherType, without the optional channel identifier. IEEE 802.1AE, 9.3.
 struct MacSec {
     bool version{};
     bool end_station{};

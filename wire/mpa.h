@@ -154,7 +154,7 @@ constexpr bool mpa_start_possible(base::Bytes bytes) {
     return true;
 }
 
-/// Pad octets behind a ULPDU, so that the CRC lies on a multiple of four. RFC 5044 section 4.1.
+/// Pad octets after a ULPDU, so that the CRC lies on a multiple of four. RFC 5044 section 4.1.
 constexpr std::uint32_t mpa_pad(std::uint32_t ulpdu_length) {
     return (0u - (ulpdu_length + 2)) & 3;
 }
@@ -163,7 +163,7 @@ constexpr std::uint32_t mpa_fpdu_size(std::uint32_t ulpdu_length) {
     return 2 + ulpdu_length + mpa_pad(ulpdu_length) + mpa_crc_size;
 }
 /// Markers within an FPDU of `size` octets that begins at stream position `phase` (modulo 512, counted from the
-/// stream's first FPDU). A marker at `phase` 0 precedes it and counts; one right behind its CRC does not. RFC 5044
+/// stream's first FPDU). A marker at `phase` 0 precedes it and counts; one right after its CRC does not. RFC 5044
 /// sections 4.3, 4.4.
 constexpr std::uint32_t mpa_markers(std::uint32_t size, std::uint32_t phase) {
     const std::uint32_t before_first = phase == 0 ? 0 : mpa_marker_interval - phase;

@@ -2,6 +2,7 @@
 #include <span>
 
 #include "wire/layout.h"
+#include "wire/little_endian.h"
 
 namespace wire {
 
@@ -15,16 +16,6 @@ struct Ppi {
 
     static constexpr std::size_t size = 8;
 };
-
-constexpr std::uint16_t load_le16(const std::byte* p) {
-    return static_cast<std::uint16_t>(base::load_u8(p) | base::load_u8(p + 1) << 8);
-}
-constexpr std::uint32_t load_le32(const std::byte* p) {
-    return load_le16(p) | static_cast<std::uint32_t>(load_le16(p + 2)) << 16;
-}
-constexpr std::uint64_t load_le64(const std::byte* p) {
-    return load_le32(p) | static_cast<std::uint64_t>(load_le32(p + 4)) << 32;
-}
 
 /// Reads a header of which `Ppi::size` octets are there.
 constexpr Ppi parse_ppi(const std::byte* p) { return {base::load_u8(p), base::load_u8(p + 1), load_le16(p + 2), load_le32(p + 4)}; }

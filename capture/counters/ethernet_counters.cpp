@@ -6,7 +6,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/core.h>
-#include <fstream>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
@@ -15,6 +14,7 @@
 #include <tuple>
 
 #include "base/descriptor.h"
+#include "base/file.h"
 
 namespace capture::counters {
 
@@ -101,12 +101,12 @@ std::vector<CarryingInterface> carrying_interfaces(const std::string& root) {
     for (const fs::path& device : folder_entries(root))
         for (const fs::path& port : folder_entries(device / "ports"))
             for (const fs::path& entry : folder_entries(port / "gid_attrs" / "ndevs")) {
-                std::ifstream file(entry);
                 CarryingInterface carrying{device.filename(), 0, {}};
                 const std::string text = port.filename();
                 std::from_chars(text.data(), text.data() + text.size(), carrying.port);
                 // An entry of the table that holds no address cannot be read: EINVAL.
-                if (std::getline(file, carrying.interface) && !carrying.interface.empty()) found.push_back(carrying);
+                carrying.interface = base::first_line(entry);
+                if (!carrying.interface.empty()) found.push_back(carrying);
             }
     const auto key = [](const CarryingInterface& each) { return std::tie(each.device, each.port, each.interface); };
     std::sort(found.begin(), found.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });

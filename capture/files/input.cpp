@@ -162,8 +162,7 @@ bool compressed(int fd) {
     const ssize_t got = ::pread(fd, magic.data(), magic.size(), 0);
     if (got >= 2 && base::load_be16(magic.data()) == 0x1f8b) return true;
     if (got < 4) return false;
-    const std::uint32_t word = base::load_be32(magic.data());
-    return word == 0x28b52ffd || word == 0x04224d18;
+    return is_compression_magic(base::load_be32(magic.data()));
 }
 
 /// Opening a FIFO waits for its writer, and any signal ends that wait.

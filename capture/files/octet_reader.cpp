@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 namespace capture::inline files {
 
@@ -166,11 +167,19 @@ private:
     bool between_ = false;
 };
 
+/// Of zstd(1) too: the window is memory that the file asks for.
+constexpr int largest_window_log = 27;
+constexpr const char* window_too_large =
+    "the zstd data needs a window of more than 128 MiB (zstd --long=28 and above); decompress it first: zstd -d "
+    "--long=31";
+
 class ZstdReader final : public Decompressor {
 public:
     explicit ZstdReader(std::unique_ptr<DescriptorReader> raw)
         : Decompressor(std::move(raw)), context_(ZSTD_createDCtx(), ZSTD_freeDCtx) {
-        if (!context_) fault_ = "no memory to decompress zstd";
+        if (!context_ ||
+            ZSTD_isError(ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, largest_window_log)) != 0)
+            fault_ = "no memory to decompress zstd";
     }
     std::string_view compression() const override { return "zstd"; }
 
@@ -181,7 +190,9 @@ private:
         if (in_.empty() && between_) return 0;
         const std::size_t code = ZSTD_decompressStream(context_.get(), &out, &in);
         in_ = in_.subspan(in.pos);
-        if (ZSTD_isError(code) != 0)
+        if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge)
+            fault_ = window_too_large;
+        else if (ZSTD_isError(code) != 0)
             damaged(ZSTD_getErrorName(code));
         else
             between_ = code == 0;
@@ -224,16 +235,47 @@ private:
     bool between_ = false;
 };
 
+std::uint32_t load_le32(const std::byte* at) {
+    std::uint32_t value = 0;
+    for (unsigned i = 0; i < 4; ++i) value |= std::to_integer<std::uint32_t>(at[i]) << 8 * i;
+    return value;
+}
+
+constexpr std::uint32_t zstd_magic = 0x28b52ffd;
+constexpr std::uint32_t lz4_magic = 0x04224d18;
+
+/// RFC 8878 section 3.1.2: 0x184D2A50 to 0x184D2A5F, little-endian. lz4 has the same.
+bool is_skippable(std::uint32_t word) { return (word & 0xf0ffffff) == 0x502a4d18; }
+
+/// The magic of the first frame that is not to be skipped, if what is skipped is short; else 0. The frames themselves
+/// stay where they are: both libraries skip them.
+std::uint32_t magic_after_skippable(DescriptorReader& raw) {
+    constexpr std::size_t header_octets = 8;
+    constexpr std::size_t most_skipped = std::size_t{1} << 20;
+    std::size_t at = 0;
+    while (at <= most_skipped) {
+        const base::Bytes octets = raw.peek(at + header_octets);
+        if (octets.size() < at + header_octets) return 0;
+        const std::uint32_t word = base::load_be32(octets.data() + at);
+        if (!is_skippable(word)) return word;
+        at += header_octets + load_le32(octets.data() + at + 4);
+    }
+    return 0;
+}
+
 }  // namespace
+
+bool is_compression_magic(std::uint32_t word) { return word == zstd_magic || word == lz4_magic || is_skippable(word); }
 
 std::unique_ptr<OctetReader> decompress(std::unique_ptr<DescriptorReader> raw) {
     const base::Bytes magic = raw->peek(4);
     if (magic.size() >= 2 && base::load_be16(magic.data()) == 0x1f8b)
         return std::make_unique<GzipReader>(std::move(raw));
     if (magic.size() < 4) return raw;
-    const std::uint32_t word = base::load_be32(magic.data());
-    if (word == 0x28b52ffd) return std::make_unique<ZstdReader>(std::move(raw));
-    if (word == 0x04224d18) return std::make_unique<Lz4Reader>(std::move(raw));
+    std::uint32_t word = base::load_be32(magic.data());
+    if (is_skippable(word)) word = magic_after_skippable(*raw);
+    if (word == zstd_magic) return std::make_unique<ZstdReader>(std::move(raw));
+    if (word == lz4_magic) return std::make_unique<Lz4Reader>(std::move(raw));
     return raw;
 }
 

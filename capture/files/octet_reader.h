@@ -56,6 +56,9 @@ private:
     std::uint64_t consumed_ = 0;
 };
 
+/// Whether a file with these first four octets (big-endian) may be compressed by zstd or lz4.
+bool is_compression_magic(std::uint32_t word);
+
 /// The decompressor that the magic at the front of `raw` asks for, or `raw` itself.
 std::unique_ptr<OctetReader> decompress(std::unique_ptr<DescriptorReader> raw);
 

@@ -57,13 +57,36 @@ base::Result<void> Output::state() const {
     return {};
 }
 
+/// Takes back what was written of a block whose rest could not be: `done` octets of the buffer are in the file.
+void Output::cut_to_whole_blocks(std::size_t done) {
+    if (block_size_ == nullptr) return;
+    const base::Bytes octets(buffer_.get(), done);
+    const bool begins_file = written_ == done;
+    std::size_t whole = 0;
+    while (whole < done) {
+        const std::size_t size = block_size_(octets.subspan(whole), begins_file && whole == 0);
+        if (size == 0 || size > done - whole) break;
+        whole += size;
+    }
+    // A pipe has no position, and its reader has the octets.
+    const off_t end = ::lseek(descriptor_.number(), 0, SEEK_CUR);
+    const auto rest = static_cast<off_t>(done - whole);
+    if (rest == 0 || end < rest || ::ftruncate(descriptor_.number(), end - rest) != 0) return;
+    ::lseek(descriptor_.number(), end - rest, SEEK_SET);
+    written_ -= done - whole;
+}
+
 base::Result<void> Output::flush() {
     if (in_memory_) return {};
     std::size_t done = 0;
     while (!failed_ && done < used_) {
         const ssize_t put = ::write(descriptor_.number(), buffer_.get() + done, used_ - done);
         if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return fail(errno, "writing");
+        if (put < 0) {
+            const int code = errno;
+            cut_to_whole_blocks(done);
+            return fail(code, "writing");
+        }
         done += static_cast<std::size_t>(put);
         written_ += static_cast<std::uint64_t>(put);
     }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/bytes.h"
 #include "base/descriptor.h"
 #include "base/error.h"
 
@@ -17,6 +18,17 @@ class Output {
 public:
     /// Creates or truncates `path`; `-` is standard output, which must not be a terminal.
     static base::Result<Output> open(const std::string& path, std::size_t buffer_octets);
+
+    /// Writes to a file that is open. Messages call the file `path`.
+    static Output of_descriptor(base::Descriptor descriptor, std::string path, std::size_t buffer_octets) {
+        return Output(std::move(descriptor), std::move(path), buffer_octets);
+    }
+
+    /// The size of the block or record that begins at the front of the octets, or 0; `first`: of the file.
+    using BlockSize = std::size_t (*)(base::Bytes octets, bool first);
+    /// For a file to end with a whole block also where a write fails halfway, as on a full disk. Each append() is one
+    /// block.
+    void set_block_size(BlockSize block_size) { block_size_ = block_size; }
 
     /// Kept until take(), in a buffer that grows to what is appended in between.
     static Output in_memory(std::size_t buffer_octets);
@@ -49,6 +61,7 @@ private:
     Output(base::Descriptor descriptor, std::string path, std::size_t buffer_octets);
     bool make_room(std::size_t octets);
     base::Failure<base::Error> fail(int code, const char* doing);
+    void cut_to_whole_blocks(std::size_t done);
 
     base::Descriptor descriptor_;
     std::size_t capacity_;
@@ -58,6 +71,7 @@ private:
     bool in_memory_ = false;
     bool closed_ = false;
     bool failed_ = false;
+    BlockSize block_size_ = nullptr;
     base::Error error_ = {};
 };
 

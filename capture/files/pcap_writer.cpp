@@ -29,13 +29,23 @@ struct RecordHeader {
 };
 static_assert(sizeof(RecordHeader) == 16);
 
+std::size_t record_octets(base::Bytes octets, bool first) {
+    if (first) return sizeof(FileHeader);
+    RecordHeader header{};
+    if (octets.size() < sizeof header) return 0;
+    std::memcpy(&header, octets.data(), sizeof header);
+    return sizeof header + header.captured;
+}
+
 }  // namespace
 
 PcapWriter::PcapWriter(Output output, const WriterOptions& options)
     : output_(std::move(output)),
       precision_(options.precision),
       snaplen_(options.snaplen),
-      packet_buffered_(options.packet_buffered) {}
+      packet_buffered_(options.packet_buffered) {
+    output_.set_block_size(record_octets);
+}
 
 PcapWriter::~PcapWriter() { static_cast<void>(close()); }
 

@@ -80,10 +80,19 @@ std::string own_os() {
     return std::string(name.sysname) + ' ' + name.release;
 }
 
+/// Block type, total length.
+std::size_t block_octets(base::Bytes octets, bool /*first*/) {
+    if (octets.size() < 8) return 0;
+    std::uint32_t length = 0;
+    std::memcpy(&length, octets.data() + 4, sizeof length);
+    return length;
+}
+
 }  // namespace
 
 PcapngWriter::PcapngWriter(Output output, const WriterOptions& options)
     : output_(std::move(output)), packet_buffered_(options.packet_buffered) {
+    output_.set_block_size(block_octets);
     write_section(options.section);
 }
 

@@ -8,7 +8,9 @@
 #include <ctime>
 #include <fmt/core.h>
 #include <limits>
+#include <linux/close_range.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +20,18 @@ namespace capture::inline files {
 namespace {
 
 constexpr int command_not_run = 127;
+
+/// In the child before the command: the command may run with fewer rights than the capture has, and gets the three
+/// standard streams only. Libraries open descriptors that are not marked close-on-exec.
+void close_other_descriptors() {
+    constexpr unsigned first = STDERR_FILENO + 1;
+    if (::syscall(SYS_close_range, first, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
+    // A kernel before 5.11. The limit is where the numbers of descriptors end, unless it was lowered since.
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    for (rlim_t number = first; number < std::min<rlim_t>(limit.rlim_cur, 1U << 20); ++number)
+        ::close(static_cast<int>(number));
+}
 
 /// Digits of the largest number in the ring; none for a ring of one.
 int digits_of(std::uint32_t files) {
@@ -170,6 +184,7 @@ void RingWriter::run_command(const std::string& path) {
     const std::array<char*, 3> arguments{command.data(), file.data(), nullptr};
     const pid_t child = ::fork();
     if (child == 0) {
+        close_other_descriptors();
         ::setpriority(PRIO_PROCESS, 0, PRIO_MAX);
         ::execvp(arguments[0], arguments.data());
         ::_exit(command_not_run);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "capture/files/file_source.h"
 #include "capture/source.h"
@@ -64,6 +65,10 @@ public:
 
 /// Creates or truncates `path`; `-` is standard output.
 base::Result<std::unique_ptr<Writer>> open_writer(const std::string& path, const WriterOptions& options = {});
+
+/// Writes to a file that is open. Messages call the file `path`.
+base::Result<std::unique_ptr<Writer>> open_writer(base::Descriptor file, const std::string& path,
+                                                  const WriterOptions& options);
 
 /// By name: `.pcap` and `.cap` are pcap, all else is pcapng.
 FileFormat format_of_name(std::string_view path);

@@ -1,6 +1,7 @@
 #include "capture/filter/rdma_filter.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <fmt/core.h>
 #include <pcap/pcap.h>
@@ -29,6 +30,7 @@ constexpr std::uint16_t any_bit = BPF_JMP | BPF_JSET | BPF_K;
 constexpr std::uint32_t mpa_first_word = 0x4d50'4120;   // "MPA "
 constexpr std::uint32_t mpa_second_word = 0x4944'2052;  // "ID R", of a Request and of a Reply
 constexpr std::uint32_t syn = 0x02;
+constexpr std::uint32_t icmp_header = 8;
 
 class Assembler {
 public:
@@ -188,6 +190,36 @@ void step_over_ipv6(Assembler& code, Assembler::Label transport) {
     code.go(transport);
 }
 
+/// An ICMP message at X: of an error, X becomes where the quoted IP header is; others are dropped. RFC 792.
+void enter_icmp(Assembler& code) {
+    constexpr std::array<std::uint32_t, 4> errors{3, 4, 11, 12};
+    const Assembler::Label error = code.label();
+    code.op(load_octet, 0);
+    for (const std::uint32_t type : errors) code.go_if(equal, type, error);
+    code.drop();
+    code.place(error);
+    code.add_to_x(icmp_header);
+}
+
+/// RFC 4443, 2.1: the types of errors are below 128.
+void enter_icmpv6(Assembler& code) {
+    code.op(load_octet, 0);
+    code.drop_if(at_least, 128);
+    code.add_to_x(icmp_header);
+}
+
+/// What an error quotes: the transport header at X, its protocol kept.
+void judge_quoted(Assembler& code) {
+    code.recall();
+    code.pass_if(equal, ip_protocol::tcp);
+    code.drop_unless(equal, ip_protocol::udp);
+    code.op(load_half, 2);
+    code.pass_if(equal, wire::udp_port::roce);
+    code.op(load_half, 0);
+    code.pass_if(equal, wire::udp_port::roce);
+    code.drop();
+}
+
 void judge_tcp(Assembler& code, const RdmaFilter& filter) {
     std::vector<std::uint16_t> ports = filter.tcp_ports;
     std::sort(ports.begin(), ports.end());
@@ -333,6 +365,9 @@ BpfProgram compile(const RdmaFilter& filter, wire::LinkType link_type, std::uint
     const Assembler::Label ipv6 = code.label();
     const Assembler::Label transport = code.label();
     const Assembler::Label tcp = code.label();
+    const Assembler::Label icmp = code.label();
+    const Assembler::Label icmpv6 = code.label();
+    const Assembler::Label quoted = code.label();
     if (link_type == wire::LinkType::ethernet) {
         step_over_tags(code);
         code.go_if(equal, ether_type::ipv4, ipv4);
@@ -355,19 +390,34 @@ BpfProgram compile(const RdmaFilter& filter, wire::LinkType link_type, std::uint
     code.place(transport);
     code.recall();
     code.go_if(equal, ip_protocol::tcp, tcp);
+    code.go_if(equal, ip_protocol::icmp, icmp);
+    code.go_if(equal, ip_protocol::icmpv6, icmpv6);
     code.drop_unless(equal, ip_protocol::udp);
     code.op(load_half, 2);
     code.pass_if(equal, wire::udp_port::roce);
     code.op(load_half, 0);
     code.pass_if(equal, wire::udp_port::roce);
     code.drop();
+    code.place(icmp);
+    enter_icmp(code);
+    step_over_ipv4(code, quoted);
+    code.place(icmpv6);
+    enter_icmpv6(code);
+    step_over_ipv6(code, quoted);
+    code.place(quoted);
+    judge_quoted(code);
     code.place(tcp);
     judge_tcp(code, filter);
     return std::move(code).finish();
 }
 
 std::string text_of(const RdmaFilter& filter) {
-    std::string text = "udp port 4791 or ether proto 0x8915 or ether proto 0x8808";
+    std::string text =
+        "udp port 4791 or ether proto 0x8915 or ether proto 0x8808"
+        " or ((icmp[0] = 3 or icmp[0] = 4 or icmp[0] = 11 or icmp[0] = 12)"
+        " and (icmp[17] = 6 or (icmp[17] = 17 and (icmp[28:2] = 4791 or icmp[30:2] = 4791))))"
+        " or (icmp6 and ip6[40] < 128"
+        " and (ip6[54] = 6 or (ip6[54] = 17 and (ip6[88:2] = 4791 or ip6[90:2] = 4791))))";
     if (filter.all_tcp || filter.tcp_ports.size() > max_filtered_ports) return text + " or tcp";
     text += " or tcp[tcpflags] & tcp-syn != 0";
     for (const std::uint16_t port : filter.tcp_ports) text += fmt::format(" or tcp port {}", port);

@@ -15,6 +15,9 @@ namespace capture::inline filter {
 ///   them on.
 /// - iWARP: TCP from or to `tcp_ports`; of other TCP the SYN, for what it says of windows and segments, and segments
 ///   that begin with an MPA start frame.
+/// - ICMP and ICMPv6 errors about either: those that quote UDP from or to port 4791, or TCP. Which of the latter are
+/// about
+///   iWARP is not known where a connection is refused; hosts send few errors.
 /// Each with up to two VLAN tags in the octets, and one more beside them. One IPv6 extension header is looked past.
 /// RoCE within VXLAN, GRE or other tunnels does not pass; an expression of one's own has to ask for it.
 struct RdmaFilter {

@@ -5,14 +5,19 @@
 #include <array>
 #include <atomic>
 #include <charconv>
+#include <dirent.h>
+#include <fcntl.h>
 #include <fmt/core.h>
-#include <fstream>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <pcap/pcap.h>
 #include <poll.h>
+#include <sstream>
 #include <sys/utsname.h>
+#include <unistd.h>
 
+#include "base/file.h"
+#include "base/own_path.h"
 #include "capture/filter/bpf.h"
 #include "capture/link_type.h"
 
@@ -35,6 +40,30 @@ private:
     std::uint32_t last_ = 0;
 };
 
+/// The numbers of this process's descriptors.
+std::vector<int> open_descriptors() {
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc/self/fd"), ::closedir);
+    std::vector<int> numbers;
+    if (!folder) return numbers;
+    while (const dirent* entry = ::readdir(folder.get())) {
+        const std::string_view name = entry->d_name;
+        int number = -1;
+        const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
+        if (parsed.ec == std::errc{} && number != ::dirfd(folder.get())) numbers.push_back(number);
+    }
+    return numbers;
+}
+
+/// libpcap opens sockets, events and device files without close-on-exec. Marks what was opened since `before`, so that
+/// no program that is started later can capture or send with them.
+void close_on_exec_since(const std::vector<int>& before) {
+    for (const int number : open_descriptors()) {
+        if (number <= STDERR_FILENO || std::find(before.begin(), before.end(), number) != before.end()) continue;
+        const int flags = ::fcntl(number, F_GETFD);
+        if (flags >= 0) ::fcntl(number, F_SETFD, flags | FD_CLOEXEC);
+    }
+}
+
 std::string names_of_devices() {
     const auto devices = list_devices();
     std::string names;
@@ -50,7 +79,8 @@ std::string explain(int code, pcap_t* pcap) {
         case PCAP_ERROR_PERM_DENIED:
         case PCAP_ERROR_PROMISC_PERM_DENIED:
             return "no permission to capture; run as root, or once as root: "
-                   "setcap cap_net_raw,cap_net_admin+eip PROGRAM";
+                   "setcap cap_net_raw,cap_net_admin+eip " +
+                   base::own_path();
         case PCAP_ERROR_IFACE_NOT_UP: return "the interface is down; bring it up: ip link set NAME up";
         default: return detail.empty() ? std::string(::pcap_statustostr(code)) : detail;
     }
@@ -84,7 +114,7 @@ std::string resolve(const std::string& interface) {
 }
 
 std::optional<std::uint64_t> speed_of(const std::string& interface) {
-    std::ifstream file("/sys/class/net/" + interface + "/speed");
+    std::istringstream file(base::first_line("/sys/class/net/" + interface + "/speed"));
     std::int64_t megabits = 0;
     if (!(file >> megabits) || megabits <= 0) return std::nullopt;
     return static_cast<std::uint64_t>(megabits) * 1'000'000;
@@ -166,12 +196,14 @@ LiveSource::~LiveSource() = default;
 
 base::Result<std::unique_ptr<LiveSource>> LiveSource::open(const LiveOptions& options) {
     const std::string name = resolve(options.interface);
+    const std::vector<int> opened_before = open_descriptors();
     auto created = create(name);
     if (!created) return base::Failure{created.error()};
     Pcap pcap = std::move(created).value();
     if (auto set = set_before_activation(pcap.get(), options, name); !set) return base::Failure{set.error()};
 
     const int status = ::pcap_activate(pcap.get());
+    close_on_exec_since(opened_before);
     if (status < 0) return failure(name, explain(status, pcap.get()));
     std::string warning;
     if (status > 0) {

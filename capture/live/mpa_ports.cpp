@@ -1,6 +1,8 @@
 #include "capture/live/mpa_ports.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "base/hash.h"
 #include "wire/crc32c.h"
@@ -17,6 +19,9 @@ namespace ether_type = wire::ether_type;
 namespace ip_protocol = wire::ip_protocol;
 
 constexpr std::size_t candidates = 1024;
+constexpr std::size_t connection_sets = 4096;
+constexpr std::size_t connections_a_set = 4;
+constexpr std::uint8_t tcp_syn = 0x02;
 constexpr int convinced = 4;
 constexpr std::size_t fpdu_shortest = 2 + wire::ddp_tagged_size + wire::mpa_crc_size;
 
@@ -108,10 +113,14 @@ struct MpaPorts::Segment {
     std::uint16_t source;
     std::uint16_t destination;
     std::uint32_t sequence;
+    std::uint8_t flags;
     std::uint64_t flow;
+    base::Bytes addresses;
     base::Bytes payload;          // what was captured of it
     std::size_t payload_on_wire;  // octets
 };
+
+bool is_tcp(const wire::Frame& frame) { return tcp_place(frame).has_value(); }
 
 MpaPorts::MpaPorts(std::size_t capacity, std::int64_t idle_ns)
     : capacity_(std::min<std::size_t>(capacity, configured - 1)),
@@ -142,17 +151,36 @@ bool MpaPorts::known(std::uint16_t port, std::int64_t now_ns) {
 bool MpaPorts::add(std::uint16_t port, std::int64_t now_ns) {
     if (known(port, now_ns)) return true;
     if (configured_ + found_.size() < capacity_) {
-        found_.push_back({port, now_ns});
+        found_.push_back({.port = port, .seen_ns = now_ns, .added_ns = now_ns});
         place_[port] = static_cast<std::uint8_t>(found_.size());
         return true;
     }
-    const auto idlest = std::min_element(found_.begin(), found_.end(),
-                                         [](const Found& a, const Found& b) { return a.seen_ns < b.seen_ns; });
-    if (idlest == found_.end() || now_ns - idlest->seen_ns < idle_ns_) return false;
-    place_[port] = place_[idlest->port];
-    place_[idlest->port] = unknown;
-    *idlest = {port, now_ns};
+    const auto gives_way = [&](const Found& a, const Found& b) {
+        const bool a_idle = now_ns - a.seen_ns >= idle_ns_;
+        const bool b_idle = now_ns - b.seen_ns >= idle_ns_;
+        if (a_idle || b_idle) return a_idle && (!b_idle || a.seen_ns < b.seen_ns);
+        if (a.confirmed != b.confirmed) return !a.confirmed;
+        return a.added_ns < b.added_ns;
+    };
+    const auto least = std::min_element(found_.begin(), found_.end(), gives_way);
+    if (least == found_.end() || (least->confirmed && now_ns - least->seen_ns < idle_ns_)) return false;
+    place_[port] = place_[least->port];
+    place_[least->port] = unknown;
+    *least = {.port = port, .seen_ns = now_ns, .added_ns = now_ns};
     return true;
+}
+
+/// A port that a start frame gave away is confirmed by what only a server or an established connection sends.
+void MpaPorts::confirm(const Segment& segment, bool streams) {
+    for (const std::uint16_t port : {segment.source, segment.destination}) {
+        const std::uint8_t place = place_[port];
+        if (place == unknown || place == configured) continue;
+        Found& found = found_[place - 1U];
+        if (found.confirmed) continue;
+        const bool replied =
+            port == segment.source && wire::mpa_start_kind(segment.payload) == wire::MpaStartKind::reply;
+        if (replied || (streams && speaks_mpa(segment, candidates_))) found.confirmed = true;
+    }
 }
 
 std::vector<std::uint16_t> MpaPorts::all() const {
@@ -170,7 +198,9 @@ std::optional<MpaPorts::Segment> MpaPorts::segment_of(const wire::Frame& frame) 
     Segment segment{.source = base::load_be16(tcp),
                     .destination = base::load_be16(tcp + 2),
                     .sequence = base::load_be32(tcp + 4),
+                    .flags = base::load_u8(tcp + 13),
                     .flow = 0,
+                    .addresses = place->addresses,
                     .payload = {},
                     .payload_on_wire = 0};
     if (begin >= place->at + 20 && begin < place->end && begin < frame.bytes.size()) {
@@ -186,18 +216,80 @@ std::optional<std::uint16_t> MpaPorts::look(const wire::Frame& frame, std::int64
     if (!segment) return std::nullopt;
     const bool source = known(segment->source, now_ns);
     const bool destination = known(segment->destination, now_ns);
-    if (source || destination || segment->payload.empty()) return std::nullopt;
+    if (segment->payload.empty()) return std::nullopt;
+    if (source || destination) {
+        confirm(*segment, streams);
+        return std::nullopt;
+    }
     switch (wire::mpa_start_kind(segment->payload)) {
         case wire::MpaStartKind::request: return segment->destination;
         case wire::MpaStartKind::reply: return segment->source;
         case wire::MpaStartKind::none: break;
     }
-    if (streams && speaks_mpa(*segment)) return std::min(segment->source, segment->destination);
+    if (streams && speaks_mpa(*segment, candidates_)) return std::min(segment->source, segment->destination);
     return std::nullopt;
 }
 
-bool MpaPorts::speaks_mpa(const Segment& segment) {
-    Candidate& candidate = candidates_[segment.flow % candidates_.size()];
+MpaPorts::Ends MpaPorts::ends_of(const Segment& segment) {
+    constexpr std::size_t end_octets = 18;
+    std::array<std::array<std::byte, end_octets>, 2> ends{};
+    const std::size_t address_octets = segment.addresses.size() / 2;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+        const std::uint16_t port = i == 0 ? segment.source : segment.destination;
+        std::copy_n(segment.addresses.data() + i * address_octets, address_octets, ends[i].data());
+        ends[i][16] = static_cast<std::byte>(port >> 8);
+        ends[i][17] = static_cast<std::byte>(port & 0xff);
+    }
+    if (ends[1] < ends[0]) std::swap(ends[0], ends[1]);
+    Ends both{};
+    std::copy(ends[0].begin(), ends[0].end(), both.begin());
+    std::copy(ends[1].begin(), ends[1].end(), both.begin() + end_octets);
+    return both;
+}
+
+bool MpaPorts::is_recognised(const Ends& ends, std::int64_t now_ns) {
+    if (connections_.empty()) return false;
+    const std::size_t set = base::fnv(base::fnv_begin, ends) % connection_sets * connections_a_set;
+    for (Connection& each : std::span(connections_).subspan(set, connections_a_set)) {
+        if (!each.used || each.ends != ends) continue;
+        each.seen_ns = now_ns;
+        return true;
+    }
+    return false;
+}
+
+/// In the place of the one of its set that was seen least recently.
+void MpaPorts::recognise(const Ends& ends, std::int64_t now_ns) {
+    if (connections_.empty()) connections_.resize(connection_sets * connections_a_set);
+    const std::size_t set = base::fnv(base::fnv_begin, ends) % connection_sets * connections_a_set;
+    const auto places = std::span(connections_).subspan(set, connections_a_set);
+    *std::min_element(places.begin(), places.end(), [](const Connection& a, const Connection& b) {
+        return a.used != b.used ? !a.used : a.seen_ns < b.seen_ns;
+    }) = {.ends = ends, .seen_ns = now_ns, .used = true};
+}
+
+bool MpaPorts::recognises(const wire::Frame& frame, std::int64_t now_ns) {
+    const auto place = tcp_place(frame);
+    if (!place) return true;
+    const auto segment = segment_of(frame);
+    if (!segment) return false;
+    const std::uint8_t source = place_[segment->source];
+    const std::uint8_t destination = place_[segment->destination];
+    if (source == configured || destination == configured) return true;
+    if ((segment->flags & tcp_syn) != 0 && (source != unknown || destination != unknown)) return true;
+    const Ends ends = ends_of(*segment);
+    if (is_recognised(ends, now_ns)) return true;
+    if (segment->payload.empty()) return false;
+    if (connection_candidates_.empty()) connection_candidates_.resize(candidates);
+    if (wire::mpa_start_kind(segment->payload) == wire::MpaStartKind::none &&
+        !speaks_mpa(*segment, connection_candidates_))
+        return false;
+    recognise(ends, now_ns);
+    return true;
+}
+
+bool MpaPorts::speaks_mpa(const Segment& segment, Candidates& among) {
+    Candidate& candidate = among[segment.flow % among.size()];
     if (candidate.flow != segment.flow) candidate = {.flow = segment.flow};
     std::size_t at = 0;
     if (candidate.predicted) {

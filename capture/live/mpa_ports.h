@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,8 +29,13 @@ public:
     /// `streams`: look for FPDUs, too. Cheap for what is no TCP or is known; allocates only for a new port.
     std::optional<std::uint16_t> look(const wire::Frame& frame, std::int64_t now_ns, bool streams);
 
-    /// False where there is no room: all are configured or in use.
+    /// A port takes the place of one that was idle for `idle_ns`, else the place of the oldest one that only a start
+    /// frame gave away: any host can send start frames. False if there is no such place.
     bool add(std::uint16_t port, std::int64_t now_ns);
+
+    /// Whether a frame belongs to a connection that was recognised: by a start frame or FPDUs of its own, or because
+    /// its port was configured. SYNs of ports that were found count, all other TCP does not, and what is no TCP does.
+    bool recognises(const wire::Frame& frame, std::int64_t now_ns);
 
     /// Ascending.
     std::vector<std::uint16_t> all() const;
@@ -38,6 +44,8 @@ private:
     struct Found {
         std::uint16_t port;
         std::int64_t seen_ns;
+        std::int64_t added_ns;
+        bool confirmed = false;  // by a Reply or FPDUs
     };
     /// One direction of a connection that may speak MPA.
     struct Candidate {
@@ -46,20 +54,37 @@ private:
         bool predicted = false;
         int evidence = 0;
     };
+    using Candidates = std::vector<Candidate>;
+    /// Address and port of both ends, the lesser first.
+    using Ends = std::array<std::byte, 36>;
+    struct Connection {
+        Ends ends = {};
+        std::int64_t seen_ns = 0;
+        bool used = false;
+    };
     static constexpr std::uint8_t unknown = 0;
     static constexpr std::uint8_t configured = 0xff;
 
     bool known(std::uint16_t port, std::int64_t now_ns);
     struct Segment;
     static std::optional<Segment> segment_of(const wire::Frame& frame);
-    bool speaks_mpa(const Segment& segment);
+    static Ends ends_of(const Segment& segment);
+    static bool speaks_mpa(const Segment& segment, Candidates& candidates);
+    void confirm(const Segment& segment, bool streams);
+    bool is_recognised(const Ends& ends, std::int64_t now_ns);
+    void recognise(const Ends& ends, std::int64_t now_ns);
 
     std::size_t capacity_;
     std::int64_t idle_ns_;
     std::vector<std::uint8_t> place_;  // by port: unknown, configured, or 1 + its place in found_
     std::vector<Found> found_ = {};
     std::size_t configured_ = 0;
-    std::vector<Candidate> candidates_;
+    Candidates candidates_;
+    Candidates connection_candidates_ = {};     // for recognises()
+    std::vector<Connection> connections_ = {};  // sets of a few places each; made at the first connection
 };
+
+/// Whether the frame's packet is TCP, without tunnels; not for later pieces of a datagram.
+bool is_tcp(const wire::Frame& frame);
 
 }  // namespace capture::live

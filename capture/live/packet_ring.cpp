@@ -6,12 +6,13 @@
 #include <chrono>
 #include <cstring>
 #include <fmt/core.h>
-#include <fstream>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <sstream>
 #include <sys/socket.h>
 #include <sys/utsname.h>
 
+#include "base/file.h"
 #include "capture/files/file_source.h"
 #include "capture/filter/kernel_filter.h"
 #include "capture/live/packet_socket.h"
@@ -27,7 +28,7 @@ constexpr auto loopback_copy = static_cast<unsigned char>(PACKET_LOOPBACK);
 std::uint64_t limited(std::uint32_t snaplen) { return snaplen == 0 ? max_snaplen : std::min(snaplen, max_snaplen); }
 
 std::optional<std::uint64_t> number_in(const std::string& path) {
-    std::ifstream file(path);
+    std::istringstream file(base::first_line(path));
     std::uint64_t number = 0;
     if (!(file >> number)) return std::nullopt;
     return number;
@@ -44,15 +45,27 @@ std::optional<std::uint64_t> lost_by(const std::string& interface) {
 }
 
 std::optional<std::uint64_t> link_speed(const std::string& interface) {
-    std::ifstream file(fmt::format("/sys/class/net/{}/speed", interface));
+    std::istringstream file(base::first_line(fmt::format("/sys/class/net/{}/speed", interface)));
     std::int64_t megabits = 0;
     if (!(file >> megabits) || megabits <= 0) return std::nullopt;
     return static_cast<std::uint64_t>(megabits) * 1'000'000;
 }
 
+/// An IP packet with its link header and tags. Larger ones, which some kernels join (BIG TCP), may be cut to a block.
+constexpr std::uint32_t whole_segment_octets = 65536 + 64;
+
 /// What no frame is longer than.
 std::uint32_t longest(std::uint32_t snaplen, const PacketRingOptions& options) {
-    return std::max(snaplen, options.management_octets);
+    const std::uint32_t segment = options.iwarp_snaplen == 0 ? whole_segment_octets : options.iwarp_snaplen;
+    return std::max({snaplen, options.management_octets, options.kernel ? segment : 0U});
+}
+
+/// For people, and for the description of a capture file.
+std::string filter_text(const PacketRingOptions& options) {
+    if (!options.rdma) return options.filter;
+    std::string text = text_of(*options.rdma);
+    if (options.kernel) text += " or TCP connections that the kernel finds to speak MPA";
+    return text;
 }
 
 InterfaceInfo describe(const PacketRingOptions& options, wire::LinkType link_type, std::uint32_t snaplen) {
@@ -60,7 +73,7 @@ InterfaceInfo describe(const PacketRingOptions& options, wire::LinkType link_typ
     ::uname(&system);
     return {
         .name = options.interface,
-        .filter = options.rdma ? text_of(*options.rdma) : options.filter,
+        .filter = filter_text(options),
         .os = fmt::format("{} {}", system.sysname, system.release),
         .link_type = link_type,
         .snaplen = longest(snaplen, options),
@@ -138,8 +151,10 @@ void PacketRing::Ring::restore_tag(wire::Frame& frame, const tpacket3_hdr* heade
     const bool has_tpid = header->hv1.tp_vlan_tpid != 0 || (header->tp_status & TP_STATUS_VLAN_TPID_VALID) != 0;
     base::store_be16(octets + addresses_octets, has_tpid ? header->hv1.tp_vlan_tpid : std::uint16_t{ETH_P_8021Q});
     base::store_be16(octets + addresses_octets + 2, static_cast<std::uint16_t>(header->hv1.tp_vlan_tci));
-    // Of management more than the snap length was kept, of which the last octets give way.
-    const std::size_t most = std::max<std::size_t>(snaplen, frame.bytes.size());
+    // Of some kinds of frames more than the snap length is kept; of a cut one, the tag replaces the last bytes.
+    // Of a filter without lengths of its own, one of just the snap length is as long as any other.
+    const bool whole = header->tp_snaplen == header->tp_len && (options.kernel || header->tp_snaplen > snaplen);
+    const std::size_t most = std::max<std::size_t>(whole ? longest(snaplen, options) : snaplen, frame.bytes.size());
     frame.bytes = {octets, std::min<std::size_t>(frame.bytes.size() + vlan_tag_octets, most)};
     frame.wire_length += vlan_tag_octets;
 }
@@ -196,6 +211,7 @@ void PacketRing::Ring::count() {
 }
 
 base::Result<void> PacketRing::Ring::use_filter() {
+    if (options.rdma && options.kernel) return options.kernel->attach(socket.descriptor.number(), socket.link_type);
     BpfProgram program;
     if (options.rdma) {
         program = compile(*options.rdma, socket.link_type, snaplen);
@@ -286,7 +302,7 @@ base::Result<void> PacketRing::set_filter(const RdmaFilter& filter) {
     ring_->options.rdma = filter;
     auto used = ring_->use_filter();
     if (used)
-        ring_->interfaces.front().filter = text_of(filter);
+        ring_->interfaces.front().filter = filter_text(ring_->options);
     else
         ring_->options = std::move(before);
     return used;

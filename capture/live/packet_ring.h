@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "capture/filter/rdma_filter.h"
+#include "capture/kernel/kernel_tap.h"
 #include "capture/source.h"
 
 namespace capture::inline live {
@@ -20,8 +21,10 @@ struct PacketRingOptions {
     std::uint64_t buffer_octets = std::uint64_t{64} << 20;  ///< of the ring, rounded up to whole blocks of up to 1 MiB
     std::uint32_t block_timeout_ms = 20;                    ///< how long the kernel holds back a block that is not full
     bool promiscuous = true;
-    std::string filter = {};              ///< pcap-filter(7), run by the kernel
-    std::optional<RdmaFilter> rdma = {};  ///< in place of `filter`
+    std::string filter = {};                       ///< pcap-filter(7), run by the kernel
+    std::optional<RdmaFilter> rdma = {};           ///< in place of `filter`
+    std::shared_ptr<const KernelTap> kernel = {};  ///< runs in place of `rdma`, with lengths and ports of its own
+    std::uint32_t iwarp_snaplen = 0;               ///< of segments of known iWARP connections; 0: they are kept whole
     TimestampSource timestamps = TimestampSource::automatic;
     std::optional<std::uint16_t> fanout_group =
         {};  ///< share the interface's frames with others of the group, by flow hash

@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/own_path.h"
 #include "base/quantities.h"
 #include "capture/live/adapter_clock.h"
 
@@ -74,7 +75,8 @@ base::Result<base::Descriptor> unbound_socket() {
     if (made) return made;
     if (errno == EPERM || errno == EACCES)
         return socket_failure(
-            {}, "no permission to capture; run as root, or once as root: setcap cap_net_raw,cap_net_admin+eip PROGRAM");
+            {}, "no permission to capture; run as root, or once as root: setcap cap_net_raw,cap_net_admin+eip " +
+                    base::own_path());
     return socket_failure({}, "cannot open a packet socket", errno);
 }
 

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "capture/filter/kernel_filter.h"
+#include "capture/kernel/kernel_tap.h"
 #include "capture/live/link_watch.h"
 #include "capture/live/mpa_ports.h"
 #include "capture/live/packet_socket.h"
@@ -31,7 +32,10 @@ constexpr std::int64_t scan_share = 20;                   // of this many parts 
 constexpr std::int64_t retry_ns = 5000 * ns_per_ms;
 constexpr std::int64_t ending_ns = 5 * ns_per_ms;
 constexpr std::int64_t port_idle_ns = 60'000 * ns_per_ms;
-constexpr std::int64_t all_tcp_ns = 600'000 * ns_per_ms;
+constexpr std::int64_t flood_report_ns = 600'000 * ns_per_ms;
+/// Start frames are easily made up, and each new port gives each ring another filter: at first as many ports are learnt
+/// as there is room for, then one a period.
+constexpr std::int64_t learn_period_ns = 1000 * ns_per_ms;
 
 /// A name, and the ring that it has at the moment.
 struct Tapped {
@@ -53,6 +57,16 @@ struct Refusal {
 std::string about(const std::string& interface, base::Error error) {
     if (error.path.empty()) error.path = interface;
     return error.text();
+}
+
+std::uint32_t length_or_all(std::uint32_t bytes) { return bytes == 0 ? max_snaplen : bytes; }
+
+KernelTapOptions kernel_options(const TapOptions& options) {
+    return {.roce_bytes = length_or_all(options.ring.snaplen),
+            .management_bytes = options.ring.management_octets,
+            .iwarp_bytes = length_or_all(options.ring.iwarp_snaplen),
+            .connections = options.iwarp_connections,
+            .discovery = options.iwarp_discovery};
 }
 
 bool same_rings(const PacketRingOptions& a, const PacketRingOptions& b) {
@@ -80,16 +94,20 @@ struct Tap::State {
     std::vector<pollfd> polled = {};
     std::vector<std::size_t> polled_numbers = {};  // of the interfaces behind the first ones of `polled`
 
+    std::shared_ptr<KernelTap> kernel = {};
+    std::string no_kernel = {};  // why there is none
     MpaPorts ports{max_filtered_ports, port_idle_ns};
     RdmaFilter filter = {};
     std::int64_t begun_ns = base::steady_ns();
     std::int64_t looked_around_ns = 0;
     std::int64_t scanned_ns = 0;
-    std::int64_t all_tcp_until_ns = 0;
+    std::int64_t learn_again_ns = 0;  // runs ahead of the clock by a period for each port that was learnt
+    std::int64_t flood_report_again_ns = 0;
     std::int64_t scan_again_ns = 0;  // not before: a host may have thousands of interfaces, and each comes with news
     bool scan_wanted = true;
 
     bool narrows() const { return options.rdma_only && options.filter.empty(); }
+    void load_kernel();
     bool scan_due(std::int64_t now) const { return scan_wanted && now >= scan_again_ns; }
     bool discovers(std::int64_t now) const;
     PacketRingOptions ring_options(const Link& link) const;
@@ -103,13 +121,14 @@ struct Tap::State {
     void turned(Tapped& each, bool up);
     void refilter(std::int64_t now);
     void look_around(std::int64_t now);
+    bool may_learn(std::int64_t now) const;
     void learn(std::span<const wire::Frame> frames, std::int64_t now);
     bool wait(std::int64_t now, std::int64_t until);
     std::optional<std::size_t> serve(std::span<wire::Frame> frames, std::int64_t now);
 };
 
 bool Tap::State::discovers(std::int64_t now) const {
-    if (!options.iwarp_discovery || !narrows()) return false;
+    if (!options.iwarp_discovery || !narrows() || kernel) return false;
     const std::int64_t since = now - begun_ns;
     return (options.discovery_period_ns > 0 ? since % options.discovery_period_ns : since) < options.discovery_ns;
 }
@@ -122,7 +141,27 @@ PacketRingOptions Tap::State::ring_options(const Link& link) const {
     ring.filter = options.filter;
     ring.rdma.reset();
     if (narrows()) ring.rdma = filter;
+    ring.kernel = kernel;
     return ring;
+}
+
+/// Called while this process still has the capabilities. A program that is loaded stays, with new settings.
+void Tap::State::load_kernel() {
+    if (!narrows()) return;
+    if (!kernel && no_kernel.empty()) {
+        if (auto loaded = KernelTap::load(kernel_options(options))) {
+            kernel = std::move(loaded).value();
+        } else {
+            no_kernel = loaded.error().text();
+            report(TapEvent::Kind::learning, {},
+                   fmt::format("iWARP connections are found by this process, not in the kernel: the first ones of a "
+                               "port are missed in part or whole, unless capture.iwarp_ports names it; {}",
+                               no_kernel));
+        }
+    }
+    if (!kernel) return;
+    kernel->set_lengths(kernel_options(options));
+    kernel->set_ports(options.iwarp_ports);
 }
 
 void Tap::State::report(TapEvent::Kind kind, const std::string& interface, std::string message) {
@@ -232,7 +271,7 @@ void Tap::State::scan(std::int64_t now) {
 /// What the kernel passes, where it should be another than it is.
 void Tap::State::refilter(std::int64_t now) {
     if (!narrows()) return;
-    RdmaFilter next{.tcp_ports = ports.all(), .all_tcp = discovers(now) || now < all_tcp_until_ns};
+    RdmaFilter next{.tcp_ports = ports.all(), .all_tcp = discovers(now)};
     if (next == filter) return;
     filter = std::move(next);
     for (std::size_t i = 0; i < tapped.size(); ++i) {
@@ -257,18 +296,23 @@ void Tap::State::learn(std::span<const wire::Frame> seen, std::int64_t now) {
     for (const wire::Frame& frame : seen) {
         const auto port = ports.look(frame, now, streams);
         if (!port) continue;
-        if (ports.add(*port, now)) {
+        if (may_learn(now) && ports.add(*port, now)) {
+            learn_again_ns = std::max(learn_again_ns, now) + learn_period_ns;
             report(TapEvent::Kind::narrowed, {},
                    fmt::format("TCP port {} speaks MPA: its connections are captured from now on", *port));
             refilter(now);
-        } else if (now >= all_tcp_until_ns) {
-            all_tcp_until_ns = now + all_tcp_ns;
-            report(TapEvent::Kind::narrowed, {},
-                   fmt::format("more than {} TCP ports speak MPA: all TCP is captured for the next 10 minutes",
+        } else if (now >= flood_report_again_ns) {
+            flood_report_again_ns = now + flood_report_ns;
+            report(TapEvent::Kind::flooded, {},
+                   fmt::format("more TCP ports look like iWARP than the {} that are learnt: connections of some are "
+                               "not captured; name the ports that count (iwarp_ports)",
                                max_filtered_ports));
-            refilter(now);
         }
     }
+}
+
+bool Tap::State::may_learn(std::int64_t now) const {
+    return learn_again_ns - now < std::int64_t{max_filtered_ports} * learn_period_ns;
 }
 
 /// One round: the number of frames of the first interface in turn that has some.
@@ -284,7 +328,7 @@ std::optional<std::size_t> Tap::State::serve(std::span<wire::Frame> out, std::in
                 frame.interface = static_cast<std::uint32_t>(number);
                 frame.number = ++frames;
             }
-            if (narrows()) learn(out.first(batch.count), now);
+            if (narrows() && !kernel) learn(out.first(batch.count), now);
             return batch.count;
         }
         each.polled_event = false;
@@ -344,7 +388,8 @@ base::Result<std::unique_ptr<Tap>> Tap::open(const TapOptions& options) {
     if (!state->wake)
         return base::Failure{base::Error{.message = fmt::format("cannot make an eventfd: {}", std::strerror(errno))}};
     state->ports.configure(options.iwarp_ports);
-    if (state->narrows() && options.iwarp_ports.size() > max_filtered_ports)
+    state->load_kernel();
+    if (state->narrows() && !state->kernel && options.iwarp_ports.size() > max_filtered_ports)
         state->report(TapEvent::Kind::narrowed, {},
                       fmt::format("{} TCP ports are configured, more than {}: all TCP is captured",
                                   options.iwarp_ports.size(), max_filtered_ports));
@@ -399,9 +444,19 @@ bool Tap::hardware_timestamps(std::size_t interface) const {
     return is_open(interface) && state_->tapped[interface].ring->hardware_timestamps();
 }
 
+bool Tap::is_recognised(const wire::Frame& frame, std::int64_t now_ns) {
+    return !state_->narrows() || state_->ports.recognises(frame, now_ns);
+}
+
 std::vector<TapEvent> Tap::events() { return std::exchange(state_->news, {}); }
 void Tap::number_from(std::uint64_t last) { state_->frames = last; }
 std::vector<std::uint16_t> Tap::iwarp_ports() const { return state_->ports.all(); }
+
+Learning Tap::learning() const {
+    if (!state_->narrows()) return {};
+    if (!state_->kernel) return {.place = Learning::Place::process, .reason = state_->no_kernel};
+    return {.place = Learning::Place::kernel, .figures = state_->kernel->figures()};
+}
 
 base::Result<void> Tap::reconfigure(const TapOptions& options) {
     if (auto can = possible(options); !can) return can;
@@ -410,6 +465,7 @@ base::Result<void> Tap::reconfigure(const TapOptions& options) {
     const bool other_rings = !same_rings(before.ring, options.ring);
     const bool other_filter = before.filter != options.filter || before.rdma_only != options.rdma_only;
     state.ports.configure(options.iwarp_ports);
+    state.load_kernel();
     state.refused.clear();
     const std::int64_t now = base::steady_ns();
     state.refilter(now);

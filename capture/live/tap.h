@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "capture/kernel/learning.h"
 #include "capture/live/packet_ring.h"
 #include "capture/source.h"
 
@@ -19,8 +20,10 @@ struct TapOptions {
     bool rdma_only = true;
     std::string filter = {};  ///< in place of the narrowing to RDMA
     std::vector<std::uint16_t> iwarp_ports = {};
-    bool iwarp_discovery = true;                ///< of connections older than the capture; new ones are always found
-    std::int64_t discovery_ns = 2'000'000'000;  ///< for so long all TCP passes, at the beginning ...
+    bool iwarp_discovery = true;              ///< of connections older than the capture; new ones are always found
+    std::uint32_t iwarp_connections = 65536;  ///< that the kernel remembers: KernelTapOptions
+    // Where the kernel permits no eBPF, this process learns ports, and the next two say when it looks for them.
+    std::int64_t discovery_ns = 2'000'000'000;          ///< for so long all TCP passes, at the beginning ...
     std::int64_t discovery_period_ns = 60'000'000'000;  ///< ... and again after so long; 0: only at the beginning
     /// An interface that has been gone for so long gives its number to one of another name: a host that makes one for
     /// each container would fill memory with them. By then nobody should have a frame of it any more.
@@ -34,14 +37,17 @@ struct TapEvent {
         lost,      ///< it was removed, or is not wanted any more
         failed,    ///< to open, to stay up, or to do what was asked; told once, and tried again
         narrowed,  ///< the kernel's filter changed: ports were found, or are too many
+        learning,  ///< where iWARP connections are found, and what may be missed: reported by open()
+        flooded,   ///< more ports look like iWARP than are learnt: some traffic is not captured
     } kind{};
     std::string interface;  ///< empty where it concerns all
     std::string message;    ///< a sentence for the log, which names the interface
 };
 
 /// Every RDMA frame of this machine's interfaces, for as long as it runs: interfaces are opened as they come and given
-/// up as they go; a name that comes back soon keeps its number. The kernel passes RoCE, pause frames, MPA start frames
-/// of any TCP connection, and all of the connections that were found to speak MPA: rdma_filter.h, mpa_ports.h.
+/// up as they go; a name that comes back soon keeps its number. The kernel passes RoCE, pause frames, and the TCP
+/// connections that speak MPA, which it finds itself: kernel_tap.h. Where it permits no eBPF, this process finds their
+/// ports, and misses what passes before it has: rdma_filter.h, mpa_ports.h.
 /// Interfaces take turns, a block of one at a time, so that none has to wait for a busy one. For one thread, but for
 /// wake().
 class Tap final : public Source {
@@ -67,13 +73,20 @@ public:
     Statistics statistics(std::size_t interface) const override;
     const base::Error& error() const override;
 
+    /// Whether a frame is to be kept as RDMA. While the kernel passes other TCP as well, for ports to be found,
+    /// connections count that were recognised. With a filter of the user, or without narrowing, each frame counts.
+    /// `now_ns`: base::steady_ns().
+    bool is_recognised(const wire::Frame& frame, std::int64_t now_ns);
+
     std::vector<TapEvent> events();
     /// Opens what is new and closes what is not wanted any more; the others go on without a gap, with the new filter
     /// and snap length, but with the ring, timestamps and promiscuity that they were opened with (an event says so).
     base::Result<void> reconfigure(const TapOptions& options);
     /// The next frame gets number `last + 1`.
     void number_from(std::uint64_t last);
-    std::vector<std::uint16_t> iwarp_ports() const;  ///< configured and found, ascending
+    /// Configured, and found by this process, ascending; the kernel finds connections, not ports.
+    std::vector<std::uint16_t> iwarp_ports() const;
+    Learning learning() const;
 
 private:
     struct State;

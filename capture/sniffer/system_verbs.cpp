@@ -1,4 +1,5 @@
 // The only file that knows libibverbs.
+#include "base/file.h"
 #include "capture/sniffer/verbs_api.h"
 
 #ifndef RDMASCOPE_HAVE_VERBS
@@ -13,8 +14,8 @@ std::shared_ptr<VerbsApi> system_verbs() { return nullptr; }
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
-#include <fstream>
 #include <infiniband/verbs.h>
+#include <sstream>
 
 namespace capture::inline sniffer {
 namespace {
@@ -281,7 +282,7 @@ int SystemVerbs::arm(Object queue) {
 std::optional<std::uint64_t> SystemVerbs::out_of_buffer(const std::string& device, std::uint8_t port) {
     const std::string folder = "/sys/class/infiniband/" + device + "/ports/" + std::to_string(port) + "/hw_counters/";
     for (const char* const name : {"out_of_buffer", "rx_out_of_buffer"}) {
-        std::ifstream file(folder + name);
+        std::istringstream file(base::first_line(folder + name));
         std::uint64_t count = 0;
         if (file >> count) return count;
     }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <optional>
 
+#include "base/own_path.h"
 #include "capture/files/file_source.h"
 #include "capture/filter/bpf.h"
 #include "capture/filter/rdma_filter.h"
@@ -67,9 +68,9 @@ std::string who_can(const std::shared_ptr<VerbsApi>& api, const std::string& but
 std::string explain(const VerbsRefusal& refusal, const std::string& device, const std::shared_ptr<VerbsApi>& api) {
     std::string text = fmt::format("{} was refused: {}", refusal.step, std::strerror(refusal.code));
     if (is_not_permitted(refusal.code))
-        return text +
-               "; run as root, or once as root: setcap cap_net_raw+eip PROGRAM (a unit: "
-               "AmbientCapabilities=CAP_NET_RAW)";
+        return fmt::format(
+            "{}; run as root, or once as root: setcap cap_net_raw+eip {} (a unit: AmbientCapabilities=CAP_NET_RAW)",
+            text, base::own_path());
     if (refusal.code == ENOMEM)
         return text + "; let more memory be locked (ulimit -l, LimitMEMLOCK= of a unit), or ask for fewer buffers";
     if (is_not_supported(refusal.code))

@@ -1,10 +1,13 @@
 #include "cli/analysis/options.h"
 
+#include <algorithm>
 #include <array>
 #include <fmt/core.h>
 #include <limits>
 
+#include "base/memory_size.h"
 #include "base/moment.h"
+#include "cli/file_words.h"
 #include "cli/live.h"
 #include "cli/options/setters.h"
 #include "control/client.h"
@@ -101,7 +104,8 @@ constexpr std::array shared_rows{
     Row{{0, "link-rate", "BITS", "what the hosts' links carry, as in 100G (default: learnt from what they send)"},
         Section::measuring,
         options::rate<&AnalysisOptions::link_bits_per_sec>},
-    Row{{0, "max-flows", "N", "remember at most N flows; the idlest goes first (default 1000000)"},
+    Row{{0, "max-flows", "N",
+         "remember at most N flows; the idlest goes first (default: 1000000, or what a quarter of the memory holds)"},
         Section::measuring,
         options::number<1, 100'000'000, &AnalysisOptions::max_flows>},
 
@@ -151,11 +155,30 @@ std::string contradiction_of_history(const AnalysisOptions& options) {
 
 }  // namespace
 
+std::size_t default_max_flows() {
+    // An ordinary flow with its figures. All pools of the engine together take no more for each flow of the bound.
+    constexpr std::uint64_t flow_bytes = 4096;
+    constexpr std::uint64_t most = 1'000'000;
+    constexpr std::uint64_t least = 10'000;
+    return static_cast<std::size_t>(std::clamp(base::memory_size() / 4 / flow_bytes, least, most));
+}
+
 std::span<const options::Option<AnalysisOptions>> shared_options() { return shared_rows; }
 
+namespace {
+
+bool names_source(const AnalysisOptions& options) {
+    return !options.read_paths.empty() || !options.interfaces.empty() || options.connect || options.recalls();
+}
+
+}  // namespace
+
+void take_named_captures(AnalysisOptions& options, std::vector<std::string>& words) {
+    if (!names_source(options)) options.read_paths = take_captures(words, words.size());
+}
+
 void choose_default_source(AnalysisOptions& options) {
-    if (options.read_paths.empty() && options.interfaces.empty() && !options.connect && !options.recalls() &&
-        control::daemon_listens(control::default_socket))
+    if (!names_source(options) && control::daemon_listens(control::default_socket))
         options.connect = control::default_socket;
 }
 
@@ -166,10 +189,10 @@ std::string contradiction(const AnalysisOptions& options) {
     if (!options.read_paths.empty() && !options.interfaces.empty())
         return "-i and -r are given: packets come from one or the other";
     if (options.read_paths.empty() && options.interfaces.empty())
-        return source_choices(options.expression,
-                              fmt::format(", --history DIR reads what a daemon recorded, --connect asks a running one "
-                                          "(none answers at {})",
-                                          control::default_socket));
+        return source_choices(
+            fmt::format(", --history DIR reads what a daemon recorded, --connect asks a running one "
+                        "(none answers at {})",
+                        control::default_socket));
     if (options.trace_path && options.read_paths.empty())
         return "--trace is of a file of packets, -r FILE; beside -i, programs that are traced are read anyway";
     if (options.counters_path && options.read_paths.empty())

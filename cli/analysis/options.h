@@ -13,6 +13,9 @@
 
 namespace cli::analysis {
 
+/// As many flows as a quarter of the memory holds, a million at most.
+std::size_t default_max_flows();
+
 /// What every command that measures lets its user say: where frames come from and how they are looked at.
 struct AnalysisOptions : options::HelpOptions {
     std::vector<std::string> interfaces = {};
@@ -38,13 +41,16 @@ struct AnalysisOptions : options::HelpOptions {
     bool verify_crc = true;
     unsigned threads = 1;
     std::optional<std::uint64_t> link_bits_per_sec = {};
-    std::size_t max_flows = 1'000'000;
+    std::size_t max_flows = default_max_flows();
 
     bool recalls() const { return history || from_ns || to_ns; }
 };
 
 /// The options that all commands over AnalysisOptions have.
 std::span<const options::Option<AnalysisOptions>> shared_options();
+
+/// Where no source is named, the words that name captures are read: `why FILE` is `why -r FILE`.
+void take_named_captures(AnalysisOptions& options, std::vector<std::string>& words);
 
 /// Where no source is named, the daemon of this machine is one, if it runs.
 void choose_default_source(AnalysisOptions& options);
@@ -58,6 +64,7 @@ std::optional<options::UsageError> parse(const std::vector<std::string>& argumen
                                          const options::OptionTable<Own>& table, Own& out) {
     std::vector<std::string> words;
     if (auto error = table.parse(arguments, out, words)) return error;
+    take_named_captures(out, words);
     if (!out.expression_path) out.expression = options::joined(words);  // as tcpdump: -F goes first
     if (out.help || out.version) return {};
     choose_default_source(out);

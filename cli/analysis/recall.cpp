@@ -91,7 +91,7 @@ Recalled recall(const AnalysisOptions& options, std::uint64_t interval_ns, const
                 bool (*stop)()) {
     Recalled recalled;
     const std::string directory = options.history.value_or(history::default_history);
-    auto reader = history::HistoryReader::open(directory);
+    auto reader = history::HistoryReader::open(directory, [stop] { return !stop(); });
     if (!reader) {
         recalled.error = reader.error().text();
         return recalled;
@@ -104,6 +104,8 @@ Recalled recall(const AnalysisOptions& options, std::uint64_t interval_ns, const
     recalled.damaged = (*reader)->damaged_records();
     if (!fault.empty())
         recalled.error = fault;
+    else if (!recalled.any && stop())
+        recalled.error = fmt::format("{}: stopped before an interval was read", directory);
     else if (!recalled.any)
         recalled.error = nothing_there(**reader, directory, options);
     return recalled;

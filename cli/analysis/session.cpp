@@ -5,11 +5,13 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fcntl.h>
 #include <fmt/core.h>
-#include <fstream>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
+#include "base/file.h"
 #include "capture/link_type.h"
 #include "cli/analysis/analyzer_options.h"
 #include "cli/analysis/file_input.h"
@@ -38,15 +40,12 @@ using Clock = std::chrono::steady_clock;
 
 /// A file of counters as text; fails with a sentence.
 base::Result<std::string, std::string> read_text(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::string text;
-    std::array<char, 65536> piece{};
-    while (file.read(piece.data(), piece.size()) || file.gcount() > 0) {
-        text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
-        if (text.size() > most_counter_octets) return base::Failure{path + ": is too large to be a file of counters"};
-    }
-    if (!file.eof()) return base::Failure{fmt::format("{}: {}", path, std::strerror(errno))};
-    return text;
+    const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (!file) return base::Failure{fmt::format("{}: {}", path, std::strerror(errno))};
+    auto text = base::read_file(file.number(), most_counter_octets + 1);
+    if (!text) return base::Failure{fmt::format("{}: {}", path, std::strerror(errno))};
+    if (text->size() > most_counter_octets) return base::Failure{path + ": is too large to be a file of counters"};
+    return std::move(*text);
 }
 
 }  // namespace
@@ -74,6 +73,7 @@ struct Session::State {
     /// Takes the frames that count, in place; false when no more are wanted.
     bool take(std::span<wire::Frame> frames);
     std::size_t select(std::span<wire::Frame> frames, bool& go_on);
+    void count_cut(std::span<const wire::Frame> frames);
     void feed(std::span<const wire::Frame> frames);
     void close_interval();
     void count_drops();
@@ -103,6 +103,7 @@ struct Session::State {
     Clock::time_point deadline = Clock::time_point::max();
     std::int64_t last_ns = 0;
     std::uint64_t dropped = 0;
+    CutFrames cut_frames = {};
     Clock::time_point drops_due = {};
     bool wanted = true;  ///< the sink still wants intervals
     bool failed = false;
@@ -288,7 +289,16 @@ std::size_t Session::State::select(std::span<wire::Frame> frames, bool& go_on) {
     return kept;
 }
 
+void Session::State::count_cut(std::span<const wire::Frame> frames) {
+    for (const wire::Frame& frame : frames) {
+        if (frame.bytes.size() >= frame.wire_length) continue;
+        ++cut_frames.count;
+        cut_frames.longest_bytes = std::max(cut_frames.longest_bytes, frame.bytes.size());
+    }
+}
+
 void Session::State::feed(std::span<const wire::Frame> frames) {
+    count_cut(frames);
     const bool lasting = source().frames_last();
     analyzer->expect_interfaces(source().interfaces().size());
     if (interval_ns == 0) return analyzer->feed(frames, lasting);
@@ -367,7 +377,8 @@ bool Session::run() {
     }
     s.analyzer->finish();
     if (s.interval_ns != 0 && s.interval_start_ns && s.wanted) s.close_interval();
-    s.result = s.analyzer->snapshot();
+    s.previous = {};
+    s.result = s.analyzer->take_snapshot();
     if (const auto error = s.analyzer->take_error()) s.fail(error->text());
     s.result.capture.kernel_dropped = s.source().statistics().kernel_dropped;
     s.progress.wipe();
@@ -391,6 +402,8 @@ const AnalysisOptions& Session::options() const { return state_->options; }
 const std::string& Session::command() const { return state_->command; }
 bool Session::failed() const { return state_->failed; }
 int Session::status() const { return state_->mistaken ? exit_usage : exit_failed; }
+Session::CutFrames Session::cut_frames() const { return state_->cut_frames; }
+
 std::string Session::unknown_links() const {
     return state_->files || state_->live ? cli::unknown_links(state_->source().interfaces()) : std::string{};
 }

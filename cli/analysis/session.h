@@ -73,6 +73,12 @@ public:
     const std::string& command() const;
     /// The link types of the source that cannot be looked into, in words.
     std::string unknown_links() const;
+    /// Frames of which less was captured than there was on the wire, and the most that was captured of one.
+    struct CutFrames {
+        std::uint64_t count = 0;
+        std::size_t longest_bytes = 0;
+    };
+    CutFrames cut_frames() const;
     /// The exit status where run() returned false: a mistake of the command line, or work that failed.
     int status() const;
     /// Ends the program as others end whose reader has gone; for after a failed write with EPIPE.

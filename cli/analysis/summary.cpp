@@ -40,8 +40,9 @@ std::string attempts(const metrics::Snapshot& snapshot) {
     return text;
 }
 
-std::string nothing_found(const AnalysisOptions& options, const metrics::CaptureFigures& capture,
-                          const std::string& unknown_links) {
+std::string nothing_found(const AnalysisOptions& options, const metrics::Snapshot& snapshot,
+                          const std::string& unknown_links, const Session::CutFrames& cut) {
+    const metrics::CaptureFigures& capture = snapshot.capture;
     if (capture.packets == 0 && options.recalls()) return "the daemon saw no packets in that time";
     if (capture.packets == 0 && options.connect)
         return options.duration_ns ? "the daemon saw no packets in that time"
@@ -68,7 +69,15 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Capture
     text +=
         " RoCEv2 is UDP port 4791, iWARP is recognised where its connection is set up (MPA) or by its FPDUs; adapters "
         "that do RDMA in hardware bypass the kernel, so capture at a mirror port or with the adapter's sniffer";
-    if (capture.truncated != 0) text += "; a snapshot length of 128 octets or more keeps all headers";
+    if (const std::string found = metrics::describe_cut_packets(snapshot); !found.empty()) return text + "; " + found;
+    if (cut.count != 0)
+        text += fmt::format(
+            "; {} cut, to {} at the most: iWARP connections that began before the capture are found by FPDUs, of which "
+            "a cut segment shows the first at best (capture with -s 0)",
+            cut.count == 1 ? "one packet is" : fmt::format("{} packets are", cut.count),
+            base::format_counted(cut.longest_bytes, "byte"));
+    else if (capture.truncated != 0)
+        text += "; a snapshot length of 128 bytes or more keeps all headers";
     return text;
 }
 
@@ -86,7 +95,9 @@ std::string Session::summary() const {
         text += fmt::format(", {} of set-up or other traffic", base::format_counted(capture.packets - known, "packet"));
     if (capture.kernel_dropped) text += fmt::format(", {} dropped by the kernel", *capture.kernel_dropped);
     text += attempts(all);
-    append(text, capture.truncated, "cut by the snapshot length");
+    const std::uint64_t by_mirror = std::min(capture.cut_by_mirror, capture.truncated);
+    append(text, by_mirror, "cut by a mirror");
+    append(text, capture.truncated - by_mirror, "cut by the snapshot length");
     append(text, capture.malformed, "malformed");
     append(text, capture.unsorted, "out of the order of time");
     append(text, capture.seen_twice - std::min(capture.copies, capture.seen_twice),
@@ -106,6 +117,7 @@ std::string Session::summary() const {
            "values in a neighbour's bucket for want of memory (percentiles are doubtful)");
     append(text, capture.beyond_hosts, "of hosts too many to keep figures of (incast and link rates leave them out)");
     if (const std::string unread = metrics::describe_unread_carriers(capture); !unread.empty()) text += "; " + unread;
+    if (const std::string cut = metrics::describe_cut_packets(all); !cut.empty()) text += "; " + cut;
     if (capture.flows_evicted != 0)
         text += fmt::format(", {} forgotten to stay within {}", base::format_counted(capture.flows_evicted, "flow"),
                             options().connect     ? "the daemon's engine.max_flows"
@@ -116,8 +128,8 @@ std::string Session::summary() const {
 
 void Session::report_summary() const {
     if (snapshot().flows.empty())
-        print_message("rdmascope {}: {}{}", command(), nothing_found(options(), snapshot().capture, unknown_links()),
-                      attempts(snapshot()));
+        print_message("rdmascope {}: {}{}", command(),
+                      nothing_found(options(), snapshot(), unknown_links(), cut_frames()), attempts(snapshot()));
     else
         print_message("{}", summary());
     if (options().kernel_events) print_message("kernel events: {}", trace::counts_text(kernel_events()));

@@ -41,7 +41,7 @@ void Watch::ask_for_counters() {
         const auto result = nlohmann::json::parse(*answer);
         if (!result.contains("result")) return;
         if (auto devices = exporters::parse_device_json(result["result"].dump())) devices_ = std::move(devices).value();
-    } catch (const nlohmann::json::exception&) {  // nobody but a daemon of another version says so
+    } catch (const nlohmann::json::exception&) {  // only a daemon of another version answers so
     }
 }
 

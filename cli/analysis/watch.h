@@ -39,7 +39,7 @@ private:
 
     std::string path_;
     std::unique_ptr<control::Client> client_ = {};
-    std::optional<metrics::Snapshot> first_ = {};     ///< where what came before is not wanted
+    std::optional<metrics::Snapshot> first_ = {};     ///< where what came before is left out
     std::optional<metrics::Snapshot> previous_ = {};  ///< at the beginning of the interval
     std::optional<metrics::Snapshot> latest_ = {};
     metrics::DeviceFigures first_devices_ = {};

@@ -47,12 +47,12 @@ _rdmascope_dump() {
         --kernel-events) if [[ $attached ]]; then _rdmascope_events; return; fi ;;
         --format) _rdmascope_words 'pcap pcapng'; return ;;
         --time-stamp-precision) _rdmascope_words 'micro nano'; return ;;
-        -s | --snapshot-length | -B | --buffer-size | -j | --time-stamp-type | -c | -C | -W) return ;;
+        -s | --snapshot-length | -B | --buffer-size | -j | --time-stamp-type | --flow | -c | -C | -W) return ;;
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file -D --list-interfaces -L --list-data-link-types
             -J --list-time-stamp-types -y --linktype -s --snapshot-length -B --buffer-size -j --time-stamp-type
-            -p --no-promiscuous-mode -Q --direction --immediate-mode --kernel-events -c -F -Y --display-filter --all -d -dd -ddd
+            -p --no-promiscuous-mode -Q --direction --immediate-mode --kernel-events -c -F -Y --display-filter --flow --all -d -dd -ddd
             -O --no-optimize -T -e -E -V -v -vv -vvv -q -# --number -t -tt -ttt -tttt -ttttt --time-stamp-precision
             --micro --nano -x -xx -X -XX -A -S --absolute-tcp-sequence-numbers -n -K --dont-verify-checksums --color
             -l --count -w --format --print -U --packet-buffered -C -W -G -z -Z --relinquish-privileges
@@ -68,7 +68,7 @@ _rdmascope_columns() {
     # The last of a list of names with commas between.
     local before=
     [[ $current == *,* ]] && before=${current%,*},
-    mapfile -t COMPREPLY < <("${COMP_WORDS[0]}" flows --columns help 2> /dev/null | while read -r name _; do
+    mapfile -t COMPREPLY < <("${COMP_WORDS[0]}" flows --columns names 2> /dev/null | while read -r name _; do
         [[ $before$name == "$current"* ]] && printf '%s\n' "$before$name"
     done)
 }
@@ -92,13 +92,32 @@ _rdmascope_flows() {
     _rdmascope_measuring && return
     case $previous in
         --columns | --sort) _rdmascope_columns; return ;;
+        --by) _rdmascope_words 'host pair process'; return ;;
+        --filter) return ;;
         --top) return ;;
         --interval) _rdmascope_words '1ms 10ms 100ms 1s'; return ;;
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
-            --json --csv --columns --sort --reverse --top --interval'
+            --json --csv --columns --filter --by --sort --reverse --top --interval'
+    else
+        _rdmascope_expression
+    fi
+}
+
+_rdmascope_io() {
+    case $previous in
+        -i | --interface) _rdmascope_interfaces; return ;;
+        -r | --read-file | -F) _rdmascope_files; return ;;
+        --as) _rdmascope_words '4420=nvme 8009=nvme'; return ;;
+        --sort) _rdmascope_words 'frames connection protocol kind id target bytes latency request before data after response
+            repair open status'; return ;;
+        -s | --snapshot-length | -B | --buffer-size | -c | --seconds | --top) return ;;
+    esac
+    if [[ $current == -* ]]; then
+        _rdmascope_words '-i --interface -r --read-file -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+            -c --seconds -F --as -K --no-crc --each --json --csv --sort --top -n -h --help --version'
     else
         _rdmascope_expression
     fi
@@ -114,7 +133,7 @@ _rdmascope_why() {
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
-            --flow --json --fail-on -v --verbose --color'
+            --flow --diff --json --fail-on -v --verbose --color'
     else
         _rdmascope_expression
     fi
@@ -132,7 +151,7 @@ _rdmascope_top() {
         --filter) return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+        _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
             --interval --speed --paused --view --filter --columns --sort --theme --no-color --ascii --no-mouse --once --size'
     else
@@ -149,7 +168,8 @@ _rdmascope_daemon() {
         --socket) _rdmascope_files ;;
         --history | --record) _rdmascope_folders ;;
         --log-level) _rdmascope_words 'error warning info debug' ;;
-        *) _rdmascope_words '--config --check --print-config -i --interface -s --snaplen --prometheus --socket --history
+        --trigger) ;;
+        *) _rdmascope_words '--config --check --print-config --status --trigger --reload --json -i --interface -s --snaplen --prometheus --socket --history
             --record --foreground --log-level -h --help --version' ;;
     esac
 }
@@ -260,6 +280,14 @@ _rdmascope_demo() {
     esac
 }
 
+_rdmascope_completion() {
+    if [[ $current == -* ]]; then
+        _rdmascope_words '-h --help --version'
+    elif ((${#words[@]} == 3)); then
+        _rdmascope_words 'bash zsh fish'
+    fi
+}
+
 _rdmascope() {
     # bash cuts words at `=` and `:`. Here they are whole: --color=al, 127.0.0.1:71, 10:00.pcap.
     local words=() word glued= attached= current previous before
@@ -281,11 +309,12 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((${#words[@]} == 2)); then
-        _rdmascope_words 'dump flows why top daemon endpoint replay run doctor demo help --help --version'
+        _rdmascope_words 'dump flows io why top daemon endpoint replay run doctor demo completion help --help --version'
     else
         case ${words[1]} in
             dump) _rdmascope_dump ;;
             flows) _rdmascope_flows ;;
+            io) _rdmascope_io ;;
             why) _rdmascope_why ;;
             top) _rdmascope_top ;;
             daemon) _rdmascope_daemon ;;
@@ -294,7 +323,8 @@ _rdmascope() {
             run) _rdmascope_run ;;
             doctor) _rdmascope_doctor ;;
             demo) _rdmascope_demo ;;
-            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows why top daemon endpoint replay run doctor demo'; fi ;;
+            completion) _rdmascope_completion ;;
+            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io why top daemon endpoint replay run doctor demo completion'; fi ;;
         esac
     fi
     COMPREPLY=("${COMPREPLY[@]#"$before"}")

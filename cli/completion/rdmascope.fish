@@ -52,6 +52,7 @@ end
 complete -c rdmascope -f
 complete -c rdmascope -n __fish_use_subcommand -a dump -d 'print, filter, save and convert packets'
 complete -c rdmascope -n __fish_use_subcommand -a flows -d 'one row a flow with all its figures'
+complete -c rdmascope -n __fish_use_subcommand -a io -d 'commands of upper layers, and where their time went'
 complete -c rdmascope -n __fish_use_subcommand -a why -d 'why it is slow'
 complete -c rdmascope -n __fish_use_subcommand -a top -d 'the live screen'
 complete -c rdmascope -n __fish_use_subcommand -a daemon -d 'capture for ever: export, remember, record incidents'
@@ -60,11 +61,12 @@ complete -c rdmascope -n __fish_use_subcommand -a replay -d 'make a capture happ
 complete -c rdmascope -n __fish_use_subcommand -a run -d 'a verbs program, traced or on the software iWARP stack'
 complete -c rdmascope -n __fish_use_subcommand -a doctor -d 'what is wrong with this machine\'s RDMA stack'
 complete -c rdmascope -n __fish_use_subcommand -a demo -d 'real iWARP traffic, captured and explained'
+complete -c rdmascope -n __fish_use_subcommand -a completion -d 'the script for a shell'
 complete -c rdmascope -n __fish_use_subcommand -a help -d 'explain a command'
 complete -c rdmascope -n __fish_use_subcommand -l help -d 'list the commands'
 complete -c rdmascope -n __fish_use_subcommand -l version -d 'print the version'
-complete -c rdmascope -n '__rdmascope_is dump flows why top' -a 'ip ip6 udp tcp host net port src dst and or not vlan ether'
-complete -c rdmascope -n '__rdmascope_is help' -a 'dump flows why top daemon endpoint replay run doctor demo'
+complete -c rdmascope -n '__rdmascope_is dump flows io why top' -a 'ip ip6 udp tcp host net port src dst and or not vlan ether'
+complete -c rdmascope -n '__rdmascope_is help' -a 'dump flows io why top daemon endpoint replay run doctor demo completion'
 
 function __rdmascope_option
     complete -c rdmascope -n '__rdmascope_is dump' $argv
@@ -85,6 +87,7 @@ __rdmascope_option -l immediate-mode -d 'hand over every frame as it arrives'
 __rdmascope_option -l kernel-events -f -a 'rdma_cma rdma_core ib_cma ib_mad rpcrdma' -d 'print the events of the kernel too'
 __rdmascope_option -s c -x -d 'stop after so many matching packets'
 __rdmascope_option -s F -r -F -d 'take the expression from a file'
+__rdmascope_option -l flow -x -d 'packets of this flow and its reverse'
 __rdmascope_option -s Y -l display-filter -x -a '(__rdmascope_fields)' -d 'filter by fields'
 __rdmascope_option -l all -d 'print packets without RDMA too'
 __rdmascope_option -s d -d 'print the compiled expression and exit'
@@ -131,6 +134,10 @@ function __rdmascope_flows_option
     complete -c rdmascope -n '__rdmascope_is flows' $argv
 end
 
+function __rdmascope_io_option
+    complete -c rdmascope -n '__rdmascope_is io' $argv
+end
+
 function __rdmascope_why_option
     complete -c rdmascope -n '__rdmascope_is why' $argv
 end
@@ -140,13 +147,12 @@ function __rdmascope_top_option
 end
 
 function __rdmascope_columns
-    rdmascope flows --columns help 2>/dev/null | cut -d' ' -f1
+    rdmascope flows --columns names 2>/dev/null | cut -d' ' -f1
 end
 
 __rdmascope_measuring_option -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface'
 __rdmascope_measuring_option -s r -l read-file -r -F -d 'read a capture file'
 __rdmascope_measuring_option -l trace -rF -d 'what programs did meanwhile'
-__rdmascope_measuring_option -l counters -rF -d 'what devices counted meanwhile'
 __rdmascope_measuring_option -l kernel-events -f -a 'rdma_cma rdma_core ib_cma ib_mad rpcrdma' -d 'the events of the kernel too'
 __rdmascope_measuring_option -l connect -F -d 'ask a running daemon'
 __rdmascope_measuring_option -l history -x -a '(__fish_complete_directories)' -d 'what a daemon recorded'
@@ -167,6 +173,9 @@ __rdmascope_measuring_option -l max-flows -x -d 'flows remembered'
 __rdmascope_measuring_option -s n -d 'numbers instead of names'
 __rdmascope_measuring_option -s h -l help -d 'list the options and exit'
 __rdmascope_measuring_option -l version -d 'print the version and exit'
+__rdmascope_flows_option -l counters -rF -d 'what devices counted meanwhile'
+__rdmascope_flows_option -l filter -x -d 'only these flows'
+__rdmascope_flows_option -l by -x -a 'host pair process' -d 'sums of flows'
 __rdmascope_flows_option -l json -d 'one JSON object'
 __rdmascope_flows_option -l csv -d 'comma-separated values'
 __rdmascope_flows_option -l columns -x -a '(__fish_append , (__rdmascope_columns))' -d 'these columns'
@@ -174,8 +183,28 @@ __rdmascope_flows_option -l sort -x -a '(__rdmascope_columns)' -d 'order by a co
 __rdmascope_flows_option -l reverse -d 'the other way round'
 __rdmascope_flows_option -l top -x -d 'the first flows alone'
 __rdmascope_flows_option -l interval -x -a '1ms 10ms 100ms 1s' -d 'a row for every time'
+__rdmascope_why_option -l counters -rF -d 'what devices counted meanwhile'
+__rdmascope_io_option -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface'
+__rdmascope_io_option -s r -l read-file -r -F -d 'read a capture file'
+__rdmascope_io_option -s s -l snapshot-length -x -d 'capture at most OCTETS of each frame'
+__rdmascope_io_option -s B -l buffer-size -x -d 'capture buffer of the kernel in KiB'
+__rdmascope_io_option -s p -l no-promiscuous-mode -d 'no promiscuous mode'
+__rdmascope_io_option -s c -x -d 'stop after so many packets'
+__rdmascope_io_option -l seconds -x -d 'stop so many seconds after the beginning'
+__rdmascope_io_option -s F -r -F -d 'take the expression from a file'
+__rdmascope_io_option -l as -x -a '4420=nvme 8009=nvme' -d 'the protocol of a port or a queue pair'
+__rdmascope_io_option -s K -l no-crc -d 'do not verify CRCs'
+__rdmascope_io_option -l each -d 'one row a command'
+__rdmascope_io_option -l json -d 'one JSON object'
+__rdmascope_io_option -l csv -d 'comma-separated values'
+__rdmascope_io_option -l sort -x -a 'frames connection protocol kind id target bytes latency request before data after response repair open status' -d 'order commands by a column'
+__rdmascope_io_option -l top -x -d 'the first commands alone'
+__rdmascope_io_option -s n -d 'numbers instead of names'
+__rdmascope_io_option -s h -l help -d 'list the options and exit'
+__rdmascope_io_option -l version -d 'print the version and exit'
 __rdmascope_why_option -l flow -x -d 'about one flow alone'
 __rdmascope_why_option -l json -d 'one JSON object'
+__rdmascope_why_option -l diff -d 'compare two captures'
 __rdmascope_why_option -l fail-on -x -a 'wrong minor suspected' -d 'exit with 3 from this grade on'
 __rdmascope_why_option -s v -l verbose -d 'all figures'
 __rdmascope_why_option -l color -x -a 'auto never always' -d colour
@@ -243,6 +272,10 @@ complete -c rdmascope -n '__rdmascope_part listen' -l receive-size -x -a '4K 64K
 complete -c rdmascope -n '__rdmascope_part listen' -l show -x -d 'octets to print'
 
 complete -c rdmascope -n '__rdmascope_is daemon' -l config -r -F -d 'read this configuration'
+complete -c rdmascope -n '__rdmascope_is daemon' -l status -d 'ask the daemon that runs how it is'
+complete -c rdmascope -n '__rdmascope_is daemon' -l trigger -x -d 'have the daemon save a recording, for this reason'
+complete -c rdmascope -n '__rdmascope_is daemon' -l reload -d 'have the daemon read its configuration again'
+complete -c rdmascope -n '__rdmascope_is daemon' -l json -d 'the answer as JSON'
 complete -c rdmascope -n '__rdmascope_is daemon' -l check -d 'say what is wrong with the configuration and exit'
 complete -c rdmascope -n '__rdmascope_is daemon' -l print-config -d 'print a complete configuration and exit'
 complete -c rdmascope -n '__rdmascope_is daemon' -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface, or on those of a pattern'
@@ -324,3 +357,7 @@ complete -c rdmascope -n '__rdmascope_is demo' -l save -r -F -d 'keep what is ca
 complete -c rdmascope -n '__rdmascope_is demo' -s n -d 'numbers instead of names'
 complete -c rdmascope -n '__rdmascope_is demo' -s h -l help -d 'list the options and exit'
 complete -c rdmascope -n '__rdmascope_is demo' -l version -d 'print the version and exit'
+
+complete -c rdmascope -n '__rdmascope_is completion' -a 'bash zsh fish'
+complete -c rdmascope -n '__rdmascope_is completion' -s h -l help -d 'list the options and exit'
+complete -c rdmascope -n '__rdmascope_is completion' -l version -d 'print the version and exit'

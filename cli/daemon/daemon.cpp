@@ -3,6 +3,7 @@
 #include "base/quantities.h"
 #include "cli/analysis/session.h"
 #include "cli/console.h"
+#include "cli/daemon/daemon_request.h"
 #include "cli/daemon/judge.h"
 #include "cli/daemon/options.h"
 #include "daemon/log.h"
@@ -56,6 +57,9 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         case Action::help: return print(help());
         case Action::version: return print(version_text(environment.version));
         case Action::print_config: return print(service::config_reference());
+        case Action::status:
+        case Action::trigger:
+        case Action::reload: return ask_daemon(options);
         case Action::check:
         case Action::run: break;
     }

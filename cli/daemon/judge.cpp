@@ -73,7 +73,7 @@ bool may(const Account& account, const struct stat& folder, mode_t wanted) {
     return (folder.st_mode >> shift & wanted) == wanted;
 }
 
-/// Whoever asks: 0, or why nobody makes a file in this folder.
+/// 0, or why no user can make a file in this folder.
 int closed_to_all(const std::string& folder) {
     struct statfs system {};
     if (::statfs(folder.c_str(), &system) != 0) return 0;

@@ -61,6 +61,13 @@ std::string take_listener(DaemonOptions& options, const std::string& value) {
     return "an address and a port such as 127.0.0.1:9879, [::1]:9879 or :9879, or `off`,";
 }
 
+std::string take_trigger(DaemonOptions& options, const std::string& value) {
+    if (value.empty() || value.find('\n') != std::string::npos) return "a reason of one line, for the recording,";
+    options.reason = value;
+    options.action = Action::trigger;
+    return {};
+}
+
 constexpr std::array rows{
     Row{{0, "config", "FILE", "read FILE, as rdmascope.toml(5) has it; options go before what it says"},
         Section::configuration,
@@ -71,6 +78,19 @@ constexpr std::array rows{
     Row{{0, "print-config", {}, "print a complete file, every key with its default, and exit"},
         Section::configuration,
         choose<Action::print_config>},
+
+    Row{{0, "status", {}, "ask the daemon that runs how it is: interfaces, losses, memory, history, recordings"},
+        Section::work,
+        choose<Action::status>},
+    Row{{0, "trigger", "REASON", "have the daemon that runs save what its flight recorder holds, and what follows"},
+        Section::work,
+        take_trigger},
+    Row{{0, "reload", {}, "have the daemon that runs read its configuration again, as SIGHUP does"},
+        Section::work,
+        choose<Action::reload>},
+    Row{{0, "json", {}, "print the answer of --status, --trigger or --reload as JSON"},
+        Section::work,
+        options::turn_on<&DaemonOptions::json>},
 
     Row{{'i', "interface", "IFACE",
          "capture on IFACE, on all that match a pattern (`en*`), or on `any` (the default); repeatable"},
@@ -121,12 +141,15 @@ std::optional<options::UsageError> parse_options(const std::vector<std::string>&
         return options::UsageError{
             fmt::format("'{}' is no option; what is captured is said by -i, and by capture.filter of the file",
                         options::joined(words))};
+    const bool asks = out.action == Action::status || out.action == Action::trigger || out.action == Action::reload;
+    if (out.json && !asks) return options::UsageError{"--json is of --status, --trigger and --reload"};
     return {};
 }
 
 std::string help_text() {
     return options::help_page(
-        "Usage: rdmascope daemon [--config FILE] [OPTION]...\n\n"
+        "Usage: rdmascope daemon [--config FILE] [OPTION]...\n"
+        "       rdmascope daemon --status | --trigger REASON | --reload [--socket PATH] [--json]\n\n"
         "Captures RDMA traffic for as long as it runs: measures every flow, answers Prometheus and local clients,\n"
         "keeps history, and saves the packets around every incident. Logs to standard error; ready when it has\n"
         "printed `ready` there, and told systemd.\n",
@@ -140,6 +163,8 @@ std::string help_text() {
         "      measure eth0, answer http://127.0.0.1:9879/metrics\n"
         "  rdmascope daemon --config /etc/rdmascope/rdmascope.toml --check\n"
         "      before `systemctl reload rdmascope`\n"
+        "  rdmascope daemon --trigger 'it is slow now'\n"
+        "      save the packets of the last moments and of the next\n"
         "  rdmascope daemon -i 'en*' --history /var/lib/rdmascope/history --record /var/lib/rdmascope/recordings\n"
         "      remember, and save incidents\n"
         "\nExit status: 0 done, 1 the work failed, 2 usage. Manual: rdmascope-daemon(1), rdmascope.toml(5).\n");

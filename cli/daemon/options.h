@@ -10,12 +10,15 @@
 
 namespace cli::daemon {
 
-enum class Action : std::uint8_t { run, check, print_config, help, version };
+/// `status`, `trigger` and `reload` ask the daemon that runs.
+enum class Action : std::uint8_t { run, check, print_config, status, trigger, reload, help, version };
 
 /// The command line of `daemon`. What it sets goes before what the file says, also when the file is read again.
 struct DaemonOptions {
     Action action = Action::run;
     std::optional<std::string> config_path = {};
+    std::string reason = {};                                         ///< of `trigger`
+    bool json = false;                                               ///< of `status`, `trigger` and `reload`
     std::vector<std::string> interfaces = {};                        ///< empty: the file's
     std::vector<std::pair<std::string, std::string>> settings = {};  ///< key ("capture.snaplen") and value, each good
 };

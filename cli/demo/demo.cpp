@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/own_path.h"
 #include "capture/files/writer.h"
 #include "cli/analysis/session.h"
 #include "cli/console.h"
@@ -88,12 +89,6 @@ public:
 private:
     why::PageStyle style_;
 };
-
-std::string own_path() {
-    std::array<char, 4096> path{};
-    const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
-    return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : "rdmascope";
-}
 
 /// Frames in, figures out.
 class Measuring {
@@ -187,7 +182,7 @@ bool print_flows(const metrics::Snapshot& snapshot, const analysis::Names& names
     return report.finish(snapshot);
 }
 
-/// The endpoints' own counts beside those of the capture: they must be the same.
+/// The endpoints' own counts next to those of the capture: they must be the same.
 void compare(const Traffic& traffic, const metrics::Snapshot& snapshot, Writing& page) {
     using metrics::Operation;
     std::array<OperationCount, metrics::operation_count> counted{};
@@ -303,7 +298,7 @@ int show_live(LiveSources& source, Traffic& traffic, const DemoOptions& options,
     return status;
 }
 
-/// With --save the frames themselves are wanted, which the screen does not keep.
+/// With --save the frames themselves are required, which the screen does not keep.
 bool wants_screen(const DemoOptions& options) {
     const char* const terminal = std::getenv("TERM");
     return !options.plain && options.save_path.empty() && is_terminal(STDIN_FILENO) && is_terminal(STDOUT_FILENO) &&
@@ -364,7 +359,7 @@ int show_what_there_is(const DemoOptions& options, const Environment& environmen
     how.filter = traffic.filter();
     auto source = LiveSources::open({"lo"}, how);
     if (source) return show_live(**source, traffic, options, page);
-    const std::string path = own_path();
+    const std::string path = base::own_path();
     print_message("rdmascope demo: {}", source.error().text());
     print_message("rdmascope demo: to see live traffic, run `sudo {0} demo`, or once `sudo setcap cap_net_raw+ep {0}`",
                   path);

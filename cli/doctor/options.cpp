@@ -41,7 +41,7 @@ constexpr std::array rows{
     Row{{0, "json", {}, "print the findings as one JSON object"},
         Section::printing,
         options::turn_on<&DoctorOptions::json>},
-    Row{{'v', "verbose", {}, "also what is as it should be, and what cannot be told"},
+    Row{{'v', "verbose", {}, "also print what is right, and what is not visible"},
         Section::printing,
         options::turn_on<&DoctorOptions::verbose>},
     options::color<DoctorOptions>,

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <string>
+#include <vector>
 
 #include "base/printable.h"
 #include "cli/console.h"
@@ -26,7 +28,8 @@ std::string_view color_of(Severity severity) {
         case Severity::warning: return "\x1b[1;33m";
         case Severity::note: return "\x1b[1m";
         case Severity::unseen:
-        case Severity::ok: break;
+        case Severity::ok:
+        case Severity::not_applicable: break;
     }
     return {};
 }
@@ -57,8 +60,9 @@ void append_row(std::string& out, std::string_view label, std::string_view text,
 }
 
 void append_finding(std::string& out, const Finding& finding, const PageStyle& style) {
-    const std::string label = fmt::format("{:<{}}", name_of(finding.severity), label_column);
-    if (finding.severity == Severity::ok) {
+    const bool applies = finding.severity != Severity::not_applicable;
+    const std::string label = fmt::format("{:<{}}", applies ? name_of(finding.severity) : "n/a", label_column);
+    if (finding.severity <= Severity::ok) {
         out += fmt::format("\n{}{}: {}  [{}]", label, title_of(finding.check), base::printable(finding.observed),
                            finding.check);
         return;
@@ -71,8 +75,18 @@ void append_finding(std::string& out, const Finding& finding, const PageStyle& s
     append_row(out, finding.severity == Severity::unseen ? "shown by" : "mend", finding.command, style, false);
 }
 
+/// Why checks are not applicable, each reason once.
+std::string reasons(std::span<const Finding> findings) {
+    std::vector<std::string> found;
+    for (const Finding& finding : findings)
+        if (finding.severity == Severity::not_applicable &&
+            std::find(found.begin(), found.end(), finding.observed) == found.end())
+            found.push_back(finding.observed);
+    return fmt::format("{}", fmt::join(found, ", "));
+}
+
 std::string summary(std::span<const Finding> findings, const PageStyle& style) {
-    std::array<std::size_t, 5> counts{};
+    std::array<std::size_t, 6> counts{};
     for (const Finding& finding : findings) ++counts[static_cast<std::size_t>(finding.severity)];
     const auto count = [&counts](Severity severity) { return counts[static_cast<std::size_t>(severity)]; };
     const auto plural = [](std::size_t n, std::string_view one) {
@@ -85,6 +99,8 @@ std::string summary(std::span<const Finding> findings, const PageStyle& style) {
                               plural(count(Severity::note), "note"));
     text += fmt::format("; {} found as {} should be", plural(count(Severity::ok), "check"),
                         count(Severity::ok) == 1 ? "it" : "they");
+    if (count(Severity::not_applicable) > 0)
+        text += fmt::format(", {} not applicable: {}", count(Severity::not_applicable), reasons(findings));
     if (count(Severity::unseen) > 0)
         text += fmt::format("; {} cannot be told from here{}", plural(count(Severity::unseen), "thing"),
                             style.verbose ? "" : " (-v lists them)");

@@ -10,7 +10,7 @@ namespace cli::doctor {
 struct PageStyle {
     unsigned columns = 80;
     bool color = false;
-    bool verbose = false;  ///< also what is as it should be, and what cannot be told
+    bool verbose = false;  ///< also what is as it should be, and what is not visible
 };
 
 /// As wide as the descriptor's terminal, and with its colours.

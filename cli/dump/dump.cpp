@@ -30,8 +30,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         print_message("rdmascope dump: {}", text.error().text());
         return exit_failed;
     }
-    if (!options.read_path && options.interfaces.empty())
-        return usage(environment, {source_choices(options.expression)});
+    if (!options.read_path && options.interfaces.empty()) return usage(environment, {source_choices()});
     return Job(options, environment).run();
 }
 

@@ -1,5 +1,6 @@
 #include "cli/dump/inspector.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <optional>
 #include <unistd.h>
@@ -7,15 +8,18 @@
 
 #include "cli/console.h"
 #include "cli/dump/color.h"
+#include "cli/dump/frame_analysis.h"
 #include "cli/host_names.h"
 #include "dissect/dissector.h"
 #include "dissect/filter/filter.h"
+#include "dissect/output/analysis_fields.h"
 #include "dissect/output/chosen_fields.h"
 #include "dissect/output/ek.h"
 #include "dissect/output/hex.h"
 #include "dissect/output/json.h"
 #include "dissect/output/text_line.h"
 #include "dissect/output/tree.h"
+#include "upper/reader.h"
 
 namespace cli::dump {
 
@@ -98,27 +102,52 @@ constexpr dissect::LayerSet layers_of_iwarp() {
     return layers;
 }
 
+constexpr dissect::LayerSet layers_of_commands() {
+    dissect::LayerSet layers;
+    for (auto id = static_cast<unsigned>(dissect::LayerId::nvme_command); id < dissect::layer_count; ++id)
+        layers.insert(static_cast<dissect::LayerId>(id));
+    return layers;
+}
+
+/// Whether a field of the frame is known once its commands are.
+bool is_of_commands(std::string_view field) {
+    return field == "rdma" || field.starts_with("rdma.io") || field.starts_with("rdma.ulp") ||
+           field.starts_with("nvme");
+}
+
 /// What is dear and not needed for everything that is shown.
 struct Needs {
     bool units = true;  ///< TCP put together, retransmissions recognised
     bool crcs = true;
+    bool commands = true;  ///< of upper layers
 
     void of_layers(const dissect::LayerSet& layers) {
         dissect::LayerSet with_crc;
         with_crc.insert(dissect::LayerId::icrc);
         with_crc.insert(dissect::LayerId::vcrc);
-        units = units || layers.intersects(layers_of_iwarp());
+        commands = commands || layers.intersects(layers_of_commands());
+        units = units || commands || layers.intersects(layers_of_iwarp());
         crcs = crcs || units || layers.intersects(with_crc);
     }
 };
 
+/// Whether a field is one that measuring the frames gives.
+bool wants_analysis(const output::ChosenFields& chosen) {
+    return std::ranges::any_of(output::analysis_fields(),
+                               [&](const wire::FieldInfo& info) { return chosen.wants(info); });
+}
+
 /// What printing chosen fields needs, so that `-T fields -e infiniband.bth.opcode` does not pay for what it does not
 /// show.
 Needs needs_of(const Fields& fields) {
-    Needs needs{false, false};
+    Needs needs{false, false, false};
     for (const dissect::RegisteredField* field : fields) {
         const std::string_view name = field->info->name;
-        if (field->of_frame && (!name.starts_with("frame.") || name == "frame.protocols")) needs = {true, true};
+        if (field->of_frame && (!name.starts_with("frame.") || name == "frame.protocols")) {
+            needs.units = true;
+            needs.crcs = true;
+        }
+        needs.commands = needs.commands || is_of_commands(name);
         needs.of_layers(field->layers);
     }
     return needs;
@@ -157,6 +186,11 @@ struct Inspector::State final : dissect::Sink {
         if (filter_fields) filter_fields->on_unit(unit);
         if (late) settle(unit.frame);
     }
+    void on_message(const dissect::UpperMessage& message) override {
+        if (late) return;
+        if (printer) printer->on_message(message);
+        if (filter_fields) filter_fields->on_message(message);
+    }
     void on_notice(const dissect::Notice& notice) override {
         if (late) on_frame(notice.frame, notice.frame_dissection);
         carries_rdma = true;
@@ -164,6 +198,9 @@ struct Inspector::State final : dissect::Sink {
         if (filter_fields) filter_fields->on_notice(notice);
         if (late) settle(notice.frame);
     }
+
+    /// Where the dissector hands units to.
+    dissect::Sink& sink() { return reader ? static_cast<dissect::Sink&>(*reader) : *this; }
 
     /// The frame is complete: prints it where it is of the kind that is printed and passes the display filter. Says
     /// whether it counts: all that pass are saved, where frames are saved.
@@ -176,10 +213,24 @@ struct Inspector::State final : dissect::Sink {
     }
     /// Whether it passes the display filter.
     bool passes() {
+        // What only the end of the capture releases is of a frame that was shown before.
+        if (!flows.empty() && (late || !analysis->concerns(flows))) return false;
         if (!filter) return true;
         output::ChosenFields& gathered = filter_fields ? *filter_fields : *chosen;
         gathered.complete();
         return filter->matches(*collector);
+    }
+
+    /// The printer or filter that shows chosen fields; null where there is none.
+    output::ChosenFields* gathering() { return chosen != nullptr ? chosen : filter_fields.get(); }
+    void make_dissector();
+    void dissect(const wire::Frame& frame);
+    /// Delivers what streams still held.
+    void finish_dissector() {
+        if (dissector)
+            dissector->finish(sink());
+        else
+            analysis->finish();
     }
 
     Made<bool> make_printer(const dissect::FieldRegistry& registry);
@@ -209,7 +260,11 @@ struct Inspector::State final : dissect::Sink {
     dissect::FieldCollector* collector = nullptr;  ///< what the filter looks at
     std::optional<dissect::filter::Filter> filter = {};
     Needs needs = {};
-    std::unique_ptr<dissect::Dissector> dissector = {};
+    std::unique_ptr<dissect::Dissector> dissector = {};  ///< where nothing is measured
+    std::unique_ptr<FrameAnalysis> analysis = {};        ///< else
+    bool describes_analysis = false;                     ///< a chosen field, or the filter, is of the analysis
+    std::vector<std::uint64_t> flows = {};               ///< that are shown; empty: all
+    std::unique_ptr<upper::Reader> reader = {};          ///< between the two, where commands are needed
     wire::CarrierCounts unread;
     bool carries_rdma = false;
     bool late = false;  ///< no more frames come: each unit and notice is a record of its own
@@ -253,9 +308,26 @@ Made<bool> Inspector::State::make_filter(const dissect::FieldRegistry& registry)
     auto compiled = dissect::filter::Filter::compile(options.display_filter, registry, *collector);
     if (!compiled) return base::Failure{fmt::format("-Y: {}", compiled.error().text())};
     filter.emplace(std::move(compiled).value());
-    if (collector->wants_frame_fields()) needs = {true, true};
+    if (collector->wants_frame_fields()) needs = {true, true, true};
     needs.of_layers(collector->layers());
     return true;
+}
+
+void Inspector::State::make_dissector() {
+    describes_analysis = gathering() != nullptr && wants_analysis(*gathering());
+    if (needs.commands) reader = std::make_unique<upper::Reader>(upper::ReaderOptions{}, this, nullptr);
+    if (!describes_analysis && flows.empty()) {
+        dissector = std::make_unique<dissect::Dissector>(dissector_options(options, needs));
+        return;
+    }
+    analysis = std::make_unique<FrameAnalysis>(dissector_options(options, {true, true, needs.commands}), sink());
+}
+
+void Inspector::State::dissect(const wire::Frame& frame) {
+    if (dissector) return dissector->dissect(frame, sink());
+    analysis->expect_interfaces(source->interfaces().size());
+    analysis->feed(frame);
+    if (describes_analysis) analysis->describe(gathering()->visitor());
 }
 
 Inspector::Inspector(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -265,13 +337,17 @@ const wire::CarrierCounts& Inspector::unread() const { return state_->unread; }
 Made<std::unique_ptr<Inspector>> Inspector::make(const DumpOptions& options, const Environment& environment,
                                                  TextOutput& output) {
     auto state = std::make_unique<State>(options, output);
-    state->needs = {options.prints(), options.prints()};
+    const bool shows_commands = options.prints() && !(options.form == Form::text && options.quiet);
+    state->needs = {options.prints(), options.prints(), shows_commands};
     if (auto made = state->make_printer(environment.fields); !made) return base::Failure{made.error()};
     if (auto made = state->make_filter(environment.fields); !made) return base::Failure{made.error()};
-    if (!state->printer && !state->filter) return std::unique_ptr<Inspector>{};
-    state->dissector = std::make_unique<dissect::Dissector>(dissector_options(options, state->needs));
+    if (!state->printer && !state->filter && options.flows.empty()) return std::unique_ptr<Inspector>{};
+    state->flows = options.flows;
+    state->make_dissector();
     return std::unique_ptr<Inspector>(new Inspector(std::move(state)));
 }
+
+void Inspector::choose_flows(std::vector<std::uint64_t> flows) { state_->flows = std::move(flows); }
 
 void Inspector::begin(const capture::Source& source) {
     state_->source = &source;
@@ -298,14 +374,14 @@ bool Inspector::State::settle(const wire::Frame& frame) {
 }
 
 bool Inspector::inspect(const wire::Frame& frame) {
-    state_->dissector->dissect(frame, *state_);
+    state_->dissect(frame);
     return state_->settle(frame);
 }
 
 void Inspector::end(bool complete) {
     if (state_->source == nullptr) return;
     state_->late = true;
-    if (complete) state_->dissector->finish(*state_);
+    if (complete) state_->finish_dissector();
     if (state_->printer) state_->printer->finish();
 }
 

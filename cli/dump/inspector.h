@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "capture/source.h"
@@ -21,6 +22,8 @@ public:
                                                                       TextOutput& output);
     ~Inspector();
 
+    /// The flows whose packets are shown, where `--flow` asks for some.
+    void choose_flows(std::vector<std::uint64_t> flows);
     /// Before the first frame. The source outlives the inspector.
     void begin(const capture::Source& source);
     /// Prints the frame where it matches; says whether it counts, and is to be saved where frames are.

@@ -7,6 +7,7 @@
 #include "capture/link_type.h"
 #include "cli/console.h"
 #include "cli/dump/change_user.h"
+#include "cli/dump/frame_analysis.h"
 #include "cli/dump/rotate_command.h"
 #include "cli/unknown_links.h"
 
@@ -101,6 +102,14 @@ bool Job::set_up() {
                 fail_expression();
                 return false;
             }
+    }
+    if (!options_.flows.empty()) {
+        auto flows = find_flows(options_, *expression, [] { return Signals::stop(); });
+        if (!flows) {
+            fail(flows.error());
+            return false;
+        }
+        inspector_->choose_flows(std::move(flows).value());
     }
     if (options_.kernel_events) {
         auto kernel = KernelLines::open(options_, output_);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "capture/files/ring_writer.h"
+#include "cli/file_words.h"
 #include "cli/options/setters.h"
 
 namespace cli::dump {
@@ -140,6 +141,15 @@ std::string count_verbosity(Reading& reading, const std::string& /*value*/) {
     return {};
 }
 
+std::string take_flow(Reading& reading, const std::string& value) {
+    struct Flow {
+        std::optional<std::uint64_t> id;
+    } flow;
+    std::string expected = options::number<0, std::numeric_limits<std::uint64_t>::max(), &Flow::id>(flow, value);
+    if (flow.id) reading.flows.push_back(*flow.id);
+    return expected;
+}
+
 template <capture::TimePrecision precision>
 std::string set_precision(Reading& reading, const std::string& /*value*/) {
     reading.precision = precision;
@@ -214,6 +224,11 @@ constexpr std::array rows_before_e{
          "only packets that match Wireshark's filter language: infiniband.bth.opcode == 17"},
         Section::selection,
         options::store<&Reading::display_filter>},
+    Row{{0, "flow", "ID",
+         "only packets of this flow and of its reverse, by the ID that `rdmascope flows` and `why` print for the same "
+         "file; repeatable"},
+        Section::selection,
+        take_flow},
     Row{{0, "all", {}, "print packets without RDMA too"}, Section::selection, options::turn_on<&Reading::all>},
     Row{{'d', {}, {}, "print the compiled expression and exit; -dd as C, -ddd as numbers"},
         Section::selection,
@@ -334,6 +349,9 @@ std::string contradiction(const Reading& reading) {
     if (reading.read_path && !reading.interfaces.empty())
         return "-i and -r are given: packets come from one or the other";
     if (reading.listing != Listing::none) return {};
+    if (!reading.flows.empty() && !reading.read_path)
+        return "--flow is of a file, -r FILE: the IDs of flows are those of one capture; of an interface say "
+               "-Y 'rdma.flow.source == ...'";
     if (reading.read_path == "-" && reading.expression_path == "-")
         return "-r - and -F - both want standard input: one of them has to be a file";
     if (reading.kernel_events && reading.read_path) return "--kernel-events is of what happens now: beside -i, not -r";
@@ -383,6 +401,8 @@ base::Result<DumpOptions, options::UsageError> parse_options(const std::vector<s
     const Row row_of_e = wants_fields(arguments) ? field_row : link_header_row();
     if (auto error = option_table(row_of_e).parse(arguments, reading, words)) return base::Failure{std::move(*error)};
     if (reading.tree && reading.form == Form::text) reading.form = Form::tree;
+    if (!reading.read_path && reading.interfaces.empty())
+        for (std::string& file : take_captures(words, 1)) reading.read_path = std::move(file);
     if (!reading.expression_path) reading.expression = options::joined(words);  // as tcpdump: -F goes first
     const bool asks_for_help = reading.listing == Listing::help || reading.listing == Listing::version;
     if (reading.mistake.empty() && !asks_for_help) reading.mistake = contradiction(reading);
@@ -394,7 +414,7 @@ std::vector<options::ListedOption> listed_options() { return option_table(field_
 
 std::string help_text() {
     return options::help_page(
-        "Usage: rdmascope dump -r FILE [OPTION]... [EXPRESSION]\n"
+        "Usage: rdmascope dump [-r] FILE [OPTION]... [EXPRESSION]\n"
         "       rdmascope dump -i IFACE [OPTION]... [EXPRESSION]\n\n"
         "Prints, filters, saves and converts RDMA packets. EXPRESSION is a pcap-filter(7) expression.\n",
         listed_options(),

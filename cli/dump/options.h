@@ -51,6 +51,7 @@ struct DumpOptions {
     std::string expression = {};  ///< pcap-filter
     std::optional<std::string> expression_path = {};
     std::string display_filter = {};
+    std::vector<std::uint64_t> flows = {};  ///< ids that `flows` and `why` print; empty: all
     bool optimize = true;
     bool all = false;
     std::optional<std::uint64_t> max_packets = {};

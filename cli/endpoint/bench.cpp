@@ -147,7 +147,7 @@ void Bench::measure_paced(std::int64_t begun_ns) {
             lane.post(now, due_of(i, lane.posted() + 1));
             if (more(lane)) queue.push({due_of(i, lane.posted()), i});
         }
-        // Nothing would end the wait, which the flush behind it is measured with.
+        // Nothing would end the wait, which the flush after it is measured with.
         if (queue.empty() && late.empty() && !any_busy()) break;
         const std::int64_t wait = queue.empty() ? look_about_ns : queue.top().at_ns - base::steady_ns();
         step(std::clamp<std::int64_t>(wait, 0, look_about_ns), false);

@@ -18,10 +18,10 @@ using options::Section;
 using BenchRow = options::Option<BenchOptions>;
 
 constexpr std::array bench_own_rows{
-    BenchRow{{0, "to", "ADDR:PORT", "the `endpoint serve` to work with (default 127.0.0.1:7174)"},
+    BenchRow{{0, "to", "ADDR:PORT", "connect to this `endpoint serve` (default 127.0.0.1:7174)"},
              Section::work,
              [](BenchOptions& o, const std::string& value) { return take_address(value, false, o.to); }},
-    BenchRow{{0, "size", "SIZE", "octets of a message, 0 to 16M and more (default 64K; atomics have 8)"},
+    BenchRow{{0, "size", "SIZE", "use messages of SIZE bytes (default 64K; atomics have 8)"},
              Section::work,
              options::size<0, std::uint64_t{1} << 31, &BenchOptions::size>},
     BenchRow{{0, "count", "N", "end after N messages on each connection"},
@@ -30,28 +30,28 @@ constexpr std::array bench_own_rows{
     BenchRow{{0, "seconds", "S", "end after S seconds (default 5)"},
              Section::work,
              options::duration<&BenchOptions::duration_ns>},
-    BenchRow{{0, "depth", "N", "at most N messages outstanding on a connection (default 16)"},
+    BenchRow{{0, "depth", "N", "have at most N messages outstanding on a connection (default 16)"},
              Section::work,
              options::number<1, 4096, &BenchOptions::depth>},
-    BenchRow{{0, "connections", "N", "so many connections, driven in turn by one thread (default 1)"},
+    BenchRow{{0, "connections", "N", "use N connections, driven by one thread (default 1)"},
              Section::work,
              options::number<1, 65535, &BenchOptions::connections>},
     BenchRow{
         {0, "rate", "BITS",
-         "begin messages at this rate on each connection, as in 8.7M; one that is not done when the next is due has "
-         "missed its deadline"},
+         "begin messages at this rate on each connection, such as 8.7M; a message misses its deadline if it is not "
+         "done when the next one is due"},
         Section::work,
         options::rate<&BenchOptions::bits_per_sec>},
     BenchRow{{0, "timeout", "TIME", "give up after TIME without a completion or a connection (default 10s)"},
              Section::bounds,
              options::duration<&BenchOptions::timeout_ns>},
-    BenchRow{{0, "ping-pong", {}, "send: every message comes back, and the round trip is timed"},
+    BenchRow{{0, "ping-pong", {}, "send: send every message back, and measure the round trip"},
              Section::work,
              options::turn_on<&BenchOptions::ping_pong>},
     BenchRow{{0, "compare-swap", {}, "atomic: Compare and Swap instead of Fetch and Add"},
              Section::work,
              options::turn_on<&BenchOptions::compare_swap>},
-    BenchRow{{0, "verify", {}, "compare all data; what is written is read back, which doubles the traffic"},
+    BenchRow{{0, "verify", {}, "compare all data; written data is read back, which doubles the traffic"},
              Section::work,
              options::turn_on<&BenchOptions::verify>},
 };
@@ -67,7 +67,7 @@ std::string choose(const std::string& word, BenchOptions& options) {
         return {};
     }
     if (word.empty()) return "what shall be measured? write, read, send or atomic";
-    return fmt::format("'{}' is none of write, read, send and atomic{}", word, base::did_you_mean(word, names));
+    return fmt::format("'{}' is not write, read, send or atomic{}", word, base::did_you_mean(word, names));
 }
 
 constexpr std::uint64_t most_completions = std::uint64_t{1} << 24;  ///< in the queue that all connections share

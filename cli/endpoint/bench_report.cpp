@@ -65,7 +65,7 @@ std::string text_of(const BenchOptions& options, const BenchResult& result) {
         std::string text = fmt::format("{} user, {} system", base::format_duration(usage.user_ns),
                                        base::format_duration(usage.system_ns));
         const auto cpu_ns = static_cast<double>(usage.cpu_ns());
-        constexpr std::uint64_t small_octets = 16384;  // the price of a message says more there than that of an octet
+        constexpr std::uint64_t small_octets = 16384;  // the price of a message says more there than that of an byte
         if (result.octets / result.messages < small_octets)
             text += fmt::format(", {} a message", base::format_duration(cpu_ns / static_cast<double>(result.messages)));
         else

@@ -15,7 +15,7 @@ struct Address {
 };
 
 /// `192.0.2.1:7174`, `[::1]:7174`, `server.example:7174`, or without a port; without a host, 127.0.0.1. Port 0 is any
-/// free one, and only `listening` may ask for it. Sets `into` or returns what is wanted.
+/// free one, and only `listening` may ask for it. Sets `into` or returns what is expected.
 std::string take_address(const std::string& text, bool listening, Address& into);
 
 /// As one types it.

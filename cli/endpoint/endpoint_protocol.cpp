@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t magic = 0x52445343;  // "RDSC"
 constexpr std::uint8_t version = 1;
-/// Behind the magic number and the version.
+/// After the magic number and the version.
 enum class Kind : std::uint8_t { hello = 1, offer = 2, refusal = 3, usage = 4 };
 constexpr std::size_t head = 8;
 
@@ -82,7 +82,7 @@ std::optional<Offer> Offer::decode(std::span<const std::byte> data) {
 }
 
 std::vector<std::byte> Refusal::encode() const {
-    constexpr std::size_t longest = 200;  // Linux siw takes 252 octets
+    constexpr std::size_t longest = 200;  // Linux siw takes 252 bytes
     const std::size_t size = std::min(reason.size(), longest);
     auto out = begin(Kind::refusal, head + size);
     std::ranges::copy(std::as_bytes(std::span(reason.data(), size)), out.begin() + head);

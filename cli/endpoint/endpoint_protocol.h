@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-/// What `serve` and its clients say to each other beside RDMA itself: private data of the connection's set-up, and
+/// What `serve` and its clients exchange besides RDMA itself: private data of the connection's set-up, and
 /// short messages. All numbers are big-endian.
 namespace cli::endpoint {
 
 /// A piece of the peer's memory.
 struct RemoteRegion {
     std::uint32_t stag = 0;
-    std::uint64_t offset = 0;  ///< tagged offset of its first octet
+    std::uint64_t offset = 0;  ///< tagged offset of its first byte
     std::uint64_t length = 0;
 };
 
@@ -72,7 +72,7 @@ struct Usage {
     Usage since(const Usage& earlier) const;
 };
 
-/// A sink's message: so many more may come.
+/// A sink's message: the number of further messages that may come.
 struct Credit {
     static constexpr std::size_t octets = 16;
     std::uint32_t messages = 0;

@@ -15,13 +15,12 @@ namespace {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::size_t regions_of_session = 4;
-constexpr std::size_t spare_connections = 64;  ///< beyond the most: they are told why they are refused
 constexpr std::size_t first_completions = 1024;
 
 iwarp::DeviceOptions device_options(const ServerOptions& options) {
     iwarp::DeviceOptions device;
-    device.max_connections = options.max_connections + spare_connections;
-    device.max_queue_pairs = options.max_connections + spare_connections;
+    device.max_connections = options.max_connections + options.spare_connections;
+    device.max_queue_pairs = options.max_connections + options.spare_connections;
     device.max_regions = std::min<std::size_t>(regions_of_session * device.max_queue_pairs + 16, (1U << 24) - 1);
     return device;
 }
@@ -42,6 +41,15 @@ void add(iwarp::QueuePairCounters& sum, const iwarp::QueuePairCounters& more) {
 }
 
 }  // namespace
+
+std::optional<ConnectionLimits> limits_for(std::size_t descriptors) {
+    constexpr std::size_t least = 32;
+    constexpr std::size_t most_spare = 64;
+    if (descriptors < least) return std::nullopt;
+    // A quarter, up to a bound, for the connections that are refused, and the same for the listener, files and timers.
+    const std::size_t spare = std::min(most_spare, descriptors / 4);
+    return ConnectionLimits{descriptors - 2 * spare, spare};
+}
 
 Server::Server(const ServerOptions& options)
     : options_(options),

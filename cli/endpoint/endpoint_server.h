@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,12 +20,21 @@ struct ServerOptions {
     Address listen = {};
     iwarp::ConnectionOptions connection = {};
     std::size_t max_connections = 4096;
+    std::size_t spare_connections = 64;  ///< beyond the most: those get the reason why they are refused
     std::uint64_t region_octets = std::uint64_t{16} << 20;  ///< to be read, and at most to be written by one peer
     std::uint64_t memory_octets = std::uint64_t{256}
                                   << 20;  ///< of all connections together, the region to be read aside
     std::chrono::nanoseconds idle{std::chrono::minutes(10)};  ///< without an FPDU; zero: for ever
     std::function<void(std::string_view)> say = {};           ///< gets a line for each event; may be empty
 };
+
+/// The connections that a process with `descriptors` can have, and what the process keeps for others. Absent if there
+/// are too few descriptors for any connection.
+struct ConnectionLimits {
+    std::size_t connections;
+    std::size_t spare;
+};
+std::optional<ConnectionLimits> limits_for(std::size_t descriptors);
 
 struct ServerCounters {
     std::uint64_t requests = 0;  ///< MPA Requests

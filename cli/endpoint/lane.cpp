@@ -164,7 +164,7 @@ void Lane::post(std::int64_t now_ns, std::int64_t due_ns) {
             result.writes.add(options.size);
             post(iwarp::Operation::write, tag_done, at, options.size, !options.verify, offer_.writable, slot);
             if (!options.verify) break;
-            // The Read comes behind the Write and shows what it placed (RFC 5040 section 5.5).
+            // The Read comes after the Write and shows what it placed (RFC 5040 section 5.5).
             std::memset(back(number), 0xff, options.size);
             result.reads.add(options.size);
             post(iwarp::Operation::read, tag_done, back(number), options.size, true, offer_.writable, slot);

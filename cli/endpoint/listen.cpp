@@ -42,19 +42,20 @@ constexpr std::array listen_own_rows{
     ListenRow{{'c', "count", "N", "end after N connections have come and gone"},
               Section::work,
               options::number<1, 1'000'000'000, &ListenOptions::count>},
-    ListenRow{{0, "connections", "N", "at most N at once (default 256)"},
+    ListenRow{{0, "connections", "N", "accept at most N connections at once (default 256)"},
               Section::bounds,
               options::number<1, 65535, &ListenOptions::connections>},
-    ListenRow{{0, "receives", "N", "receives posted on each connection (default 256)"},
+    ListenRow{{0, "receives", "N", "post N receives on each connection (default 256)"},
               Section::bounds,
               options::number<1, 4096, &ListenOptions::receives>},
-    ListenRow{{0, "receive-size", "SIZE", "octets of each receive (default 4K); a longer message ends the connection"},
-              Section::bounds,
-              options::size<1, std::uint64_t{16} << 20, &ListenOptions::receive_octets>},
-    ListenRow{{0, "region", "SIZE", "octets lent to each peer to read and write (default 64K)"},
+    ListenRow{
+        {0, "receive-size", "SIZE", "post receives of SIZE bytes (default 4K); a longer message ends the connection"},
+        Section::bounds,
+        options::size<1, std::uint64_t{16} << 20, &ListenOptions::receive_octets>},
+    ListenRow{{0, "region", "SIZE", "lend SIZE bytes to each peer (default 64K)"},
               Section::bounds,
               options::size<64, std::uint64_t{1} << 30, &ListenOptions::region_octets>},
-    ListenRow{{0, "show", "N", "octets of each message to print (default 32)"},
+    ListenRow{{0, "show", "N", "print the first N bytes of each message (default 32)"},
               Section::printing,
               options::number<0, 65536, &ListenOptions::shown_octets>},
 };
@@ -78,7 +79,7 @@ std::string local_time() {
 class Journal {
 public:
     explicit Journal(bool json) : json_(json) {}
-    /// False where nobody reads any more.
+    /// False if no process reads any more.
     void add(const std::string& peer, std::string_view what, const Json& figures = Json::object()) {
         std::string line;
         if (json_) {

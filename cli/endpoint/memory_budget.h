@@ -7,7 +7,7 @@
 
 namespace cli::endpoint {
 
-/// Of the memory that messages share whose contents nobody compares: it stays in a second-level cache, as the one
+/// Of the memory that messages share whose contents are not compared: it stays in a second-level cache, as the one
 /// buffer of a program over TCP does.
 inline constexpr std::uint64_t cached_octets = std::uint64_t{256} << 10;
 

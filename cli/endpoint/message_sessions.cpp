@@ -1,5 +1,5 @@
 // Sessions that take messages. iWARP has no "receiver not ready": a message without a receive ends the connection, so
-// the client has as many outstanding as the server has receives, and is told when there are more.
+// the client has as many outstanding as the server has receives, and gets a message when there are more.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -94,14 +94,14 @@ public:
     }
 
 private:
-    /// What nobody looks at need not be kept apart: the messages then come where the last ones are in a cache.
+    /// What is not compared need not be kept apart: the messages then come where the last ones are in a cache.
     static std::uint32_t places_for(const Host& host, const Hello& hello) {
         const std::uint32_t slots = slots_for(host, hello, hello.depth);
         if (hello.verify) return slots;
         return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(cached_octets / stride_of(hello), 1, slots));
     }
 
-    /// Message n is the pattern from octet n on.
+    /// Message n is the pattern from byte n on.
     bool as_agreed(const iwarp::Completion& done) const {
         return done.length == message_octets_ &&
                (done.length == 0 ||

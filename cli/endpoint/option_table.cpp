@@ -2,10 +2,10 @@
 
 #include <array>
 #include <fmt/core.h>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
+#include "base/file.h"
 #include "iwarp/transport/tcp_connection.h"
 
 namespace cli::endpoint {
@@ -21,8 +21,7 @@ using iwarp::ConnectionOptions;
 std::string wanted_congestion(const std::string& name) {
     if (name.empty() || name.size() > 15) return "a name of at most 15 letters";
     if (iwarp::transport::has_congestion_control(name)) return {};
-    std::string names;
-    std::getline(std::ifstream("/proc/sys/net/ipv4/tcp_available_congestion_control"), names);
+    const std::string names = base::first_line("/proc/sys/net/ipv4/tcp_available_congestion_control");
     return fmt::format("a congestion control of this kernel ({}), or whose module can be loaded,", names);
 }
 

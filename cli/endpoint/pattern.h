@@ -7,8 +7,8 @@
 
 namespace cli::endpoint {
 
-/// What lies in memory that a peer may read: octet i is (31 i + 7) mod 251. 251 is prime and no power of two, so that
-/// data placed at a wrong offset shows. Message number n begins at octet n of it.
+/// What lies in memory that a peer may read: byte i is (31 i + 7) mod 251. 251 is prime and no power of two, so that
+/// data placed at a wrong offset shows. Message number n begins at byte n of it.
 class Pattern {
 public:
     static constexpr std::size_t period = 251;
@@ -16,10 +16,10 @@ public:
         return static_cast<std::byte>((31 * (at % period) + 7) % period);
     }
 
-    /// For pieces of up to `longest` octets.
+    /// For pieces of up to `longest` bytes.
     explicit Pattern(std::size_t longest) : octets_(longest + period) { fill(octets_, 0); }
 
-    /// The octets from `at` on; `length` at most the longest.
+    /// The bytes from `at` on; `length` at most the longest.
     std::span<const std::byte> at(std::uint64_t at, std::size_t length) const {
         return {octets_.data() + at % period, length};
     }

@@ -36,16 +36,16 @@ constexpr std::array ping_own_rows{
     PingRow{{'c', "count", "N", "end after N pings (default: when interrupted)"},
             Section::work,
             options::number<1, std::uint64_t{1} << 32, &PingOptions::count>},
-    PingRow{{0, "size", "SIZE", "octets there and back (default 64); rping's server takes what its -S says"},
+    PingRow{{0, "size", "SIZE", "send SIZE bytes in each direction (default 64); rping's server needs the same -S"},
             Section::work,
             options::size<1, std::uint64_t{1} << 30, &PingOptions::size>},
     PingRow{{0, "interval", "TIME", "begin a ping every TIME (default 1s; 0: at once)"},
             Section::work,
             options::duration_or_zero<&PingOptions::interval_ns>},
-    PingRow{{0, "timeout", "TIME", "give up where an answer, or the connection, takes longer (default 10s)"},
+    PingRow{{0, "timeout", "TIME", "give up if an answer, or the connection, takes longer (default 10s)"},
             Section::bounds,
             options::duration<&PingOptions::timeout_ns>},
-    PingRow{{'q', "quiet", {}, "only the summary"}, Section::printing, options::turn_on<&PingOptions::quiet>},
+    PingRow{{'q', "quiet", {}, "print only the summary"}, Section::printing, options::turn_on<&PingOptions::quiet>},
 };
 
 /// One connection over which pings go, one at a time.
@@ -239,7 +239,8 @@ void ping_on(Pinger& pinger, const PingOptions& options, Outcome& outcome) {
         const std::string line =
             fmt::format("{} octets from {}: ping={} time={}{}\n", options.size, text_of(options.to), number,
                         base::format_duration(result.round_trip_ns), result.same ? "" : " WRONG DATA");
-        if (!options.quiet && !options.json && !base::write_all(STDOUT_FILENO, line)) return;  // nobody reads any more
+        if (!options.quiet && !options.json && !base::write_all(STDOUT_FILENO, line))
+            return;  // no process reads any more
         due = std::max(due + static_cast<std::int64_t>(options.interval_ns), base::steady_ns() - 1);
         if (options.interval_ns == 0) due = 0;
     }

@@ -123,10 +123,15 @@ int serve(const std::vector<std::string>& arguments, const Environment& environm
     options.server.connection = options.connection;
     if (options.verbose)
         options.server.say = [](std::string_view line) { print_message("rdmascope endpoint serve: {}", line); };
-    constexpr std::size_t spare_descriptors = 128;
-    if (options.server.max_connections + spare_descriptors > descriptors) {
-        options.server.max_connections =
-            descriptors > 2 * spare_descriptors ? descriptors - spare_descriptors : spare_descriptors;
+    const auto limits = limits_for(descriptors);
+    if (!limits) {
+        print_message("rdmascope endpoint serve: {} open files are too few for connections; raise `ulimit -n`",
+                      descriptors);
+        return exit_failed;
+    }
+    options.server.spare_connections = limits->spare;
+    if (options.server.max_connections > limits->connections) {
+        options.server.max_connections = limits->connections;
         print_message("rdmascope endpoint serve: {} connections at once, as `ulimit -n` is {}",
                       options.server.max_connections, descriptors);
     }

@@ -8,7 +8,7 @@ namespace cli::endpoint {
 
 namespace {
 
-/// What a request costs in queues and completions, beside its data; counted so that depth is bounded like memory.
+/// What a request costs in queues and completions, without its data; counted so that depth is bounded like memory.
 constexpr std::uint64_t request_octets = 256;
 /// What the stack has of a connection, whatever it does.
 constexpr std::uint64_t connection_octets = std::uint64_t{16} << 10;

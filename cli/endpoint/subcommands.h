@@ -8,7 +8,7 @@
 
 namespace cli::endpoint {
 
-/// The parts of `endpoint`; each gets what stands behind its name.
+/// The parts of `endpoint`; each gets what stands after its name.
 int serve(const std::vector<std::string>& arguments, const Environment& environment);
 int ping(const std::vector<std::string>& arguments, const Environment& environment);
 int bench(const std::vector<std::string>& arguments, const Environment& environment);

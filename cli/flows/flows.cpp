@@ -15,6 +15,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     const auto error = parse_options(arguments, options);
     if (const auto status = answered(environment, "flows", error, options, help)) return *status;
     if (options.column_help()) return print(exporters::column_reference());
+    if (options.column_names()) return print(exporters::column_names());
 
     analysis::Session session(options, "flows");
     TextOutput output(STDOUT_FILENO);
@@ -33,6 +34,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     }
     if (output.failed()) session.fail(output.error());
     session.report_summary();
+    if (report.hides_all()) print_message("no flow matches --filter {}", options.filter);
     if (report.latencies_are_of_one_operation())
         print_message("p50, p99: latency of the operation that a flow does most, the one that its row names");
     return session.failed() ? exit_failed : exit_done;

@@ -25,12 +25,41 @@ std::string take_columns(FlowsOptions& options, const std::string& value) {
     return options.columns.empty() ? "a list such as flow,packets,latency_ns.write" : "";
 }
 
+std::string take_by(FlowsOptions& options, const std::string& value) {
+    for (const auto by : {exporters::GroupBy::host, exporters::GroupBy::pair, exporters::GroupBy::process}) {
+        if (value != name_of(by)) continue;
+        options.by = by;
+        return {};
+    }
+    return "host, pair or process";
+}
+
+/// What a table of groups cannot have.
+std::string contradiction_of_groups(const FlowsOptions& options) {
+    if (!options.by) return {};
+    std::string_view given;
+    if (!options.columns.empty()) given = "--columns";
+    if (!options.sort.empty()) given = "--sort";
+    if (options.interval_ns) given = "--interval";
+    if (given.empty()) return {};
+    return fmt::format("--by and {} are given: a table of groups has its own columns and order", given);
+}
+
 constexpr std::array own{
     Row{{0, "json", {}, "one JSON object with all there is to know"}, Section::printing, choose<Form::json>},
-    Row{{0, "csv", {}, "comma-separated values, a header in front"}, Section::printing, choose<Form::csv>},
-    Row{{0, "columns", "LIST", "these columns, or groups of columns, with commas between; `help` lists them"},
+    Row{{0, "csv", {}, "comma-separated values of the table's columns, a header first"},
+        Section::printing,
+        choose<Form::csv>},
+    Row{{0, "columns", "LIST",
+         "these columns, or groups of columns, with commas between; `all`; `help` and `names` list them"},
         Section::printing,
         take_columns},
+    Row{{0, "filter", "TEXT", "only these flows: `cause` (a problem), a word, or 'goodput > 1Gbit && resent > 0'"},
+        Section::printing,
+        options::store<&FlowsOptions::filter>},
+    Row{{0, "by", "WHAT", "a row for each host, pair (of hosts) or process, with bytes and share, instead of flows"},
+        Section::printing,
+        take_by},
     options::sort<FlowsOptions>,
     Row{{0, "reverse", {}, "the other way round"}, Section::printing, options::turn_on<&FlowsOptions::reverse>},
     Row{{0, "top", "N", "the first N flows alone; without --sort those with the most octets on the wire"},
@@ -51,12 +80,14 @@ std::string unknown(std::string_view option, std::string_view name) {
 
 std::optional<options::UsageError> parse_options(const std::vector<std::string>& arguments, FlowsOptions& out) {
     auto error = analysis::parse(arguments, option_table(), out);
-    if (out.column_help()) return {};
+    if (out.column_help() || out.column_names()) return {};
     if (error || out.help || out.version) return error;
     if (out.two_forms) return options::UsageError{"--json and --csv are given: one or the other"};
     std::string reason;
-    columns_of(out.columns, reason);
+    if (!out.every_column()) columns_of(out.columns, reason);
     if (reason.empty()) order_of(out, reason);
+    if (reason.empty()) filter_of(out, reason);
+    if (reason.empty()) reason = contradiction_of_groups(out);
     return options::usage_error_if(std::move(reason));
 }
 
@@ -66,7 +97,7 @@ options::OptionTable<FlowsOptions> option_table() {
 
 std::string help_text() {
     return options::help_page(
-        "Usage: rdmascope flows -r FILE [OPTION]... [EXPRESSION]\n"
+        "Usage: rdmascope flows [-r] FILE... [OPTION]... [EXPRESSION]\n"
         "       rdmascope flows -i IFACE [OPTION]... [EXPRESSION]\n"
         "       rdmascope flows --connect [OPTION]...\n"
         "       rdmascope flows [--history DIR] [--from TIME] [--to TIME] [OPTION]...\n\n"
@@ -76,6 +107,10 @@ std::string help_text() {
         "\nExamples:\n"
         "  rdmascope flows -r rdma.pcapng --sort latency_p99 --top 10\n"
         "      the ten flows with the longest tails\n"
+        "  rdmascope flows -r rdma.pcapng --filter cause\n"
+        "      those of which something is wrong, the worst first\n"
+        "  rdmascope flows -r rdma.pcapng --by host\n"
+        "      which host sends most\n"
         "  rdmascope flows -r rdma.pcapng --json | jq '.flows[] | select(.retransmitted_packets > 0)'\n"
         "      those that had to repeat something\n"
         "  rdmascope flows -r rdma.pcapng --interval 100ms --csv --columns interval,id,goodput_bytes_per_sec\n"
@@ -96,7 +131,20 @@ exporters::FlowColumns columns_of(const std::vector<std::string>& names, std::st
     return {};
 }
 
+exporters::filter::FlowFilter filter_of(const FlowsOptions& options, std::string& error) {
+    auto filter = exporters::filter::FlowFilter::compile(options.filter);
+    if (filter) return std::move(filter).value();
+    if (error.empty()) error = fmt::format("--filter {}: {}", options.filter, filter.error().text());
+    return {};
+}
+
 exporters::FlowOrder order_of(const FlowsOptions& options, std::string& error) {
+    // A series of intervals, and what programs read, keep the order in which flows began.
+    if (options.sort.empty() && !options.top && !options.interval_ns && options.form != Form::json) {
+        exporters::FlowOrder order = exporters::worst_first();
+        order.descending = !options.reverse;
+        return order;
+    }
     auto order = exporters::flow_order(options.sort, options.top.has_value());
     if (!order) {
         const exporters::NoOrder& reason = order.error();

@@ -10,9 +10,12 @@ namespace cli::flows {
 namespace {
 
 exporters::FlowColumns chosen_columns(const FlowsOptions& options) {
+    const bool by_interval = options.interval_ns.has_value();
+    if (options.every_column()) return exporters::all_columns(by_interval);
     std::string error;
     exporters::FlowColumns columns = columns_of(options.columns, error);
-    if (columns.empty() && options.form != Form::table) return exporters::all_columns(options.interval_ns.has_value());
+    if (columns.empty() && options.form == Form::json) return exporters::all_columns(by_interval);
+    if (columns.empty() && options.form == Form::csv) return exporters::csv_columns(by_interval);
     if (columns.empty() || !options.interval_ns) return columns;
     // A time series without its times would be none.
     const exporters::FlowField* start = exporters::find_fields("interval.start_ns").front();
@@ -25,6 +28,11 @@ exporters::FlowOrder chosen_order(const FlowsOptions& options) {
     return order_of(options, error);
 }
 
+exporters::filter::FlowFilter chosen_filter(const FlowsOptions& options) {
+    std::string error;
+    return filter_of(options, error);
+}
+
 }  // namespace
 
 Report::Report(const FlowsOptions& options, const analysis::Names& names, TextOutput& output)
@@ -32,6 +40,7 @@ Report::Report(const FlowsOptions& options, const analysis::Names& names, TextOu
       output_(output),
       context_{&names, options.verify_crc, {}},
       order_(chosen_order(options)),
+      filter_(chosen_filter(options)),
       columns_(chosen_columns(options)),
       document_(columns_) {}
 
@@ -46,6 +55,7 @@ bool Report::interval(const analysis::Session::Interval& interval) {
 
 bool Report::finish(const metrics::Snapshot& snapshot, const metrics::DeviceFigures& devices) {
     if (!context_.capture_start_ns) context_.capture_start_ns = exporters::start_of(snapshot.capture);
+    if (options_.by) return print_groups(snapshot);
     if (!options_.interval_ns) {
         if (options_.form == Form::json) document_.begin(output_.text(), snapshot.capture, context_);
         begun_ = true;
@@ -57,12 +67,20 @@ bool Report::finish(const metrics::Snapshot& snapshot, const metrics::DeviceFigu
     return output_.flush();
 }
 
-bool Report::print(const metrics::Snapshot& snapshot, const exporters::Context& context) {
+bool Report::print(const metrics::Snapshot& snapshot, exporters::Context context) {
+    metrics::FlowProblems problems;
+    if (asks_for_problems()) {
+        problems = metrics::flow_problems(snapshot);
+        context.problems = &problems;
+    }
     std::string& out = output_.text();
     if (!begun_ && options_.form == Form::json) document_.begin(out);
     if ((!begun_ || !options_.interval_ns) && options_.form == Form::csv) exporters::append_csv_header(out, columns_);
     begun_ = true;
-    const auto flows = exporters::ordered_flows(snapshot, context, order_, options_.top);
+    exporters::FlowChooser chooses;
+    if (!filter_.everything()) chooses = [this](const exporters::FlowRow& row) { return filter_.matches(row); };
+    const auto flows = exporters::ordered_flows(snapshot, context, order_, options_.top, chooses);
+    hidden_ = snapshot.flows.size() > 0 && flows.empty() && chooses != nullptr;
     if (options_.form == Form::table) return print_table(flows, context);
     for (const metrics::FlowSnapshot* flow : flows) {
         const exporters::FlowRow row{*flow, context};
@@ -73,6 +91,39 @@ bool Report::print(const metrics::Snapshot& snapshot, const exporters::Context& 
         if (!output_.settle()) return false;
     }
     return true;
+}
+
+/// The answers about a million flows take their time: only for those who read them.
+bool Report::asks_for_problems() const {
+    const auto is_of_problem = [](const exporters::FlowField* field) {
+        return field->rank || field->path.starts_with("problem.");
+    };
+    return columns_.empty() || order_.field->rank || !filter_.everything() ||
+           std::any_of(columns_.begin(), columns_.end(), is_of_problem);
+}
+
+bool Report::print_groups(const metrics::Snapshot& snapshot) {
+    const metrics::FlowProblems problems = metrics::flow_problems(snapshot);
+    exporters::Context context = context_;
+    context.problems = &problems;
+    std::vector<exporters::FlowRow> rows;
+    for (const metrics::FlowSnapshot& flow : snapshot.flows) {
+        const exporters::FlowRow row{flow, context};
+        if (filter_.everything() || filter_.matches(row)) rows.push_back(row);
+    }
+    hidden_ = !snapshot.flows.empty() && rows.empty();
+    std::vector<exporters::TrafficGroup> groups = exporters::traffic_groups(rows, *options_.by);
+    if (options_.reverse) std::reverse(groups.begin(), groups.end());
+    if (options_.top && groups.size() > *options_.top) groups.resize(static_cast<std::size_t>(*options_.top));
+    std::string& out = output_.text();
+    switch (options_.form) {
+        case Form::json: exporters::append_group_json(out, groups, *options_.by, snapshot.capture, context); break;
+        case Form::csv: exporters::append_group_csv(out, groups, *options_.by); break;
+        case Form::table:
+            if (!groups.empty()) exporters::append_group_table(out, groups, *options_.by);
+            break;
+    }
+    return output_.flush();
 }
 
 bool Report::print_table(const std::vector<const metrics::FlowSnapshot*>& flows, const exporters::Context& context) {
@@ -95,12 +146,22 @@ bool Report::print_table(const std::vector<const metrics::FlowSnapshot*>& flows,
         const auto measured = std::count_if(flow->operations.begin(), flow->operations.end(),
                                             [](const auto& figures) { return !figures.latency_ns.empty(); });
         latencies_of_one_ = latencies_of_one_ || (shows_latency && measured > 1);
-        std::vector<std::string> cells;
-        for (const exporters::FlowField* field : columns_) cells.push_back(exporters::cell(*field, {*flow, context}));
-        table_->add(std::move(cells));
+        table_->widen(cells_of(*flow, context));
     }
-    table_->flush(output_.text());
-    return output_.settle();
+    // Cells are made twice, so that the text of a million rows is never held at once.
+    for (const metrics::FlowSnapshot* flow : flows) {
+        table_->add(cells_of(*flow, context));
+        table_->flush(output_.text());
+        if (!output_.settle()) return false;
+    }
+    return true;
+}
+
+std::vector<std::string> Report::cells_of(const metrics::FlowSnapshot& flow, const exporters::Context& context) const {
+    std::vector<std::string> cells;
+    cells.reserve(columns_.size());
+    for (const exporters::FlowField* field : columns_) cells.push_back(exporters::cell(*field, {flow, context}));
+    return cells;
 }
 
 }  // namespace cli::flows

@@ -25,20 +25,27 @@ public:
     bool finish(const metrics::Snapshot& snapshot, const metrics::DeviceFigures& devices = {});
     /// Whether the table shows a latency of one operation in the row of a flow that has others as well.
     bool latencies_are_of_one_operation() const { return latencies_of_one_; }
+    /// Whether there were flows, and the filter let none of them through.
+    bool hides_all() const { return hidden_; }
 
 private:
-    bool print(const metrics::Snapshot& snapshot, const exporters::Context& context);
+    bool print(const metrics::Snapshot& snapshot, exporters::Context context);
+    std::vector<std::string> cells_of(const metrics::FlowSnapshot& flow, const exporters::Context& context) const;
+    bool asks_for_problems() const;
+    bool print_groups(const metrics::Snapshot& snapshot);
     bool print_table(const std::vector<const metrics::FlowSnapshot*>& flows, const exporters::Context& context);
 
     const FlowsOptions& options_;
     TextOutput& output_;
     exporters::Context context_;
     exporters::FlowOrder order_;
+    exporters::filter::FlowFilter filter_;
     exporters::FlowColumns columns_;  ///< empty: the table's are chosen when its first rows are known
     exporters::FlowsDocument document_;
     std::optional<exporters::Table> table_ = {};
     bool begun_ = false;
     bool latencies_of_one_ = false;
+    bool hidden_ = false;
 };
 
 }  // namespace cli::flows

@@ -13,7 +13,7 @@
 
 namespace cli::options {
 
-/// A command line that cannot be obeyed.
+/// An invalid command line.
 struct UsageError {
     std::string message;
     /// The option as it was typed, if the command has no such option and does not say itself where to look for it.
@@ -66,6 +66,16 @@ public:
             options_.push_back({row.text, row.section});
             setters_.push_back(
                 [set = row.set](Settings& settings, const std::string& value) { return set(settings, value); });
+        }
+        return *this;
+    }
+
+    /// Takes back an option of those that commands share.
+    OptionTable& without(std::string_view long_name) {
+        for (std::size_t i = options_.size(); i-- > 0;) {
+            if (options_[i].text.long_name != long_name) continue;
+            options_.erase(options_.begin() + static_cast<std::ptrdiff_t>(i));
+            setters_.erase(setters_.begin() + static_cast<std::ptrdiff_t>(i));
         }
         return *this;
     }

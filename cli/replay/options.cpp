@@ -116,53 +116,53 @@ constexpr std::array payloads{std::pair<std::string_view, bool>{"captured", true
 using Impairment = ::replay::ImpairmentSettings;
 
 constexpr std::array rows{
-    Row{{0, "loopback", {}, "both ends here, over the loopback interface"},
+    Row{{0, "loopback", {}, "play both ends here, over the loopback interface"},
         Section::place,
         [](O& o, const std::string&) { return choose(o, Place::loopback); }},
-    Row{{0, "serve", "ADDR:PORT", "be the end that accepts; `replay --to` of the same capture is the other"},
+    Row{{0, "serve", "ADDR:PORT", "be the accepting end, for one `replay --to` of the same capture"},
         Section::place,
         take_address<Place::serve>},
-    Row{{0, "to", "ADDR:PORT", "be the end that connects"}, Section::place, take_address<Place::to>},
-    Row{{0, "inject", "IFACE", "put the frames themselves on an interface"}, Section::place, take_interface},
+    Row{{0, "to", "ADDR:PORT", "be the connecting end"}, Section::place, take_address<Place::to>},
+    Row{{0, "inject", "IFACE", "send the frames on this interface"}, Section::place, take_interface},
     Row{{0, "as", "initiator|responder",
-         "play that side of a captured iWARP connection, byte for byte, against whatever speaks iWARP"},
+         "play this side of a captured iWARP connection, byte for byte, to any iWARP peer"},
         Section::place,
         options::choice<roles, &O::as>},
-    Row{{0, "force", {}, "--inject: also on the interface of the default route"},
+    Row{{0, "force", {}, "--inject: permit an interface with a default route"},
         Section::place,
         options::turn_on<&O::force>},
 
     Row{{0, "rewrite", "FIELD:OLD=NEW",
-         "--inject: write addresses anew, checksums and ICRC with them: mac, ip, port, qpn, or one of them with .src "
-         "or .dst; OLD may be any; may be repeated"},
+         "--inject: replace addresses, and update checksums and ICRC: mac, ip, port, qpn, or one of them with .src "
+         "or .dst; OLD may be any; repeatable"},
         Section::place,
         take_rule},
     Row{{0, "ether", "DST[,SRC]",
-         "--inject: the addresses of frames that were captured without an Ethernet header (SRC: the interface's)"},
+         "--inject: add an Ethernet header to frames without one (default SRC: the interface's)"},
         Section::place,
         take_ether},
 
-    Row{{'r', "read-file", "FILE", "the capture, as the word that is no option"},
+    Row{{'r', "read-file", "FILE", "read this capture, like the argument FILE"},
         Section::reenactment,
         options::store_nonempty<"a file", &O::path>},
-    Row{{0, "flow", "ID", "only this flow and its reverse, by the id that `rdmascope flows` prints; may be repeated"},
+    Row{{0, "flow", "ID", "repeat only this flow and its reverse, by the id of `rdmascope flows`; repeatable"},
         Section::reenactment,
         take_flow},
-    Row{{0, "speed", "N|max", "N times as fast as captured, or as fast as it goes (default 1)"},
+    Row{{0, "speed", "N|max", "play N times as fast as captured, or as fast as possible (default 1)"},
         Section::reenactment,
         take_speed},
-    Row{{0, "loop", "N", "N times, one behind the other (default 1)"},
+    Row{{0, "loop", "N", "play N times in sequence (default 1)"},
         Section::reenactment,
         options::number<1, 1'000'000'000, &O::loop>},
-    Row{{0, "copies", "N", "N of every connection at once (default 1)"},
+    Row{{0, "copies", "N", "play N copies of every connection at once (default 1)"},
         Section::reenactment,
         options::number<1, 10'000, &O::copies>},
-    Row{{0, "crc", "on|off", "MPA's CRC (default: as captured; on where that is not known)"},
+    Row{{0, "crc", "on|off", "use the CRC of MPA (default: as captured, otherwise on)"},
         Section::reenactment,
         options::on_off<&O::crc>},
     Row{{0, "payload", "captured|pattern",
-         "what messages hold: a pattern (default), or what Sends and Writes held, where the capture has all of it; the "
-         "answers to READs are not kept"},
+         "choose the content of messages: a pattern (the default), or the captured content of Sends and Writes, if the "
+         "capture has all of it"},
         Section::reenactment,
         options::choice<payloads, &O::payload>},
     Row{{0, "timeout", "TIME", "give up after TIME without a completion (default 10s)"},
@@ -170,10 +170,10 @@ constexpr std::array rows{
         options::duration<&O::timeout_ns>},
 
     Row{{0, "loss", "P", "lose frames: 1% or 0.01"}, Section::impairment, take_share<&Impairment::loss>},
-    Row{{0, "delay", "MS", "hold everything up so long: milliseconds, or a time such as 250us"},
+    Row{{0, "delay", "MS", "delay everything by MS: milliseconds, or a time such as 250us"},
         Section::impairment,
         take_milliseconds<&Impairment::delay_ns>},
-    Row{{0, "jitter", "MS", "plus a random delay of up to MS"},
+    Row{{0, "jitter", "MS", "add a random delay of up to MS"},
         Section::impairment,
         take_milliseconds<&Impairment::jitter_ns>},
     Row{{0, "reorder", "P", "let frames be overtaken"}, Section::impairment, take_share<&Impairment::reorder>},
@@ -185,14 +185,14 @@ constexpr std::array rows{
     Row{{0, "rate", "BITS", "limit to BITS per second, as in 100M"},
         Section::impairment,
         options::rate<&O::impairment, &Impairment::bits_per_sec>},
-    Row{{0, "seed", "N", "what the draws begin with: the same seed, the same fate (default 1)"},
+    Row{{0, "seed", "N", "start the random numbers with N (default 1); the same seed gives the same impairments"},
         Section::impairment,
         take_seed},
 
-    Row{{0, "compare", {}, "capture what happens, and print it beside the original, and what differs and why"},
+    Row{{0, "compare", {}, "capture the replay, and compare it with the original"},
         Section::printing,
         options::turn_on<&O::compare>},
-    Row{{0, "save", "FILE", "keep what --compare captures"},
+    Row{{0, "save", "FILE", "save what --compare captures in FILE"},
         Section::printing,
         options::store_nonempty<"a file", &O::save_path>},
     options::json_at_end<O>,
@@ -281,7 +281,7 @@ std::string help_text() {
         option_table().options(),
         "\nExamples:\n"
         "  rdmascope replay capture.pcap --loopback --compare\n"
-        "      the captured workload on this machine, beside what it was\n"
+        "      repeat the captured workload on this machine, and compare it with the original\n"
         "  rdmascope replay capture.pcap --serve 192.0.2.1:7175\n"
         "  rdmascope replay capture.pcap --to 192.0.2.1:7175 --speed max --copies 8\n"
         "      between two machines, which both have the capture; eightfold, as fast as it goes\n"

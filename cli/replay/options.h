@@ -21,10 +21,10 @@ struct ReplayOptions : options::HelpOptions {
     std::string path = {};                      ///< the capture; "-": standard input
     std::vector<std::uint64_t> flows = {};      ///< ids as `flows` prints them; empty: all
     std::optional<double> speed = 1;            ///< times the original; absent: as fast as it goes
-    std::uint64_t loop = 1;                     ///< so many times, one behind the other
-    std::uint64_t copies = 1;                   ///< so many of every connection, at once
+    std::uint64_t loop = 1;                     ///< number of times, one after the other
+    std::uint64_t copies = 1;                   ///< number of copies of every connection, at once
     std::optional<bool> crc = {};               ///< MPA's; absent: as captured, on where that is not known
-    std::optional<bool> payload = {};           ///< Sends and Writes with their captured octets; absent: without
+    std::optional<bool> payload = {};           ///< Sends and Writes with their captured bytes; absent: without
     std::uint64_t timeout_ns = 10'000'000'000;  ///< without any completion, though one is due
     Place place = Place::nowhere;
     endpoint::Address address = {};                   ///< of serve and to

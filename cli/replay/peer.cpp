@@ -74,7 +74,7 @@ std::string unreached(const Way& way) {
     return counted.not_reached != 0 ? counted.last_error : std::string{};
 }
 
-/// Moves octets between the player and the socket until it is over.
+/// Moves bytes between the player and the socket until it is over.
 void perform(Player& player, base::Descriptor& socket) {
     std::vector<std::byte> buffer(std::size_t{256} << 10);
     bool ended = false;   // the peer's stream

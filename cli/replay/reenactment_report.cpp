@@ -69,7 +69,7 @@ std::string late(const metrics::Histogram& late_ns, double share, base::Spacing 
     return base::format_duration(late_ns.quantile(share), {spacing});
 }
 
-/// How many had the octets of the capture, of how many that could have; null where that was not asked for.
+/// How many had the bytes of the capture, of how many that could have; null where that was not asked for.
 Json payload_json(const SideResult& done, bool asked) {
     return asked ? Json{{"captured", done.with_payload}, {"of", done.could_have}} : Json(nullptr);
 }

@@ -51,7 +51,7 @@ int fails(const std::string& why) {
 }  // namespace
 
 int run_attached(int process, const Tracing& how) {
-    const StopSignals signals;  // before there are probes, which must not be left behind
+    const StopSignals signals;  // before there are probes, which must not remain
     trace::ProbeOptions options;
     options.perf.ring_octets = 4 * 1024 * 1024;
     auto source = trace::attach(process, options);

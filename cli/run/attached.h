@@ -4,7 +4,7 @@
 namespace cli::run {
 
 /// Traces a process that runs already, by probes in its code, until it ends or SIGINT, SIGTERM or SIGHUP comes; the
-/// process runs on. What cannot be traced of it is told first. Returns the exit status: exit_done, or exit_failed,
+/// process runs on. What cannot be traced of it is reported first. Returns the exit status: exit_done, or exit_failed,
 /// having said why.
 int run_attached(int process, const Tracing& how);
 

@@ -28,7 +28,7 @@ class File {
 public:
     explicit File(const std::string& path) : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
     explicit operator bool() const { return static_cast<bool>(descriptor_); }
-    /// Up to `size` octets; fewer at the end of the file.
+    /// Up to `size` bytes; fewer at the end of the file.
     std::string read(std::uint64_t offset, std::size_t size) const {
         std::string octets(size, '\0');
         const ssize_t got = pread(descriptor_.number(), octets.data(), size, static_cast<off_t>(offset));

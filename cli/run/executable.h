@@ -25,7 +25,7 @@ Program find_program(const std::string& name);
 constexpr int exit_unusable = 126;
 constexpr int exit_missing = 127;
 
-/// This process becomes the program, with these arguments, the first of which is its name. Returns the exit status only
+/// This process becomes the program, with these arguments, whose first one is its name. Returns the exit status only
 /// where that cannot be, having said why.
 int become(const Program& program, const std::vector<std::string>& command);
 

@@ -13,7 +13,7 @@
 
 namespace cli::run {
 
-/// The kernel's events beside what a program records: one stream of both, in the order of time.
+/// The kernel's events and what a program records: one stream of both, in the order of time.
 class KernelSide {
 public:
     /// `events`: patterns of trace::Tracefs::events; empty: all groups of RDMA.

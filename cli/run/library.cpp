@@ -6,20 +6,20 @@
 #include <cstdlib>
 #include <cstring>
 #include <fmt/core.h>
-#include <fstream>
 #include <iterator>
 #include <unistd.h>
 
 #include "base/elf_image.h"
+#include "base/file.h"
 
 namespace cli::run {
 
 namespace {
 /// ld.so would only mention a file that it cannot load, and run the program without it.
 std::string damage_of(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return std::strerror(errno);
-    const base::ElfImage library(std::string(std::istreambuf_iterator<char>(file), {}));
+    auto octets = base::read_file(path);
+    if (!octets) return std::strerror(errno);
+    const base::ElfImage library(std::move(*octets));
     return library.error().empty() ? library.damage() : library.error();
 }
 }  // namespace

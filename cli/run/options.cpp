@@ -121,7 +121,10 @@ constexpr std::array rows{
          "how long a message waits for a receive before the connection is terminated, 0 to 600000 ms (default 5000)"},
         Section::options,
         take_variable<"RDMASCOPE_SOFTWARE_RECEIVE_PATIENCE", judge_patience>},
-    Row{{0, "verbose", "on|off", "say on standard error why connections failed or ended (default off)"},
+    Row{{0, "verbose", "on|off",
+         "say on standard error why every connection failed or ended, or nothing of that (default: only which request "
+         "of "
+         "which side was at fault)"},
         Section::options,
         take_variable<"RDMASCOPE_SOFTWARE_VERBOSE", judge_switch>},
     under(Section::options, options::help<Options>),

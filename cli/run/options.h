@@ -12,7 +12,7 @@ namespace cli::run {
 
 struct Options : options::HelpOptions {
     bool software = false;
-    /// What the library is told by its environment: name and value, in the order of the command line.
+    /// The settings of the library in its environment: name and value, in the order of the command line.
     std::vector<std::pair<std::string, std::string>> variables = {};
     std::vector<std::string> command = {};  ///< the program and its arguments
     bool traced = false;                    ///< what it does with queue pairs is recorded; always so without `software`

@@ -7,8 +7,8 @@
 namespace cli::run {
 
 struct Tracing {
-    std::string file = {};  ///< the records go there; empty: nowhere but to whoever reads the rings
-    /// The kernel's events beside what the program records, as patterns of trace::Tracefs::events; empty: all
+    std::string file = {};  ///< the records go there; empty: only to programs that read the rings
+    /// The kernel's events and what the program records, as patterns of trace::Tracefs::events; empty: all
     /// groups of RDMA.
     std::optional<std::vector<std::string>> kernel_events = {};
     bool summary = true;  ///< what each queue pair did, on standard error, at the end

@@ -1,6 +1,7 @@
 #include "cli/top/daemon_feed.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/clock.h"
@@ -16,6 +17,19 @@ constexpr std::uint64_t answer_ns = 3'000'000'000;  ///< a screen does not wait 
 constexpr milliseconds retry{500};
 /// Until the second look, which tells what happens now and not only what happened.
 constexpr milliseconds first_interval{500};
+
+/// What ought to be known about the daemon's capture: that it finds iWARP connections late, and why.
+std::vector<std::string> capture_warnings(control::Client& client) {
+    using nlohmann::json;
+    const auto answer = client.ask(R"({"command":"status"})");
+    if (!answer) return {};
+    const json status = json::parse(*answer, nullptr, false);
+    if (!status.is_object()) return {};
+    const json in_kernel = status.value(json::json_pointer("/result/iwarp_learning/in_kernel"), json());
+    const json reason = status.value(json::json_pointer("/result/iwarp_learning/reason"), json());
+    if (in_kernel != false || !reason.is_string()) return {};
+    return {"the daemon misses the beginning of iWARP connections: " + reason.get<std::string>()};
+}
 
 /// Whether `now` cannot be what came of `before`.
 bool began_anew(const metrics::CaptureFigures& before, const metrics::CaptureFigures& now) {
@@ -46,6 +60,7 @@ DaemonFeed::DaemonFeed(std::string path, std::unique_ptr<control::Client> client
 
 void DaemonFeed::lose(const std::string& why) {
     client_.reset();
+    warned_ = false;
     update([&](tui::FeedStatus& status) {
         status.health = tui::FeedStatus::Health::lost;
         status.trouble = why;
@@ -67,6 +82,10 @@ bool DaemonFeed::look(std::uint64_t interval_ns) {
     if (!snapshot) {
         lose(snapshot.error().text());
         return false;
+    }
+    if (!std::exchange(warned_, true)) {
+        std::vector<std::string> warnings = capture_warnings(*client_);
+        update([&](tui::FeedStatus& status) { status.warnings = std::move(warnings); });
     }
     const Clock::time_point now = Clock::now();
     auto reading = std::make_shared<tui::Reading>();

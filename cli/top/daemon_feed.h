@@ -24,6 +24,7 @@ private:
     tui::ReadingPtr previous_ = {};
     Clock::time_point looked_ = {};
     bool restarted_ = false;
+    bool warned_ = false;  ///< the daemon was asked what it may miss
 };
 
 }  // namespace cli::top

@@ -8,6 +8,8 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "base/quantities.h"
+
 namespace cli::top {
 
 namespace {
@@ -91,6 +93,7 @@ std::vector<tui::ReadingPtr> FeedThread::since(std::uint64_t serial) {
         if (reading->serial > serial) newer.push_back(reading);
     if (!newer.empty()) {
         taken_serial_ = newer.back()->serial;
+        while (readings_.size() > 1 && readings_.front()->serial <= taken_serial_) readings_.pop_front();
         takes_slowly_ = false;
         taken_.notify_one();
     }
@@ -139,11 +142,19 @@ void FeedThread::wait_until(Clock::time_point when) {
         changed_.wait_until(lock, when, called);
 }
 
+/// Under the lock.
+void FeedThread::note_evicted(std::uint64_t flows) {
+    constexpr std::string_view reason = " forgotten to stay within --max-flows";
+    std::erase_if(status_.warnings, [reason](const std::string& warning) { return warning.ends_with(reason); });
+    if (flows != 0) status_.warnings.push_back(base::format_counted(flows, "flow") + std::string(reason));
+}
+
 void FeedThread::publish(std::shared_ptr<tui::Reading> reading, bool is_last) {
     {
         const std::lock_guard lock(mutex_);
         reading->serial = ++serial_;
         status_.now_ns = reading->end_ns();
+        note_evicted(reading->total.capture.flows_evicted);
         if (is_last) status_.at_end = true;
         readings_.push_back(std::move(reading));
         std::size_t flows = 0;

@@ -69,6 +69,7 @@ protected:
     std::vector<tui::DeviceCounter> device_counters();
 
 private:
+    void note_evicted(std::uint64_t flows);
     void wake() const;
     void order(const std::function<void()>& change);
 

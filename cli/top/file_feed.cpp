@@ -171,8 +171,10 @@ bool FileFeed::advance(std::int64_t until_ns, Clock::time_point deadline) {
 
 void FileFeed::close(std::int64_t start_ns, std::int64_t end_ns) {
     const std::uint64_t length = std::max<std::uint64_t>(base::elapsed(start_ns, end_ns), 1);
-    auto reading = measuring_.close(base::earlier(end_ns, length), length, files_->source().statistics().kernel_dropped,
-                                    base::beginning_of_time);
+    const std::int64_t begin_ns = base::earlier(end_ns, length);
+    const std::optional<std::uint64_t> dropped = files_->source().statistics().kernel_dropped;
+    auto reading = ended_ ? measuring_.close_last(begin_ns, length, dropped)
+                          : measuring_.close(begin_ns, length, dropped, base::beginning_of_time);
     reading->restarted = std::exchange(restarted_, false);
     shown_ns_ = end_ns;
     const FrameRing::Extent kept = ring_.extent();
@@ -207,6 +209,7 @@ bool FileFeed::begin_again() {
     pending_ = {};
     ended_ = end_reported_ = false;
     restarted_ = true;
+    rushes_to_end_ = false;
     taken_ = 0;
     begin_ns_.reset();
     update([](tui::FeedStatus& status) { status.at_end = false; });
@@ -278,11 +281,18 @@ void FileFeed::rush(Clock::time_point tick) {
         const std::int64_t start = shown_ns_;
         std::int64_t until = base::later(start, rush_stride_ns_);
         // A pause that is longer than all was thought to be is one interval.
-        if (refill() && pending_.front().time_ns >= base::later(start, 2 * rush_readings * rush_stride_ns_))
+        if (rushes_to_end_)
+            until = base::end_of_time;
+        else if (refill() && pending_.front().time_ns >= base::later(start, 2 * rush_readings * rush_stride_ns_))
             until = base::later(pending_.front().time_ns, 1);
         advance(until, tick);
         // Where time was up first, the interval goes on at the next tick.
         if (now_ns_ < until && !ended_) continue;
+        // Readings of very many flows would take more memory than the flows: the interval goes on to the end.
+        if (!ended_ && measuring_.has_many_flows()) {
+            rushes_to_end_ = true;
+            continue;
+        }
         const Clock::time_point before = Clock::now();
         close(start, now_ns_);
         spend_less(Clock::now() - before);

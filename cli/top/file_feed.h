@@ -55,6 +55,7 @@ private:
     std::uint64_t rush_stride_ns_ = 0;           ///< of readings when it goes as fast as it can; 0: not known yet
     std::uint64_t rush_whole_ns_ = 0;            ///< how long the captures seem to last
     std::uint64_t rushed_ = 0;                   ///< readings of that length
+    bool rushes_to_end_ = false;                 ///< without another reading: there are very many flows
     std::optional<std::int64_t> begin_ns_ = {};  ///< time of the first frame
     std::int64_t now_ns_ = 0;                    ///< all before it has been taken in
     std::int64_t last_frame_ns_ = 0;

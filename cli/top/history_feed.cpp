@@ -15,6 +15,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::size_t read_at_once = 32;
+constexpr std::chrono::duration<double> history_patience(1.5);  ///< for the readings of a whole history
 
 std::int64_t end_of(const history::HistoryInterval& interval) {
     return interval.start_ns + static_cast<std::int64_t>(interval.length_ns);
@@ -174,12 +175,24 @@ void HistoryFeed::take_steps(int intervals) {
     for (; intervals > 0 && take_one(); --intervals) publish_group();
 }
 
-void HistoryFeed::play_on(const Orders& orders, Clock::time_point tick) {
-    if (orders.speed == 0) {
-        while (Clock::now() < tick && !ordered() && take_one()) {
-        }
-        return publish_group();
+/// As fast as it goes, and yet a reading for each interval, so that events keep the times of theirs. Where readings of
+/// many flows take long, several intervals share one.
+void HistoryFeed::rush(Clock::time_point tick) {
+    while (Clock::now() < tick && !ordered() && !stopping() && take_one()) {
+        if (group_->length_ns < rush_stride_ns_ && !ahead_.empty()) continue;
+        const std::uint64_t length_ns = std::max<std::uint64_t>(group_->length_ns, 1);
+        const Clock::time_point before = Clock::now();
+        publish_group();
+        const double left = static_cast<double>(end_ns_ - begin_ns_) / static_cast<double>(length_ns);
+        const double too_long = left * std::chrono::duration<double>(Clock::now() - before) / history_patience;
+        if (too_long > 1) rush_stride_ns_ = static_cast<std::uint64_t>(static_cast<double>(length_ns) * too_long);
+        let_take();
     }
+    publish_group();
+}
+
+void HistoryFeed::play_on(const Orders& orders, Clock::time_point tick) {
+    if (orders.speed == 0) return rush(tick);
     wait_until(tick);
     if (ordered() || stopping() || next() == nullptr) return;
     // Where nothing was recorded, no time is spent.

@@ -24,6 +24,7 @@ private:
     void add(history::HistoryInterval&& interval);
     bool take_one();
     void publish_group();
+    void rush(Clock::time_point tick);
     void end(std::string trouble);
 
     std::unique_ptr<history::HistoryReader> reader_;
@@ -37,6 +38,7 @@ private:
     std::int64_t now_ns_;                              ///< the clock of playing
     tui::ReadingPtr previous_ = {};
     std::shared_ptr<tui::Reading> group_ = {};  ///< the reading that is being put together
+    std::uint64_t rush_stride_ns_ = 0;          ///< of the history's time in one reading, as fast as it goes
     bool restarted_ = false;
     bool ended_ = false;
     bool end_reported_ = false;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "capture/live/packet_socket.h"
 #include "cli/selection.h"
 
 namespace cli::top {
@@ -14,6 +15,8 @@ using std::chrono::nanoseconds;
 
 constexpr std::size_t live_batch_frames = 1024;
 constexpr int wait_ms = 50;
+/// The kernel's buffer counts as memory of this process: a screen is no place for much.
+constexpr std::uint64_t buffer_octets = std::uint64_t{16} << 20;
 constexpr std::int64_t idle_ns =
     600'000'000'000;  ///< a flow without traffic for so long is forgotten, as by the daemon
 
@@ -29,7 +32,8 @@ std::unique_ptr<LiveFeed> LiveFeed::open(const analysis::AnalysisOptions& option
     capture::TapOptions how;
     how.interfaces = options.interfaces;
     how.ring.snaplen = options.snaplen == capture::max_snaplen ? 0 : options.snaplen;
-    if (options.buffer_kib != 0) how.ring.buffer_octets = std::uint64_t{options.buffer_kib} << 10;
+    how.ring.iwarp_snaplen = how.ring.snaplen;  // -s is for all that is captured
+    how.ring.buffer_octets = options.buffer_kib != 0 ? std::uint64_t{options.buffer_kib} << 10 : buffer_octets;
     how.ring.promiscuous = options.promiscuous;
     how.filter = *expression;
     how.rdma_only = expression->empty();
@@ -47,7 +51,7 @@ std::unique_ptr<LiveFeed> LiveFeed::open(const analysis::AnalysisOptions& option
     };
     const auto missing = std::find_if_not(options.interfaces.begin(), options.interfaces.end(), is_open);
     if (missing != options.interfaces.end()) {
-        error = fmt::format("{}: no such interface; `rdmascope dump -D` lists them", *missing);
+        error = fmt::format("{}: no such interface; there are: {}", *missing, capture::names_of_interfaces());
         for (const capture::TapEvent& event : (*tap)->events())
             if (event.kind == capture::TapEvent::Kind::failed && event.interface == *missing) error = event.message;
         return nullptr;
@@ -127,6 +131,8 @@ void LiveFeed::report_events() {
     using Kind = capture::TapEvent::Kind;
     bool changed = false;
     for (const capture::TapEvent& event : tap_->events()) {
+        if (event.kind == Kind::learning)
+            update([&](tui::FeedStatus& status) { status.warnings.push_back(event.message); });
         if (event.kind == Kind::opened) changed |= troubles_.erase(event.interface) > 0;
         if (event.kind != Kind::lost && event.kind != Kind::failed) continue;
         troubles_[event.interface] = event.message;

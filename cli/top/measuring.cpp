@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cli/analysis/analyzer_options.h"
+#include "metrics/figures/busiest_flows.h"
 
 namespace cli::top {
 
@@ -69,17 +70,28 @@ void Measuring::feed(std::span<const wire::Frame> frames, bool lasting) { analyz
 std::shared_ptr<tui::Reading> Measuring::close(std::int64_t start_ns, std::uint64_t length_ns,
                                                std::optional<std::uint64_t> kernel_dropped,
                                                std::int64_t idle_since_ns) {
+    auto reading = read(analyzer_->snapshot(), start_ns, length_ns, kernel_dropped);
+    analyzer_->begin_interval(idle_since_ns);
+    return reading;
+}
+
+std::shared_ptr<tui::Reading> Measuring::close_last(std::int64_t start_ns, std::uint64_t length_ns,
+                                                    std::optional<std::uint64_t> kernel_dropped) {
+    return read(analyzer_->take_snapshot(), start_ns, length_ns, kernel_dropped);
+}
+
+std::shared_ptr<tui::Reading> Measuring::read(metrics::Snapshot&& total, std::int64_t start_ns, std::uint64_t length_ns,
+                                              std::optional<std::uint64_t> kernel_dropped) {
     static const metrics::Snapshot nothing;
     const metrics::Snapshot& before = previous_ ? previous_->total : nothing;
     auto reading = std::make_shared<tui::Reading>();
     reading->start_ns = start_ns;
     reading->length_ns = length_ns;
     reading->crc_verified = options_.dissector.parse.verify_crc;
-    reading->total = analyzer_->snapshot();
+    reading->total = std::move(total);
     reading->total.capture.kernel_dropped = kernel_dropped;
-    reading->interval = metrics::difference(before, reading->total);
+    reading->interval = metrics::difference_of_busiest(before, reading->total, many_flows);
     keep_first_frames(reading->total, before);
-    analyzer_->begin_interval(idle_since_ns);
     previous_ = reading;
     return reading;
 }

@@ -7,9 +7,9 @@
 
 #include "base/quantities.h"
 #include "base/similar.h"
+#include "exporters/filter/flow_filter.h"
 #include "exporters/flow_fields.h"
 #include "tui/model/columns.h"
-#include "tui/model/flow_filter.h"
 #include "tui/view/theme.h"
 
 namespace cli::top {
@@ -88,10 +88,10 @@ constexpr std::array own{
     Row{{0, "paused", {}, "of a file or a history: stand still at the beginning"},
         Section::measuring,
         options::turn_on<&TopOptions::paused>},
-    Row{{0, "view", "NAME", "begin with flows, hosts, congestion, events, packets or counters"},
+    Row{{0, "view", "NAME", "begin with flows, hosts, congestion, events, packets or counters (default flows)"},
         Section::printing,
         take_view},
-    Row{{0, "filter", "TEXT", "only these flows: a word, or an expression such as 'goodput > 1Gbit && resent > 0'"},
+    Row{{0, "filter", "TEXT", "only these flows: `cause` (a problem), a word, or 'goodput > 1Gbit && resent > 0'"},
         Section::printing,
         options::store<&TopOptions::filter>},
     Row{{0, "columns", "LIST", "these columns, with commas between; `help` lists them"},
@@ -135,12 +135,11 @@ std::string top_contradiction(const TopOptions& options) {
         const std::string_view name = std::string_view(options.sort).substr(options.sort.front() == '-' ? 1 : 0);
         if (!tui::column_named(name)) return unknown_column("--sort", name);
     }
-    if (const auto filter = tui::FlowFilter::compile(options.filter); !filter)
+    if (const auto filter = exporters::filter::FlowFilter::compile(options.filter); !filter)
         return fmt::format("--filter {}: {}", options.filter, filter.error().text());
     if (!options.plays_back() && options.speed) return "--speed is of files (-r) and of a history (--from)";
     if (!options.plays_back() && options.paused) return "--paused is of files (-r) and of a history (--from)";
     if (options.paused && options.once) return "--paused and --once are given: a picture is of what was played";
-    if (options.counters_path) return "--counters is of `flows` and `why`: this screen shows this machine's counters";
     if (options.size && !options.once) return "--size is of --once: a screen is as large as its terminal";
     return {};
 }
@@ -163,13 +162,13 @@ std::optional<options::UsageError> parse_options(const std::vector<std::string>&
 }
 
 options::OptionTable<TopOptions> option_table() {
-    return options::OptionTable<TopOptions>().add(analysis::shared_options()).add(own);
+    return options::OptionTable<TopOptions>().add(analysis::shared_options()).without("counters").add(own);
 }
 
 std::string help_text() {
     return options::help_page(
         "Usage: rdmascope top -i IFACE [OPTION]... [EXPRESSION]\n"
-        "       rdmascope top -r FILE [OPTION]... [EXPRESSION]\n"
+        "       rdmascope top [-r] FILE... [OPTION]... [EXPRESSION]\n"
         "       rdmascope top --connect [OPTION]...\n"
         "       rdmascope top [--history DIR] [--from TIME] [--to TIME] [OPTION]...\n\n"
         "The live screen: every queue pair's conversation as it goes, what is wrong with it, and why. Files and what "

@@ -47,7 +47,8 @@ bool is_whole(const tui::FeedStatus& feed, bool plays_back, bool has_reading) {
 
 std::string trouble_of(const tui::FeedStatus& feed, bool nothing) {
     if (!feed.trouble.empty()) return feed.trouble;
-    return nothing ? feed.name + ": there is nothing to show" : std::string{};
+    // A file without packets is no failure, as in other commands: the picture says so.
+    return nothing && !feed.at_end ? feed.name + ": there is nothing to show" : std::string{};
 }
 
 }  // namespace
@@ -72,7 +73,8 @@ std::string print_picture(const Show& show) {
     model.drawn(tui::draw(model.state(), letters, grid));
     tui::draw(model.state(), letters, grid);
     const bool nothing = model.state().reading == nullptr;
-    if (!nothing && !base::write_all(STDOUT_FILENO, grid.plain()) && errno != EPIPE) return output_error(errno);
+    const bool has_picture = !nothing || model.state().feed.at_end;
+    if (has_picture && !base::write_all(STDOUT_FILENO, grid.plain()) && errno != EPIPE) return output_error(errno);
     return trouble_of(model.state().feed, nothing);
 }
 

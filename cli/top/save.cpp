@@ -83,6 +83,7 @@ std::string write_json(base::Descriptor descriptor, const tui::ModelState& state
     exporters::Context context{state.names, reading.crc_verified, {}, exporters::start_of(reading.total.capture)};
     const bool interval = state.choice.window == tui::Window::interval;
     if (interval) context.interval = exporters::Interval{reading.start_ns, reading.length_ns};
+    context.problems = interval ? &reading.interval_problems() : &reading.total_problems();
     exporters::FlowsDocument document(exporters::all_columns(interval));
     document.begin(file.text(), shown.capture, context);
     const auto order = exporters::flow_order({}, false);

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/core.h>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -16,6 +15,7 @@
 
 #include "base/descriptor.h"
 #include "base/file.h"
+#include "base/open_file.h"
 #include "base/quantities.h"
 #include "cli/console.h"
 #include "cli/top/options.h"
@@ -28,6 +28,7 @@ namespace {
 
 using tui::Settings;
 
+constexpr std::size_t most_octets = std::size_t{1} << 20;
 constexpr std::string_view heading =
     "# What was last chosen in `rdmascope top`, which writes this file at its end.\n\n";
 
@@ -148,16 +149,20 @@ std::string take(std::string_view name, const toml::node& node, Settings& settin
 
 /// The file as a table; empty where there is none. The error is a line.
 std::optional<toml::table> parsed(const std::string& path, std::string& error) {
-    std::ifstream file(path);
+    auto file = base::open_regular_file(path);
     if (!file) {
-        if (errno == ENOENT || errno == ENOTDIR) return toml::table{};
-        error = fmt::format("{}: {}", path, std::strerror(errno));
+        if (file.error().code == ENOENT || file.error().code == ENOTDIR) return toml::table{};
+        error = fmt::format("{}: {}", path, file.error().reason);
         return std::nullopt;
     }
-    std::ostringstream text;
-    text << file.rdbuf();
+    const auto text = base::read_file(file->number(), most_octets + 1);
+    if (!text || text->size() > most_octets) {
+        const char* const why = text ? "is too large to be a file of settings" : std::strerror(errno);
+        error = fmt::format("{}: {}", path, why);
+        return std::nullopt;
+    }
     try {
-        return toml::parse(text.str());
+        return toml::parse(*text);
     } catch (const toml::parse_error& mistake) {
         error = fmt::format("{}: line {}: {}", path, mistake.source().begin.line, mistake.description());
         return std::nullopt;

@@ -2,12 +2,15 @@
 #include <span>
 #include <string>
 
+#include "cli/why/options.h"
 #include "exporters/why_page.h"
 
 namespace cli::why {
 
 using PageStyle = exporters::WhyPageStyle;
 
+/// As the options and standard output want it.
+PageStyle style_for(const WhyOptions& options);
 /// As wide as the descriptor's terminal, with its colours and in the letters that the user's locale writes.
 PageStyle style_for_terminal(int descriptor);
 

@@ -5,23 +5,12 @@
 #include "base/quantities.h"
 #include "cli/analysis/session.h"
 #include "cli/console.h"
+#include "cli/why/diff.h"
 #include "cli/why/options.h"
 #include "cli/why/page.h"
 #include "metrics/answers/counters.h"
 
 namespace cli::why {
-
-namespace {
-
-constexpr std::string_view usage =
-    "Usage: rdmascope why -r FILE [OPTION]... [EXPRESSION]\n"
-    "       rdmascope why -i IFACE [OPTION]... [EXPRESSION]\n"
-    "       rdmascope why --connect [OPTION]...\n"
-    "       rdmascope why [--history DIR] [--from TIME] [--to TIME] [OPTION]...\n\n"
-    "Answers the five questions about RDMA traffic: why not more bandwidth, why such latency, is the QP cache\n"
-    "thrashed, is there congestion, how full are the queues. What is wrong comes first, with what to do about it.\n"
-    "EXPRESSION is a pcap-filter(7) expression.\n";
-constexpr std::string_view ending = "\nManual: rdmascope-why(1), which lists all verdicts.\n";
 
 PageStyle style_for(const WhyOptions& options) {
     PageStyle style = style_for_terminal(STDOUT_FILENO);
@@ -31,15 +20,30 @@ PageStyle style_for(const WhyOptions& options) {
     return style;
 }
 
+namespace {
+
+constexpr std::string_view usage =
+    "Usage: rdmascope why [-r] FILE... [OPTION]... [EXPRESSION]\n"
+    "       rdmascope why -i IFACE [OPTION]... [EXPRESSION]\n"
+    "       rdmascope why --connect [OPTION]...\n"
+    "       rdmascope why [--history DIR] [--from TIME] [--to TIME] [OPTION]...\n"
+    "       rdmascope why --diff BEFORE AFTER [OPTION]... [EXPRESSION]\n\n"
+    "Answers the five questions about RDMA traffic: why not more bandwidth, why such latency, is the QP cache\n"
+    "thrashed, is there congestion, how full are the queues. What is wrong comes first, with what to do about it.\n"
+    "EXPRESSION is a pcap-filter(7) expression.\n";
+constexpr std::string_view ending = "\nManual: rdmascope-why(1), which lists all verdicts.\n";
+
 }  // namespace
 
 int run(const std::vector<std::string>& arguments, const Environment& environment) {
     WhyOptions options;
-    const auto error = analysis::parse(arguments, option_table(), options);
+    auto error = analysis::parse(arguments, option_table(), options);
+    if (!error && !options.help && !options.version) error = options::usage_error_if(diff_contradiction(options));
     if (const auto status = answered(environment, "why", error, options, help)) return *status;
 
     // The sentences of JSON are the same on a terminal and in a pipe.
     if (options.json) base::set_charset(base::Charset::ascii);
+    if (options.diff) return compare(options);
     analysis::Session session(options, "why");
     if (!session.run()) return session.status();
     const metrics::Snapshot& snapshot = session.snapshot();

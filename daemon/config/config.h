@@ -15,10 +15,12 @@ struct CaptureConfig {
     std::vector<std::string> interfaces = {"any"};
     std::vector<std::string> verbs_devices = {};  ///< RDMA devices whose offloaded traffic is tapped, too: `mlx5_0`
     std::uint64_t snaplen = 192;                  ///< octets kept of a frame; 0 keeps all
+    std::uint64_t iwarp_snaplen = 0;              ///< bytes read of an iWARP segment; 0: all of it
     bool rdma_only = true;                        ///< the kernel passes nothing else
     std::string filter = {};                      ///< pcap-filter(7), in place of the narrowing to RDMA
     std::vector<std::uint64_t> iwarp_ports = {};  ///< TCP ports that speak MPA, besides those that are found
     bool iwarp_discovery = true;                  ///< find them
+    std::uint64_t iwarp_connections = 65536;      ///< that the kernel remembers
     std::uint64_t buffer_octets = std::uint64_t{64} << 20;  ///< of the kernel's ring, each interface
     bool promiscuous = true;
     std::string timestamps = "auto";  ///< `auto`, `hardware`, `software`
@@ -102,6 +104,7 @@ struct LogConfig {
 
 struct ServiceConfig {
     std::string user = {};  ///< to become once all is open; empty: whoever started it, without the capabilities
+    bool restrict_system_calls = true;  ///< to those that the daemon needs
 
     bool operator==(const ServiceConfig&) const = default;
 };

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <fmt/core.h>
-#include <fstream>
 #include <map>
 #include <set>
 #include <toml++/toml.h>
 
+#include "base/file.h"
+#include "base/open_file.h"
 #include "base/similar.h"
 #include "base/text_format.h"
 #include "daemon/config/config_table.h"
@@ -233,6 +235,15 @@ private:
     std::set<std::string> mistaken_ = {};
 };
 
+/// What the caller of the command has open is the caller's to say: `daemon --config /dev/stdin`. Any other path must
+/// not let a reload wait: it is a regular file.
+base::Result<base::Descriptor, base::OpenFailure> open_config(const std::string& path) {
+    if (path != "/dev/stdin" && !path.starts_with("/dev/fd/")) return base::open_regular_file(path);
+    base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (!file) return base::Failure{base::OpenFailure{errno, std::strerror(errno)}};
+    return file;
+}
+
 ConfigErrors one_line(std::string line) { return {{std::move(line)}}; }
 
 }  // namespace
@@ -242,19 +253,16 @@ base::Result<Config, ConfigErrors> parse_config(std::string_view toml, const std
 }
 
 base::Result<Config, ConfigErrors> read_config(const std::string& path) {
-    errno = 0;
-    std::ifstream file(path, std::ios::binary);
+    const auto file = open_config(path);
     if (!file)
         return base::Failure{one_line(fmt::format("{}: {}; `rdmascope daemon --print-config` prints a complete file",
-                                                  path, std::strerror(errno)))};
-    std::string toml(max_config_octets + 1, '\0');
-    file.read(toml.data(), static_cast<std::streamsize>(toml.size()));
-    if (file.bad()) return base::Failure{one_line(fmt::format("{}: {}", path, std::strerror(errno)))};
-    toml.resize(static_cast<std::size_t>(file.gcount()));
-    if (toml.size() > max_config_octets)
+                                                  path, file.error().reason))};
+    const auto toml = base::read_file(file->number(), max_config_octets + 1);
+    if (!toml) return base::Failure{one_line(fmt::format("{}: {}", path, std::strerror(errno)))};
+    if (toml->size() > max_config_octets)
         return base::Failure{
             one_line(fmt::format("{}: more than {} octets, this is no configuration", path, max_config_octets))};
-    return parse_config(toml, path);
+    return parse_config(*toml, path);
 }
 
 base::Result<void> set_key(Config& config, std::string_view key, const std::vector<std::string>& values) {

@@ -96,9 +96,20 @@ constexpr std::array key_table{
         .member = capture<&CaptureConfig::snaplen>,
         .effect = E::on_restart,
         .help = "What is kept of a frame, in octets: 192 hold every header of a packet and no more; 0 keeps all. Of "
-                "RoCE's connection management, which is longer, 512 are kept in any case, but within tunnels. Where a "
-                "segment of iWARP has several FPDUs, or segments reach this machine joined (GRO, LRO), those in the "
-                "middle are seen with 0 alone. Checksums can be verified only where a frame was kept whole.",
+                "RoCE's connection management, which is longer, 512 are kept in any case, but within tunnels. Of a "
+                "segment of iWARP this much is stored in recordings; capture.iwarp_snaplen says how much is read. "
+                "Checksums can be verified only where a frame was kept whole.",
+        .least = 96,
+        .most = 256 * kib,
+        .or_zero = true},
+    Key{.section = "capture",
+        .name = "iwarp_snaplen",
+        .kind = K::size,
+        .member = capture<&CaptureConfig::iwarp_snaplen>,
+        .effect = E::on_restart,
+        .help = "How much of a segment of iWARP is read, in bytes; 0 reads all of it. Segments hold several FPDUs, and "
+                "reach this machine joined (GRO, LRO): what is not read of them is not measured. Payload is read, not "
+                "stored: recordings have capture.snaplen bytes of a segment.",
         .least = 96,
         .most = 256 * kib,
         .or_zero = true},
@@ -128,7 +139,17 @@ constexpr std::array key_table{
         .kind = K::toggle,
         .member = capture<&CaptureConfig::iwarp_discovery>,
         .effect = E::at_once,
-        .help = "Find the TCP ports that speak iWARP by their MPA start frames."},
+        .help = "Find iWARP connections that began before the capture, by their FPDUs. New ones are found by their "
+                "MPA start frames in any case."},
+    Key{.section = "capture",
+        .name = "iwarp_connections",
+        .kind = K::number,
+        .member = capture<&CaptureConfig::iwarp_connections>,
+        .effect = E::on_restart,
+        .help = "How many iWARP connections the kernel knows at once; of more, those that were idle for longest are "
+                "found again by their next FPDUs. Each takes about 300 bytes of the kernel's memory.",
+        .least = 1024,
+        .most = 4194304},
     Key{.section = "capture",
         .name = "buffer",
         .kind = K::size,
@@ -397,6 +418,12 @@ constexpr std::array key_table{
                 "capturing does not need of root's power is given up in either case.",
         .wanted = "the name of a user, or \"\"",
         .fits = forms::is_empty_or_account},
+    Key{.section = "service",
+        .name = "restrict_system_calls",
+        .kind = K::toggle,
+        .member = service_of<&ServiceConfig::restrict_system_calls>,
+        .effect = E::on_restart,
+        .help = "Allow the daemon only the system calls that it needs (seccomp): it can start no program then."},
 };
 
 }  // namespace

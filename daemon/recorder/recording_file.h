@@ -5,6 +5,7 @@
 
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "base/open_file.h"
 #include "capture/files/writer.h"
 #include "capture/source.h"
 #include "wire/frame.h"
@@ -14,7 +15,7 @@ namespace service::inline recorder {
 /// One recording while it is being written, under its hidden name. Removes itself unless it was completed.
 class RecordingFile {
 public:
-    static base::Result<std::unique_ptr<RecordingFile>> create(const std::string& directory, const std::string& name,
+    static base::Result<std::unique_ptr<RecordingFile>> create(base::Folder folder, const std::string& name,
                                                                const std::string& comment);
     ~RecordingFile();
     RecordingFile(const RecordingFile&) = delete;
@@ -28,16 +29,15 @@ public:
     /// Waits until all is on the disk, and gives the file its name.
     base::Result<void> complete();
 
-    std::string path() const { return directory_ + '/' + name_; }
-    const std::string& directory() const { return directory_; }
+    std::string path() const { return folder_.path_of(name_); }
+    const base::Folder& folder() const { return folder_; }
     const std::string& name() const { return name_; }
 
 private:
-    RecordingFile(std::string directory, std::string name, base::Descriptor lock);
-    std::string hidden_path() const;
+    RecordingFile(base::Folder folder, std::string name, base::Descriptor lock);
     base::Failure<base::Error> writer_failure() const;
 
-    std::string directory_;
+    base::Folder folder_;
     std::string name_;
     base::Descriptor lock_;  ///< held for as long as it is written: remove_unfinished()
     std::unique_ptr<capture::Writer> writer_ = {};

@@ -3,10 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <fmt/core.h>
-#include <sys/stat.h>
-#include <system_error>
 #include <unistd.h>
 
 #include "base/descriptor.h"
@@ -15,25 +12,32 @@ namespace service::inline recorder {
 namespace {
 
 /// 0 where a file can be made there; else an errno.
-int try_file(const std::string& directory) {
-    if (base::Descriptor(::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600))) return 0;
+int try_file(const base::Folder& folder) {
+    if (base::Descriptor(::openat(folder.descriptor(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600))) return 0;
     // A file system without files that have no name; the rights are asked for then.
     if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL) return errno;
-    const base::Descriptor folder(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    return folder && ::faccessat(folder.number(), ".", W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+    return ::faccessat(folder.descriptor(), ".", W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+base::Failure<base::Error> folder_failure(const std::string& directory, const base::OpenFailure& failure) {
+    if (failure.code != ELOOP) return recording_folder_failure(directory, failure.code);
+    return base::failure("no file can be made there: " + failure.reason, directory);
 }
 
 }  // namespace
 
 base::Result<void> prepare_recording_folder(const std::string& directory) {
-    std::error_code code;
-    const std::filesystem::path parent = std::filesystem::path(directory).parent_path();
-    if (!parent.empty()) std::filesystem::create_directories(parent, code);
-    if (::mkdir(directory.c_str(), 0750) != 0 && errno != EEXIST)
-        return recording_folder_failure(directory, code ? code.value() : errno);
-    const int wrong = try_file(directory);
+    const auto folder = base::Folder::make(directory, 0750);
+    if (!folder) return folder_failure(directory, folder.error());
+    const int wrong = try_file(*folder);
     if (wrong != 0) return recording_folder_failure(directory, wrong);
     return {};
+}
+
+base::Result<base::Folder> open_recording_folder(const std::string& directory) {
+    auto folder = base::Folder::open(directory);
+    if (!folder) return folder_failure(directory, folder.error());
+    return std::move(folder).value();
 }
 
 base::Failure<base::Error> recording_folder_failure(const std::string& directory, int code) {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <ctime>
+#include <dirent.h>
 #include <fcntl.h>
-#include <filesystem>
 #include <fmt/core.h>
+#include <memory>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -38,16 +40,19 @@ bool is_unfinished(std::string_view name) {
     return is_recording(name);
 }
 
+/// Of regular files.
 template <class Wanted>
-std::vector<std::string> names_in(const std::string& directory, Wanted&& wanted) {
+std::vector<std::string> names_in(const base::Folder& folder, Wanted&& wanted) {
     std::vector<std::string> names;
-    std::error_code ignored;
-    for (std::filesystem::directory_iterator at(directory, ignored), end; !ignored && at != end;
-         at.increment(ignored)) {
-        std::string name = at->path().filename().string();
-        std::error_code unknown;
-        if (wanted(name) && at->symlink_status(unknown).type() == std::filesystem::file_type::regular)
-            names.push_back(std::move(name));
+    base::Descriptor own(::openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(own ? ::fdopendir(own.number()) : nullptr, ::closedir);
+    if (!entries) return names;
+    own.release();
+    while (const dirent* entry = ::readdir(entries.get())) {
+        struct stat found {};
+        if (wanted(std::string_view(entry->d_name)) &&
+            ::fstatat(folder.descriptor(), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(found.st_mode))
+            names.emplace_back(entry->d_name);
     }
     return names;
 }
@@ -83,17 +88,16 @@ bool is_recording(std::string_view name) {
 
 std::string unfinished_name(std::string_view name) { return fmt::format(".{}{}", name, unfinished_suffix); }
 
-void remove_unfinished(const std::string& directory) {
-    for (const std::string& name : names_in(directory, is_unfinished)) {
-        const std::string path = directory + '/' + name;
-        const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+void remove_unfinished(const base::Folder& folder) {
+    for (const std::string& name : names_in(folder, is_unfinished)) {
+        const auto file = folder.open_file(name);
         // The process that writes a recording holds a lock on it.
-        if (file && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+        if (file && ::flock(file->number(), LOCK_EX | LOCK_NB) == 0) folder.remove(name);
     }
 }
 
-std::uint64_t remove_oldest(const std::string& directory, std::uint64_t max_files, const std::string& just_written) {
-    std::vector<std::string> names = names_in(directory, is_recording);
+std::uint64_t remove_oldest(const base::Folder& folder, std::uint64_t max_files, const std::string& just_written) {
+    std::vector<std::string> names = names_in(folder, is_recording);
     const std::string_view newest = std::string_view(just_written).substr(0, prefix.size() + time_shape.size());
     const auto is_to_come = [newest](const std::string& name) {
         return !newest.empty() && std::string_view(name).substr(0, newest.size()) > newest;
@@ -106,7 +110,7 @@ std::uint64_t remove_oldest(const std::string& directory, std::uint64_t max_file
     for (const std::string& name : names) {
         if (names.size() - removed <= max_files) break;
         if (name == just_written) continue;
-        if (::unlink((directory + '/' + name).c_str()) == 0) ++removed;
+        if (folder.remove(name)) ++removed;
     }
     return removed;
 }

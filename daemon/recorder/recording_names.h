@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/open_file.h"
+
 /// How recordings are called, and which of the files in their directory are theirs.
 namespace service::inline recorder {
 
@@ -15,9 +17,9 @@ bool is_recording(std::string_view name);
 std::string unfinished_name(std::string_view name);
 
 /// Removes unfinished files that nobody is writing.
-void remove_unfinished(const std::string& directory);
+void remove_unfinished(const base::Folder& folder);
 /// Keeps the newest `max_files`, `just_written` among them. Names with a later time than that come from a clock that
 /// was set since, and go first. Returns how many were removed.
-std::uint64_t remove_oldest(const std::string& directory, std::uint64_t max_files, const std::string& just_written);
+std::uint64_t remove_oldest(const base::Folder& folder, std::uint64_t max_files, const std::string& just_written);
 
 }  // namespace service::recorder

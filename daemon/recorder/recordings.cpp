@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <system_error>
-#include <unistd.h>
 
 #include "base/quantities.h"
 #include "daemon/recorder/recording_file.h"
@@ -90,8 +89,10 @@ void Recordings::State::tidy() {
     if (options.directory.empty()) return;
     if (const auto prepared = prepare_recording_folder(options.directory); !prepared)
         return add_message(prepared.error().text(), true);
-    remove_unfinished(options.directory);
-    counters.removed += remove_oldest(options.directory, options.max_files, {});
+    const auto folder = open_recording_folder(options.directory);
+    if (!folder) return add_message(folder.error().text(), true);
+    remove_unfinished(*folder);
+    counters.removed += remove_oldest(*folder, options.max_files, {});
 }
 
 base::Result<void> Recordings::State::check_ready(const Incident& incident, std::int64_t now_ns) {
@@ -115,8 +116,10 @@ base::Failure<base::Error> Recordings::State::fail(const std::string& trigger, c
 
 base::Result<std::unique_ptr<RecordingFile>> Recordings::State::create_file(const Incident& incident,
                                                                             std::int64_t now_ns) const {
+    auto folder = open_recording_folder(options.directory);
+    if (!folder) return base::Failure{folder.error()};
     std::string name = recording_name(now_ns, incident.trigger);
-    while (::access((options.directory + '/' + name).c_str(), F_OK) == 0) {
+    while (folder->has(name)) {
         now_ns += 1'000'000;
         name = recording_name(now_ns, incident.trigger);
     }
@@ -125,7 +128,7 @@ base::Result<std::unique_ptr<RecordingFile>> Recordings::State::create_file(cons
     if (!incident.frames.empty())
         comment +=
             fmt::format("\nframes that show it, as the daemon counts them: {}", fmt::join(incident.frames, ", "));
-    return RecordingFile::create(options.directory, name, comment);
+    return RecordingFile::create(std::move(folder).value(), name, comment);
 }
 
 Recordings::Recordings(const RecordingsOptions& options) : state_(std::make_unique<State>(options)) { state_->tidy(); }
@@ -272,7 +275,7 @@ void Recordings::State::close_file() {
     message += fmt::format("; {}", a.incident.reason);
     const auto complete = [file = std::shared_ptr<RecordingFile>(std::move(a.file)), most = a.max_files] {
         Completion completion{.completed = file->complete()};
-        if (completion.completed) completion.removed = remove_oldest(file->directory(), most, file->name());
+        if (completion.completed) completion.removed = remove_oldest(file->folder(), most, file->name());
         return completion;
     };
     closing = Closing{.completion = {}, .path = path, .message = std::move(message)};

@@ -205,7 +205,7 @@ Answer Answers::history(const control::Request& request) {
     const std::string directory = commands_.history_directory();
     if (directory.empty())
         return refusal(request, "no history is kept: set history.directory in the configuration, or --history DIR");
-    const auto reader = history::HistoryReader::open(directory);
+    const auto reader = history::HistoryReader::open(directory, [this] { return !commands_.ends(); });
     if (!reader) return refusal(request, reader.error());
     const auto extent = (*reader)->extent();
     OrderedJson result{{"directory", directory}, {"first_ns", nullptr}, {"last_ns", nullptr}, {"intervals", 0}};

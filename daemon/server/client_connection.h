@@ -32,7 +32,8 @@ public:
     /// The next line, once all that was asked before is on its way; without its newline. Valid until receive().
     std::optional<std::string_view> next_line();
     bool has_line() const { return newline_ != std::string::npos || (ended_ && taken_ < in_.size()); }
-    bool ready_for_request() const { return !closing_ && answers_ == 0 && waiting() < high_water(); }
+    /// One request at a time: the answer to the one before was sent.
+    bool ready_for_request() const { return !closing_ && answers_ == 0 && waiting() == 0; }
     /// What stands in front is more than a line may have.
     bool line_too_long() const;
 
@@ -43,6 +44,8 @@ public:
 
     /// Makes answers into octets as far as they may wait, and sends what the socket takes.
     void pump(std::uint64_t now_ns);
+    /// Octets that were made and not sent.
+    std::size_t waiting() const { return out_.size() - sent_; }
     /// Octets to send, or to be made.
     bool owes() const { return waiting() != 0 || !bodies_.empty(); }
     /// More can be made without the socket's taking any ...
@@ -70,6 +73,8 @@ public:
 
     std::vector<Subscription>& subscriptions() { return subscriptions_; }
     const std::vector<Subscription>& subscriptions() const { return subscriptions_; }
+    /// The turn in which the last request was answered.
+    std::uint64_t served = 0;
     /// What epoll was asked for.
     std::uint32_t interest = 0;
 
@@ -78,7 +83,6 @@ private:
         std::unique_ptr<Body> body;
         std::uint64_t subscription;  ///< its serial; 0 for an answer
     };
-    std::size_t waiting() const { return out_.size() - sent_; }
     std::size_t high_water() const;
     void find_newline();
     void send(std::uint64_t now_ns);

@@ -12,7 +12,8 @@
 #include "metrics/figures/snapshot.h"
 
 /// What a client of the daemon may ask for. The server (server.h) turns lines into calls of this, the service
-/// implements it, and tests put a fake in its place. Called from the thread that runs the server.
+/// implements it, and tests put a fake in its place. Called from the thread that runs the server, which in the daemon
+/// is not the main thread.
 namespace service::inline server {
 
 /// Figures with what is needed to show them.
@@ -36,6 +37,18 @@ struct Status {
         bool hardware_timestamps = false;
     };
     std::vector<Interface> interfaces;
+    /// Of iWARP connections: by the kernel from the first byte on, or by the daemon, which misses the beginning.
+    struct Learning {
+        bool narrowed = true;  ///< false: an expression of the user's decides what is captured
+        bool in_kernel = false;
+        std::string reason;  ///< why it is not the kernel that learns, and what to do
+        std::uint64_t learnt = 0;
+        std::uint64_t open = 0;
+        std::uint64_t evicted = 0;
+        std::uint64_t withdrawn = 0;
+        std::uint64_t capacity = 0;
+    };
+    Learning learning;
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;
     std::uint64_t flows = 0;
@@ -82,6 +95,8 @@ public:
     virtual bool crc_verified() const = 0;
     /// Sets the flight recorder off. Fails with why it cannot record.
     virtual base::Result<void> trigger(const std::string& reason) = 0;
+    /// Whether the daemon ends: what takes long is not worth its time any more.
+    virtual bool ends() const { return false; }
     /// Reads the configuration again. Fails with what is wrong with it, an error a mistake.
     virtual base::Result<void, base::Errors> reload() = 0;
     /// The store's directory, for clients that read it themselves; empty where there is none.

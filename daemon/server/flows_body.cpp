@@ -38,7 +38,12 @@ base::Result<FlowsChoice> FlowsChoice::of(const control::Request& request, bool 
 
 FlowsBody::FlowsBody(std::string head, std::shared_ptr<const metrics::Snapshot> snapshot, const FlowsChoice& choice,
                      const exporters::Context& context)
-    : head_(std::move(head)), snapshot_(std::move(snapshot)), context_(context), document_(choice.columns) {
+    : head_(std::move(head)),
+      snapshot_(std::move(snapshot)),
+      problems_(metrics::flow_problems(*snapshot_)),
+      context_(context),
+      document_(choice.columns) {
+    context_.problems = &problems_;
     if (!choice.flow) {
         flows_ = exporters::ordered_flows(*snapshot_, context_, choice.order, choice.limit);
     } else if (const metrics::FlowSnapshot* flow = snapshot_->flow(*choice.flow)) {

@@ -32,6 +32,7 @@ public:
 private:
     std::string head_;
     std::shared_ptr<const metrics::Snapshot> snapshot_;
+    metrics::FlowProblems problems_;
     exporters::Context context_;
     exporters::FlowsDocument document_;
     std::vector<const metrics::FlowSnapshot*> flows_ = {};

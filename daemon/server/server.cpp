@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unordered_map>
+#include <vector>
 
 #include "base/clock.h"
 #include "control/protocol.h"
@@ -26,7 +27,6 @@ constexpr std::uint64_t nanoseconds_per_ms = 1'000'000;
 constexpr std::uint64_t linger_ns = 1000 * nanoseconds_per_ms;       ///< for a client that is told good-bye to hang up
 constexpr std::uint64_t accept_pause_ns = 100 * nanoseconds_per_ms;  ///< when the process has no descriptor left
 constexpr std::size_t max_subscriptions = 8;                         ///< a client
-constexpr int lines_a_turn = 32;                                     ///< of one client, before others have theirs
 
 bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
 
@@ -52,7 +52,11 @@ private:
     void drain(int descriptor) const;
     void accept_all(std::uint64_t now_ns);
     void refuse(const base::Descriptor& socket);
-    void serve(Connection& client, std::uint64_t now_ns);
+    void serve_all(std::uint64_t now_ns);
+    bool is_in_slice(std::uint64_t begin_ns) const;
+    /// False if the client asked for nothing.
+    bool serve(Connection& client, std::uint64_t now_ns);
+    std::size_t owed() const;
     void handle(Connection& client, std::string_view line, std::uint64_t now_ns);
     void subscribe(Connection& client, const control::Request& request, std::uint64_t now_ns);
     void unsubscribe(Connection& client, const control::Request& request);
@@ -72,6 +76,7 @@ private:
     std::uint64_t armed_ns_ = never;
     std::uint64_t accept_again_ns_ = never;  ///< while no descriptor is left
     std::uint64_t subscriptions_begun_ = 0;
+    std::uint64_t turns_ = 0;
     std::unordered_map<int, std::unique_ptr<Connection>> clients_ = {};
 };
 
@@ -120,27 +125,50 @@ void Server::progress(int wait_ms) {
             at->second->receive();
         }
     }
-    for (const auto& [descriptor, client] : clients_) serve(*client, now);
+    serve_all(now);
     update_all(now);
     settle(now);
     if (arrivals || accept_again_ns_ <= now) accept_all(now);
 }
 
-void Server::serve(Connection& client, std::uint64_t now_ns) {
-    for (int lines = 0; lines < lines_a_turn; ++lines) {
-        if (client.line_too_long()) {
-            ++counters_.requests;
-            ++counters_.errors;
-            client.queue(Answers::text(control::refusal_line(
-                {"null", fmt::format("a line has at most {} octets; this connection ends here", options_.max_line)})));
-            client.close_when_sent();
-            break;
-        }
-        const auto line = client.next_line();
-        if (!line) break;
-        if (!blank(*line)) handle(client, *line, now_ns);
+/// The clients whose last request is longest ago come first: one that asks without end does not hold up the others.
+void Server::serve_all(std::uint64_t now_ns) {
+    std::vector<Connection*> in_order;
+    for (const auto& [descriptor, client] : clients_) in_order.push_back(client.get());
+    std::ranges::sort(in_order, {}, [](const Connection* client) { return client->served; });
+    bool any = false;  // one at least, however short the slice is
+    for (Connection* client : in_order) {
+        if (!any || is_in_slice(now_ns)) any |= serve(*client, now_ns);
+        client->pump(now_ns);
     }
-    client.pump(now_ns);
+}
+
+bool Server::is_in_slice(std::uint64_t begin_ns) const {
+    return static_cast<std::uint64_t>(base::steady_ns()) - begin_ns < options_.slice_ns;
+}
+
+bool Server::serve(Connection& client, std::uint64_t now_ns) {
+    if (client.line_too_long()) {
+        ++counters_.requests;
+        ++counters_.errors;
+        client.queue(Answers::text(control::refusal_line(
+            {"null", fmt::format("a line has at most {} octets; this connection ends here", options_.max_line)})));
+        client.close_when_sent();
+        return true;
+    }
+    for (auto line = client.next_line(); line; line = client.next_line()) {
+        if (blank(*line)) continue;
+        client.served = ++turns_;
+        handle(client, *line, now_ns);
+        return true;
+    }
+    return false;
+}
+
+std::size_t Server::owed() const {
+    std::size_t octets = 0;
+    for (const auto& [descriptor, client] : clients_) octets += client->waiting();
+    return octets;
 }
 
 void Server::handle(Connection& client, std::string_view line, std::uint64_t now_ns) {
@@ -153,6 +181,12 @@ void Server::handle(Connection& client, std::string_view line, std::uint64_t now
     // Figures for nobody are not worth their time.
     if (client.lost() && request->command != control::Command::trigger && request->command != control::Command::reload)
         return;
+    if (owed() >= options_.max_owed) {
+        ++counters_.errors;
+        return client.queue(
+            Answers::refusal(*request, "clients have not read what they asked for, and memory is bounded: ask again")
+                .body);
+    }
     if (request->command == control::Command::subscribe) return subscribe(client, *request, now_ns);
     if (request->command == control::Command::unsubscribe) return unsubscribe(client, *request);
     Answer answer = answers_.answer(*request, counters_);
@@ -194,14 +228,22 @@ void Server::unsubscribe(Connection& client, const control::Request& request) {
 }
 
 void Server::update_all(std::uint64_t now_ns) {
-    for (const auto& [descriptor, client] : clients_) {
-        bool due = false;
-        for (Subscription& subscription : client->subscriptions()) {
-            if (subscription.due_ns > now_ns) continue;
-            due = true;
-            update(*client, subscription, now_ns);
-        }
-        if (due) client->pump(now_ns);
+    struct Due {
+        Connection* client;
+        Subscription* subscription;
+    };
+    std::vector<Due> all;
+    for (const auto& [descriptor, client] : clients_)
+        for (Subscription& subscription : client->subscriptions())
+            if (subscription.due_ns <= now_ns) all.push_back({client.get(), &subscription});
+    // Those that were due first come first, so that each has its turn where there are too many for one slice.
+    std::ranges::sort(all, {}, [](const Due& due) { return due.subscription->due_ns; });
+    const auto begin_ns = static_cast<std::uint64_t>(base::steady_ns());
+    for (const Due& due : all) {
+        if (&due != &all.front() && !is_in_slice(begin_ns)) break;
+        if (due.client->lost()) continue;  // by an earlier update, and its subscriptions with it
+        update(*due.client, *due.subscription, now_ns);
+        due.client->pump(now_ns);
     }
 }
 
@@ -210,7 +252,8 @@ void Server::update(Connection& client, Subscription& subscription, std::uint64_
     subscription.due_ns = (now_ns / subscription.interval_ns + 1) * subscription.interval_ns;
     // Whole intervals in which the server itself was busy have no line of their own either.
     const std::uint64_t late = (subscription.due_ns - before) / subscription.interval_ns - 1;
-    const std::uint64_t missed = late + (client.can_take_update(subscription) ? 0U : 1U);
+    const bool has_room = owed() < options_.max_owed && client.can_take_update(subscription);
+    const std::uint64_t missed = late + (has_room ? 0U : 1U);
     subscription.skipped += missed;
     counters_.skipped += missed;
     if (missed == late) client.queue_update(subscription, answers_.update(subscription, counters_));

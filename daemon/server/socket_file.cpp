@@ -42,10 +42,12 @@ std::optional<gid_t> group_id(const std::string& name) {
     }
 }
 
+std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 /// Fails if something else is at the path; a socket that no process listens on is removed.
-base::Result<void> free_path(const std::string& path) {
+base::Result<void> free_path(const base::Folder& folder, const std::string& path) {
     struct stat there {};
-    if (::lstat(path.c_str(), &there) != 0) {
+    if (::fstatat(folder.descriptor(), name_of(path).c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT) return {};
         return base::failure(std::strerror(errno), path);
     }
@@ -60,7 +62,7 @@ base::Result<void> free_path(const std::string& path) {
             "a daemon answers there already; stop it (`systemctl stop rdmascope`), or say another path with --socket",
             path);
     if (errno != ECONNREFUSED && errno != ENOENT) return base::failure(std::strerror(errno), path);
-    if (::unlink(path.c_str()) != 0 && errno != ENOENT)
+    if (!folder.remove(name_of(path)) && errno != ENOENT)
         return base::failure(
             fmt::format("was left by a daemon that died, and cannot be removed: {}", std::strerror(errno)), path);
     return {};
@@ -72,27 +74,29 @@ base::Result<std::unique_ptr<SocketFile>> SocketFile::open(const std::string& pa
     if (path.empty() || path.size() > control::max_socket_path || path.find('\0') != std::string::npos)
         return base::failure(fmt::format("'{}': a socket's path has 1 to {} octets; say a shorter one with --socket",
                                          path, control::max_socket_path));
-    const std::string folder = folder_of(path);
-    const bool made_folder = ::mkdir(folder.c_str(), 0755) == 0;
+    const std::string folder_path = folder_of(path);
+    const bool made_folder = ::mkdir(folder_path.c_str(), 0755) == 0;
     if (!made_folder && errno != EEXIST)
         return base::failure(fmt::format("the socket's folder cannot be made: {}; make it, or say another path with "
                                          "--socket",
                                          std::strerror(errno)),
-                             folder);
-    const base::Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!lock || ::flock(lock.number(), LOCK_EX) != 0) return base::failure(std::strerror(errno), folder);
-    if (const auto freed = free_path(path); !freed) return base::Failure{freed.error()};
+                             folder_path);
+    auto folder = base::Folder::open(folder_path);
+    if (!folder) return base::failure(folder.error().reason, folder_path);
+    if (::flock(folder->descriptor(), LOCK_EX) != 0) return base::failure(std::strerror(errno), folder_path);
+    if (const auto freed = free_path(*folder, path); !freed) return base::Failure{freed.error()};
     base::Descriptor listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!listening) return base::failure(fmt::format("no socket can be had: {}", std::strerror(errno)));
-    auto file = std::unique_ptr<SocketFile>(new SocketFile(std::move(listening), path));
+    auto file = std::unique_ptr<SocketFile>(new SocketFile(std::move(listening), std::move(folder).value(), path));
     if (const auto prepared = file->prepare(owner); !prepared) return base::Failure{prepared.error()};
     // For the user to remove the socket at the end. Last, because the user of the folder can put something else in the
     // socket's place. prepare() has found the account.
     if (made_folder && !owner.user.empty())
         if (const auto account = find_account(owner.user);
-            account && ::fchown(lock.number(), account->user, account->group) != 0)
+            account && ::fchown(file->folder_.descriptor(), account->user, account->group) != 0)
             return base::failure(fmt::format("cannot be given to user '{}': {}", owner.user, std::strerror(errno)),
-                                 folder);
+                                 folder_path);
+    ::flock(file->folder_.descriptor(), LOCK_UN);
     return file;
 }
 
@@ -107,8 +111,15 @@ base::Result<void> SocketFile::prepare(const SocketOwner& owner) {
     ::umask(mask);
     if (!bound)
         return base::failure(fmt::format("{}; say another path with --socket", std::strerror(bind_errno)), path_);
+    // By its descriptor from here on: whoever may write in the folder can put another file into its place.
+    made_.reset(::openat(folder_.descriptor(), name_of(path_).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat made {};
-    if (::lstat(path_.c_str(), &made) != 0) return base::failure(std::strerror(errno), path_);
+    if (!made_ || ::fstat(made_.number(), &made) != 0) return base::failure(std::strerror(errno), path_);
+    if (!S_ISSOCK(made.st_mode) || made.st_nlink != 1 || made.st_uid != ::geteuid())
+        return base::failure(
+            "another user put something else into the place of the socket; say a path with --socket whose folder only "
+            "the daemon's user can write",
+            path_);
     device_ = made.st_dev;
     inode_ = made.st_ino;
     if (auto owned = set_owner(owner); !owned) return owned;
@@ -120,7 +131,7 @@ base::Result<void> SocketFile::set_owner(const SocketOwner& owner) const {
     if (!owner.user.empty()) {
         const auto account = find_account(owner.user);
         if (!account) return base::Failure{account.error()};
-        if (::lchown(path_.c_str(), account->user, account->group) != 0)
+        if (::fchownat(made_.number(), "", account->user, account->group, AT_EMPTY_PATH) != 0)
             return base::failure(
                 fmt::format("cannot be given to user '{}': {}; begin as root, or leave service.user empty", owner.user,
                             std::strerror(errno)),
@@ -132,7 +143,7 @@ base::Result<void> SocketFile::set_owner(const SocketOwner& owner) const {
         return base::failure(
             fmt::format("there is no group '{}'; make it (`groupadd --system {}`), or change control.group",
                         owner.group, owner.group));
-    if (::lchown(path_.c_str(), static_cast<uid_t>(-1), *id) != 0)
+    if (::fchownat(made_.number(), "", static_cast<uid_t>(-1), *id, AT_EMPTY_PATH) != 0)
         return base::failure(fmt::format("cannot be given to group '{}': {}; begin as root, or as a member of it",
                                          owner.group, std::strerror(errno)),
                              path_);
@@ -142,10 +153,11 @@ base::Result<void> SocketFile::set_owner(const SocketOwner& owner) const {
 base::Result<void> SocketFile::remove() {
     if (inode_ == 0) return {};
     struct stat there {};
-    const bool found = ::lstat(path_.c_str(), &there) == 0;
+    const std::string name = name_of(path_);
+    const bool found = ::fstatat(folder_.descriptor(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
     const bool another = found && (there.st_dev != device_ || there.st_ino != inode_);
     inode_ = 0;
-    if (another || (found && ::unlink(path_.c_str()) == 0) || errno == ENOENT) return {};
+    if (another || (found && folder_.remove(name)) || errno == ENOENT) return {};
     return base::failure(
         fmt::format("cannot be removed: {}; let the daemon's user write in its folder", std::strerror(errno)), path_);
 }

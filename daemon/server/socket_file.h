@@ -5,6 +5,7 @@
 
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "base/open_file.h"
 
 namespace service::inline server {
 
@@ -28,12 +29,14 @@ public:
     int descriptor() const { return listening_.number(); }
 
 private:
-    SocketFile(base::Descriptor listening, std::string path)
-        : listening_(std::move(listening)), path_(std::move(path)) {}
+    SocketFile(base::Descriptor listening, base::Folder folder, std::string path)
+        : listening_(std::move(listening)), folder_(std::move(folder)), path_(std::move(path)) {}
     base::Result<void> prepare(const SocketOwner& owner);
     base::Result<void> set_owner(const SocketOwner& owner) const;
 
     base::Descriptor listening_;
+    base::Folder folder_;
+    base::Descriptor made_ = base::Descriptor();  ///< the socket's file, by O_PATH
     std::string path_;
     std::uint64_t device_ = 0;
     std::uint64_t inode_ = 0;

@@ -26,6 +26,21 @@ OrderedJson interfaces_of(const Status& status) {
     return interfaces;
 }
 
+/// Counts are the kernel's: unknown where it does not learn.
+OrderedJson learning_of(const Status::Learning& learning) {
+    if (!learning.narrowed) return nullptr;
+    const auto counted = [&](std::uint64_t value) {
+        return learning.in_kernel ? OrderedJson(value) : OrderedJson(nullptr);
+    };
+    return {{"in_kernel", learning.in_kernel},
+            {"reason", learning.in_kernel ? OrderedJson(nullptr) : OrderedJson(learning.reason)},
+            {"learnt", counted(learning.learnt)},
+            {"open", counted(learning.open)},
+            {"evicted", counted(learning.evicted)},
+            {"withdrawn", counted(learning.withdrawn)},
+            {"capacity", counted(learning.capacity)}};
+}
+
 OrderedJson control_of(const ServerCounters& counters) {
     return {{"clients", counters.clients},        {"accepted", counters.accepted}, {"refused", counters.refused},
             {"requests", counters.requests},      {"errors", counters.errors},     {"skipped", counters.skipped},
@@ -40,6 +55,7 @@ std::string status_json(const Status& status, const ServerCounters& counters) {
         {"started_ns", status.started_ns},
         {"now_ns", status.now_ns},
         {"interfaces", interfaces_of(status)},
+        {"iwarp_learning", learning_of(status.learning)},
         {"packets", status.packets},
         {"bytes", status.bytes},
         {"flows", status.flows},

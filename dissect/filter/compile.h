@@ -8,7 +8,7 @@ class FieldCollector;
 
 namespace dissect::filter {
 
-/// Turns a checked tree into a program that reads its fields from `collector`, which is told to gather them.
+/// Turns a checked tree into a program that reads its fields from `collector`, which then gathers them.
 base::Result<Program, SyntaxError> compile(const Syntax& tree, FieldCollector& collector);
 
 }  // namespace dissect::filter

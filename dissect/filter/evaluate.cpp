@@ -108,7 +108,7 @@ bool in_layers(const std::vector<Range>& ranges, std::int64_t layer, std::int64_
     });
 }
 
-/// The octets a range names, empty where they are not all there.
+/// The bytes a range names, empty where they are not all there.
 std::string_view cut(std::string_view whole, const Range& range) {
     const auto size = static_cast<std::int64_t>(whole.size());
     const auto from_start = [&](std::int64_t offset) { return offset < 0 ? size + offset : offset; };
@@ -342,7 +342,7 @@ void Machine::lengths(const Instruction& step, Values& values) {
 void Machine::change_case(Values& values, bool upper) {
     for (auto& value : values) {
         value = scratch(value.octets());
-        // Octets of the arena are ours to change.
+        // Bytes of the arena are ours to change.
         char* octets = const_cast<char*>(value.data);
         for (std::uint32_t i = 0; i < value.size; ++i) {
             char& c = octets[i];

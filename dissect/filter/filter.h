@@ -20,7 +20,7 @@ class Filter {
 public:
     static constexpr std::size_t max_length = std::size_t{64} << 10;
 
-    /// Tells `collector` which fields to gather. Any octets at all may be given as `expression`; an empty one passes
+    /// Tells `collector` which fields to gather. Any bytes at all may be given as `expression`; an empty one passes
     /// every frame.
     static base::Result<Filter, FilterError> compile(std::string_view expression, const FieldRegistry& registry,
                                                      FieldCollector& collector);

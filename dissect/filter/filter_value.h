@@ -11,7 +11,7 @@ struct RegisteredField;
 
 namespace dissect::filter {
 
-/// What the language distinguishes. Headings are the octets they span.
+/// What the language distinguishes. Headings are the bytes they span.
 enum class Type : std::uint8_t {
     untyped,  ///< a literal, whose type follows from what it is compared with
     number,
@@ -51,7 +51,7 @@ Type type_of(const RegisteredField& field);
 
 constexpr bool is_fixed_point(Type type) { return type == Type::time || type == Type::decimal; }
 
-/// Whether values of the type are held as a number; all others are held as octets.
+/// Whether values of the type are held as a number; all others are held as bytes.
 constexpr bool is_numeric(Type type) { return type == Type::number || type == Type::boolean || is_fixed_point(type); }
 
 constexpr std::string_view name_of(Type type) {
@@ -73,14 +73,14 @@ constexpr std::string_view name_of(Type type) {
 /// Holds every unsigned 64-bit value and what arithmetic makes of a few of them.
 __extension__ using Wide = __int128;
 
-/// A value while a filter runs. Octets belong to the packet, the filter or its scratch space.
+/// A value while a filter runs. Bytes belong to the packet, the filter or its scratch space.
 struct Operand {
     static constexpr std::uint8_t no_prefix = 255;
 
     Wide number = 0;
     const char* data = nullptr;
     std::uint32_t size = 0;
-    std::uint8_t prefix = no_prefix;  ///< of an address with a prefix length: only so many bits are compared
+    std::uint8_t prefix = no_prefix;  ///< of an address with a prefix length: only this number of bits is compared
 
     std::string_view octets() const { return {data, size}; }
 };

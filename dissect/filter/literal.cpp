@@ -4,9 +4,10 @@
 #include <arpa/inet.h>
 #include <array>
 #include <charconv>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "base/ascii.h"
+#include "base/similar.h"
 #include "dissect/filter/text.h"
 #include "dissect/filter/wireshark_names.h"
 #include "dissect/registry.h"
@@ -120,6 +121,26 @@ Read as_time(const Node& node, std::string_view text) {
         fmt::format(R"("{}" is not a time: write seconds, as 0.25, or a date, as "2020-07-04 12:34:56")", text));
 }
 
+/// A word of a field that has no others. Wireshark compares texts with their case.
+bool is_value_of(const RegisteredField& field, std::string_view text) {
+    const auto& values = field.info->values;
+    return values.empty() ||
+           std::any_of(values.begin(), values.end(), [text](const wire::ValueName& one) { return one.text == text; });
+}
+
+base::Failure<SyntaxError> no_such_value(const RegisteredField& field, std::string_view text, const Node& node) {
+    std::vector<std::string_view> known;
+    for (const wire::ValueName& one : field.info->values) known.push_back(one.text);
+    std::vector<std::string> meant;
+    for (const std::string_view one : known)
+        if (base::same_word(one, text)) meant.emplace_back(one);
+    if (const std::string_view near = base::nearest(text, known); meant.empty() && !near.empty())
+        meant.emplace_back(near);
+    std::string message = fmt::format("{} has no such value as \"{}\"", field.info->name, text);
+    if (meant.empty()) message += fmt::format("; its values are {}", fmt::join(known, ", "));
+    return {SyntaxError{std::move(message), node.column, node.length, std::move(meant)}};
+}
+
 Read read_as(const Node& node, Type type, const RegisteredField* field) {
     const std::string_view text = node.kind == NodeKind::word ? node.word : std::string_view{node.decoded};
     switch (type) {
@@ -142,6 +163,8 @@ Read read_as(const Node& node, Type type, const RegisteredField* field) {
 }  // namespace
 
 base::Result<Literal, SyntaxError> read_literal(const Node& node, Type type, const RegisteredField* field) {
+    const std::string_view word = node.kind == NodeKind::word ? node.word : std::string_view{node.decoded};
+    if (type == Type::text && field != nullptr && !is_value_of(*field, word)) return no_such_value(*field, word, node);
     auto literal = read_as(node, type, field);
     if (!literal) return base::Failure{SyntaxError{literal.error(), node.column, node.length}};
     return std::move(literal).value();

@@ -21,10 +21,10 @@ struct Literal {
 /// value names are accepted and its range is checked.
 base::Result<Literal, SyntaxError> read_literal(const Node& node, Type type, const RegisteredField* field);
 
-/// Decimal, 0x hexadecimal, 0b binary or 0 octal; nullopt where it is none or exceeds 64 bits.
+/// Decimal, 0x hexadecimal, 0b binary or 0 octal; nullopt if it is not a number or exceeds 64 bits.
 std::optional<std::uint64_t> read_number(std::string_view text);
 
-/// Pairs of hexadecimal digits, with or without `:`, `-` or `.` between them, or one octet as 0xNN.
+/// Pairs of hexadecimal digits, with or without `:`, `-` or `.` between them, or one byte as 0xNN.
 std::optional<std::string> read_octets(std::string_view text);
 
 /// Nanoseconds since 1970 of `2020-07-04T12:34:56.5Z`, `2020-07-04 12:34` or `Jul 4, 2020 12:34:56 UTC`; local time

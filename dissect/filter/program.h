@@ -56,7 +56,7 @@ struct Instruction {
     Op op{};
     Comparison comparison = Comparison::equal;
     bool all = false;           ///< every pair of values has to satisfy the test, not just one
-    bool whole = false;         ///< of a protocol all that it carries is loaded, not its own octets alone
+    bool whole = false;         ///< of a protocol all that it carries is loaded, not its own bytes alone
     Type type = Type::untyped;  ///< of the values
     std::uint32_t a = 0;
     std::uint32_t b = 0;

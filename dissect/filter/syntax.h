@@ -40,7 +40,7 @@ enum class NodeKind : std::uint8_t {
 constexpr bool is_test(NodeKind kind) { return kind <= NodeKind::membership; }
 constexpr bool is_arithmetic(NodeKind kind) { return kind >= NodeKind::bit_and && kind <= NodeKind::negative; }
 
-/// Which of several occurrences have to satisfy a comparison; `usual` is any, but for `!=` and `===`.
+/// Which of several occurrences have to satisfy a comparison; `usual` is any, except for `!=` and `===`.
 enum class Quantifier : std::uint8_t { usual, any, all };
 
 /// `[first:second]`, `[first-second]` or `[first:]`; negative offsets count from the end.

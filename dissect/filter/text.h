@@ -11,10 +11,10 @@ namespace dissect::filter {
 using TextBuffer = std::array<char, 64>;
 
 /// A value as `string()` gives it: numbers in decimal, addresses in their usual form, times in seconds with nine
-/// decimals. Not for texts and octets. The view points into `buffer`.
+/// decimals. Not for texts and bytes. The view points into `buffer`.
 std::string_view text_of(const Operand& value, Type type, TextBuffer& buffer);
 
-/// Octets as hexadecimal digits, in the arena; empty where it has no room.
+/// Bytes as hexadecimal digits, in the arena; empty where it has no room.
 Operand hexadecimal(std::string_view octets, Arena& arena);
 
 }  // namespace dissect::filter

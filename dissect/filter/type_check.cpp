@@ -59,7 +59,7 @@ private:
     void fail(const Node& node, std::string message) {
         if (!failed_) failed_ = SyntaxError{std::move(message), node.column, node.length, {}};
     }
-    /// A literal where a field was wanted: most often a misspelt name.
+    /// A literal where a field was expected: most often a misspelt name.
     void fail_unknown(const Node& node) {
         fail(node, fmt::format("{} is not a known {}", shown(node), registry_.noun()));
         if (node.kind != NodeKind::word) return;

@@ -14,7 +14,7 @@ using wire::AvspTime48;
 using wire::AvspTime64;
 using wire::Kind;
 
-/// Octets of the header with its time stamp; 0 for a format that is not known.
+/// Bytes of the header with its time stamp; 0 for a format that is not known.
 std::uint32_t avsp_size(const Avsp& header) {
     if (header.sub_type != wire::avsp_time_stamp) return 0;
     if (wire::is_avsp_time64(header.version)) return octets_of<Avsp> + octets_of<AvspTime64>;

@@ -51,7 +51,7 @@ void summarise_bth(const std::byte* first, BthSummary& out) {
     out.vcrc = CrcStatus::absent;
 }
 
-/// Leaves `context.end` where the pad octets end, before the ICRC.
+/// Leaves `context.end` where the pad bytes end, before the ICRC.
 LayerId parse_bth(Context& context) {
     const std::uint32_t at = context.offset;
     const std::byte* const first = context.take(LayerId::bth, wire::size_of<wire::Bth>);

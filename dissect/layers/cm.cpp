@@ -31,7 +31,7 @@ LayerId parse_cm(Context& context) {
 
 /// What the tree of a REQ adds to the fields at fixed places.
 constexpr std::array cm_computed{
-    // An identifier of an IP service, IBTA vol. 1, Annex A11: within its eight octets.
+    // An identifier of an IP service, IBTA vol. 1, Annex A11: within its eight bytes.
     wire::FieldInfo{"infiniband.cm.req.serviceid.prefix", "Prefix", 0, 40, wire::Kind::bytes},
     wire::FieldInfo{"infiniband.cm.req.serviceid.protocol", "Protocol", 40, 8, wire::Kind::uint8, wire::Base::hex},
     wire::FieldInfo{"infiniband.cm.req.serviceid.dport", "Destination Port", 48, 16, wire::Kind::uint16,
@@ -67,7 +67,7 @@ bool is_ipv4_mapped(base::Bytes address) {
            std::all_of(address.begin() + 10, address.begin() + 12, is(std::byte{0xff}));
 }
 
-/// The octets of a message and where they lie.
+/// The bytes of a message and where they lie.
 struct Message {
     base::Bytes octets;
     std::uint32_t offset;
@@ -109,7 +109,7 @@ void describe_ip_cm(const Message& message, const wire::FieldInfo& info) {
     visitor.close();
 }
 
-/// Visits the fields of a REQ or of a SIDR REQ; what is more than octets at a fixed place is recognised by its name.
+/// Visits the fields of a REQ or of a SIDR REQ; what is more than bytes at a fixed place is recognised by its name.
 void describe_request(const LayerView& view, Visitor& visitor, const LayerRow& row, unsigned service_id_offset) {
     const Message message{view.octets(), view.layer.offset, visitor,
                           view.dissection.network.family == Network::Family::ipv4};

@@ -44,7 +44,7 @@ constexpr wire::FieldInfo cooked_computed[] = {
     floating("sll.gretype", "Protocol", Kind::uint16, Base::hex),
 };
 
-/// The eight octets kept of the sender's address, of which `length` are its own.
+/// The eight bytes kept of the sender's address, the first `length` are its own.
 void describe_cooked_address(const Tree& tree, std::uint32_t first, std::uint32_t length,
                              const wire::FieldInfo& other) {
     const std::uint32_t used = std::min(length, 8u);

@@ -106,6 +106,11 @@ public:
     void open(const wire::FieldInfo& info, std::uint32_t first, std::uint32_t length) const {
         visitor_.open(info, {0, octets_.subspan(first, length), {}}, {offset_ + first, length});
     }
+    /// A heading with a number, over octets of which nothing is read.
+    void open_number(const wire::FieldInfo& info, std::uint64_t number, std::uint32_t first,
+                     std::uint32_t length) const {
+        visitor_.open(info, {number, {}, {}}, {offset_ + first, length});
+    }
     void close() const { visitor_.close(); }
 
 private:

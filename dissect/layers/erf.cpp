@@ -12,7 +12,7 @@ using wire::Base;
 using wire::Erf;
 using wire::Kind;
 
-/// Octets between an Ethernet record's headers and its frame.
+/// Bytes between an Ethernet record's headers and its frame.
 constexpr std::uint32_t ethernet_pad = 2;
 
 /// A link packet: flow control between two ports. It carries nothing and has no LRH. IBA vol. 1, 7.9.4.
@@ -85,7 +85,7 @@ constexpr wire::FieldInfo erf_computed[] = {
     floating("erf.eth.pad", "Padding", Kind::uint8, Base::hex),
 };
 
-/// Seven octets of content: what they mean depends on the type, and nothing in them concerns RDMA.
+/// Seven bytes of content: what they mean depends on the type, and nothing in them concerns RDMA.
 std::uint32_t describe_extensions(const Tree& tree) {
     std::uint32_t at = octets_of<Erf>;
     for (bool more = (base::load_u8(tree.at(8)) & 0x80) != 0; more && at + wire::erf_extension_size <= tree.size();) {

@@ -70,7 +70,7 @@ std::uint32_t end_of_payload(const LayerView& view, std::uint16_t type) {
     return inner->offset + length + (inner->id == LayerId::ipv6 ? octets_of<wire::Ipv6> : 0);
 }
 
-/// Padding up to the shortest frame, then what somebody appended; the last four octets are the check sequence where
+/// Padding up to the shortest frame, then what somebody appended; the last four bytes are the check sequence where
 /// the frame is long enough to have one (a guess that Wireshark makes too).
 void describe_trailer(const LayerView& view, const Tree& frame, std::uint32_t payload_end) {
     std::uint32_t at = payload_end;
@@ -123,7 +123,7 @@ namespace {
 constexpr std::uint8_t service_tag = 1;  ///< 802.1ad's
 
 LayerId parse_vlan(Context& context) {
-    // Whatever leads here ends with the tag protocol identifier, but for SLL2, which Linux gives no S-TAGs to.
+    // Whatever leads here ends with the tag protocol identifier, except SLL2, which Linux gives no S-TAGs to.
     const bool is_service_tag =
         context.offset >= 2 && base::load_be16(context.at(context.offset - 2)) == wire::ether_type::qinq;
     const std::byte* p = context.take(LayerId::vlan, octets_of<wire::Vlan>);
@@ -162,7 +162,7 @@ constinit const LayerRow vlan_layer{
 
 namespace {
 
-/// Octets of an LLC header, SNAP's with them, as far as they can be seen.
+/// Bytes of an LLC header, SNAP's with them, as far as they can be seen.
 std::uint32_t llc_size(const std::byte* p) {
     if (!wire::is_unnumbered(base::load_u8(p + 2))) return octets_of<wire::Llc> + 1;
     const bool snap = base::load_u8(p) == wire::snap_access_point && base::load_u8(p + 1) == wire::snap_access_point &&

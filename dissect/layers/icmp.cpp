@@ -82,7 +82,7 @@ LayerId parse_icmpv6(Context& context) {
     const std::byte* p = context.take(LayerId::icmpv6, octets_of<Icmpv6>);
     if (p == nullptr) return LayerId::none;
     const std::uint8_t type = base::load_u8(p);
-    // All but a few have four more octets of their own.
+    // All but a few have four more bytes of their own.
     const std::uint32_t more = std::min(wire::icmp_quote_offset - octets_of<Icmpv6>, context.available());
     LayerRef& layer = context.out.layers[context.out.layer_count - 1u];
     layer.length += more;
@@ -150,7 +150,7 @@ constexpr wire::FieldInfo icmp_computed[] = {
     floating("icmp.seq_le", "Sequence number (LE)", Kind::uint16),
 };
 
-std::uint64_t little_endian(std::uint16_t value) { return static_cast<std::uint16_t>(value << 8 | value >> 8); }
+std::uint64_t octets_swapped(std::uint16_t value) { return static_cast<std::uint16_t>(value << 8 | value >> 8); }
 
 /// RFC 4884, 3: how much is quoted, where extensions follow.
 void describe_quoted_length(const Tree& tree, std::uint32_t end) {
@@ -177,9 +177,9 @@ void describe_icmp_rest(const Tree& tree, std::uint8_t type, std::uint8_t code) 
         case wire::icmp_type::echo_request:
         case wire::icmp_type::echo_reply:
             tree.field<&Icmp::identifier>();
-            tree.number(pick(icmp_computed, "icmp.ident_le"), little_endian(base::load_be16(tree.at(4))), 4, 2);
+            tree.number(pick(icmp_computed, "icmp.ident_le"), octets_swapped(base::load_be16(tree.at(4))), 4, 2);
             tree.field<&Icmp::sequence>();
-            tree.number(pick(icmp_computed, "icmp.seq_le"), little_endian(base::load_be16(tree.at(6))), 6, 2);
+            tree.number(pick(icmp_computed, "icmp.seq_le"), octets_swapped(base::load_be16(tree.at(6))), 6, 2);
             break;
         default: break;
     }

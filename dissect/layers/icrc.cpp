@@ -48,7 +48,7 @@ CrcStatus verify(const Context& context, std::uint32_t crc_offset) {
     return wire::icrc(pieces) == base::load_be32(context.at(crc_offset)) ? CrcStatus::good : CrcStatus::bad;
 }
 
-/// The octets before were captured, or the parsers of the layers before would have stopped.
+/// The bytes before were captured, or the parsers of the layers before would have stopped.
 LayerId parse_icrc(Context& context) {
     const std::uint32_t crc_offset = context.end;
     context.offset = crc_offset;

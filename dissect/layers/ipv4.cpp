@@ -128,7 +128,7 @@ const wire::FieldInfo& ipv4_option_heading(std::uint8_t type) {
     }
 }
 
-/// RFC 791, 3.1: time stamps, each behind the address of who made it where the flag says so.
+/// RFC 791, 3.1: time stamps, each after the address of who made it where the flag says so.
 void describe_timestamps(const Tree& option) {
     const std::uint8_t overflow_and_flag = base::load_u8(option.at(3));
     const unsigned flag = overflow_and_flag & 15;

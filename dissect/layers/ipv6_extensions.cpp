@@ -18,7 +18,7 @@ using wire::Kind;
 constexpr std::uint8_t is_hop_by_hop = 0;
 constexpr std::uint8_t is_destination = 1;
 
-/// Claims an extension header of which the second octet tells the length.
+/// Claims an extension header whose second byte is the length.
 const std::byte* take_extension(Context& context, LayerId id, std::uint32_t (*size_of_length)(std::uint8_t)) {
     if (context.available() < octets_of<Ipv6Extension>) {
         context.stop_short(id, octets_of<Ipv6Extension>);

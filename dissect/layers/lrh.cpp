@@ -12,12 +12,12 @@ namespace {
 constexpr std::uint32_t lrh_destination_offset = 2;
 constexpr std::uint32_t lrh_source_offset = 6;
 
-/// The packet's octets from the LRH's first to the last before the VCRC. IBTA vol. 1, 7.7.8.
+/// The packet's bytes from the LRH's first to the last before the VCRC. IBTA vol. 1, 7.7.8.
 std::uint32_t packet_octets(const std::byte* lrh) {
     return wire::View<wire::Lrh>::unchecked(lrh).get<&wire::Lrh::packet_length>() * 4u;
 }
 
-/// Takes the VCRC behind the packet, whose octets are all there.
+/// Takes the VCRC after the packet, whose bytes are all there.
 LayerId take_vcrc(Context& context, std::uint32_t lrh_offset, std::uint32_t octets) {
     context.offset = lrh_offset + octets;
     context.end = context.offset + wire::vcrc_octets;
@@ -50,7 +50,7 @@ LayerId parse_lrh(Context& context) {
     const std::uint32_t octets = packet_octets(first);
     if (octets < wire::size_of<wire::Lrh>) [[unlikely]]
         return context.stop(Outcome::malformed, Reason::bad_header_length, LayerId::lrh, at, wire::size_of<wire::Lrh>);
-    // Some captures leave the VCRC out; whether there is room for it cannot be told once `end` is the packet's.
+    // Some captures leave the VCRC out; whether there is room for it is unknown once `end` is the packet's.
     const bool has_vcrc = context.end >= at + octets + wire::vcrc_octets;
     context.out.layers[context.out.layer_count - 1].variant = has_vcrc;
     if (!context.end_at(at + octets)) [[unlikely]]

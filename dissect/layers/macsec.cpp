@@ -15,9 +15,9 @@ using wire::Kind;
 using wire::MacSec;
 
 /// Variants of the layer.
-constexpr std::uint8_t frame_is_cut = 1;  ///< where the integrity check value was captured cannot be told
+constexpr std::uint8_t frame_is_cut = 1;  ///< where the integrity check value was captured is unknown
 
-/// Octets of the SecTAG.
+/// Bytes of the SecTAG.
 std::uint32_t tag_size(const MacSec& header) {
     return octets_of<MacSec> + (header.has_channel ? wire::macsec_channel_size : 0);
 }
@@ -64,7 +64,7 @@ constexpr wire::FieldInfo macsec_computed[] = {
     floating("macsec.ICV", "Integrity check value", Kind::bytes),
 };
 
-/// Behind the user data, which end with the frame unless their length is given.
+/// After the user data, which end with the frame unless their length is given.
 void describe_check(const LayerView& view, const Tree& frame, const MacSec& header) {
     const std::uint32_t tag_end = view.layer.offset + tag_size(header);
     const std::uint32_t end = end_of_packet(view.dissection, view.layer.depth, view.bytes);

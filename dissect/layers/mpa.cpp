@@ -129,7 +129,7 @@ std::uint64_t status_number(CrcStatus status) {
     return status == CrcStatus::bad ? 0 : status == CrcStatus::good ? 1 : 2;
 }
 
-/// The markers of an FPDU lie behind it, in their order; as many as `variant` says.
+/// The markers of an FPDU lie after it, in their order; as many as `variant` says.
 void describe_markers(const LayerView& view, Visitor& visitor) {
     constexpr std::uint32_t size = wire::mpa_marker_size;
     std::uint32_t at = view.layer.offset + view.layer.length;

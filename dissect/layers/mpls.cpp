@@ -10,7 +10,7 @@ namespace dissect::inline layers {
 
 namespace {
 
-/// Whether a frame with a type that rdmascope reads begins `skipped` octets on.
+/// Whether a frame with a type that rdmascope reads begins `skipped` bytes on.
 bool looks_like_ethernet(const Context& context, std::uint32_t skipped) {
     if (context.available() < skipped + octets_of<wire::Ethernet>) return false;
     const std::uint16_t type = base::load_be16(context.at(context.offset + skipped + 12));

@@ -95,7 +95,7 @@ constexpr wire::FieldInfo nflog_computed[] = {
     floating("nflog.gid", "Group", Kind::uint32),
 };
 
-/// The field of an attribute that is a number of four octets; nullptr for the others.
+/// The field of an attribute that is a number of four bytes; nullptr for the others.
 const wire::FieldInfo* number_of(std::uint16_t type) {
     switch (type) {
         case wire::nflog_attribute::in_device: return &pick(nflog_computed, "nflog.ifindex_indev");

@@ -3,10 +3,10 @@
 
 namespace dissect::inline layers {
 
-/// Records what follows a BTH whose opcode is not known: octets that may be headers or payload, and the ICRC.
+/// Records what follows a BTH whose opcode is not known: bytes that may be headers or payload, and the ICRC.
 void finish_unknown_packet(Context& context);
 
-/// Goes past the payload, read or not, and its pad octets; returns the layer there.
+/// Goes past the payload, read or not, and its pad bytes; returns the layer there.
 LayerId after_payload(Context& context);
 
 }  // namespace dissect::layers

@@ -39,6 +39,8 @@ inline constexpr wire::FieldInfo infiniband{"infiniband", "InfiniBand"};
 inline constexpr wire::FieldInfo mpa{"iwarp_mpa", "iWARP Marker Protocol data unit Aligned framing"};
 inline constexpr wire::FieldInfo ddp_rdmap{"iwarp_ddp_rdmap",
                                            "iWARP Direct Data Placement and Remote Direct Memory Access Protocol"};
+inline constexpr wire::FieldInfo nvme{"nvme", "NVM Express"};
+inline constexpr wire::FieldInfo nvme_rdma{"nvme-rdma", "NVM Express Fabrics RDMA"};
 inline constexpr wire::FieldInfo data{"data", "Data"};  // what no layer of the house takes apart
 
 }  // namespace dissect::layers::protocol

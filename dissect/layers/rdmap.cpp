@@ -30,7 +30,7 @@ LayerId layer_behind(RdmapOpcode opcode) {
     return LayerId::none;
 }
 
-/// RDMAP's control field is DDP's octet for its upper layer: this layer lies within the one before it.
+/// RDMAP's control field is DDP's byte for its upper layer: this layer lies within the one before it.
 LayerId parse_rdmap(Context& context) {
     DdpSummary& ddp = context.out.ddp;
     const std::uint32_t at = context.out.layers[context.out.layer_count - 1u].offset + 1;
@@ -178,7 +178,7 @@ void describe_message(const LayerView& view, Visitor& visitor) {
 }
 
 /// A message's own header is a layer of its own, but in the tree it lies below RDMAP's heading: that one shows it,
-/// unless it is not wanted itself.
+/// unless it is not required itself.
 void describe_unless_within(const LayerView& view, Visitor& visitor) {
     if (!view.wanted.contains(LayerId::rdmap)) describe_message(view, visitor);
 }

@@ -174,7 +174,7 @@ void describe_tcp_options(const Tree& options) {
     options.close();
 }
 
-/// Twelve places, a letter where the flag is set, a middle dot (two octets of UTF-8) where it is not.
+/// Twelve places, a letter where the flag is set, a middle dot (two bytes of UTF-8) where it is not.
 std::string_view flags_text(std::uint16_t flags, std::array<char, 24>& buffer) {
     constexpr std::string_view letters = "RRRACEUAPRSF";
     std::size_t size = 0;

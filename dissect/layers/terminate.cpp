@@ -11,7 +11,7 @@ using wire::Base;
 using wire::FieldInfo;
 using wire::Kind;
 
-/// The header of a segment that was at fault counts everything behind MPA's length; siw counts the payload alone, so
+/// The header of a segment that was at fault counts everything after MPA's length; siw counts the payload alone, so
 /// a length that cannot hold the header itself gives that away.
 void check_segment_length(Context& context, const wire::TerminateParts& parts, const std::byte* first,
                           std::uint32_t at) {

@@ -83,7 +83,7 @@ void describe_udp(const LayerView& view, Visitor& visitor) {
     tree.number(pick(udp_computed, "udp.port"), base::load_be16(tree.at(2)), 2, 2);
     tree.field<&Udp::length>();
     const std::uint16_t checksum = base::load_be16(tree.at(6));
-    // Wireshark has the status below a checksum that was not computed, and beside one that was.
+    // Wireshark has the status below a checksum that was not computed, and next to one that was.
     if (checksum == 0)
         tree.open(info_of<&Udp::checksum>());
     else

@@ -1,6 +1,7 @@
 #include "dissect/output/chosen_fields.h"
 
 #include "base/text_format.h"
+#include "dissect/output/command_fields.h"
 #include "dissect/output/ek.h"
 #include "dissect/output/json.h"
 #include "dissect/output/value_format.h"
@@ -42,6 +43,11 @@ void ChosenFields::on_unit(const Unit& unit) {
 
 void ChosenFields::on_notice(const Notice& notice) {
     if (wants_frame_) describe_notice(notice, collector_);
+}
+
+void ChosenFields::on_message(const UpperMessage& message) {
+    collector_.add(message.dissection, message.bytes);
+    if (wants_frame_) describe_command(message, collector_);
 }
 
 FieldCollector& ChosenFields::collector() {

@@ -18,10 +18,15 @@ public:
     void on_frame(const wire::Frame& frame, const Dissection& dissection) final;
     void on_unit(const Unit& unit) final;
     void on_notice(const Notice& notice) final;
+    void on_message(const UpperMessage& message) final;
     void end_frame(bool shown) final;
 
     /// Where a display filter over the same frames chooses its fields, before the first of them.
     FieldCollector& collector();
+    /// Takes values of chosen fields that neither the frame nor its units have, between `on_frame` and `end_frame`.
+    Visitor& visitor() { return collector_; }
+    /// Whether a field is among those that are shown, or that a display filter has chosen.
+    bool wants(const wire::FieldInfo& info) const { return collector_.wants(info); }
     /// The frame's units are all known: gathers what is known of the frame itself. `end_frame` does it where the
     /// display filter did not need it.
     void complete();

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <ctime>
 
 #include "dissect/layer_table.h"
 #include "dissect/output/unit_names.h"
@@ -24,6 +25,24 @@ constexpr FieldInfo number(std::string_view name, std::string_view label, Kind k
 constexpr FieldInfo text(std::string_view name, std::string_view label) { return {name, label, 0, 0, Kind::string}; }
 constexpr FieldInfo time(std::string_view name, std::string_view label) { return {name, label, 0, 0, Kind::time}; }
 
+/// Words of a text, for filters and lists.
+constexpr FieldInfo text_with_words(std::string_view name, std::string_view label,
+                                    std::span<const wire::ValueName> values) {
+    return {name, label, 0, 0, Kind::string, Base::dec, false, values};
+}
+constexpr wire::ValueName transport_words[] = {{0, "roce2"}, {1, "roce1"}, {2, "infiniband"}, {3, "iwarp"}};
+constexpr wire::ValueName service_words[] = {{0, "RC"}, {1, "UC"}, {2, "RD"}, {3, "UD"}, {4, "XRC"}};
+constexpr wire::ValueName operation_words[] = {
+    {0, "send"},         {1, "send_immediate"}, {2, "send_invalidate"},  {3, "write"},         {4, "write_immediate"},
+    {5, "read"},         {6, "read_response"},  {7, "acknowledge"},      {8, "nak"},           {9, "rnr_nak"},
+    {10, "fetch_add"},   {11, "compare_swap"},  {12, "atomic_response"}, {13, "atomic_write"}, {14, "flush"},
+    {15, "resync"},      {16, "cnp"},           {17, "management"},      {18, "immediate"},    {19, "terminate"},
+    {20, "mpa_request"}, {21, "mpa_reply"}};
+constexpr wire::ValueName position_words[] = {{0, "first"}, {1, "middle"}, {2, "last"}, {3, "only"}};
+constexpr wire::ValueName crc_words[] = {{0, "good"}, {1, "bad"}};
+constexpr wire::ValueName outcome_words[] = {
+    {0, "complete"}, {1, "truncated"}, {2, "malformed"}, {3, "odd"}, {4, "unsupported"}};
+
 bool set(Value& value, std::uint64_t found) {
     value.number = found;
     return true;
@@ -36,7 +55,7 @@ bool set_text(Value& value, std::string_view found) {
 
 bool read_time(const FrameView& view, Value& value) {
     value.number = static_cast<std::uint64_t>(view.frame.time_ns);
-    return set_text(value, utc_text(view.frame.time_ns, view.scratch));
+    return set_text(value, local_text(view.frame.time_ns, view.scratch));
 }
 
 constexpr wire::ValueName encapsulations[] = {{1, "Ethernet"},
@@ -84,13 +103,16 @@ constexpr ReadField<FrameView> frame_table[] = {
 
 // Ours. What a unit of iWARP alone has comes last.
 constexpr ReadField<Unit> unit_table[] = {
-    {text("rdma.transport", "Transport"), [](const Unit& u, Value& v) { return set_text(v, key_of(u.transport)); }},
-    {text("rdma.service", "Service"), [](const Unit& u, Value& v) { return set_text(v, service_of(u)); }},
-    {text("rdma.operation", "Operation"), [](const Unit& u, Value& v) { return set_text(v, operation_of(u)); }},
-    {text("rdma.position", "Position in the message"),
+    {text_with_words("rdma.transport", "Transport", transport_words),
+     [](const Unit& u, Value& v) { return set_text(v, key_of(u.transport)); }},
+    {text_with_words("rdma.service", "Service", service_words),
+     [](const Unit& u, Value& v) { return set_text(v, service_of(u)); }},
+    {text_with_words("rdma.operation", "Operation", operation_words),
+     [](const Unit& u, Value& v) { return set_text(v, operation_of(u)); }},
+    {text_with_words("rdma.position", "Position in the message", position_words),
      [](const Unit& u, Value& v) { return set_text(v, position_of(u)); }},
     {number("rdma.length", "Payload octets"), [](const Unit& u, Value& v) { return set(v, length_of(u)); }},
-    {text("rdma.crc", "CRC"), [](const Unit& u, Value& v) { return set_text(v, crc_of(u)); }},
+    {text_with_words("rdma.crc", "CRC", crc_words), [](const Unit& u, Value& v) { return set_text(v, crc_of(u)); }},
     {number("rdma.repeats_frame", "Retransmission of frame"),
      [](const Unit& u, Value& v) { return set(v, u.repeats_frame) && u.repeats_frame != 0; }},
     {number("rdma.first_frame", "Begins in frame"),
@@ -115,7 +137,7 @@ bool stopped(const Dissection& d) { return d.stop.outcome != Outcome::complete; 
 bool lacks_octets(const Dissection& d) { return stopped(d) && d.stop.needed > d.stop.available; }
 
 constexpr ReadField<Dissection> outcome_table[] = {
-    {text("rdma.outcome", "Outcome"),
+    {text_with_words("rdma.outcome", "Outcome", outcome_words),
      [](const Dissection& d, Value& v) { return set_text(v, name_of(d.stop.outcome)); }},
     {text("rdma.reason", "Reason"),
      [](const Dissection& d, Value& v) { return set_text(v, dissect::text(d.stop.reason)); }},
@@ -281,6 +303,22 @@ std::string_view utc_text(std::int64_t time_ns, std::span<char, 64> scratch) {
     put_number(clock.subseconds().count(), 9, '0');
     put(" UTC");
     return {scratch.data(), static_cast<std::size_t>(at - scratch.data())};
+}
+
+std::string_view local_text(std::int64_t time_ns, std::span<char, 64> scratch) {
+    using namespace std::chrono;
+    constexpr std::string_view utc = "UTC";
+    const std::time_t when = floor<seconds>(nanoseconds{time_ns}).count();
+    std::tm local{};
+    std::int64_t shifted_ns = 0;
+    const bool known = !base::is_out_of_range(time_ns) && ::localtime_r(&when, &local) != nullptr &&
+                       !__builtin_add_overflow(time_ns, nanoseconds{seconds{local.tm_gmtoff}}.count(), &shifted_ns);
+    if (!known || base::is_out_of_range(shifted_ns)) return utc_text(time_ns, scratch);
+    const std::string_view text = utc_text(shifted_ns, scratch);
+    const std::size_t clock = text.size() - utc.size();
+    const std::string_view zone = std::string_view(local.tm_zone).substr(0, scratch.size() - clock);
+    std::copy(zone.begin(), zone.end(), scratch.begin() + static_cast<std::ptrdiff_t>(clock));
+    return {scratch.data(), clock + zone.size()};
 }
 
 }  // namespace dissect::output

@@ -13,8 +13,8 @@
 #include "wire/field.h"
 #include "wire/frame.h"
 
-/// `frame.*`, which Wireshark has too, and `rdma.*`, which is ours: what is known of a frame or of a message unit
-/// beside the octets of its headers. The tables in frame_fields.cpp are where each is declared.
+/// `frame.*`, which Wireshark has too, and `rdma.*`, which is ours: what is known of a frame or of a message
+/// in addition to the bytes of its headers. The tables in frame_fields.cpp are where each is declared.
 namespace dissect::output {
 
 /// When a frame came, against others. Nanoseconds; 0 where there is no other frame yet.
@@ -84,7 +84,7 @@ std::span<const ReadField<Notice>> notice_fields();
 
 /// `frame` and all below it.
 void describe_frame(const FrameView& view, Visitor& visitor);
-/// `rdma` and all below it, for a message unit.
+/// `rdma` and all below it, for a message.
 void describe_unit(const Unit& unit, Visitor& visitor);
 /// `rdma` for a frame without units that could not be read to its end, or is odd; nothing for others.
 void describe_outcome(const Dissection& dissection, Visitor& visitor);
@@ -98,5 +98,7 @@ unsigned encapsulation_number(wire::LinkType link_type);
 
 /// `Nov 21, 2026 01:40:49.473152000 UTC`, as tshark prints with TZ=UTC; the text lies in `scratch`.
 std::string_view utc_text(std::int64_t time_ns, std::span<char, 64> scratch);
+/// `Nov 21, 2026 02:40:49.473152000 CET`: local time, as tshark prints.
+std::string_view local_text(std::int64_t time_ns, std::span<char, 64> scratch);
 
 }  // namespace dissect::output

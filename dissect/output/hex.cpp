@@ -36,7 +36,7 @@ void append_ascii(std::string& out, base::Bytes octets) {
     for (std::size_t i = 0; i < octets.size(); ++i) {
         const char c = static_cast<char>(octets[i]);
         if (c == '\r') {
-            // One that ends a line is left out; and so, as tcpdump does it, is one among the last two octets.
+            // One that ends a line is left out; and so, as tcpdump does it, is one among the last two bytes.
             if (i + 2 < octets.size() && static_cast<char>(octets[i + 1]) != '\n') out += '.';
         } else {
             out += is_graphic(octets[i]) || c == '\t' || c == ' ' || c == '\n' ? c : '.';

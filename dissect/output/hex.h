@@ -5,15 +5,15 @@
 #include "base/bytes.h"
 #include "dissect/dissection.h"
 
-/// Octets as tcpdump's -x, -X and -A show them.
+/// Bytes as tcpdump's -x, -X and -A show them.
 namespace dissect::output {
 
 enum class OctetDump : std::uint8_t { none, hex, hex_ascii, ascii };
 
-/// Appends the lines, each with its line end; for `ascii` one line that may be broken by the octets themselves.
+/// Appends the lines, each with its line end; for `ascii` one line that may be broken by the bytes themselves.
 void append_dump(std::string& out, base::Bytes octets, OctetDump form);
 
-/// Octets of the link layer, VLAN tags and LLC among them: what -x, -X and -A pass over, and -xx, -XX and -AA do not.
+/// Bytes of the link layer, VLAN tags and LLC among them: what -x, -X and -A pass over, and -xx, -XX and -AA do not.
 std::uint32_t link_length(const Dissection& dissection);
 
 }  // namespace dissect::output

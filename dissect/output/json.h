@@ -6,13 +6,13 @@
 
 namespace dissect::output {
 
-/// Appends a JSON string, quotes included. Octets that are not UTF-8 become U+FFFD.
+/// Appends a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
 /// `2026-11-21` in UTC, of a time in nanoseconds since 1970.
 void append_date(std::string& out, std::int64_t time_ns);
 
 /// Appends the members of a JSON object, as tshark shapes a tree: a heading without a value is an object, one with a
-/// value is a member and, beside it, an object with `_tree` behind its name. A name may come more than once in an
+/// value is a member and, next to it, an object with `_tree` after its name. A name may come more than once in an
 /// object: each occurrence is a member of its own, which RFC 8259 section 4 permits and which is why a general JSON
 /// library cannot write this.
 class JsonVisitor final : public Visitor {

@@ -59,11 +59,12 @@ void append_values(std::string& out, const FieldInfo& info) {
             out += "...";
             break;
         }
+        // The values of a text are its words.
         if (info.base == wire::Base::hex)
             base::append_hex(out, known.value, 1);
-        else
+        else if (info.kind != Kind::string)
             base::append_decimal(out, known.value);
-        out += ' ';
+        if (info.kind != Kind::string) out += ' ';
         out += known.text;
     }
 }

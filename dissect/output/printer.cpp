@@ -1,5 +1,7 @@
 #include "dissect/output/printer.h"
 
+#include "dissect/output/command_fields.h"
+
 namespace dissect::output {
 
 void TreePrinterBase::on_frame(const wire::Frame& frame, const Dissection& dissection) {
@@ -23,6 +25,11 @@ void TreePrinterBase::on_unit(const Unit& unit) {
 }
 
 void TreePrinterBase::on_notice(const Notice& notice) { describe_notice(notice, body()); }
+
+void TreePrinterBase::on_message(const UpperMessage& message) {
+    describe(message.dissection, message.bytes, body());
+    describe_command(message, body());
+}
 
 void TreePrinterBase::end_frame(bool shown) {
     if (frame_ == nullptr || !shown) return;

@@ -41,6 +41,7 @@ public:
     void on_frame(const wire::Frame& frame, const Dissection& dissection) final;
     void on_unit(const Unit& unit) final;
     void on_notice(const Notice& notice) final;
+    void on_message(const UpperMessage& message) final;
     void end_frame(bool shown) final;
 
 protected:

@@ -9,7 +9,7 @@
 namespace dissect::output {
 
 /// TCP sequence numbers counted from where a connection was first seen, as tcpdump without -S prints them. Remembers
-/// `capacity` connections in a table of fixed size: one whose place another needs is forgotten, and counts anew.
+/// `capacity` connections in a table of fixed size: one whose place another needs is forgotten, and counts again.
 class TcpSequences {
 public:
     struct Numbers {

@@ -512,17 +512,11 @@ void diagnostic(std::string& out, const Diagnostic& found) {
     out += ']';
 }
 
-/// Data or a CRC behind headers that were all read.
-bool is_data(LayerId id) {
-    return id == LayerId::payload || id == LayerId::ulp_payload || id == LayerId::icrc || id == LayerId::vcrc ||
-           id == LayerId::mpa_fpdu;
-}
-
 }  // namespace
 
 void diagnostics(std::string& out, const Dissection& dissection, const TextOptions& options) {
     const Diagnostic& stop = dissection.stop;
-    const bool only_data = stop.reason == Reason::snapped && is_data(stop.layer);
+    const bool only_data = stop.reason == Reason::snapped && is_after_headers(stop.layer);
     if (stop.outcome != Outcome::complete && (!only_data || options.verbosity > 0)) diagnostic(out, stop);
     if (dissection.odd_count == 0 || dissection.odd.reason == Reason::byte_swapped) return;
     diagnostic(out, dissection.odd);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text_format.h"
+#include "dissect/output/text_command.h"
 #include "dissect/output/text_parts.h"
 #include "dissect/output/tree.h"
 #include "dissect/output/unit_names.h"
@@ -87,12 +88,34 @@ void TextPrinter::write_tree(const Unit& unit) {
         wanted.insert(id);
     }
     describe(unit.dissection, unit.bytes, visitor, wanted);
+    indent(tree);
+}
+
+/// Adds to the last part: what stands below a line has no time of its own.
+void TextPrinter::indent(std::string_view tree) {
     for (std::size_t at = 0; at < tree.size();) {
         const std::size_t end = std::min(tree.find('\n', at), tree.size() - 1) + 1;
         (lines_ += "    ").append(tree, at, end - at);
         at = end;
     }
     parts_.back().end = lines_.size();
+}
+
+void TextPrinter::on_message(const UpperMessage& message) {
+    if (options_.quiet || parts_.empty()) return;
+    const std::size_t before = lines_.size();
+    text::command(lines_, message);
+    if (lines_.size() == before) return;
+    // Captures of headers alone cut most of them.
+    if (options_.verbosity > 0 || message.dissection.stop.outcome != Outcome::truncated)
+        text::diagnostics(lines_, message.dissection, options_);
+    lines_ += '\n';
+    parts_.back().end = lines_.size();
+    if (options_.verbosity <= 2) return;
+    std::string tree;
+    TreeVisitor visitor{tree};
+    describe(message.dissection, message.bytes, visitor);
+    indent(tree);
 }
 
 void TextPrinter::on_notice(const Notice& notice) {

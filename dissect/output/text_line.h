@@ -25,6 +25,7 @@ public:
     void on_frame(const wire::Frame& frame, const Dissection& dissection) override;
     void on_unit(const Unit& unit) override;
     void on_notice(const Notice& notice) override;
+    void on_message(const UpperMessage& message) override;
     void end_frame(bool shown) override;
 
     /// Whether the frame, if shown, has a line: for a caller that counts what it prints. Known once it is dissected.
@@ -41,6 +42,7 @@ private:
     void write_head(std::string& out);
     void pad_endpoints(std::size_t begin);
     void write_tree(const Unit& unit);
+    void indent(std::string_view tree);
 
     std::string& out_;
     TextOptions options_;

@@ -76,7 +76,7 @@ constexpr Shown shown[] = {
     {"apr.status", "status", Form::decimal},
 };
 
-/// Private data are of a fixed size and filled with zeros: what counts ends with the last octet that is none.
+/// Private data are of a fixed size and filled with zeros: what counts ends with the last byte that is not zero.
 std::size_t used_octets(base::Bytes octets) {
     const auto last =
         std::find_if(octets.rbegin(), octets.rend(), [](std::byte octet) { return octet != std::byte{0}; });

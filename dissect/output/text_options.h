@@ -8,7 +8,7 @@
 
 namespace dissect::output {
 
-/// Appends the name of an address of 4 or 16 octets; false where it has none. May be an empty function.
+/// Appends the name of an address of 4 or 16 bytes; false where it has none. May be an empty function.
 using HostNames = std::function<bool(std::string&, base::Bytes)>;
 
 /// How lines look; what tcpdump's options of the same letters choose.

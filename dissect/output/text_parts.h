@@ -23,7 +23,7 @@ void word_hex(std::string& out, std::string_view name, std::uint64_t value, unsi
 /// The address at `offset` of what the network layer was read from, or the name of its host.
 void address(std::string& out, const Network& network, base::Bytes bytes, std::uint32_t offset,
              const TextOptions& options);
-/// `192.0.2.1 > 192.0.2.2`, with ports behind the addresses where asked for; the MAC addresses where there is no
+/// `192.0.2.1 > 192.0.2.2`, with ports after the addresses where asked for; the MAC addresses where there is no
 /// network layer. `bytes` is what the dissection describes.
 void endpoints(std::string& out, const Dissection& dissection, base::Bytes bytes, bool with_ports,
                const TextOptions& options);

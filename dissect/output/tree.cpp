@@ -10,7 +10,7 @@ namespace dissect::output {
 
 namespace {
 
-/// A field whose value stands behind the heading of its protocol too.
+/// A field whose value stands after the heading of its protocol too.
 struct Highlight {
     std::string_view field;
     unsigned place;  ///< among the highlights of the heading
@@ -63,7 +63,7 @@ void TreeVisitor::line(const wire::FieldInfo& info, const wire::Value& value, bo
 }
 
 void TreeVisitor::open(const wire::FieldInfo& heading, const wire::Value& value, Extent) {
-    // The octets of a header are shown by its fields.
+    // The bytes of a header are shown by its fields.
     const bool with_value = heading.kind != wire::Kind::bytes;
     highlight(heading, value);
     if (heading.hidden && hidden_level_ == 0) hidden_level_ = level_ + 1;

@@ -18,7 +18,7 @@ public:
 
 private:
     void line(const wire::FieldInfo& info, const wire::Value& value, bool with_value);
-    /// Inserts the value behind the protocol's heading if it belongs there.
+    /// Inserts the value after the protocol's heading if it belongs there.
     void highlight(const wire::FieldInfo& info, const wire::Value& value);
 
     std::string* out_;
@@ -28,7 +28,7 @@ private:
     unsigned hidden_level_ = 0;  ///< where a hidden heading was opened, plus one; 0: nowhere
 };
 
-/// `-V`: every field of every layer of every frame, a blank line behind each frame.
+/// `-V`: every field of every layer of every frame, a blank line after each frame.
 class TreePrinter final : public TreePrinterBase {
 public:
     TreePrinter(std::string& out, InterfaceNames names)

@@ -4,7 +4,7 @@
 
 #include "dissect/dissector.h"
 
-/// The words for what a message unit is.
+/// The words for what a message is.
 namespace dissect::output {
 
 /// `RoCEv2`, and for machines `roce2`.
@@ -21,7 +21,7 @@ std::string_view operation_of(const Unit& unit);
 /// `first`, `middle`, `last`, `only`: where in its message a packet stands; empty where that has no meaning.
 std::string_view position_of(const Unit& unit);
 
-/// Octets of the upper layer it carries, on the wire.
+/// Bytes of the upper layer it carries, on the wire.
 std::uint32_t length_of(const Unit& unit);
 
 /// `good` or `bad`; empty where no CRC was verified.

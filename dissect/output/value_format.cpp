@@ -43,19 +43,19 @@ void append_value(std::string& out, const wire::FieldInfo& info, const wire::Val
 
 namespace {
 
-/// Whether the tree shows which bits of its octets a field takes.
+/// Whether the tree shows which bits of its bytes a field takes.
 bool has_pattern(const wire::FieldInfo& info) {
     const bool number = info.kind == Kind::boolean || hex_digits(info.kind) != 0;
     return number && info.bit_width != 0 && (info.bit_offset % 8 != 0 || info.bit_width % 8 != 0);
 }
 
-/// A number in the tree: hexadecimal digits as many as the bits need, unless it fills whole octets.
+/// A number in the tree: hexadecimal digits as many as the bits need, unless it fills whole bytes.
 void append_number(std::string& out, const wire::FieldInfo& info, std::uint64_t number) {
     if (info.base == Base::dec) return base::append_decimal(out, number);
     base::append_hex(out, number, has_pattern(info) ? (info.bit_width + 3u) / 4 : hex_digits(info.kind));
 }
 
-/// The longest octet string that is shown in full on one line.
+/// The longest byte string that is shown in full on one line.
 constexpr std::size_t octets_shown = 36;
 
 void append_tree_value(std::string& out, const wire::FieldInfo& info, const wire::Value& value) {

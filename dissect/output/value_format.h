@@ -15,10 +15,10 @@ void append_value(std::string& out, const wire::FieldInfo& info, const wire::Val
 /// The hexadecimal digits that the width of a kind asks for; 0 where it has none.
 unsigned hex_digits(wire::Kind kind);
 
-/// `.0.. .... ` for a field that does not fill its octets; nothing for others.
+/// `.0.. .... ` for a field that does not fill its bytes; nothing for others.
 void append_bit_pattern(std::string& out, const wire::FieldInfo& info, std::uint64_t value);
 
-/// A field as a line of the tree shows it: bit pattern, label, value, and the value's name with the number behind it.
+/// A field as a line of the tree shows it: bit pattern, label, value, and the value's name with the number after it.
 /// No indentation, no line end.
 void append_tree_line(std::string& out, const wire::FieldInfo& info, const wire::Value& value);
 

@@ -25,11 +25,11 @@ public:
 
     explicit BufferPool(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
-    /// At least `size` octets, 16-aligned; `data` is nullptr where the limit is reached or `size` exceeds `largest`.
+    /// At least `size` bytes, 16-aligned; `data` is nullptr where the limit is reached or `size` exceeds `largest`.
     Buffer acquire(std::size_t size);
     void release(Buffer buffer);
     std::size_t reserved_bytes() const { return reserved_bytes_; }
-    /// What a piece of so many octets takes where there is no shortage; `size` is at most `largest`.
+    /// What a piece of this size takes where there is no shortage; `size` is at most `largest`.
     static constexpr std::size_t piece_octets(std::size_t size) {
         std::size_t i = 0;
         while (sizes[i] < size) ++i;
@@ -45,7 +45,7 @@ private:
     struct FreePiece {
         FreePiece* next;
     };
-    /// `largest` octets in pieces of one size: those that came back, and behind `used` those never given out.
+    /// `largest` bytes in pieces of one size: those that came back, and after `used` those never given out.
     struct Slab {
         std::unique_ptr<std::byte[]> octets;
         FreePiece* free = nullptr;

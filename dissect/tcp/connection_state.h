@@ -34,7 +34,7 @@ enum class Expect : std::uint8_t { start_frame, fpdu };
 /// All that is remembered of one direction of a connection that carries RDMA, or may do so.
 struct Flow {
     BufferPool::Buffer home;          ///< that this lies in
-    std::uint32_t next_sequence = 0;  ///< of the next octet in order; while in step
+    std::uint32_t next_sequence = 0;  ///< of the next byte in order; while in step
     Expect expect = Expect::fpdu;
     CrcMode crc = CrcMode::unknown;
     bool markers = false;
@@ -48,22 +48,22 @@ struct Flow {
     std::uint32_t marker_origin = 0;
     KeptHead last_head;
 
-    // The unit whose octets have not all come
+    // The unit whose bytes have not all come
     bool partial = false;
-    bool holed = false;        ///< octets behind `kept` are missing
+    bool holed = false;        ///< bytes after `kept` are missing
     bool lost_octets = false;  ///< missing because they were never captured, not for the snap length
     std::uint32_t unit_sequence = 0;
-    std::uint32_t have = 0;   ///< octets of the stream, captured or not
+    std::uint32_t have = 0;   ///< bytes of the stream, captured or not
     std::uint32_t kept = 0;   ///< of these, how many lie in `head` or `buffer`
     std::uint32_t total = 0;  ///< 0 while not known
     std::uint64_t first_frame = 0;
-    std::int64_t passed_ns = 0;  ///< the latest of its octets so far
+    std::int64_t passed_ns = 0;  ///< the latest of its bytes so far
     std::array<std::byte, 24> head{};
     BufferPool::Buffer buffer;
 
     SegmentStore store;
     std::uint32_t hunt_start = 0;
-    std::uint32_t hunt_lost = 0;  ///< octets since `hunt_start` that were never captured
+    std::uint32_t hunt_lost = 0;  ///< bytes since `hunt_start` that were never captured
     union {
         SegmentHistory history;  ///< while in step
         Hunter hunter;           ///< while hunting
@@ -83,10 +83,10 @@ constexpr std::size_t flow_size = BufferPool::piece_octets(sizeof(Flow));  ///< 
 
 enum class SideState : std::uint8_t {
     unseen,
-    start,    ///< the stream's first octet is known; a start frame is expected there
+    start,    ///< the stream's first byte is known; a start frame is expected there
     in_step,  ///< FPDU boundaries are known
     hunting,  ///< they are looked for
-    ignored,  ///< not RDMA, as far as can be told
+    ignored,  ///< not RDMA, as far as is known
 };
 
 /// One direction of a connection.
@@ -100,9 +100,9 @@ struct Side {
     std::uint16_t mss = 0;            ///< that this side's SYN asks the other to keep to; 0 = not known
     std::uint8_t markers_wanted = 0;  ///< in this direction's stream: 0 unknown, 1 no, 2 yes
     std::uint32_t initial_sequence = 0;
-    std::uint32_t first_sequence = 0;  ///< of the stream's first octet; in state `start`
+    std::uint32_t first_sequence = 0;  ///< of the stream's first byte; in state `start`
     std::uint32_t fin_end = 0;         ///< one past the FIN's sequence number; where one was seen
-    std::uint32_t acknowledged = 0;    ///< the highest that this side has acknowledged of the other's octets
+    std::uint32_t acknowledged = 0;    ///< the highest that this side has acknowledged of the other's bytes
     Elsewhere elsewhere;
     Flow* flow = nullptr;
 
@@ -123,10 +123,10 @@ constexpr std::size_t standings = 5;
 
 struct Connection {
     std::array<Endpoint, 2> ends;
-    Ipv4Ends ipv4_ends;  ///< the first to the second, where the table was told
+    Ipv4Ends ipv4_ends;  ///< the first to the second, if the table knows them
     std::array<Side, 2> sides;
     std::uint64_t last_use = 0;  ///< counts the table's lookups
-    std::int64_t active_ns = 0;  ///< time of its last segment that was not simply the next octets in step
+    std::int64_t active_ns = 0;  ///< time of its last segment that was not simply the next bytes in step
     std::uint32_t number = 0;
     std::uint32_t index = 0;  ///< in the table
     std::uint32_t newer = 0;  ///< neighbours in the order of use among those of its standing
@@ -142,7 +142,7 @@ struct Connection {
 
     /// Nothing more can follow but another connection on the same ports.
     bool over() const { return reset || (sides[0].fin_seen && sides[1].fin_seen); }
-    /// The same, as far as can be told: of many a connection one direction is captured.
+    /// The same, as far as is known: of many a connection one direction is captured.
     bool ended() const { return over() || finished_alone(0) || finished_alone(1); }
     bool holds_memory() const { return sides[0].flow != nullptr || sides[1].flow != nullptr; }
     bool holds_octets() const { return sides[0].holds_octets() || sides[1].holds_octets(); }

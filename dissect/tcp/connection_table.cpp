@@ -97,7 +97,7 @@ void ConnectionTable::remove(Connection& connection) {
     std::size_t hole = connection.hash & mask;
     while (slots_[hole].index != connection.index) hole = (hole + 1) & mask;
     unlink(connection);
-    connection.ipv4_ends = {};  // nobody's: a hint may still lead here
+    connection.ipv4_ends = {};  // of no connection: a hint may still lead here
     if (last_ == connection.index) last_ = none;
     free_.push_back(connection.index);
     --used_;

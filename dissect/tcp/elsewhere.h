@@ -10,13 +10,13 @@ namespace dissect::tcp {
 /// connection, neither the end of the one nor the beginning of the other having been captured) from segments astray.
 class Elsewhere {
 public:
-    /// Of a segment that is not the next one: true where the stream goes on with it. `expected`: the next octet's
+    /// Of a segment that is not the next one: true where the stream goes on with it. `expected`: the next byte's
     /// sequence number; `acknowledged`: up to where its receiver has acknowledged, if that is known.
     bool takes(std::uint32_t sequence, std::uint32_t end, std::uint32_t expected,
                std::optional<std::uint32_t> acknowledged) {
         const std::int32_t ahead = distance(sequence, expected);
         const bool no_window = ahead > largest_window || ahead < -largest_window;
-        // Nobody sends again what was acknowledged so long ago, one segment after the other.
+        // No sender sends again what was acknowledged so long ago, one segment after the other.
         const bool stale =
             distance(expected, end) > most_in_flight && acknowledged && distance(*acknowledged, end) > most_in_flight;
         if (!no_window && !stale) return false;

@@ -8,7 +8,7 @@
 
 namespace dissect::tcp {
 
-/// The beginning of an FPDU, read where nobody knows yet whether it is one.
+/// The beginning of an FPDU, read before it is known whether it is one.
 struct FpduHead {
     static constexpr std::uint32_t longest = 20;  ///< length and untagged DDP header
     static constexpr std::uint32_t shortest = 4;  ///< length, DDP and RDMAP control
@@ -43,10 +43,10 @@ private:
 };
 
 /// Whether length, versions and opcode can belong together: the cheap check of a stream that is already in step.
-/// `bytes` has `FpduHead::shortest` octets.
+/// `bytes` has `FpduHead::shortest` bytes.
 bool can_be_fpdu(const std::byte* bytes);
 
-/// Reads a head strictly: reserved bits are zero, lengths and queue fit the opcode. `size` octets are there, at least
+/// Reads a head strictly: reserved bits are zero, lengths and queue fit the opcode. `size` bytes are there, at least
 /// `FpduHead::shortest`. Returns how many bits of evidence for an FPDU that is; 0 where it cannot be one.
 unsigned read_head(const std::byte* bytes, std::uint32_t size, FpduHead& head);
 

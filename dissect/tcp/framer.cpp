@@ -103,9 +103,9 @@ Framer::Next Framer::complete_start(const Arrival& arrival, Connection& connecti
     return leaves ? Next::ended : Next::go_on;
 }
 
-/// Whether FPDUs, of which few were found yet, and no markers in them, break off as they do where there are some.
+/// Whether FPDUs, of few found so far and without markers, break off as they do where there are some.
 bool Framer::has_markers_after_all(Flow& flow, const RawUnit& raw) const {
-    constexpr std::uint8_t heads_that_decide = 3;  // a marker further on, where chance makes a head once in 8192 octets
+    constexpr std::uint8_t heads_that_decide = 3;  // a marker further on, where chance makes a head once in 8192 bytes
     const std::uint32_t held = raw.sequence - flow.marker_origin;  // FPDUs follow each other so far
     if (held > 2 * wire::mpa_longest) {
         flow.markers_known = true;  // by those that were passed over
@@ -170,7 +170,7 @@ void Framer::drop_partial(Flow& flow) {
     flow.partial = false;
 }
 
-/// Takes octets of a unit that spans pieces. False where its length cannot be told any more.
+/// Takes bytes of a unit that spans pieces. False where its length is unknown from here on.
 bool Framer::absorb(const Connection& connection, unsigned side, Flow& flow, Piece& piece) {
     if (piece.frame != 0) flow.passed_ns = std::max(flow.passed_ns, piece.time_ns);
     while (flow.total == 0) {

@@ -3,13 +3,13 @@
 
 namespace dissect::tcp {
 
-/// Cuts the octets of a stream, in order, into start frames and FPDUs. RFC 5044.
+/// Cuts the bytes of a stream, in order, into start frames and FPDUs. RFC 5044.
 class Framer {
 public:
     Framer(UnitDelivery& delivery, BufferPool& pool) : delivery_(delivery), pool_(pool) {}
 
     enum class Outcome : std::uint8_t {
-        done,       ///< all octets taken
+        done,       ///< all bytes taken
         lost,       ///< where the next FPDU begins is not known: `rest` was not taken
         discarded,  ///< the receiver will have dropped this segment for its TCP checksum: `rest` was not taken
         ended,      ///< the stream leaves MPA here
@@ -19,11 +19,11 @@ public:
         Outcome outcome = Outcome::done;
         Piece rest;
     };
-    /// `live`: the piece is the payload of the frame itself, not something stored. A piece without octets stands for
+    /// `live`: the piece is the payload of the frame itself, not something stored. A piece without bytes stands for
     /// a gap that will not be filled.
     Result feed(const Arrival& arrival, Connection& connection, unsigned side, Piece piece, bool live);
     /// The same of a segment's payload in which nothing is to be decided: of what it begins with, the plain units are
-    /// delivered. Returns how many octets they take; feed() may go on with the rest.
+    /// delivered. Returns how many bytes they take; feed() may go on with the rest.
     std::uint32_t feed_plain(const Arrival& arrival, const Connection& connection, unsigned side, Flow& flow,
                              std::uint32_t sequence, base::Bytes octets) {
         if (flow.expect != Expect::fpdu || flow.first_fpdu || flow.markers || flow.partial) return 0;
@@ -36,8 +36,8 @@ public:
 
 private:
     struct Measure {
-        std::uint32_t total = 0;  ///< of the stream; 0: not known with the octets at hand
-        std::uint32_t need = 0;   ///< octets that would tell
+        std::uint32_t total = 0;  ///< of the stream; 0: not known with the bytes at hand
+        std::uint32_t need = 0;   ///< bytes that would tell
         bool impossible = false;
     };
     enum class Next : std::uint8_t { go_on, lost, discarded, ended };

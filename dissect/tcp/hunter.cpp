@@ -21,7 +21,7 @@ constexpr unsigned evidence_of_segment_edge = 8;
 bool crc_over(const SegmentStore& store, std::uint32_t from, std::uint32_t to, bool missing_marker,
               std::uint32_t& crc) {
     wire::Crc32c sum;
-    // A marker between FPDUs is all zero and belongs to the one behind it.
+    // A marker between FPDUs is all zero and belongs to the one after it.
     if (missing_marker) sum.update(std::array<std::byte, 4>{});
     while (from != to) {
         const auto* segment = store.find(from);
@@ -73,11 +73,11 @@ bool Hunter::enough(const Candidate& candidate, const HuntRules& rules) const {
     // Where markers are is a guess of 128, and small numbers that an FPDU holds look like one: the 12th message's, say.
     const bool guessed = candidate.markers && !rules.markers_known;
     if (guessed && candidate.markers_seen < (rules.hurry ? 1 : 2)) return false;
-    // Without markers an FPDU chain holds beyond 512 octets; with them it would have broken by then.
+    // Without markers an FPDU chain holds beyond 512 bytes; with them it would have broken by then.
     const bool far = candidate.markers || rules.markers_known || rules.hurry ||
                      candidate.proven - candidate.start >= wire::mpa_marker_interval;
     if (rules.known_rdma && !guessed) return candidate.evidence >= enough_when_known && (far || !rules.markers_likely);
-    // Octets in which heads lie about everywhere prove less with each of them.
+    // Bytes in which heads lie about everywhere prove less with each of them.
     const unsigned doubt = disproved_ > disproved_for_free ? 8 * (disproved_ - disproved_for_free) : 0;
     return far && candidate.evidence >= enough_at_first + doubt && (candidate.count >= 2 || candidate.crc_good);
 }
@@ -129,12 +129,12 @@ bool Hunter::check_markers(Candidate& c, const SegmentStore& store, std::uint32_
     return true;
 }
 
-/// No more octets for now: where none will come at all, what there is has to do.
+/// No more bytes for now: where none will come at all, what there is has to do.
 Hunter::Step Hunter::waiting(const Candidate& candidate, const HuntRules& rules) const {
     return rules.hurry && enough(candidate, rules) ? Step::found : Step::wait;
 }
 
-/// Reads heads from `next` on for as long as there are octets.
+/// Reads heads from `next` on for as long as there are bytes.
 Hunter::Step Hunter::follow(Candidate& c, const SegmentStore& store, const HuntRules& rules,
                             std::uint32_t run_end) const {
     for (;;) {
@@ -230,7 +230,7 @@ Hunter::Step Hunter::consider(std::uint32_t at, const SegmentStore& store, const
     return result;
 }
 
-/// Looks for heads octet by octet.
+/// Looks for heads byte by byte.
 Hunter::Found Hunter::scan(const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end) {
     while (distance(scan_, run_end) < 0 && count_ < candidates_.size()) {
         const auto* segment = store.find(scan_);
@@ -246,7 +246,7 @@ Hunter::Found Hunter::scan(const SegmentStore& store, const HuntRules& rules, st
         bool likely = true;
         if (there >= FpduHead::shortest)
             likely = (p[2] & std::byte{0x3f}) == std::byte{1} && (p[3] & std::byte{0xf0}) == std::byte{0x40};
-        // The last octets of the run may begin a head that has not come yet.
+        // The last bytes of the run may begin a head that has not come yet.
         const bool cut =
             there < FpduHead::longest && !segment->holed() && distance(scan_ + FpduHead::longest, run_end) > 0;
         if (cut && likely) break;

@@ -14,7 +14,7 @@ struct HuntRules {
     bool markers_likely = false;  ///< not known, but FPDUs without any broke off
     bool markers = false;
     std::uint32_t marker_origin = 0;
-    bool crc_on = false;   ///< a complete FPDU with a wrong CRC, other than zero, is none
+    bool crc_on = false;   ///< a complete FPDU with a wrong CRC, other than zero, is not an FPDU
     bool crc_off = false;  ///< do not compute any
     bool hurry = false;    ///< nothing more will come: decide on what there is
     FpduHead before;       ///< of the last FPDU in step
@@ -22,7 +22,7 @@ struct HuntRules {
 
 /// Finds FPDU boundaries in the stored segments of a stream by length, versions, opcode against queue and tag,
 /// continuity, and CRC over consecutive FPDUs. Evidence is counted in bits: chance finds a tagged head once in 8192
-/// octets, so a stream is believed only when several heads in a row, or a CRC, say the same.
+/// bytes, so a stream is believed only when several heads in a row, or a CRC, say the same.
 class Hunter {
 public:
     struct Found {
@@ -39,7 +39,7 @@ public:
     Found advance(const SegmentStore& store, const HuntRules& rules);
     /// Everything before is of no more use.
     std::uint32_t floor() const;
-    /// Starts over behind a gap.
+    /// Starts over after a gap.
     void skip_to(std::uint32_t sequence) {
         count_ = 0;
         scan_ = sequence;
@@ -57,7 +57,7 @@ private:
         std::uint32_t start = 0;
         std::uint32_t next = 0;      ///< where the next head is expected
         std::uint32_t body_end = 0;  ///< of the FPDU whose CRC is still to be checked; valid where `open`
-        std::uint32_t proven = 0;    ///< up to there the octets are whole FPDUs
+        std::uint32_t proven = 0;    ///< up to there the bytes are whole FPDUs
         unsigned evidence = 0;
         unsigned count = 0;
         bool open = false;

@@ -7,8 +7,8 @@
 
 namespace dissect::tcp {
 
-/// Which frame carried which octets, for the last 64 stretches of a direction in the order of the stream. A stretch
-/// reaches to where the next one begins: eight octets an entry, for every connection has them.
+/// Which frame carried which bytes, for the last 64 stretches of a direction in the order of the stream. A stretch
+/// reaches to where the next one begins: eight bytes an entry, for every connection has them.
 class SegmentHistory {
 public:
     void note(std::uint32_t sequence, std::uint64_t frame) {
@@ -21,10 +21,10 @@ public:
         }
         newest_frame_ = frame;
     }
-    /// No frame carried the octets from there on.
+    /// No frame carried the bytes from there on.
     void note_lost(std::uint32_t sequence) { append({sequence, no_step}); }
 
-    /// The frame of an octet that lies before the stream's next one; 0 where none carried it, and where it is older
+    /// The frame of an byte that lies before the stream's next one; 0 where none carried it, and where it is older
     /// than what is remembered.
     std::uint64_t find(std::uint32_t sequence) const {
         std::uint64_t frame = newest_frame_;
@@ -36,9 +36,9 @@ public:
         }
         return 0;
     }
-    /// Asks for the memory that note() will change, beyond the first octets.
+    /// Asks for the memory that note() will change, beyond the first bytes.
     void prefetch() const { __builtin_prefetch(&entries_[next_ % entries_.size()], 1); }
-    /// The first octets, which note() needs wherever it writes.
+    /// The first bytes, which note() needs wherever it writes.
     static constexpr std::size_t fixed_octets = sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t);
 
 private:

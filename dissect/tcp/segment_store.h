@@ -7,7 +7,7 @@
 
 namespace dissect::tcp {
 
-/// A stretch of a TCP stream. `bytes` are its first octets, as many as were captured of `wire_length`.
+/// A stretch of a TCP stream. `bytes` are its first bytes, as many as were captured of `wire_length`.
 struct Piece {
     std::uint32_t sequence = 0;
     std::uint32_t wire_length = 0;
@@ -16,7 +16,7 @@ struct Piece {
     std::int64_t time_ns = 0;  ///< when it passed
 
     std::uint32_t end() const { return sequence + wire_length; }
-    /// Drops the first octets; `count` is at most `wire_length`.
+    /// Drops the first bytes; `count` is at most `wire_length`.
     void drop(std::uint32_t count) {
         sequence += count;
         wire_length -= count;
@@ -35,7 +35,7 @@ public:
         std::uint32_t sequence;
         std::uint32_t wire_length;
         std::uint32_t captured;
-        std::uint32_t capacity;  ///< of the buffer that holds this header and the octets behind it
+        std::uint32_t capacity;  ///< of the buffer that holds this header and the bytes after it
         std::uint32_t slab;      ///< whose that buffer is
 
         const std::byte* data() const { return reinterpret_cast<const std::byte*>(this + 1); }
@@ -46,7 +46,7 @@ public:
     struct Stored {
         bool any = false;         ///< something of it was new
         bool full = false;        ///< no memory for it, or for a part
-        std::uint64_t known = 0;  ///< the frame that had carried its first octet already; 0 where that was new
+        std::uint64_t known = 0;  ///< the frame that had carried its first byte already; 0 where that was new
     };
 
     bool empty() const { return head_ == nullptr; }
@@ -67,11 +67,11 @@ public:
         while (!empty()) drop_head(pool);
     }
 
-    /// Where the octets that follow each other without a gap, from the head on, end.
+    /// Where the bytes that follow each other without a gap, from the head on, end.
     std::uint32_t run_end() const;
-    /// The first segment behind that; nullptr where there is none.
+    /// The first segment after that; nullptr where there is none.
     const Segment* behind_run() const;
-    /// Copies up to `size` octets from `sequence` on, as many as were captured without a hole; returns how many.
+    /// Copies up to `size` bytes from `sequence` on, as many as were captured without a hole; returns how many.
     std::uint32_t peek(std::uint32_t sequence, std::byte* out, std::uint32_t size) const;
     /// The segment that holds `sequence`; nullptr where none does.
     const Segment* find(std::uint32_t sequence) const;
@@ -81,7 +81,7 @@ private:
 
     Segment* head_ = nullptr;
     Segment* tail_ = nullptr;
-    mutable const Segment* last_found_ = nullptr;  ///< lookups go forward: most hit here or just behind
+    mutable const Segment* last_found_ = nullptr;  ///< lookups go forward: most hit here or just after
     std::uint32_t held_bytes_ = 0;
     std::uint32_t segments_ = 0;
     std::uint64_t octets_ = 0;

@@ -8,17 +8,17 @@
 
 namespace dissect::tcp {
 
-/// What a capture tells of the numbers that the receiver of a RST looks at.
+/// What a capture shows of the numbers that the receiver of a RST looks at.
 struct ResetBounds {
-    std::optional<std::uint32_t> sent;          ///< one past the highest octet seen of the RST's sender
+    std::optional<std::uint32_t> sent;          ///< one past the highest byte seen of the RST's sender
     std::optional<std::uint32_t> acknowledged;  ///< up to where the receiver has acknowledged these
-    std::optional<std::uint32_t> received;      ///< one past the highest octet seen of the receiver itself
+    std::optional<std::uint32_t> received;      ///< one past the highest byte seen of the receiver itself
 };
 
 /// Whether the receiver drops a RST, for it lies outside its window: one of an earlier connection, or a forged one. RFC
 /// 9293, 3.10.7.4; RFC 5961, 3.2. What nothing is known of is believed.
 inline bool is_stray_reset(const TcpSummary& tcp, const ResetBounds& known) {
-    constexpr std::uint32_t window = 65536;  // scaled or not, the next octet lies in it
+    constexpr std::uint32_t window = 65536;  // scaled or not, the next byte lies in it
     if (!known.sent && !known.acknowledged) {
         // A refused SYN's RST has no number of its own, but acknowledges that SYN. RFC 9293, 3.10.7.3.
         if ((tcp.flags & tcp_ack) == 0 || !known.received) return false;

@@ -58,7 +58,7 @@ void StreamTable::make_place() {
     forget(proven != nullptr ? *proven : *table_.idlest());
 }
 
-/// Makes room for one more flow; false where nobody can spare his.
+/// Makes room for one more flow; false if no other flow can give up its memory.
 bool StreamTable::displace() {
     const std::size_t share = std::max<std::size_t>(most_flows_ / kept_share, 1);
     for (const bool sparing : {true, false}) {
@@ -74,7 +74,7 @@ bool StreamTable::displace() {
     return false;
 }
 
-/// Makes room for octets: at the cost of those that hold some, and never of RDMA for what may be none.
+/// Makes room for bytes: at the cost of those that hold some, and never of RDMA for what may be none.
 bool StreamTable::reclaim() {
     Connection* c = spare(Standing::ended, false);
     if (c == nullptr) c = spare(Standing::hunting, true);

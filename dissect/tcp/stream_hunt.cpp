@@ -2,11 +2,11 @@
 
 #include "dissect/tcp/stream_table.h"
 
-/// Where a stream goes on: the search for an FPDU boundary, from its beginning to the octets in which none was found.
+/// Where a stream goes on: the search for an FPDU boundary, from its beginning to the bytes in which none was found.
 namespace dissect::tcp {
 
 namespace {
-constexpr std::uint64_t hunt_limit = 1 << 18;          // octets looked at before a connection is left alone
+constexpr std::uint64_t hunt_limit = 1 << 18;          // bytes looked at before a connection is left alone
 constexpr std::uint64_t known_hunt_limit = 16u << 20;  // the same for one that was in step
 }  // namespace
 
@@ -59,7 +59,7 @@ void StreamTable::hunt_in(Work& work, const Piece& piece) {
     settle(work, false);
 }
 
-/// Passes over octets that were never captured while a boundary is looked for.
+/// Passes over bytes that were never captured while a boundary is looked for.
 void StreamTable::hunt_behind_gap(Work& work, std::uint32_t from, const SegmentStore::Segment* to) {
     Flow& flow = work.flow();
     const std::uint32_t octets = to->sequence - from;
@@ -134,7 +134,7 @@ void StreamTable::lock(Work& work, const Hunter::Found& found) {
     if (work.other().state == SideState::ignored) work.other().state = SideState::unseen;
 }
 
-/// Nothing more is looked for in what was looked at in vain.
+/// Nothing more is looked for in what was searched without success.
 void StreamTable::leave_unread(Work& work) {
     Flow& flow = work.flow();
     const std::uint32_t end = flow.store.empty() ? flow.hunter.scanned() : flow.store.tail()->end();

@@ -16,8 +16,8 @@ namespace dissect::tcp {
 
 namespace {
 
-constexpr std::uint32_t most_waiting_segments = 4096;  // behind a gap: a resent one is put among them by their order
-constexpr std::uint64_t no_frame = 0;                  // of octets that were never captured
+constexpr std::uint32_t most_waiting_segments = 4096;  // after a gap: a resent one is put among them by their order
+constexpr std::uint64_t no_frame = 0;                  // of bytes that were never captured
 constexpr std::size_t key_that_convinces = 8;          // "MPA ID R"
 
 Endpoint endpoint(const Network& network, base::Bytes bytes, std::uint32_t offset, std::uint16_t port) {
@@ -26,7 +26,7 @@ Endpoint endpoint(const Network& network, base::Bytes bytes, std::uint32_t offse
     return {base::load_be64(p), base::load_be64(p + 8), port};
 }
 
-/// One past the highest octet seen of a direction, as far as it is followed.
+/// One past the highest byte seen of a direction, as far as it is followed.
 std::optional<std::uint32_t> seen_end(const Side& side) {
     if (side.flow == nullptr) return side.state == SideState::start ? std::optional{side.first_sequence} : std::nullopt;
     if (const SegmentStore::Segment* const last = side.flow->store.tail()) return last->end();
@@ -153,7 +153,7 @@ ConnectionTable::Lookup StreamTable::find_or_add(const Arrival& arrival, const I
     return found;
 }
 
-/// The next octets of a stream in step, as they come: those of the segment.
+/// The next bytes of a stream in step, as they come: those of the segment.
 inline void StreamTable::in_step(Work& work, base::Bytes octets) {
     Flow& flow = work.flow();
     const TcpSummary& tcp = work.tcp();
@@ -228,12 +228,12 @@ void StreamTable::learn_checksums(Work& work) const {
     if (side.flow == nullptr && side.state != SideState::start && side.state != SideState::unseen) return;
     const ChecksumVerdict verdict = verify_tcp_checksum(work.arrival.dissection, work.arrival.bytes);
     if (verdict == ChecksumVerdict::right) side.checksums = verdict;
-    // Snapped, or filled in by the adapter behind the capture: nothing can be told by them.
+    // Snapped, or filled in by the adapter after the capture: they show nothing.
     const bool undecided = verdict == ChecksumVerdict::wrong && ++side.wrong_checksums < wrong_that_decide;
     if (verdict != ChecksumVerdict::right && !undecided) side.checksums = ChecksumVerdict::wrong;
 }
 
-/// SYN, with or without ACK: the octets that follow are the stream's first.
+/// SYN, with or without ACK: the bytes that follow are the stream's first.
 namespace {
 /// The MSS option of a SYN, 0 where it has none. RFC 9293, 3.2.
 std::uint16_t announced_mss(const Arrival& arrival) {
@@ -364,7 +364,7 @@ bool StreamTable::drop_known(Work& work, Piece& piece) {
     if (ahead_by >= 0) return ahead_by > largest_window;
     if (-static_cast<std::int64_t>(ahead_by) > largest_window) return true;
     const std::uint32_t known = std::min(piece.wire_length, flow.next_sequence - piece.sequence);
-    // A keep-alive repeats the last octet. RFC 9293 section 3.8.4.
+    // A keep-alive repeats the last byte. RFC 9293 section 3.8.4.
     const bool keep_alive = piece.wire_length <= 1 && piece.end() == flow.next_sequence;
     if (!keep_alive) notice(work, Notice::Kind::tcp_retransmission, known, flow.history.find(piece.sequence));
     piece.drop(known);
@@ -428,8 +428,8 @@ void StreamTable::keep(Work& work, const Piece& piece) {
 }
 
 /// Once the receiver has acknowledged it, it will not come. Until then it may come a window later: resent, or by
-/// another processor's queue. A short wait must do where nobody acknowledges (one direction was captured), and while a
-/// boundary is looked for: what waits then is what may hold it.
+/// another processor's queue. A short wait must do where no acknowledgements come (one direction was captured), and
+/// while a boundary is looked for: what waits then is what may hold it.
 bool StreamTable::gap_is_lost(const Work& work, std::uint32_t gap_end) const {
     const Side& receiver = work.other();
     const SegmentStore& store = work.flow().store;
@@ -506,7 +506,7 @@ void StreamTable::finish(Sink& sink) {
     retiring_ = nullptr;
 }
 
-/// Only of connections that carry RDMA: others are nobody's concern.
+/// Only of connections that carry RDMA: others are not reported.
 void StreamTable::notice(const Work& work, Notice::Kind kind, std::uint64_t octets, std::uint64_t related) const {
     if (!work.connection.mpa) return;
     work.arrival.sink.on_notice(

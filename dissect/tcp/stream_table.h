@@ -14,7 +14,7 @@ namespace dissect::tcp {
 /// Follows TCP connections and finds the RDMA in them. A connection is taken for iWARP by its MPA start frame, on any
 /// port, or, where its beginning was not captured, by its FPDUs; any other costs a lookup a segment.
 ///
-/// Octets are put in order, freed of repetition, and cut into FPDUs. What lies wholly in a segment is handed on in
+/// Bytes are put in order, freed of repetition, and cut into FPDUs. What lies wholly in a segment is handed on in
 /// place; what spans segments is assembled. A gap is waited for until the receiver has acknowledged it or the buffer is
 /// full; then it is reported and the next FPDU boundary is looked for.
 ///
@@ -37,8 +37,8 @@ public:
     /// Says that segments between these ends will come soon: asks for the memory of their connections, by pass as
     /// Dissector::fetch.
     void fetch(std::span<const Ipv4Ends> ends, unsigned pass);
-    /// Nothing more will come: delivers what still waits for missing octets. Its frame has the number and time of the
-    /// last one, and no octets but the addresses that its dissection speaks of.
+    /// Nothing more will come: delivers what still waits for missing bytes. Its frame has the number and time of the
+    /// last one, and no bytes but the addresses that its dissection speaks of.
     void finish(Sink& sink);
 
 private:
@@ -114,7 +114,7 @@ private:
     std::uint32_t next_number_ = 0;
     wire::Frame last_frame_;
     const Arrival* arrival_ = nullptr;      ///< for notices about connections other than the one at work
-    const Connection* retiring_ = nullptr;  ///< looked at beside the one at work, which is the table's newest
+    const Connection* retiring_ = nullptr;  ///< looked at in addition to the one at work, which is the table's newest
 };
 
 }  // namespace dissect::tcp

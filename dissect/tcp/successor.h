@@ -8,20 +8,20 @@
 
 namespace dissect::tcp {
 
-/// What a capture tells of the sequence numbers of one direction of a connection that is over.
+/// What a capture shows of the sequence numbers of one direction of a connection that is over.
 struct SequenceExtent {
     std::optional<std::uint32_t> begin;  ///< its SYN's
     std::optional<std::uint32_t> end;    ///< one past the highest seen, a FIN's among them
     bool finished = false;               ///< the FIN was seen: there is nothing beyond
 
-    /// `unseen`: how many octets may lie beyond its end.
+    /// `unseen`: how many bytes may lie beyond its end.
     bool lacks(std::uint32_t sequence, std::int32_t unseen) const {
         return (end && distance(sequence, *end) > unseen) || (begin && distance(sequence, *begin) < 0);
     }
 };
 
 /// Whether a segment that comes when the connection is over belongs to another one of the same ports, whose SYN was not
-/// captured. Where both sides have closed, no number of theirs can lie outside what was seen of them. Behind a RST one
+/// captured. Where both sides have closed, no number of theirs can lie outside what was seen of them. After a RST one
 /// may, of segments under way that the capture lacks: not by far, and hardly both of one segment.
 inline bool is_of_successor(const TcpSummary& tcp, const SequenceExtent& sender, const SequenceExtent& receiver) {
     if ((tcp.flags & (tcp_syn | tcp_rst)) != 0) return false;

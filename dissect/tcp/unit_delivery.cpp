@@ -182,7 +182,10 @@ void UnitDelivery::count(const Dissection& dissection) {
     switch (dissection.stop.outcome) {
         case Outcome::complete:
         case Outcome::odd: break;
-        case Outcome::truncated: counters_.truncated += dissection.stop.reason != Reason::stream_gap; break;
+        case Outcome::truncated:
+            counters_.truncated += dissection.stop.reason != Reason::stream_gap;
+            counters_.headers_cut += cuts_headers(dissection.stop);
+            break;
         case Outcome::malformed: ++counters_.malformed; break;
         case Outcome::unsupported: ++counters_.unsupported; break;
     }

@@ -6,7 +6,7 @@
 
 namespace dissect::tcp {
 
-/// The frame being worked on, and where its message units go.
+/// The frame being worked on, and where its messages go.
 struct Arrival {
     const wire::Frame& frame;
     const Dissection& dissection;
@@ -14,14 +14,14 @@ struct Arrival {
     Sink& sink;
 };
 
-/// A unit as it lies in the stream: markers still in it, and as many octets as were captured.
+/// A unit as it lies in the stream: markers still in it, and as many bytes as were captured.
 struct RawUnit {
     LayerId id = LayerId::mpa_fpdu;
     base::Bytes octets;
     std::uint32_t stream_length = 0;
     std::uint32_t sequence = 0;
     std::uint64_t first_frame = 0;
-    std::int64_t passed_ns = 0;  ///< when the latest of its octets passed
+    std::int64_t passed_ns = 0;  ///< when the latest of its bytes passed
     bool lost_octets = false;    ///< what is missing was never captured; else the snap length cut it
 };
 
@@ -51,7 +51,7 @@ public:
                     const RawUnit& raw);
     /// The FPDUs that `octets`, all of a segment's, begin with, as long as each is whole, right and of the plainest
     /// shape: Write, Read Response or Send with a payload, nothing odd about it. What any of them holds is as deliver()
-    /// would say it. For a flow in step, without markers. Returns how many octets they take.
+    /// would say it. For a flow in step, without markers. Returns how many bytes they take.
     std::uint32_t deliver_plain(const Arrival& arrival, const Connection& connection, unsigned side, Flow& flow,
                                 std::uint32_t sequence, base::Bytes octets);
     /// Whether a complete FPDU's CRC is right, negotiated or not.
@@ -59,7 +59,7 @@ public:
 
 private:
     struct Stripped {
-        base::Bytes bytes;         ///< the FPDU, and behind it, where it is complete, its markers
+        base::Bytes bytes;         ///< the FPDU, and after it, where it is complete, its markers
         std::uint32_t length = 0;  ///< of the FPDU on the wire
         std::uint32_t markers = 0;
         bool wrong = false;

@@ -192,7 +192,7 @@ private:
         for (const auto& object : loaded_.objects())
             for (const base::DynamicSymbol& symbol : object->file->symbols()) {
                 if (symbol.defined || symbol.weak || refused_.contains(std::string(symbol.version))) continue;
-                // What a library that is not there would have is told by its absence.
+                // What a library that is not there would have shows by its absence.
                 if (symbol.from.empty() ? incomplete : loaded_.is_missing(symbol.from)) continue;
                 if (loaded_.has_symbol(symbol.name, symbol.version) || ++missing > most) continue;
                 missing_symbol(*object, symbol);

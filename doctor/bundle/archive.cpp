@@ -48,7 +48,7 @@ std::string header_of(std::string_view name, std::size_t octets, std::int64_t mo
     unsigned sum = 0;
     for (const char octet : text) sum += static_cast<unsigned char>(octet);
     const std::string checksum = fmt::format("{:06o}", sum);
-    // Six digits, a zero octet, a blank.
+    // Six digits, a zero byte, a blank.
     std::memcpy(text.data() + offsetof(Header, checksum), checksum.c_str(), checksum.size() + 1);
     return text;
 }

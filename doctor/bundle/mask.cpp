@@ -127,14 +127,14 @@ std::pair<std::size_t, std::string_view> Mask::private_at(std::string_view text,
     for (const std::string& bare : bare_)
         if (text.size() - at >= bare.size() && base::lowered(text.substr(at, bare.size())) == bare)
             return {bare.size(), "mac"};
-    // A version stands behind a letter, a dot or a dash: libibverbs.so.1.14.44.0, LINUX-5.8-1.1.2.1.
+    // A version stands after a letter, a dot or a dash: libibverbs.so.1.14.44.0, LINUX-5.8-1.1.2.1.
     if (at > 0 &&
         (base::is_alphanumeric(text[at - 1]) || std::string_view(".-_:").find(text[at - 1]) != std::string_view::npos))
         return {};
     std::size_t end = at;
     while (end < text.size() && (base::is_hex_digit(text[end]) || text[end] == ':' || text[end] == '.')) ++end;
     if (end < text.size() && base::is_alphanumeric(text[end])) return {};
-    // A sentence may end behind it.
+    // A sentence may end after it.
     while (end > at && (text[end - 1] == '.' || (text[end - 1] == ':' && !text.substr(at, end - at).ends_with("::"))))
         --end;
     const std::string_view kind = kind_of(text.substr(at, end - at));

@@ -13,11 +13,12 @@ namespace doctor::inline checks {
 
 /// How bad it is.
 enum class Severity : std::uint8_t {
-    ok,       ///< looked at, and as it should be
-    unseen,   ///< cannot be told from here; the command shows it
-    note,     ///< worth knowing; nothing works worse for it
-    warning,  ///< works worse, or will not work for somebody
-    broken,   ///< RDMA does not work for what is named
+    not_applicable,  ///< what the check is about is not there: no device, no library
+    ok,              ///< looked at, and as it should be
+    unseen,          ///< cannot be told from here; the command shows it
+    note,            ///< worth knowing; nothing works worse for it
+    warning,         ///< works worse, or will not work for somebody
+    broken,          ///< RDMA does not work for what is named
 };
 std::string_view name_of(Severity severity);
 
@@ -42,7 +43,9 @@ public:
              std::string command = {});
     /// `ok`, unless the row has said anything else.
     void fine(std::string observed);
-    /// Likewise of devices; where there are none, that is what is said.
+    /// `not_applicable`, unless the row has said anything else.
+    void not_applicable(std::string reason);
+    /// `fine` of devices; `not_applicable` if there are none.
     void fine_devices(const Inventory& machine, std::string observed);
     std::size_t count(Severity severity) const;
     std::vector<Finding> take() { return std::exchange(findings_, {}); }

@@ -90,7 +90,7 @@ void check_device_nodes(const Inventory& machine, Report& report) {
 }
 
 void check_cm_node(const Inventory& machine, Report& report) {
-    if (machine.devices.empty()) return report.fine("there is no device to make connections with");
+    if (machine.devices.empty()) return report.not_applicable("no RDMA device");
     if (!machine.cm_node)
         return report.add(Severity::warning, "/dev/infiniband/rdma_cm",
                           "it is missing: programs that use librdmacm find no device", "rdma_ucm loaded",

@@ -174,7 +174,7 @@ void check_verbs_abi(const Inventory& machine, Report& report) {
             report.add(Severity::broken, "ib_uverbs",
                        "/sys/class/infiniband_verbs/abi_version is missing: no program can use verbs",
                        "ib_uverbs loaded", "modprobe ib_uverbs");
-        return report.fine("ib_uverbs is not loaded");
+        return report.not_applicable("ib_uverbs is not loaded");
     }
     if (*machine.kernel.verbs_abi < least || *machine.kernel.verbs_abi > most)
         report.add(Severity::broken, "ib_uverbs",

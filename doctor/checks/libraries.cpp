@@ -80,7 +80,7 @@ void check_library_files(const Inventory& machine, Report& report) {
 
 void check_library_versions(const Inventory& machine, Report& report) {
     const Library* core = machine.preferred(Part::verbs);
-    if (core == nullptr || !core->problem.empty()) return report.fine("there is no libibverbs to compare with");
+    if (core == nullptr || !core->problem.empty()) return report.not_applicable("no libibverbs");
     for (const Library& library : machine.libraries) {
         if (library.part != Part::connections) continue;
         std::vector<std::string> missing;
@@ -131,7 +131,7 @@ void check_processes(const Inventory& machine, Report& report) {
 }
 
 void check_ofed(const Inventory& machine, Report& report) {
-    if (machine.host.ofed.empty()) return report.fine("no vendor's OFED is installed");
+    if (machine.host.ofed.empty()) return report.not_applicable("no vendor's OFED");
     const Library* core = machine.preferred(Part::verbs);
     // Debian's versions look like 44.0-2, OFED's like 58mlnx43-1.58100.
     const auto is_vendors = [](const Library& library) {
@@ -149,8 +149,8 @@ void check_ofed(const Inventory& machine, Report& report) {
 
 void check_headers(const Inventory& machine, Report& report) {
     const Library* core = machine.preferred(Part::verbs);
-    if (!machine.headers.installed) return report.fine("no headers are installed");
-    if (core == nullptr) return report.fine("there is no library to compare with");
+    if (!machine.headers.installed) return report.not_applicable("no headers of libibverbs");
+    if (core == nullptr) return report.not_applicable("no libibverbs");
     const std::string_view headers = version_of(machine.headers.package);
     const std::string_view library = version_of(core->package);
     if (headers.empty() || library.empty())
@@ -168,7 +168,7 @@ void check_headers(const Inventory& machine, Report& report) {
 
 void check_layout(const Inventory& machine, Report& report) {
     const Library* core = machine.preferred(Part::verbs);
-    if (core == nullptr || !core->problem.empty()) return report.fine("there is no libibverbs");
+    if (core == nullptr || !core->problem.empty()) return report.not_applicable("no libibverbs");
     const auto has = [core](std::string_view version) {
         return std::find(core->defined.begin(), core->defined.end(), version) != core->defined.end();
     };

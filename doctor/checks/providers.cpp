@@ -44,7 +44,7 @@ bool is_used(const Inventory& machine, std::string_view provider) {
 
 void check_provider_abi(const Inventory& machine, Report& report) {
     const Library* core = machine.preferred(Part::verbs);
-    if (core == nullptr || !core->private_abi) return report.fine("there is no libibverbs with a private ABI");
+    if (core == nullptr || !core->private_abi) return report.not_applicable("no libibverbs");
     for (const Library& provider : machine.libraries) {
         if (provider.part != Part::provider || !provider.private_abi || provider.private_abi == core->private_abi)
             continue;
@@ -64,7 +64,7 @@ void check_provider_abi(const Inventory& machine, Report& report) {
 
 void check_provider_suffix(const Inventory& machine, Report& report) {
     const Library* core = machine.preferred(Part::verbs);
-    if (core == nullptr || !core->provider_suffix) return report.fine("there is no libibverbs that names a suffix");
+    if (core == nullptr || !core->provider_suffix) return report.not_applicable("no libibverbs");
     // Where there is another libibverbs for it, library.several tells of the two.
     const auto fits_another = [&](unsigned suffix) {
         return std::any_of(machine.libraries.begin(), machine.libraries.end(), [&](const Library& other) {
@@ -90,7 +90,7 @@ void check_provider_suffix(const Inventory& machine, Report& report) {
 
 void check_provider_missing(const Inventory& machine, Report& report) {
     const Library* core = machine.preferred(Part::verbs);
-    if (core == nullptr || !core->provider_suffix) return report.fine("there is no libibverbs that would load one");
+    if (core == nullptr || !core->provider_suffix) return report.not_applicable("no libibverbs");
     for (const DriverEntry& entry : machine.drivers) {
         if (!entry.library.empty()) continue;
         report.add(Severity::warning, entry.file,
@@ -105,7 +105,7 @@ void check_provider_missing(const Inventory& machine, Report& report) {
 
 void check_provider_undeclared(const Inventory& machine, Report& report) {
     const Library* core = machine.preferred(Part::verbs);
-    if (core == nullptr || !core->provider_suffix) return report.fine("there is no libibverbs that would load one");
+    if (core == nullptr || !core->provider_suffix) return report.not_applicable("no libibverbs");
     const std::string folder = core->configuration_folder.empty() ? "/etc/libibverbs.d" : core->configuration_folder;
     for (const Library& provider : machine.libraries) {
         if (provider.part != Part::provider || !is_beside(provider, *core)) continue;

@@ -84,6 +84,7 @@ std::span<const Check> all_checks() { return checks_table; }
 
 std::string_view name_of(Severity severity) {
     switch (severity) {
+        case Severity::not_applicable: return "not_applicable";
         case Severity::ok: return "ok";
         case Severity::unseen: return "unseen";
         case Severity::note: return "note";
@@ -111,8 +112,13 @@ void Report::fine(std::string observed) {
     if (quiet_) add(Severity::ok, {}, std::move(observed));
 }
 
+void Report::not_applicable(std::string reason) {
+    if (quiet_) add(Severity::not_applicable, {}, std::move(reason));
+}
+
 void Report::fine_devices(const Inventory& machine, std::string observed) {
-    fine(machine.devices.empty() ? "there is no RDMA device" : std::move(observed));
+    if (machine.devices.empty()) return not_applicable("no RDMA device");
+    fine(std::move(observed));
 }
 
 std::vector<Finding> examine(const Inventory& machine) {

@@ -82,7 +82,7 @@ struct Pair {
     const Json* theirs;
 };
 
-/// Devices of one name; else the first of one transport that nobody has yet.
+/// Devices of one name; else the first of one transport that no other has yet.
 std::vector<Pair> pairs(const Json& ours, const Json& theirs) {
     const auto there = elements(member(theirs, "devices"));
     std::vector<Pair> found;

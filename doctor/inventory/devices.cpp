@@ -55,7 +55,7 @@ Port look_at_port(const Root& root, const std::string& device, const std::string
     return port;
 }
 
-/// The name of the driver; of software devices, which have none in sysfs, as far as it can be told.
+/// The name of the driver; of software devices, which have none in sysfs, as far as it is known.
 std::string kernel_driver(const Root& root, const std::string& folder, const Device& device) {
     if (const auto driver = root.link_name(folder / "device/driver")) return *driver;
     if (device.name.starts_with("siw") || device.name.starts_with("rxe")) return device.name.substr(0, 3);

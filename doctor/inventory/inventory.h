@@ -112,7 +112,7 @@ struct NetDevice {
     std::optional<std::uint64_t> speed_mbit = {};
     std::string driver = {};
     std::string trust = {};                       ///< "pcp", "dscp", where the driver shows it in sysfs
-    std::string pfc = {};                         ///< priorities with PFC, likewise
+    std::string pfc = {};                         ///< priorities with PFC, in the same form
     std::map<std::string, std::string> ecn = {};  ///< "roce_np/enable/3" -> "1"
 };
 
@@ -121,7 +121,7 @@ struct Device {
     std::string node_type = {};  ///< "1: CA", "4: RNIC"
     std::string firmware = {};
     std::string board = {};
-    std::string kernel_driver = {};         ///< "mlx5_core"; "rxe", "siw" as far as virtual ones can be told
+    std::string kernel_driver = {};         ///< "mlx5_core"; "rxe", "siw" as far as virtual ones are known
     std::string provider = {};              ///< the name of its userspace half; empty where it is not known
     std::string uverbs = {};                ///< "uverbs0"; empty where it has none
     std::optional<std::uint64_t> abi = {};  ///< of uverbsN
@@ -139,7 +139,7 @@ struct LimitLine {
 
 struct Limits {
     bool seen = false;
-    std::optional<std::uint64_t> memlock = {};  ///< soft, of this process, octets; none where unlimited
+    std::optional<std::uint64_t> memlock = {};  ///< soft, of this process, bytes; none where unlimited
     bool exempt = false;                        ///< CAP_IPC_LOCK: the limit does not bind this process
     std::vector<LimitLine> configured = {};     ///< memlock in limits.conf, limits.d and systemd's configuration
 };

@@ -59,7 +59,7 @@ const DriverRow* row_of(std::string_view driver) {
     return at == driver_rows.end() ? nullptr : at;
 }
 
-/// At most longest_module octets of a compressed file; empty where it cannot be unpacked.
+/// At most longest_module bytes of a compressed file; empty where it cannot be unpacked.
 std::string unpack_zstd(const std::string& packed) {
     const std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
     std::string out;

@@ -27,7 +27,7 @@ std::optional<unsigned> private_abi(std::string_view version) {
     return number ? std::optional(static_cast<unsigned>(*number)) : std::nullopt;
 }
 
-/// A path of a printable text within a library that ends with `ending`; the text begins behind a zero octet.
+/// A path of a printable text within a library that ends with `ending`; the text begins after a zero byte.
 std::string text_ending(std::string_view octets, std::string_view ending) {
     for (std::size_t at = octets.find(ending); at != std::string_view::npos; at = octets.find(ending, at + 1)) {
         const std::size_t begin = octets.rfind('\0', at) + 1;
@@ -103,7 +103,7 @@ public:
             at->second.part = *part;
         }
         std::vector<std::string>& names = at->second.names;
-        // A provider with an interface of its own lies beside the others by a link; as a provider it is what counts.
+        // A provider with an interface of its own lies next to the others as a link; as a provider it is what counts.
         if (*part == Part::provider) at->second.part = Part::provider;
         if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
@@ -120,7 +120,7 @@ private:
     std::map<std::string, Library> found_ = {};
 };
 
-/// Where libraries lie that are in nobody's path until LD_LIBRARY_PATH or an RPATH names them.
+/// Where libraries lie that are in no path until LD_LIBRARY_PATH or an RPATH names them.
 std::vector<std::string> outlying_folders(const Root& root) {
     std::vector<std::string> folders;
     const auto add = [&](const std::string& prefix) {

@@ -9,7 +9,7 @@
 namespace doctor::inline inventory {
 
 /// /etc/ld.so.cache: library names and where they are, in the loader's order; for 64-bit programs of this machine, and
-/// without those for processors of special abilities (glibc-hwcaps). Empty where the octets are no cache.
+/// without those for processors of special abilities (glibc-hwcaps). Empty where the bytes are no cache.
 std::vector<std::pair<std::string, std::string>> read_loader_cache(std::string_view octets);
 
 /// Where ld.so(8) looks for libraries.

@@ -15,7 +15,7 @@ Json to_json(const Inventory& machine);
 /// What `--json` prints of findings: `worst`, `counts`, `findings`.
 Json to_json(const Host& host, std::span<const Finding> findings);
 Json to_json(const BinaryReport& report);
-/// As text, indented, with a newline. Octets that are no UTF-8 become U+FFFD.
+/// As text, indented, with a newline. Bytes that are no UTF-8 become U+FFFD.
 std::string dumped(const Json& json);
 
 }  // namespace doctor::output

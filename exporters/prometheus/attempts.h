@@ -8,7 +8,7 @@
 
 namespace exporters::prometheus {
 
-/// Connection attempts of which no flow came, each counted once, when its outcome is known; one that nobody answers
+/// Connection attempts without a flow, each counted once, when its outcome is known; one without an answer
 /// counts after ten seconds of the capture.
 class Attempts {
 public:

@@ -12,8 +12,8 @@ namespace exporters::prometheus {
 /// Counters of some queue pairs alone are not: their port's have them, and a queue pair is no label.
 std::vector<::prometheus::MetricFamily> families(const metrics::DeviceFigures& figures);
 
-/// Series of at most so many devices and Ethernet interfaces, the first by name; `rdmascope_devices_truncated` says how
-/// many more there are.
+/// Series of a limited number of devices and Ethernet interfaces, the first by name; `rdmascope_devices_truncated` says
+/// how many more there are.
 inline constexpr std::size_t most_devices = 32;
 /// Of one device in one metric: drivers have some hundred counters.
 inline constexpr std::size_t most_samples_of_device = 512;

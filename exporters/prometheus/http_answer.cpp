@@ -96,7 +96,7 @@ std::optional<std::string> gzip(const std::string& plain) {
     return done ? std::optional(std::move(packed)) : std::nullopt;
 }
 
-/// "q=0", "q=0.0": not wanted at all.
+/// "q=0", "q=0.0": not accepted at all.
 bool is_zero_weight(std::string_view parameter) {
     if (parameter.size() < 3 || !base::same_word(parameter.substr(0, 2), "q=")) return false;
     return parameter.substr(2).find_first_not_of("0.") == std::string_view::npos;

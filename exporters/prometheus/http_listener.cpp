@@ -78,7 +78,7 @@ private:
             if (count < 0) return would_block(count);
             sent_ += static_cast<std::size_t>(count);
         }
-        // Closing while octets of the client are unread would reset the connection, and the answer with it.
+        // Closing while bytes of the client are unread would reset the connection, and the answer with it.
         shutdown(socket_.number(), SHUT_WR);
         answer_ = {};
         next(Stage::leaving, time_to_leave);
@@ -146,7 +146,7 @@ void HttpListener::serve() {
         const auto now = Clock::now();
         for (std::size_t i = 0; i < connections_.size(); ++i) {
             const bool ready = waiting[i + 2].revents != 0;
-            // A trickle of octets does not help beyond the deadline.
+            // A trickle of bytes does not help beyond the deadline.
             if (now >= connections_[i]->deadline() || (ready && !connections_[i]->on_ready(pages_)))
                 connections_[i].reset();
         }
@@ -168,7 +168,7 @@ void HttpListener::accept_all() {
     }
 }
 
-/// Whoever has been asking longest; where all have asked, whoever is nearest its deadline.
+/// The client that has been asking longest; if all have asked, the client nearest to its deadline.
 void HttpListener::make_room() {
     const auto asking = std::find_if(connections_.begin(), connections_.end(),
                                      [](const auto& connection) { return connection->is_asking(); });

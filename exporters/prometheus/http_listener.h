@@ -21,14 +21,14 @@ struct Pages {
 };
 
 /// An HTTP listener, in a thread of its own, for `GET` and `HEAD` of /metrics (gzip where asked for), /healthz and /.
-/// Anything else is 404 or 405. One request a connection, and 64 connections: when they are taken, whoever takes
-/// longest to ask gives way. A client that is slow in asking, or in taking the answer, is cut off.
+/// Anything else is 404 or 405. One request a connection, and 64 connections: when they are taken, the client that
+/// takes longest to ask gives way. A client that is slow in asking, or in taking the answer, is cut off.
 class Listener {
 public:
     /// `address`: "127.0.0.1:9879", "[::1]:9879", ":9879" for all; port 0 is any that is free. Errors say what is wrong
     /// and what to do.
     static base::Result<std::unique_ptr<Listener>> open(const std::string& address, Pages pages);
-    virtual ~Listener() = default;           ///< nobody is answered any more when it returns
+    virtual ~Listener() = default;           ///< no client is answered after it returns
     virtual std::uint16_t port() const = 0;  ///< that it got, where 0 was asked for
 };
 

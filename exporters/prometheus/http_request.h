@@ -5,7 +5,7 @@
 
 namespace exporters::prometheus {
 
-/// Of a request, what the listener looks at: views into the octets received. RFC 9112.
+/// Of a request, what the listener looks at: views into the bytes received. RFC 9112.
 struct HttpRequest {
     std::string_view method;
     std::string_view path;             ///< without a query
@@ -13,7 +13,7 @@ struct HttpRequest {
 };
 
 enum class HttpProgress : std::uint8_t { incomplete, complete, malformed, too_long };
-inline constexpr std::size_t longest_request = 8192;  ///< octets of request line and headers
+inline constexpr std::size_t longest_request = 8192;  ///< bytes of request line and headers
 
 /// Takes apart what has been received so far. A body is not looked at.
 HttpProgress parse_request(std::string_view received, HttpRequest& request);

@@ -16,7 +16,7 @@ namespace exporters::prometheus {
 struct LabelSet {
     std::uint64_t key = 0;
 
-    static constexpr std::uint8_t other_class = 1;  ///< a class has no ECN bits, so it is none
+    static constexpr std::uint8_t other_class = 1;  ///< a class has no ECN bits, so it is not a class
     static LabelSet of(std::uint32_t peer, std::uint16_t interface, std::uint8_t traffic_class,
                        wire::Transport transport, std::uint8_t direction) {
         return {std::uint64_t{peer} << 32 | std::uint64_t{interface} << 16 | std::uint64_t{traffic_class} << 8 |
@@ -65,7 +65,7 @@ public:
     explicit LabelSets(const TrafficOptions& options);
     void set_options(const TrafficOptions& options);
 
-    /// Once an interval, before of(): who gets a place, and who loses it.
+    /// Once an interval, before of(): decides which sets get and lose a place.
     void assign(const metrics::Snapshot& difference, const metrics::HostNames& names,
                 const std::vector<metrics::Address>& own_addresses, double elapsed_seconds);
     LabelSet of(const metrics::FlowSnapshot& flow);

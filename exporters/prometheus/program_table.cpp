@@ -27,6 +27,20 @@ std::vector<ProgramRow> program_rows() {
             plain<&Figures::captured_packets>),
         row("rdmascope_captured_bytes_total", "bytes", Type::Counter, "Their octets, as they were on the wire.",
             plain<&Figures::captured_bytes>),
+        row("rdmascope_iwarp_learning_in_kernel", "", Type::Gauge,
+            "1 where the kernel finds iWARP connections, from their first byte on; 0 where the daemon finds them, and "
+            "misses the beginning of the first ones of a port.",
+            plain<&Figures::iwarp_learning_in_kernel>),
+        row("rdmascope_iwarp_connections_learnt_total", "connections", Type::Counter,
+            "iWARP connections that the kernel found.", plain<&Figures::iwarp_connections_learnt>),
+        row("rdmascope_iwarp_connections", "connections", Type::Gauge,
+            "iWARP connections that the kernel knows and that are not closed.",
+            plain<&Figures::iwarp_connections_open>),
+        row("rdmascope_iwarp_connections_evicted_total", "connections", Type::Counter,
+            "Open iWARP connections that the kernel forgot for lack of room (capture.iwarp_connections); they are "
+            "found "
+            "again by their next FPDUs.",
+            plain<&Figures::iwarp_connections_evicted>),
         row("rdmascope_truncated_packets_total", "packets", Type::Counter,
             "Frames of which a header was cut off by the snap length.", plain<&Figures::truncated_packets>),
         row("rdmascope_malformed_packets_total", "packets", Type::Counter, "Frames that break their protocol's rules.",

@@ -11,13 +11,13 @@ namespace exporters::prometheus {
 
 /// Who of many has a place of its own: the weightiest, but with a preference for those that have one, since losing it
 /// ends a series. A place is given up where another weighs four times as much, and to anybody after half an hour of
-/// silence. Weight is octets, of which half is forgotten every ten minutes. Memory is bounded by the number of places.
+/// silence. Weight is bytes; half is forgotten every ten minutes. Memory is bounded by the number of places.
 template <class Key>
 class Shortlist {
 public:
     static constexpr double half_life_seconds = 600;
     static constexpr double outweighed = 4;         ///< times as much it takes to push somebody out
-    static constexpr double safe_seconds = 300;     ///< in which nobody with a new place is pushed out
+    static constexpr double safe_seconds = 300;     ///< in which no new holder of a place is displaced
     static constexpr double silent_seconds = 1800;  ///< after which a place is anybody's
 
     explicit Shortlist(std::size_t places) : places_(places) {}

@@ -8,7 +8,7 @@
 
 #include "exporters/prometheus/traffic_totals.h"
 
-/// The rows behind all_series(): what each metric is called, and how it is taken from what the program knows. A metric
+/// The rows of all_series(): what each metric is called, and how it is taken from what the program knows. A metric
 /// is declared here and nowhere else.
 namespace exporters::prometheus {
 

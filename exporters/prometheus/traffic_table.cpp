@@ -3,6 +3,7 @@
 #include "exporters/prometheus/labels.h"
 #include "exporters/prometheus/latency_buckets.h"
 #include "exporters/prometheus/tables.h"
+#include "exporters/prometheus/verdicts.h"
 
 namespace exporters::prometheus {
 namespace {
@@ -55,6 +56,11 @@ Taken of_reliable(const FlowSnapshot& flow, std::size_t, const Taking&) {
 template <auto member>
 Taken of_tcp(const FlowSnapshot& flow, std::size_t, const Taking&) {
     return flow.tcp ? Taken{(*flow.tcp).*member} : Taken{};
+}
+/// The figure is one of the connection, and both of its flows have it: the one that was seen first counts.
+Taken unread_bytes(const FlowSnapshot& flow, std::size_t, const Taking&) {
+    if (!flow.tcp) return {};
+    return Taken{flow.reverse && *flow.reverse < flow.id ? 0 : flow.tcp->unread_bytes};
 }
 constexpr double nanosecond = 1e-9;
 
@@ -164,6 +170,10 @@ void add_tcp(std::vector<FlowCounter>& rows) {
     using metrics::TcpFigures;
     rows.push_back(
         counter("rdma_tcp_segments_total", "", "iWARP: TCP segments with data.", of_tcp<&TcpFigures::segments>));
+    rows.push_back(counter("rdma_unread_bytes_total", "bytes",
+                           "iWARP: bytes of connections in which no FPDU could be followed: cut by the snap length "
+                           "(capture.iwarp_snaplen), or lost. Messages in them are not counted.",
+                           unread_bytes));
     rows.push_back(counter("rdma_tcp_retransmitted_segments_total", "", "iWARP: TCP segments sent again.",
                            of_tcp<&TcpFigures::retransmitted_segments>));
     rows.push_back(counter("rdma_tcp_duplicate_acks_total", "",
@@ -310,6 +320,7 @@ std::vector<Series> all_series() {
     append_series(all, traffic.hosts);
     all.push_back(traffic.attempts);
     append_series(all, traffic.truncation);
+    all.push_back(verdict_series());
     all.push_back(program.build);
     append_series(all, program.program);
     append_series(all, program.interfaces);

@@ -70,6 +70,10 @@ struct ProgramFigures {
         std::optional<std::uint64_t> bits_per_sec = {};  ///< of its link, where the kernel tells
     };
     std::vector<Interface> interfaces;
+    bool iwarp_learning_in_kernel = false;
+    std::uint64_t iwarp_connections_learnt = 0;  ///< by the kernel, as are the next two
+    std::uint64_t iwarp_connections_open = 0;
+    std::uint64_t iwarp_connections_evicted = 0;
     std::uint64_t captured_packets = 0;
     std::uint64_t captured_bytes = 0;
     std::uint64_t truncated_packets = 0;

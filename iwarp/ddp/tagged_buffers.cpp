@@ -11,7 +11,7 @@ namespace iwarp::ddp {
 namespace {
 
 constexpr std::size_t most_entries = (std::size_t{1} << 24) - 1;
-/// A slot rests until so many others were given up after it, as long as there are fresh ones.
+/// A slot rests until this number of others was given up after it, as long as there are fresh ones.
 constexpr std::uint32_t resting_slots = 1024;
 
 std::uintptr_t number_of(const std::byte* address) {

@@ -17,7 +17,7 @@ struct TaggedBuffer {
     enum class Kind : std::uint8_t { region, window_1, window_2 };
     Kind kind = Kind::region;
     bool valid = false;    ///< allocated but not (or no longer) usable otherwise
-    std::uint8_t key = 0;  ///< low octet of the STag
+    std::uint8_t key = 0;  ///< low byte of the STag
     Access access = Access::none;
     std::uint32_t domain = 0;      ///< ProtectionDomain::number
     std::uint32_t queue_pair = 0;  ///< type 2 windows: the one it belongs to; 0: all of the domain
@@ -41,8 +41,8 @@ public:
     std::optional<std::uint32_t> insert(const TaggedBuffer& buffer);
     /// A bound window is taken off its region's count.
     void erase(std::uint32_t stag);
-    /// Whatever has this index and key, valid or not. Stays where it is until erased. Who moves, shortens or restricts
-    /// a buffer through this calls changed().
+    /// Whatever has this index and key, valid or not. Stays where it is until erased. Code that moves, shortens or
+    /// restricts a buffer through this calls changed().
     TaggedBuffer* find(std::uint32_t stag);
     const TaggedBuffer* find(std::uint32_t stag) const;
     /// Gives the buffer at this index another key; returns the new STag, 0 where there is no such buffer.
@@ -52,7 +52,7 @@ public:
         MemoryFault fault = MemoryFault::none;
         std::byte* memory = nullptr;
     };
-    /// Where `length` octets at tagged offset `offset` lie, for one queue pair of a domain. In the order of RFC 5041
+    /// Where `length` bytes at tagged offset `offset` lie, for one queue pair of a domain. In the order of RFC 5041
     /// section 7.1: STag known and valid, association, rights, offset + length within 2^64, bounds. A length of 0 is
     /// checked like any other: callers skip the call where the protocol wants that.
     Place resolve(std::uint32_t stag, std::uint64_t offset, std::uint64_t length, Access wanted, std::uint32_t domain,
@@ -67,7 +67,7 @@ public:
     MemoryFault invalidate(std::uint32_t stag, std::uint32_t domain, std::uint32_t queue_pair);
     std::size_t size() const { return size_; }
 
-    /// Counts whatever may have made a Place stale: who keeps one across calls from above compares.
+    /// Counts whatever may have made a Place stale: code that keeps one across calls from above compares.
     std::uint64_t changes() const { return changes_; }
     void changed() { ++changes_; }
 

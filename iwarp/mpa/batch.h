@@ -21,7 +21,7 @@ public:
 
     /// `memory`, if any, counts what the batch keeps beyond the first 4 KiB.
     explicit Batch(StreamMemory* memory = nullptr) : memory_(memory), part_(memory) {}
-    /// Octets after which it is full, where max_octets are too many; one FPDU always has room.
+    /// Bytes after which it is full, where max_octets are too many; one FPDU always has room.
     void limit(std::size_t octets) { most_octets_ = octets < max_octets ? octets : max_octets; }
     bool empty() const { return consumed_ == added_; }  ///< nothing left to send
     /// The next FPDU waits until this one is empty again: counts what was added since then, sent or not.
@@ -50,14 +50,14 @@ private:
     };
 
     void add_chunk(std::size_t octets);
-    /// So many octets of the batch's own memory, appended to what is sent.
+    /// This number of bytes of the batch's own memory, appended to what is sent.
     std::byte* append(std::size_t octets);
-    /// Octets of the user's memory.
+    /// Bytes of the user's memory.
     void append(base::Bytes octets);
     void end_fpdu() { ends_.push_back(added_); }
 
     std::vector<base::Bytes> pieces_;
-    std::vector<std::size_t> ends_;  ///< octets added up to each FPDU's end
+    std::vector<std::size_t> ends_;  ///< bytes added up to each FPDU's end
     mutable std::vector<base::Bytes> next_;
     std::vector<Chunk> chunks_;
     StreamMemory* memory_;
@@ -65,7 +65,7 @@ private:
     std::size_t chunk_octets_ = 0;  ///< of all chunks
     std::size_t most_octets_ = max_octets;
     std::size_t chunk_ = 0;       ///< the one in use
-    std::size_t chunk_used_ = 0;  ///< octets of it
+    std::size_t chunk_used_ = 0;  ///< bytes of it
     bool own_last_ = false;       ///< the last piece is of that chunk and may grow
     std::size_t first_ = 0;       ///< of the pieces: those before it have been consumed
     std::size_t first_end_ = 0;

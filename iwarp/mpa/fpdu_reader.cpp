@@ -11,14 +11,14 @@
 namespace iwarp::mpa {
 namespace {
 
-/// The octets of an FPDU without its markers, run by run.
+/// The bytes of an FPDU without its markers, run by run.
 class Unmarked {
 public:
     /// `fpdu` begins at the stream's position `phase` modulo 512, with the marker that may stand there.
     Unmarked(base::Bytes fpdu, std::uint32_t phase)
         : rest_(fpdu), left_((wire::mpa_marker_interval - phase) % wire::mpa_marker_interval) {}
 
-    /// The next octets that lie together, at most `most`; more than none while there are any.
+    /// The next bytes that lie together, at most `most`; more than none while there are any.
     base::Bytes run(std::size_t most) {
         if (left_ == 0) {
             rest_ = rest_.subspan(wire::mpa_marker_size);
@@ -32,7 +32,7 @@ public:
 
 private:
     base::Bytes rest_;
-    std::size_t left_;  ///< octets before the next marker
+    std::size_t left_;  ///< bytes before the next marker
 };
 
 /// Every marker points to the ULPDU length, the one before it has 0. RFC 5044 section 4.3: the receiver takes the two
@@ -47,7 +47,7 @@ bool markers_agree(base::Bytes fpdu, std::uint32_t phase) {
     return true;
 }
 
-/// Whether a ULPDU has no room for its DDP header, of which the first octet tells the kind.
+/// Whether a ULPDU has no room for its DDP header, whose first byte is the kind.
 bool too_short(std::uint32_t length, std::byte control) {
     return length < wire::ddp_tagged_size || length < wire::ddp_header_size(control);
 }
@@ -81,13 +81,13 @@ std::optional<Fault> FpduReader::take_or_hold(base::Bytes octets) {
     return conclude(std::nullopt);
 }
 
-// Many short messages may be held, of which each resume() takes one: the others stay where they are.
+// Many short messages may be held, and each resume() takes one: the others stay where they are.
 std::optional<Fault> FpduReader::resume() {
     if (!std::exchange(paused_, false)) return std::nullopt;
     std::vector<std::byte> held = std::exchange(held_, {});
     base::Bytes octets = base::Bytes{held}.subspan(std::exchange(held_at_, 0));
     std::optional<Fault> fault;
-    // An FPDU that is whole in the reader's own memory waits for no more octets.
+    // An FPDU that is whole in the reader's own memory waits for no more bytes.
     if (state_ == State::staged || head_size_ != 0) fault = step(octets);
     if (!fault) fault = take(octets);
     if (fault != fault::not_yet) return conclude(fault);
@@ -123,20 +123,20 @@ std::optional<Fault> FpduReader::conclude(std::optional<Fault> fault) {
     return fault;
 }
 
-/// Of the FPDU whose first octets, up to its length, are at `fpdu`.
+/// Of the FPDU whose first bytes, up to its length, are at `fpdu`.
 std::size_t FpduReader::whole_size(const std::byte* fpdu) const {
     const std::uint32_t plain = wire::mpa_fpdu_size(base::load_be16(fpdu + lead()));
     return settings_.markers ? plain + wire::mpa_marker_size * wire::mpa_markers(plain, phase_) : plain;
 }
 
-/// Octets that head_ must hold before the FPDU's fate is known.
+/// Bytes that head_ must hold before the FPDU's fate is known.
 std::size_t FpduReader::wanted_head() const {
     const std::size_t with_length = lead() + 2;
     if (head_size_ < with_length) return with_length;
     const std::size_t total = whole_size(head_.data());
     if (total <= head_.size()) return total;
     if (!direct_) return with_length;
-    // The ULPDU has at least 19 octets: no header is too long for it.
+    // The ULPDU has at least 19 bytes: no header is too long for it.
     return head_size_ < 3 ? 3 : 2 + wire::ddp_header_size(head_[2]);
 }
 
@@ -179,7 +179,7 @@ std::optional<Fault> FpduReader::take_head(base::Bytes& octets) {
     return take_staged(moved);
 }
 
-/// Keeps octets until the FPDU is whole. A peer that announces a long FPDU must send more than the small size before it
+/// Keeps bytes until the FPDU is whole. A peer that announces a long FPDU must send more than the small size before it
 /// is given room for all of it.
 std::optional<Fault> FpduReader::take_staged(base::Bytes& octets) {
     const std::size_t part = std::min<std::size_t>(octets.size(), stage_total_ - stage_have_);
@@ -216,7 +216,7 @@ void FpduReader::release_stage() {
     stage_part_.set(0);
 }
 
-/// An FPDU with all its octets in one place: nothing of it is believed before its CRC. RFC 5044 sections 4.4, 6.
+/// An FPDU with all its bytes in one place: nothing of it is believed before its CRC. RFC 5044 sections 4.4, 6.
 std::optional<Fault> FpduReader::whole(base::Bytes fpdu) {
     const base::Bytes covered = fpdu.first(fpdu.size() - wire::mpa_crc_size);
     if (settings_.crc && wire::crc32c(covered) != wire::load_crc32c(fpdu.data() + covered.size())) return fault::crc;
@@ -241,7 +241,7 @@ std::optional<Fault> FpduReader::deliver_marked(base::Bytes fpdu, std::uint32_t 
     phase_ = static_cast<std::uint16_t>((phase_ + fpdu.size()) % wire::mpa_marker_interval);
     if (!markers_agree(fpdu, phase)) return fault::marker_or_length;
     Unmarked content{fpdu, phase};
-    // Markers stand on multiples of four: the length and the control octets follow one another.
+    // Markers stand on multiples of four: the length and the control bytes follow one another.
     const std::byte control = content.run(4)[2];
     if (too_short(length, control)) return fault::marker_or_length;
     const std::size_t header_size = wire::ddp_header_size(control);

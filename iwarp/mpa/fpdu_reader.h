@@ -14,7 +14,7 @@
 
 namespace iwarp::mpa {
 
-/// Octets of a TCP stream → ULPDUs: FPDU lengths, markers out, padding, CRC. RFC 5044 sections 4 to 6. Indifferent to
+/// Bytes of a TCP stream → ULPDUs: FPDU lengths, markers out, padding, CRC. RFC 5044 sections 4 to 6. Indifferent to
 /// how the stream is cut; after the first fault it takes and delivers nothing more (section 8).
 ///
 /// Strict: an FPDU is kept until its CRC is right, then begin_segment, the copy and end_segment follow at once. Not
@@ -36,16 +36,16 @@ public:
     ~FpduReader();
     FpduReader(FpduReader&&) = delete;
 
-    /// Takes all of `octets`, unless a fault ends the stream. The fault is told once; later calls do nothing.
+    /// Takes all of `octets`, unless a fault ends the stream. The fault is reported once; later calls do nothing.
     std::optional<Fault> receive(base::Bytes octets);
-    /// Whether the sink said fault::not_yet to a segment. It, and all octets since, are kept; the transport had better
+    /// Whether the sink said fault::not_yet to a segment. It, and all bytes since, are kept; the transport had better
     /// receive no more.
     bool paused() const { return paused_; }
-    /// Offers the sink that segment again, and all that came behind it.
+    /// Offers the sink that segment again, and all that came after it.
     std::optional<Fault> resume();
 
-    /// Where the transport may put the stream's next octets itself, in the middle of a payload of which at least
-    /// `minimum` octets are missing: pieces of the target, then a few octets of the reader's own for CRC and the next
+    /// Where the transport may put the stream's next bytes itself, in the middle of a payload whose rest is at least
+    /// `minimum` bytes are missing: pieces of the target, then a few bytes of the reader's own for CRC and the next
     /// header. Empty where that is not possible (strict, markers, between FPDUs, less missing, too many small pieces).
     /// Valid until the next call.
     std::span<const base::MutableBytes> room(std::size_t minimum);
@@ -62,8 +62,8 @@ private:
         head,     ///< of an FPDU that may become anything, in head_; empty: between FPDUs
         staged,   ///< an FPDU that must be whole first, in stage_
         payload,  ///< on its way into the target
-        trailer,  ///< padding and CRC behind such a payload
-        ended,    ///< a fault was told
+        trailer,  ///< padding and CRC after such a payload
+        ended,    ///< a fault was reported
     };
     static constexpr std::size_t longest_trailer = 3 + 4;
     static constexpr std::size_t longest_head = 2 + 18;
@@ -96,7 +96,7 @@ private:
     State state_ = State::head;
     std::uint8_t head_size_ = 0;
     std::uint8_t header_size_ = 0;   ///< of the DDP header whose payload is under way
-    std::uint8_t trailer_size_ = 0;  ///< octets of padding and CRC that its payload is followed by
+    std::uint8_t trailer_size_ = 0;  ///< bytes of padding and CRC that its payload is followed by
     std::uint8_t trailer_have_ = 0;
     std::uint16_t phase_ = 0;  ///< with markers: where the FPDU begins, modulo 512
     StagePool::Size stage_class_ = StagePool::Size::small;
@@ -107,13 +107,13 @@ private:
     std::optional<Fault> refusal_;  ///< the sink's, until the CRC has been seen
     SegmentSink* sink_;
     std::span<const base::MutableBytes>
-        target_;  ///< what is left of it; of its first piece `target_at_` octets are full
+        target_;  ///< what is left of it; of its first piece `target_at_` bytes are full
     std::size_t target_at_ = 0;
     std::uint64_t fpdus_ = 0;
     std::shared_ptr<StagePool> pool_;
     StagePool::Memory stage_;
     StreamMemory::Part stage_part_;
-    std::vector<std::byte> held_;  ///< while paused: what has come behind head_ or stage_, from held_at_ on
+    std::vector<std::byte> held_;  ///< while paused: what has come after head_ or stage_, from held_at_ on
     std::size_t held_at_ = 0;
     std::array<std::byte, 24> head_;  ///< holds every FPDU that is too short for its header, and empty messages
     std::array<std::byte, longest_trailer> trailer_;

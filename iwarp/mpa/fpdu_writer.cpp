@@ -49,7 +49,7 @@ private:
 
     std::byte* to_;
     std::byte* length_ = nullptr;  ///< of the ULPDU length: what the markers point to
-    std::size_t left_;             ///< octets before the next marker
+    std::size_t left_;             ///< bytes before the next marker
 };
 
 constexpr std::byte zeros[3] = {};

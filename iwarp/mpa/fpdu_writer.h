@@ -17,7 +17,7 @@ public:
     };
     explicit FpduWriter(Settings settings) : settings_(settings) {}
 
-    /// Adds one FPDU. The header is copied; the payload (header and payload together at most 64768 octets) is referred
+    /// Adds one FPDU. The header is copied; the payload (header and payload together at most 64768 bytes) is referred
     /// to, its CRC taken now, unless it is short or markers make a copy cheaper.
     void add(base::Bytes ddp_header, std::span<const base::Bytes> payload, Batch& batch);
     std::uint64_t fpdus() const { return fpdus_; }

@@ -98,7 +98,7 @@ std::size_t Handshake::receive(base::Bytes octets) {
     return of_header + of_private;
 }
 
-/// Sections 7.1.1 and 7.1.2(8): a wrong octet is enough; the other side's key gets words of its own.
+/// Sections 7.1.1 and 7.1.2(8): a wrong byte is enough; the other side's key gets words of its own.
 void Handshake::take_key(std::size_t before) {
     const auto& expected = initiates_ ? wire::mpa_reply_key : wire::mpa_request_key;
     const std::size_t have = std::min(header_have_, wire::mpa_key_size);

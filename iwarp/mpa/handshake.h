@@ -9,7 +9,7 @@
 #include "iwarp/iwarp.h"
 #include "wire/mpa.h"
 
-/// The exchange of start frames: who asks for CRCs, markers, read depths. RFC 5044 section 7, RFC 6581.
+/// The exchange of start frames: which side asks for CRCs, markers, read depths. RFC 5044 section 7, RFC 6581.
 namespace iwarp::mpa {
 
 /// The ready-to-receive message of a peer-to-peer connection. RFC 6581 section 9.2.
@@ -26,11 +26,11 @@ struct Terms {
     std::uint16_t ird = 0;
     std::uint16_t ord = 0;
     ReadyMessage ready = ReadyMessage::none;  ///< peer-to-peer: sent by the initiator before anything else
-    bool segments_beyond_limit = false;       ///< the peer sends FPDUs up to 65535 octets (Linux siw, try_gso)
+    bool segments_beyond_limit = false;       ///< the peer sends FPDUs up to 65535 bytes (Linux siw, try_gso)
 };
 
-/// One side's part of the exchange. Octets in, octets out; keeps no clock and no socket. Both classes consume a start
-/// frame however it is cut, and not an octet beyond it.
+/// One side's part of the exchange. Bytes in, bytes out; keeps no clock and no socket. Both classes consume a start
+/// frame however it is cut, and not an byte beyond it.
 class Handshake {
 public:
     enum class State : std::uint8_t {
@@ -40,7 +40,7 @@ public:
         rejected,   ///< TCP stays open, RFC 5044 section 7.1.2; nothing more comes from here
         failed,     ///< see failure(); close TCP
     };
-    /// Octets of private data that a frame has room for. RFC 5044 section 7.1.1, RFC 6581 section 9.
+    /// Bytes of private data that a frame has room for. RFC 5044 section 7.1.1, RFC 6581 section 9.
     static constexpr std::size_t private_data_limit(bool enhanced) {
         return wire::mpa_private_max - (enhanced ? wire::size_of<wire::MpaEnhanced> : 0);
     }
@@ -50,7 +50,7 @@ public:
     static Handshake initiator(const ConnectionOptions& options);
     static Handshake responder(const ConnectionOptions& options);
 
-    /// Takes octets of the peer's start frame and returns how many it took. An octet beyond a Request before the Reply
+    /// Takes bytes of the peer's start frame and returns how many it took. An byte beyond a Request before the Reply
     /// was sent is the peer's violation: failed.
     std::size_t receive(base::Bytes octets);
     /// The responder's answer, in state requested; enhanced to an enhanced Request, else plain. `options`:
@@ -66,9 +66,9 @@ public:
     /// What is to be sent, in one piece; stays until sent() took it. Nothing once failed.
     base::Bytes output() const { return base::Bytes{output_}.subspan(output_sent_); }
     void sent(std::size_t octets);
-    /// Of the peer's frame; complete from state requested, agreed or rejected on. Without RFC 6581's four octets.
+    /// Of the peer's frame; complete from state requested, agreed or rejected on. Without RFC 6581's four bytes.
     base::Bytes private_data() const { return base::Bytes{received_}.subspan(enhanced_octets_); }
-    /// Those four octets as the peer sent them (RFC 6581 section 9.1: the ULP is told); absent in a plain frame.
+    /// Those four bytes as the peer sent them (RFC 6581 section 9.1: the ULP learns them); absent in a plain frame.
     const std::optional<wire::MpaEnhanced>& peer_parameters() const { return peer_; }
     /// Complete in state agreed, and where there is a failure_fault(); in state requested ird and ord are not.
     const Terms& terms() const { return terms_; }

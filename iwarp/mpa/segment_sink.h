@@ -18,7 +18,7 @@ struct Target {
 class SegmentSink {
 public:
     virtual ~SegmentSink() = default;
-    /// `header` is the DDP header (14 octets tagged, 18 untagged; the first bit tells), `payload_length` octets follow
+    /// `header` is the DDP header (14 bytes tagged, 18 untagged; the first bit tells), `payload_length` bytes follow
     /// it. Every rule that header and length can break is checked here.
     virtual base::Result<Target, Fault> begin_segment(base::Bytes header, std::uint32_t payload_length) = 0;
     /// All of the payload lies in the target and the CRC, if any, was right.

@@ -16,7 +16,7 @@ public:
     using Memory = std::unique_ptr<std::byte[]>;
     static std::size_t octets(Size size);
 
-    /// Octets are not initialised.
+    /// Bytes are not initialised.
     Memory take(Size size);
     void give(Size size, Memory memory);
     std::size_t kept_octets() const;

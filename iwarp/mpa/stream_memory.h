@@ -5,7 +5,7 @@
 
 namespace iwarp::mpa {
 
-/// What the streams of a device keep of octets under way, in either direction, and how much that may be: a peer decides
+/// What the streams of a device keep of bytes under way, in either direction, and how much that may be: a peer decides
 /// by what it sends a part of, and by what it does not take. One for a device, used by its thread alone.
 class StreamMemory {
 public:

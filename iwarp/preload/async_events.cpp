@@ -1,6 +1,7 @@
 #include "iwarp/preload/async_events.h"
 
 #include <cerrno>
+#include <fmt/core.h>
 
 #include "iwarp/preload/abi.h"
 #include "iwarp/preload/progress_engine.h"
@@ -39,6 +40,12 @@ ibv_event_type kind_of(const Terminate& terminate) {
     if (!terminate.sent_by_us) return IBV_EVENT_QP_FATAL;
     const bool of_memory = (terminate.layer == rdmap || terminate.layer == ddp) && terminate.type == protection;
     return of_memory ? IBV_EVENT_QP_ACCESS_ERR : IBV_EVENT_QP_REQ_ERR;
+}
+
+/// Programs see a status or a flushed request alone.
+void report_fault(const Qp& qp, const Terminate& terminate) {
+    if (ProgressEngine::instance().settings().telling == Settings::Telling::nothing || terminate.reason.empty()) return;
+    say(fmt::format("queue pair {}: {}", qp.qp_base.qp_num, terminate.reason));
 }
 
 void disconnected(Qp& qp, const Event& event) {
@@ -96,6 +103,7 @@ void connection_event(Qp& qp, const Event& event) {
         case Event::Kind::terminated:
             qp.qp_base.state = IBV_QPS_ERR;
             deliver(qp, kind_of(*event.terminate));
+            report_fault(qp, *event.terminate);
             return;
         case Event::Kind::disconnected: disconnected(qp, event); return;
         default: return;

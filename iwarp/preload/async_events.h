@@ -22,8 +22,8 @@ void forget_events(Qp& qp);
 void forget_events(Cq& cq);
 void forget_events(Srq& srq);
 
-/// Without the lock, as the last use of both: destroying an object waits for the acknowledgements of what was told of
-/// it. Nothing more is told meanwhile.
+/// Without the lock, as the last use of both: destroying an object waits for the acknowledgements of what was reported
+/// of it. Nothing more is reported meanwhile.
 void wait_until_acknowledged(pthread_mutex_t& mutex, pthread_cond_t& cond, const std::uint32_t& completed,
                              std::uint32_t reported);
 

@@ -150,7 +150,7 @@ RDMA_ABI int rdma_resolve_addr(rdma_cm_id* id, sockaddr* source, sockaddr* desti
             if (own.stage != Stage::idle) return EINVAL;
             if (const int failure = cm::bind_to(engine, own, *from)) return failure;
         }
-        // Whatever the routes say is told by an event.
+        // Whatever the routes say is reported by an event.
         const int failure = cm::resolve(engine, own, *target);
         if (failure == 0) {
             cm::attach(engine, own);

@@ -180,7 +180,7 @@ void started_listening(Id& id) { the_observer().listening.push_back(&id); }
 void stopped_listening(Id& id) { std::erase(the_observer().listening, &id); }
 
 void explain(ProgressEngine& engine, const std::string& line) {
-    if (engine.settings().verbose) say(line);
+    if (engine.settings().telling == Settings::Telling::all) say(line);
 }
 
 std::unique_ptr<EventBox> make_event(Id& id, rdma_cm_event_type type, int status) {

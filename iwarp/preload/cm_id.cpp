@@ -68,7 +68,7 @@ static void detach(Id& id) {
     if (id.pair == nullptr) return;
     Qp& qp = *std::exchange(id.pair, nullptr);
     qp.cm = nullptr;
-    // Its connection without its identifier is of use to nobody.
+    // Its connection without its identifier is of no use.
     if (qp.pair->state() != QueuePairState::error) qp.pair->disconnect();
 }
 
@@ -152,7 +152,7 @@ RDMA_ABI int rdma_set_option(rdma_cm_id* id, int level, int name, void* value, s
     if (name < RDMA_OPTION_ID_TOS || name > RDMA_OPTION_ID_ACK_TIMEOUT) return fail(ENOSYS);
     if (length != wanted) return fail(EINVAL);
     int number = 0;
-    std::memcpy(&number, value, length);  // of one octet on a little-endian machine
+    std::memcpy(&number, value, length);  // of one byte on a little-endian machine
     if (wanted == 1) number = *static_cast<const std::uint8_t*>(value);
     return cm::settled("rdma_set_option", [&](ProgressEngine&) {
         switch (name) {

@@ -49,7 +49,7 @@ enum class Stage : std::uint8_t {
     connecting,     ///< or accepting
     connected,      ///< [disconnect]
     disconnecting,  ///< this side asked for the end
-    over,           ///< the program has been told
+    over,           ///< the program has the event
     listening,      ///< new ones come
     requested,      ///< came from a listener [accept, reject]
 };
@@ -101,16 +101,16 @@ std::unique_ptr<EventBox> make_event(Id& id, rdma_cm_event_type type, int status
 void deliver(std::unique_ptr<EventBox> event);
 inline void deliver(Id& id, rdma_cm_event_type type, int status = 0) { deliver(make_event(id, type, status)); }
 void put_private_data(EventBox& event, std::span<const std::byte> octets);
-/// Events that nobody has taken, and what they bring.
+/// Events that are not taken, and what they bring.
 void drop_events(Id& id);
 void move_events(Id& id, EventChannel& to);
 /// Whether one waits to be taken.
 bool has_event(Id& id, rdma_cm_event_type type);
 EventChannel* make_channel(Lock& lock);
-/// Of a channel that the program destroys, with the lock held: its events go, and its descriptor as soon as nobody
+/// Of a channel that the program destroys, with the lock held: its events go, and its descriptor as soon as no call
 /// reads there. The channel itself is kept until many more have been destroyed.
 void retire(EventChannel& channel);
-/// Hears of connections; set with the first identifier.
+/// Receives news of connections; set with the first identifier.
 ConnectionObserver& observer();
 /// Requests at its listeners are its own from now on.
 void started_listening(Id& id);

@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* device_name = "rdmascope0";
 constexpr std::uint16_t full_pkey = 0xffff;
-// A locally administered OUI, since nobody makes this adapter.
+// A locally administered OUI, because no vendor makes this adapter.
 constexpr std::uint32_t vendor = 0x027264;
 
 /// EUI-64 of the first interface that has a hardware address; made up where none has.

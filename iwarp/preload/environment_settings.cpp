@@ -68,7 +68,9 @@ Settings Settings::from_environment() {
     take_switch("MARKERS", connection.markers);
     take_switch("PEER_TO_PEER", connection.peer_to_peer);
     take_switch("STRICT", connection.strict);
-    take_switch("VERBOSE", settings.verbose);
+    bool verbose = false;
+    take_switch("VERBOSE", verbose);
+    if (!variable("VERBOSE").empty()) settings.telling = verbose ? Settings::Telling::all : Settings::Telling::nothing;
     take_patience(connection.receive_patience);
     take_number("MPA_REVISION", connection.revision, "1 or 2", [](std::uint32_t n) { return n == 1 || n == 2; });
     take_number("MAX_ULPDU", connection.max_ulpdu, "128 to 64768, or 0 for what fits a segment",

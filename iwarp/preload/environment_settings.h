@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,14 @@ namespace iwarp::preload {
 /// | PEER_TO_PEER | on, off: the initiator sends a ready-to-receive message | on with revision 2 |
 /// | MARKERS | on, off: asked for in what is received | off |
 /// | STRICT | on, off: octets reach memory only after their CRC | off |
-/// | VERBOSE | on, off: why connections failed or ended is said on standard error | off |
-/// | MAX_ULPDU | 128 to 64768 octets, 0: what fits a segment of the path | 0 |
+/// | VERBOSE | on, off: report every connection that failed or ended, or none | the request at fault |
+/// | MAX_ULPDU | 128 to 64768 bytes, 0: what fits a segment of the path | 0 |
 /// | RECEIVE_PATIENCE | 0 to 600000 ms that a message waits for a receive | 5000 |
 struct Settings {
     std::vector<std::string> addresses;  ///< numeric; empty: all
     ConnectionOptions connection;
-    bool verbose = false;
+    /// What is said on standard error of connections.
+    enum class Telling : std::uint8_t { nothing, faults, all } telling = Telling::faults;
 
     /// Throws Error that names the variable and says what it may be.
     static Settings from_environment();

@@ -14,7 +14,7 @@
 
 namespace iwarp::preload {
 
-/// Events that a program takes from behind a descriptor which it may poll, make non-blocking and keep in its own epoll:
+/// Events that a program takes by a descriptor that it may poll, make non-blocking and keep in its own epoll:
 /// a completion channel, a context's asynchronous events, a connection manager's event channel.
 ///
 /// The descriptor counts the events (eventfd, semaphore mode), the events themselves lie in memory, so that those of an

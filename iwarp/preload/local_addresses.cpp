@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cstring>
-#include <fstream>
 #include <ifaddrs.h>
 #include <memory>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sstream>
 #include <sys/ioctl.h>
 
 #include "base/descriptor.h"
+#include "base/file.h"
 
 namespace iwarp::preload {
 namespace {
@@ -94,7 +95,7 @@ Interface interface_named(const std::string& name) {
     ifreq answer{};
     if (ask(name, SIOCGIFHWADDR, answer)) std::memcpy(interface.hardware_address.data(), answer.ifr_hwaddr.sa_data, 6);
     if (ask(name, SIOCGIFMTU, answer) && answer.ifr_mtu > 0) interface.mtu = static_cast<std::uint32_t>(answer.ifr_mtu);
-    std::ifstream file("/sys/class/net/" + name + "/speed");
+    std::istringstream file(base::first_line("/sys/class/net/" + name + "/speed"));
     long speed = 0;
     if (file >> speed && speed > 0) interface.speed_mbps = static_cast<std::uint32_t>(speed);
     return interface;

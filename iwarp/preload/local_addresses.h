@@ -16,7 +16,7 @@ struct LocalAddress {
     bool loopback = false;
     sockaddr_storage address{};  ///< AF_INET or AF_INET6, port 0
 
-    /// As a GID: IPv6's 16 octets, or IPv4's mapped ("::ffff:192.0.2.1").
+    /// As a GID: IPv6's 16 bytes, or IPv4's mapped ("::ffff:192.0.2.1").
     std::array<std::uint8_t, 16> gid() const;
 };
 
@@ -26,7 +26,7 @@ std::vector<LocalAddress> local_addresses(const Settings& settings);
 /// What the port says of the network below it.
 struct Interface {
     std::array<std::uint8_t, 6> hardware_address{};  ///< zeros where it has none
-    std::uint32_t mtu = 1500;                        ///< octets
+    std::uint32_t mtu = 1500;                        ///< bytes
     std::uint32_t speed_mbps = 0;                    ///< 0: not known
 };
 Interface interface_named(const std::string& name);

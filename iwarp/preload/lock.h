@@ -4,8 +4,8 @@
 
 namespace iwarp::preload {
 
-/// The one lock of the face: an iwarp::Device and all that is made from it belong to one thread at a time. Who polls
-/// without a pause asks contended() and makes room, since a mutex is not fair.
+/// The one lock of the face: an iwarp::Device and all that is made from it belong to one thread at a time. A thread
+/// that polls without a pause asks contended() and makes room, since a mutex is not fair.
 class Lock {
 public:
     class Hold {

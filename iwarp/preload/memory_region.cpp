@@ -39,7 +39,7 @@ void show_region(Mr& mr) {
     ShiftedRegions::instance().insert(mr.lkey, mr.addr, mr.first_offset);
 }
 
-/// Null with errno set. `offset` is the address of the first octet for the program and its peers.
+/// Null with errno set. `offset` is the address of the first byte for the program and its peers.
 ibv_mr* register_region(const char* function, ibv_pd* pd, void* memory, std::size_t length, std::uint64_t offset,
                         unsigned flags) {
     return made(function, [&](ProgressEngine&) -> ibv_mr* {
@@ -109,7 +109,7 @@ int operations::dealloc_mw(ibv_mw* mw) {
     });
 }
 
-/// Type 1. The program has the new key at once, and may send it to the peer behind the bind.
+/// Type 1. The program has the new key at once, and may send it to the peer after the bind.
 int operations::bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
     return performed("ibv_bind_mw", [&](ProgressEngine&) {
         ibv_send_wr request{};
@@ -162,7 +162,7 @@ RDMA_ABI ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* memory, std::size_t length, 
     return register_region("ibv_reg_mr", pd, memory, length, iova, access);
 }
 
-/// Under another key, whatever changes: whoever knew the old one has no business with it any more.
+/// Under another key, whatever changes: a peer with the old one may not use it any more.
 RDMA_ABI int ibv_rereg_mr(ibv_mr* abi, int flags, ibv_pd* pd, void* memory, std::size_t length, int access) {
     int result = 0;
     const int failure = performed("ibv_rereg_mr", [&](ProgressEngine&) {

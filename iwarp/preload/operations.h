@@ -31,7 +31,7 @@ namespace limits {
 inline constexpr std::uint32_t requests = 1U << 20;  ///< of a queue
 inline constexpr std::uint32_t pieces = 32;          ///< of a request
 inline constexpr std::uint32_t inline_octets = 4096;
-inline constexpr std::uint32_t least_inline_octets = 64;  ///< granted to whoever asks for fewer
+inline constexpr std::uint32_t least_inline_octets = 64;  ///< granted if fewer are asked for
 inline constexpr std::uint32_t completions = 1U << 22;
 inline constexpr int reads = 128;  ///< reads and atomics outstanding on a connection, in either direction
 }  // namespace limits

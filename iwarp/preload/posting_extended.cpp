@@ -72,7 +72,7 @@ void set_piece(ibv_qp_ex* qp, std::uint32_t key, std::uint64_t address, std::uin
     set_pieces(qp, 1, &piece);
 }
 
-/// The program may change the octets as soon as this returns.
+/// The program may change the bytes as soon as this returns.
 void set_inline_list(ibv_qp_ex* qp, std::size_t count, const ibv_data_buf* list) {
     Batch& batch = batch_of(qp);
     if (batch.requests.empty()) return;

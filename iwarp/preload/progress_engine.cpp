@@ -22,13 +22,13 @@
 namespace iwarp::preload {
 namespace {
 
-/// Who polled in vain polls again, be it after others had the processor; who is in the midst of posting will poll. Who
-/// found what it wanted may watch memory now for the answer (ib_write_lat), and that takes at least this long to come;
-/// unless it has always come back sooner.
+/// A thread that polled without success polls again, be it after others had the processor; a thread that is posting
+/// will poll. Who found a completion may watch memory now for the answer (ib_write_lat), and that takes at least this
+/// long to come; unless it has always come back sooner.
 constexpr std::int64_t after_nothing_ns = 300'000;
 constexpr std::int64_t after_something_ns = 3'000;
 constexpr unsigned enough_quick_returns = 8;
-/// A turn takes that long where octets come as fast as they are taken.
+/// A turn takes that long where bytes come as fast as they are taken.
 constexpr std::int64_t long_turn_ns = 2'000'000;
 /// Posts that follow each other so closely belong together.
 constexpr std::int64_t burst_ns = 10'000;
@@ -78,7 +78,7 @@ void ProgressEngine::drive() {
 }
 
 /// The service thread does not wait for the lock meanwhile: as soon as it had it, the two would drive by turns, each
-/// with the other's octets far from its processor.
+/// with the other's bytes far from its processor.
 void ProgressEngine::drive_a_turn() {
     service_->expect_program(long_turn_ns);
     turn();

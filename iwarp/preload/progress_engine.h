@@ -18,20 +18,20 @@
 ///
 /// **Locks, in this order.** The ProgressEngine's lock: around every call of the stack, of the observer and on the
 /// lists of the face. Then the `mutex` within an ABI object, which guards its count of acknowledged events alone.
-/// Nobody waits for anything with the ProgressEngine's lock held: not for events, not for acknowledgements, not for a
-/// peer.
+/// No thread waits for anything with the ProgressEngine's lock held: not for events, not for acknowledgements, not for
+/// a peer.
 ///
-/// **Who drives.** Whoever finds its completion queue empty drives the device itself (drive()). A service thread sleeps
-/// on the device's descriptor and drives for programs that sleep or watch memory; while the program polls, it gives way
-/// and looks again in a short while. It is started with the first open, with all signals blocked, and does not survive
-/// fork(): in a child every call fails, and the first one says why.
+/// **Who drives.** A thread that finds its completion queue empty drives the device itself (drive()). A service thread
+/// sleeps on the device's descriptor and drives for programs that sleep or watch memory; while the program polls, it
+/// gives way and looks again in a short while. It is started with the first open, with all signals blocked, and does
+/// not survive fork(): in a child every call fails, and the first one says why.
 namespace iwarp::preload {
 
 struct Qp;
 struct Srq;
 struct Cq;
 
-/// What the connection manager hears of the device. Called with the lock held; must not block.
+/// What the device reports to the connection manager. Called with the lock held; must not block.
 class ConnectionObserver {
 public:
     virtual ~ConnectionObserver() = default;

@@ -43,7 +43,7 @@ int grant(ibv_qp_cap& capabilities, const ibv_srq* srq, QueuePairOptions& option
     options.max_send = std::max(capabilities.max_send_wr, 1U);
     options.max_receive = std::max(capabilities.max_recv_wr, 1U);
     options.max_pieces = std::max({capabilities.max_send_sge, capabilities.max_recv_sge, 1U});
-    // More than was asked for may be granted: rdma_xclient asks for none and posts 16 octets, as every adapter lets it.
+    // More than was asked for may be granted: rdma_xclient asks for none and posts 16 bytes, as every adapter lets it.
     options.max_inline = std::max(capabilities.max_inline_data, limits::least_inline_octets);
     capabilities.max_inline_data = options.max_inline;
     capabilities.max_send_wr = options.max_send;

@@ -18,7 +18,7 @@
 namespace iwarp::preload {
 namespace {
 
-/// Octets that come while the service rests, and the program has stopped polling without a word, wait that long, or
+/// Bytes that come while the service rests, and the program has stopped polling without a word, wait that long, or
 /// until the program has not come when it was expected.
 constexpr std::int64_t shortest_rest_ns = 20'000;
 constexpr std::int64_t longest_rest_ns = 250'000;
@@ -89,7 +89,7 @@ void ProgressEngine::Service::give_way() {
     resting_.store(false, std::memory_order_seq_cst);
 }
 
-/// Until the device has something to do. Whether it was told so.
+/// Until the device has something to do. True if it was woken for that.
 bool ProgressEngine::Service::sleep() const {
     std::array<pollfd, 2> readable{{{descriptor_, POLLIN, 0}, {wake_.number(), POLLIN, 0}}};
     ::poll(readable.data(), readable.size(), -1);
@@ -99,7 +99,7 @@ bool ProgressEngine::Service::sleep() const {
     return true;
 }
 
-/// Whether there was anything to do. Whoever has the lock is the program, and drives as likely as not.
+/// Whether there was anything to do. The holder of the lock is the program, and drives as likely as not.
 bool ProgressEngine::Service::turn() {
     for (int tried = 0; !engine_.lock_.try_acquire(); ++tried) {
         if (tried == patience) {

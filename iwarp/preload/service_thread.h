@@ -26,7 +26,7 @@ public:
     }
     /// The program is about to sleep.
     void take_over();
-    /// There is work that no descriptor tells of.
+    /// There is work that no descriptor shows.
     void work_left();
 
 private:

@@ -21,7 +21,7 @@ ibv_qp_state to_abi(QueuePairState state, ibv_qp_state believed);
 /// and unknown flags that are not optional.
 std::optional<Access> to_access(unsigned flags);
 
-/// Immediate data is 32 bits in verbs, 64 in RFC 7306 section 6.2. They are the first four octets on the wire and four
+/// Immediate data is 32 bits in verbs, 64 in RFC 7306 section 6.2. They are the first four bytes on the wire and four
 /// zeros follow, as Chelsio's adapters do it.
 std::uint64_t to_immediate(std::uint32_t network_order);
 std::uint32_t to_network_order(std::uint64_t immediate);

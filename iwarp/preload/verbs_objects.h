@@ -10,14 +10,14 @@
 #include "iwarp/iwarp.h"
 #include "iwarp/preload/event_queue.h"
 
-/// What the program holds: the ABI's structure with the stack's object behind it. The structure comes first, so that
+/// What the program holds: the ABI's structure with the stack's object after it. The structure comes first, so that
 /// the program's pointer is ours.
 namespace iwarp::preload {
 
 struct Context;
 struct Cq;
 
-/// Other providers' probes (mlx5dv_is_supported) read the operations that lie behind an ibv_device: ours are null.
+/// Other providers' probes (mlx5dv_is_supported) read the operations that lie after an ibv_device: ours are null.
 struct DeviceFace : ibv_device {
     std::array<std::byte, 1024> behind{};
 };

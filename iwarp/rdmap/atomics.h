@@ -19,7 +19,7 @@ constexpr std::uint64_t compare_swap(std::uint64_t value, const wire::RdmapAtomi
     return (value & ~request.mask) | (request.data & request.mask);
 }
 
-/// Performs the request on eight octets in host order, aligned to eight, in one step for every other thread, and
+/// Performs the request on eight bytes in host order, aligned to eight, in one step for every other thread, and
 /// returns what was there. `request.operation` is one of wire::AtomicOperation.
 std::uint64_t perform_atomic(const wire::RdmapAtomicRequest& request, std::byte* memory);
 

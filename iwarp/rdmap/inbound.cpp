@@ -68,7 +68,7 @@ Sge part_of(const Sge& piece, std::uint32_t from, std::uint32_t octets) {
     return {std::bit_cast<std::byte*>(std::bit_cast<std::uintptr_t>(piece.address) + from), octets, piece.stag};
 }
 
-/// Octets of a message for RDMAP itself; of a Terminate the most.
+/// Bytes of a message for RDMAP itself; of a Terminate the most.
 constexpr std::uint32_t collected_size(std::uint8_t opcode) {
     switch (static_cast<RdmapOpcode>(opcode)) {
         case RdmapOpcode::read_request: return wire::size_of<wire::RdmapReadRequest>;
@@ -130,7 +130,7 @@ base::Result<mpa::Target, Fault> Inbound::begin_segment(base::Bytes header, std:
 }
 
 std::optional<Fault> Inbound::begin_tagged() {
-    // A message of no length is one segment; an empty one that another shall follow is none of any message.
+    // A message of no length is one segment; an empty one that another shall follow belongs to no message.
     if (payload_length_ == 0 && !last_) return fault::unspecified;
     if (opcode_ == number_of(RdmapOpcode::write)) {
         segment_ = Segment::write;
@@ -232,7 +232,7 @@ std::optional<Fault> Inbound::begin_receive(std::uint32_t offset) {
     return std::nullopt;
 }
 
-// Aims at the next payload_length_ octets of the receive, which has that many left.
+// Aims at the next payload_length_ bytes of the receive, which has that many left.
 bool Inbound::place_receive() {
     piece_count_ = 0;
     cursor_after_ = cursor_;
@@ -330,7 +330,7 @@ std::optional<Fault> Inbound::end_segment() {
         case Segment::receive:
         case Segment::immediate: fault = end_receive(); break;
         case Segment::collected: fault = end_collected(); break;
-        case Segment::write: writing_ = !last_; break;  // it tells nobody, RFC 5040 section 5.1
+        case Segment::write: writing_ = !last_; break;  // it is not reported, RFC 5040 section 5.1
         default: break;
     }
     if (fault) static_cast<void>(refuse(*fault));

@@ -74,7 +74,7 @@ public:
     void wait_no_longer() { settings_.waits_for_receives = false; }
 
     /// Between begin_segment and end_segment: whether the target is still what it was, or what has become of it since
-    /// memory was deregistered or invalidated from above. To be asked before more octets go there; a fault stays until
+    /// memory was deregistered or invalidated from above. To be asked before more bytes go there; a fault stays until
     /// the segment's end.
     std::optional<Fault> recheck_target();
 
@@ -96,7 +96,7 @@ private:
         std::uint32_t arrived = 0;
         std::uint8_t opcode = 0;
     };
-    /// Where in the pieces of a receive the next octet goes.
+    /// Where in the pieces of a receive the next byte goes.
     struct Cursor {
         std::uint32_t piece = 0;
         std::uint32_t offset = 0;
@@ -154,7 +154,7 @@ private:
     bool writing_ = false;  ///< in the middle of a Write
     bool receiving_ = false;
     bool receiving_immediate_ = false;
-    std::uint64_t received_ = 0;  ///< octets of the message in receive_
+    std::uint64_t received_ = 0;  ///< bytes of the message in receive_
     std::array<std::byte, 8> immediate_{};
     Cursor cursor_;
     Cursor cursor_after_;  ///< once the segment has ended

@@ -27,7 +27,7 @@ struct Binding {
 };
 
 /// Binds a window. `false`, and nothing changed, where window, region, range or rights refuse. A type 2 window must be
-/// free (invalidated since its last bind) and asked for by a queue pair, a type 1 window is bound anew.
+/// free (invalidated since its last bind) and asked for by a queue pair, a type 1 window is bound again.
 bool bind_window(ddp::TaggedBuffers& memory, StagHandle& window, const StagHandle& region, const Binding& binding);
 /// Makes a type 1 window name nothing. Of the binding, domain and key count.
 bool unbind_window(ddp::TaggedBuffers& memory, StagHandle& window, const Binding& binding);

@@ -66,8 +66,8 @@ RdmapOpcode send_opcode(const WorkRequest& work) {
     return work.solicited ? RdmapOpcode::send_solicited : RdmapOpcode::send;
 }
 
-/// Payload octets of the next segment of a message, of which `room` at most fit. Long segments are equal parts of the
-/// message: a short one behind a long one would have the peer receive it, and what follows, by way of a buffer.
+/// Payload bytes of the next segment of a message, if at most `room` fit. Long segments are equal parts of the
+/// message: a short one after a long one would have the peer receive it, and what follows, by way of a buffer.
 std::uint32_t part_of(std::uint32_t message, std::uint32_t left, std::uint32_t room) {
     constexpr std::uint32_t long_segment = 16 * 1024;
     constexpr std::uint32_t multiple = 64;  // a line of the caches
@@ -187,7 +187,7 @@ void Outbound::send_segment(WorkRequest& work, mpa::FpduWriter& writer, mpa::Bat
         const std::uint32_t part = std::min(left, source.length - offset);
         if (part > 0) {
             const Sge used{source.address + offset, part, source.stag};
-            // Anew for each segment: memory may be deregistered while a long message leaves.
+            // Again for each segment: memory may be deregistered while a long message leaves.
             if (!work.inline_data && !readable(used)) return fail(Status::local_protection);
             parts[count++] = {used.address, part};
         }

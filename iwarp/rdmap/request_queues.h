@@ -6,10 +6,10 @@
 
 #include "iwarp/iwarp.h"
 
-/// What both directions of a stream must know of each other.
+/// What both directions of a stream share.
 namespace iwarp::rdmap {
 
-/// A read or an atomic the peer asked for, from its delivery to its answer's last octet. Answers leave in this order.
+/// A read or an atomic the peer asked for, from its delivery to its answer's last byte. Answers leave in this order.
 /// RFC 5040 section 5.5, RFC 7306 section 5.
 struct OwedResponse {
     bool atomic = false;
@@ -22,7 +22,7 @@ struct OwedResponse {
     std::uint64_t source_offset = 0;
 };
 
-/// A read or an atomic of ours, from its request to its answer's last octet.
+/// A read or an atomic of ours, from its request to its answer's last byte.
 struct OutstandingRequest {
     bool atomic = false;
     std::uint32_t request_id = 0;  ///< atomic
@@ -30,7 +30,7 @@ struct OutstandingRequest {
     std::uint32_t sink_stag = 0;   ///< read: where the peer will write; atomic: unused
     std::uint64_t sink_offset = 0;
     std::uint32_t length = 0;   ///< of a read; 8 of an atomic
-    std::uint32_t arrived = 0;  ///< octets of a read that have been placed
+    std::uint32_t arrived = 0;  ///< bytes of a read that have been placed
     Sge sink;                   ///< the local piece
 };
 

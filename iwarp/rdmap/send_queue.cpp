@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t first_slots = 4;
 
-/// Octets of all pieces; nothing where a message cannot be that long (RFC 5041 section 5.2).
+/// Bytes of all pieces; nothing where a message cannot be that long (RFC 5041 section 5.2).
 std::optional<std::uint32_t> total(std::span<const Sge> pieces) {
     std::uint64_t sum = 0;
     for (const Sge& piece : pieces) sum += piece.length;

@@ -29,7 +29,7 @@ struct WorkRequest {
     bool answered = false;  ///< reads and atomics: the answer has come
     Status status = Status::success;
     Access access = Access::none;
-    std::uint32_t length = 0;  ///< octets of all pieces
+    std::uint32_t length = 0;  ///< bytes of all pieces
     std::uint32_t remote_stag = 0;
     std::uint32_t invalidate_stag = 0;
     std::uint64_t remote_offset = 0;
@@ -38,7 +38,7 @@ struct WorkRequest {
     std::uint64_t operand_mask = 0;
     std::uint64_t compare = 0;
     std::uint64_t compare_mask = 0;
-    std::vector<Sge> pieces;  ///< of inline data: one, in the octets below
+    std::vector<Sge> pieces;  ///< of inline data: one, in the bytes below
     std::unique_ptr<std::byte[]> octets;
     std::shared_ptr<StagHandle> window;
     std::shared_ptr<StagHandle> region;
@@ -58,7 +58,7 @@ struct WorkRequest {
 
 CompletedOperation completed_as(Operation);
 
-/// A ring. A request is posted, begun (the next one), handed over (all of its octets are in a batch, or a local one has
+/// A ring. A request is posted, begun (the next one), handed over (all of its bytes are in a batch, or a local one has
 /// been performed), drained (the transport has taken the batch), answered if it awaits that, and leaves in the order of
 /// posting (RFC 5040 section 5.5, rules 13 to 15). Its ticket counts the posted ones and names it meanwhile.
 ///
@@ -70,7 +70,7 @@ public:
 
     Posted post(const SendRequest& request, std::shared_ptr<StagHandle> window, std::shared_ptr<StagHandle> region);
 
-    /// Takes the newest back; it must not have been begun: nobody has asked for next() since it was posted.
+    /// Takes the newest back; it must not have been begun: next() was not called since it was posted.
     void take_back();
     /// The oldest that is not handed over; null where there is none.
     WorkRequest* next();

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "iwarp/rdmap/end_reason.h"
 #include "iwarp/rdmap/inbound.h"
 #include "wire/terminate.h"
 
@@ -59,6 +60,7 @@ Terminate parse_terminate(base::Bytes body) {
     result.type = parts->control.type;
     result.code = parts->control.code;
     result.text = terminate_text(result.layer, result.type, result.code);
+    explain_terminate(result, body);
     return result;
 }
 

@@ -151,7 +151,7 @@ bool Host::tick(End& end) {
     return true;
 }
 
-/// Octets, FIN, RST: what the stream wants.
+/// Bytes, FIN, RST: what the stream wants.
 bool Host::send(End& end) {
     if (!end.stream) return false;
     const std::shared_ptr<Stream> stream = end.stream;

@@ -11,15 +11,15 @@
 
 namespace iwarp::transport {
 
-/// What happens to octets on their way through a MemoryNetwork. All of it follows from the seed.
+/// What happens to bytes on their way through a MemoryNetwork. All of it follows from the seed.
 struct Impairment {
-    std::size_t chunk = 0;            ///< octets are handed over in pieces of this size; 0: as they were sent
-    bool random_chunks = false;       ///< pieces of 1 to `chunk` octets: alignment is lost
+    std::size_t chunk = 0;            ///< bytes are handed over in pieces of this size; 0: as they were sent
+    bool random_chunks = false;       ///< pieces of 1 to `chunk` bytes: alignment is lost
     std::int64_t delay_ns = 0;        ///< one way
     std::int64_t jitter_ns = 0;       ///< added, never reorders (the network stands for TCP)
     double corrupt = 0;               ///< chance that a piece has one bit changed
-    std::size_t window = 256 * 1024;  ///< octets under way in one direction; the sender waits, but not a raw peer
-    std::size_t direct = 16 * 1024;   ///< what Stream::room is asked for; 0: octets come by receive() alone
+    std::size_t window = 256 * 1024;  ///< bytes under way in one direction; the sender waits, but not a raw peer
+    std::size_t direct = 16 * 1024;   ///< what Stream::room is asked for; 0: bytes come by receive() alone
     std::uint32_t emss = 65483;
     std::uint64_t seed = 1;
 };
@@ -27,9 +27,9 @@ struct Impairment {
 /// TCP between devices of one process: names are any text, time passes only in advance(), run() and progress(). Tests
 /// and scripts drive it; a tap sees what a capture would.
 ///
-/// A connection is there after a round trip (two delays), or else refused; the acceptor hears of it half a round trip
+/// A connection is there after a round trip (two delays), or else refused; the acceptor learns of it half a round trip
 /// later. Transport::progress that finds nothing to do moves the clock to the next thing that its own device waits for,
-/// at most by `wait_ns`. A connection that nobody accepts, and one whose transport goes, is reset.
+/// at most by `wait_ns`. A connection that is not accepted, and one whose transport goes, is reset.
 class MemoryNetwork : public std::enable_shared_from_this<MemoryNetwork> {
 public:
     static std::shared_ptr<MemoryNetwork> make(const Impairment& impairment = {});
@@ -37,7 +37,7 @@ public:
     /// A transport for one more device on this network, known to the others as `host`.
     std::unique_ptr<iwarp::verbs::Transport> attach(const std::string& host);
 
-    /// A peer without a stack: octets in and out by hand, for scripts and hostile input.
+    /// A peer without a stack: bytes in and out by hand, for scripts and hostile input.
     class RawPeer {
     public:
         virtual ~RawPeer() = default;
@@ -50,7 +50,7 @@ public:
         virtual bool peer_closed() const = 0;  ///< its FIN has come
         virtual bool peer_reset() const = 0;
     };
-    /// Connected at once, or, where nobody listens, reset. Dropping the peer resets the connection.
+    /// Connected at once, or, if no process listens, reset. Dropping the peer resets the connection.
     std::unique_ptr<RawPeer> connect_raw(const std::string& host, std::uint16_t port);
     /// Connections to this host and port go to raw peers, in order of arrival; null until there is one.
     void listen_raw(const std::string& host, std::uint16_t port);

@@ -16,7 +16,7 @@ bool Wire::known(const std::string& host) const {
            std::ranges::any_of(listeners, [&](const auto& one) { return one.first.first == host; });
 }
 
-/// Null where nobody listens. The first end is the caller's.
+/// Null if no process listens. The first end is the caller's.
 std::shared_ptr<Connection> Wire::connect(const std::string& from, Host* device, const Address& to) {
     const auto found = listeners.find(to);
     if (found == listeners.end()) return nullptr;
@@ -49,7 +49,7 @@ void Wire::put(End& from, Segment segment) {
     if (tap && !segment.open) {
         tap({now_ns, from.host, to.host, from.port, to.port, segment.fin, segment.reset, segment.octets});
     }
-    if (to.gone) {  // nobody is there: what TCP answers
+    if (to.gone) {  // there is no receiver: what TCP answers
         if (!segment.octets.empty()) put_reset(to);
         return;
     }
@@ -90,7 +90,7 @@ void Wire::put_fin(End& from) {
     put(from, std::move(fin));
 }
 
-/// The end is nobody's from here on. What has arrived and was not read makes a reset of it, as in TCP.
+/// The end has no owner from here on. What has arrived and was not read makes a reset of it, as in TCP.
 void Wire::let_go(End& end, bool reset) {
     if (std::exchange(end.gone, true)) return;
     if (end.stream) end.stream->transport_data = nullptr;

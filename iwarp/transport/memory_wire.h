@@ -22,7 +22,7 @@ inline constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 struct Segment {
     std::int64_t due_ns = 0;
     std::vector<std::byte> octets;
-    bool open = false;  ///< the last of TCP's set-up: the acceptor hears of the connection
+    bool open = false;  ///< the last of TCP's set-up: the acceptor learns of the connection
     bool fin = false;
     bool reset = false;
 };
@@ -30,7 +30,7 @@ struct Segment {
 class Host;
 struct Connection;
 
-/// One end of a connection: of a stream, of a raw peer, or of nobody any more.
+/// One end of a connection: of a stream, of a raw peer, or without an owner.
 struct End {
     Connection* connection = nullptr;
     unsigned side = 0;
@@ -40,7 +40,7 @@ struct End {
     std::uint64_t listener = 0;  ///< which has not yet heard of it
     std::shared_ptr<verbs::Stream> stream;
     std::deque<Segment> arriving;
-    std::size_t under_way = 0;  ///< octets in `arriving` and `inbox`
+    std::size_t under_way = 0;  ///< bytes in `arriving` and `inbox`
     std::int64_t last_due_ns = 0;
     std::int64_t ticked_ns = -1;
     // What the stream said when it was last asked: after something happened, or on attention.

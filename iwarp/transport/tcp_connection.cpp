@@ -14,8 +14,8 @@ namespace {
 
 using verbs::Stream;
 
-/// The path's segment size grows with the peer's window at first: asked again after so many octets, then ever more
-/// seldom.
+/// The path's segment size grows with the peer's window at first: asked again after this number of bytes, then ever
+/// more seldom.
 constexpr std::uint64_t first_question_octets = std::uint64_t{128} * 1024;
 constexpr std::uint64_t last_question_octets = std::uint64_t{64} * 1024 * 1024;
 
@@ -41,7 +41,7 @@ msghdr message(TcpShared& shared, std::size_t used) {
     return header;
 }
 
-/// A few octets are cheaper copied here than described to the kernel.
+/// A few bytes are cheaper copied here than described to the kernel.
 ssize_t send_pieces(int socket, TcpShared& shared, std::size_t used, std::size_t octets, int flags) {
     if (octets > copied_octets || octets > shared.options.staging_octets) {
         const msghdr header = message(shared, used);
@@ -111,8 +111,8 @@ bool TcpConnection::send(TcpShared& shared) {
     return moved;
 }
 
-/// What is missing of a long payload goes where it belongs, and what has come behind it into the transport's buffer, by
-/// one system call: those that take little cost the sender, too, who is told of each.
+/// What is missing of a long payload goes where it belongs, and what has come after it into the transport's buffer, by
+/// one system call: those that take little cost the sender, too, which gets an acknowledgement of each.
 bool TcpConnection::receive(TcpShared& shared) {
     bool moved = false;
     std::size_t budget = shared.options.turn_octets;

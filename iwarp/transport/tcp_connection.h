@@ -61,17 +61,17 @@ struct TcpConnection : TcpSource, Timer {
     std::unique_ptr<TcpConnecting> connecting;
     std::size_t index = 0;  ///< among the transport's connections
     std::uint64_t octets_sent = 0;
-    std::uint64_t segment_size_asked_at = 0;  ///< octets sent from which on it is looked up again
+    std::uint64_t segment_size_asked_at = 0;  ///< bytes sent from which on it is looked up again
     std::uint32_t segment_size = 0;
     int failure = 0;    ///< errno that ended the connection
-    bool bulk = false;  ///< the last read took so much that more is likely to be there
+    bool bulk = false;  ///< the last read took enough that more is likely to be there
     bool attention = false;
     bool queued = false;
     bool readable = false;
     bool writable = false;
     bool hang_up = false;  ///< the end is in sight: read until it comes
     bool error = false;    ///< epoll saw an error
-    bool blocked = false;  ///< the stream has octets that the socket did not take
+    bool blocked = false;  ///< the stream has bytes that the socket did not take
     bool drained = false;  ///< the stream had nothing to send when last asked
     bool fin_sent = false;
     bool fin_received = false;
@@ -83,7 +83,7 @@ struct TcpConnection : TcpSource, Timer {
     bool receive(TcpShared& shared);
     /// An error that no read or write will tell.
     void look_for_error();
-    /// Payload octets that a segment of the path carries; 0 where the system does not say.
+    /// Payload bytes that a segment of the path carries; 0 where the system does not say.
     std::uint32_t current_segment_size() const;
     /// Orderly: FIN, and what has arrived unread is thrown away, lest TCP should make a reset of it. Else a reset.
     void close(bool orderly, TcpShared& shared);

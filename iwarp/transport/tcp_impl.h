@@ -23,8 +23,8 @@ struct TcpListener : TcpSource {
     bool ready = false;
 };
 
-/// Whether to spin before sleeping: where events come sooner than that, mostly, and not where spinning was in vain: the
-/// peer may be waiting for this very processor.
+/// Whether to spin before sleeping: where events come sooner than that, mostly, and not where spinning found nothing:
+/// the peer may be waiting for this very processor.
 class Spin {
 public:
     std::int64_t budget_ns(std::int64_t max_ns) {

@@ -96,14 +96,14 @@ void TcpTransport::Impl::let_go(TcpConnection& connection, bool orderly) {
     connections.pop_back();
 }
 
-/// One turn: sends what is wanted, receives what is there, sends what that caused.
+/// One turn: sends what is requested, receives what is there, sends what that caused.
 bool TcpTransport::Impl::serve(TcpConnection& connection) {
     if (connection.connecting && !continue_connecting(connection)) return connection.gone;
     const std::shared_ptr<Stream> stream = connection.stream;
     bool moved = false;
     if (connection.attention || (connection.blocked && connection.writable)) moved = connection.send(shared);
     if (connection.failure != 0) {
-        while (connection.receive(shared)) {  // what the peer said last, before its reset met our octets
+        while (connection.receive(shared)) {  // what the peer said last, before its reset met our bytes
         }
     } else if (connection.receive(shared)) {
         moved = true;

@@ -9,16 +9,16 @@
 namespace iwarp::transport {
 
 struct TcpOptions {
-    /// Octets of a stream's room (Stream::room) from which on they are received where they belong; below it, and what
-    /// comes behind them, through the transport's one buffer.
+    /// Bytes of a stream's room (Stream::room) from which on they are received where they belong; below it, and what
+    /// comes after them, through the transport's one buffer.
     std::size_t direct_octets = 16 * 1024;
-    /// So much of that buffer is offered to a connection at first: no more need be kept of one that is not looked at
+    /// This part of that buffer is offered to a connection at first: no more need be kept of one that is not looked at
     /// for a while.
     std::size_t staging_octets = 64 * 1024;
-    /// And so much once a read has taken as many. It, what the kernel copies from and what is copied to should stay in
-    /// a second-level cache together.
+    /// And this part once a read has taken as many. It, what the kernel copies from and what is copied to should stay
+    /// in a second-level cache together.
     std::size_t bulk_octets = 256 * 1024;
-    /// After so many octets in one direction the next connection has its turn.
+    /// After this number of bytes in one direction the next connection has its turn.
     std::size_t turn_octets = 512 * 1024;
     /// The longest that progress() spins before it sleeps, and only while answers keep coming sooner than that.
     std::int64_t max_spin_ns = 100'000;

@@ -34,11 +34,20 @@ void CompletionQueue::Impl::push(const Completion& completion) {
     ring[slot] = completion;
     if (stamps) ring[slot].time_ns = device->impl().transport->now_ns();
     ++count;
-    if (armed) wake(completion);
+    if (armed && raises_event(completion)) wake();
 }
 
-void CompletionQueue::Impl::wake(const Completion& completion) {
-    if (armed_for_solicited && !completion.solicited && completion.status == Status::success) return;
+bool CompletionQueue::Impl::raises_event(const Completion& completion) const {
+    return !armed_for_solicited || completion.solicited || completion.status != Status::success;
+}
+
+bool CompletionQueue::Impl::holds_event() const {
+    for (std::size_t i = 0; i < count; ++i)
+        if (raises_event(ring[(first + i) % ring.size()])) return true;
+    return false;
+}
+
+void CompletionQueue::Impl::wake() {
     armed = false;
     if (event_pending) return;
     event_pending = true;
@@ -83,6 +92,7 @@ void CompletionQueue::request_event(bool solicited_only) {
     // A wish for any completion is not narrowed by a later one for solicited ones alone, as in the verbs.
     impl_->armed_for_solicited = solicited_only && (!impl_->armed || impl_->armed_for_solicited);
     impl_->armed = true;
+    if (impl_->holds_event()) impl_->wake();
 }
 
 }  // namespace iwarp

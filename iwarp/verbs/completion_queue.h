@@ -10,7 +10,12 @@ namespace iwarp {
 struct CompletionQueue::Impl {
     ~Impl();
     void push(const Completion& completion);
-    void wake(const Completion& completion);
+    /// Whether the completion is one of those that an event was asked for.
+    bool raises_event(const Completion& completion) const;
+    /// Whether one of the completions that wait to be polled is.
+    bool holds_event() const;
+    /// Raises the event. The queue is armed no more.
+    void wake();
     void grow();
 
     std::shared_ptr<Device> device;

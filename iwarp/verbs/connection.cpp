@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "fmt/core.h"
+#include "iwarp/rdmap/end_reason.h"
 #include "iwarp/verbs/connection_request.h"
 #include "iwarp/verbs/format_seconds.h"
 #include "iwarp/verbs/listener.h"
@@ -90,6 +91,12 @@ void Connection::connect_failed(Failure kind, const std::string& why, std::int64
     const Entry entry(*this, now_ns);
     if (negotiation_ && negotiation_->is_connecting())
         negotiation_failed({kind, fmt::format("cannot connect to {}: {}", context_.target, why)});
+}
+
+void Connection::give_way() {
+    const Entry entry(*this);
+    if (negotiation_) negotiation_->give_way();
+    attention();
 }
 
 void Connection::requested() {
@@ -317,7 +324,9 @@ void Connection::terminate(const SendSide::SendFailure& failure) {
     attention();
     QueuePair::Impl& pair = *context_.pair;
     const Fault& fault = failure.fault;
-    pair.terminated({true, static_cast<std::uint8_t>(fault.layer), fault.type, fault.code, failure.text});
+    Terminate reported{true, static_cast<std::uint8_t>(fault.layer), fault.type, fault.code, failure.text};
+    rdmap::explain_terminate(reported, failure.body);
+    pair.terminated(std::move(reported));
     pair.flush(failure.ticket, failure.status);
 }
 
@@ -329,7 +338,10 @@ void Connection::terminated(const Terminate& why) {
     attention();
     QueuePair::Impl& pair = *context_.pair;
     const AffectedRequest affected = affected_by(why, pair.sends);
-    pair.terminated(why);
+    Terminate reported = why;
+    if (affected.ticket != QueuePair::Impl::no_ticket)
+        rdmap::explain_terminate(reported, pair.sends.at(affected.ticket));
+    pair.terminated(std::move(reported));
     pair.flush(affected.ticket, affected.status);
 }
 

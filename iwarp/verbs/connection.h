@@ -72,6 +72,8 @@ public:
     void reject(std::span<const std::byte> private_data);
     /// The user has the event with the request.
     void request_seen() { request_pending_ = false; }
+    /// The connection has sent no whole Request, and another one needs its place.
+    void give_way();
     /// The listener goes; what it has not answered is rejected.
     void forget_listener();
     const std::string& peer() const { return context_.peer; }

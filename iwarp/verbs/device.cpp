@@ -175,7 +175,7 @@ std::optional<Event> Device::next_event() {
         if (pending.request && pending.request->waits_for_answer())
             event.request = std::make_shared<ConnectionRequest>(
                 std::make_unique<ConnectionRequest::Impl>(impl_->self.lock(), std::move(pending.request)));
-        // Of what is no longer there nobody wants to hear.
+        // Events of what is gone are dropped.
         if (!event.queue_pair && !event.completion_queue && !event.shared_receive_queue && !event.request) continue;
         event.terminate = std::move(pending.terminate);
         event.private_data = std::move(pending.answer.private_data);

@@ -25,7 +25,7 @@ struct PeersAnswer {
     std::uint16_t ord = wire::mpa_depth_unspecified;
 };
 
-/// An Event that nobody has asked for yet. Holds no object alive: a program that drops its handles gets no news of
+/// An Event that is not fetched yet. Holds no object alive: a program that drops its handles gets no news of
 /// them.
 struct PendingEvent {
     Event::Kind kind = Event::Kind::disconnected;

@@ -13,11 +13,20 @@ Listener::Impl::~Impl() {
 
 std::shared_ptr<verbs::Stream> Listener::Impl::accepted(const std::string& peer) {
     Device::Impl& on = device->impl();
-    if (on.connections >= on.options.max_connections) {
+    if (on.connections >= on.options.max_connections && !end_oldest_silent()) {
         ++on.counters.connections_refused;
         return nullptr;
     }
     return verbs::Connection::responder(on, *this, options, peer);
+}
+
+bool Listener::Impl::end_oldest_silent() {
+    for (verbs::Connection* const connection : waiting) {
+        if (connection->waits_for_answer()) continue;
+        connection->give_way();
+        return true;
+    }
+    return false;
 }
 
 Listener::Listener(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) { impl_->self = this; }

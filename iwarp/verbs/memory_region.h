@@ -19,7 +19,7 @@ struct MemoryRegion::Impl {
 namespace verbs {
 /// Throws Error, in the words of registration, where memory and rights do not go together.
 void check_registration(std::span<const std::byte> memory, Access access);
-/// Tagged offset of the first octet.
+/// Tagged offset of the first byte.
 std::uint64_t first_offset_of(std::span<const std::byte> memory, Access access);
 }  // namespace verbs
 

@@ -162,12 +162,17 @@ void Negotiation::timed_out() {
 
 void Negotiation::set_listener(Listener::Impl& listener, Connection& connection) {
     listener_ = &listener;
-    waiting_ = &connection;
-    listener.waiting.insert(waiting_);
+    waiting_ = listener.waiting.insert(listener.waiting.end(), &connection);
 }
 
 void Negotiation::leave_listener() {
     if (Listener::Impl* const listener = std::exchange(listener_, nullptr)) listener->waiting.erase(waiting_);
+}
+
+void Negotiation::give_way() {
+    ++context_.device.counters.handshakes_failed;
+    leave_listener();
+    fail(Failure::timed_out, "was silent when another connection needed its place", Closing::reset);
 }
 
 void Negotiation::forget_listener() {

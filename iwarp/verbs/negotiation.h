@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <list>
 #include <optional>
 #include <span>
 #include <string>
@@ -65,6 +66,8 @@ public:
     void set_listener(Listener::Impl& listener, Connection& connection);
     const Listener::Impl* listener() const { return listener_; }
     void leave_listener();
+    /// A newer connection needs the place: this one is reset.
+    void give_way();
     /// The listener goes: a request is rejected, and a connection that has not come to one is reset.
     void forget_listener();
 
@@ -89,7 +92,7 @@ private:
     mpa::Handshake handshake_;
     base::Bytes output_;
     Listener::Impl* listener_ = nullptr;
-    Connection* waiting_ = nullptr;  ///< how the listener knows the connection
+    std::list<Connection*>::iterator waiting_ = {};  ///< its place in the listener's list
     Phase phase_ = Phase::connecting;
 };
 

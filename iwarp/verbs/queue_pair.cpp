@@ -91,7 +91,9 @@ void QueuePair::Impl::terminated(Terminate why) {
 }
 
 void QueuePair::Impl::complete_send(const rdmap::WorkRequest& work, Status status) {
-    if (status == Status::success && !work.signalled && !options.signal_all) return;
+    completed_silently = status == Status::success && !work.signalled && !options.signal_all;
+    if (completed_silently) return;
+    has_unseen_writes = false;
     Completion completion;
     completion.id = work.id;
     completion.status = status;
@@ -99,6 +101,19 @@ void QueuePair::Impl::complete_send(const rdmap::WorkRequest& work, Status statu
     completion.queue_pair = number;
     completion.length = status == Status::success ? work.length : 0;
     send_completions->impl().push(completion);
+}
+
+void QueuePair::Impl::written() {
+    has_unseen_writes = true;
+    wake_waiting_for_memory();
+}
+
+void QueuePair::Impl::wake_waiting_for_memory() {
+    CompletionQueue::Impl& queue = send_completions->impl();
+    const bool sleeps = queue.armed && !queue.armed_for_solicited && completed_silently && sends.empty();
+    if (!sleeps || !has_unseen_writes) return;
+    has_unseen_writes = false;
+    queue.wake();
 }
 
 void QueuePair::Impl::complete_receive(const Completion& completion) { receive_completions->impl().push(completion); }
@@ -122,6 +137,7 @@ bool QueuePair::Impl::retire() {
         sends.pop();
     }
     flush_late_sends();
+    wake_waiting_for_memory();
     return well;
 }
 

@@ -36,6 +36,12 @@ struct QueuePair::Impl {
     void flush(std::uint64_t ticket = no_ticket, Status status = Status::flushed);
     void complete_send(const rdmap::WorkRequest& work, Status status);
     void complete_receive(const Completion& completion);
+    /// The peer has written into this side's memory by an RDMA WRITE.
+    void written();
+    /// A program whose requests have all completed without a completion may sleep for an event that nothing is left to
+    /// raise, while it waits for what the peer writes: perftest with -e does so for its credits. An event without a
+    /// completion is permitted, and programs that sleep are ready for it.
+    void wake_waiting_for_memory();
     /// For one that is posted too late: flushed, once all that was posted before it has completed (RFC 5040 section
     /// 5.5, rule 15). For the state closing and those after it.
     Posted flush_in_turn(rdmap::WorkRequest work);
@@ -53,11 +59,13 @@ struct QueuePair::Impl {
     std::shared_ptr<CompletionQueue> receive_completions;
     std::shared_ptr<SharedReceiveQueue> shared_receives;
     std::weak_ptr<QueuePair> self;
-    unsigned pending_kinds = 0;  ///< bits: of events that nobody has asked for yet
+    unsigned pending_kinds = 0;  ///< bits: of events that are not fetched yet
     QueuePairOptions options;
     std::uint32_t number = 0;
     QueuePairState state = QueuePairState::idle;
     rdmap::SendQueue sends;
+    bool completed_silently = false;  ///< the last request to complete made no completion
+    bool has_unseen_writes = false;   ///< the peer has written since the send queue's last event or completion
     std::deque<rdmap::WorkRequest> late_sends;  ///< flushed when `sends` is empty
     std::unique_ptr<ddp::ReceiveQueue> own_receives;
     std::shared_ptr<verbs::Connection> connection;

@@ -73,8 +73,9 @@ base::Result<mpa::Target, Fault> ReceiveSide::begin_segment(base::Bytes header, 
     auto place_for = inbound_.begin_segment(header, payload_length);
     if (!place_for) return place_for;
     placing_ = true;
+    tagged_ = (header[0] & std::byte{0x80}) != std::byte{};
     context_.pair->counters.payload_octets_received += payload_length;
-    if ((header[0] & std::byte{0x80}) != std::byte{})
+    if (tagged_)
         IWARP_PROBE(placement, context_.pair->number, base::load_be32(header.data() + 2),
                     base::load_be64(header.data() + 6), payload_length);
     return place_for;
@@ -85,7 +86,9 @@ std::optional<Fault> ReceiveSide::end_segment() {
     if (!context_.is_operating()) return fault::local_catastrophic;
     const std::uint64_t before = inbound_.messages();
     auto fault = inbound_.end_segment();
-    if (context_.pair != nullptr) context_.pair->counters.messages_received += inbound_.messages() - before;
+    if (context_.pair == nullptr || inbound_.messages() == before) return fault;
+    context_.pair->counters.messages_received += inbound_.messages() - before;
+    if (tagged_) context_.pair->written();
     return fault;
 }
 

@@ -76,6 +76,7 @@ private:
     mpa::FpduReader reader_;
     ReceiveWait wait_;
     std::uint64_t fpdus_ = 0;  ///< as counted last
+    bool tagged_ = false;      ///< the segment that begin_segment was called for last
     bool placing_ = false;     ///< between begin_segment and end_segment
     bool unfinished_taken_ = false;
 };

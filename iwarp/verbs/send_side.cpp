@@ -88,7 +88,7 @@ bool SendSide::take_may_change() {
            context_.pair->agreement->crc;
 }
 
-/// By a request inside fill(), when the device does not yet know of what that has filled in.
+/// By a request inside fill(), when the device does not yet know what that has filled in.
 void SendSide::withdrawn(std::span<const std::byte> memory) {
     buffer_.withdraw(memory);
     context_.device.withdraw(memory);

@@ -39,13 +39,13 @@ public:
     /// To be called when deadline_ns() has come.
     virtual void tick(std::int64_t now_ns) = 0;
 
-    // What is wanted.
+    // What is requested.
 
     struct Output {
         std::span<const base::Bytes> pieces;
         bool end_of_segment = false;  ///< the next byte must begin a TCP segment (ConnectionOptions::align)
     };
-    /// Octets to be sent now, made ready if need be; the pieces stay valid until sent() took them all, whatever else
+    /// Bytes to be sent now, made ready if need be; the pieces stay valid until sent() took them all, whatever else
     /// is called. Empty: nothing (ask again when Transport::attention was called or something happened).
     virtual Output output(std::int64_t now_ns) = 0;
     virtual void sent(std::size_t bytes, std::int64_t now_ns) = 0;

@@ -181,7 +181,7 @@ Verdict bandwidth_verdict(const Subject& subject, const FlowSnapshot& flow) {
     if (most.verdict == Verdict::application_idle && flow.vantage == Vantage::receiver &&
         share_of(flow, {State::nic_stall}, wall) >= binding_share)
         return verdict_of_stalls(subject, flow);
-    const bool pipelined = flow.messages_max >= 4 && flow.messages_mean >= 1;
+    const bool pipelined = flow.messages_max >= 4 && flow.messages_mean >= 1 && flow.messages_total() > 0;
     if (pipelined && mean_message(flow) <= small_message_bytes && may_come_from_small_messages(most.verdict))
         return Verdict::small_messages;
     return most.verdict;
@@ -216,6 +216,7 @@ std::string depth_advice(const FlowSnapshot& flow) {
     if (queue.capacity && queue.max < *queue.capacity)
         return fmt::format(" The program posts {} at once at most, and {} would fit: it has to post more.", queue.max,
                            *queue.capacity);
+    if (!queue.capacity) return fmt::format(" The program posts {} at once at most.", queue.max);
     return fmt::format(" The program posts {} at once, all that fit.", queue.max);
 }
 
@@ -261,7 +262,8 @@ Words link_full(const FlowContext& context) {
 
 /// What was agreed on is the limit where it is kept.
 std::string read_limit(const FlowSnapshot& flow) {
-    const auto agreed = flow.connection.initiator_depth;
+    const auto agreed = flow.connection->initiator_depth;
+    if (!agreed && flow.responses_max == 0) return "how many is not known";
     if (!agreed) return fmt::format("{}, the most that was seen", number(flow.responses_max));
     if (flow.responses_max > *agreed)
         return fmt::format("{}, though ORD {} was agreed on", number(flow.responses_max), *agreed);
@@ -473,6 +475,9 @@ Words undecidable(const FlowContext& context) {
                         cut ? ": their segments hold many, and the capture only the beginning of each segment" : ""),
             unread_advice(context.subject)};
     }
+    if (flow.wall_ns() == 0)
+        return {fmt::format("All packets {} have one time, so no rate can be told.", context.way),
+                "Capture with time stamps that tell packets apart, and while the load runs."};
     if (share_of(flow, {State::unobserved}, flow.wall_ns()) < unobserved_share && !knows_depth(flow))
         return unknown_depth(context);
     return {fmt::format("Too much of the traffic {} is not in the capture to judge bandwidth.", context.way),
@@ -594,9 +599,9 @@ const FlowSnapshot* busiest_sender(const Flows& flows) {
 bool holds_silent_streams(const Subject& subject) {
     const auto is_silent = [](const FlowSnapshot& flow) { return !carries_data(flow) && flow.terminates == 0; };
     return std::any_of(subject.flows().begin(), subject.flows().end(), [&](const FlowSnapshot* flow) {
-        const bool rejected = flow->connection.end_kind == EndKind::mpa_rejected;
+        const bool rejected = flow->connection->end_kind == EndKind::mpa_rejected;
         const FlowSnapshot* const reverse = subject.reverse(*flow);
-        return flow->transport == wire::Transport::iwarp && flow->connection.setup_ns && !rejected &&
+        return flow->transport == wire::Transport::iwarp && flow->connection->setup_ns && !rejected &&
                is_silent(*flow) && (reverse == nullptr || is_silent(*reverse));
     });
 }
@@ -605,7 +610,7 @@ bool holds_silent_streams(const Subject& subject) {
 std::string unknown_revision(const Subject& subject) {
     constexpr std::uint32_t newest = 2;
     for (const FlowSnapshot* flow : subject.flows()) {
-        const auto revision = flow->connection.mpa_revision;
+        const auto revision = flow->connection->mpa_revision;
         if (revision && (*revision == 0 || *revision > newest))
             return fmt::format(
                 " iWARP connections were set up with MPA revision {}, which is not that of RFC 5044 (1) or RFC 6581 "

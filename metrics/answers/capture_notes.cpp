@@ -64,6 +64,76 @@ bool shows_two_places(const CaptureFigures& capture) {
            capture.copy_distance_ns.quantile(0.5).value_or(0) > inside_a_host_ns;
 }
 
+std::string cut_by_mirror(const CaptureFigures& capture) {
+    if (capture.cut_by_mirror == 0) return {};
+    return fmt::format(
+        "{} of {} packets were cut on the way to the capture (a mirror or a packet broker keeps the beginning of each "
+        "frame): the IP headers tell their lengths, and their checksums cannot be checked. ",
+        number(capture.cut_by_mirror), number(capture.packets));
+}
+
+std::string headers_cut(const CaptureFigures& capture) {
+    if (capture.headers_cut == 0) return {};
+    return fmt::format(
+        "In {} a header of RDMA is cut off, so lengths, keys and answers may be unknown: keep 128 bytes "
+        "of each frame or more. ",
+        counted(capture.headers_cut, "packet"));
+}
+
+/// Segments that hold many FPDUs, of which the capture holds the first head alone.
+std::string fpdus_cut(const Snapshot& snapshot) {
+    if (snapshot.capture.truncated == 0) return {};
+    const auto unread = static_cast<std::uint64_t>(std::count_if(
+        snapshot.flows.begin(), snapshot.flows.end(), [](const FlowSnapshot& flow) { return partly_read(flow); }));
+    if (unread == 0) return {};
+    return fmt::format("In {} segments of TCP are cut, and FPDUs in them cannot be followed: capture with `-s 0`. ",
+                       counted(unread, "flow"));
+}
+
+/// A snap length that keeps all headers is how RDMA is captured: nothing to be known.
+MaybeNote cut(const Snapshot& snapshot) {
+    std::string text = cut_by_mirror(snapshot.capture) + headers_cut(snapshot.capture) + fpdus_cut(snapshot);
+    if (text.empty()) return std::nullopt;
+    text.pop_back();
+    return CaptureNote{NoteKind::cut, std::move(text), {}};
+}
+
+/// Something came back, whatever flow it is of.
+bool has_way_back(const Snapshot& snapshot, const FlowSnapshot& flow) {
+    return std::any_of(snapshot.flows.begin(), snapshot.flows.end(), [&flow](const FlowSnapshot& other) {
+        return other.transport == flow.transport && other.source.address == flow.destination.address &&
+               other.destination.address == flow.source.address;
+    });
+}
+
+bool asks_or_answers(const FlowSnapshot& flow) { return carries_data(flow) || flow.acknowledgement_packets > 0; }
+
+/// A reliable sender that gets no answer stops, and sends the oldest packets again. One that goes on was answered.
+bool lacks_way_back(const Snapshot& snapshot, const FlowSnapshot& flow) {
+    constexpr std::uint64_t packets_enough = 16;
+    return lacks_answers(flow) && asks_or_answers(flow) && flow.packets >= packets_enough &&
+           repeated_packets(flow) == 0 && flow.timeouts == 0 && !has_way_back(snapshot, flow);
+}
+
+MaybeNote one_direction(const Snapshot& snapshot) {
+    if (sample_of(snapshot)) return std::nullopt;
+    std::uint64_t all = 0;
+    std::uint64_t lacking = 0;
+    for (const FlowSnapshot& flow : snapshot.flows) {
+        all += asks_or_answers(flow);
+        lacking += lacks_way_back(snapshot, flow);
+    }
+    if (lacking == 0) return std::nullopt;
+    return CaptureNote{
+        NoteKind::one_direction,
+        fmt::format("of {} the capture holds one direction: what the packets ask for, or answer, must have "
+                    "passed and is not there. Latency, queue depth and what a sender waits for cannot "
+                    "be told.",
+                    lacking == all ? all == 1 ? std::string("the flow") : "all flows"
+                                   : fmt::format("{} of {}", number(lacking), counted(all, "flow"))),
+        {}};
+}
+
 MaybeNote copies(const Snapshot& snapshot) {
     const CaptureFigures& capture = snapshot.capture;
     if (capture.copies == 0) return std::nullopt;
@@ -165,8 +235,8 @@ MaybeNote long_fpdus(const Snapshot& snapshot) {
 
 std::vector<CaptureNote> capture_notes(const Snapshot& snapshot) {
     std::vector<CaptureNote> notes;
-    for (const auto& find :
-         {unread_carriers, incomplete, sample, copies, unsorted, unusable_icrcs, shared_port, long_fpdus})
+    for (const auto& find : {unread_carriers, incomplete, cut, one_direction, sample, copies, unsorted, unusable_icrcs,
+                             shared_port, long_fpdus})
         if (MaybeNote note = find(snapshot)) notes.push_back(std::move(*note));
     return notes;
 }

@@ -16,15 +16,17 @@ enum class NoteKind : std::uint8_t {
     unread_carriers,      ///< frames that were not looked into may hold RDMA
     copies,               ///< packets are there several times, as one place saw them
     merged,               ///< packets are there several times, as two places saw them
+    cut,                  ///< frames are shorter than their packets were, and it matters
+    one_direction,        ///< answers must have passed, and none is there
     sample,               ///< one packet in n is there
     addresses_rewritten,  ///< the ICRC is wrong everywhere
     crc_unusable,         ///< the ICRC of some packets says nothing about them
     shared_port,          ///< all flows between two hosts have one UDP source port
     long_fpdus,           ///< FPDUs are longer than a segment
 };
-inline constexpr std::array<std::string_view, 10> note_kind_names{
-    "incomplete",          "unsorted",     "unread_carriers", "copies",    "merged", "sample",
-    "addresses_rewritten", "crc_unusable", "shared_port",     "long_fpdus"};
+inline constexpr std::array<std::string_view, 12> note_kind_names{
+    "incomplete",    "unsorted", "unread_carriers",     "copies",       "merged",      "cut",
+    "one_direction", "sample",   "addresses_rewritten", "crc_unusable", "shared_port", "long_fpdus"};
 constexpr std::string_view name_of(NoteKind kind) { return note_kind_names[static_cast<std::size_t>(kind)]; }
 
 struct CaptureNote {

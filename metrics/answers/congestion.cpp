@@ -208,11 +208,15 @@ void find_notifications(const Subject& subject, const Way& way, std::vector<Answ
     answer.cost = cost_of(flows, sums.cnp);
     const bool found =
         std::none_of(flows.begin(), flows.end(), [](const FlowSnapshot* flow) { return shows_its_own(*flow); });
+    const CongestionSums carried = sum_up(way.flows, {});
     answer.summary = fmt::format(
         "{} asked {} {} to slow down ({}); {}.", subject.host(way.receiver), subject.short_name(way.sender),
         counted(sums.cnp, "time"), subject.requests(flows),
-        found ? "the marks were made after the capture point"
-              : "where its packets were marked cannot be told, for the flow that they are of was not found");
+        !found ? "where its packets were marked cannot be told, for the flow that they are of was not found"
+        : carried.ce == 0
+            ? std::string("the marks were made after the capture point")
+            : fmt::format("only {} of {} were marked before the capture point, so most marks were made after it",
+                          number(carried.ce), counted(carried.packets, "packet")));
     answer.advice = fmt::format(
         "A queue builds up between {} and {}: find the switch port by its ECN mark counter, and see who else sends "
         "there in `rdmascope flows`.",
@@ -383,7 +387,7 @@ struct Signs {
     std::vector<Affected> lossy;
     std::vector<Affected> queued;
     std::vector<Affected> all;
-    bool repeated = false;  ///< something was retransmitted
+    bool lost = false;  ///< something was retransmitted, or is missing
     bool iwarp = false;
 };
 
@@ -394,7 +398,7 @@ Signs signs_of(const Subject& subject) {
         if (!lossy && shows_loss(*flow)) signs.lossy.push_back({flow, 0});
         if (!carries_data(*flow)) continue;
         signs.all.push_back({flow, 0});
-        signs.repeated = signs.repeated || repeated_packets(*flow) > 0;
+        signs.lost = signs.lost || repeated_packets(*flow) > 0 || flow->missing_packets.value_or(0) > 0;
         signs.iwarp = signs.iwarp || flow->transport == wire::Transport::iwarp;
         if (lossy)
             signs.lossy.push_back(
@@ -415,12 +419,37 @@ Verdict verdict_of(const Signs& signs) {
     return signs.queued.empty() ? Verdict::none : Verdict::queueing;
 }
 
+/// Marks that are too few for an answer of their own, and pauses that did not stop the flow that is asked about.
+struct QuietSigns {
+    std::uint64_t marks = 0;
+    std::uint64_t packets = 0;
+    bool paused = false;
+};
+
+QuietSigns quiet_signs_of(const Subject& subject) {
+    const CongestionSums all = sum_up(subject.flows(), {});
+    const auto& pauses = subject.snapshot().pauses;
+    const bool paused = std::any_of(pauses.begin(), pauses.end(), [](const PauseSnapshot& pause) {
+        return pause.pause_frames + pause.pfc_frames > 0;
+    });
+    return {all.ce + all.ece, all.packets, paused};
+}
+
+/// "nothing was marked or paused", as far as that is so.
+std::string quiet_text(const QuietSigns& quiet) {
+    if (quiet.marks == 0 && !quiet.paused) return "nothing was marked or paused";
+    const std::string marks = quiet.marks == 0 ? std::string("nothing was marked")
+                                               : fmt::format("few packets were marked ({} of {})", number(quiet.marks),
+                                                             number(quiet.packets));
+    return marks + (quiet.paused ? ", and pauses did not hold it up" : ", and nothing paused");
+}
+
 void describe_loss(const Subject& subject, const FlowSnapshot& flow, const CongestionSums& sums, Answer& answer) {
     // Of packets that were not found, nothing else is known.
     const bool seen = lost_on_the_way(subject, flow);
     answer.summary =
-        fmt::format("Packets {} were lost, which an overflowing queue can cause; nothing was marked or paused{}.",
-                    seen ? subject.from_to({&flow}) : subject.requests({&flow}),
+        fmt::format("Packets {} were lost, which an overflowing queue can cause; {}{}.",
+                    seen ? subject.from_to({&flow}) : subject.requests({&flow}), quiet_text(quiet_signs_of(subject)),
                     seen && sums.capable == 0 ? ", but no packet was ECN-capable" : "");
     answer.advice =
         "Compare the discard counters of the switch ports (queue full) with their CRC counters (cable). See the "
@@ -431,9 +460,9 @@ void describe_loss(const Subject& subject, const FlowSnapshot& flow, const Conge
 void describe_queueing(const Subject& subject, const FlowSnapshot& flow, const Signs& signs, const CongestionSums& sums,
                        Answer& answer) {
     answer.summary = fmt::format(
-        "Messages {} typically take several times their least latency, but nothing was marked, paused or lost: the "
-        "queues are more likely in the hosts than in the network.",
-        subject.from_to({&flow}));
+        "Messages {} typically take several times their least latency, but {}{}: the queues are more likely in the "
+        "hosts than in the network.",
+        subject.from_to({&flow}), quiet_text(quiet_signs_of(subject)), signs.lost ? "" : ", and nothing was lost");
     answer.advice = sums.capable == 0
                         ? fmt::format(
                               "No packet is ECN-capable, so switches cannot mark: set ECT ({}) to learn of queues in "
@@ -443,11 +472,15 @@ void describe_queueing(const Subject& subject, const FlowSnapshot& flow, const S
     answer.confidence *= 0.6;
 }
 
-void describe_none(const Signs& signs, const CongestionSums& sums, Answer& answer) {
-    answer.summary =
-        fmt::format("No sign of congestion: {}nothing paused{}{}.", sums.capable == 0 ? "" : "nothing marked, ",
-                    signs.repeated ? "" : ", nothing lost on the way",
-                    sums.capable == 0 ? "; no packet is ECN-capable, so switches could not have marked any" : "");
+void describe_none(const Subject& subject, const Signs& signs, const CongestionSums& sums, Answer& answer) {
+    const QuietSigns quiet = quiet_signs_of(subject);
+    const std::string marks = quiet.marks > 0 ? fmt::format("few packets were marked ({} of {}), ", number(quiet.marks),
+                                                            number(quiet.packets))
+                                              : std::string(sums.capable == 0 ? "" : "nothing marked, ");
+    answer.summary = fmt::format(
+        "No sign of congestion: {}{}{}{}.", marks, quiet.paused ? "pauses did not hold it up" : "nothing paused",
+        signs.lost ? "" : ", nothing lost on the way",
+        sums.capable == 0 ? "; no packet is ECN-capable, so switches could not have marked any" : "");
     answer.advice = "Nothing needs to be done.";
     answer.confidence *= sums.capable == 0 ? 0.7 : 0.9;
 }
@@ -465,7 +498,7 @@ Answer congestion_answer(const Subject& subject) {
     switch (verdict) {
         case Verdict::loss: describe_loss(subject, *flows.front(), sums, answer); break;
         case Verdict::queueing: describe_queueing(subject, *flows.front(), signs, sums, answer); break;
-        case Verdict::none: describe_none(signs, sums, answer); break;
+        case Verdict::none: describe_none(subject, signs, sums, answer); break;
         default:
             answer.summary = "No traffic was seen that could have met congestion.";
             answer.advice = "Capture while the load runs.";

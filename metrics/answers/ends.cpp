@@ -29,7 +29,7 @@ constexpr std::uint64_t least_doubtful_payload = 512;
 
 bool was_disconnected(const FlowSnapshot& flow) {
     if (flow.finished) return true;
-    return flow.retries && flow.connection.end_kind && flow.connection.end_frame > flow.retries->last_frame;
+    return flow.retries && flow.connection->end_kind && flow.connection->end_frame > flow.retries->last_frame;
 }
 
 /// How long the capture goes on after the last sending, or refusal.
@@ -43,13 +43,13 @@ bool has_used_up_retries(const Subject& subject, const FlowSnapshot& flow) {
     const RetryFigures& retries = *flow.retries;
     if (retries.repeats == 0) return false;
     if (retries.repeats >= most_retries || was_disconnected(flow)) return true;
-    if (flow.connection.retry_count && retries.repeats == *flow.connection.retry_count) return true;
+    if (flow.connection->retry_count && retries.repeats == *flow.connection->retry_count) return true;
     return retries.repeats >= 2 && silence_after(subject, retries) / silent_intervals > retries.interval_max_ns;
 }
 
 /// What was agreed on holds as long as the sender keeps to it.
 std::optional<std::uint32_t> rnr_limit(const FlowSnapshot& flow) {
-    const auto agreed = flow.connection.rnr_retry_count;
+    const auto agreed = flow.connection->rnr_retry_count;
     if (!agreed || *agreed >= rnr_for_ever || flow.retries->rnr_naks > *agreed + 1) return std::nullopt;
     return agreed;
 }
@@ -58,7 +58,7 @@ bool has_used_up_rnr_retries(const Subject& subject, const FlowSnapshot& flow) {
     const RetryFigures& retries = *flow.retries;
     if (!retries.refused_last || retries.rnr_naks == 0) return false;
     if (const auto limit = rnr_limit(flow); limit && retries.rnr_naks == *limit + 1) return true;
-    const bool for_ever = flow.connection.rnr_retry_count && *flow.connection.rnr_retry_count >= rnr_for_ever;
+    const bool for_ever = flow.connection->rnr_retry_count && *flow.connection->rnr_retry_count >= rnr_for_ever;
     if (was_disconnected(flow)) return !for_ever;
     return !for_ever && silence_after(subject, retries) > silent_rnr_timers * retries.rnr_timer_ns + rnr_room_ns;
 }
@@ -301,15 +301,15 @@ void add_end_figures(Verdict verdict, const EndedFlows& ended, Answer& answer) {
         add_evidence(answer, "greatest payload acknowledged", static_cast<double>(*retries.acknowledged_bytes_max),
                      EvidenceUnit::bytes);
     }
-    if (ended.first.connection.end_kind && ended.first.connection.end_frame != 0)
-        add_evidence(answer, "connection ended by " + ended.first.connection.end, 1, EvidenceUnit::none,
-                     {ended.first.connection.end_frame});
+    if (ended.first.connection->end_kind && ended.first.connection->end_frame != 0)
+        add_evidence(answer, "connection ended by " + ended.first.connection->end, 1, EvidenceUnit::none,
+                     {ended.first.connection->end_frame});
 }
 
 /// READs and atomics beyond what the responder granted, whatever its requester had asked for. If it granted none,
 /// programs change the queue pair later.
 bool exceeds_depth(const FlowSnapshot& flow) {
-    const auto granted = flow.connection.responder_resources;
+    const auto granted = flow.connection->responder_resources;
     return granted && *granted > 0 && flow.responses_max > *granted && knows_depth(flow);
 }
 
@@ -321,7 +321,7 @@ void find_exceeded_depths(const Subject& subject, const Group& group, std::vecto
     Answer answer = finding(Question::bandwidth, Verdict::read_depth, affected);
     const Flows flows = flows_of(affected);
     const FlowSnapshot& first = *flows.front();
-    const std::uint32_t agreed = *first.connection.responder_resources;
+    const std::uint32_t agreed = *first.connection->responder_resources;
     answer.alarm = true;
     answer.confidence *= 0.9;
     const std::string responder = subject.short_name(first.destination.address);
@@ -335,7 +335,7 @@ void find_exceeded_depths(const Subject& subject, const Group& group, std::vecto
         "max_dest_rd_atomic).",
         subject.short_name(first.source.address), responder);
     std::vector<std::uint64_t> setup;
-    if (first.connection.setup_frame != 0) setup.push_back(first.connection.setup_frame);
+    if (first.connection->setup_frame != 0) setup.push_back(first.connection->setup_frame);
     add_evidence(answer, "READs and atomics outstanding, most", static_cast<double>(first.responses_max),
                  EvidenceUnit::requests);
     add_evidence(answer, "READs and atomics agreed on", agreed, EvidenceUnit::requests, setup);

@@ -90,9 +90,9 @@ void find_refusal(const Subject& subject, const Group& group, const Refusal& ref
     add_evidence(answer, "NAKs of this kind", static_cast<double>(naks), EvidenceUnit::naks,
                  frames_of(flows, {EventKind::nak}));
     for (const FlowSnapshot* flow : flows)
-        if (flow->connection.end_kind && flow->connection.end_frame != 0) {
-            add_evidence(answer, "connection ended by " + flow->connection.end, 1, EvidenceUnit::none,
-                         {flow->connection.end_frame});
+        if (flow->connection->end_kind && flow->connection->end_frame != 0) {
+            add_evidence(answer, "connection ended by " + flow->connection->end, 1, EvidenceUnit::none,
+                         {flow->connection->end_frame});
             break;
         }
     out.push_back(std::move(answer));
@@ -219,7 +219,7 @@ Diagnosis diagnose(const Report& report) {
 /// did not.
 std::string peer_to_peer_advice(const Subject& subject, const FlowSnapshot& flow, const Report& report) {
     constexpr std::uint8_t no_ready_to_receive = 7;
-    const std::uint64_t reply = flow.connection.refused_peer_to_peer_frame;
+    const std::uint64_t reply = flow.connection->refused_peer_to_peer_frame;
     if (reply == 0 || report.layer != 2 || report.type != 0 || report.code != no_ready_to_receive) return {};
     return fmt::format(
         "Frame {0}, the MPA reply of {1}, lacks flag A (peer-to-peer), which the request has: RFC 6581, 9.2 wants it "
@@ -285,7 +285,7 @@ Answer answer_about_terminates(const Subject& subject, const Group& group, Verdi
     if (std::string advice = peer_to_peer_advice(subject, first, most.report); !advice.empty()) {
         answer.advice = std::move(advice);
         add_evidence(answer, "MPA reply without flag A", 1, EvidenceUnit::frames,
-                     {first.connection.refused_peer_to_peer_frame});
+                     {first.connection->refused_peer_to_peer_frame});
     }
     for (const Terminated* terminated : terminates)
         add_evidence(answer, "Terminates: " + words_of(terminated->report),

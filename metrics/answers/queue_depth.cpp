@@ -35,8 +35,8 @@ struct Depth {
 };
 
 Depth depth_of(const FlowSnapshot& flow) {
-    if (only_requests_responses(flow) && flow.connection.initiator_depth && *flow.connection.initiator_depth > 0)
-        return {std::max<std::uint64_t>(*flow.connection.initiator_depth, flow.responses_max), true};
+    if (only_requests_responses(flow) && flow.connection->initiator_depth && *flow.connection->initiator_depth > 0)
+        return {std::max<std::uint64_t>(*flow.connection->initiator_depth, flow.responses_max), true};
     return {flow.messages_max, false};
 }
 
@@ -130,7 +130,7 @@ void describe(Answer& answer, const Subject& subject, const FlowSnapshot& flow, 
     const std::string sender = subject.short_name(flow.source.address);
     const std::string figures =
         fmt::format("{} outstanding on average, {} at most{}", rough(flow.messages_mean), number(flow.messages_max),
-                    depth.reads ? fmt::format(", {} permitted (ORD)", *flow.connection.initiator_depth) : "");
+                    depth.reads ? fmt::format(", {} permitted (ORD)", *flow.connection->initiator_depth) : "");
     switch (answer.verdict) {
         case Verdict::undecidable: return describe_undecidable(answer, flow, way, figures);
         case Verdict::at_limit:
@@ -168,9 +168,9 @@ void add_figures(Answer& answer, const FlowSnapshot& flow) {
     add_evidence(answer, "outstanding octets, most", static_cast<double>(flow.bytes_max), EvidenceUnit::bytes);
     add_evidence(answer, "READs and atomics outstanding, most", static_cast<double>(flow.responses_max),
                  EvidenceUnit::messages);
-    if (flow.connection.initiator_depth)
-        add_evidence(answer, "READs and atomics permitted (ORD)", static_cast<double>(*flow.connection.initiator_depth),
-                     EvidenceUnit::messages);
+    if (flow.connection->initiator_depth)
+        add_evidence(answer, "READs and atomics permitted (ORD)",
+                     static_cast<double>(*flow.connection->initiator_depth), EvidenceUnit::messages);
     add_evidence(answer, "time at the most",
                  ratio(static_cast<double>(flow.at_max_ns), static_cast<double>(flow.wall_ns())), EvidenceUnit::share);
 }

@@ -159,6 +159,11 @@ double severity_of(const FlowSnapshot& flow, Cause cause) {
     return std::max({time, repeats, ratio(events, packets)});
 }
 
+/// Copies that the capture made were counted as the network's until they were recognised.
+bool is_copied_by_capture(const Snapshot& snapshot, const FlowSnapshot& flow) {
+    return snapshot.capture.copies > 0 && snapshot.capture.copies >= flow.duplicate_packets.value_or(0) / 4;
+}
+
 bool is_worth_an_alarm(const FlowSnapshot& flow, Cause cause, double severity) {
     if (cause == Cause::duplication)
         return ratio(static_cast<double>(flow.duplicate_packets.value_or(0)), static_cast<double>(flow.packets)) >=
@@ -397,6 +402,8 @@ void explain_rnr(const RepairedFlows& repaired, Cause cause, Answer& answer) {
         waited = fmt::format(", and the sender waited {} for it ({} of its busy time)",
                              duration(static_cast<double>(sums.rnr_ns)),
                              percent(ratio(static_cast<double>(sums.rnr_ns), static_cast<double>(sums.busy_ns))));
+    else if (sums.again > 0)
+        waited = fmt::format(", and {} sent again after it", counted(sums.again, "packet was", "packets were"));
     else
         waited = ", and nothing shows that the sender sent any again";
     answer.summary = fmt::format("{} was not ready: it refused {} {}{}{}.", repaired.responder,
@@ -434,6 +441,13 @@ void explain_short_timer(const RepairedFlows& repaired, Answer& answer) {
         repaired.receiver, repaired.sender);
 }
 
+bool is_answered(const Subject& subject, const FlowSnapshot& flow) {
+    const FlowSnapshot* const reverse = subject.reverse(flow);
+    return flow.last_answer_frame != 0 || (reverse != nullptr && reverse->payload_bytes > 0) ||
+           std::ranges::any_of(flow.operations,
+                               [](const OperationFigures& figures) { return !figures.latency_ns.empty(); });
+}
+
 /// Repeats so soon after the packets before that no host waited: the timer of an older request ran out meanwhile.
 void explain_early_timeout(const RepairedFlows& repaired, Answer& answer) {
     answer.summary = fmt::format(
@@ -450,7 +464,9 @@ void explain_early_timeout(const RepairedFlows& repaired, Answer& answer) {
 void explain_timeout(const RepairedFlows& repaired, Answer& answer) {
     if (std::ranges::all_of(repaired.flows, [](const FlowSnapshot* flow) { return repeats_too_early(*flow); }))
         return explain_short_timer(repaired, answer);
-    if (!repaired.iwarp && repaired.sums.timeout_ns < repaired.sums.timeouts * shortest_timer_ns)
+    if (!repaired.iwarp && repaired.sums.timeout_ns < repaired.sums.timeouts * shortest_timer_ns &&
+        std::ranges::any_of(repaired.flows,
+                            [&](const FlowSnapshot* flow) { return is_answered(repaired.subject, *flow); }))
         return explain_early_timeout(repaired, answer);
     answer.summary = fmt::format("{} had to retransmit {} {} because no answer came in time ({}){}.", repaired.sender,
                                  counted(repaired.sums.again, "packet"), repaired.way,
@@ -596,6 +612,7 @@ void find_repairs(const Subject& subject, std::vector<Answer>& out) {
         for (const FlowSnapshot* flow : group.flows) {
             for (const std::optional<Cause> cause : {cause_of(subject, *flow), cause_elsewhere(*flow)}) {
                 if (!cause) continue;
+                if (cause == Cause::duplication && is_copied_by_capture(subject.snapshot(), *flow)) continue;
                 if (cause == Cause::timeout && unreachable_verdict(group, *flow)) continue;
                 if (explains_repeats(*cause) && end_verdict(subject, *flow)) continue;
                 const double severity = severity_of(*flow, *cause);

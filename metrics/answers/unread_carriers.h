@@ -9,4 +9,9 @@ namespace metrics::inline answers {
 /// it. If the text is not empty, RDMA may be in the capture although none was found.
 std::string describe_unread_carriers(const CaptureFigures& capture);
 
+/// "1,204 packets are cut by the snapshot length, and of no known flow: ...", with what helps; empty if there are no
+/// such packets. A connection of iWARP whose set-up was not captured is recognised by whole segments alone, so the
+/// busiest flow may be among them.
+std::string describe_cut_packets(const Snapshot& snapshot);
+
 }  // namespace metrics::answers

@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/compact.h"
+
 namespace metrics::inline figures {
 
 /// Where a value falls: 64 linear steps to each power of two, so that a bucket's midpoint is within 1/128 of every
@@ -57,26 +59,33 @@ public:
     static std::optional<Histogram> restore(std::vector<Bucket> buckets, std::uint64_t sum, std::uint64_t min,
                                             std::uint64_t max);
 
-    std::uint64_t count() const { return count_; }
-    std::uint64_t sum() const { return sum_; }
-    bool empty() const { return count_ == 0; }
+    std::uint64_t count() const { return contents_ ? contents_->count : 0; }
+    std::uint64_t sum() const { return contents_ ? contents_->sum : 0; }
+    bool empty() const { return !contents_; }
     std::optional<std::uint64_t> min() const;
     std::optional<std::uint64_t> max() const;
     std::optional<double> mean() const;
     /// `share` 0 to 1: the least value that at least that share of the values does not exceed (nearest rank), within 1
     /// %; 0 is exactly min, 1 exactly max. Absent where nothing was recorded.
     std::optional<std::uint64_t> quantile(double share) const;
-    const std::vector<Bucket>& buckets() const { return buckets_; }
+    const std::vector<Bucket>& buckets() const;
 
     bool operator==(const Histogram&) const = default;
 
 private:
-    std::vector<Bucket>::const_iterator add_to_known(const Histogram& other);
-    std::vector<Bucket> buckets_;  ///< ascending, without empty ones
-    std::uint64_t count_ = 0;
-    std::uint64_t sum_ = 0;
-    std::uint64_t min_ = 0;
-    std::uint64_t max_ = 0;
+    /// Most histograms of a flow stay empty.
+    struct Contents {
+        std::vector<Bucket> buckets;  ///< ascending, without empty ones
+        std::uint64_t count = 0;      ///< above 0
+        std::uint64_t sum = 0;
+        std::uint64_t min = 0;
+        std::uint64_t max = 0;
+        bool operator==(const Contents&) const = default;
+    };
+    static std::vector<Bucket>::const_iterator add_to_known(std::vector<Bucket>& into,
+                                                            const std::vector<Bucket>& other);
+    static void add_to(Contents& contents, unsigned index, std::uint64_t times);
+    base::CompactOptional<Contents> contents_;
 };
 
 }  // namespace metrics::figures

@@ -42,8 +42,8 @@ std::string_view plural_of(Operation operation) {
 }
 
 std::optional<Operation> main_operation(const FlowSnapshot& flow) {
-    const auto* const most = std::max_element(flow.operations.begin(), flow.operations.end(),
-                                              [](const auto& a, const auto& b) { return a.count < b.count; });
+    const auto most = std::max_element(flow.operations.begin(), flow.operations.end(),
+                                       [](const auto& a, const auto& b) { return a.count < b.count; });
     if (most->count == 0) return {};
     return static_cast<Operation>(most - flow.operations.begin());
 }

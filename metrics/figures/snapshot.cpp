@@ -38,8 +38,7 @@ constexpr std::array<std::string_view, event_kind_count> event_kind_names{
 };
 static_assert(static_cast<std::size_t>(EventKind::icmp_error) + 1 == event_kind_count);
 
-std::uint64_t sum_of(const std::array<OperationFigures, operation_count>& operations,
-                     std::uint64_t OperationFigures::*member) {
+std::uint64_t sum_of(const OperationTable& operations, std::uint64_t OperationFigures::*member) {
     std::uint64_t sum = 0;
     for (const OperationFigures& figures : operations) sum += figures.*member;
     return sum;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/compact.h"
 #include "metrics/figures/address.h"
 #include "metrics/figures/flow_key.h"
 #include "metrics/figures/histogram.h"
@@ -53,7 +54,12 @@ struct OperationFigures {
     Histogram
         latency_ns;  ///< SEND, WRITE: last packet -> acknowledgement; READ, atomics: request -> last response packet
     Histogram first_response_ns;  ///< READ: request -> first response packet
+
+    bool empty() const { return count == 0 && bytes == 0 && latency_ns.empty() && first_response_ns.empty(); }
 };
+
+/// By Operation: operations that a flow does not use take no memory.
+using OperationTable = base::SparseArray<OperationFigures, operation_count>;
 
 /// Negative acknowledgements by code. IBTA vol. 1, table 45; RNR apart.
 enum class NakCode : std::uint8_t {
@@ -159,6 +165,7 @@ struct ConnectionFigures {
     std::uint64_t end_frame = 0;
     /// iWARP: the MPA reply that lacks flag A (peer-to-peer) though the request has it; 0 = none. RFC 6581, 9.2.
     std::uint64_t refused_peer_to_peer_frame = 0;
+    bool operator==(const ConnectionFigures&) const = default;
 };
 
 /// iWARP: what TCP did under the flow. Absent figures: nothing of the kind could be measured.
@@ -279,7 +286,7 @@ struct FlowSnapshot {
     std::uint64_t timeouts = 0;                          ///< recoveries that only a timer explains
     std::uint64_t unseen_acknowledged_packets = 0;       ///< acknowledged by the peer, but not in the capture
 
-    std::array<OperationFigures, operation_count> operations;
+    OperationTable operations;
     Histogram message_bytes;
     Histogram message_duration_ns;  ///< first packet -> last packet of messages of two packets and more
 
@@ -291,7 +298,7 @@ struct FlowSnapshot {
     std::uint64_t at_max_ns = 0;
     std::uint64_t merged_messages = 0;  ///< without a latency sample, because too many were outstanding
 
-    std::array<std::uint64_t, nak_code_count> naks{};  ///< in answer to this flow's requests; RNR not among them
+    base::CompactArray<std::uint64_t, nak_code_count> naks;  ///< in answer to this flow's requests; RNR not among them
     std::uint64_t rnr_naks = 0;
     Histogram rnr_timer_ns;
     std::optional<std::uint8_t> credits_last;  ///< AETH credit count, as a code; absent where the responder gives none
@@ -304,7 +311,7 @@ struct FlowSnapshot {
     std::uint64_t crc_bad = 0;     ///< MPA CRC
     std::uint64_t terminates = 0;  ///< sent in this direction
 
-    StateTimes state_ns{};  ///< sums to last_ns - first_ns
+    base::CompactArray<std::uint64_t, state_count> state_ns;  ///< sums to last_ns - first_ns
     std::uint64_t state_unsure_ns =
         0;  ///< of it, what another reaction tolerance (half, double) would have named otherwise
     std::uint64_t reaction_tolerance_ns = 0;
@@ -315,17 +322,17 @@ struct FlowSnapshot {
     std::optional<double> rate_drop_after_cnp;       ///< mean share of the rate that remains in the 1 ms after a CNP
 
     RecoveryFigures recovery;
-    ConnectionFigures connection;
-    std::optional<TcpFigures> tcp;
-    std::optional<VerbsFigures> verbs;          ///< of the sending process, where it was traced
+    base::CompactValue<ConnectionFigures> connection;  ///< empty if its set-up was not captured
+    base::CompactOptional<TcpFigures> tcp;
+    base::CompactOptional<VerbsFigures> verbs;  ///< of the sending process, where it was traced
     std::vector<EventSummary> event_summaries;  ///< by kind; kinds that did not happen are not there
     std::uint64_t last_answer_frame = 0;        ///< RoCE: the last answer to the flow's requests; 0 = none was seen
-    std::optional<RetryFigures> retries;
-    std::optional<RequestFigures> refused;  ///< by the last NAK that ends a queue pair
-    std::optional<RepeatAnswerFigures> repeat_answers;
-    std::optional<std::uint16_t> udp_port;  ///< RoCEv2: the source port of the flow's first packet
-    std::uint64_t udp_ports = 0;            ///< how many different ones it used; at most 4 are told apart
-    std::optional<IcmpFigures> icmp;        ///< absent where no error was seen
+    base::CompactOptional<RetryFigures> retries;
+    base::CompactOptional<RequestFigures> refused;  ///< by the last NAK that ends a queue pair
+    base::CompactOptional<RepeatAnswerFigures> repeat_answers;
+    std::optional<std::uint16_t> udp_port;    ///< RoCEv2: the source port of the flow's first packet
+    std::uint64_t udp_ports = 0;              ///< how many different ones it used; at most 4 are told apart
+    base::CompactOptional<IcmpFigures> icmp;  ///< absent where no error was seen
 
     std::uint64_t icrc_zero = 0;               ///< of icrc_bad, those whose ICRC is 0: it was not filled in yet
     std::uint64_t icrc_taken = 0;              ///< of icrc_bad, those that the receiver acknowledged without a repeat
@@ -434,7 +441,7 @@ struct ConnectionAttempt {
     std::string reason;      ///< in words: as `dump` says them, or what of MPA was refused; empty where none was given
     bool by_client = false;  ///< it is the client that rejected
     std::optional<RejectReason> reject_reason;  ///< absent if the reason is another one
-    std::optional<IcmpFigures> icmp;            ///< about its requests
+    base::CompactOptional<IcmpFigures> icmp;    ///< about its requests
 };
 
 /// It is acknowledged by the other direction, and that one was not captured: what is outstanding cannot be told.
@@ -489,6 +496,8 @@ struct CaptureFigures {
     std::uint64_t copies_elsewhere = 0;  ///< of copies, those with another hop limit or other MAC addresses
     Histogram copy_distance_ns;          ///< between a frame and its copy on one interface
     std::array<std::uint64_t, wire::management_kind_count> management{};  ///< datagrams, by wire::ManagementKind
+    std::uint64_t cut_by_mirror = 0;  ///< of packets, frames that came to the capture shorter than their IP headers say
+    std::uint64_t headers_cut = 0;    ///< of truncated, packets and FPDUs of which a header of RDMA is not complete
 };
 
 struct Snapshot {

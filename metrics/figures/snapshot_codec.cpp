@@ -107,7 +107,7 @@ public:
     }
     /// Which of the members are there, as bits, the first lowest.
     template <class... T>
-    std::uint64_t presence(const std::optional<T>&... members) {
+    std::uint64_t presence(const T&... members) {
         std::uint64_t bits = 0;
         unsigned place = 0;
         ((bits |= std::uint64_t{members.has_value()} << place++), ...);
@@ -213,7 +213,7 @@ public:
         return good() ? count : 0;
     }
     template <class... T>
-    std::uint64_t presence(std::optional<T>&... members) {
+    std::uint64_t presence(T&... members) {
         const std::uint64_t bits = number(0, (std::uint64_t{1} << sizeof...(members)) - 1);
         unsigned place = 0;
         ((bits >> place++ & 1 ? static_cast<void>(members.emplace()) : members.reset()), ...);
@@ -451,6 +451,7 @@ void members(C& c, Of<CaptureFigures> auto& f) {
     if (c.version() >= 8) carriers(c, f.unread);
     if (c.version() >= 8) all(c, f.copies, f.copies_elsewhere, f.copy_distance_ns);
     if (c.version() >= 8) all(c, f.management);
+    if (c.version() >= 8) all(c, f.cut_by_mirror, f.headers_cut);
 }
 
 /// Flows and attempts are near one another, and near the capture's beginning: `id` and time are told by how near.
@@ -500,6 +501,51 @@ struct IsArray : std::false_type {};
 template <class T, std::size_t size>
 struct IsArray<std::array<T, size>> : std::true_type {};
 
+template <class T>
+struct IsCompactValue : std::false_type {};
+template <class T>
+struct IsCompactValue<base::CompactValue<T>> : std::true_type {};
+template <class T>
+struct IsCompactArray : std::false_type {};
+template <class T, std::size_t size>
+struct IsCompactArray<base::CompactArray<T, size>> : std::true_type {};
+template <class T>
+struct IsSparseArray : std::false_type {};
+template <class T, std::size_t size>
+struct IsSparseArray<base::SparseArray<T, size>> : std::true_type {};
+
+/// What holds nothing takes no memory after it is read either.
+template <class T>
+void compact_value(Reader& c, base::CompactValue<T>& member) {
+    T one;
+    value(c, one);
+    member = std::move(one);
+}
+template <class T>
+void compact_value(Writer& c, const base::CompactValue<T>& member) {
+    value(c, *member);
+}
+template <class T, std::size_t size>
+void compact_values(Reader& c, base::CompactArray<T, size>& member) {
+    std::array<T, size> values{};
+    for (T& one : values) value(c, one);
+    member = values;
+}
+template <class T, std::size_t size>
+void compact_values(Writer& c, const base::CompactArray<T, size>& member) {
+    for (const T& one : member) value(c, one);
+}
+void sparse_values(Reader& c, OperationTable& member) {
+    for (std::size_t i = 0; i < member.size(); ++i) {
+        OperationFigures one;
+        value(c, one);
+        if (!one.empty()) member[i] = std::move(one);
+    }
+}
+void sparse_values(Writer& c, const OperationTable& member) {
+    for (const OperationFigures& one : member) value(c, one);
+}
+
 template <class C, class List>
 auto& element(List& list, std::size_t i) {
     if constexpr (C::reading)
@@ -514,6 +560,12 @@ void value(C& c, T& member) {
         c.item(member);
     } else if constexpr (IsArray<std::remove_const_t<T>>::value) {
         for (auto& one : member) value(c, one);
+    } else if constexpr (IsCompactValue<std::remove_const_t<T>>::value) {
+        compact_value(c, member);
+    } else if constexpr (IsCompactArray<std::remove_const_t<T>>::value) {
+        compact_values(c, member);
+    } else if constexpr (IsSparseArray<std::remove_const_t<T>>::value) {
+        sparse_values(c, member);
     } else if constexpr (IsVector<std::remove_const_t<T>>::value) {
         const std::size_t count = c.count_of(member);
         for (std::size_t i = 0; i < count && c.good(); ++i) value(c, element<C>(member, i));

@@ -1,3 +1,4 @@
+#include "metrics/figures/busiest_flows.h"
 #include "metrics/figures/snapshot_fields.h"
 
 namespace metrics::inline figures {
@@ -24,7 +25,7 @@ double mean_since(double mean, std::uint64_t wall_ns, double earlier, std::uint6
 
 /// A gap that was open may have been called otherwise then than now. What a state lost by that is taken from those that
 /// gained most, so that the sum stays the time that passed.
-void subtract_states(StateTimes& states, const StateTimes& earlier) {
+StateTimes states_since(StateTimes states, const StateTimes& earlier) {
     std::uint64_t lost = 0;
     for (std::size_t i = 0; i < state_count; ++i) {
         lost = fields::add(lost, subtract(earlier[i], states[i]));
@@ -32,11 +33,12 @@ void subtract_states(StateTimes& states, const StateTimes& earlier) {
     }
     while (lost != 0) {
         const auto most = std::max_element(states.begin(), states.end());
-        if (*most == 0) return;
+        if (*most == 0) break;
         const std::uint64_t part = std::min(lost, *most);
         *most -= part;
         lost -= part;
     }
+    return states;
 }
 
 void subtract_event_summaries(std::vector<EventSummary>& event_summaries, const FlowSnapshot& earlier) {
@@ -50,8 +52,8 @@ void subtract_event_summaries(std::vector<EventSummary>& event_summaries, const 
     std::erase_if(event_summaries, [](const EventSummary& summary) { return summary.count == 0; });
 }
 
-void subtract_repeat_answers(std::optional<RepeatAnswerFigures>& answers,
-                             const std::optional<RepeatAnswerFigures>& earlier) {
+void subtract_repeat_answers(base::CompactOptional<RepeatAnswerFigures>& answers,
+                             const base::CompactOptional<RepeatAnswerFigures>& earlier) {
     if (!answers || !earlier) return;
     answers->repeats = subtract(answers->repeats, earlier->repeats);
     answers->repeated_answers = subtract(answers->repeated_answers, earlier->repeated_answers);
@@ -59,7 +61,7 @@ void subtract_repeat_answers(std::optional<RepeatAnswerFigures>& answers,
     if (answers->repeats == 0) answers.reset();
 }
 
-void subtract_icmp(std::optional<IcmpFigures>& icmp, const std::optional<IcmpFigures>& earlier) {
+void subtract_icmp(base::CompactOptional<IcmpFigures>& icmp, const base::CompactOptional<IcmpFigures>& earlier) {
     if (!icmp || !earlier) return;
     std::uint64_t rest = 0;
     for (std::size_t kind = 0; kind < icmp->kinds.size(); ++kind) {
@@ -70,20 +72,25 @@ void subtract_icmp(std::optional<IcmpFigures>& icmp, const std::optional<IcmpFig
     if (rest == 0) icmp.reset();
 }
 
+void subtract_operation(FlowSnapshot& flow, const FlowSnapshot& earlier, std::size_t operation) {
+    if (!flow.operations.has(operation) || !earlier.operations.has(operation)) return;
+    OperationFigures& figures = flow.operations[operation];
+    const OperationFigures& former = earlier.operations[operation];
+    figures.count = subtract(figures.count, former.count);
+    figures.bytes = subtract(figures.bytes, former.bytes);
+    figures.latency_ns = figures.latency_ns.since(former.latency_ns);
+    figures.first_response_ns = figures.first_response_ns.since(former.first_response_ns);
+    if (figures.empty()) flow.operations.reset(operation);
+}
+
 void subtract_counters(FlowSnapshot& flow, const FlowSnapshot& earlier) {
     for (const auto member : fields::flow_counters) flow.*member = subtract(flow.*member, earlier.*member);
     for (const auto member : fields::flow_optional_counters) subtract_optional(flow.*member, earlier.*member);
     for (const auto member : fields::flow_histograms) flow.*member = (flow.*member).since(earlier.*member);
-    for (std::size_t code = 0; code < nak_code_count; ++code)
-        flow.naks[code] = subtract(flow.naks[code], earlier.naks[code]);
-    for (std::size_t i = 0; i < operation_count; ++i) {
-        OperationFigures& figures = flow.operations[i];
-        const OperationFigures& former = earlier.operations[i];
-        figures.count = subtract(figures.count, former.count);
-        figures.bytes = subtract(figures.bytes, former.bytes);
-        figures.latency_ns = figures.latency_ns.since(former.latency_ns);
-        figures.first_response_ns = figures.first_response_ns.since(former.first_response_ns);
-    }
+    std::array<std::uint64_t, nak_code_count> naks = flow.naks;
+    for (std::size_t code = 0; code < nak_code_count; ++code) naks[code] = subtract(naks[code], earlier.naks[code]);
+    flow.naks = naks;
+    for (std::size_t i = 0; i < operation_count; ++i) subtract_operation(flow, earlier, i);
     flow.recovery.count = subtract(flow.recovery.count, earlier.recovery.count);
     for (const auto member : fields::recovery_histograms)
         flow.recovery.*member = (flow.recovery.*member).since(earlier.recovery.*member);
@@ -103,7 +110,7 @@ void subtract_flow(FlowSnapshot& flow, const FlowSnapshot& earlier) {
     flow.bytes_mean = mean_since(flow.bytes_mean, flow.wall_ns(), earlier.bytes_mean, earlier.wall_ns());
     if (flow.messages_max == earlier.messages_max) flow.at_max_ns = subtract(flow.at_max_ns, earlier.at_max_ns);
     subtract_counters(flow, earlier);
-    subtract_states(flow.state_ns, earlier.state_ns);
+    flow.state_ns = states_since(flow.state_ns, earlier.state_ns);
     subtract_event_summaries(flow.event_summaries, earlier);
     flow.first_ns = std::min(std::max(flow.first_ns, earlier.last_ns), flow.last_ns);
 }
@@ -115,7 +122,7 @@ bool had_traffic(const FlowSnapshot& flow, const FlowSnapshot& earlier) {
     if (differs(&FlowSnapshot::packets) || differs(&FlowSnapshot::cnp_packets) || differs(&FlowSnapshot::rnr_naks) ||
         differs(&FlowSnapshot::naks) || differs(&FlowSnapshot::last_ns) || differs(&FlowSnapshot::finished) ||
         differs(&FlowSnapshot::reverse) || differs(&FlowSnapshot::icmp) ||
-        flow.connection.end_frame != earlier.connection.end_frame)
+        flow.connection->end_frame != earlier.connection->end_frame)
         return true;
     if (flow.tcp && earlier.tcp && flow.tcp->round_trip_ns.count() != earlier.tcp->round_trip_ns.count()) return true;
     for (std::size_t i = 0; i < operation_count; ++i) {
@@ -128,22 +135,45 @@ bool had_traffic(const FlowSnapshot& flow, const FlowSnapshot& earlier) {
     return false;
 }
 
-/// Returns how many of the rest were there before.
-std::uint64_t subtract_flows(std::vector<FlowSnapshot>& flows, const Snapshot& earlier) {
+struct ActiveFlow {
+    const FlowSnapshot* flow;
+    const FlowSnapshot* former;  ///< null if it is new
+
+    std::uint64_t bytes() const { return subtract(flow->wire_bytes, former == nullptr ? 0 : former->wire_bytes); }
+};
+
+/// They stay in the order of ids.
+void keep_busiest(std::vector<ActiveFlow>& flows, std::size_t most) {
+    if (flows.size() <= most) return;
+    const auto by_id = [](const ActiveFlow& a, const ActiveFlow& b) { return a.flow->id < b.flow->id; };
+    const auto busier = [by_id](const ActiveFlow& a, const ActiveFlow& b) {
+        return a.bytes() != b.bytes() ? a.bytes() > b.bytes() : by_id(a, b);
+    };
+    std::nth_element(flows.begin(), flows.begin() + static_cast<std::ptrdiff_t>(most), flows.end(), busier);
+    flows.resize(most);
+    std::sort(flows.begin(), flows.end(), by_id);
+}
+
+/// Copies the flows that had traffic: most flows of a large snapshot are idle. Returns how many of them were there
+/// before.
+std::uint64_t subtract_flows(std::vector<FlowSnapshot>& rest, const std::vector<FlowSnapshot>& later,
+                             const Snapshot& earlier, std::size_t most_flows) {
     std::uint64_t known = 0;
     static const FlowSnapshot never;
-    std::vector<FlowSnapshot> rest;
-    for (FlowSnapshot& flow : flows) {
+    std::vector<ActiveFlow> active;
+    for (const FlowSnapshot& flow : later) {
         const FlowSnapshot* former = earlier.flow(flow.id);
         if (former != nullptr && fields::key_of(*former) != fields::key_of(flow)) former = nullptr;
         if (!had_traffic(flow, former == nullptr ? never : *former)) continue;
-        if (former != nullptr) {
-            subtract_flow(flow, *former);
-            ++known;
-        }
-        rest.push_back(std::move(flow));
+        active.push_back({&flow, former});
+        known += former != nullptr ? 1 : 0;
     }
-    flows = std::move(rest);
+    keep_busiest(active, most_flows);
+    rest.reserve(active.size());
+    for (const ActiveFlow& one : active) {
+        rest.push_back(*one.flow);
+        if (one.former != nullptr) subtract_flow(rest.back(), *one.former);
+    }
     return known;
 }
 
@@ -271,9 +301,19 @@ void subtract_capture(CaptureFigures& capture, const CaptureFigures& earlier) {
 }  // namespace
 
 Snapshot difference(const Snapshot& earlier, const Snapshot& later) {
-    Snapshot rest = later;
+    return difference_of_busiest(earlier, later, later.flows.size());
+}
+
+Snapshot difference_of_busiest(const Snapshot& earlier, const Snapshot& later, std::size_t most) {
+    Snapshot rest;
+    rest.capture = later.capture;
+    rest.hosts = later.hosts;
+    rest.pauses = later.pauses;
+    rest.attempts = later.attempts;
+    rest.memory_octets = later.memory_octets;
     subtract_capture(rest.capture, earlier.capture);
-    rest.capture.flows_seen = fields::add(rest.capture.flows_seen, subtract_flows(rest.flows, earlier));
+    rest.capture.flows_seen =
+        fields::add(rest.capture.flows_seen, subtract_flows(rest.flows, later.flows, earlier, most));
     subtract_hosts(rest.hosts, earlier.hosts);
     if (earlier.capture.packets != 0) count_senders(rest);
     subtract_pauses(rest.pauses, earlier.pauses);

@@ -111,6 +111,8 @@ inline constexpr std::array capture_counters{
     &CaptureFigures::beyond_hosts,
     &CaptureFigures::copies,
     &CaptureFigures::copies_elsewhere,
+    &CaptureFigures::cut_by_mirror,
+    &CaptureFigures::headers_cut,
 };
 
 /// What makes two flows the same: FlowKey, as far as a snapshot shows it.

@@ -79,7 +79,7 @@ void merge_connection(ConnectionFigures& into, const ConnectionFigures& other) {
     }
 }
 
-void merge_tcp(std::optional<TcpFigures>& into, const std::optional<TcpFigures>& other) {
+void merge_tcp(base::CompactOptional<TcpFigures>& into, const base::CompactOptional<TcpFigures>& other) {
     if (!other) return;
     if (!into) {
         into = other;
@@ -100,7 +100,7 @@ Address one_sender(const IcmpFigures::Errors& one, const IcmpFigures::Errors& ot
     return other.count == 0 ? one.sender : std::min(one.sender, other.sender);
 }
 
-void merge_icmp(std::optional<IcmpFigures>& into, const std::optional<IcmpFigures>& other) {
+void merge_icmp(base::CompactOptional<IcmpFigures>& into, const base::CompactOptional<IcmpFigures>& other) {
     if (!other) return;
     if (!into) {
         into = other;
@@ -116,7 +116,7 @@ void merge_icmp(std::optional<IcmpFigures>& into, const std::optional<IcmpFigure
 }
 
 /// Both tell all that was known of the same attempt so far.
-void merge_attempt_icmp(std::optional<IcmpFigures>& into, const std::optional<IcmpFigures>& other) {
+void merge_attempt_icmp(base::CompactOptional<IcmpFigures>& into, const base::CompactOptional<IcmpFigures>& other) {
     if (!into || !other) {
         if (other) into = other;
         return;
@@ -147,7 +147,7 @@ void merge_event_summaries(std::vector<EventSummary>& into, const std::vector<Ev
 /// The later part of a flow says what became of its last request.
 void merge_ends(FlowSnapshot& into, const FlowSnapshot& other) {
     into.last_answer_frame = std::max(into.last_answer_frame, other.last_answer_frame);
-    const auto last_of = [](const std::optional<RetryFigures>& retries) {
+    const auto last_of = [](const base::CompactOptional<RetryFigures>& retries) {
         return retries ? std::tuple(retries->last_frame, retries->repeats, retries->rnr_naks)
                        : std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>();
     };
@@ -171,8 +171,11 @@ void merge_counters(FlowSnapshot& into, const FlowSnapshot& other) {
     for (const auto member : fields::flow_counters) into.*member = add(into.*member, other.*member);
     for (const auto member : fields::flow_optional_counters) add_optional(into.*member, other.*member);
     for (const auto member : fields::flow_histograms) (into.*member).merge(other.*member);
-    for (std::size_t code = 0; code < nak_code_count; ++code) into.naks[code] = add(into.naks[code], other.naks[code]);
+    std::array<std::uint64_t, nak_code_count> naks = into.naks;
+    for (std::size_t code = 0; code < nak_code_count; ++code) naks[code] = add(naks[code], other.naks[code]);
+    into.naks = naks;
     for (std::size_t i = 0; i < operation_count; ++i) {
+        if (!other.operations.has(i)) continue;
         OperationFigures& mine = into.operations[i];
         const OperationFigures& theirs = other.operations[i];
         mine.count = add(mine.count, theirs.count);
@@ -232,10 +235,11 @@ void merge_time(FlowSnapshot& into, const FlowSnapshot& other) {
     const auto wall = static_cast<double>(into.wall_ns());
     into.messages_mean = wall > 0 ? messages / wall : std::max(into.messages_mean, other.messages_mean);
     into.bytes_mean = wall > 0 ? bytes / wall : std::max(into.bytes_mean, other.bytes_mean);
-    for (std::size_t state = 0; state < state_count; ++state)
-        into.state_ns[state] = add(into.state_ns[state], other.state_ns[state]);
-    std::uint64_t& unobserved = into.state_ns[index_of(State::unobserved)];
+    StateTimes states = into.state_ns;
+    for (std::size_t state = 0; state < state_count; ++state) states[state] = add(states[state], other.state_ns[state]);
+    std::uint64_t& unobserved = states[index_of(State::unobserved)];
     if (apart) unobserved = add(unobserved, fields::subtract(into.wall_ns(), parts));
+    into.state_ns = states;
 }
 
 void merge_flow(FlowSnapshot& into, const FlowSnapshot& other) {
@@ -246,7 +250,7 @@ void merge_flow(FlowSnapshot& into, const FlowSnapshot& other) {
     merge_maxima(into, other);
     merge_pairing(into, other);
     merge_recovery(into.recovery, other.recovery);
-    merge_connection(into.connection, other.connection);
+    if (other.connection.has_value()) merge_connection(into.connection.obtain(), other.connection);
     merge_tcp(into.tcp, other.tcp);
     if (into.verbs && other.verbs)
         merge(*into.verbs, *other.verbs);
@@ -511,7 +515,7 @@ void merge_attempt(ConnectionAttempt& into, const ConnectionAttempt& other) {
         return std::tuple(answered, attempt.end_frame, attempt.outcome, attempt.reason, attempt.by_client);
     };
     const std::uint64_t requests = add(into.requests, other.requests);
-    std::optional<IcmpFigures> icmp = into.icmp;
+    base::CompactOptional<IcmpFigures> icmp = into.icmp;
     merge_attempt_icmp(icmp, other.icmp);
     if (rank(into) < rank(other)) into = other;
     into.requests = requests;

@@ -32,7 +32,7 @@ struct Arguments {
     std::string fifo = {};
     std::string filter = {};  ///< pcap-filter(7)
     bool headers_only = false;
-    std::uint32_t snaplen = 0;  ///< octets; 0 is whole frames
+    std::uint32_t snaplen = 0;  ///< bytes; 0 is whole frames
     std::vector<std::uint16_t> iwarp_ports = {};
     bool promiscuous = true;
     capture::TimestampSource timestamps = capture::TimestampSource::automatic;

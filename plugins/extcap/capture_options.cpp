@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/core.h>
-#include <fstream>
+#include <sstream>
 #include <system_error>
 
+#include "base/file.h"
 #include "capture/filter/bpf.h"
 #include "capture/live/link_watch.h"
 #include "control/client.h"
@@ -33,7 +34,7 @@ std::string value_of(std::string text) {
 wire::LinkType link_type_of(const std::string& device) {
     constexpr int hardware_none = 65534;  // ARPHRD_NONE
     constexpr int hardware_rawip = 519;   // ARPHRD_RAWIP
-    std::ifstream file("/sys/class/net/" + device + "/type");
+    std::istringstream file(base::first_line("/sys/class/net/" + device + "/type"));
     int hardware = 0;
     file >> hardware;
     return hardware == hardware_none || hardware == hardware_rawip ? wire::LinkType::raw : wire::LinkType::ethernet;

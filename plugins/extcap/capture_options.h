@@ -3,7 +3,7 @@
 
 #include "plugins/extcap/arguments.h"
 
-/// What Wireshark is told before a capture, in the sentences of its extcap interface:
+/// What Wireshark gets before a capture, in the sentences of its extcap interface:
 /// https://www.wireshark.org/docs/wsdg_html_chunked/ChCaptureExtcap.html
 namespace plugins::extcap {
 

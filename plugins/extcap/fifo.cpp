@@ -22,7 +22,7 @@ void note(int /*signal*/) { signalled = 1; }
 bool is_end_requested() { return signalled != 0; }
 
 void handle_signals() {
-    // Without SA_RESTART: opening a fifo that nobody reads, and writing to a full one, end.
+    // Without SA_RESTART: opening a fifo without a reader, and writing to a full one, end.
     struct sigaction action {};
     action.sa_handler = note;
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);

@@ -52,6 +52,7 @@ capture::TapOptions tap_options(const Arguments& arguments) {
                                : arguments.snaplen;
     // Who says how much gets no more of anything, the management of connections among it.
     if (options.ring.snaplen != header_octets || !arguments.headers_only) options.ring.management_octets = 0;
+    options.ring.iwarp_snaplen = options.ring.snaplen;  // what is captured here is stored
     options.ring.promiscuous = arguments.promiscuous;
     options.ring.timestamps = arguments.timestamps;
     options.filter = arguments.filter;

@@ -12,7 +12,7 @@
 
 namespace {
 
-/// The status, and on standard error what Wireshark shows in a box; once nobody waits for frames any more.
+/// The status, and on standard error what Wireshark shows in a box; once no reader waits for frames.
 int fail(const std::string& why, int status, const std::string& fifo) {
     std::fprintf(stderr, "rdmascope-extcap: %s\n", why.c_str());
     plugins::extcap::let_go(fifo);

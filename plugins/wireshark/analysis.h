@@ -33,7 +33,7 @@ public:
     const metrics::FlowSnapshot* flow(std::uint64_t id) const { return notes_.flow(id); }
     bool describes(std::uint64_t frame) const { return journal_.holds(frame); }
     bool describes_layers(std::uint64_t frame) const { return journal_.holds_layers(frame); }
-    /// Shows the message units of a frame that was fed, and the layers that Wireshark lacks.
+    /// Shows the messages of a frame that was fed, and the layers that Wireshark lacks.
     void describe(const wire::Frame& frame, dissect::Visitor& visitor) const;
     metrics::Snapshot snapshot() const { return notes_.snapshot(); }
     bool verifies_crc() const { return options_.verify_crc; }

@@ -24,7 +24,7 @@ template <class Flag>
 Flag flag_of(void (*)(module_t*, const char*, const char*, const char*, Flag*));
 using Flag = decltype(flag_of(prefs_register_bool_preference));
 
-/// Number of the octets that a frame's tvbuff holds; wider than int in none of the versions.
+/// Number of the bytes that a frame's tvbuff holds; wider than int in none of the versions.
 inline std::size_t captured_octets(tvbuff_t* tvb) { return static_cast<std::size_t>(tvb_captured_length(tvb)); }
 
 }  // namespace plugins::wireshark

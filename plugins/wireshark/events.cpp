@@ -21,7 +21,7 @@ struct EventRow {
     Form form;
     int group;
     int severity;
-    const char* summary;  ///< of Expert Information; the value stands behind it
+    const char* summary;  ///< of Expert Information; the value stands after it
     bool in_info_column;
 };
 using E = EventKind;

@@ -45,7 +45,7 @@ private:
     const HouseFields& fields_;
     tvbuff_t* tvb_;
     int fold_;
-    std::uint32_t frame_offset_;  ///< octets of the frame that the tvbuff lacks in front
+    std::uint32_t frame_offset_;  ///< bytes of the frame that the tvbuff lacks in front
     std::vector<proto_tree*> trees_;
 };
 

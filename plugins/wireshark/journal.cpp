@@ -95,7 +95,7 @@ void Journal::open(const FieldInfo& heading, const Value& value, Extent extent) 
 void Journal::field(const FieldInfo& info, const Value& value, Extent extent) { put(Step::field, info, value, extent); }
 void Journal::close() { put(static_cast<std::uint64_t>(Step::close)); }
 
-/// Reads what put() has written: nothing else can be in the octets.
+/// Reads what put() has written: nothing else can be in the bytes.
 class Journal::Reader {
 public:
     Reader(const Journal& journal, std::uint64_t begin, std::uint64_t end) : journal_(journal), at_(begin), end_(end) {}

@@ -13,13 +13,13 @@
 
 namespace plugins::wireshark {
 
-/// What a visitor was shown of each frame, kept to be shown again: some tens of octets a message unit. TCP streams can
+/// What a visitor was shown of each frame, kept to be shown again: some tens of bytes a message. TCP streams can
 /// be reassembled once only, frames are looked at in any order and often.
 class Journal final : public dissect::Visitor {
 public:
     static constexpr std::size_t max_octets = 256;  ///< of one value; what is longer is kept by its place alone
 
-    /// Entries that follow belong to the frame; frames come in ascending order. Places in `described` octets become
+    /// Entries that follow belong to the frame; frames come in ascending order. Places in `described` bytes become
     /// places in `frame`, where they lie in it.
     void begin(std::uint64_t frame, base::Bytes frame_octets);
     void describing(base::Bytes described);
@@ -40,7 +40,7 @@ public:
     bool holds(std::uint64_t frame) const;
     bool holds_layers(std::uint64_t frame) const;
     std::optional<Packet> packet(std::uint64_t frame) const;
-    /// Shows what was kept of a frame, beside its Packet. An extent of no octets has no place in the frame.
+    /// Shows what was kept of a frame, in addition to its Packet. An extent of no bytes has no place in the frame.
     void replay(std::uint64_t frame, dissect::Visitor& visitor) const;
     std::size_t memory_octets() const;
 

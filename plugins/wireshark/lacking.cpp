@@ -19,7 +19,7 @@ LayerSet set_of(std::initializer_list<LayerId> ids) {
     return set;
 }
 
-/// Behind the BTH, which Wireshark reads as we do.
+/// After the BTH, which Wireshark reads as we do.
 LayerSet behind_bth() {
     return set_of({LayerId::rdeth, LayerId::deth, LayerId::xrceth, LayerId::reth, LayerId::atomiceth, LayerId::aeth,
                    LayerId::atomicacketh, LayerId::immdt, LayerId::ieth, LayerId::cnp, LayerId::payload,

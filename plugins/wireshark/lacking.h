@@ -18,7 +18,7 @@ struct LackingOptions {
 
 /// What Wireshark's own dissectors have found in a frame.
 struct FoundLayers {
-    bool mpa = false;  ///< MPA, and behind it DDP and RDMAP
+    bool mpa = false;  ///< MPA, and after it DDP and RDMAP
 };
 
 /// Whether describe_lacking() visits any layer of an InfiniBand transport packet.

@@ -18,7 +18,7 @@ using metrics::FrameNote;
 
 namespace {
 
-/// Adds generated items: what is not in the frame's octets but known about them.
+/// Adds generated items: what is not in the frame's bytes but known about them.
 class Adder {
 public:
     Adder(const Registrations& registered, tvbuff_t* tvb, proto_tree* tree)

@@ -20,12 +20,12 @@ struct Registrations {
 };
 
 struct ShowOptions {
-    bool units = true;        ///< what `rdmascope dump` says of each message unit
+    bool units = true;        ///< what `rdmascope dump` says of each message
     bool info_column = true;  ///< events in the Info column
 };
 
 /// Adds to Wireshark's tree, columns and expert items what the analysis says of the frame by now. `tvb` holds the
-/// frame's octets but for those in front that Wireshark has taken for itself.
+/// frame's bytes except those in front that Wireshark has taken for itself.
 void show(const Analysis& analysis, const Registrations& registered, const ShowOptions& options,
           const wire::Frame& frame, tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree);
 

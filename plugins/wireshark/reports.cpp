@@ -21,11 +21,11 @@ void keep_only(metrics::Snapshot& snapshot, const FlowIds& chosen) {
 /// As `rdmascope flows` prints into a file.
 std::string flows_text(const metrics::Snapshot& snapshot, bool crc_verified) {
     const WiresharkNames names;
-    const exporters::Context context{&names, crc_verified && exporters::can_verify(snapshot.capture), {}};
-    const auto order = exporters::flow_order({}, false);
-    if (!order) return {};
+    const metrics::FlowProblems problems = metrics::flow_problems(snapshot);
+    exporters::Context context{&names, crc_verified && exporters::can_verify(snapshot.capture), {}};
+    context.problems = &problems;
     std::vector<exporters::FlowRow> report_rows;
-    for (const metrics::FlowSnapshot* flow : exporters::ordered_flows(snapshot, context, *order, std::nullopt))
+    for (const metrics::FlowSnapshot* flow : exporters::ordered_flows(snapshot, context, exporters::worst_first(), {}))
         report_rows.push_back({*flow, context});
     if (report_rows.empty()) {
         const std::string unread = metrics::describe_unread_carriers(snapshot.capture);

@@ -24,7 +24,7 @@ struct Command {
     CurrentAnalysis current;
 };
 
-/// What a tap is told of a frame, in the memory of its dissection.
+/// What a tap gets for a frame, in the memory of its dissection.
 struct TappedFlows {
     std::size_t count;
     std::uint64_t ids[1];  ///< `count` of them

@@ -8,7 +8,7 @@ namespace plugins::wireshark {
 /// The analysis of the file that is open; nullptr where there is none.
 using CurrentAnalysis = Analysis* (*)();
 
-/// `tshark -z rdma,flows` and its like, each with a display filter behind it if wanted: then the report is about the
+/// `tshark -z rdma,flows` and its like, each with a display filter after it optionally: then the report is about the
 /// flows of the frames that pass.
 void register_statistics_commands(CurrentAnalysis current);
 /// Wireshark's menu Statistics: the same reports in a window of text.

@@ -41,7 +41,7 @@ void append_big_endian(std::vector<std::byte>& out, std::uint64_t value, unsigne
     for (unsigned i = octets; i-- > 0;) out.push_back(static_cast<std::byte>(value >> 8 * i & 0xff));
 }
 
-/// The record's header, its extension headers and, for Ethernet, the two octets of offset and padding. ERF 20-09-2010.
+/// The record's header, its extension headers and, for Ethernet, the two bytes of offset and padding. ERF 20-09-2010.
 void append_erf_header(std::vector<std::byte>& out, const erf_mc_phdr& header) {
     constexpr std::uint8_t more = 0x80;  // another extension header follows
     for (unsigned i = 0; i < 8; ++i) out.push_back(static_cast<std::byte>(header.phdr.ts >> 8 * i & 0xff));

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fmt/core.h>
 #include <map>
 
-#include "base/quantities.h"
-#include "metrics/figures/state.h"
+#include "metrics/answers/capture_comparison.h"
 
 namespace replay::inline compare {
 
@@ -31,32 +29,6 @@ ByPorts by_ports(const metrics::Snapshot& recorded) {
     return out;
 }
 
-double share_of(const FlowSnapshot& flow, std::size_t state) {
-    const std::uint64_t wall = flow.wall_ns();
-    return wall == 0 ? 0 : static_cast<double>(flow.state_ns[state]) / static_cast<double>(wall);
-}
-
-/// The state that has gained, and the one that has lost the most of the time.
-std::string difference_of(const FlowSnapshot& original, const FlowSnapshot& replayed) {
-    constexpr double worth_reporting = 0.05;
-    std::size_t gained = 0;
-    std::size_t lost = 0;
-    const auto change = [&](std::size_t state) { return share_of(replayed, state) - share_of(original, state); };
-    for (std::size_t state = 1; state < metrics::state_count; ++state) {
-        if (change(state) > change(gained)) gained = state;
-        if (change(state) < change(lost)) lost = state;
-    }
-    const auto reported = [&](std::size_t state) {
-        return fmt::format("{} instead of {} of the time in {}", base::format_percent(share_of(replayed, state)),
-                           base::format_percent(share_of(original, state)),
-                           metrics::name_of(static_cast<metrics::State>(state)));
-    };
-    std::string out;
-    if (change(gained) > worth_reporting) out = reported(gained);
-    if (change(lost) < -worth_reporting) out += (out.empty() ? "" : ", ") + reported(lost);
-    return out;
-}
-
 std::vector<ComparedFlow::Why> why_of(const Survey& survey, const metrics::Snapshot& recorded, const ComparedFlow& flow,
                                       const metrics::HostNames& names) {
     const auto verdicts = [&](const metrics::Snapshot& snapshot, std::uint64_t id) {
@@ -73,8 +45,7 @@ std::vector<ComparedFlow::Why> why_of(const Survey& survey, const metrics::Snaps
     return out;
 }
 
-bool same(const std::array<metrics::OperationFigures, metrics::operation_count>& one,
-          const std::array<metrics::OperationFigures, metrics::operation_count>& other) {
+bool same(const metrics::OperationTable& one, const metrics::OperationTable& other) {
     for (std::size_t i = 0; i < metrics::operation_count; ++i)
         if (one[i].count != other[i].count || one[i].bytes != other[i].bytes) return false;
     return true;
@@ -91,7 +62,7 @@ Figures figures_of(const FlowSnapshot& flow) {
     return out;
 }
 
-std::array<metrics::OperationFigures, metrics::operation_count> over_iwarp(const FlowSnapshot& original) {
+metrics::OperationTable over_iwarp(const FlowSnapshot& original) {
     auto out = original.operations;
     if (original.transport == wire::Transport::iwarp) return out;
     metrics::OperationFigures& immediate = out[metrics::index_of(metrics::Operation::send_immediate)];
@@ -115,7 +86,8 @@ std::vector<ComparedFlow> compare_runs(const Survey& survey, const Reenactment& 
         if (found == flows.end()) return;
         flow.replayed = found->second;
         flow.equal = same(over_iwarp(*original), flow.replayed->operations);
-        flow.difference = difference_of(*original, *flow.replayed);
+        flow.difference = metrics::describe_state_change(original->state_ns, original->wall_ns(),
+                                                         flow.replayed->state_ns, flow.replayed->wall_ns());
         flow.why = why_of(survey, recorded, flow, names);
     };
     // One end knows both ports of each connection.

@@ -13,7 +13,7 @@ namespace replay::inline compare {
 
 /// What is set side by side of a flow.
 struct Figures {
-    std::array<metrics::OperationFigures, metrics::operation_count> operations;
+    metrics::OperationTable operations;
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;
     metrics::Histogram latency_ns;  ///< of all operations
@@ -22,7 +22,7 @@ Figures figures_of(const metrics::FlowSnapshot& flow);
 
 /// The operations that a flow's re-enactment over iWARP must show: Sends with Immediate of RoCE are Sends and Immediate
 /// Data behind them, which carries none of the octets.
-std::array<metrics::OperationFigures, metrics::operation_count> over_iwarp(const metrics::FlowSnapshot& original);
+metrics::OperationTable over_iwarp(const metrics::FlowSnapshot& original);
 
 /// A flow and its re-enactment: the first copy's, where there are several.
 struct ComparedFlow {

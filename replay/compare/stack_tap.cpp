@@ -78,7 +78,7 @@ void StackTap::received(unsigned side, std::uint16_t initiator_port, std::size_t
     pass(connection);
 }
 
-/// The thread that sends tells of it when the system call is over; the receiver may have been quicker.
+/// The sending thread reports it when the system call is over; the receiver may have been quicker.
 void StackTap::pass(Connection& connection) {
     for (bool moved = connection.begun; std::exchange(moved, false);)
         for (unsigned side = 0; side < 2; ++side) {

@@ -17,7 +17,7 @@
 namespace replay::inline compare {
 
 /// What two devices of this process hand to TCP and take from it, as frames: for those who may not capture. A segment
-/// passes when its sender's TCP has it, an acknowledgement when the receiver's stack has taken the octets; what
+/// passes when its sender's TCP has it, an acknowledgement when the receiver's stack has taken the bytes; what
 /// the kernel does between them (its own segments, acknowledgements, losses) is not seen. Its calls may come from
 /// several threads.
 class StackTap {
@@ -31,7 +31,7 @@ public:
     /// To be called once, when the devices are idle.
     Recording finish();
 
-    /// Of the connection from the initiator's port; side 0 is the initiator's. What a stream has been told or asked.
+    /// Of the connection from the initiator's port; side 0 is the initiator's. What a stream was given or asked.
     void opened(unsigned side, std::uint16_t initiator_port, std::uint16_t acceptor_port);
     void sent(unsigned side, std::uint16_t initiator_port, std::vector<std::byte> octets);
     void received(unsigned side, std::uint16_t initiator_port, std::size_t octets);

@@ -25,7 +25,7 @@ struct SideResult {
         std::uint64_t bytes = 0;
     };
     std::array<Sum, kind_count> kinds{};
-    std::uint64_t with_payload = 0;  ///< posted with the captured octets
+    std::uint64_t with_payload = 0;  ///< posted with the captured bytes
     std::uint64_t could_have = 0;    ///< Sends and Writes that are not empty
     metrics::Histogram late_ns;      ///< how much later than due operations were posted
     std::int64_t first_ns = 0;       ///< of the posts, by the steady clock
@@ -138,7 +138,7 @@ private:
     std::uint64_t expected_ = 0;                    ///< messages of the peer
     std::uint64_t reported_ = 0;                    ///< of the messages received
     std::uint64_t invalidated_ = 0;                 ///< Sends with Invalidate that were posted
-    std::deque<std::uint64_t> invalidations_ = {};  ///< `posted_` behind each of the last ones
+    std::deque<std::uint64_t> invalidations_ = {};  ///< `posted_` after each of the last ones
     /// A Send or Write that is under way; they complete in their order.
     struct Sent {
         std::shared_ptr<Payload> payload;

@@ -29,7 +29,7 @@ public:
     bool room(bool for_arrivals) const;
     /// Where there is room.
     void send(ControlMessage message);
-    /// The peer has to be told soon how many of its messages have been received.
+    /// The peer has to learn soon how many of its messages have been received.
     bool owes_report() const { return received_ - reported_ >= slots / 4; }
     /// `tag`: lower half of the completion's id. Absent where it was no message, or none that is understood.
     std::optional<ControlMessage> completed(std::uint32_t tag, const iwarp::Completion& completion);

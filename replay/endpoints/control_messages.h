@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-/// What the two ends of a re-enactment say to each other beside it: private data of the connections' set-up, and
+/// What the two ends of a re-enactment exchange in addition: private data of the connections' set-up, and
 /// messages on a connection of their own, so that the re-enacted ones carry nothing but their operations. All numbers
 /// are big-endian. docs/replay.md has the layout.
 namespace replay::inline endpoints {
@@ -30,8 +30,8 @@ struct Advertisement {
     std::uint32_t receives = 0;   ///< that are posted at once
     std::uint32_t data_stag = 0;  ///< to be read and written, from offset 0
     std::uint64_t data_octets = 0;
-    std::uint32_t atomics_stag = 0;  ///< likewise, eight octets at offset 0
-    /// To be invalidated one after the other, and again from the first, each time with the next key: low octet plus 1.
+    std::uint32_t atomics_stag = 0;  ///< the same, eight bytes at offset 0
+    /// To be invalidated one after the other, and again from the first, each time with the next key: low byte plus 1.
     std::vector<std::uint32_t> invalidatable = {};
     std::vector<std::byte> encode() const;
     static std::optional<Advertisement> decode(std::span<const std::byte> data);
@@ -63,7 +63,7 @@ struct ControlMessage {
     std::uint64_t taken = 0;  ///< control messages that this end has received
     std::vector<Count> counts = {};
     std::string text = {};
-    /// Returns how many octets of `out`.
+    /// Returns how many bytes of `out`.
     std::size_t encode(std::span<std::byte> out) const;
     static std::optional<ControlMessage> decode(std::span<const std::byte> data);
 };

@@ -20,7 +20,7 @@ public:
     std::span<std::byte> octets() const { return {octets_, size_}; }
     std::byte* data() const { return octets_; }
     std::size_t size() const { return size_; }
-    /// What lies at octet `at` of one that is patterned: 251 is prime, so that what was placed at a wrong offset shows.
+    /// What lies at byte `at` of one that is patterned: 251 is prime, so that what was placed at a wrong offset shows.
     static constexpr std::byte pattern(std::uint64_t at) {
         return static_cast<std::byte>((31 * (at % period % 251) + 7) % 251);
     }

@@ -21,7 +21,7 @@ struct ReenactmentOptions {
     std::uint32_t copies = 1;
     std::optional<double> speed = 1;  ///< absent: as fast as it goes
     std::optional<bool> crc = {};     ///< absent: as captured
-    bool payload = false;             ///< Sends and Writes bring their captured octets, where those are whole
+    bool payload = false;             ///< Sends and Writes bring their captured bytes, where those are whole
     std::uint64_t timeout_ns = 10'000'000'000;
     std::function<bool()> stopped = {};  ///< asked from the threads that work, at the same time
     /// The end that accepts waits there; before anything else happens. May return another port of this machine that

@@ -38,7 +38,7 @@ bool Injector::run(capture::Source& source) {
     }
     if (!flush()) return false;
     ++report_.loops;
-    // The next loop's first frame is as far behind as frames are from each other here.
+    // The next loop's first frame follows after the mean distance of frames.
     if (start_ns_ && frames_of_loop_ > 1 && settings_.speed) {
         const auto span = static_cast<double>(last_captured_ns_ - *first_captured_ns_) / *settings_.speed;
         start_ns_ = last_due_ns_ + static_cast<std::int64_t>(span / static_cast<double>(frames_of_loop_ - 1));

@@ -22,7 +22,7 @@ public:
     };
     struct Sent {
         std::size_t frames = 0;        ///< of those given, from the first
-        Outcome next = Outcome::sent;  ///< what befell the one behind them, if not all were sent
+        Outcome next = Outcome::sent;  ///< what befell the one after them, if not all were sent
     };
     virtual Sent send(const std::vector<base::Bytes>& frames) = 0;
     virtual const std::string& error() const = 0;
@@ -49,7 +49,7 @@ struct InjectReport {
     std::uint64_t sent = 0;
     std::uint64_t octets = 0;         ///< of those, without preamble, check sequence and gap
     std::uint64_t too_long = 0;       ///< more than the interface takes; not sent
-    std::uint64_t out_of_order = 0;   ///< stamped before the frame in front of them; sent right behind it
+    std::uint64_t out_of_order = 0;   ///< stamped before the frame in front of them; sent right after it
     std::int64_t begun_ns = 0;        ///< when the first was sent
     std::int64_t ended_ns = 0;        ///< and the last
     metrics::Histogram late_ns = {};  ///< how much later than due each was handed over; empty without pacing
@@ -60,7 +60,7 @@ struct InjectReport {
 };
 
 /// Puts a capture's frames on an output when they are due: as far from the first as they were captured, divided by the
-/// speed. Late frames follow without waiting; nothing is sent early. A loop begins a mean gap behind the end of the one
+/// speed. Late frames follow without waiting; nothing is sent early. A loop begins a mean gap after the end of the one
 /// before. With impairments the times are theirs, and what happens is decided by the times at which frames are due, so
 /// that it does not depend on how busy the machine is (without pacing a rate and a delay have only the clock to go by).
 class Injector {

@@ -31,7 +31,7 @@ Below below(const wire::Frame& frame) {
         case LinkType::ipv6: return {0, type_of_ip(bytes)};
         case LinkType::null:
         case LinkType::loop:
-            // The family's number is in the byte order of whoever wrote it: the packet says it better.
+            // The family's number is in the byte order of its writer: the packet says it better.
             return {null_header,
                     bytes.size() < null_header ? std::uint16_t{0} : type_of_ip(bytes.subspan(null_header))};
         case LinkType::linux_sll: {

@@ -18,7 +18,7 @@ enum class Unfit : std::uint8_t {
     none,
     cut,        ///< the capture kept less than there was
     link,       ///< of a link that cannot go through an Ethernet interface
-    addresses,  ///< has no Ethernet header, and nobody said which addresses one should have
+    addresses,  ///< has no Ethernet header, and no option gives the addresses of one
     family,     ///< has no Ethernet header, and is neither IPv4 nor IPv6 nor of another EtherType
     too_short,  ///< has not even its link header
     count_,
@@ -34,8 +34,8 @@ struct EtherAddresses {
 /// "DST" or "DST,SRC", each as 02:00:00:00:00:01; the source then is `own`. Nothing where it is not understood.
 std::optional<EtherAddresses> parse_ether(const std::string& text, const wire::MacAddress& own);
 
-/// Captured frames → octets that an Ethernet interface can send: a frame check sequence that the capture kept is taken
-/// off, what has no Ethernet header gets one (raw IP, Linux cooked, BSD loopback), what was asked for is written anew.
+/// Captured frames → bytes that an Ethernet interface can send: a frame check sequence that the capture kept is taken
+/// off, what has no Ethernet header gets one (raw IP, Linux cooked, BSD loopback), what was asked for is written again.
 class Outgoing {
 public:
     Outgoing(Rewriter rewriter, std::optional<EtherAddresses> ether);

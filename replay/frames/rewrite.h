@@ -11,7 +11,7 @@
 
 namespace replay::inline frames {
 
-/// What of a frame may be written anew.
+/// What of a frame may be written again.
 enum class RewriteField : std::uint8_t {
     mac_source,
     mac_destination,
@@ -36,7 +36,7 @@ struct RewriteRule {
 };
 
 /// "ip:192.0.2.1=10.0.0.1", "mac.dst:any=02:00:00:00:00:01", "port:4791=4792", "qpn:0x11=0x22"; without `.src` or
-/// `.dst` it is of both. Returns the rule, or what is wanted in place of the text.
+/// `.dst` it is of both. Returns the rule, or what is expected in place of the text.
 base::Result<RewriteRule, std::string> parse_rewrite(const std::string& text);
 
 struct RewriteCounters {
@@ -44,7 +44,7 @@ struct RewriteCounters {
     std::uint64_t unfollowed = 0;  ///< changed fragments: an ICRC covers the datagram, and cannot follow
 };
 
-/// Writes a frame's addresses, ports and queue pair numbers anew, and then the checksums that cover them, from the
+/// Writes a frame's addresses, ports and queue pair numbers again, and then the checksums that cover them, from the
 /// inside to the outside: ICRC, TCP and UDP, IPv4. What was right is right afterwards; what was wrong stays wrong by
 /// the same difference, because it may be what the capture is about; a UDP checksum of zero stays; one that an adapter
 /// was still to finish (the sum of the pseudo-header alone) is finished. Of a fragment, checksums are adjusted by what

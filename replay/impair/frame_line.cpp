@@ -113,7 +113,7 @@ void FrameLine::release_held(std::int64_t by_ns) {
     }
 }
 
-/// One frame leaves at `at_ns`: those held that wanted no more than this one follow right behind.
+/// One frame leaves at `at_ns`: those held that waited for this one only follow right after.
 void FrameLine::overtake(std::int64_t at_ns) {
     for (std::size_t i = 0; i < held_.size();) {
         held_[i].overtaken = true;

@@ -11,7 +11,7 @@
 
 namespace replay::inline impair {
 
-/// Where a frame's octets have a meaning for what happens to it.
+/// Where a frame's bytes have a meaning for what happens to it.
 struct FramePlaces {
     std::size_t link_octets = 0;              ///< its link header: never corrupted, or it would go astray
     std::optional<std::size_t> network = {};  ///< where an IPv4 or IPv6 header begins that may be marked
@@ -31,9 +31,9 @@ struct FrameLineCounters {
 /// What happens to frames on a way that is not what it should be: (frame, now) → which leave when. A pure function of
 /// the settings, the seed and what was put in: no clock, no other randomness.
 ///
-/// In this order: loss; marking; one bit corrupted; duplication (a whole copy right behind); the rate, of the frame's
-/// octets as they are put in; the delay, and a jitter that is as likely to be anything from none to its most;
-/// reordering (the frame is overtaken by one to three of those behind it, or waits `longest_hold_ns` for them at most).
+/// In this order: loss; marking; one bit corrupted; duplication (a whole copy right after); the rate, of the frame's
+/// bytes as they are put in; the delay, and a jitter that is as likely to be anything from none to its most;
+/// reordering (the frame is overtaken by one to three of those after it, or waits `longest_hold_ns` for them at most).
 /// Frames that were not chosen to be reordered keep their order: a jitter cannot make one overtake another.
 ///
 /// The draws for one impairment are the same whatever the others are set to.
@@ -49,7 +49,7 @@ public:
     /// No more will come: what is held back to be overtaken leaves when it would have left.
     void end();
 
-    /// Enough waits here: whoever can wait puts nothing more in before some has left.
+    /// Enough waits here: a caller that can wait puts nothing more in before some has left.
     bool full() const { return waiting_octets_ >= queue_octets; }
     bool empty() const { return queue_.empty() && held_.empty(); }
     /// When the next frame leaves; nothing where none waits.
@@ -70,7 +70,7 @@ private:
         std::int64_t leaves_ns = 0;
         std::uint64_t order = 0;  ///< among those of one time
         std::uint64_t number = 0;
-        unsigned passes_wanted = 0;  ///< held: so many frames are to leave first
+        unsigned passes_wanted = 0;  ///< held: number of frames that are to leave first
         bool overtaken = false;
         std::vector<std::byte> octets = {};
     };

@@ -4,7 +4,7 @@
 
 namespace replay::inline impair {
 
-/// What is put in the way of frames, or of the octets between two endpoints. Shares are of 1, each frame drawn on its
+/// What is put in the way of frames, or of the bytes between two endpoints. Shares are of 1, each frame drawn on its
 /// own; the same seed draws the same.
 struct ImpairmentSettings {
     double loss = 0;
@@ -13,7 +13,7 @@ struct ImpairmentSettings {
     double corrupt = 0;
     double mark = 0;  ///< ECN: Congestion Experienced
     std::uint64_t delay_ns = 0;
-    std::uint64_t jitter_ns = 0;  ///< beside the delay, from none to this
+    std::uint64_t jitter_ns = 0;  ///< in addition to the delay, from none to this
     std::optional<std::uint64_t> bits_per_sec = {};
     std::uint64_t seed = 1;
 

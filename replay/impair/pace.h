@@ -5,7 +5,7 @@
 
 namespace replay::inline impair {
 
-/// A line of so many bits per second: one thing after the other, none sooner than it has come.
+/// A line with a rate in bits per second: one thing after the other, none sooner than it has come.
 class Pace {
 public:
     explicit Pace(std::optional<std::uint64_t> bits_per_sec) : bits_per_sec_(bits_per_sec) {}

@@ -25,7 +25,7 @@ public:
         constexpr double unit = 1.0 / 9007199254740992.0;  // 2^53: what a double holds
         return static_cast<double>(next() >> 11) * unit < share;
     }
-    /// From 0 to `most`, each as likely as the others (but for 2^-64 of them).
+    /// From 0 to `most`, each as likely as the others (except 2^-64 of them).
     std::uint64_t up_to(std::uint64_t most) {
         __extension__ using Wide = unsigned __int128;
         if (most == ~std::uint64_t{0}) return next();

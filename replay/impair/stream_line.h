@@ -12,11 +12,11 @@
 
 namespace replay::inline impair {
 
-/// The same for one direction of a stream of octets, as TCP gives it to its users: (octets, now) → which leave when.
+/// The same for one direction of a stream of bytes, as TCP gives it to its users: (bytes, now) → which leave when.
 ///
-/// A stream can be late and slow, and its octets can be wrong: delay, jitter, rate, corruption. TCP has mended loss,
+/// A stream can be late and slow, and its bytes can be wrong: delay, jitter, rate, corruption. TCP has mended loss,
 /// reordering and duplication before anybody sees them, and marks stand in headers below it: those settings have no
-/// meaning here and are not looked at. Octets keep their order. A share of corruption is of blocks of `block_octets`,
+/// meaning here and are not looked at. Bytes keep their order. A share of corruption is of blocks of `block_octets`,
 /// counted from the stream's beginning: about what is one frame of it; a corrupted block has one bit changed. What
 /// happens depends on places in the stream and not on how it was cut into pieces; jitter is drawn for every block.
 class StreamLine {
@@ -27,7 +27,7 @@ public:
     /// `direction` parts the draws of a connection's two directions.
     StreamLine(const ImpairmentSettings& settings, unsigned direction);
 
-    /// Octets come; `now_ns` never goes back. As many as there is room for are taken; returns how many.
+    /// Bytes come; `now_ns` never goes back. As many as there is room for are taken; returns how many.
     std::size_t put(base::Bytes octets, std::int64_t now_ns);
     std::size_t room() const { return queue_octets - waiting(); }
     bool empty() const { return waiting() == 0; }

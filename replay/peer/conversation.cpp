@@ -67,7 +67,7 @@ void ConversationReader::take_segment(Stream& stream, const dissect::TcpSummary&
         stream.base = tcp.sequence;
     }
     const auto at = static_cast<std::int32_t>(tcp.sequence + (opens ? 1 : 0) - stream.base);
-    // What the capture cut short has no octets behind.
+    // What the capture cut short has no bytes after.
     if (!payload.empty() && payload.size() == tcp.payload_length) {
         if (at < 0 && static_cast<std::size_t>(-std::int64_t{at}) < payload.size())
             append(stream, 0, payload.subspan(static_cast<std::size_t>(-std::int64_t{at})), frame);

@@ -29,11 +29,11 @@ enum class StreamEnd : std::uint8_t { open, closed, reset };
 struct ConversationSide {
     struct Item {
         PieceKind kind = PieceKind::rest;
-        std::size_t begin = 0;  ///< in octets
+        std::size_t begin = 0;  ///< in bytes
         std::size_t end = 0;
         std::uint32_t phase = 0;
         bool crc_right = false;
-        std::uint64_t first_frame = 0;  ///< with its first octet
+        std::uint64_t first_frame = 0;  ///< with its first byte
         std::uint64_t last_frame = 0;
     };
     ConversationEnd end = {};
@@ -43,7 +43,7 @@ struct ConversationSide {
     bool markers = false;  ///< in its FPDUs
     StreamEnd ended = StreamEnd::open;
     std::uint64_t end_frame = 0;
-    std::uint64_t missing = 0;  ///< octets that the capture has after a gap, and that are of no use
+    std::uint64_t missing = 0;  ///< bytes that the capture has after a gap, and that are of no use
 };
 
 struct Conversation {
@@ -52,7 +52,7 @@ struct Conversation {
     bool rejected = false;
 };
 
-/// The two ends that are wanted; the first connection between them that begins with start frames is taken.
+/// The two requested ends; the first connection between them that begins with start frames is taken.
 struct WantedEnds {
     ConversationEnd one = {};
     ConversationEnd other = {};
@@ -71,12 +71,12 @@ public:
 
 private:
     struct Mark {
-        std::size_t begin = 0;  ///< octets from here on came with this frame
+        std::size_t begin = 0;  ///< bytes from here on came with this frame
         std::uint64_t frame = 0;
     };
     struct Stream {
         bool begun = false;
-        std::uint32_t base = 0;  ///< sequence number of the first octet
+        std::uint32_t base = 0;  ///< sequence number of the first byte
         std::vector<std::byte> octets = {};
         std::vector<Mark> marks = {};
         std::map<std::size_t, std::vector<std::byte>> ahead = {};  ///< by position

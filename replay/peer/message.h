@@ -61,7 +61,7 @@ private:
     std::array<std::optional<Message>, channels> open_{};
 };
 
-/// The error that a Terminate names, in the order of its octets that the RFC wants, whatever its sender's.
+/// The error that a Terminate names, in the order of its bytes that the RFC wants, whatever its sender's.
 std::optional<std::array<std::uint8_t, 3>> terminate_error(const Message& message);
 
 }  // namespace replay::peer

@@ -17,7 +17,7 @@ struct Difference {
     std::string live = {};
 };
 
-/// Appends what differs between two messages of one place. `places`: octets of the body that may differ. How a message
+/// Appends what differs between two messages of one place. `places`: bytes of the body that may differ. How a message
 /// was cut into FPDUs is no difference, and neither is what a Terminate repeats of the message at fault: its error
 /// counts.
 void compare_messages(const Message& captured, const Message& live, const std::vector<SteeringPlace>& places,

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t length_octets = 2;
 
-/// Where the octet `at` of an FPDU without its markers lies in the FPDU with them.
+/// Where the byte `at` of an FPDU without its markers lies in the FPDU with them.
 std::size_t place_of(std::size_t at, bool markers, std::uint32_t phase) {
     if (!markers) return at;
     const std::size_t before_first = phase == 0 ? 0 : wire::mpa_marker_interval - phase;

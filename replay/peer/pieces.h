@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 
-/// The octets of one direction of an iWARP connection, cut where MPA cuts them. RFC 5044.
+/// The bytes of one direction of an iWARP connection, cut where MPA cuts them. RFC 5044.
 namespace replay::inline peer {
 
 enum class PieceKind : std::uint8_t {
@@ -23,7 +23,7 @@ public:
     struct Piece {
         PieceKind kind = PieceKind::rest;
         std::size_t size = 0;
-        std::uint32_t phase = 0;  ///< with markers: of an FPDU's first octet, modulo 512
+        std::uint32_t phase = 0;  ///< with markers: of an FPDU's first byte, modulo 512
     };
     /// The piece that `octets`, the stream from where the last one ended, begin with; nothing where more is needed.
     std::optional<Piece> next(base::Bytes octets);
@@ -39,9 +39,9 @@ private:
 
 /// An FPDU as its receiver takes it: the ULPDU without markers, as much of it as the length says.
 std::vector<std::byte> ulpdu_of(base::Bytes fpdu, bool markers, std::uint32_t phase);
-/// Writes over octets of the ULPDU where they lie among the markers.
+/// Writes over bytes of the ULPDU where they lie among the markers.
 void put_into_ulpdu(base::MutableBytes fpdu, bool markers, std::uint32_t phase, std::size_t at, base::Bytes octets);
-/// The last four octets are the CRC of those before.
+/// The last four bytes are the CRC of those before.
 bool crc_is_right(base::Bytes fpdu);
 void put_crc(base::MutableBytes fpdu);
 

@@ -6,7 +6,7 @@
 namespace replay::inline peer {
 namespace {
 
-/// Octets of a start frame with its private data, about.
+/// Bytes of a start frame with its private data, about.
 constexpr std::size_t small_talk = std::size_t{64} << 10;
 
 std::size_t index_of(Channel channel) { return static_cast<std::size_t>(channel); }
@@ -76,7 +76,7 @@ void Player::receive(base::Bytes octets, std::int64_t now_ns) {
     input_.insert(input_.end(), octets.begin(), octets.end());
     const std::size_t came_before = captured_came_;
     take_pieces();
-    // Octets beyond those of the capture, and what shorter FPDUs and markers add to them, bring nothing nearer.
+    // Bytes beyond those of the capture, and what shorter FPDUs and markers add to them, bring nothing nearer.
     if (captured_came_ != came_before || received_ <= 2 * captured_octets() + small_talk) progress_ns_ = now_ns;
     error_ = excess();
     if (!error_.empty()) {

@@ -31,10 +31,10 @@ struct PlayReport {
     bool equal() const { return differences.empty() && pieces_sent == pieces && error.empty(); }
 };
 
-/// Plays one side of a captured connection against a live peer: its octets, FPDU by FPDU, each once the peer has said
+/// Plays one side of a captured connection against a live peer: its bytes, FPDU by FPDU, each once the peer has said
 /// all that it had said before it in the capture; what names the peer's memory is written as the live peer told it.
-/// Octets in, octets out: no clock and no socket. It does not wait for the times of the capture. A peer that says far
-/// more than it did then is not listened to for ever: its octets are held for the comparison.
+/// Bytes in, bytes out: no clock and no socket. It does not wait for the times of the capture. A peer that says far
+/// more than it did then is not listened to for ever: its bytes are held for the comparison.
 class Player {
 public:
     static constexpr std::size_t more_octets = std::size_t{16} << 20;  ///< than the capture has of the peer, at most
@@ -88,14 +88,14 @@ private:
     bool crc_;
     std::array<std::vector<std::size_t>, channels> captured_by_channel_;  ///< numbers of the peer's messages
     std::vector<std::uint64_t> frames_;  ///< in which the peer's messages ended, ascending
-    std::vector<Counts> before_;         ///< how many of each channel are among the first so many of those
+    std::vector<Counts> before_;         ///< how many of each channel are among the first of those
     std::array<std::vector<Message>, channels> live_;
-    Counts waived_{};  ///< so many are not waited for any more
+    Counts waived_{};  ///< number that is not waited for any more
     bool end_waived_ = false;
     PieceCutter cutter_;
     MessageBuilder builder_;
     std::vector<std::byte> input_;
-    std::size_t received_ = 0;       ///< octets
+    std::size_t received_ = 0;       ///< bytes
     std::size_t captured_came_ = 0;  ///< messages that the capture has, too
     std::size_t not_captured_came_ = 0;
     std::string error_;

@@ -9,7 +9,7 @@
 
 namespace replay::inline peer {
 
-/// Octets of a message's body that mean a place in the peer's memory: they differ from run to run.
+/// Bytes of a message's body that mean a place in the peer's memory: they differ from run to run.
 struct SteeringPlace {
     std::size_t at = 0;
     std::size_t size = 0;
@@ -19,7 +19,7 @@ struct SteeringPlace {
 ///
 /// Programs tell each other their STags and addresses in private data or messages, in forms of their own. So the
 /// captured peer's private data and messages are searched for the STags that the played side names later, as four
-/// octets in either byte order, and next to them for the address that the tagged offsets begin at; the live peer's
+/// bytes in either byte order, and next to them for the address that the tagged offsets begin at; the live peer's
 /// values are those that stand at the same place of the same message. An STag that the peer never told (as in a test of
 /// what it answers to a wrong one) stays what it is. Sinks of RDMA Reads, and identifiers of atomics, stand in the
 /// peer's requests themselves.
@@ -31,7 +31,7 @@ public:
     const std::vector<SteeringPlace>& places(std::size_t message) const;
     /// The live peer has said this in its place.
     void learn(std::size_t message, const Message& live);
-    /// Writes the live peer's values into a FPDU of the played side, and the CRC anew as it was: right where it was
+    /// Writes the live peer's values into a FPDU of the played side, and the CRC again as it was: right where it was
     /// right, wrong by the same difference where it was not, untouched where there is none.
     void apply(base::MutableBytes fpdu, const ConversationSide::Item& item, bool markers, bool crc);
 

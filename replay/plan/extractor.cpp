@@ -28,7 +28,7 @@ Kind kind_of(metrics::Operation operation) {
 void FrameTimes::note(std::uint64_t frame, std::int64_t time_ns) {
     if (times_.size() < remembered && frame >= times_.size())
         times_.resize(std::min(remembered, std::max<std::size_t>(2 * times_.size(), 1024)));
-    // Frames of one file are numbered without gaps; a listener hears of each.
+    // Frames of one file are numbered without gaps; a listener sees each.
     times_[frame % times_.size()] = time_ns;
     last_ = frame;
 }
@@ -126,7 +126,7 @@ void Extractor::message(std::uint64_t flow, const Message& message, std::uint64_
     if (message.operation == metrics::Operation::send_immediate) add(place, Kind::immediate, 0, frame, frame, 0);
 }
 
-/// iWARP's Immediate Data, behind a Write that is posted already.
+/// iWARP's Immediate Data, after a Write that is posted already.
 void Extractor::continued(std::uint64_t flow, std::uint64_t position, std::uint64_t frame) {
     Poster place;
     if (side_of(flow, place) != nullptr) add(place, Kind::immediate, 0, frame, frame, position);

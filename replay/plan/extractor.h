@@ -11,7 +11,7 @@
 
 namespace replay::inline plan {
 
-/// When frames were captured, of the last so many.
+/// When frames were captured, of a number of last ones.
 class FrameTimes {
 public:
     static constexpr std::size_t remembered = std::size_t{1} << 20;  ///< 8 MiB; a message of 1 GiB has no more packets
@@ -26,13 +26,13 @@ private:
 
 /// Operations out of what an engine says of frames: the same messages that `flows` counts, each when its last packet
 /// has passed. Also the engine's listener, for the frames' times. Memory is bounded: what is outstanding and what has
-/// happened is remembered for the last so many messages of a flow.
+/// happened is remembered for a number of last messages of a flow.
 class Extractor final : public metrics::FrameObserver, public dissect::Sink {
 public:
-    /// `payload`: keeps messages' octets; absent: they are of no interest.
+    /// `payload`: keeps messages' bytes; absent: they are of no interest.
     Extractor(const Survey& survey, PayloadCollector* payload);
 
-    /// The capture is read again from its beginning, `later_ns` behind the run before.
+    /// The capture is read again from its beginning, `later_ns` after the run before.
     void begin_run(std::int64_t later_ns);
     /// What has been found since the last call; to be emptied by the caller.
     std::vector<Operation>& found() { return found_; }

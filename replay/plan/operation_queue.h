@@ -10,12 +10,12 @@
 
 namespace replay::inline plan {
 
-/// Operations on their way from the thread that reads them to the one that posts them: so many at most.
+/// Operations on their way from the thread that reads them to the one that posts them: a limited number.
 class OperationQueue {
 public:
     static constexpr std::size_t capacity = std::size_t{1} << 15;
 
-    /// Waits while there is no room; false where nobody takes any more.
+    /// Waits while there is no room; false if no thread takes any more.
     bool push(const std::vector<Operation>& operations) {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return closed_ || queue_.size() < capacity; });
@@ -46,7 +46,7 @@ public:
         const std::lock_guard lock(mutex_);
         return failure_;
     }
-    /// Nobody takes any more.
+    /// No thread takes any more.
     void close() {
         const std::lock_guard lock(mutex_);
         closed_ = true;

@@ -11,7 +11,7 @@ namespace replay::inline plan {
 
 namespace {
 
-constexpr std::size_t beside = 256;  ///< octets of memory that a packet or direction takes beside its payload
+constexpr std::size_t beside = 256;  ///< bytes of memory that a packet or direction takes in addition to its payload
 constexpr std::uint32_t psn_mask = 0xff'ffff;
 
 enum RdmapOpcode : std::uint8_t { rdmap_write = 0, rdmap_send_first = 3, rdmap_send_last = 6 };  // RFC 5040, 4.1
@@ -181,7 +181,7 @@ void PayloadCollector::keep_segment(const dissect::Unit& unit) {
     const std::uint64_t key = key_of(unit.stream, unit.from_client);
     const auto& ddp = unit.dissection.ddp;
     if (!unit.dissection.has(dissect::LayerId::ddp_tagged) && !unit.dissection.has(dissect::LayerId::ddp_untagged)) {
-        // A start frame, or what could not be read: of which message that was a part is not known.
+        // A start frame, or what could not be read: the message of that part is not known.
         if (by_stream_.contains(key)) break_off(key, unit.frame.number);
         return;
     }
@@ -236,7 +236,7 @@ void PayloadCollector::break_off(std::uint64_t key, std::uint64_t frame) {
 
 void PayloadCollector::on_notice(const dissect::Notice& notice) {
     using NoticeKind = dissect::Notice::Kind;
-    // Which direction's octets they were, the notice does not say.
+    // Which direction's bytes they were, the notice does not say.
     if (notice.kind == NoticeKind::stream_gap || notice.kind == NoticeKind::stream_skipped ||
         notice.kind == NoticeKind::stream_unread)
         for (const bool from_client : {false, true}) break_off(key_of(notice.stream, from_client), notice.frame.number);

@@ -15,17 +15,17 @@
 
 namespace replay::inline plan {
 
-/// How many captured octets are on their way from the file to the peer: the one that reads waits where they are many.
+/// How many captured bytes are on their way from the file to the peer: the one that reads waits where they are many.
 class PayloadWindow {
 public:
     static constexpr std::uint64_t most = std::uint64_t{64}
-                                          << 20;  ///< octets; what one batch of frames ends comes on top
+                                          << 20;  ///< bytes; what one batch of frames ends comes on top
 
     void take(std::uint64_t octets);
     void give_back(std::uint64_t octets);
-    /// Waits while `most` or more are held; false where nobody posts any more.
+    /// Waits while `most` or more are held; false if no thread posts any more.
     bool wait_for_room();
-    /// Nobody posts any more.
+    /// No thread posts any more.
     void close();
 
 private:
@@ -35,7 +35,7 @@ private:
     bool closed_ = false;
 };
 
-/// A message's octets as they were captured, all of them. Those who post it (copies, both ends) share it.
+/// A message's bytes as they were captured, all of them. Those who post it (copies, both ends) share it.
 class Payload {
 public:
     Payload(std::vector<std::byte> octets, std::shared_ptr<PayloadWindow> window);
@@ -43,7 +43,7 @@ public:
     Payload(const Payload&) = delete;
     Payload& operator=(const Payload&) = delete;
 
-    /// To be registered as memory, which asks for the right to write; nobody does.
+    /// To be registered as memory, which asks for the right to write; no code writes.
     std::span<std::byte> octets() { return octets_; }
 
 private:
@@ -51,13 +51,14 @@ private:
     std::shared_ptr<PayloadWindow> window_;
 };
 
-/// Keeps the octets of Sends and Writes until their messages are whole. A message has its own only where every packet
-/// of it was captured to its last octet and none is damaged. Listens to the dissector in front of the engine, and is
+/// Keeps the bytes of Sends and Writes until their messages are whole. A message has its own only where every packet
+/// of it was captured to its last byte and none is damaged. Listens to the dissector in front of the engine, and is
 /// asked with what the engine says of messages. Memory is bounded: what was begun longest ago is given up.
 class PayloadCollector {
 public:
-    static constexpr std::size_t most = std::size_t{64} << 20;  ///< octets of messages that are not whole yet
-    /// Packets that nobody asked for are forgotten so many frames later: far fewer than it takes for a PSN to return.
+    static constexpr std::size_t most = std::size_t{64} << 20;  ///< bytes of messages that are not whole yet
+    /// Packets that were not asked for are forgotten this number of frames later: far fewer than it takes for a PSN to
+    /// return.
     static constexpr std::uint64_t most_frames = std::uint64_t{1} << 20;
 
     explicit PayloadCollector(std::shared_ptr<PayloadWindow> window) : window_(std::move(window)) {}
@@ -71,7 +72,7 @@ public:
     /// metrics::FrameObserver, of flows that are re-enacted.
     void packet(std::uint64_t flow, std::uint64_t frame);
     void taken_back(std::uint64_t flow, std::uint64_t frame);
-    /// What a Send or Write of the flow holds that ended in `frame`; nullptr where that is not known to the last octet,
+    /// What a Send or Write of the flow holds that ended in `frame`; nullptr where that is not known to the last byte,
     /// or nothing. Can be asked once.
     std::shared_ptr<Payload> message(std::uint64_t flow, const metrics::FrameObserver::Message& message,
                                      std::uint64_t frame);
@@ -126,7 +127,7 @@ private:
     Directions directions_;
     std::unordered_map<std::uint64_t, Directions::iterator> by_stream_;
     Ended ended_;
-    std::size_t held_ = 0;  ///< octets, and what is kept beside them
+    std::size_t held_ = 0;  ///< bytes, and what is kept with them
 };
 
 }  // namespace replay::plan

@@ -29,7 +29,7 @@ Result<bool> read_once(const Survey& survey, Extractor& extractor, const std::ve
         bool taken = true;
         for (OperationQueue* const queue : into) taken = queue->push(extractor.found()) && taken;
         extractor.found().clear();
-        // Whatever is handed over is posted without anything behind it: there will be room.
+        // Whatever is handed over is posted without anything after it: there will be room.
         return taken && (window == nullptr || window->wait_for_room());
     };
     std::vector<wire::Frame> frames(batch_frames);
@@ -39,6 +39,7 @@ Result<bool> read_once(const Survey& survey, Extractor& extractor, const std::ve
         const capture::Batch batch = (*source)->next_batch(frames);
         if (batch.status != capture::ReadStatus::frame) break;
         const std::size_t count = std::min<std::uint64_t>(batch.count, survey.snapshot.capture.packets - read);
+        if (read == 0) analyzer.learn_copies({frames.data(), count});
         read += count;
         analyzer.expect_interfaces((*source)->interfaces().size());
         analyzer.feed({frames.data(), count}, (*source)->frames_last());

@@ -11,10 +11,10 @@
 namespace replay::inline plan {
 
 /// Reads a capture as often as it is to be re-enacted and gives its operations to all who take part, in a thread of its
-/// own, which waits where they are behind.
+/// own, which waits if they are late.
 class PlanReader {
 public:
-    /// `payload`: operations bring their octets, where the capture holds them.
+    /// `payload`: operations bring their bytes, where the capture holds them.
     PlanReader(const Survey& survey, std::uint64_t loops, bool payload, std::vector<OperationQueue*> into);
     /// Ends it, whatever is left.
     ~PlanReader();

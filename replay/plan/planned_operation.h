@@ -14,7 +14,7 @@ enum class Kind : std::uint8_t {
     send,
     send_invalidate,
     write,
-    write_immediate,  ///< a Write, and Immediate Data behind it. RFC 7306, 6.
+    write_immediate,  ///< a Write, and Immediate Data after it. RFC 7306, 6.
     immediate,        ///< Immediate Data alone
     read,
     fetch_add,
@@ -32,7 +32,7 @@ constexpr bool is_answered(Kind kind) { return kind >= Kind::read; }
 /// It takes a receive of the peer's.
 constexpr bool takes_receive(Kind kind) { return kind != Kind::write && !is_answered(kind); }
 
-/// Its octets can be those that were captured; the answer to a READ would have to lie with the peer before it is asked
+/// Its bytes can be those that were captured; the answer to a READ would have to lie with the peer before it is asked
 /// for.
 constexpr bool may_have_payload(Kind kind) {
     return kind == Kind::send || kind == Kind::send_invalidate || kind == Kind::write || kind == Kind::write_immediate;
@@ -50,7 +50,7 @@ struct Operation {
     std::uint64_t after_peer = 0;           ///< messages of the other side that had come
     std::uint64_t after_arrived = 0;        ///< messages of its own side that had been acknowledged
     std::uint64_t after_answered = 0;       ///< READs and atomics of its own side that had been answered
-    std::shared_ptr<Payload> payload = {};  ///< `bytes` octets; absent: the pattern
+    std::shared_ptr<Payload> payload = {};  ///< `bytes` bytes; absent: the pattern
 };
 
 }  // namespace replay::plan

@@ -62,7 +62,7 @@ PlannedConnection connect(const FlowSnapshot* first, const FlowSnapshot* second)
         out.reaction_ns[side] = reaction_of(flow);
         out.depth[side] = static_cast<std::uint32_t>(std::min<std::uint64_t>(flow->messages_max, 1U << 20));
         out.invalidates[side] = count_of(*flow, Operation::send_invalidate) != 0;
-        if (flow->connection.mpa_crc) out.crc = *flow->connection.mpa_crc;
+        if (flow->connection->mpa_crc) out.crc = *flow->connection->mpa_crc;
     }
     return out;
 }

@@ -37,7 +37,7 @@ struct Survey {
     std::unordered_map<std::uint64_t, Poster> places;  ///< by flow's id
     std::int64_t begin_ns = 0;                         ///< when the first of them began
     std::uint64_t messages = 0;
-    std::uint64_t longest = 0;       ///< octets of a message
+    std::uint64_t longest = 0;       ///< bytes of a message
     std::vector<std::string> notes;  ///< what the capture lacks, or what becomes something else; one sentence each
     std::string broken;              ///< why the file ended early; empty where it did not
 

@@ -20,7 +20,7 @@ struct Way {
     Way(const ImpairmentSettings& settings, unsigned direction) : line(settings, direction) {}
     StreamLine line;
     bool ended = false;    ///< its source will send no more
-    bool closed = false;   ///< and its target has been told
+    bool closed = false;   ///< and its target knows
     bool blocked = false;  ///< its target takes no more for now
 };
 

@@ -21,7 +21,7 @@ struct RelayCounters {
 };
 
 /// Stands between two endpoints: takes TCP connections and passes each on to the target, late, slowly or with wrong
-/// octets, as StreamLine says. What one side ends, the other sees end: a closed stream is closed once all that came
+/// bytes, as StreamLine says. What one side ends, the other sees end: a closed stream is closed once all that came
 /// before has left, a reset is passed on at once. The Nth connection draws by the seed and N. Runs in a thread of its
 /// own.
 class Relay {

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "iwarp/transport/tcp_address.h"
 
-/// TCP as two programs use it that pass octets on: sockets that do not block, faults in words. tcp(7).
+/// TCP as two programs use it that pass bytes on: sockets that do not block, faults in words. tcp(7).
 namespace replay::inline sockets {
 
 template <class T>

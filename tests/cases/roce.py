@@ -186,12 +186,12 @@ def hosts(ipv6):
 # --- traffic that descriptions name ------------------------------------------------------------------------------------
 
 def messages(operations=("write",), count=16, packets=4, size=None, mtu=1024, answer_us=8, period_us=20, packet_gap_ns=400, ipv6=False,
-             connect=None, psn=100, orders=None, every=4, pause_us=None, seed=1):
+             connect=None, psn=100, orders=None, every=4, pause_us=None, seed=1, version=2):
     """One message each `period_us`, of the operations in turn; those that last longer than a period overlap. With `orders`,
     each `every`th message goes, or is answered, in that order of its packets. With `pause_us`, a least and a most, each
     message begins after a pause of its own after the answer to the one before."""
     frames, generator = [], random.Random(seed)
-    pair = QueuePair(frames, *hosts(ipv6), psn=psn, mtu=mtu)
+    pair = QueuePair(frames, *hosts(ipv6), psn=psn, mtu=mtu, version=version)
     start = Cm(frames, pair).connect(**connect) if connect is not None else 0
     begin = start
     for number in range(count):

@@ -95,6 +95,11 @@ def sampled(frames, one_in=64, how="random", seed=7, side=None):
     return kept
 
 
+def midway(frames, from_us=0):
+    """The capture begins later than the traffic."""
+    return [frame for frame in frames if frame.time_ns >= from_us * US]
+
+
 def lost(frames, places, side="a"):
     """The frames of one side at these places among its own, from 0, have not come to the capture."""
     own = [frame for frame in frames if is_from(frame, side)]

@@ -163,6 +163,44 @@ class Connect(TestCase):
         self.assertRegex(errors, "went away|no daemon answers")
 
 
+class Client(TestCase):
+    """`rdmascope daemon` as a client of the daemon that runs."""
+
+    def ask(self, path, *arguments):
+        return run("daemon", *arguments, "--socket", path)
+
+    def test_status_is_for_people_and_as_json(self):
+        daemon = Daemon(self, WRITE)
+        packets = json.loads(run("flows", "--json", "-r", WRITE).stdout)["capture"]["packets"]
+        self.assertRegex(self.succeeds(self.ask(daemon.path, "--status")), rf"(?m)^packets +{packets:,}$".replace(",", "[, ]?"))
+        status = json.loads(self.succeeds(self.ask(daemon.path, "--status", "--json")))
+        self.assertEqual(status["packets"], packets)
+
+    def test_reload_is_answered(self):
+        daemon = Daemon(self, WRITE)
+        self.assertIn("read again", self.succeeds(self.ask(daemon.path, "--reload")))
+
+    def test_what_the_daemon_refuses_is_a_failure(self):
+        daemon = Daemon(self, WRITE)
+        self.assertIn("nothing is recorded here", self.fails(self.ask(daemon.path, "--trigger", "slow now"), 1))
+
+    def test_mistakes_say_what_to_do(self):
+        nobody = self.folder / "none.sock"
+        self.assertIn(str(nobody), self.fails(self.ask(nobody, "--status"), 1))
+        self.assertIn("a reason of one line", self.fails(run("daemon", "--trigger", ""), 2))
+        self.assertIn("--json is of --status", self.fails(run("daemon", "--json"), 2))
+        self.assertIn("no control socket", self.fails(run("daemon", "--status", "--socket", "off"), 1))
+
+    def test_who_may_not_ask_is_told_so(self):
+        if os.getuid() != 0:
+            self.skipTest("root alone can make a socket that others may not open")
+        daemon = Daemon(self, WRITE)
+        os.chmod(daemon.path, 0o600)
+        os.chmod(self.folder, 0o755)
+        message = self.fails(run_unprivileged("daemon", "--status", "--socket", daemon.path), 1)
+        self.assertIn("group", message)
+
+
 class Mistakes(TestCase):
     def test_nobody_answers(self):
         message = self.fails(run("flows", f"--connect={self.folder}/none.sock"))

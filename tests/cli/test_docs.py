@@ -7,27 +7,75 @@ import unittest
 from command import BINARY, ROOT, TestCase, needs, run
 
 
-class Readme(TestCase):
-    """The sessions on the first screen: `$ COMMAND`, and what is printed, or the beginning of it down to `...`."""
+class Sessions(TestCase):
+    """Sessions in the documents: `$ COMMAND` on a capture of pcaps/, and what the command prints. A line `...` stands for
+    lines that are left out."""
 
     @staticmethod
-    def sessions():
-        block = re.search(r"^```\n(\$ .*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL).group(1)
-        for command, text in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-            yield shlex.split(command), text
+    def of(page):
+        for block in re.findall(r"^```\n(\$ .*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+            for command, text in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+                words = shlex.split(command)
+                if words[0] == "rdmascope" and "pcaps/" in command and text:
+                    yield words[1:], text
 
-    def test_it_shows_what_the_program_prints(self):
-        sessions = list(self.sessions())
-        self.assertEqual([command[1] for command, _ in sessions], ["why", "flows"])
-        for (program, *arguments), shown in sessions:
-            with self.subTest(arguments=arguments):
-                self.assertEqual(program, "rdmascope")
-                printed = self.succeeds(run(*arguments, cwd=ROOT))
-                self.assertGreater(shown.count("\n"), 3)
-                if shown.endswith("\n...\n"):
-                    shown = shown.removesuffix("...\n")
-                    printed = printed[: len(shown)]
-                self.assertEqual(printed, shown)
+    def test_they_show_what_the_program_prints(self):
+        count = 0
+        for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+            for arguments, shown in self.of(page):
+                with self.subTest(page=page.name, arguments=arguments):
+                    printed = "\n" + self.succeeds(run(*arguments, cwd=ROOT))
+                    for part in ("\n" + shown).split("\n...\n"):
+                        part = "\n" + part.strip("\n") + "\n" if part.strip() else ""
+                        self.assertIn(part, printed)
+                        printed = printed[printed.index(part) + len(part) - 1:]
+                    count += 1
+        self.assertGreater(count, 2)
+
+
+class Links(unittest.TestCase):
+    """Links between documents lead to files and headings that exist."""
+
+    @staticmethod
+    def anchors(path):
+        headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+        return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+    def test_they_lead_somewhere(self):
+        count = 0
+        for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+            for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+                if link.startswith(("http", "mailto:")):
+                    continue
+                with self.subTest(page=page.name, link=link):
+                    place, _, anchor = link.partition("#")
+                    target = (page.parent / place).resolve() if place else page
+                    self.assertTrue(target.exists())
+                    if anchor:
+                        self.assertIn(anchor, self.anchors(target))
+                    count += 1
+        self.assertGreater(count, 80)
+
+
+class FirstScreens(TestCase):
+    def test_the_readme_begins_with_an_answer_and_is_short(self):
+        page = (ROOT / "README.md").read_text()
+        self.assertEqual(next(Sessions.of(ROOT / "README.md"))[0][0], "why")
+        self.assertLessEqual(page.count("\n"), 120)
+
+    def test_every_command_is_in_its_table(self):
+        page = (ROOT / "README.md").read_text()
+        commands = re.findall(r"^  (\w+) {2,}", self.succeeds(run("help")), re.MULTILINE)
+        self.assertGreater(len(commands), 9)
+        for command in set(commands) - {"help"}:
+            self.assertIn(f"| `{command}` |", page)
+
+    def test_help_fits_a_terminal_and_leads_to_the_first_commands(self):
+        lines = self.succeeds(run("help")).splitlines()
+        self.assertLess(len(lines), 24, "a prompt follows")
+        self.assertLessEqual(max(map(len, lines)), 80)
+        for command in ("rdmascope demo ", "rdmascope why -r ", "rdmascope top "):
+            self.assertIn(command, "\n".join(lines[:8]))
 
 
 def arguments_of(call):

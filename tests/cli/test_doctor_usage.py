@@ -1,5 +1,6 @@
 """`rdmascope doctor` as it is read: the page and the exit status, what cannot be obeyed, and what manual and
 documentation have of it."""
+import json
 import re
 import unittest
 
@@ -15,14 +16,27 @@ class Page(Staged):
         self.assertRegex(result.stdout, r"^quartz17  Linux 6\.1\.0-56-amd64, Debian GNU/Linux 12 \(bookworm\)\n")
         self.assertRegex(result.stdout, r"\nbroken +mlx5_0  \[device\.nodes\]\n  seen +/dev/infiniband/uverbs0 is missing")
         self.assertRegex(result.stdout, r"\n  expected .*\n( .*\n)*  mend +udevadm trigger")
-        self.assertRegex(result.stdout, r"\n1 broken, 0 warnings, 0 notes; \d+ checks found as they should be; ")
+        self.assertRegex(result.stdout, r"\n1 broken, 0 warnings, 0 notes; \d+ checks found as they should be(, \d+ not applicable: [^;]*)?; ")
         self.assertNotIn("\x1b", result.stdout)
         self.assertIn("\x1b[1;31mbroken", doctor("--root", self.machine.root, "--color=always").stdout)
+
+    def test_what_is_not_there_is_counted_apart(self):
+        self.machine.remove("/sys/class/infiniband")
+        findings = json.loads(doctor("--root", self.machine.root, "--json").stdout)["findings"]
+        counts = {severity: sum(one["severity"] == severity for one in findings) for severity in ("ok", "not_applicable")}
+        devices = [one["check"] for one in findings
+                   if one["severity"] == "not_applicable" and one["observed"] == "no RDMA device"]
+        self.assertIn("device.ports", devices)
+        self.assertIn("network.mtu", devices)
+        page = doctor("--root", self.machine.root).stdout
+        self.assertRegex(page, rf"; {counts['ok']} checks found as they should be, {counts['not_applicable']} not applicable: ")
+        self.assertRegex(page, r"not applicable: [^;]*no RDMA device")
+        self.assertRegex(doctor("--root", self.machine.root, "-v").stdout, r"\nn/a +.*no RDMA device  \[device\.ports\]")
 
     def test_it_fits_eighty_columns_but_for_commands(self):
         self.machine.gids()
         for line in doctor("--root", self.machine.root, "-v").stdout.splitlines()[1:-1]:
-            if not line.startswith(("  mend", "  shown by", "ok ")):
+            if not line.startswith(("  mend", "  shown by", "ok ", "n/a ")):
                 self.assertLessEqual(len(line), 80, line)
 
     def test_scripts_may_be_stricter(self):

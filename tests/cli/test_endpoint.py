@@ -253,6 +253,36 @@ class Serve(TestCase):
             self.succeeds(ping(server.address))
             self.assertGreater(server.summary()["connections"]["rejected"], 0)
 
+    def test_silent_connections_keep_nobody_out(self):
+        # More than there are places for: three, and 64 for those that are refused.
+        with Serving("--connections", 3, "--json") as server:
+            silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
+            for each in silent:
+                self.addCleanup(each.close)
+            begun = time.monotonic()
+            self.succeeds(ping(server.address))
+            # Silent connections time out after ten seconds.
+            self.assertLess(time.monotonic() - begun, 8)
+            self.assertGreater(server.summary()["connections"]["handshakes_failed"], 100)
+
+    def test_few_open_files_are_few_connections(self):
+        def limited(files):
+            return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+        process = subprocess.Popen([BINARY, "endpoint", "serve", "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env=ENVIRONMENT, text=True, preexec_fn=limited(64))
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        announced = int(re.search(r"(\d+) connections at once", process.stderr.readline())[1])
+        self.assertLess(announced, 64)
+        port = int(process.stdout.readline().rsplit(":", 1)[1])
+        # So many can be had.
+        done = bench("send", f"127.0.0.1:{port}", "--connections", announced, "--count", 10, "--size", 100)
+        self.succeeds(done)
+        refused = subprocess.run([BINARY, "endpoint", "serve", "--listen", "127.0.0.1:0"], capture_output=True, text=True, env=ENVIRONMENT,
+                                 preexec_fn=limited(20), timeout=60)
+        self.assertEqual(refused.returncode, 1, refused.stderr)
+        self.assertIn("raise `ulimit -n`", refused.stderr)
+
     def test_memory_has_a_limit(self):
         with Serving("--memory", "1M", "--region", "512K", "--json") as server:
             self.assertIn("serve --memory", self.fails(bench("write", server.address, "--connections", 4, "--size", "256K",

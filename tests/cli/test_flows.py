@@ -130,11 +130,18 @@ class Usage(FlowsTestCase):
         self.assertIn("udp port", self.fails(flows("-r", WRITE, "udp", "port"), 2))
 
     def test_columns_can_be_listed(self):
-        listed = self.succeeds(flows("--columns", "help"))
-        header = self.succeeds(flows("-r", WRITE, "--csv", "--top", 1)).splitlines()[0].split(",")
-        names = [line.split()[0] for line in listed.splitlines()]
-        self.assertLessEqual(set(header), set(names))
+        names = self.succeeds(flows("--columns", "names")).splitlines()
+        for columns in ([], ["--columns", "all"]):
+            header = self.succeeds(flows("-r", WRITE, "--csv", "--top", 1, *columns)).splitlines()[0].split(",")
+            self.assertLessEqual(set(header), set(names))
         self.assertEqual(len(names), len(set(names)))
+
+    def test_the_reference_says_nothing_twice(self):
+        lines = self.succeeds(flows("--columns", "help")).splitlines()
+        self.assertLess(len(lines), 250)
+        self.assertIn("latency_ns.OPERATION.{count,min,mean,p50,p90,p99,p999,max}", {line.split()[0] for line in lines if line})
+        help_texts = collections.Counter(line[51:] for line in lines if len(line) > 51)
+        self.assertLessEqual(max(help_texts.values()), 3, help_texts.most_common(3))
 
 
 class Json(FlowsTestCase):
@@ -213,7 +220,7 @@ class Json(FlowsTestCase):
         self.assertEqual(told["capture"]["truncated"], told["capture"]["packets"])
         self.assertIsNone(told["capture"]["icrc_bad"])
         self.assertEqual({flow["icrc_bad"] for flow in told["flows"]}, {None})
-        self.assertEqual({row["icrc_bad"] for row in self.csv("-r", path, "--interval", "1s")}, {""})
+        self.assertEqual({row["icrc_bad"] for row in self.csv("-r", path, "--interval", "1s", "--columns", "all")}, {""})
         self.assertIsNone(json.loads(self.succeeds(run("why", "-r", path, "--json")))["capture"]["icrc_bad"])
         # tshark: iwarp_mpa.crc_flag is 0 in the Replies of the one, 1 in those of the other.
         for name, known in (("siw-write-bw-64k-nocrc.pcap", None), ("siw-write-bw-64k-crc.pcap", 0)):
@@ -259,7 +266,7 @@ class Json(FlowsTestCase):
 
 
 # What may be null as a whole in JSON, and is a group of empty columns in CSV: not TCP, no connection seen, no trace.
-GROUPS = ("tcp", "connection", "process", "work", "queue_depth", "receive_level", "post_to_wire_ns", "on_wire_ns",
+GROUPS = ("problem", "tcp", "connection", "process", "work", "queue_depth", "receive_level", "post_to_wire_ns", "on_wire_ns",
           "wire_to_ack_ns", "ack_to_poll_ns", "post_to_poll_ns", "completion_ns", "waits")
 
 
@@ -281,7 +288,7 @@ class Csv(FlowsTestCase):
     def test_says_what_json_says(self):
         for capture in (WRITE, TCP, PCAPS / "rxe-verbs-mix.pcap.gz", PCAPS / "made-infiniband.pcap"):
             with self.subTest(capture=capture.name):
-                rows = self.csv("-r", capture)
+                rows = self.csv("-r", capture, "--columns", "all", "--sort=-id")
                 records = self.json("-r", capture)["flows"]
                 self.assertEqual(len(rows), len(records))
                 for row, record in zip(rows, records):
@@ -312,9 +319,15 @@ class Order(FlowsTestCase):
     def column(self, name, *arguments):
         return [row[name] for row in self.csv("-r", TCP, "--columns", name, *arguments)]
 
-    def test_by_id_unless_told_otherwise(self):
-        ids = list(map(int, self.column("id")))
+    def test_json_is_by_id_unless_told_otherwise(self):
+        ids = [flow["id"] for flow in self.json("-r", TCP)["flows"]]
         self.assertEqual(ids, sorted(ids))
+
+    def test_a_heading_is_a_name_too(self):
+        for heading, name in (("p99", "latency_p99"), ("bytes", "wire_bytes"), ("NAK/RNR", "nak_rnr"), ("msgs", "message_count")):
+            self.assertEqual(self.column("id", f"--sort={heading}"), self.column("id", f"--sort={name}"))
+            self.assertEqual(self.csv("-r", TCP, "--columns", heading), self.csv("-r", TCP, "--columns", name))
+        self.assertIn("did you mean", self.fails(flows("-r", TCP, "--sort", "latency_p90"), 2))
 
     def test_numbers_begin_with_the_greatest_text_at_a(self):
         packets = list(map(int, self.column("packets", "--sort", "packets")))
@@ -558,7 +571,7 @@ class Selection(FlowsTestCase):
             capture_output=True, text=True, check=True).stdout.split()))
         self.assertEqual(first, int((max(times) - min(times)) * 10**9))
         self.assertEqual(rest, [0] * 6)
-        rows = self.csv("-n", "-r", PCAPS / "nvme-rdma-rxe.pcap.gz")
+        rows = self.csv("-n", "-r", PCAPS / "nvme-rdma-rxe.pcap.gz", "--columns", "all")
         for row in rows:
             # The time of two paired flows begins with the first packet of either.
             seen = times[min(int(row["id"]), int(row["reverse"])) - 1]
@@ -646,14 +659,103 @@ class Documentation(FlowsTestCase):
             for word, values in varying.items():
                 names = [name.replace(word, value) for name in names for value in values]
             known.update(names)
-        for line in self.succeeds(flows("--columns", "help")).splitlines():
-            name = line.split()[0]
+        names = self.succeeds(flows("--columns", "names")).splitlines()
+        groups = {name[:at] for name in names for at, letter in enumerate(name) if letter == "."}
+        for name in names:
+            if name in groups:
+                continue
             if name.startswith("exhibits."):
                 _, event, member = name.split(".")
                 self.assertIn(f"exhibits.EVENT.{member}", known)
                 self.assertIn(event, page)
             else:
                 self.assertIn(name, known)
+
+
+class Problems(FlowsTestCase):
+    """What is wrong with each flow is what `why` finds, whose answers list flows."""
+
+    def found_by_why(self, *captures):
+        sources = [word for capture in captures for word in ("-r", capture)]
+        answers = json.loads(self.succeeds(run("why", "-n", "--json", *sources)))["answers"]
+        found = {}
+        for answer in answers:
+            if answer["grade"] != "ok":
+                for flow in answer["flows"]:
+                    found.setdefault(flow, (answer["grade"], answer["question"], answer["verdict"], answer["cost"]))
+        return found
+
+    def test_never_disagree_with_why(self):
+        known = set()
+        for capture in plain_captures() + compressed_captures():
+            with self.subTest(capture=capture.name):
+                problems = {flow["id"]: flow["problem"] for flow in self.json("-n", "-r", capture)["flows"]}
+                told = {id: (problem["grade"], problem["question"], problem["verdict"], problem["cost"])
+                        for id, problem in problems.items() if problem}
+                found = {id: row for id, row in self.found_by_why(capture).items() if id in problems}
+                self.assertEqual(told, found)
+                known |= {problem["cause"] for problem in problems.values() if problem}
+        self.assertLessEqual({"rnr", "loss before", "loss after", "terminate: invalid STag", "remote access"}, known)
+
+    def test_come_first_and_can_be_asked_for(self):
+        capture = PCAPS / "made-terminate.pcap"
+        rows = self.csv("-n", "-r", capture)
+        with_problem = [bool(row["cause"]) for row in rows]
+        self.assertEqual(with_problem, sorted(with_problem, reverse=True))
+        self.assertEqual(sum(with_problem), len(self.found_by_why(capture)))
+        self.assertTrue(0 < sum(with_problem) < len(rows))
+        self.assertEqual(self.csv("-n", "-r", capture, "--filter", "cause"), rows[:sum(with_problem)])
+        chosen = self.json("-n", "-r", capture, "--filter", 'problem.verdict == "rnr"')["flows"]
+        self.assertEqual({flow["problem"]["cause"] for flow in chosen}, {"rnr"})
+        self.assertIn("! rnr", self.succeeds(flows("-n", "-r", capture)))
+        self.assertIn("no flow matches", flows("-n", "-r", WRITE, "--filter", "cause").stderr)
+        self.assertIn("--filter", self.fails(flows("-r", WRITE, "--filter", "caus == 1"), 2))
+
+
+class Groups(FlowsTestCase):
+    """Sums of flows; the bytes are those of tshark's frames."""
+
+    def test_hosts_and_pairs_have_the_bytes_of_their_frames(self):
+        capture = PCAPS / "nvme-rdma-rxe.pcap.gz"
+        sent, packets = collections.Counter(), collections.Counter()
+        for line in subprocess.run(["tshark", "-n", "-r", capture, "-Y", "infiniband.bth && infiniband.bth.destqp != 1", "-T",
+                                    "fields", "-e", "ip.src", "-e", "frame.len"],
+                                   capture_output=True, text=True, check=True).stdout.splitlines():
+            source, length = line.split("\t")
+            sent[source] += int(length)
+            packets[source] += 1
+        rows = {row["host"]: row for row in self.csv("-n", "-r", capture, "--by", "host")}
+        self.assertEqual({host: int(row["sent_bytes"]) for host, row in rows.items()}, dict(sent))
+        self.assertEqual({host: int(row["sent_packets"]) for host, row in rows.items()}, dict(packets))
+        self.assertAlmostEqual(sum(float(row["share"]) for row in rows.values()), 1)
+        pair = self.json("-n", "-r", capture, "--by", "pair")["groups"]
+        self.assertEqual(len(pair), 1)
+        self.assertEqual({pair[0]["host"]: pair[0]["sent_bytes"], pair[0]["peer"]: pair[0]["received_bytes"]}, dict(sent))
+        self.assertEqual(pair[0]["share"], 1)
+        lines = self.lines("-n", "-r", capture, "--by", "host")
+        self.assertRegex(lines[0], r"^host +flows +problems +msgs +sent +packets +received +packets +share$")
+        self.assertEqual(len(lines), 1 + len(sent))
+
+    def test_of_processes(self):
+        rows = self.csv("-n", "-r", WRITE, "--by", "process")
+        self.assertEqual([row["process"] for row in rows], ["(not traced)"])
+
+    def test_have_their_own_columns(self):
+        for option in (["--sort", "id"], ["--columns", "id"], ["--interval", "1s"]):
+            self.assertIn("--by", self.fails(flows("-r", WRITE, "--by", "host", *option), 2))
+        self.assertIn("host, pair or process", self.fails(flows("-r", WRITE, "--by", "port"), 2))
+
+
+class CutPackets(FlowsTestCase):
+    def test_that_may_hide_iwarp_are_told(self):
+        """A connection whose set-up is not in the capture, and whose segments hold no whole FPDU."""
+        path = self.folder / "cut.pcap"
+        subprocess.run(["editcap", "-F", "pcap", "-s", "60", "-r", PCAPS / "siw-write-bw-64k-crc.pcap", path, "40-300"], check=True)
+        result = flows("-n", "-r", path)
+        self.assertIn("cut by the snapshot length and of no known flow", result.stderr)
+        self.assertIn("-s 0", result.stderr)
+        self.assertNotIn("of no known flow", flows("-n", "-r", PCAPS / "siw-write-bw-64k-crc.pcap").stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -34,6 +34,14 @@ class Times(TestCase):
 
                         self.assertEqual(times(ours), times(theirs))
 
+    @needs("tshark")
+    def test_dates_of_fields_are_tsharks(self):
+        for zone in ("UTC", "America/New_York", "Asia/Kathmandu"):
+            with self.subTest(zone=zone):
+                environment = {**ENVIRONMENT, "TZ": zone}
+                options = ["-r", RPING, "-T", "fields", "-e", "frame.time"]
+                self.assertEqual(self.succeeds(dump(*options, env=environment)), tshark(*options, env=environment).stdout)
+
     def test_no_time(self):
         self.assertTrue(self.succeeds(dump("-r", RPING, "-n", "-t", "-c", 1)).startswith("192.0.2.2 > "))
 

@@ -51,7 +51,7 @@ class OnACapture(TestCase):
         screen.press("q")
         self.assertEqual(screen.ended(), 0)
 
-    def test_from_the_sick_flow_to_the_reason_and_its_packets(self):
+    def test_from_the_flow_with_a_problem_to_the_reason_and_its_packets(self):
         screen = self.screen()
         screen.shows(" END ", "192.0.2.2/0x15")
         screen.press("g", "Enter")
@@ -60,7 +60,11 @@ class OnACapture(TestCase):
         answers = json.loads(run("why", "-n", "--json", "--flow", 43, "-r", LOSSY).stdout)["answers"]
         worst = next(answer for answer in answers if answer["alarm"])
         screen.shows(worst["summary"].split(",")[0].split(" (")[0][:40])
-        screen.press("Escape", "5")
+        screen.press("Enter")
+        screen.shows(f"all fields of frame {min(frame for one in worst['evidence'] for frame in one['frames'])}")
+        screen.press("Escape", "1", "Enter", "5")
+        screen.shows("packets of this flow", "infiniband.bth.destqp == ")
+        screen.press("Escape")
         last = self.succeeds(run("dump", "-n", "-r", LOSSY)).splitlines()[-1].split()
         screen.shows(" ".join(last[1:4]))
         screen.press("Enter")

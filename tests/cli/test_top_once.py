@@ -1,4 +1,5 @@
 """`rdmascope top --once`: the figures of its picture are held to what `flows --json` prints of the same packets."""
+import json
 import os
 import re
 import subprocess
@@ -50,6 +51,35 @@ class Once(TestCase):
         row = next(line for line in lines if "192.0.2.2/0x13" in line)
         self.assertAlmostEqual(float(re.search(number, row)[1]), sent / 1e6, delta=0.006)
 
+
+    def test_flows_with_a_problem_are_all_on_the_first_screen(self):
+        """37 flows of twelve captures, of which twelve have a problem, on a screen of 80x24."""
+        captures = [PCAPS / name for name in (
+            "rxe-verbs-badrkey-w.pcap", "rxe-verbs-rnr.pcap", "rxe-verbs-rnr-fail.pcap", "rxe-verbs-toolong.pcap",
+            "siw-verbs-badrkey-r.pcap", "siw-verbs-rnr.pcap", "siw-verbs-perm-w.pcap", "rxe-loss1pct-send-bw.pcap.gz",
+            "demo-loopback.pcap.gz", "nvme-rdma-rxe.pcap.gz", "rxe-verbs-oob-r.pcap", "rxe-uc-send-bw-4k.pcap.gz")]
+        sources = [word for capture in captures for word in ("-r", capture)]
+        found = json.loads(self.succeeds(run("flows", "-n", "--json", *sources, env=ENVIRONMENT)))["flows"]
+        causes = sorted(flow["problem"]["cause"] for flow in found if flow["problem"])
+        self.assertEqual((len(found), len(causes)), (37, 12))
+        lines = self.picture("-n", *sources, "--size", "80x24").splitlines()
+        marked = [line for line in lines if line.startswith(" !")]
+        self.assertEqual(len(marked), 12)
+        self.assertEqual(lines[4:16], marked, "they stand at the top")
+        for cause in set(causes):
+            self.assertEqual(sum(cause in line for line in marked), causes.count(cause), cause)
+        self.assertIn("! 12 flows", lines[-3])
+
+    def test_a_file_without_packets_is_no_failure(self):
+        empty = self.folder / "empty.pcap"
+        empty.write_bytes(RPING.read_bytes()[:24])
+        self.assertIn("empty.pcap holds no packets", self.picture("-r", empty))
+        for command in ("flows", "why", "dump"):
+            self.succeeds(run(command, "-r", empty))
+
+    def test_hosts_have_totals(self):
+        picture = self.picture("-n", "-r", LOSS, "--view", "hosts", "--size", "120x40")
+        self.assertRegex(picture, r"host +sends +sent ")
 
     def test_its_size(self):
         def size(picture):

@@ -22,6 +22,71 @@ def why(*arguments, **options):
     return run("why", *arguments, **options)
 
 
+class Diff(TestCase):
+    """Two captures of ib_send_bw between the same hosts: one on a good network, one that loses 1 %."""
+
+    BEFORE, AFTER = PCAPS / "rxe-send-bw-64k.pcap", LOSS
+
+    def compare(self, before, after, *arguments, status=0):
+        result = why("--diff", before, after, "--json", *arguments)
+        self.assertEqual(result.returncode, status, result.stderr)
+        return json.loads(result.stdout)
+
+    def test_what_appeared_is_worse(self):
+        document = self.compare(self.BEFORE, self.AFTER)
+        first = document["findings"][0]
+        self.assertEqual(first["change"], "appeared")
+        self.assertIsNone(first["before"])
+        alone = json.loads(self.succeeds(why("--json", "-r", self.AFTER)))
+        self.assertEqual(document["grade"], alone["grade"])
+        self.assertEqual({finding["verdict"] for finding in document["findings"] if finding["change"] == "appeared"},
+                         {answer["verdict"] for answer in alone["answers"] if answer["alarm"]})
+
+    def test_the_other_way_round_it_is_gone(self):
+        document = self.compare(self.AFTER, self.BEFORE)
+        self.assertEqual({finding["change"] for finding in document["findings"]}, {"gone"})
+
+    def test_groups_hold_what_flows_prints(self):
+        flows = json.loads(self.succeeds(run("flows", "--json", "-r", self.AFTER)))["flows"]
+        for group in self.compare(self.BEFORE, self.AFTER)["groups"]:
+            after = group["after"]
+            if after is None:
+                continue
+            mine = [flow for flow in flows if flow["source"]["address"] == group["source"]
+                    and flow["destination"]["address"] == group["destination"]]
+            self.assertEqual(after["flows"], [flow["id"] for flow in mine])
+            self.assertEqual(after["packets"], sum(flow["packets"] for flow in mine))
+            self.assertEqual(after["retransmitted_packets"], sum(flow["retransmitted_packets"] or 0 for flow in mine))
+
+    def test_more_that_is_sent_again_is_among_the_changes(self):
+        changes = [change for group in self.compare(self.BEFORE, self.AFTER)["groups"] for change in group["changes"]]
+        again = [change for change in changes if change["figure"] == "retransmitted"]
+        self.assertTrue(again)
+        self.assertTrue(all(change["worse"] and change["after"] > change["before"] for change in again))
+
+    def test_the_same_capture_has_no_change(self):
+        document = self.compare(LOSS, LOSS, "--fail-on", "suspected")
+        self.assertEqual(document["grade"], "ok")
+        self.assertEqual({finding["change"] for finding in document["findings"]}, {"same"})
+        self.assertEqual([group["changes"] for group in document["groups"]], [[]] * len(document["groups"]))
+
+    def test_fail_on_is_about_what_got_worse(self):
+        self.compare(self.BEFORE, self.AFTER, "--fail-on", "wrong", status=3)
+        self.compare(self.AFTER, self.BEFORE, "--fail-on", "wrong")
+
+    def test_the_page_begins_with_both_first_lines(self):
+        page = self.succeeds(why("--diff", self.BEFORE, self.AFTER)).splitlines()
+        self.assertTrue(page[0].startswith(f"Before:  {self.BEFORE}: "), page[0])
+        self.assertTrue(page[1].startswith(f"After:   {self.AFTER}: WRONG ("), page[1])
+        self.assertEqual(page[3], "Worse")
+
+    def test_mistakes(self):
+        for arguments in ([LOSS], [LOSS, LOSS, LOSS], ["-i", "lo"]):
+            self.assertIn("--diff compares two captures", self.fails(why("--diff", *arguments), 2))
+        self.assertIn("--flow", self.fails(why("--diff", LOSS, LOSS, "--flow", "1"), 2))
+        self.assertIn("/no/such.pcap", self.fails(why("--diff", LOSS, "/no/such.pcap"), 1))
+
+
 def documented():
     """{question: {verdict: whether it may alarm}} as the manual lists them."""
     verdicts, question = {}, None

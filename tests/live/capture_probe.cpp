@@ -175,6 +175,7 @@ std::string_view name_of(TapEvent::Kind kind) {
         case TapEvent::Kind::opened: return "opened";
         case TapEvent::Kind::lost: return "lost";
         case TapEvent::Kind::failed: return "failed";
+        case TapEvent::Kind::learning: return "learning";
         default: return "narrowed";
     }
 }

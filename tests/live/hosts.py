@@ -134,7 +134,12 @@ class Probe:
         return self.ask("statistics")[0]["statistics"]
 
     def events(self):
-        return self.ask("events")[0]["events"]
+        """What happened to interfaces and filters."""
+        return [event for event in self.ask("events")[0]["events"] if event[0] != "learning"]
+
+    def refusals(self):
+        """Why the kernel does not learn, if it does not."""
+        return [message for kind, _, message in self.ask("events")[0]["events"] if kind == "learning"]
 
     def close(self):
         for stream in (self.process.stdin, self.process.stdout):

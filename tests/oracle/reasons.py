@@ -25,15 +25,15 @@ class Reason:
         return f"exceptions.txt:{self.line}: {self.captures} {' '.join(self.fields)} {','.join(sorted(self.kinds))} [{self.frames}]: {self.reason}"
 
 
-def read():
+def read(name="exceptions.txt"):
     """Lines of five columns with tabs between: captures, fields, kinds, frames, reason. Blank lines and `#` are skipped."""
     found = []
-    for number, line in enumerate((HERE / "exceptions.txt").read_text().splitlines(), 1):
+    for number, line in enumerate((HERE / name).read_text().splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
         columns = [column.strip() for column in line.split("\t") if column.strip()]
         if len(columns) != 5 or not set(columns[2].split(",")) <= KINDS:
-            raise Failure(f"exceptions.txt:{number}: five columns with tabs between, the third of {', '.join(sorted(KINDS))}")
+            raise Failure(f"{name}:{number}: five columns with tabs between, the third of {', '.join(sorted(KINDS))}")
         found.append(Reason(number, columns[0], columns[1].split(), set(columns[2].split(",")), columns[3], columns[4]))
     return found
 

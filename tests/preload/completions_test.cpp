@@ -17,6 +17,7 @@ using preload_test::Wishes;
 
 void send_one(const Connection& connection, unsigned flags) {
     ibv_sge from = connection.active.piece(0, 8);
+    *reinterpret_cast<std::uint8_t*>(from.addr) = 0x5a;
     ibv_send_wr request = connection.active.request(IBV_WR_SEND, 1, &from, 1);
     request.send_flags = IBV_SEND_SIGNALED | flags;
     ASSERT_EQ(connection.active.send(request), 0);
@@ -61,6 +62,98 @@ TEST(PreloadCompletions, EventComesOnceForEachRequest) {
     send_one(connection, IBV_SEND_SOLICITED);
     expect_event(passive);
     EXPECT_EQ(passive.completion().wr_id, 3U);
+}
+
+/// The pattern of programs that sleep: poll until nothing is there, ask for an event, wait.
+enum class Arrival { before_the_last_poll, before_the_request, after_the_request };
+
+/// No thread polls the receiver's queue: its completion is there once the payload is.
+void expect_arrival(const Side& side) {
+    const volatile std::uint8_t* const watched = side.memory.data();
+    EXPECT_TRUE(eventually([&] { return *watched == 0x5a; }));
+}
+
+void check_pattern(Arrival arrival, int solicited_only) {
+    Wishes waits;
+    waits.with_channel = true;
+    Connection connection({}, waits);
+    const Side& passive = connection.passive;
+    ASSERT_EQ(passive.receive(1, 0, 8), 0);
+    const unsigned flags = solicited_only != 0 ? unsigned{IBV_SEND_SOLICITED} : 0U;
+    ibv_wc found{};
+    if (arrival == Arrival::before_the_last_poll) {
+        send_one(connection, flags);
+        EXPECT_EQ(passive.completion().wr_id, 1U);
+    }
+    EXPECT_EQ(ibv_poll_cq(passive.cq, 1, &found), 0);
+    if (arrival == Arrival::before_the_request) {
+        send_one(connection, flags);
+        expect_arrival(passive);
+    }
+    ASSERT_EQ(ibv_req_notify_cq(passive.cq, solicited_only), 0);
+    if (arrival == Arrival::after_the_request) send_one(connection, flags);
+    if (arrival == Arrival::before_the_last_poll) {
+        EXPECT_FALSE(is_readable(passive.channel->fd));
+        return;
+    }
+    EXPECT_TRUE(eventually([&] { return is_readable(passive.channel->fd); }));
+    if (!is_readable(passive.channel->fd)) return;  // else the wait would have no end
+    expect_event(passive);
+    EXPECT_EQ(passive.completion().wr_id, 1U);
+    EXPECT_FALSE(is_readable(passive.channel->fd));
+}
+
+TEST(PreloadCompletions, ProgramThatPollsAsksAndWaitsMissesNothing) {
+    for (const int solicited_only : {0, 1}) {
+        SCOPED_TRACE(solicited_only);
+        check_pattern(Arrival::before_the_last_poll, solicited_only);
+        check_pattern(Arrival::before_the_request, solicited_only);
+        check_pattern(Arrival::after_the_request, solicited_only);
+    }
+}
+
+TEST(PreloadCompletions, UnsolicitedOneThatWaitsIsNoSolicitedEvent) {
+    Wishes waits;
+    waits.with_channel = true;
+    Connection connection({}, waits);
+    const Side& passive = connection.passive;
+    ASSERT_EQ(passive.receive(1, 0, 8), 0);
+    ASSERT_EQ(passive.receive(2, 0, 8), 0);
+    send_one(connection, 0);
+    expect_arrival(passive);
+    ASSERT_EQ(ibv_req_notify_cq(passive.cq, 1), 0);
+    EXPECT_FALSE(is_readable(passive.channel->fd));
+    send_one(connection, IBV_SEND_SOLICITED);
+    expect_event(passive);
+    EXPECT_EQ(passive.completion().wr_id, 1U);
+    EXPECT_EQ(passive.completion().wr_id, 2U);
+}
+
+// perftest counts credits that the peer writes into its memory. Where they are used up it sleeps for an event of the
+// queue of its Sends, of which hardly one asks for a completion.
+TEST(PreloadCompletions, ProgramThatWaitsForMemoryIsWokenByAWrite) {
+    Wishes waits;
+    waits.with_channel = true;
+    Connection connection(waits, {});
+    const Side& active = connection.active;
+    ASSERT_EQ(connection.passive.receive(1, 0, 8), 0);
+    ASSERT_EQ(ibv_req_notify_cq(active.cq, 0), 0);
+    ibv_sge from = active.piece(0, 8);
+    ibv_send_wr silent = active.request(IBV_WR_SEND, 1, &from, 1);
+    silent.send_flags = 0;
+    ASSERT_EQ(active.send(silent), 0);
+    EXPECT_EQ(connection.passive.completion().wr_id, 1U);
+    EXPECT_FALSE(is_readable(active.channel->fd));
+    ibv_sge credit = connection.passive.piece(0, 4);
+    ibv_send_wr write = connection.passive.request(IBV_WR_RDMA_WRITE, 2, &credit, 1);
+    write.wr.rdma = {active.offset(4096), active.mr->rkey};
+    ASSERT_EQ(connection.passive.send(write), 0);
+    EXPECT_EQ(connection.passive.completion().wr_id, 2U);
+    EXPECT_TRUE(eventually([&] { return is_readable(active.channel->fd); }));
+    if (!is_readable(active.channel->fd)) return;  // else the wait would have no end
+    expect_event(active);
+    ibv_wc found{};
+    EXPECT_EQ(ibv_poll_cq(active.cq, 1, &found), 0);
 }
 
 TEST(PreloadCompletions, SleeperIsWokenByTheServiceThread) {

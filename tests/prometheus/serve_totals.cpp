@@ -16,6 +16,7 @@
 #include "exporters/prometheus/front_page.h"
 #include "exporters/prometheus/http_listener.h"
 #include "exporters/prometheus/traffic_totals.h"
+#include "exporters/prometheus/verdicts.h"
 #include "metrics/measure/engine/analyzer.h"
 #include "tests/support/captures.h"
 
@@ -63,7 +64,10 @@ std::string program_text(const metrics::Snapshot& snapshot) {
     figures.captured_packets = snapshot.capture.packets;
     figures.captured_bytes = snapshot.capture.bytes;
     figures.flows = snapshot.flows.size();
-    return prom::text(prom::families(figures)) + prom::text(prom::families(devices()));
+    prom::VerdictGauges verdicts;
+    verdicts.add(metrics::answer(snapshot, NoNames()));
+    return prom::text(prom::families(figures)) + prom::text(verdicts.families()) +
+           prom::text(prom::families(devices()));
 }
 
 /// Feeds a capture as the daemon does, interval by interval of the capture's clock.

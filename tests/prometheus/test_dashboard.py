@@ -15,7 +15,8 @@ SCRAPED = {"job", "instance", "le"}
 
 
 def panels():
-    return [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
+    """Those that ask Prometheus."""
+    return [panel for panel in DASHBOARD["panels"] if panel["type"] not in ("row", "alertlist", "text")]
 
 
 def expressions():
@@ -78,6 +79,25 @@ class Dashboard(unittest.TestCase):
             self.assertIn(panel["fieldConfig"]["defaults"]["unit"], UNITS, panel["title"])
             self.assertEqual(panel["datasource"]["uid"], "${datasource}", panel["title"])
             self.assertTrue(panel["targets"], panel["title"])
+
+    def test_the_first_row_says_whether_anything_is_wrong(self):
+        first = [panel for panel in DASHBOARD["panels"] if panel["gridPos"]["y"] < 13]
+        self.assertEqual(first[0]["title"], "Is anything wrong?")
+        self.assertEqual({panel["type"] for panel in first}, {"row", "stat", "timeseries", "alertlist", "text"})
+        for panel in first:
+            if panel["type"] != "stat":
+                continue
+            steps = panel["fieldConfig"]["defaults"]["thresholds"]["steps"]
+            self.assertEqual([step["color"] for step in steps], ["green", "yellow", "orange", "red"], panel["title"])
+            self.assertIsNone(steps[0]["value"])
+            values = [step["value"] for step in steps[1:]]
+            self.assertEqual(values, sorted(values), panel["title"])
+
+    def test_hosts_whose_devices_are_all_there_is_have_a_row(self):
+        titles = [panel["title"] for panel in DASHBOARD["panels"] if panel["type"] == "row"]
+        self.assertIn("Devices: what the adapters count", titles)
+        named = set(re.findall(r"rdma_device_\w+", " ".join(text for _, text in expressions())))
+        self.assertLessEqual({"rdma_device_bytes_total", "rdma_device_events_total", "rdma_device_port_active"}, named)
 
     def test_panels_do_not_lie_on_each_other(self):
         taken, identifiers = set(), set()

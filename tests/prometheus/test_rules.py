@@ -39,6 +39,14 @@ def buckets(minutes, slow):
 DAY = 26 * 60
 # Alert -> (series and values with which it fires, those with which it does not, minute of the question).
 CASES = {
+    "RdmaFinding": (
+        [(of_instance("rdmascope_verdict", ',question="bandwidth",verdict="rnr"'), "0.2x60")],
+        # Little, and much for a moment.
+        [(of_instance("rdmascope_verdict", ',question="bandwidth",verdict="rnr"'), "0.04x60"),
+         (of_instance("rdmascope_verdict", ',question="latency",verdict="rnr"'), "0x12 0.4 0x60")], 15),
+    "RdmaFindingSevere": (
+        [(of_instance("rdmascope_verdict", ',question="bandwidth",verdict="rnr"'), "0.9x60")],
+        [(of_instance("rdmascope_verdict", ',question="bandwidth",verdict="rnr"'), "0.2x60")], 15),
     "RdmaNakStorm": (
         [(flow("rdma_naks_total", ',code="psn_sequence_error"'), per_second(20))],
         [(flow("rdma_naks_total", ',code="psn_sequence_error"'), per_second(5))], 15),

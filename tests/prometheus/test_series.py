@@ -58,6 +58,9 @@ def flow_figures(flow):
     if flow["tcp"]:
         for name in ("segments", "retransmitted_segments", "duplicate_acks", "ece_acks", "zero_windows"):
             put(f"rdma_tcp_{name}_total", flow["tcp"][name])
+        # A figure of the connection, which both of its flows have.
+        second = flow["reverse"] is not None and flow["reverse"] < flow["id"]
+        put("rdma_unread_bytes_total", 0 if second else flow["tcp"]["unread_bytes"])
     return found
 
 

@@ -58,12 +58,12 @@ public:
     /// making sense; what was read before it holds, and there is nothing after it.
     base::Result<std::span<const Record>> next();
 
-    /// Those that were told of so far, each before its first record, the devices as known by then; of thousands, the
+    /// Those that are written so far, each before its first record, the devices as known by then; of thousands, the
     /// latest.
     const std::deque<Process>& processes() const { return processes_; }
     /// How many there were, the forgotten ones among them.
     std::uint64_t processes_met() const { return forgotten_ + processes_.size(); }
-    /// Whether the file's own end was read. Without, whoever wrote it was stopped.
+    /// Whether the file's own end was read. Without, the writer was stopped.
     bool is_complete() const { return complete_; }
     /// Records that were lost when it was made, as its end says.
     std::uint64_t lost() const { return lost_; }

@@ -266,7 +266,7 @@ void trace(ibv_context* context) {
         device = devices.insert(context, fresh);
         if (device == nullptr) return;
     }
-    // Another device's context may have been here, and closed behind our back.
+    // Another device's context may have been here, and closed unseen.
     if (context->ops.poll_cq != &poll) device->is_named = false;
     if (!device->is_named && context->device != nullptr) {
         device->number = recorder.device(context->device->name);

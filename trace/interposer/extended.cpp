@@ -43,7 +43,7 @@ void put_requests(const Pair& pair, Recording& recording, const WorkRequest* req
     }
 }
 
-/// A list longer than is kept back is told of in parts; that it may yet be refused is told by nothing then.
+/// A list longer than is kept back is recorded in parts; a later refusal is not recorded then.
 void flush(const Pair& pair, ExtendedSends& sends) {
     if (Lane* const lane = recorder.lane(); lane != nullptr) {
         Recording recording(*lane);

@@ -4,7 +4,7 @@
 #include "trace/interposer/pointer_table.h"
 #include "trace/interposer/recorder.h"
 
-/// What the interposer knows of the program's contexts, queue pairs and completion queues, and how it gets in between:
+/// The interposer's record of the program's contexts, queue pairs and completion queues, and how it gets in between:
 /// libibverbs' hot calls are inline functions that jump through pointers in its own objects, which are replaced.
 namespace trace::interposer {
 
@@ -68,7 +68,7 @@ inline std::uint32_t number_of(const ibv_srq& queue) { return (queue.handle + 1)
 /// ibv_query_qp; false where it fails.
 bool query(ibv_qp* pair, ibv_qp_attr& attributes, int mask);
 
-/// From now on the context's calls are recorded. May be told of one again.
+/// From now on the context's calls are recorded. May be called again for one.
 void trace(ibv_context* context);
 /// The context is about to be closed.
 void leave(ibv_context* context);
@@ -76,12 +76,12 @@ void leave(ibv_context* context);
 /// A queue pair that the program has, with what it was asked for and granted; again: nothing.
 void note_created(ibv_qp* pair, const ibv_qp_cap* granted, bool all_signalled);
 void note_created_extended(ibv_qp* pair, const ibv_qp_init_attr_ex& attributes);
-/// One that is used and that nobody told of: its program found its functions by dlsym(3). It is asked what it is.
+/// One that is used and was never recorded: its program found its functions by dlsym(3). It is asked what it is.
 void note_found(ibv_qp* pair);
 void note_changed(ibv_qp* pair, const ibv_qp_attr& attributes, int mask);
 
 /// A queue pair that is about to be destroyed is forgotten before that, since another may get its address at once, and
-/// told of afterwards, if it succeeded.
+/// recorded afterwards, if it succeeded.
 class Leaving {
 public:
     explicit Leaving(ibv_qp* pair);
@@ -92,7 +92,7 @@ private:
     Pair was_ = {};
 };
 
-/// The extended calls of one queue pair, of one completion queue. May be told of one again. `with_atomic_write`: the
+/// The extended calls of one queue pair, of one completion queue. May be called again for one. `with_atomic_write`: the
 /// program asked for wr_atomic_write, which older libraries lack.
 void trace_extended(ibv_qp_ex* pair, bool with_atomic_write);
 void forget_extended(const Pair& pair);

@@ -21,7 +21,7 @@ private:
     std::atomic<Function*> found_ = nullptr;
 };
 
-/// The next function of this name and version behind ours, also where its library was loaded later, and for itself.
+/// The next function of this name and version after ours, also where its library was loaded later, and for itself.
 void* find_original(const char* name, const char* version, const char* library);
 
 template <class Function>

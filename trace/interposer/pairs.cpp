@@ -55,7 +55,7 @@ void note_created(ibv_qp* pair, const ibv_qp_cap* granted, bool all_signalled) {
     Pair fresh;
     fresh.device = devices.find(pair->context);
     if (fresh.device == nullptr) return;
-    // One that was destroyed behind our back may have left its address to this one.
+    // One that was destroyed unseen may have left its address to this one.
     const Pair* const former = pairs.find(pair);
     if (former != nullptr && former->number == pair->qp_num && former->device == fresh.device) return;
     fresh.number = pair->qp_num;

@@ -97,7 +97,7 @@ private:
         Lock& operator=(const Lock&) = delete;
     };
 
-    /// The key of a slot whose object is gone: searches go on behind it.
+    /// The key of a slot whose object is gone: searches go on after it.
     const void* grave() const { return this; }
     static std::size_t first(const void* object) {
         return (reinterpret_cast<std::uintptr_t>(object) >> 4) * base::golden >> 32 & (slots - 1);

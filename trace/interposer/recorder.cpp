@@ -127,7 +127,7 @@ std::uint8_t Recorder::device(const char* name) {
     return index;
 }
 
-/// Called by the C library at a thread's end. Destructors that come later and still record claim a lane anew.
+/// Called by the C library at a thread's end. Destructors that come later and still record claim a lane again.
 void Recorder::give_back(void* lane) {
     if (current_ == lane) Ring::give_back(*static_cast<Lane*>(lane));
     current_ = nullptr;

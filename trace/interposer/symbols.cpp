@@ -1,5 +1,5 @@
 // What the object shows: the functions of libibverbs and librdmacm by which contexts, queue pairs and connections come
-// and go. Each calls the one behind it; librdmacm calls those of libibverbs by their names too, and so by ours.
+// and go. Each calls the one after it; librdmacm calls those of libibverbs by their names too, and so by ours.
 #include <cerrno>
 #include <dlfcn.h>
 #include <rdma/rdma_cma.h>
@@ -135,7 +135,7 @@ void verbs_set_ops(verbs_context* context, const verbs_context_ops* operations) 
     ours::traced(&context->context);
 }
 
-// The first that a program does with a context, whoever gave it.
+// The first that a program does with a context, wherever it comes from.
 ibv_pd* ibv_alloc_pd(ibv_context* context) { return call(ours::ibv_alloc_pd_, ours::traced(context)); }
 
 ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* data, ibv_comp_channel* channel, int vector) {

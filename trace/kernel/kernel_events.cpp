@@ -126,7 +126,7 @@ Converter queue_pair_destroyed(const Format& format, std::shared_ptr<ConnectionN
 }
 
 /// A REQ or REP of ours names the queue pair, which the events of its connection do not. A program's is sent by the
-/// program itself, whose queue pairs no event of the kernel tells of otherwise.
+/// program itself, whose queue pairs no other event of the kernel names.
 Converter queue_pair_named(const Format& format, std::shared_ptr<ConnectionNumbers> connections) {
     const Fields fields(format, {"cm_id", "qp_num"});
     if (!fields.complete()) return {};
@@ -178,7 +178,7 @@ Converter connection_event(const Format& format, std::shared_ptr<ConnectionNumbe
         const auto peers = read_socket_address(fields.octets(4, sample.record), change.peer, change.peer_port);
         if (family != 0 && family == peers) change.family = family;
         into.connection = change;
-        // It is told by a thread of the kernel, whoever asked for the connection.
+        // A thread of the kernel reports it, whichever process asked for the connection.
         into.process = connections->program(sample.process);
         if (into.process == 0) into.process = known.process;
         return true;

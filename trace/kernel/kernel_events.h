@@ -44,7 +44,7 @@ private:
 };
 
 struct KernelTraceOptions {
-    /// Patterns of Tracefs::events, each of which has to fit an event; empty: rdma_event_groups(), of which one has to.
+    /// Patterns of Tracefs::events, each has to fit an event; empty: rdma_event_groups(), where one has to.
     std::vector<std::string> events = {};
     std::string tracefs = {};  ///< where it is mounted; empty: where it usually is
     PerfOptions perf = {};

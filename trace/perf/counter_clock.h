@@ -17,7 +17,7 @@ public:
 
     std::int64_t now_ns() {
         const std::uint64_t ticks = counter_() - base_ticks_;
-        // Also a counter that has begun anew is far from its base.
+        // Also a counter that has begun again is far from its base.
         const std::int64_t now = ticks < good_ticks_ ? base_ns_ + scaled(ticks) : adjusted();
         if (now < last_ns_ && last_ns_ - now < most_correction_ns) return last_ns_;
         return last_ns_ = now;
@@ -28,7 +28,7 @@ private:
     static constexpr std::int64_t good_ns = 1'000'000;  ///< the clock is asked again
     static constexpr std::int64_t longest_measure_ns = 1'000'000'000;
     static constexpr std::int64_t most_correction_ns = 10'000;
-    /// Two rates that differ by more than one part in so many: something other than the counter's inaccuracy.
+    /// Two rates that differ by more than one part in this number: something other than the counter's inaccuracy.
     static constexpr std::uint64_t tolerance = 1000;
     /// A clock takes tens of nanoseconds; with a pause between the three readings they do not belong together.
     static constexpr std::uint64_t most_ticks_apart = 2000;
@@ -77,7 +77,7 @@ private:
     Clock clock_;
     bool based_ = false;
     std::uint64_t base_ticks_ = 0;
-    std::uint64_t good_ticks_ = 0;   ///< behind the base: 0 while the rate is not known
+    std::uint64_t good_ticks_ = 0;   ///< after the base: 0 while the rate is not known
     std::uint64_t ns_per_tick_ = 0;  ///< with fraction_bits of fraction
     std::int64_t base_ns_ = 0;
     std::int64_t last_ns_ = 0;

@@ -94,7 +94,7 @@ void shape(Field& field) {
         field.elements = each != 0 && field.size % each == 0 ? field.size / each : field.size;
 }
 
-/// The name behind the last `REC->` of an expression; empty where it is more than that field (and casts of it).
+/// The name after the last `REC->` of an expression; empty where it is more than that field (and casts of it).
 std::string_view plain_field(std::string_view expression) {
     expression = base::trimmed(expression, blanks);
     const std::size_t at = expression.rfind("REC->");
@@ -280,7 +280,7 @@ base::Bytes Format::octets(const Field& field, base::Bytes record) {
     const base::Bytes there = record.subspan(field.offset, field.size);
     if (field.place == Field::Place::fixed) return there;
     std::uint32_t word = 0;
-    std::memcpy(&word, there.data(), sizeof word);  // parse() made sure that it has four octets
+    std::memcpy(&word, there.data(), sizeof word);  // parse() made sure that it has four bytes
     std::size_t begin = word & 0xffff;
     if (field.place == Field::Place::relative) begin += field.offset + sizeof word;
     const std::size_t length = word >> 16;

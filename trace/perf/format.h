@@ -16,17 +16,17 @@ namespace trace::inline perf {
 
 /// One field of an event.
 struct Field {
-    /// Where its octets are.
+    /// Where its bytes are.
     enum class Place : std::uint8_t {
         fixed,     ///< at `offset`
         located,   ///< `__data_loc`: a word at `offset` has length << 16 | distance from the record's beginning
-        relative,  ///< `__rel_loc`: likewise, the distance counts from the end of that word
+        relative,  ///< `__rel_loc`: the same, but the distance counts from the end of that word
     };
 
     std::string name;
     std::string type;            ///< as the kernel writes it, without the brackets of an array
-    std::uint32_t offset = 0;    ///< octets from the record's beginning
-    std::uint32_t size = 0;      ///< octets there, of all elements
+    std::uint32_t offset = 0;    ///< bytes from the record's beginning
+    std::uint32_t size = 0;      ///< bytes there, of all elements
     std::uint32_t elements = 1;  ///< of an array; 0: as many as the record says
     bool array = false;
     bool is_signed = false;
@@ -36,13 +36,13 @@ struct Field {
     Place place = Place::fixed;
     std::vector<std::pair<std::uint64_t, std::string>> names = {};  ///< of its values, by `__print_symbolic`
 
-    /// Whether number() can have an answer: one integer of 1, 2, 4 or 8 octets.
+    /// Whether number() can have an answer: one integer of 1, 2, 4 or 8 bytes.
     bool is_number() const;
     /// What a value is called; empty where it has no name.
     std::string_view name_of(std::uint64_t value) const;
 };
 
-/// All that `format` tells of one event. Reading a record never fails by the record's octets: what lies beyond its end
+/// All that `format` says about one event. Reading a record never fails by the record's bytes: what lies beyond its end
 /// is not there.
 class Format {
 public:
@@ -62,7 +62,7 @@ public:
 
     /// The value in the host's order, sign-extended to 64 bits where the field is signed.
     static std::optional<std::uint64_t> number(const Field& field, base::Bytes record);
-    /// The octets of any field; empty where the record is too short for them.
+    /// The bytes of any field; empty where the record is too short for them.
     static base::Bytes octets(const Field& field, base::Bytes record);
     /// A text up to its first NUL.
     static std::string_view text(const Field& field, base::Bytes record);

@@ -32,7 +32,7 @@ const PerfRecord* PerfRing::peek() {
         if (available == 0) return nullptr;
         perf_event_header header = {};
         std::size_t at = tail_ & (data_.size() - 1);
-        // Records are multiples of eight octets, so that a header never goes round the end.
+        // Records are multiples of eight bytes, so that a header never goes round the end.
         if (available < sizeof header || data_.size() - at < sizeof header || available > data_.size()) {
             ++damaged_;
             give_back(head);

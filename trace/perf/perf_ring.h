@@ -24,7 +24,7 @@ struct PerfRecord {
 /// which the kernel writes the end and we the beginning.
 class PerfRing {
 public:
-    /// `area` as it is mapped: a page of perf_event_mmap_page, then a power of two of octets. It must outlive this.
+    /// `area` as it is mapped: a page of perf_event_mmap_page, then a power of two of bytes. It must outlive this.
     PerfRing(std::span<std::byte> area, std::size_t page_octets);
 
     /// The oldest record not yet taken, nullptr where there is none. Records of other kinds are passed over; one whose

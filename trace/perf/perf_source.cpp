@@ -66,7 +66,7 @@ perf_event_attr attributes_of(std::uint32_t type, std::uint64_t config) {
     return attributes;
 }
 
-/// What a refusal of perf_event_open means to whoever wants to trace.
+/// What a refusal of perf_event_open means to a user who wants to trace.
 base::Error explain(int fault, const std::string& what) {
     switch (fault) {
         case EACCES:

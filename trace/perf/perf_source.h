@@ -78,7 +78,7 @@ private:
     base::Error error_ = {};
 };
 
-/// The numbers of the processors in a list as sysfs writes it, "0-3,8"; empty where it is none.
+/// The numbers of the processors in a list as sysfs writes it, "0-3,8"; empty if it is not a list.
 std::vector<int> parse_processor_list(const std::string& text);
 
 }  // namespace trace::perf

@@ -7,10 +7,11 @@
 #include <filesystem>
 #include <fmt/core.h>
 #include <fnmatch.h>
-#include <fstream>
+#include <sstream>
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/file.h"
 
 namespace trace::inline perf {
 
@@ -35,7 +36,7 @@ bool matches(const std::string& pattern, const std::string& text) {
 
 /// The last `error:` of error_log: "[12.3] trace_uprobe: error: Failed to parse ..." without its stamp.
 std::string last_error(const std::string& path) {
-    std::ifstream log(path);
+    std::istringstream log(base::read_file(path).value_or(std::string()));
     std::string line;
     std::string last;
     while (std::getline(log, line))

@@ -21,7 +21,7 @@ namespace trace::inline ring {
 
 namespace {
 
-/// Up to `size - 1` octets of a file of /proc, ended by NUL. Returns how many.
+/// Up to `size - 1` bytes of a file of /proc, ended by NUL. Returns how many.
 std::size_t read_file(const char* path, char* to, std::size_t size) {
     std::size_t have = 0;
     const base::Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
@@ -65,7 +65,7 @@ void describe_self(layout::Header& header) {
     }
 }
 
-/// What an exec(2) has left behind: the program that wrote there is gone, though its process lives.
+/// What an exec(2) has left: the program that wrote there is gone, though its process lives.
 void end_former(int folder, const char* name) {
     const base::Descriptor file(openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     const std::uint32_t ended = 1;
@@ -74,7 +74,7 @@ void end_former(int folder, const char* name) {
         pwrite(file.number(), &ended, sizeof ended, offsetof(layout::Header, ended));
 }
 
-/// What processes have left behind that nobody read. Readers, who may want the records, have had a minute to open it.
+/// What processes have left unread. Readers, who may want the records, have had a minute to open it.
 void remove_abandoned(int folder, const char* name, std::uint64_t pid_namespace) {
     constexpr std::int64_t patience_sec = 60;
     unsigned long long space = 0;

@@ -37,7 +37,7 @@ private:
     std::atomic_ref<std::int64_t> busy() const { return std::atomic_ref<std::int64_t>(header_->busy_since_ns); }
 
     layout::LaneHeader* header_ = nullptr;
-    Record* records_ = nullptr;  ///< nobody in this process reads them: readers do, by pread(2)
+    Record* records_ = nullptr;  ///< no code in this process reads them: readers do, by pread(2)
     std::uint64_t mask_ = 0;
     std::uint64_t next_ = 0;
     std::uint32_t thread_ = 0;
@@ -56,9 +56,9 @@ public:
     Ring& operator=(const Ring&) = delete;
     ~Ring() = default;  ///< the mapping stays: threads may still record while a program ends
 
-    /// Makes the file in `directory`, whose other rings of this very process, from before an exec(2), are told to have
-    /// ended; this user's rings of processes that are long gone are removed. `capacity` is rounded to a power of two
-    /// within bounds. Returns 0, else an errno.
+    /// Makes the file in `directory`, whose other rings of this very process, from before an exec(2), are marked to
+    /// have ended; this user's rings of processes that are long gone are removed. `capacity` is rounded to a power of
+    /// two within bounds. Returns 0, else an errno.
     int open(const char* directory, std::uint32_t capacity, std::uint64_t session);
     bool is_open() const { return header_ != nullptr; }
 

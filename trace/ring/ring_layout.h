@@ -7,14 +7,14 @@
 
 /// How a traced process lays out its ring: one file, which it maps and readers read.
 ///
-/// | octets                       | what                                                                      |
+/// | bytes                       | what                                                                      |
 /// | ---------------------------- | ------------------------------------------------------------------------- |
 /// | 0 .. 4095                    | Header                                                                    |
 /// | 4096 .. 4096 + lanes * 128   | a LaneHeader for each lane                                                |
 /// | after, from a page's begin   | `capacity` records for each lane, one lane after the other                |
 ///
 /// A lane belongs to one thread at a time, so that recording needs no atomic read-modify-write. The oldest records are
-/// overwritten: the writer never looks at readers, of which there may be none or many, and each finds out by `written`
+/// overwritten: the writer never looks at readers, and there may be none or many, and each finds out by `written`
 /// what it was too slow for.
 namespace trace::inline ring::layout {
 
@@ -30,7 +30,7 @@ constexpr std::uint8_t unknown_device = 255;
 
 using Name = std::array<char, 64>;  ///< ends at the first NUL, or with the array
 
-/// Complete before the file has the name that readers look for, but for what says otherwise.
+/// Complete before the file has the name that readers look for, except what says otherwise.
 struct Header {
     std::array<char, 8> magic{};
     std::uint32_t version = 0;
@@ -53,11 +53,12 @@ struct Header {
 };
 static_assert(sizeof(Header) == page);
 
-/// Two cache lines: what one thread writes all the time lies beside nobody else's, nor do its neighbours come along.
+/// Two cache lines: what one thread writes all the time shares no line with other threads, nor do its neighbours come
+/// along.
 struct LaneHeader {
     std::uint64_t written = 0;  ///< records so far, by all the lane's owners; the next goes to `written % capacity`
     std::int64_t busy_since_ns = 0;  ///< the owner is about to add records with this time or later; 0: it is not
-    std::uint32_t owner = 0;         ///< its thread id; 0: nobody's
+    std::uint32_t owner = 0;         ///< its thread id; 0: no thread's
     std::array<char, 108> reserved{};
 };
 static_assert(sizeof(LaneHeader) == 128);

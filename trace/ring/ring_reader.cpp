@@ -12,10 +12,16 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/saturating.h"
+
 namespace trace::inline ring {
 
 namespace {
 
+/// Records that a lane may count ahead of the clock: clocks are set, and a reader may have to wait.
+constexpr std::uint64_t most_allowed = std::uint64_t{1} << 26;
+/// What is counted as lost of the time before the reader came: the process states it, and nobody has seen it.
+constexpr std::uint64_t most_before = std::uint64_t{1} << 20;
 constexpr std::uint64_t chunk = 4096;  ///< records taken from a lane at once
 
 template <std::size_t size>
@@ -99,12 +105,32 @@ bool RingReader::read(std::uint64_t offset, void* to, std::size_t octets) const 
     return pread(file_->number(), to, octets, static_cast<off_t>(offset)) == static_cast<ssize_t>(octets);
 }
 
+/// Whether so many records can have come. The counters are the process's own, and the sums over all rings must not
+/// depend on what one process claims.
+bool RingReader::takes_from(std::uint64_t& allowed, std::uint64_t most, std::uint64_t more) const {
+    constexpr std::uint64_t least_ns = 4;  // no thread makes a record in less
+    allowed = std::min(most, base::saturating::add(allowed, since_ns_ / least_ns));
+    if (more > allowed) return false;
+    allowed -= more;
+    return true;
+}
+
+void RingReader::give_up(const char* reason) {
+    damage_ = base::Error{reason, path_};
+    report_lost(lanes_.front(), 1);  // at least: no process can say how many
+    gave_up_ = true;
+    ended_ = true;
+}
+
 std::int64_t RingReader::look(std::int64_t now_ns) {
     // A call that has been going on for longer holds up nobody: a thread may be stopped in it.
     constexpr std::int64_t patience_ns = 100'000'000;
     // Between a thread's clock and its `busy_since_ns` is a moment.
     constexpr std::int64_t moment_ns = 50'000;
+    const bool is_first = now_ns_ == 0;
+    since_ns_ = is_first || now_ns <= now_ns_ ? 0 : static_cast<std::uint64_t>(now_ns - now_ns_);
     now_ns_ = now_ns;
+    if (gave_up_) return now_ns;
     if (!read(0, looked_.data(), looked_.size())) {
         ended_ = true;
         return now_ns;
@@ -113,40 +139,49 @@ std::int64_t RingReader::look(std::int64_t now_ns) {
     std::memcpy(&header, looked_.data(), sizeof header);
     name_devices(header);
     ended_ = header.ended != 0;
-    if (const std::uint64_t more = header.unplaced - unplaced_; more != 0) {
-        unplaced_ = header.unplaced;
-        report_lost(lanes_.front(), more);
-    }
+    if (header.unplaced != unplaced_) note_unplaced(header.unplaced, is_first);
     std::int64_t complete_ns = now_ns - moment_ns;
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
         layout::LaneHeader lane;
         std::memcpy(&lane, looked_.data() + sizeof header + i * sizeof lane, sizeof lane);
-        note_lane(lanes_[i], lane);
+        note_lane(lanes_[i], lane, is_first);
         if (lane.busy_since_ns > now_ns - patience_ns) complete_ns = std::min(complete_ns, lane.busy_since_ns - 1);
     }
     has_head_ = false;
     return complete_ns;
 }
 
-void RingReader::note_lane(Lane& lane, const layout::LaneHeader& header) {
+/// Of any number of threads.
+void RingReader::note_unplaced(std::uint64_t count, bool is_first) {
+    const std::uint64_t more = base::saturating::subtract(count, unplaced_);
+    const bool is_possible = is_first || takes_from(unplaced_allowed_, most_allowed * lanes_.size(), more);
+    if (count < unplaced_ || !is_possible)
+        return give_up("counts more lost records than its process can have made: it is not read any further");
+    unplaced_ = count;
+    report_lost(lanes_.front(), std::min(more, most_before));
+}
+
+void RingReader::note_lane(Lane& lane, const layout::LaneHeader& header, bool is_first) {
+    if (gave_up_) return;
     lane.owner = header.owner;
-    if (header.written < lane.next) {
-        // No ring counts back. What is meant is anybody's guess; what comes from here on may be in order.
-        report_lost(lane, 1);
-        lane.next = header.written;
-    }
+    if (header.written < lane.next) return give_up("counts its records back: it is not read any further");
+    const std::uint64_t most = most_allowed + 2 * std::uint64_t{header_.capacity};
+    if (is_first) lane.allowed = most;
+    if (!is_first && !takes_from(lane.allowed, most, header.written - lane.written))
+        return give_up("counts more records than its process can have made: it is not read any further");
     lane.written = header.written;
     // What is about to be overwritten is given up with what is, lest every look loses some.
     const std::uint64_t kept = header_.capacity - header_.capacity / 8;
     if (lane.written - lane.next >= header_.capacity) {
-        report_lost(lane, lane.written - kept - lane.next);
+        const std::uint64_t lost = lane.written - kept - lane.next;
+        report_lost(lane, is_first ? std::min(lost, most_before) : lost);
         lane.next = lane.written - kept;
     }
 }
 
 void RingReader::report_lost(Lane& lane, std::uint64_t count) {
-    lane.lost += count;
-    lost_ += count;
+    lane.lost = base::saturating::add(lane.lost, count);
+    lost_ = base::saturating::add(lost_, count);
 }
 
 /// More of a lane's records, in a copy; false where there are none.

@@ -42,6 +42,9 @@ public:
     std::uint64_t lost() const { return lost_; }
     const std::string& path() const { return path_; }
 
+    /// Why the ring is not read any further: its counters say what no process can have done. Reported once.
+    std::optional<base::Error> take_damage() { return std::exchange(damage_, std::nullopt); }
+
     /// Whether more may come: the process runs, and still the program that made the ring.
     bool is_alive() const;
     /// The file's own; no error where it is gone already.
@@ -51,6 +54,7 @@ private:
     struct Lane {
         std::uint64_t next = 0;     ///< of the ring's records, the first not taken
         std::uint64_t written = 0;  ///< when last looked at
+        std::uint64_t allowed = 0;  ///< how far it may count on at once
         std::uint64_t lost = 0;     ///< to be told of before the next record
         std::uint32_t owner = 0;
         std::vector<Record> records = {};
@@ -63,7 +67,10 @@ private:
     bool read(std::uint64_t offset, void* to, std::size_t octets) const;
     void identify(std::uint32_t owner);
     void name_devices(const layout::Header& header);
-    void note_lane(Lane& lane, const layout::LaneHeader& header);
+    void note_lane(Lane& lane, const layout::LaneHeader& header, bool is_first);
+    bool takes_from(std::uint64_t& allowed, std::uint64_t most, std::uint64_t more) const;
+    void give_up(const char* reason);
+    void note_unplaced(std::uint64_t count, bool is_first);
     bool fill(std::size_t index);
     void report_lost(Lane& lane, std::uint64_t count);
     void drop_unreadable(Lane& lane);
@@ -75,9 +82,13 @@ private:
     std::vector<Lane> lanes_;
     std::vector<std::byte> looked_ = {};
     std::int64_t now_ns_ = 0;
+    std::uint64_t since_ns_ = 0;  ///< from the look before to now_ns_
+    std::optional<base::Error> damage_ = {};
     std::uint64_t lost_ = 0;
     std::uint64_t unplaced_ = 0;
+    std::uint64_t unplaced_allowed_ = std::uint64_t{1} << 26;
     bool ended_ = false;
+    bool gave_up_ = false;
     std::size_t head_lane_ = 0;
     bool has_head_ = false;
     std::int64_t head_ns_ = 0;

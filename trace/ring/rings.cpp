@@ -8,10 +8,12 @@
 #include <memory>
 #include <sys/inotify.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/saturating.h"
 #include "trace/ring/trace_directory.h"
 
 namespace trace::inline ring {
@@ -54,10 +56,27 @@ bool Rings::is_new(const std::string& name, bool retries) const {
     return !std::ranges::binary_search(known_, name) || (retries && std::ranges::binary_search(postponed_, name));
 }
 
-/// Why a ring cannot be opened where there are that many; null: it can.
-const char* Rings::obstacle(std::size_t rings, int descriptor) const {
-    if (rings >= options_.most) return "is one ring too many; it is read when another one has ended";
-    if (!has_descriptors_to_spare(descriptor))
+/// Users can make files at will. One other user gets half of the places that the rest of the users leave: there is
+/// always a place for the next one.
+bool Rings::has_place(std::span<const RingReader> found, std::uint32_t user) const {
+    const auto is_theirs = [user](const RingReader& reader) { return reader.process().user == user; };
+    const auto in_use = static_cast<std::size_t>(
+        std::ranges::count_if(rings_, is_theirs, [](const Ring& ring) -> const RingReader& { return ring.reader; }) +
+        std::ranges::count_if(found, is_theirs));
+    const std::size_t of_others = rings_.size() + found.size() - in_use;
+    return in_use < (options_.most - of_others + 1) / 2;
+}
+
+/// Why a ring cannot be opened next to the open rings and the rings that were just `found`; null: it can.
+const char* Rings::obstacle(std::span<const RingReader> found, int folder, const char* name) const {
+    if (rings_.size() + found.size() >= options_.most)
+        return "is one ring too many; it is read when another one has ended";
+    struct stat there {};
+    const bool is_others =
+        fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && there.st_uid != 0 && there.st_uid != geteuid();
+    if (is_others && !has_place(found, there.st_uid))
+        return "is one ring too many of its user; it is read when another one has ended";
+    if (!has_descriptors_to_spare(folder))
         return "is not read yet: too many files are open (ulimit -n, LimitNOFILE= of the unit)";
     return nullptr;
 }
@@ -82,7 +101,7 @@ void Rings::find_new(std::int64_t now_ns) {
             continue;
         }
         const std::string path = directory_ + "/" + there.back();
-        const char* why = obstacle(rings_.size() + found.size(), dirfd(folder.get()));
+        const char* why = obstacle(found, dirfd(folder.get()), entry->d_name);
         if (why == nullptr) {
             if (auto opened = RingReader::open(path); opened)
                 found.push_back(std::move(opened).value());
@@ -121,8 +140,9 @@ void Rings::refuse(base::Error error) {
 }
 
 void Rings::update(Ring& ring) {
-    lost_ += ring.reader.lost() - ring.lost;
+    lost_ = base::saturating::add(lost_, ring.reader.lost() - ring.lost);
     ring.lost = ring.reader.lost();
+    if (auto damage = ring.reader.take_damage()) refuse(std::move(*damage));
     if (ring.process < forgotten_) return;
     Process& known = processes_[ring.process - forgotten_];
     if (known.devices.size() != ring.reader.process().devices.size()) known.devices = ring.reader.process().devices;

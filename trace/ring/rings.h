@@ -28,7 +28,7 @@ public:
         std::string directory = {};                 ///< empty: where traced processes put them by themselves
         std::optional<std::uint64_t> session = {};  ///< only the rings of this `run`
         bool remove = true;                         ///< the rings of processes that have ended
-        std::size_t most = 1024;                    ///< rings at once
+        std::size_t most = 1024;                    ///< rings at once; those of one user: has_place()
     };
     explicit Rings(Options options);
     ~Rings();
@@ -66,7 +66,8 @@ private:
     void watch();
     void find_new(std::int64_t now_ns);
     bool is_new(const std::string& name, bool retries) const;
-    const char* obstacle(std::size_t rings, int descriptor) const;
+    const char* obstacle(std::span<const RingReader> found, int folder, const char* name) const;
+    bool has_place(std::span<const RingReader> found, std::uint32_t user) const;
     void add(RingReader reader);
     void refuse(base::Error error);
     void look(std::int64_t now_ns);

@@ -31,14 +31,20 @@ int private_folders(char* path, std::size_t size, const char* above, bool make) 
     return private_folder(path, make);
 }
 
+/// Whether it is a folder, and no link to one, that lets this process do `what`.
+bool is_usable(const char* path, int what) {
+    struct stat found {};
+    return lstat(path, &found) == 0 && S_ISDIR(found.st_mode) && access(path, what) == 0;
+}
+
 }  // namespace
 
-int trace_directory(char* path, std::size_t size, bool make) {
+int trace_directory(char* path, std::size_t size, bool make, const char* everybodys) {
     constexpr std::size_t longest = 4096;
     if (const char* asked = std::getenv(layout::variable::directory); asked != nullptr && *asked != '\0')
         return fits(std::snprintf(path, size, "%s", asked), size) ? 0 : ENAMETOOLONG;
-    if (access(machines_directory, make ? W_OK | X_OK : R_OK | X_OK) == 0)
-        return fits(std::snprintf(path, size, "%s", machines_directory), size) ? 0 : ENAMETOOLONG;
+    if (is_usable(everybodys, make ? W_OK | X_OK : R_OK | X_OK))
+        return fits(std::snprintf(path, size, "%s", everybodys), size) ? 0 : ENAMETOOLONG;
     char above[longest];
     const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
     if (runtime != nullptr && *runtime == '/') {

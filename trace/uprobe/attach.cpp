@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -223,7 +222,7 @@ base::Result<AttachPlan> plan_attach(int process, const std::string& debug_root)
     const std::string folder = fmt::format("/proc/{}", process);
     const std::string maps = base::read_file(folder + "/maps").value_or(std::string());
     if (maps.empty()) {
-        const bool there = std::ifstream(folder + "/stat").good();
+        const bool there = base::read_file(folder + "/stat").has_value();
         return Failure{base::Error{
             there ? "may not be looked at, or has no memory of its own: attaching needs root" : "no such process",
             fmt::format("process {}", process)}};

@@ -8,10 +8,11 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <fstream>
+#include <sstream>
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/file.h"
 #include "trace/uprobe/stack_probes.h"
 
 namespace trace::inline uprobe {
@@ -32,7 +33,7 @@ std::string event_name(const ProbePoint& point, std::size_t number) {
 
 /// Removes the definitions of tracers that are no more: groups are called rdmascope_PID_NUMBER.
 void remove_abandoned(const Tracefs& tracefs) {
-    std::ifstream file(tracefs.root() + "/uprobe_events");
+    std::istringstream file(base::read_file(tracefs.root() + "/uprobe_events").value_or(std::string()));
     std::vector<std::string> abandoned;
     for (std::string line; std::getline(file, line);) {  // p:rdmascope_71_0/p_name_0 /path:0x1234 ...
         const std::string_view event = std::string_view(line).substr(0, line.find(' '));

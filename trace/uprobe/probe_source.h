@@ -35,7 +35,7 @@ struct ProbeOptions {
 /// operands too, which a sample of registers and stack would miss.
 ///
 /// The definitions belong to the whole machine until they are removed. They are, with the source; and what a tracer
-/// left behind that was killed is removed when the next one starts. An occurrence costs the program a trap, one to a
+/// left by a killed one is removed when the next one starts. An occurrence costs the program a trap, one to a
 /// few microseconds.
 class ProbeSource : public TraceSource {
 public:

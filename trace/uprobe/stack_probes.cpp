@@ -77,7 +77,7 @@ static_assert(states[0] == IBV_QPS_INIT && states[1] == IBV_QPS_RTS && states[2]
               states[3] == IBV_QPS_SQE && states[4] == IBV_QPS_ERR);
 #endif
 
-/// A program may put any number there: what is none of the table's is the last, an error.
+/// A program may put any number there: what is not in the table is the last, an error.
 template <std::size_t N>
 std::uint8_t entry(const std::array<std::uint8_t, N>& table, std::uint64_t index) {
     return table[index < N ? index : N - 1];

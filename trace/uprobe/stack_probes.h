@@ -9,7 +9,7 @@ namespace trace::inline uprobe {
 class ProbeArguments;
 
 /// Whether occurrences of it become records: post_send, post_receive, completion and state of the provider `rdmascope`.
-/// Its others tell of batches of octets, not of messages.
+/// Its others report batches of bytes, not of messages.
 bool is_stack_probe(std::string_view name);
 
 Converter stack_converter(std::string_view name, const ProbeArguments& arguments);

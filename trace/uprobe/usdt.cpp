@@ -164,13 +164,13 @@ UsdtArgument parse_argument(std::string_view text, base::ElfFile::Machine machin
 /// The names of pt_regs are those of the 16-bit registers, `ax` to `sp` and `r8` to `r15`.
 struct X86Register {
     std::string_view kernel;
-    bool high = false;  ///< the second octet: %ah
+    bool high = false;  ///< the second byte: %ah
 };
 
 std::optional<X86Register> x86_register(std::string_view name) {
     struct Row {
         std::string_view kernel;
-        std::array<std::string_view, 4> names;  // of 8, 4, 2 octets and 1
+        std::array<std::string_view, 4> names;  // of 8, 4, 2 bytes and 1
     };
     static constexpr Row rows[] = {
         {"ax", {"rax", "eax", "ax", "al"}},       {"bx", {"rbx", "ebx", "bx", "bl"}},

@@ -9,9 +9,10 @@ namespace tui::inline model {
 void Controller::sort_by(const std::string& column, bool turned) {
     const auto found = column_named(column);
     if (!found) return;
-    const bool downwards = !exporters::is_left_aligned(found->field->unit);
-    state.choice.order = {found->field, downwards != turned};
-    state.settings.sort = (turned ? "-" : "") + column;
+    const bool ranked = static_cast<bool>(found->field->rank);
+    const bool downwards = ranked || !exporters::is_left_aligned(found->field->unit);
+    state.choice.order = {found->field, downwards != turned, ranked ? exporters::worst_first().then : nullptr};
+    state.settings.sort = (turned ? "-" : "") + found->name;
     rebuild();
 }
 
@@ -24,6 +25,12 @@ std::string Controller::sort_column() const {
 void Controller::show_columns(std::vector<std::string> column_names) {
     state.settings.columns = std::move(column_names);
     state.columns = columns_of(state.settings.columns);
+}
+
+void Controller::show_only_problems(bool only) {
+    state.choice.only_problems = only;
+    held[static_cast<std::size_t>(View::flows)] = false;
+    rebuild();
 }
 
 void Controller::group_by(Grouping grouping) {

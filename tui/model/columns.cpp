@@ -1,7 +1,6 @@
 #include "tui/model/columns.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
 namespace tui::inline model {
@@ -19,20 +18,23 @@ struct Usual {
 
 /// From left to right. On 80 columns there is room for those of weight 0.
 constexpr Usual usual_table[] = {
-    {"id", "id", "id", CellForm::field, 4, 10},
-    {"kind", "kind", "kind", CellForm::field, 8, 6},
+    {"id", "id", "id", CellForm::field, 4, 11},
+    {"kind", "kind", "kind", CellForm::field, 8, 7},
     {"flow", "source > destination", "flow", CellForm::ends, 25, 0},
-    {"operations", "operations", "operations", CellForm::mix, 10, 7},
+    {"cause", "cause", "cause", CellForm::cause, 10, 0},
+    {"operations", "operations", "operations", CellForm::mix, 10, 8},
     {"goodput", "goodput", "goodput", CellForm::field, 10, 0},
-    {"message_rate", "msg/s", "message_rate", CellForm::field, 5, 3},
-    {"latency_p50", "p50", "latency_p50", CellForm::field, 6, 4},
-    {"latency_p99", "p99", "latency_p99", CellForm::field, 6, 0},
-    {"depth", "depth", "depth", CellForm::field, 6, 2},
-    {"depth_used", "used", "depth_used", CellForm::field, 5, 9},
-    {"resent", "resent", "resent", CellForm::field, 6, 0},
-    {"nak_rnr", "NAK/RNR", "nak_rnr", CellForm::field, 7, 5},
-    {"ce_cnp", "CE/CNP", "ce_cnp", CellForm::field, 6, 5},
-    {"stalled", "stalled", "stalled", CellForm::field, 7, 8},
+    {"wire_bytes", "bytes", "wire_bytes", CellForm::field, 7, 2},
+    {"packets", "packets", "packets", CellForm::field, 7, 7},
+    {"message_rate", "msg/s", "message_rate", CellForm::field, 5, 4},
+    {"latency_p50", "p50", "latency_p50", CellForm::field, 6, 5},
+    {"latency_p99", "p99", "latency_p99", CellForm::field, 6, 1},
+    {"depth", "depth", "depth", CellForm::field, 6, 3},
+    {"depth_used", "used", "depth_used", CellForm::field, 5, 10},
+    {"resent", "resent", "resent", CellForm::field, 6, 2},
+    {"nak_rnr", "NAK/RNR", "nak_rnr", CellForm::field, 7, 6},
+    {"ce_cnp", "CE/CNP", "ce_cnp", CellForm::field, 6, 6},
+    {"stalled", "stalled", "stalled", CellForm::field, 7, 9},
     {"time", "time", "stalled", CellForm::states, 8, 0},
 };
 
@@ -94,14 +96,6 @@ std::vector<Column> make_usual() {
 
 }  // namespace
 
-bool is_pace(const exporters::FlowField& field) {
-    constexpr std::array<std::string_view, 8> brief{
-        "goodput", "goodput_bytes_per_sec", "message_rate", "latency_p50", "latency_p99", "depth", "depth_used",
-        "queue"};
-    if (field.statistic) return field.statistic != exporters::Statistic::samples;
-    return std::find(brief.begin(), brief.end(), field.path) != brief.end();
-}
-
 const std::vector<Column>& usual_columns() {
     static const std::vector<Column> columns = make_usual();
     return columns;
@@ -111,8 +105,12 @@ std::optional<Column> column_named(std::string_view name) {
     for (const Column& column : usual_columns())
         if (column.name == name) return column;
     const exporters::FlowColumns fields = exporters::find_fields(name);
-    if (fields.size() != 1 || fields.front()->path != name) return {};
+    if (fields.size() != 1) return {};
     const exporters::FlowField* field = fields.front();
+    // A group of one column is no name of the column; a heading is.
+    if (field->path != name && field->path.starts_with(name)) return {};
+    for (const Column& column : usual_columns())
+        if (column.name == field->path) return column;
     const auto width = std::max(usual_width(field->unit), static_cast<unsigned>(field->title.size()));
     return Column{field->path,
                   field->title,
@@ -128,7 +126,7 @@ std::vector<Column> columns_of(std::span<const std::string> names) {
     std::vector<Column> columns;
     for (const std::string& name : names) {
         auto column = column_named(name);
-        const auto same = [&](const Column& other) { return other.name == name; };
+        const auto same = [&](const Column& other) { return other.name == column->name; };
         if (column && std::none_of(columns.begin(), columns.end(), same)) columns.push_back(std::move(*column));
     }
     return columns.empty() ? usual_columns() : columns;

@@ -14,6 +14,7 @@ namespace tui::inline model {
 enum class CellForm : std::uint8_t {
     field,   ///< exporters::cell()
     ends,    ///< "source > destination", as much of it as fits
+    cause,   ///< what is wrong, coloured by its grade; the mark of the row says that something is
     mix,     ///< the operations' shares
     states,  ///< where the time went, as a bar
 };
@@ -40,10 +41,6 @@ struct Column {
     Emphasis emphasis = Emphasis::none;
     unsigned weight = 0;  ///< 0: stays on the narrowest screen; the greatest goes first where there is no room
 };
-
-/// Whether it says how things go (a rate, a level, a time that something took) and not how much there was: of a flow
-/// that was silent in an interval there is none.
-bool is_pace(const exporters::FlowField& field);
 
 /// The usual table, and what `column_named` also knows.
 const std::vector<Column>& usual_columns();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 #include <utility>
 
 namespace tui::inline model {
@@ -28,7 +29,8 @@ auto congestion_of(const metrics::FlowSnapshot& flow) {
 
 /// Also those in folded groups.
 std::vector<const metrics::FlowSnapshot*> congested_flows(const metrics::Snapshot& snapshot,
-                                                          const exporters::Context& context, FlowFilter& filter) {
+                                                          const exporters::Context& context,
+                                                          exporters::filter::FlowFilter& filter) {
     std::vector<const metrics::FlowSnapshot*> flows;
     for (const metrics::FlowSnapshot& flow : snapshot.flows)
         if (congestion_of(flow) > std::pair<std::uint64_t, std::uint64_t>{} && filter.matches({flow, context}))
@@ -39,6 +41,44 @@ std::vector<const metrics::FlowSnapshot*> congested_flows(const metrics::Snapsho
         return left != right ? left > right : a->id < b->id;
     });
     return flows;
+}
+
+/// A comparison of the filter's language; empty where there is nothing to compare with.
+std::string condition_on(std::string_view field, const std::string& value) {
+    return value.empty() ? std::string{} : fmt::format("{} == {}", field, value);
+}
+
+std::string all_of(const std::vector<std::string>& conditions) {
+    std::string text;
+    for (const std::string& condition : conditions)
+        if (!condition.empty()) text += (text.empty() ? "" : " && ") + condition;
+    return text;
+}
+
+/// Packets from one end of a flow to the other.
+std::string direction_filter(const metrics::Endpoint& from, const metrics::Endpoint& to) {
+    const bool ipv6 = from.address.family == wire::AddressFamily::ipv6;
+    const bool by_ip = ipv6 || from.address.family == wire::AddressFamily::ipv4;
+    const auto address = [by_ip](const metrics::Endpoint& end) { return by_ip ? metrics::to_text(end.address) : ""; };
+    const auto port = [](const metrics::Endpoint& end) { return end.port ? fmt::to_string(*end.port) : ""; };
+    return all_of({condition_on(ipv6 ? "ipv6.src" : "ip.src", address(from)),
+                   condition_on(ipv6 ? "ipv6.dst" : "ip.dst", address(to)), condition_on("tcp.srcport", port(from)),
+                   condition_on("tcp.dstport", port(to)),
+                   condition_on("infiniband.bth.destqp", to.qpn ? fmt::format("{:#x}", *to.qpn) : "")});
+}
+
+/// A direction of which nothing is known but the hosts would show all of their packets.
+bool is_told_apart(const metrics::Endpoint& from, const metrics::Endpoint& to) {
+    return to.qpn || (from.port && to.port);
+}
+
+std::string packet_filter_of(const metrics::FlowSnapshot& flow) {
+    std::string text;
+    for (const auto& [from, to] :
+         {std::pair(&flow.source, &flow.destination), std::pair(&flow.destination, &flow.source)})
+        if (is_told_apart(*from, *to))
+            text += fmt::format("{}({})", text.empty() ? "" : " || ", direction_filter(*from, *to));
+    return text;
 }
 
 metrics::Address address_of(base::Bytes octets) {
@@ -223,6 +263,62 @@ void Controller::open_flow(std::uint64_t id) {
     count_rows();
 }
 
+void Controller::open_frame(std::uint64_t frame) {
+    if (!feed.status().has_packets) return complain(fmt::format("{} has figures, not frames", state.feed.name));
+    if (!state.packet_filter_text.empty()) static_cast<void>(apply_packet_filter(""));  // an empty one cannot fail
+    const auto& lines = state.packets->lines();
+    const auto place = [&] {
+        return std::find_if(lines.begin(), lines.end(),
+                            [frame](const PacketLine& line) { return line.frame >= frame; });
+    };
+    const auto has_line = [&] { return place() != lines.end() && place()->frame == frame; };
+    if (!has_line()) {
+        state.packets->read_around(frame);
+        state.packets->advance(feed);
+    }
+    // A frame without RDMA, such as a TCP FIN, has fields but no line: the next line is selected.
+    if (!show_details(frame)) return;
+    state.view = View::packets;
+    state.spread = false;
+    if (!lines.empty())
+        select(View::packets, std::min(static_cast<std::size_t>(place() - lines.begin()), lines.size() - 1));
+    held[index_of_view(View::packets)] = true;
+    count_rows();
+    say_who_follows();
+}
+
+void Controller::open_details() {
+    const auto& lines = state.packets->lines();
+    const std::size_t at = state.places[index_of_view(View::packets)].selected;
+    if (at >= lines.size()) return say("there is no packet yet");
+    if (!show_details(lines[at].frame)) return;
+    // What is looked at stays where it is.
+    held[index_of_view(View::packets)] = true;
+    say_who_follows();
+}
+
+bool Controller::show_details(std::uint64_t frame) {
+    state.details = state.packets->details(feed, frame);
+    state.details_frame = frame;
+    if (state.details.empty()) {
+        complain(fmt::format("packet {} is no longer kept", frame));
+        return false;
+    }
+    close_overlay();
+    open_text(Overlay::details, state.details.size());
+    return true;
+}
+
+void Controller::show_packets_of(std::uint64_t id) {
+    const metrics::FlowSnapshot* flow = state.reading == nullptr ? nullptr : state.reading->total.flow(id);
+    if (flow == nullptr && state.reading != nullptr) flow = state.reading->interval.flow(id);
+    go_to(View::packets);
+    if (flow == nullptr) return;
+    if (const auto applied = apply_packet_filter(packet_filter_of(*flow)); !applied)
+        return complain(applied.error().text());
+    say("the packets of this flow, both ways; Escape shows all");
+}
+
 void Controller::follow_flow() {
     if (state.view != View::flow) return;
     const metrics::FlowSnapshot* flow = state.flow_total();
@@ -233,7 +329,7 @@ void Controller::follow_flow() {
 }
 
 base::Result<void> Controller::apply_filter(const std::string& text) {
-    auto made = FlowFilter::compile(text);
+    auto made = exporters::filter::FlowFilter::compile(text);
     if (!made) return base::Failure{made.error()};
     filter = std::move(*made);
     state.filter_text = text;

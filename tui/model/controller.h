@@ -22,7 +22,7 @@ struct Controller {
     Feed& feed;
     const metrics::HostNames* names;
     const dissect::FieldRegistry& registry;
-    FlowFilter filter = {};
+    exporters::filter::FlowFilter filter = {};
     std::vector<Request> requests = {};
     std::uint64_t last_serial = 0;
     std::int64_t now_ns = 0;
@@ -31,6 +31,7 @@ struct Controller {
     std::array<std::size_t, view_count> pages;  ///< rows of each view that fit, as far as known
     std::size_t overlay_page = 10;
     std::vector<Hit> hits = {};
+    std::vector<std::uint64_t> evidence = {};  ///< frames that an answer of why names
     /// By view: the selection stays on what it is on. Else on the first row, whatever comes there, or the last of
     /// events and packets, which follow what comes.
     std::array<bool, view_count> held{};
@@ -59,6 +60,10 @@ struct Controller {
     void move(std::ptrdiff_t rows);
     void go_to(View view);
     void open_flow(std::uint64_t id);
+    void open_frame(std::uint64_t frame);      ///< the packet among its neighbours, with all its fields
+    void show_packets_of(std::uint64_t flow);  ///< the packets of both directions
+    void open_details();                       ///< of the packet that is selected
+    bool show_details(std::uint64_t frame);    ///< false, with a complaint: the frame is no longer kept
     base::Result<void> apply_filter(const std::string& text);
     base::Result<void> apply_packet_filter(const std::string& text);
 
@@ -70,6 +75,7 @@ struct Controller {
     void sort_by(const std::string& column, bool turned);
     std::string sort_column() const;
     void show_columns(std::vector<std::string> column_names);
+    void show_only_problems(bool only);
     void group_by(Grouping grouping);
     void show_window(Window window);
     void use_theme(const std::string& name);
@@ -93,7 +99,7 @@ private:
 };
 
 /// Sorted by where nothing else was chosen.
-inline constexpr std::string_view usual_sort = "goodput";
+inline constexpr std::string_view usual_sort = "cause";
 
 /// How far one sees: `place` has `count` rows of which `page` fit.
 void settle(Place& place, std::size_t count, std::size_t page);

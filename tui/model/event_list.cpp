@@ -137,8 +137,8 @@ void EventList::add_flow(const metrics::FlowSnapshot& flow, const Reading& readi
     }
     // A RoCE connection ends by a message of the CM, which is no flow's data and no event; both directions by the
     // same. FIN and RST have event summaries.
-    const std::uint64_t end_frame = flow.connection.end_frame;
-    const std::optional<EndKind> end = flow.connection.end_kind;
+    const std::uint64_t end_frame = flow.connection->end_frame;
+    const std::optional<EndKind> end = flow.connection->end_kind;
     if (!end || end_frame == 0 || !ended_.insert(end_frame).second || end_reported || end == EndKind::tcp_reset ||
         end == EndKind::tcp_fin)
         return;
@@ -148,7 +148,7 @@ void EventList::add_flow(const metrics::FlowSnapshot& flow, const Reading& readi
     line.value_max = line.value_sum = 0;
     line.frames = {end_frame};
     line.text = who(flow.source, flow.destination, names);
-    line.what = "connection ended: " + flow.connection.end;
+    line.what = "connection ended: " + flow.connection->end;
     line.bad = end == EndKind::rejected;
     fresh_.push_back(std::move(line));
 }
@@ -186,7 +186,7 @@ void EventList::add(const Reading& reading, const metrics::HostNames* names, con
     }
     for (const metrics::ConnectionAttempt& attempt : reading.interval.attempts) add_attempt(attempt, reading, names);
     for (const metrics::FlowSnapshot& flow : reading.interval.flows)
-        if (!flow.event_summaries.empty() || flow.connection.end_frame != 0) add_flow(flow, reading, names);
+        if (!flow.event_summaries.empty() || flow.connection->end_frame != 0) add_flow(flow, reading, names);
     if (times)
         for (EventLine& line : fresh_)
             if (!line.time_ns && !line.frames.empty()) line.time_ns = times(line.frames.front());

@@ -48,20 +48,32 @@ struct KeyOf {
     SortKey operator()(const exporters::Frames& frames) const { return {false, frames.size()}; }
 };
 
+/// What is wrong with it is still to be mended.
+bool is_urgent(const FlowLine& line) {
+    if (line.problem == nullptr) return false;
+    return line.group || !line.idle || !line.flow->finished || metrics::outlives_connection(line.problem->verdict);
+}
+
 /// Places of lines, with their keys beside them.
 class Sorter {
 public:
     Sorter(const FlowChoice& choice, const Reading& reading, const metrics::HostNames* names)
-        : choice_(choice),
-          reading_(reading),
-          names_(names),
-          by_pace_(choice.order.field != nullptr && is_pace(*choice.order.field)) {}
+        : choice_(choice), reading_(reading), names_(names), by_problem_(choice.order.then != nullptr) {
+        // Below the flows with a problem, which their badness sorts, all others have the second order alone.
+        field_ = by_problem_ ? choice.order.then : choice.order.field;
+        by_pace_ = field_ != nullptr && exporters::is_pace(*field_);
+    }
 
+    void reserve(std::size_t lines) { entries_.reserve(lines); }
     void add(const FlowLine& line, std::size_t place) {
-        Entry entry{place, line.idle, true, 0, no_text, line.id()};
-        if (choice_.order.field != nullptr && !(line.idle && by_pace_)) {
+        Entry entry{place, 0, line.idle, true, 0, no_text, line.id()};
+        if (by_problem_ && is_urgent(line)) {
+            entry.badness = metrics::badness(*line.problem);
+            entry.idle = false;
+        }
+        if (field_ != nullptr && !(line.idle && by_pace_)) {
             const exporters::Context context = context_of(line, choice_.window, reading_, names_);
-            SortKey key = std::visit(KeyOf{}, choice_.order.field->value({*line.flow, context}));
+            SortKey key = std::visit(KeyOf{}, exporters::FlowOrder::key_of(*field_, {*line.flow, context}));
             entry.unknown = key.unknown;
             entry.number = key.number;
             if (!key.text.empty()) {
@@ -77,6 +89,7 @@ public:
         std::vector<std::size_t> places;
         places.reserve(entries_.size());
         for (const Entry& entry : entries_) places.push_back(entry.place);
+        entries_ = {};  // of a million flows, this is memory that the lines need
         return places;
     }
 
@@ -84,6 +97,7 @@ private:
     static constexpr std::size_t no_text = ~std::size_t{0};
     struct Entry {
         std::size_t place;
+        double badness;  ///< 0: no problem, or not sorted by problems
         bool idle;
         bool unknown;
         std::uint64_t number;
@@ -91,6 +105,7 @@ private:
         std::uint64_t id;
     };
     bool before(const Entry& a, const Entry& b) const {
+        if (a.badness != b.badness) return (a.badness < b.badness) != choice_.order.descending;
         if (a.idle != b.idle) return b.idle;
         if (a.unknown != b.unknown) return b.unknown;
         if (a.number != b.number) return (a.number < b.number) != choice_.order.descending;
@@ -103,10 +118,17 @@ private:
     const FlowChoice& choice_;
     const Reading& reading_;
     const metrics::HostNames* names_;
-    bool by_pace_;
+    bool by_problem_;
+    const exporters::FlowField* field_ = nullptr;
+    bool by_pace_ = false;
     std::vector<Entry> entries_ = {};
     std::vector<std::string> texts_ = {};
 };
+
+const metrics::FlowProblem* find_problem(const metrics::FlowProblems& problems, std::uint64_t id) {
+    const auto found = problems.find(id);
+    return found == problems.end() ? nullptr : &found->second;
+}
 
 FlowLine line_of(const FlowSnapshot* interval, const FlowSnapshot* whole, const FlowChoice& choice) {
     FlowLine line;
@@ -141,16 +163,19 @@ exporters::Context context_of(const FlowLine& line, Window window, const Reading
         context.interval = exporters::Interval{reading.start_ns, reading.length_ns};
     else if (const std::uint64_t whole_ns = reading.whole_ns(); whole_ns != 0)
         context.interval = exporters::Interval{reading.total.capture.first_ns, whole_ns};
+    context.problems =
+        window == Window::interval && !line.idle ? &reading.interval_problems() : &reading.total_problems();
     return context;
 }
 
-void FlowList::build(const ReadingPtr& reading, const FlowChoice& choice, FlowFilter& filter,
+void FlowList::build(const ReadingPtr& reading, const FlowChoice& choice, exporters::filter::FlowFilter& filter,
                      const metrics::HostNames* names) {
     lines_.clear();
     sums_.clear();
     flows_ = 0;
     hidden_ = 0;
     idle_ = 0;
+    problems_ = 0;
     reading_ = reading;
     if (reading == nullptr) return;
     std::vector<FlowLine> flows;
@@ -159,12 +184,16 @@ void FlowList::build(const ReadingPtr& reading, const FlowChoice& choice, FlowFi
     walk(*reading, [&](const FlowSnapshot* interval, const FlowSnapshot* whole) {
         ++flows_;
         FlowLine line = line_of(interval, whole, choice);
-        if (!everything) {
-            const exporters::Context context = context_of(line, choice.window, *reading, names);
-            if (!filter.matches({*line.flow, context}, line.idle)) {
-                ++hidden_;
-                return;
-            }
+        const exporters::Context context = context_of(line, choice.window, *reading, names);
+        if (!everything && !filter.matches({*line.flow, context}, line.idle)) {
+            ++hidden_;
+            return;
+        }
+        line.problem = find_problem(*context.problems, line.id());
+        if (line.problem != nullptr) ++problems_;
+        if (choice.only_problems && line.problem == nullptr) {
+            ++hidden_;
+            return;
         }
         if (line.idle) ++idle_;
         flows.push_back(std::move(line));
@@ -175,10 +204,12 @@ void FlowList::build(const ReadingPtr& reading, const FlowChoice& choice, FlowFi
 void FlowList::arrange(std::vector<FlowLine> flows, const FlowChoice& choice, const metrics::HostNames* names) {
     Sorter pinned(choice, *reading_, names);
     Sorter others(choice, *reading_, names);
+    others.reserve(flows.size());
     for (std::size_t i = 0; i < flows.size(); ++i) (flows[i].pinned ? pinned : others).add(flows[i], i);
-    lines_.reserve(flows.size());
-    for (const std::size_t place : pinned.sorted()) lines_.push_back(flows[place]);
+    const std::vector<std::size_t> first = pinned.sorted();
     const std::vector<std::size_t> order = others.sorted();
+    lines_.reserve(flows.size());
+    for (const std::size_t place : first) lines_.push_back(flows[place]);
     if (choice.grouping == Grouping::none) {
         for (const std::size_t place : order) lines_.push_back(std::move(flows[place]));
         return;
@@ -214,6 +245,9 @@ std::vector<FlowLine> FlowList::make_headings(const std::vector<FlowLine>& flows
         FlowLine& heading = headings[groups.of[i]];
         ++heading.members;
         heading.idle = heading.idle && flows[i].idle;
+        if (is_urgent(flows[i]) &&
+            (heading.problem == nullptr || metrics::badness(*flows[i].problem) > metrics::badness(*heading.problem)))
+            heading.problem = flows[i].problem;
     }
     // A sum of one is that one: flows are large.
     std::vector<FlowSnapshot*> sums(headings.size(), nullptr);

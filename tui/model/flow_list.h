@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "exporters/filter/flow_filter.h"
 #include "exporters/flow_fields.h"
 #include "exporters/flow_order.h"
 #include "metrics/answers/answer.h"
-#include "tui/model/flow_filter.h"
 #include "tui/model/reading.h"
 #include "tui/model/settings.h"
 
@@ -22,7 +22,9 @@ struct Groups;
 struct FlowLine {
     const metrics::FlowSnapshot* flow = nullptr;   ///< figures of the window; a group's are its members' sum
     const metrics::FlowSnapshot* whole = nullptr;  ///< the flow since the beginning; null for a group
-    bool idle = false;                             ///< window interval: nothing passed in it, `flow` is `whole`
+    const metrics::FlowProblem* problem =
+        nullptr;        ///< what is wrong with it; null where nothing is; a group's: the worst
+    bool idle = false;  ///< window interval: nothing passed in it, `flow` is `whole`
     bool pinned = false;
     bool group = false;
     bool folded = false;      ///< a group whose members are not listed
@@ -38,6 +40,7 @@ struct FlowChoice {
     Window window = Window::interval;
     std::set<std::uint64_t> pinned = {};  ///< flow ids: first, in the same order among themselves
     std::set<std::string> folded = {};    ///< titles of groups
+    bool only_problems = false;           ///< flows of which nothing is wrong are hidden
 };
 
 /// What a line is to be read with: of the window `interval` the figures of a line that is not idle are the interval's,
@@ -46,8 +49,10 @@ exporters::Context context_of(const FlowLine& line, Window window, const Reading
                               const metrics::HostNames* names);
 
 /// The order of the lines: pinned flows; groups, each heading in front of its members; flows that passed something in
-/// the interval; idle ones, which have counts of all their life and no pace (columns.h). Each by the order chosen,
-/// equals by id. Pinned flows stand above the groups and are part of their sums.
+/// the interval; idle ones, which have counts of all their life and no pace (exporters::is_pace). Each by the order
+/// chosen, equals by id. Where the order is by the cause of a problem, flows with a problem stand above all others,
+/// idle or not: a flow that stands still may be the worst. Only those whose connection ended after repairs do not, as
+/// nothing can be mended there. Pinned flows stand above the groups and are part of their sums.
 ///
 /// A group's sum, of its members that are not idle where there are any: counters, histograms and state times add up,
 /// and all that follows from them; means of what was outstanding add up (of all since the beginning, over time), maxima
@@ -60,13 +65,14 @@ exporters::Context context_of(const FlowLine& line, Window window, const Reading
 /// a second. Points into the reading, which it keeps.
 class FlowList {
 public:
-    void build(const ReadingPtr& reading, const FlowChoice& choice, FlowFilter& filter,
+    void build(const ReadingPtr& reading, const FlowChoice& choice, exporters::filter::FlowFilter& filter,
                const metrics::HostNames* names);
 
     const std::vector<FlowLine>& lines() const { return lines_; }
-    std::size_t flows() const { return flows_; }    ///< in the reading
-    std::size_t hidden() const { return hidden_; }  ///< that the filter keeps back
-    std::size_t idle() const { return idle_; }      ///< of those that it does not
+    std::size_t flows() const { return flows_; }        ///< in the reading
+    std::size_t hidden() const { return hidden_; }      ///< that the filter, or the choice of problems, keeps back
+    std::size_t problems() const { return problems_; }  ///< flows with a problem, of those that the filter lets through
+    std::size_t idle() const { return idle_; }          ///< of those that it does not
     /// The line of a flow; absent where it is not listed.
     std::optional<std::size_t> find(std::uint64_t id) const;
 
@@ -81,6 +87,7 @@ private:
     std::size_t flows_ = 0;
     std::size_t hidden_ = 0;
     std::size_t idle_ = 0;
+    std::size_t problems_ = 0;
 };
 
 }  // namespace tui::model

@@ -71,10 +71,10 @@ void add_identity(FlowSnapshot& sum, const FlowSnapshot& flow) {
     sum.finished = sum.finished && flow.finished;
     sum.credits_last.reset();
 
-    const auto permitted = sum.connection.initiator_depth;
+    const auto permitted = sum.connection->initiator_depth;
     sum.connection = {};
-    if (permitted && flow.connection.initiator_depth)
-        sum.connection.initiator_depth = *permitted + *flow.connection.initiator_depth;
+    if (permitted && flow.connection->initiator_depth)
+        sum.connection->initiator_depth = *permitted + *flow.connection->initiator_depth;
 }
 
 /// In an interval a flow's time begins with what it did last, however long ago: there is no common one.
@@ -117,9 +117,9 @@ void add_counters(FlowSnapshot& sum, const FlowSnapshot& flow) {
     for (std::size_t i = 0; i < sum.naks.size(); ++i) sum.naks[i] = add(sum.naks[i], flow.naks[i]);
     for (std::size_t i = 0; i < sum.state_ns.size(); ++i) sum.state_ns[i] = add(sum.state_ns[i], flow.state_ns[i]);
     for (std::size_t i = 0; i < sum.operations.size(); ++i) {
-        metrics::OperationFigures& mine = sum.operations[i];
         const metrics::OperationFigures& theirs = flow.operations[i];
         if (theirs.count == 0 && theirs.latency_ns.empty() && theirs.first_response_ns.empty()) continue;
+        metrics::OperationFigures& mine = sum.operations[i];
         mine.count = add(mine.count, theirs.count);
         mine.bytes = add(mine.bytes, theirs.bytes);
         mine.latency_ns.merge(theirs.latency_ns);
@@ -129,7 +129,7 @@ void add_counters(FlowSnapshot& sum, const FlowSnapshot& flow) {
     for (const auto member : fields::recovery_histograms) (sum.recovery.*member).merge(flow.recovery.*member);
 }
 
-void add_tcp(std::optional<metrics::TcpFigures>& sum, const std::optional<metrics::TcpFigures>& other) {
+void add_tcp(base::CompactOptional<metrics::TcpFigures>& sum, const base::CompactOptional<metrics::TcpFigures>& other) {
     if (!other) return;
     if (!sum) {
         sum = other;
@@ -154,7 +154,8 @@ void add_level(metrics::LevelFigures& sum, const metrics::LevelFigures& other) {
     sum.full_ns = add(sum.full_ns, other.full_ns);
 }
 
-void add_verbs(std::optional<metrics::VerbsFigures>& sum, const std::optional<metrics::VerbsFigures>& other) {
+void add_verbs(base::CompactOptional<metrics::VerbsFigures>& sum,
+               const base::CompactOptional<metrics::VerbsFigures>& other) {
     if (!other) return;
     if (!sum) {
         sum = other;

@@ -24,10 +24,11 @@ struct Hit {
 
 /// What drawing found out.
 struct Drawn {
-    std::vector<Hit> hits = {};    ///< later ones lie above earlier ones
-    std::size_t page = 1;          ///< rows of the view's list that fit; at least 1
-    std::size_t overlay_page = 1;  ///< the same of the overlay: help, answers, menu
-    std::size_t overlay_rows = 0;  ///< rows that the overlay has in all
+    std::vector<Hit> hits = {};                ///< later ones lie above earlier ones
+    std::size_t page = 1;                      ///< rows of the view's list that fit; at least 1
+    std::size_t overlay_page = 1;              ///< the same of the overlay: help, answers, menu
+    std::size_t overlay_rows = 0;              ///< rows that the overlay has in all
+    std::vector<std::uint64_t> evidence = {};  ///< of answers: the frames of the first "See:" in sight
 };
 
 }  // namespace tui::model

@@ -34,6 +34,8 @@ void previous_chart(Controller& controller);
 
 namespace look {
 void open_row(Controller& controller);
+void open_event(Controller& controller);
+void packets(Controller& controller);
 void open_host(Controller& controller);
 void open_packet(Controller& controller);
 void spread(Controller& controller);
@@ -45,6 +47,7 @@ void at(Controller& controller) {
     controller.go_to(view);
 }
 void opposite(Controller& controller);
+void next_problem(Controller& controller);
 void answers(Controller& controller);
 void follow(Controller& controller);
 }  // namespace look
@@ -59,6 +62,7 @@ void sort_right(Controller& controller);
 void reverse(Controller& controller);
 void columns(Controller& controller);
 void grouping(Controller& controller);
+void only_problems(Controller& controller);
 void fold(Controller& controller);
 void unfold(Controller& controller);
 void turn_fold(Controller& controller);
@@ -88,6 +92,7 @@ void theme(Controller& controller);
 void names(Controller& controller);
 void save(Controller& controller);
 void help(Controller& controller);
+void letters(Controller& controller);
 void quit(Controller& controller);
 void suspend(Controller& controller);
 void redraw(Controller& controller);
@@ -132,6 +137,8 @@ void first(Controller& controller);
 void last(Controller& controller);
 void next(Controller& controller);
 void previous(Controller& controller);
+void open_evidence(Controller& controller);
+void next_evidence(Controller& controller);
 void close(Controller& controller);
 }  // namespace text_overlay
 

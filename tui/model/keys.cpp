@@ -34,9 +34,11 @@ constexpr std::array table{
     KeyRow{{"l, Right", "the next chart", "Move", in_flow}, Where::view, move::next_chart},
     KeyRow{{"h, Left", "the chart before", "Move", in_flow}, Where::view, move::previous_chart},
 
-    KeyRow{{"Enter", "the flow of the row; a group: fold, unfold", "Look", in_flows | in_congestion | in_events},
+    KeyRow{{"Enter", "the flow of the row; a group: fold, unfold", "Look", in_flows | in_congestion},
            Where::view,
            look::open_row},
+    KeyRow{{"Enter", "the first packet of the event", "Look", in_events}, Where::view, look::open_event},
+    KeyRow{{"l, Right", "the flow of the event", "Look", in_events}, Where::view, look::open_row},
     KeyRow{{"Enter", "the flows of the host", "Look", in_hosts}, Where::view, look::open_host},
     KeyRow{{"Enter", "all fields of the packet", "Look", in_packets}, Where::view, look::open_packet},
     KeyRow{{"Enter, z", "the chart on all of the screen, and back", "Look", in_flow}, Where::view, look::spread},
@@ -47,9 +49,10 @@ constexpr std::array table{
     KeyRow{{"2", "hosts", "Look", in_every_view}, Where::view, look::at<View::hosts>},
     KeyRow{{"3", "congestion", "Look", in_every_view}, Where::view, look::at<View::congestion>},
     KeyRow{{"4", "events", "Look", in_every_view}, Where::view, look::at<View::events>},
-    KeyRow{{"5", "packets", "Look", in_every_view}, Where::view, look::at<View::packets>},
+    KeyRow{{"5", "packets; of a flow: its own", "Look", in_every_view}, Where::view, look::packets},
     KeyRow{{"6", "counters of the devices", "Look", in_every_view}, Where::view, look::at<View::counters>},
     KeyRow{{"o", "the opposite direction", "Look", in_flow}, Where::view, look::opposite},
+    KeyRow{{"n", "the next flow with a problem", "Look", in_flows | in_flow}, Where::view, look::next_problem},
     KeyRow{{"e", "why: about the flow; without one, about all", "Look", in_every_view}, Where::view, look::answers},
     KeyRow{{"f", "follow the newest, or stay", "Look", in_events | in_packets}, Where::view, look::follow},
 
@@ -57,6 +60,7 @@ constexpr std::array table{
            Where::view,
            choose::filter},
     KeyRow{{"/", "filter packets, as dump -Y does", "Choose", in_packets}, Where::view, choose::packet_filter},
+    KeyRow{{"!", "only flows with a problem, or all", "Choose", in_flows}, Where::view, choose::only_problems},
     KeyRow{{"t", "figures of the last interval, or of all", "Choose", in_every_view}, Where::view, choose::window},
     KeyRow{{"s", "sort by ...", "Choose", in_flows}, Where::view, choose::sort_menu},
     KeyRow{{"<", "sort by the column to the left", "Choose", in_flows}, Where::view, choose::sort_left},
@@ -85,6 +89,7 @@ constexpr std::array table{
     KeyRow{{"N", "names of hosts, or addresses", "Program", in_every_view}, Where::view, program::names},
     KeyRow{{"S", "save what is known: JSON and text", "Program", in_every_view}, Where::view, program::save},
     KeyRow{{"?", "this list", "Program", in_every_view}, Where::view, program::help},
+    KeyRow{{"L", "what the letters of the time column mean", "Program", in_every_view}, Where::view, program::letters},
     KeyRow{{"q", "quit", "Program", in_every_view}, Where::view, program::quit},
     KeyRow{{"Ctrl-C", "quit", "Program", in_every_view}, Where::always, program::quit},
     KeyRow{{"Ctrl-Z", "suspend; fg comes back", "Program", in_every_view}, Where::always, program::suspend},
@@ -127,7 +132,12 @@ constexpr std::array table{
     KeyRow{{"G, End", "the end", "In a text", in_every_view}, Where::text, text_overlay::last},
     KeyRow{{"l, Right", "of a packet: the next one", "In a text", in_every_view}, Where::text, text_overlay::next},
     KeyRow{{"h, Left", "of a packet: the one before", "In a text", in_every_view}, Where::text, text_overlay::previous},
-    KeyRow{{"Escape, Enter, Backspace, q, ?", "close", "In a text", in_every_view}, Where::text, text_overlay::close},
+    KeyRow{{"Enter", "of why: the packet of \"See\"; else close", "In a text", in_every_view},
+           Where::text,
+           text_overlay::open_evidence},
+    KeyRow{
+        {"n", "of why's packets: the next one", "In a text", in_every_view}, Where::text, text_overlay::next_evidence},
+    KeyRow{{"Escape, Backspace, q, ?", "close", "In a text", in_every_view}, Where::text, text_overlay::close},
 };
 
 Key key_named(std::string_view name) {
@@ -168,7 +178,9 @@ bool acts_in(const KeyRow& row, View view, Overlay overlay) {
         case Where::view: return overlay == Overlay::none && (row.text.views & bit_of(view)) != 0;
         case Where::prompt: return overlay == Overlay::prompt;
         case Where::menu: return overlay == Overlay::menu;
-        case Where::text: return overlay == Overlay::help || overlay == Overlay::answers || overlay == Overlay::details;
+        case Where::text:
+            return overlay == Overlay::help || overlay == Overlay::letters || overlay == Overlay::answers ||
+                   overlay == Overlay::details;
     }
     return false;
 }

@@ -62,6 +62,13 @@ void window(Controller& controller) {
     controller.say(all ? "figures since the beginning" : "figures of the last interval");
 }
 
+void only_problems(Controller& controller) {
+    const bool only = !controller.state.choice.only_problems;
+    if (only && controller.state.list.problems() == 0) return controller.say("no flow has a problem");
+    controller.show_only_problems(only);
+    controller.say(only ? "only flows with a problem; ! shows all" : "all flows");
+}
+
 void sort_menu(Controller& controller) { controller.open_menu(Menu::Purpose::sort); }
 void columns(Controller& controller) { controller.open_menu(Menu::Purpose::columns); }
 void grouping(Controller& controller) { controller.open_menu(Menu::Purpose::grouping); }

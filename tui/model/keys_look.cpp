@@ -19,6 +19,20 @@ void by(Controller& controller, int step) {
     controller.go_to(static_cast<View>((static_cast<int>(from) + step + tabs) % tabs));
 }
 
+/// The frames that the worst answer names; the picture replaces them with those of the answer in sight.
+std::vector<std::uint64_t> frames_of_worst(const std::vector<metrics::Answer>& answers) {
+    std::vector<std::uint64_t> frames;
+    for (const metrics::Answer& answer : answers) {
+        if (!answer.alarm) continue;
+        for (const metrics::Evidence& evidence : answer.evidence)
+            frames.insert(frames.end(), evidence.frames.begin(), evidence.frames.end());
+        if (!frames.empty()) break;
+    }
+    std::sort(frames.begin(), frames.end());
+    frames.erase(std::unique(frames.begin(), frames.end()), frames.end());
+    return frames;
+}
+
 }  // namespace
 
 void open_row(Controller& controller) {
@@ -39,18 +53,20 @@ void open_host(Controller& controller) {
     controller.say("the flows of this host; Escape shows all again");
 }
 
-void open_packet(Controller& controller) {
-    const auto& lines = controller.state.packets->lines();
+void open_packet(Controller& controller) { controller.open_details(); }
+
+void open_event(Controller& controller) {
+    const auto& lines = controller.state.events.lines();
     const std::size_t at = controller.state.place().selected;
-    if (at >= lines.size()) return controller.say("there is no packet yet");
-    const std::uint64_t frame = lines[at].frame;
-    controller.state.details = controller.state.packets->details(controller.feed, frame);
-    controller.state.details_frame = frame;
-    if (controller.state.details.empty()) return controller.complain(fmt::format("packet {} is no longer kept", frame));
-    controller.open_text(Overlay::details, controller.state.details.size());
-    // What is looked at stays where it is.
-    controller.held[static_cast<std::size_t>(View::packets)] = true;
-    controller.say_who_follows();
+    if (at >= lines.size()) return controller.say("there is no event yet");
+    if (lines[at].frames.empty()) return open_row(controller);
+    controller.open_frame(lines[at].frames.front());
+}
+
+void packets(Controller& controller) {
+    const bool of_flow = controller.state.view == View::flow;
+    if (!of_flow) return controller.go_to(View::packets);
+    controller.show_packets_of(controller.state.flow_id);
 }
 
 void spread(Controller& controller) { controller.state.spread = !controller.state.spread; }
@@ -64,7 +80,15 @@ void back(Controller& controller) {
         static_cast<void>(controller.apply_packet_filter(""));  // an empty filter cannot fail
         return controller.say("all packets");
     }
+    if (controller.state.view == View::packets && controller.state.packets->stays()) {
+        controller.rebuild_packets();
+        return controller.go_to(View::events);
+    }
     if (controller.state.view != View::flows) return controller.go_to(View::flows);
+    if (controller.state.choice.only_problems) {
+        controller.show_only_problems(false);
+        return controller.say("all flows");
+    }
     if (controller.state.filter_text.empty()) return controller.say("q quits, ? lists the keys");
     static_cast<void>(controller.apply_filter(""));  // an empty filter cannot fail
     controller.say("all flows");
@@ -81,6 +105,20 @@ void opposite(Controller& controller) {
     controller.open_flow(*flow->reverse);
 }
 
+/// From the selected row on, and from the first row again after the last.
+void next_problem(Controller& controller) {
+    const auto& lines = controller.state.list.lines();
+    const std::size_t from = controller.state.places[static_cast<std::size_t>(View::flows)].selected;
+    for (std::size_t step = 1; step <= lines.size(); ++step) {
+        const std::size_t at = (from + step) % lines.size();
+        if (lines[at].group || lines[at].problem == nullptr) continue;
+        controller.select(View::flows, at);
+        if (controller.state.view == View::flow) controller.open_flow(lines[at].id());
+        return controller.say(lines[at].problem->cause);
+    }
+    controller.say("no flow has a problem");
+}
+
 /// About what is on the screen: the window, as long as the flow passed something in it.
 void answers(Controller& controller) {
     if (controller.state.reading == nullptr) return controller.say("there are no figures yet");
@@ -91,6 +129,7 @@ void answers(Controller& controller) {
     static const NoNames no_names;
     const metrics::HostNames& names = controller.state.names != nullptr ? *controller.state.names : no_names;
     controller.state.answers = metrics::answer(*shown, names, id ? &*id : nullptr);
+    controller.evidence = frames_of_worst(controller.state.answers);
     controller.open_text(Overlay::answers, controller.state.answers.size());
     controller.say(
         fmt::format("{}, {}", id ? "about this flow" : "about all flows",
@@ -100,6 +139,9 @@ void answers(Controller& controller) {
 void follow(Controller& controller) {
     bool& held = controller.held[static_cast<std::size_t>(controller.state.view)];
     held = !held;
+    // The newest are not among those around one frame.
+    if (!held && controller.state.view == View::packets && controller.state.packets->stays())
+        controller.rebuild_packets();
     controller.count_rows();
     controller.say(held ? "stays" : "follows the newest");
 }

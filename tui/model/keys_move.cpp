@@ -36,6 +36,7 @@ void first(Controller& controller) {
 }
 
 void last(Controller& controller) {
+    if (controller.state.view == View::packets && controller.state.packets->stays()) controller.rebuild_packets();
     const std::size_t count = controller.state.place().count;
     if (count > 0) controller.select(controller.state.view, count - 1);
 }

@@ -17,6 +17,7 @@ void names(Controller& controller) {
 
 void save(Controller& controller) { controller.ask(Request::Kind::save); }
 void help(Controller& controller) { controller.open_text(Overlay::help, key_texts().size()); }
+void letters(Controller& controller) { controller.open_text(Overlay::letters, metrics::state_count); }
 void quit(Controller& controller) { controller.ask(Request::Kind::quit); }
 void suspend(Controller& controller) { controller.ask(Request::Kind::suspend); }
 void redraw(Controller& controller) { controller.ask(Request::Kind::redraw); }

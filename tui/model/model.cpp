@@ -40,6 +40,7 @@ void Model::press(const Key& key) {
             controller.state.menu.typed += static_cast<char>(key.character);
             return controller.narrow_menu();
         case Overlay::help:
+        case Overlay::letters:
         case Overlay::answers:
         case Overlay::details: return;
     }
@@ -52,6 +53,8 @@ void Model::drawn(Drawn drawn) {
     controller.count_rows();
     if (controller.state.overlay == Overlay::none || controller.state.overlay == Overlay::prompt) return;
     controller.overlay_page = std::max<std::size_t>(drawn.overlay_page, 1);
+    if (controller.state.overlay == Overlay::answers && !drawn.evidence.empty())
+        controller.evidence = std::move(drawn.evidence);
     if (controller.state.overlay == Overlay::menu)
         return settle(controller.state.menu.place, controller.state.menu.items.size(), controller.overlay_page);
     controller.state.overlay_place.count = drawn.overlay_rows;

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "dissect/registry.h"
+#include "exporters/filter/flow_filter.h"
 #include "metrics/answers/answer.h"
 #include "tui/model/columns.h"
 #include "tui/model/event_list.h"
 #include "tui/model/feed.h"
-#include "tui/model/flow_filter.h"
 #include "tui/model/flow_list.h"
 #include "tui/model/hits.h"
 #include "tui/model/keys.h"
@@ -31,7 +31,7 @@ struct Place {
 };
 
 /// What lies over the view.
-enum class Overlay : std::uint8_t { none, help, prompt, menu, answers, details };
+enum class Overlay : std::uint8_t { none, help, letters, prompt, menu, answers, details };
 
 struct Prompt {
     enum class Purpose : std::uint8_t { filter, packet_filter, jump } purpose = Purpose::filter;

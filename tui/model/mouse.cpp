@@ -24,6 +24,7 @@ void scroll(Controller& controller, std::ptrdiff_t rows) {
             for (std::ptrdiff_t i = 0; i < wheel_rows; ++i) rows > 0 ? menu::down(controller) : menu::up(controller);
             break;
         case Overlay::help:
+        case Overlay::letters:
         case Overlay::answers:
         case Overlay::details: controller.scroll_text(rows); break;
         case Overlay::prompt: break;

@@ -5,6 +5,7 @@
 
 #include "dissect/dissector.h"
 #include "dissect/filter/filter.h"
+#include "dissect/output/analysis_fields.h"
 #include "dissect/output/chosen_fields.h"
 #include "dissect/output/text_line.h"
 #include "dissect/output/tree.h"
@@ -27,6 +28,8 @@ private:
 
 /// Frames that are gone through before the one whose details are wanted.
 constexpr std::uint64_t details_reach = 100'000;
+/// Frames after the one that is shown among its neighbours.
+constexpr std::uint64_t neighbours = 200;
 
 bool is_bad(const dissect::Unit& unit) {
     const dissect::Dissection& d = unit.dissection;
@@ -77,6 +80,7 @@ struct PacketList::State final : dissect::Sink {
         next_frame = 1;
         backlog = 0;
         late = false;
+        last_frame.reset();
     }
 
     bool wanted() {
@@ -116,8 +120,9 @@ struct PacketList::State final : dissect::Sink {
     std::deque<PacketLine> lines = {};
     std::uint64_t passed_over = 0;
     std::uint64_t next_frame = 1;
-    std::uint64_t backlog = 0;  ///< frames that the last call left for later
-    bool late = false;          ///< the source has ended: each unit and notice that still comes is a record of its own
+    std::uint64_t backlog = 0;                     ///< frames that the last call left for later
+    std::optional<std::uint64_t> last_frame = {};  ///< frames after this one are left alone
+    bool late = false;  ///< the source has ended: each unit and notice that still comes is a record of its own
     bool came = false;
 };
 
@@ -148,6 +153,10 @@ base::Result<void> PacketList::filter(std::string_view expression) {
     auto fields = std::make_unique<FilterFields>(state_->registry);
     auto compiled = dissect::filter::Filter::compile(expression, state_->registry, fields->collector());
     if (!compiled) return base::Failure{base::Error{compiled.error().line()}};
+    for (const wire::FieldInfo& field : dissect::output::analysis_fields())
+        if (fields->wants(field))
+            return base::Failure{base::Error{std::string(field.name) +
+                                             " is a field of dump and Wireshark: this list does not measure flows"}};
     state_->filter.emplace(std::move(compiled).value());
     state_->filter_fields = std::move(fields);
     clear();
@@ -156,6 +165,13 @@ base::Result<void> PacketList::filter(std::string_view expression) {
 
 void PacketList::clear() { state_->restart(); }
 
+void PacketList::read_around(std::uint64_t frame) {
+    state_->restart();
+    state_->next_frame = frame > details_reach ? frame - details_reach : 1;
+    state_->last_frame = frame + neighbours;
+}
+bool PacketList::stays() const { return state_->last_frame.has_value(); }
+
 bool PacketList::advance(Feed& feed, std::size_t most) {
     State& state = *state_;
     const FeedStatus status = feed.status();
@@ -163,8 +179,14 @@ bool PacketList::advance(Feed& feed, std::size_t most) {
     if (!status.has_packets || status.first_packet == 0 || most == 0) return false;
     if (status.last_packet + 1 < state.next_frame) state.restart();  // a jump back in time
     if (state.late) return false;
-    state.pass_over(status, most);
+    if (state.last_frame) {
+        if (state.next_frame > *state.last_frame) return false;
+        most = static_cast<std::size_t>(*state.last_frame + 1 - state.next_frame);
+    } else {
+        state.pass_over(status, most);
+    }
     feed.packets(state.next_frame, most, [&state](const wire::Frame& frame) {
+        if (state.last_frame && frame.number > *state.last_frame) return false;
         // Some went while we were looking.
         if (frame.number > state.next_frame) state.passed_over += frame.number - state.next_frame;
         state.next_frame = frame.number + 1;
@@ -173,7 +195,7 @@ bool PacketList::advance(Feed& feed, std::size_t most) {
         return true;
     });
     state.backlog = status.last_packet + 1 > state.next_frame ? status.last_packet + 1 - state.next_frame : 0;
-    if (status.at_end && state.backlog == 0) {
+    if (status.at_end && state.backlog == 0 && !state.last_frame) {
         state.late = true;
         state.dissector->finish(state);
     }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "metrics/answers/flow_problems.h"
 #include "metrics/figures/snapshot.h"
 
 namespace tui::inline model {
@@ -34,6 +35,19 @@ struct Reading {
     bool crc_verified = true;             ///< how many CRCs were bad is known
     bool restarted = false;               ///< a jump in time: nothing that was shown before belongs to this
     std::vector<DeviceCounter> counters;  ///< in the order of device, port, name; empty where there are no devices
+
+    /// What is wrong with flows: in the interval, or since the beginning. Found when it is asked for first, so that
+    /// readings that are not shown cost nothing. Only the screen's thread asks.
+    const metrics::FlowProblems& interval_problems() const {
+        if (!interval_problems_) interval_problems_ = metrics::flow_problems(interval);
+        return *interval_problems_;
+    }
+    const metrics::FlowProblems& total_problems() const {
+        if (!total_problems_) total_problems_ = metrics::flow_problems(total);
+        return *total_problems_;
+    }
+    mutable std::optional<metrics::FlowProblems> interval_problems_ = {};
+    mutable std::optional<metrics::FlowProblems> total_problems_ = {};
 
     /// Times of a damaged capture may be anything: the sum wraps as the clock would.
     std::int64_t end_ns() const { return static_cast<std::int64_t>(static_cast<std::uint64_t>(start_ns) + length_ns); }

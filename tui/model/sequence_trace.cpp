@@ -246,7 +246,7 @@ void SequenceTrace::follow(const metrics::FlowSnapshot& flow) {
     state.destination = flow.destination;
     state.transport = flow.transport;
     state.service = flow.service;
-    state.path_mtu = flow.connection.path_mtu;
+    state.path_mtu = flow.connection->path_mtu;
     state.restart();
 }
 

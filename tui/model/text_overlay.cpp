@@ -43,6 +43,19 @@ void first(Controller& controller) { controller.scroll_text(-all(controller)); }
 void last(Controller& controller) { controller.scroll_text(all(controller)); }
 void close(Controller& controller) { controller.close_overlay(); }
 
+void open_evidence(Controller& controller) {
+    if (controller.state.overlay != Overlay::answers || controller.evidence.empty()) return close(controller);
+    controller.open_frame(controller.evidence.front());
+}
+
+void next_evidence(Controller& controller) {
+    if (controller.state.overlay != Overlay::details) return;
+    const auto& frames = controller.evidence;
+    const auto at = std::find(frames.begin(), frames.end(), controller.state.details_frame);
+    if (at == frames.end() || at + 1 == frames.end()) return controller.say("no further packet of why");
+    controller.open_frame(*(at + 1));
+}
+
 namespace {
 void neighbour(Controller& controller, std::ptrdiff_t step) {
     if (controller.state.overlay != Overlay::details) return;

@@ -64,8 +64,8 @@ using File = std::unique_ptr<std::FILE, FileCloser>;
 
 /// The keyboard. Where a capture comes in by standard input, it is that of the terminal that the process belongs to.
 File open_keyboard() {
-    const int descriptor =
-        ::isatty(STDIN_FILENO) == 1 ? ::dup(STDIN_FILENO) : ::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    const int descriptor = ::isatty(STDIN_FILENO) == 1 ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                                       : ::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
     return File(descriptor < 0 ? nullptr : ::fdopen(descriptor, "r"));
 }
 

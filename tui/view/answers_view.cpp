@@ -26,12 +26,13 @@ struct TextLine {
     int indent = 0;
     std::string text = {};
     Style style = {};
+    std::vector<std::uint64_t> frames = {};  ///< that Enter leads to
 };
 
 /// The page that is scrolled.
 class Page {
 public:
-    explicit Page(int width) : width_(width) {}
+    Page(int width, bool has_packets) : width_(width), has_packets_(has_packets) {}
 
     void blank() { lines.push_back({}); }
     void paragraph(std::string first, Style first_style, int indent, std::string_view text, Style style = {}) {
@@ -49,6 +50,7 @@ private:
     void figures(const Answer& answer);
 
     int width_;
+    bool has_packets_;
 };
 
 void Page::headline(const std::vector<Answer>& answers) {
@@ -84,9 +86,13 @@ void Page::alarm(const Answer& answer) {
     std::sort(frames.begin(), frames.end());
     frames.erase(std::unique(frames.begin(), frames.end()), frames.end());
     if (frames.size() > most_frames) frames.resize(most_frames);
-    if (!frames.empty())
+    if (!frames.empty()) {
+        const std::size_t first = lines.size();
         paragraph("  See:", {Role::title, false, true}, 8,
-                  fmt::format("frame{} {}", frames.size() == 1 ? "" : "s", fmt::join(frames, ", ")));
+                  fmt::format("frame{} {}{}", frames.size() == 1 ? "" : "s", fmt::join(frames, ", "),
+                              has_packets_ ? " (Enter: the first of them)" : ""));
+        lines[first].frames = std::move(frames);
+    }
     paragraph("  Do:", {Role::title, false, true}, 8, answer.advice);
     paragraph("  Sure:", {Role::title, false, true}, 8, base::format_percent(answer.confidence), {Role::dim});
 }
@@ -97,8 +103,8 @@ void Page::calm(const Answer& answer) {
               fmt::format("{}: {}", name_of(answer.verdict), answer.summary));
 }
 
-std::vector<TextLine> page_of(const std::vector<Answer>& answers, int width) {
-    Page page(width);
+std::vector<TextLine> page_of(const std::vector<Answer>& answers, int width, bool has_packets) {
+    Page page(width, has_packets);
     page.headline(answers);
     for (const Answer& answer : answers)
         if (answer.alarm) page.alarm(answer);
@@ -115,7 +121,8 @@ void draw_answers(Canvas& canvas, Area area) {
     constexpr int margin = 2;
     const int width = std::min(area.width, widest + 2 * margin);
     Area box{area.x + (area.width - width) / 2, area.y, width, area.height};
-    const std::vector<TextLine> lines = page_of(canvas.state.answers, std::max(width - 2 * margin, 8));
+    const std::vector<TextLine> lines =
+        page_of(canvas.state.answers, std::max(width - 2 * margin, 8), canvas.state.feed.has_packets);
     box.height = std::min(box.height, static_cast<int>(lines.size()) + 3);
     Pane pane(canvas, box);
     const int rows = std::max(pane.height() - 2, 0);
@@ -131,6 +138,7 @@ void draw_answers(Canvas& canvas, Area area) {
                    {Role::bar}, pane.width() - margin);
     for (std::size_t row = 0; row < page && first + row < lines.size(); ++row) {
         const TextLine& line = lines[first + row];
+        if (canvas.drawn.evidence.empty()) canvas.drawn.evidence = line.frames;
         const int y = 1 + static_cast<int>(row);
         pane.text(margin, y, line.first, line.first_style, line.text.empty() ? pane.width() : line.indent);
         pane.text(margin + line.indent, y, line.text, line.style, pane.width() - 2 * margin - line.indent);

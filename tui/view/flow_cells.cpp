@@ -50,7 +50,7 @@ Role tail_role(const FlowSnapshot& flow) {
 
 /// READs and atomics that may be outstanding: what the initiator asks for and the responder grants.
 std::optional<std::uint32_t> response_limit(const FlowSnapshot& flow) {
-    const auto& connection = flow.connection;
+    const metrics::ConnectionFigures& connection = flow.connection;
     if (connection.initiator_depth && connection.responder_resources)
         return std::min(*connection.initiator_depth, *connection.responder_resources);
     return connection.initiator_depth ? connection.initiator_depth : connection.responder_resources;
@@ -147,22 +147,17 @@ std::string shortened(const End& end, int room, const Letters& letters) {
     return out + end.number;
 }
 
-/// Its receiver does not read, and waiting for that takes more time than anything else.
-bool is_starved(const FlowSnapshot& flow) {
-    const std::uint64_t waiting = flow.state_ns[metrics::index_of(metrics::State::credit)];
-    return flow.tcp && metrics::answers::was_shut(*flow.tcp) && waiting > 0 &&
-           waiting == *std::max_element(flow.state_ns.begin(), flow.state_ns.end());
-}
-
 }  // namespace
 
-Condition condition_of(const FlowSnapshot& flow) {
-    const bool lost = resent_share(flow) >= metrics::answers::alarming_loss_share;
-    if (lost || count_naks(flow) > 0 || flow.timeouts > 0 || flow.icrc_bad + flow.crc_bad + flow.terminates > 0 ||
-        is_starved(flow))
-        return Condition::problem;
-    const bool slowed = flow.rnr_naks + flow.ecn_ce_packets + flow.cnp_packets + flow.credits_exhausted > 0;
-    return slowed || flow.retransmitted_packets.value_or(0) > 0 ? Condition::strained : Condition::well;
+Role role_of(const metrics::FlowProblem* problem) {
+    if (problem == nullptr) return Role::normal;
+    return problem->grade == metrics::Grade::wrong ? Role::bad : Role::warning;
+}
+
+TableCell cause_cell(const metrics::FlowProblem* problem) {
+    if (problem == nullptr) return {"-", {Role::dim}};
+    const bool suspected = problem->grade == metrics::Grade::suspected;
+    return {problem->cause + (suspected ? "?" : ""), {role_of(problem)}};
 }
 
 std::string mix_text(const FlowSnapshot& flow) {
@@ -197,7 +192,8 @@ std::string mix_text(const FlowSnapshot& flow) {
 std::string flow_text(const FlowRow& row, const Letters& letters, int room) {
     const End source = end_of(row.flow.source, row.context.names);
     const End destination = end_of(row.flow.destination, row.context.names);
-    const std::string arrow = fmt::format(" {} ", letters.arrow);
+    const bool against = metrics::main_operation(row.flow) == metrics::Operation::read;
+    const std::string arrow = fmt::format(" {} ", against ? letters.arrow_back : letters.arrow);
     const int both = room - width_of(arrow);
     const int half = both / 2;
     int left = std::min(source.width(), half);
@@ -224,9 +220,10 @@ TableCell flow_cell(const Column& column, const FlowRow& row, const Letters& let
         cell.style = style(silent ? Role::dim : Role::normal);
         return cell;
     }
+    if (column.form == CellForm::cause) return cause_cell(exporters::problem_of(row));
     if (column.form == CellForm::ends) {
         TableCell cell{flow_text(row, letters, 1 << 16)};
-        const Style drawn = style(role_of(condition_of(flow)));
+        const Style drawn = style(role_of(exporters::problem_of(row)));
         cell.paint = [row, &letters, drawn](Pane& pane, int x, int y, int width) {
             pane.text(x, y, flow_text(row, letters, width), drawn, width);
         };

@@ -82,7 +82,7 @@ private:
 void add_traffic(Maker& maker, const FlowPicture& picture) {
     maker.text("goodput", 0, [&picture](const FlowSnapshot& flow) {
         if (picture.any()->messages_total() == 0) return no_figure;
-        if (metrics::partly_read(flow)) return no_figure;
+        if (metrics::partly_read(flow) || metrics::lacks_lengths(flow)) return no_figure;
         const bool interval = &flow == picture.interval && picture.state.reading != nullptr;
         std::uint64_t ns = 0;
         if (picture.state.reading) ns = interval ? picture.state.reading->length_ns : picture.state.reading->whole_ns();
@@ -139,7 +139,7 @@ void add_outstanding(Maker& maker, const FlowPicture& picture) {
     if (picture.any()->responses_max != 0)
         maker.text("READs at once", 3, [&picture](const FlowSnapshot& flow) {
             if (&flow != picture.total) return no_figure;
-            const auto limit = flow.connection.initiator_depth;
+            const auto limit = flow.connection->initiator_depth;
             return FigureText(limit ? fmt::format("{} of {}", flow.responses_max, *limit)
                                     : count_text(flow.responses_max));
         });
@@ -262,12 +262,13 @@ std::string identity_text(const FlowPicture& picture, const Letters& letters) {
     std::string text = flow.transport == wire::Transport::iwarp
                            ? std::string("iWARP")
                            : fmt::format("{} {}", metrics::name_of(flow.transport), metrics::name_of(flow.service));
-    add_part(text, fmt::format("class {:#04x}", flow.traffic_class));
+    // The upper six bits of an IP header's traffic class.
+    add_part(text, fmt::format("DSCP {}", flow.traffic_class >> 2));
     if (flow.vantage == metrics::Vantage::sender) add_part(text, "seen near its sender");
     if (flow.vantage == metrics::Vantage::receiver) add_part(text, "seen near its receiver");
     if (flow.vantage == metrics::Vantage::mid_path) add_part(text, "seen on its way");
-    add_part(text, fmt::format("lives {}{}", base::format_duration(flow.wall_ns(), in_sentence(letters)),
-                               flow.finished ? ", finished" : ""));
+    add_part(text, fmt::format("{} {}", flow.finished ? "lasted" : "seen for",
+                               base::format_duration(flow.wall_ns(), in_sentence(letters))));
     add_part(text, flow.reverse ? fmt::format("paired by {}", words_of(flow.pairing.method))
                                 : std::string("opposite direction unknown"));
     return text;

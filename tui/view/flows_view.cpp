@@ -16,8 +16,20 @@ namespace {
 constexpr int legend_from = 8;  ///< rows; on fewer, the legend is not worth one
 constexpr int widest_bar = 120;
 constexpr int squeezed_text = 34;  ///< "192.0.2.17/0x101 → 192.0.2.201/0x102"
+constexpr int beside_causes = 28;  ///< "….17/0x101 → ….201/0x102"
+constexpr int roomy_from = 100;    ///< columns: whole addresses and words have room
+constexpr unsigned leaves_first = 20;
+
+/// On a narrow screen, a cause says more than the whole of an address.
+int ends_width(const ModelState& state, int width) {
+    return state.list.problems() > 0 && width < roomy_from ? beside_causes : squeezed_text;
+}
 
 std::vector<TableColumn> columns_of_table(const ModelState& state, int width) {
+    // Without a problem the causes are hidden, and the second order is all there is.
+    const exporters::FlowOrder& order = state.choice.order;
+    const exporters::FlowField* const sorted_by =
+        order.then != nullptr && state.list.problems() == 0 ? order.then : order.field;
     std::vector<TableColumn> columns;
     for (std::size_t i = 0; i < state.columns.size(); ++i) {
         const Column& column = state.columns[i];
@@ -26,25 +38,25 @@ std::vector<TableColumn> columns_of_table(const ModelState& state, int width) {
         made.left_aligned = column.left_aligned;
         made.least = static_cast<int>(column.least_width);
         made.hit = i;
-        made.sorted = column.field == state.choice.order.field;
+        made.sorted = column.field == sorted_by;
         // An order that cannot be seen looks like none.
-        made.weight = made.sorted ? 0 : column.weight;
+        made.weight = made.sorted && column.form != CellForm::cause ? 0 : column.weight;
+        if (column.form == CellForm::cause) made.weight = state.list.problems() > 0 ? 0 : leaves_first;
         made.descending = state.choice.order.descending;
         if (column.form == CellForm::states) made.most = widest_bar;
         if (column.form == CellForm::ends)
-            made.squeezed = width < least_width ? made.least : std::max(made.least, squeezed_text);
+            made.squeezed = width < least_width ? made.least : std::max(made.least, ends_width(state, width));
         columns.push_back(std::move(made));
     }
     return columns;
 }
 
-/// Pinned, and sick: the second also without colours.
+/// Pinned, and with a problem: the second also without colours.
 TableCell mark_of(const FlowLine& line) {
     TableCell mark;
-    const Condition condition = line.group ? Condition::well : condition_of(*line.flow);
-    mark.paint = [pinned = line.pinned, condition](Pane& pane, int x, int y, int) {
+    mark.paint = [pinned = line.pinned, problem = line.problem](Pane& pane, int x, int y, int) {
         if (pinned) pane.put(x, y, pane.letters.pin, {Role::accent});
-        if (condition == Condition::problem) pane.put(x + 1, y, U'!', {role_of(condition)});
+        if (problem != nullptr) pane.put(x + 1, y, U'!', {role_of(problem)});
     };
     return mark;
 }
@@ -61,7 +73,9 @@ TableRow group_row(const ModelState& state, const FlowLine& line, const exporter
     TableRow row;
     row.spans = spanned_by_title(state);
     for (const Column& column : state.columns)
-        row.cells.push_back(flow_cell(column, {*line.flow, context}, letters, line.idle));
+        row.cells.push_back(column.form == CellForm::cause
+                                ? cause_cell(line.problem)
+                                : flow_cell(column, {*line.flow, context}, letters, line.idle));
     if (row.cells.empty()) row.cells.emplace_back();
     std::string title;
     append_utf8(title, line.folded ? letters.folded : letters.unfolded);
@@ -116,9 +130,12 @@ void draw_no_flows(Canvas& canvas, Pane& pane) {
     if (!state.reading) return draw_no_reading(pane, state);
     std::vector<std::string> lines;
     if (state.list.hidden() > 0) {
-        lines = {fmt::format("the filter hides {}{}", state.list.hidden() == 1 ? "the only flow" : "all ",
+        const bool by_problem = state.filter_text.empty();
+        lines = {fmt::format("{} hides {}{}", by_problem ? "! (only flows with a problem)" : "the filter",
+                             state.list.hidden() == 1 ? "the only flow" : "all ",
                              state.list.hidden() == 1 ? "" : base::format_counted(state.list.hidden(), "flow")),
-                 fmt::format("filter {}", state.filter_text), "/ changes it, Escape ends it"};
+                 by_problem ? "no flow has a problem now" : fmt::format("filter {}", state.filter_text),
+                 by_problem ? "! shows all flows" : "/ changes it, Escape ends it"};
     } else {
         lines = no_flows(state);
         if (state.feed.playable && !state.feed.playing) lines.emplace_back("paused: the space bar goes on");
@@ -126,16 +143,13 @@ void draw_no_flows(Canvas& canvas, Pane& pane) {
     draw_notice(pane, lines);
 }
 
-/// How many flows bear a mark, on the page or not: "! 3 sick". Nothing where counting them would make keys wait.
-std::string problem_text(const ModelState& state) {
-    constexpr std::size_t soon_counted = 20'000;
-    const std::vector<FlowLine>& lines = state.list.lines();
-    if (lines.size() > soon_counted) return {};
-    const auto problem = std::count_if(lines.begin(), lines.end(), [](const FlowLine& line) {
-        return !line.group && condition_of(*line.flow) == Condition::problem;
-    });
-    return problem == 0 ? std::string{}
-                        : fmt::format("! {} sick", base::group_digits(static_cast<std::uint64_t>(problem)));
+/// How many flows bear a mark, on the page or not: "! 3 with a problem". A narrow screen needs the room for its legend:
+/// "! 3 flows".
+std::string problem_count_text(const ModelState& state, int width) {
+    const std::size_t problems = state.list.problems();
+    if (problems == 0) return {};
+    return width < roomy_from ? fmt::format("! {}", base::format_counted(problems, "flow"))
+                              : fmt::format("! {} with a problem", base::group_digits(problems));
 }
 
 /// Explains the letters that are on the page, which are those of bars of `bar` columns.
@@ -143,7 +157,7 @@ void draw_legend(Canvas& canvas, Pane& pane, PageOfRows page, int bar) {
     metrics::StateTimes letters{};
     for (std::size_t i = page.first; i < page.last; ++i)
         add_state_letters(letters, bar, canvas.state.list.lines()[i].flow->state_ns);
-    const std::string problem = problem_text(canvas.state);
+    const std::string problem = problem_count_text(canvas.state, pane.width());
     const int right = pane.width() - 1 - width_of(problem);
     pane.text(right, pane.height() - 1, problem, {Role::bad});
     draw_state_legend(pane, 2, pane.height() - 1, right - 4, letters);

@@ -3,6 +3,7 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "metrics/answers/unread_carriers.h"
 #include "tui/view/figures.h"
 #include "tui/view/footer_keys.h"
 #include "tui/view/pane.h"
@@ -19,14 +20,18 @@ constexpr std::uint32_t lists_of_flows = bit_of(View::flows) | bit_of(View::cong
 constexpr std::array shown_keys{
     FooterKey{"?", "help", all_views},
     FooterKey{"q", "quit", all_views},
-    FooterKey{"Enter", "open", lists_of_flows | bit_of(View::events)},
+    FooterKey{"Enter", "open", lists_of_flows},
+    FooterKey{"Enter", "packet", bit_of(View::events)},
     FooterKey{"Enter", "its flows", bit_of(View::hosts)},
     FooterKey{"Enter", "details", bit_of(View::packets)},
     FooterKey{"Esc", "back", bit_of(View::flow)},
     FooterKey{"e", "why", all_views},
     FooterKey{"/", "filter", lists_of_flows | bit_of(View::packets)},
+    FooterKey{"!", "problems", bit_of(View::flows)},
+    FooterKey{"n", "next problem", bit_of(View::flows) | bit_of(View::flow)},
     FooterKey{"s", "sort", bit_of(View::flows)},
     FooterKey{"o", "opposite", bit_of(View::flow)},
+    FooterKey{"5", "its packets", bit_of(View::flow)},
     FooterKey{"z", "enlarge", bit_of(View::flow)},
     FooterKey{"Space", "pause", all_views},
     FooterKey{"p", "pin", lists_of_flows | bit_of(View::flow)},
@@ -107,6 +112,9 @@ std::string filter_in_force(const ModelState& state) {
         if (state.packet_filter_text.empty()) return {};
         return fmt::format("filter {}", state.packet_filter_text);
     }
+    if (state.choice.only_problems && state.view == View::flows && state.filter_text.empty())
+        return fmt::format("{} of {} hidden by !", base::group_digits(state.list.hidden()),
+                           base::format_counted(state.list.flows(), "flow"));
     if (state.filter_text.empty() || (lists_of_flows & bit_of(state.view)) == 0) return {};
     return fmt::format("{} of {} hidden by {}", base::group_digits(state.list.hidden()),
                        base::format_counted(state.list.flows(), "flow"), state.filter_text);
@@ -154,6 +162,14 @@ std::string standing_text(const ModelState& state) {
     return text;
 }
 
+/// What had no room in the header goes on here: marked, as else it looks like a text without its beginning.
+std::string continued(const std::string& rest, const Letters& letters) {
+    if (rest.empty()) return {};
+    std::string text;
+    append_utf8(text, letters.ellipsis);
+    return text + " " + rest;
+}
+
 void draw_status(const ModelState& state, Pane& pane, int y) {
     int x = 1;
     if (const std::string_view why = standstill(state); !why.empty())
@@ -172,9 +188,11 @@ void draw_status(const ModelState& state, Pane& pane, int y) {
         if (!text.empty() && x + 2 < right) x += pane.text(x, y, text, {role}, right - 2 - x) + 2;
     };
     if (!state.message.empty()) return say(state.message, state.message_is_error ? Role::bad : Role::good);
-    if (is_in_trouble(state.feed)) say(trouble_of(state.feed, pane.width()).rest, Role::bad);
+    if (is_in_trouble(state.feed)) say(continued(trouble_of(state.feed, pane.width()).rest, pane.letters), Role::bad);
     say(filter_in_force(state), Role::accent);
     const auto& warnings = state.feed.warnings;
+    if (warnings.empty() && state.view == View::flows && state.reading)
+        say(metrics::describe_cut_packets(state.reading->total), Role::warning);
     if (warnings.empty()) return;
     const std::string more = warnings.size() > 1 ? fmt::format(" (and {} more)", warnings.size() - 1) : "";
     say(warnings.front() + more, Role::warning);

@@ -17,12 +17,13 @@ constexpr double nearly_full = 0.9;  ///< of a link
 
 std::vector<TableColumn> columns_of_hosts(bool queue_pairs, bool remote_keys) {
     std::vector<TableColumn> columns{
-        {"host", true, 16, 20, 0, 0},     {"sends", false, 11, 0, 0, 0},   {"of link", true, 11, 0, 30, 3},
-        {"receives", false, 11, 0, 0, 0}, {"of link", true, 11, 0, 30, 1}, {"link", false, 10, 0, 0, 5},
-        {"flows", false, 6, 0, 0, 4},     {"flows in", false, 8, 0, 0, 2}, {"incast in 1 ms", true, 18, 0, 0, 0},
+        {"host", true, 15, 20, 0, 0},    {"sends", false, 10, 0, 0, 0},          {"sent", false, 7, 0, 0, 1},
+        {"of link", true, 11, 0, 30, 5}, {"receives", false, 10, 0, 0, 0},       {"received", false, 8, 0, 0, 2},
+        {"of link", true, 11, 0, 30, 3}, {"link", false, 10, 0, 0, 7},           {"flows", false, 6, 0, 0, 6},
+        {"flows in", false, 8, 0, 0, 4}, {"senders in 1 ms", true, 15, 0, 0, 0},
     };
-    if (queue_pairs) columns.push_back({"QPs in 10 ms", false, 9, 0, 0, 6});
-    if (remote_keys) columns.push_back({"rkeys in 10 ms", false, 9, 0, 0, 7});
+    if (queue_pairs) columns.push_back({"QPs in 10 ms", false, 9, 0, 0, 8});
+    if (remote_keys) columns.push_back({"rkeys in 10 ms", false, 9, 0, 0, 9});
     return columns;
 }
 
@@ -35,7 +36,12 @@ TableCell rate_cell(double bits) {
             {bits > 0 ? Role::normal : Role::dim}};
 }
 
-/// The share of the link as a bar with its figure.
+TableCell bytes_cell(std::uint64_t bytes) {
+    return {base::format_size(static_cast<double>(bytes), {base::Spacing::column}),
+            {bytes > 0 ? Role::normal : Role::dim}};
+}
+
+/// The share of the link as a bar with its figure. A share of less than half a block has no bar.
 TableCell share_cell(double bits, std::optional<std::uint64_t> link) {
     if (!link || *link == 0 || bits <= 0) return {"-", {Role::dim}};
     const double share = bits / static_cast<double>(*link);
@@ -44,7 +50,7 @@ TableCell share_cell(double bits, std::optional<std::uint64_t> link) {
     cell.paint = [share](Pane& pane, int x, int y, int width) {
         constexpr int figure = 6;
         const int bar = width - figure;
-        const int full = std::clamp(static_cast<int>(share * bar + 0.5), 1, bar);
+        const int full = std::clamp(static_cast<int>(share * bar + 0.5), 0, bar);
         const Role role = share >= nearly_full ? Role::warning : Role::chart;
         pane.right(x, y, base::format_percent(share, {base::Spacing::column}),
                    {share >= nearly_full ? Role::warning : Role::normal}, figure);
@@ -93,8 +99,10 @@ TableRow row_of(const ModelState& state, const HostSnapshot& host, std::uint64_t
     row.cells = {
         {host_text(host.address, state.names), {incast.style.role == Role::bad ? Role::bad : Role::normal}},
         rate_cell(sent),
+        bytes_cell(host.sent_wire_bytes),
         share_cell(bits_per_sec(metrics::bytes_on_link(host.sent_wire_bytes, host.sent_packets), ns), link),
         rate_cell(received),
+        bytes_cell(host.received_wire_bytes),
         share_cell(bits_per_sec(metrics::bytes_on_link(host.received_wire_bytes, host.received_packets), ns), link),
         link ? TableCell{base::format_bit_rate(static_cast<double>(*link), {base::Spacing::column})}
              : TableCell{"-", {Role::dim}},

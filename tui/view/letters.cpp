@@ -24,6 +24,7 @@ const Letters utf8_letters{
     U'‖',
     U'•',
     "→",
+    "←",
 };
 
 const Letters ascii_letters{
@@ -46,6 +47,7 @@ const Letters ascii_letters{
     U'=',
     U'*',
     ">",
+    "<",
     false,
 };
 

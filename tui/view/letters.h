@@ -27,8 +27,9 @@ struct Letters {
     char32_t playing;
     char32_t paused;
     char32_t bullet;
-    std::string_view arrow;  ///< "→" or ">"
-    bool braille = true;     ///< the font has patterns of 2 by 4 dots, U+2800 and on
+    std::string_view arrow;       ///< "→" or ">"
+    std::string_view arrow_back;  ///< "←" or "<"
+    bool braille = true;          ///< the font has patterns of 2 by 4 dots, U+2800 and on
 };
 extern const Letters utf8_letters;
 extern const Letters ascii_letters;

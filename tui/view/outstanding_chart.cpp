@@ -18,7 +18,7 @@ std::optional<std::uint32_t> limit_of(const metrics::FlowSnapshot* flow) {
     for (std::size_t i = 0; i < flow->operations.size(); ++i)
         if (flow->operations[i].count != 0 && !metrics::wants_response(static_cast<metrics::Operation>(i)))
             return std::nullopt;
-    return flow->connection.initiator_depth;
+    return flow->connection->initiator_depth;
 }
 
 void draw_bar(Pane& pane, const Plot& plot, int column, double share) {

@@ -27,6 +27,7 @@ void draw_overlay(Canvas& canvas, Area area) {
     switch (canvas.state.overlay) {
         case Overlay::help: return draw_help(canvas, area);
         case Overlay::menu: return draw_menu(canvas, area);
+        case Overlay::letters: return draw_state_letters(canvas, area);
         case Overlay::answers: return draw_answers(canvas, area);
         case Overlay::none:
         case Overlay::prompt:   // the footer's

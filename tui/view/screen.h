@@ -39,6 +39,7 @@ void draw_flow(Canvas& canvas, Area area);
 /// Overlays, above the view.
 void draw_help(Canvas& canvas, Area area);
 void draw_menu(Canvas& canvas, Area area);
+void draw_state_letters(Canvas& canvas, Area area);
 void draw_answers(Canvas& canvas, Area area);
 /// What the first lines and the last one are for every view.
 void draw_header(Canvas& canvas, Area area);

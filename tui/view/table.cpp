@@ -181,6 +181,10 @@ void draw_no_reading(Pane& pane, const ModelState& state) {
             role = Role::bad;
             break;
         default:
+            if (feed.at_end) {
+                lines = {fmt::format("{} holds no packets", feed.name)};
+                break;
+            }
             lines = {fmt::format("waiting for the first figures of {}", feed.name)};
             if (feed.playable && !feed.playing) lines.emplace_back("paused: the space bar goes on");
     }

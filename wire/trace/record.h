@@ -13,7 +13,7 @@ enum class RecordKind : std::uint8_t {
     completion,    ///< the program took a completion from its queue
     poll_empty,    ///< it looked and found none; only the first of a row is recorded
     queue_pair,    ///< made, changed or destroyed: QueuePairChange
-    connection,    ///< the connection manager told of one: ConnectionChange
+    connection,    ///< the connection manager reported one: ConnectionChange
     wire_send,     ///< a trace point of a software stack: the message's first octet was handed to the network
     wire_receive,  ///< its last one came from it
     lost,          ///< `count` records could not be written here

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-/// How the server tells its clients where they may write and read: 20 octets of private data, most significant first.
+/// How the server tells its clients where they may write and read: 20 bytes of private data, most significant first.
 struct Region {
     std::uint32_t stag = 0;
     std::uint64_t offset = 0;

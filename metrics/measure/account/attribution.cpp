@@ -171,19 +171,22 @@ void Attribution::forget_early_answers(const Situation& situation, Clues& clues,
         situation.sender_distance_ns == 0 || situation.one_machine
             ? 0
             : far_round_trips * std::min(situation.sender_distance_ns, tolerance_most_ns) + wakeup_ns;
+    const std::uint64_t early_most_ns = gap_ns / part;
     const auto early = [=](std::uint64_t since_ns, std::uint64_t answers) {
-        return since_ns > far_ns && (gap_ns - std::min(since_ns, gap_ns)) * answers <= gap_ns / part;
+        return since_ns > far_ns && (gap_ns - std::min(since_ns, gap_ns)) * answers <= early_most_ns;
     };
-    std::uint64_t answers = 0;
-    for (unsigned i = 0; i < frees_; ++i) {
-        const std::uint32_t before_ns = free_ns_[0] - free_ns_[i];
-        answers += before_ns <= gap_ns / 2 ? 1U : 0U;
-    }
     const auto forget = [&](std::uint64_t& since_ns) {
         if (since_ns != no_event && early(since_ns, 1)) since_ns = no_event;
     };
-    clues.left_alone =
-        clues.since_freed_ns != no_event && early(clues.since_freed_ns, std::max<std::uint64_t>(answers, 1));
+    // One answer at the least was early: else there is no need to count them.
+    if (clues.since_freed_ns != no_event && early(clues.since_freed_ns, 1)) {
+        std::uint64_t answers = 0;
+        for (unsigned i = 0; i < frees_; ++i) {
+            const std::uint32_t before_ns = free_ns_[0] - free_ns_[i];
+            answers += before_ns <= gap_ns / 2 ? 1U : 0U;
+        }
+        clues.left_alone = early(clues.since_freed_ns, std::max<std::uint64_t>(answers, 1));
+    }
     if (clues.left_alone) clues.since_freed_ns = no_event;
     forget(clues.since_response_ns);
     forget(clues.since_inbound_ns);

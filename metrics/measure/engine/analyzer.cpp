@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "metrics/measure/engine/dissector_sums.h"
@@ -46,7 +47,7 @@ constexpr std::size_t frames_ahead = 6;
 
 struct Analyzer::State {
     explicit State(const AnalyzerOptions& given)
-        : first_frames(given.engine.observer == nullptr ? std::make_unique<Chunk>() : nullptr),
+        : keeps_first(given.engine.observer == nullptr),
           clock(given.engine.link_bits_per_sec),
           threads(given.engine.observer != nullptr ? 1 : std::clamp(given.threads, 1u, 256u)) {
         dissect::DissectorOptions dissector = given.dissector;
@@ -64,6 +65,7 @@ struct Analyzer::State {
         if (figures.packets == 0) figures.first_ns = figures.last_ns = frame.time_ns;
         ++figures.packets;
         figures.bytes += frame.wire_length;
+        longest_frame = std::max(longest_frame, frame.wire_length);
         figures.first_ns = std::min(figures.first_ns, frame.time_ns);
         figures.last_ns = std::max(figures.last_ns, frame.time_ns);
     }
@@ -135,18 +137,34 @@ struct Analyzer::State {
     /// Keeps the frames with which the capture begins, as far as there is room; what is left are those after them.
     void keep_first(std::span<const wire::Frame>& frames, bool lasting) {
         all_last = all_last && lasting;
-        first_frames->add(frames, lasting);
-        if (first_frames->full) release_first();
+        if (first_frames.empty() || first_frames.back()->full) first_frames.push_back(std::make_unique<Chunk>());
+        first_frames.back()->add(frames, lasting);
+        if (first_frames.back()->full && first_frames.size() == first_chunks) release_first();
     }
     /// They have shown whether the capture holds each packet several times, or there are no more of them.
     void release_first() {
-        if (!first_frames) return;
-        const std::unique_ptr<Chunk> kept = std::move(first_frames);
-        clock.learn_copies(kept->frames());
+        if (!std::exchange(keeps_first, false)) return;
+        std::vector<wire::Frame> all;
+        for (const auto& chunk : first_frames) all.insert(all.end(), chunk->frames().begin(), chunk->frames().end());
+        clock.learn_copies(all);
         if (pipeline)
-            pipeline->feed(kept->frames(), all_last);
+            pipeline->feed(all, all_last);
         else
-            work_off(kept->frames());
+            work_off(all);
+        first_frames.clear();
+    }
+
+    /// Frames that are shorter than their headers say: a mirror has cut them, or they are malformed.
+    void describe_cuts(CaptureFigures& out, std::uint64_t headers) const {
+        const MirrorCuts& cuts = clock.cuts();
+        if (cuts.are_of_mirror(longest_frame)) {
+            out.cut_by_mirror = cuts.frames();
+            out.bytes += cuts.cut_bytes();
+            return;
+        }
+        out.malformed += cuts.frames();
+        out.headers_cut -= headers;
+        out.truncated -= std::min(out.truncated, cuts.frames());
     }
 
     /// Everything fed so far has been worked off, and its flows may be looked at from this thread.
@@ -156,12 +174,20 @@ struct Analyzer::State {
         for (const auto& worker : workers) worker->engine().flush();
     }
 
-    std::unique_ptr<Chunk> first_frames;  ///< that are kept until they show what the capture is; none: worked off
-    bool all_last = true;                 ///< the octets of all of these
+    /// Of all workers, put together; `describe_engine` adds what one of them knows.
+    template <class DescribeEngine>
+    Snapshot describe(const dissect::DissectorCounters& counted, DescribeEngine&& describe_engine);
+
+    /// Copies that come after more frames than these are found late, and after repeats were counted.
+    static constexpr std::size_t first_chunks = 8;
+    std::vector<std::unique_ptr<Chunk>> first_frames;  ///< that are kept until they show what the capture is
+    bool keeps_first;
+    bool all_last = true;  ///< the octets of all of these
     HostClock clock;
     unsigned threads;
     std::size_t interfaces = 1;  ///< that the clock expects
     CaptureFigures figures;
+    std::uint32_t longest_frame = 0;
     std::vector<std::unique_ptr<Worker>> workers;
     dissect::DissectorCounters counters;
     std::optional<FramePipeline> pipeline;  ///< if there are several threads; destroyed first
@@ -172,14 +198,18 @@ Analyzer::~Analyzer() = default;
 
 void Analyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
     State& state = *state_;
-    while (state.first_frames && !frames.empty()) state.keep_first(frames, lasting);
+    while (state.keeps_first && !frames.empty()) state.keep_first(frames, lasting);
     if (frames.empty()) return;
     if (state.pipeline) return state.pipeline->feed(frames, lasting);
     state.work_off(frames);
 }
 
+void Analyzer::learn_copies(std::span<const wire::Frame> frames) {
+    if (!state_->keeps_first) state_->clock.learn_copies(frames);
+}
+
 std::span<wire::Frame> Analyzer::room() {
-    return state_->pipeline && !state_->first_frames ? state_->pipeline->room() : std::span<wire::Frame>{};
+    return state_->pipeline && !state_->keeps_first ? state_->pipeline->room() : std::span<wire::Frame>{};
 }
 
 void Analyzer::expect_interfaces(std::size_t count) {
@@ -215,6 +245,13 @@ bool Analyzer::identify(std::uint64_t flow, FlowSnapshot& out) const {
     return false;
 }
 
+std::size_t Analyzer::flows() {
+    state_->settle();
+    std::size_t flows = 0;
+    for (const auto& worker : state_->workers) flows += worker->engine().flows();
+    return flows;
+}
+
 const dissect::DissectorCounters& Analyzer::counters() {
     state_->settle();
     state_->counters = {};
@@ -227,13 +264,26 @@ const dissect::DissectorCounters& Analyzer::counters() {
 }
 
 Snapshot Analyzer::snapshot() {
-    State& state = *state_;
-    const dissect::DissectorCounters& counted = counters();
+    return state_->describe(counters(),
+                            [this](Engine& engine, Snapshot& out) { engine.describe(out, state_->figures.last_ns); });
+}
+
+Snapshot Analyzer::take_snapshot() {
+    return state_->describe(counters(), [this](Engine& engine, Snapshot& out) {
+        engine.describe_and_release(out, state_->figures.last_ns);
+    });
+}
+
+template <class DescribeEngine>
+Snapshot Analyzer::State::describe(const dissect::DissectorCounters& counted, DescribeEngine&& describe_engine) {
+    State& state = *this;
     Snapshot out;
     out.capture = state.figures;
     out.capture.rdma_units = counted.units;
     out.capture.truncated = counted.truncated;
     out.capture.malformed = counted.malformed;
+    out.capture.headers_cut = counted.headers_cut;
+    state.describe_cuts(out.capture, counted.headers_cut_before);
     out.capture.streams_evicted = counted.streams_evicted;
     out.capture.stream_octets_lost = counted.stream_octets_lost;
     out.capture.stream_octets_skipped = counted.stream_octets_skipped;
@@ -246,8 +296,11 @@ Snapshot Analyzer::snapshot() {
     out.capture.unread = state.clock.unread();
     state.clock.describe(out.hosts, out.pauses);
     ReuseTotals reuse;
+    std::size_t flows = 0;
+    for (const auto& worker : state.workers) flows += worker->engine().flows();
+    out.flows.reserve(flows);
     for (const auto& worker : state.workers) {
-        worker->engine().describe(out, out.capture.last_ns);
+        describe_engine(worker->engine(), out);
         reuse.add(worker->engine().reuse());
     }
     reuse.describe(out.hosts);

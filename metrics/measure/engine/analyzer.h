@@ -29,6 +29,9 @@ public:
     Analyzer(const Analyzer&) = delete;
     Analyzer& operator=(const Analyzer&) = delete;
 
+    /// With an observer, before any frame is fed: the frames with which the capture begins, which are fed after this.
+    /// They show whether the capture holds each packet several times. Without an observer feed() keeps them itself.
+    void learn_copies(std::span<const wire::Frame> frames);
     /// Frames in the order of the capture. Where `lasting`, their octets stay valid until finish() has returned (a
     /// mapped file); otherwise they are done with, or copied, when this returns.
     void feed(std::span<const wire::Frame> frames, bool lasting = false);
@@ -42,12 +45,16 @@ public:
     void finish();
     /// Waits for the frames fed so far, then copies the figures out. Kernel drops are the caller's to fill in.
     Snapshot snapshot();
+    /// The last snapshot: the flows' memory is given back while it is made. Only the destructor may be called then.
+    Snapshot take_snapshot();
     /// For an analyzer that runs for months, between two snapshots: later events show frames of their own, and flows
     /// without traffic since `idle_since_ns`, in neither direction, are forgotten. Returns how many.
     std::size_t begin_interval(std::int64_t idle_since_ns);
     /// Frames that the kernel or an interface dropped since the last call: what happens around now is not observed.
     void dropped(std::int64_t now_ns, std::uint64_t frames);
     const dissect::DissectorCounters& counters();
+    /// How many flows are remembered.
+    std::size_t flows();
     /// With an observer: who talks to whom on a flow, and its reverse's id; no figures. False where there is no such
     /// flow.
     bool identify(std::uint64_t flow, FlowSnapshot& out) const;

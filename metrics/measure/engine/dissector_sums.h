@@ -16,7 +16,9 @@ void apply(Operation operation, dissect::DissectorCounters& sum, const dissect::
                                                 &Counters::streams_evicted,
                                                 &Counters::stream_octets_lost,
                                                 &Counters::stream_octets_skipped,
-                                                &Counters::datagrams_evicted};
+                                                &Counters::datagrams_evicted,
+                                                &Counters::headers_cut,
+                                                &Counters::headers_cut_before};
     static_assert(sizeof(Counters) == sizeof(std::uint64_t) * std::size(all));
     for (const auto counter : all) sum.*counter = operation(sum.*counter, other.*counter);
 }

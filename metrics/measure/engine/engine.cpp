@@ -378,7 +378,7 @@ void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
 
     // What was said about this flow's requests travelled on the reverse flow; unpaired, a flow shows what it carries.
     if (const FlowTrouble* const said = store_.trouble_of(reverse != nullptr ? *reverse : flow)) {
-        for (std::size_t code = 0; code < nak_code_count; ++code) out.naks[code] = said->naks[code];
+        out.naks = said->naks;
         out.rnr_naks = said->rnr_naks;
         out.cnp_packets = said->cnps;
         out.credits_exhausted = said->credits_exhausted;
@@ -399,11 +399,13 @@ void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
 
     // The attribution's clock starts with the first data packet; before it the flow had nothing to send.
     std::uint64_t named_ns = 0;
+    StateTimes states{};
     if (flow.attribution.started()) {
-        out.state_ns = flow.attribution.states(out.last_ns, flow.ledger.messages());
-        for (const std::uint64_t state : out.state_ns) named_ns += state;
+        states = flow.attribution.states(out.last_ns, flow.ledger.messages());
+        for (const std::uint64_t state : states) named_ns += state;
     }
-    if (named_ns <= wall_ns) out.state_ns[index_of(State::application_idle)] += wall_ns - named_ns;
+    if (named_ns <= wall_ns) states[index_of(State::application_idle)] += wall_ns - named_ns;
+    out.state_ns = states;
 
     if (const ConnectionFigures* const figures = connections_.about(flow.key, first_frame_of(flow.id), flow.finished);
         figures != nullptr && (figures->end_frame == 0 || figures->end_frame > first_frame_of(flow.id) ||
@@ -424,12 +426,43 @@ void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
 }
 
 void Engine::describe(Snapshot& out, std::int64_t now_ns) const {
-    out.flows.reserve(out.flows.size() + store_.table.live());
+    for (FlowIndex index = 0; index < store_.table.extent(); ++index) describe_if_live(index, out);
+    describe_rest(out, now_ns);
+}
+
+void Engine::describe_if_live(FlowIndex index, Snapshot& out) const {
+    if (!store_.table[index].live) return;
+    out.flows.emplace_back();
+    describe(index, out.flows.back());
+}
+
+/// By block of the table: the last block whose flows need one of it, as themselves or as their reverse.
+std::vector<std::size_t> Engine::last_uses_of_blocks() const {
+    std::vector<std::size_t> last;
     for (FlowIndex index = 0; index < store_.table.extent(); ++index) {
-        if (!store_.table[index].live) continue;
-        out.flows.emplace_back();
-        describe(index, out.flows.back());
+        const std::size_t block = FlowTable::block_of(index);
+        if (block == last.size()) last.push_back(block);
+        const FlowIndex reverse = store_.table[index].reverse;
+        if (!store_.table[index].live || reverse == no_flow) continue;
+        const std::size_t needed = FlowTable::block_of(reverse);
+        if (needed < block) last[needed] = block;
     }
+    return last;
+}
+
+void Engine::describe_and_release(Snapshot& out, std::int64_t now_ns) {
+    const std::vector<std::size_t> last_uses = last_uses_of_blocks();
+    FlowIndex index = 0;
+    for (std::size_t block = 0; block < last_uses.size(); ++block) {
+        for (; index < store_.table.extent() && FlowTable::block_of(index) == block; ++index)
+            describe_if_live(index, out);
+        for (std::size_t before = 0; before <= block; ++before)
+            if (last_uses[before] == block) store_.table.release_block(before);
+    }
+    describe_rest(out, now_ns);
+}
+
+void Engine::describe_rest(Snapshot& out, std::int64_t now_ns) const {
     for (ConnectionAttempt& attempt : connections_.attempts(now_ns)) out.attempts.push_back(std::move(attempt));
     for (std::size_t kind = 0; kind < management_.size(); ++kind) out.capture.management[kind] += management_[kind];
     out.capture.flows_evicted += store_.evicted;

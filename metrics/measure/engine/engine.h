@@ -45,6 +45,7 @@ public:
     }
     /// As Dissector::fetch: segments between these ends will come soon.
     void fetch(std::span<const dissect::Ipv4Ends> ends, unsigned pass) { streams_.fetch(ends, pass); }
+    std::size_t flows() const { return store_.table.live(); }
     bool has_many_flows() const { return store_.table.live() > few_flows; }
     std::uint64_t plain_frames() const { return plain_frames_; }
     const ReuseTracker& reuse() const { return reuse_; }
@@ -59,6 +60,9 @@ public:
     /// Adds the flows (in no order), the reuse figures of hosts, the attempts at connections, and what they hold in
     /// memory.
     void describe(Snapshot& out, std::int64_t now_ns) const;
+    /// The same, and gives the memory of flows back as soon as they are described: nothing but the destructor may
+    /// follow. Flows and their figures are then not held twice.
+    void describe_and_release(Snapshot& out, std::int64_t now_ns);
     /// With an observer: who talks to whom on a flow, and its reverse's id; no figures. False where there is no such
     /// flow.
     bool identify(std::uint64_t id, FlowSnapshot& out) const;
@@ -87,6 +91,9 @@ private:
     void work_off(PacketRecord& record);
     void identify(FlowIndex index, FlowSnapshot& out) const;
     void describe(FlowIndex index, FlowSnapshot& out) const;
+    void describe_if_live(FlowIndex index, Snapshot& out) const;
+    void describe_rest(Snapshot& out, std::int64_t now_ns) const;
+    std::vector<std::size_t> last_uses_of_blocks() const;
     void describe_end(const Flow& flow, FlowSnapshot& out) const;
 
     FlowStore store_;

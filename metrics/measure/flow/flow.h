@@ -110,6 +110,7 @@ struct ResponseState {
     std::uint64_t next = 0;  ///< position of the response packet that continues the one under way; 0 = none seen yet
     std::uint32_t repeated = 0;
     std::uint32_t missing = 0;
+    std::uint32_t read_bytes = 0;  ///< of the present response, if its READ does not tell the length
     std::uint16_t mtu_payload = 0;
     bool in_response = false;
     bool incomplete = false;             ///< of the present response, packets are missing
@@ -301,9 +302,11 @@ struct alignas(64) Flow {
     /// The capture says of some packets that they came in, or went out: that shows the vantage.
     bool inbound : 1 = false;
     bool outbound : 1 = false;
-    bool begins_at_id : 1 = false;     ///< a message began in the frame that the id is made of, at the lowest position
-    std::uint8_t other_udp_ports = 0;  ///< how many of FlowTrouble::udp_ports are in use
-    std::uint16_t udp_port = 0;        ///< RoCEv2: source port of the first packet
+    bool begins_at_id : 1 = false;  ///< a message began in the frame that the id is made of, at the lowest position
+    bool only_zero_crcs : 1 =
+        false;  ///< all that counts.crc_bad counts had an ICRC of 0: no FlowTrouble needs to say so
+    std::uint8_t other_udp_ports = 0;                ///< how many of FlowTrouble::udp_ports are in use
+    std::uint16_t udp_port = 0;                      ///< RoCEv2: source port of the first packet
     std::uint32_t usual_message_bytes = no_message;  ///< size of the first message: others have the histogram
     std::uint32_t usual_messages = 0;                ///< how many were of that size
     std::uint64_t reuse_clock = ~std::uint64_t{0};   ///< FrameContext::destination_requests at the last request
@@ -334,6 +337,7 @@ struct alignas(64) Flow {
     std::uint8_t traffic_class = 0;
     std::uint8_t hops = 0xff;      ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
     std::uint8_t ack_timeout = 0;  ///< of the sender, by the connection's set-up: 4096 ns << (n - 1); 0 = unknown
+    std::uint8_t short_lives = 0;  ///< of the same key in a row before this one: see Tracking::has_unsteady_psn()
     CountsAbove counts_above;
 
     bool is_iwarp() const { return key.transport == wire::Transport::iwarp; }

@@ -373,6 +373,16 @@ void FlowStore::identify(FlowIndex index, FlowSnapshot& out) const {
     out.finished = flow.finished;
 }
 
+OperationFigures FlowStore::figures_of(const Flow& flow, Operation operation) const {
+    const OperationCounts::Count counted = count_of(flow, operation);
+    OperationFigures figures;
+    figures.count = counted.messages;
+    figures.bytes = counted.bytes;
+    figures.latency_ns = unpack(flow, latency_of(operation));
+    if (operation == Operation::read) figures.first_response_ns = unpack(flow, FlowHistogram::first_response);
+    return figures;
+}
+
 void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
     const Flow& flow = table[index];
     const RequestState& request = flow.request;
@@ -392,12 +402,9 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
         out.missing_packets = request.missing + (responses != nullptr ? responses->missing : 0);
     }
     for (std::size_t i = 0; i < operation_count; ++i) {
-        const OperationCounts::Count counted = count_of(flow, static_cast<Operation>(i));
-        out.operations[i].count = counted.messages;
-        out.operations[i].bytes = counted.bytes;
-        out.operations[i].latency_ns = unpack(flow, latency_of(static_cast<Operation>(i)));
+        OperationFigures figures = figures_of(flow, static_cast<Operation>(i));
+        if (!figures.empty()) out.operations[i] = std::move(figures);
     }
-    out.operations[index_of(Operation::read)].first_response_ns = unpack(flow, FlowHistogram::first_response);
     out.message_bytes = unpack(flow, FlowHistogram::message_bytes);
     if (flow.usual_messages != 0) out.message_bytes.record(flow.usual_message_bytes, flow.usual_messages);
     out.message_duration_ns = unpack(flow, FlowHistogram::message_duration);
@@ -410,8 +417,9 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
     out.ecn_ce_packets = Flow::sum(flow.counts.ce, flow.counts_above.ce);
     out.ecn_capable_packets = Flow::sum(flow.counts.ecn_capable, flow.counts_above.ecn_capable);
     (flow.key.transport == wire::Transport::iwarp ? out.crc_bad : out.icrc_bad) = flow.counts.crc_bad;
+    if (flow.only_zero_crcs) out.icrc_zero = flow.counts.crc_bad;
     if (const FlowTrouble* const own = trouble_of(flow)) {
-        out.icrc_zero = own->crc_zero;
+        if (!flow.only_zero_crcs) out.icrc_zero = own->crc_zero;
         out.icrc_taken = own->crc_taken;
         out.crc_bad_checksum_right = own->crc_checksum_right;
     }

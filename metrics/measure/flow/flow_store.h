@@ -143,6 +143,7 @@ private:
     void note_first_begins(Flow& flow, std::uint64_t position, std::uint64_t frame);
     bool take_marks(Flow& flow);
     void record_unusual_message(Flow& flow, std::uint64_t bytes);
+    OperationFigures figures_of(const Flow& flow, Operation operation) const;
     OperationCounts::Count& count_other(Flow& flow, Operation operation);
 
     std::uint64_t newest_ = 0;        ///< frame that an id was made of

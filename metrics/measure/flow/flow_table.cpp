@@ -130,6 +130,11 @@ void FlowTable::remove(FlowIndex index) {
     free_.push_back(index);
 }
 
+void FlowTable::release_block(std::size_t block) {
+    std::free(chunks_[block]);
+    chunks_[block] = nullptr;
+}
+
 std::size_t FlowTable::octets() const {
     return slots_.capacity() * sizeof(Slot) + extent_ * sizeof(Flow) + free_.capacity() * sizeof(FlowIndex);
 }

@@ -95,6 +95,10 @@ public:
     FlowIndex extent() const { return extent_; }
     std::size_t live() const { return live_; }
     std::size_t octets() const;
+    /// Flows lie in blocks, in the order of their indices.
+    static constexpr std::size_t block_of(FlowIndex index) { return index >> chunk_bits; }
+    /// Gives a block's memory back for good: its flows must not be looked at again, and none be added.
+    void release_block(std::size_t block);
 
 private:
     struct Slot {

@@ -9,6 +9,11 @@ namespace metrics::inline measure::inline hosts {
 
 namespace {
 
+/// Packets that are remembered: 6 MiB, and up to 48 MiB where copies come after more packets than that. 2 million are
+/// 100 ms at 20 million packets a second.
+constexpr std::size_t places_first = std::size_t{1} << 18;
+constexpr std::size_t places_most = std::size_t{1} << 21;
+constexpr std::size_t places_in_set = 4;
 /// A repeat of TCP or of a queue pair can take the same identification after 65,536 packets, not sooner than this.
 constexpr std::uint64_t copy_within_ns = 1'000'000'000;
 /// Timers of adapters are half a millisecond and more: what comes sooner, of each packet, is no repeat.
@@ -108,6 +113,11 @@ bool is_copied(const LearntPair& pair) {
     return is_copied(one, both) || is_copied(other, both);
 }
 
+/// The first of the places that a packet may have in a table of that size.
+std::size_t set_of(std::uint64_t packet, std::size_t places) {
+    return (base::spread(packet) >> 32 & (places / places_in_set - 1)) * places_in_set;
+}
+
 using LearntPairs = std::unordered_map<std::uint32_t, LearntPair>;
 
 LearntPairs sort_out(std::span<const FramePrint> prints) {
@@ -176,23 +186,42 @@ void FrameCopies::learn(std::span<const FramePrint> prints) {
 }
 
 void FrameCopies::turn_on() {
-    constexpr std::size_t places = std::size_t{1} << 18;
     on_ = true;
-    met_.resize(places);
+    met_.resize(places_first);
     watched_frames_ = {};
 }
 
 /// Where the packet is remembered, or may be: the oldest of a few places gives way.
 FrameCopies::Met& FrameCopies::place_of(const FramePrint& print) {
-    constexpr std::size_t ways = 4;
-    Met* const set = &met_[(base::spread(print.packet) >> 32 & (met_.size() / ways - 1)) * ways];
+    Met* const set = &met_[set_of(print.packet, met_.size())];
     Met* oldest = set;
-    for (std::size_t i = 0; i < ways; ++i) {
+    for (std::size_t i = 0; i < places_in_set; ++i) {
         if (set[i].times != 0 && set[i].packet == print.packet) return set[i];
         if (set[i].times == 0 || (oldest->times != 0 && set[i].time_ns < oldest->time_ns)) oldest = &set[i];
     }
+    if (oldest->times != 0 && is_short_of_places(*oldest, print)) [[unlikely]] {
+        grow();
+        return place_of(print);
+    }
     oldest->times = 0;
     return *oldest;
+}
+
+/// The packet that would give way may have its copy still to come, as copies came so far.
+bool FrameCopies::is_short_of_places(const Met& given_up, const FramePrint& print) const {
+    if (met_.size() >= places_most || given_up.times > 1) return false;
+    return distance_of(given_up.time_ns, print.time_ns) < lag_ns_.value_or(copy_within_ns);
+}
+
+void FrameCopies::grow() {
+    std::vector<Met> larger(met_.size() * 2);
+    for (const Met& met : met_) {
+        if (met.times == 0) continue;
+        Met* const set = &larger[set_of(met.packet, larger.size())];
+        const auto unused = std::find_if(set, set + places_in_set, [](const Met& place) { return place.times == 0; });
+        if (unused != set + places_in_set) *unused = met;
+    }
+    met_ = std::move(larger);
 }
 
 bool FrameCopies::is_copy(const FramePrint& print) {
@@ -208,6 +237,7 @@ bool FrameCopies::is_copy(const FramePrint& print) {
         ++copies_;
         elsewhere_ += met.place != print.place;
         distance_ns_.record(distance);
+        lag_ns_ = distance;
         return true;
     }
     met = {print.packet, print.time_ns, 1, print.place};
@@ -215,10 +245,12 @@ bool FrameCopies::is_copy(const FramePrint& print) {
 }
 
 void FrameCopies::watch(const FramePrint& print) {
-    constexpr std::size_t places = 1024;
+    // One frame in sixteen is watched: 2 million frames pass before a place is used again, 100 ms at 20 million a
+    // second.
+    constexpr std::size_t places = std::size_t{1} << 17;
     constexpr std::uint32_t frames_enough = 256;
     if (watched_frames_.empty()) watched_frames_.resize(places);
-    FramePrint& place = watched_frames_[base::spread(print.packet) >> 32 & (places - 1)];
+    Seen& place = watched_frames_[base::spread(print.packet) >> 32 & (places - 1)];
     Watched& direction = watched_[print.forward];
     if (place.packet == print.packet && distance_of(place.time_ns, print.time_ns) <= copy_within_ns) {
         ++direction.again;
@@ -226,7 +258,7 @@ void FrameCopies::watch(const FramePrint& print) {
         ++direction.firsts;
         direction.numbered += direction.identification != print.identification;
         direction.identification = print.identification;
-        place = print;
+        place = {print.packet, print.time_ns};
     }
     if (++watched_count_ == frames_enough) judge_watched();
 }
@@ -246,7 +278,7 @@ void FrameCopies::judge_watched() {
 }
 
 std::size_t FrameCopies::octets() const {
-    return met_.capacity() * sizeof(Met) + watched_frames_.capacity() * sizeof(FramePrint) +
+    return met_.capacity() * sizeof(Met) + watched_frames_.capacity() * sizeof(Seen) +
            pairs_.size() * (sizeof(Pair) + 4 * sizeof(void*)) +
            distance_ns_.buckets().capacity() * sizeof(Histogram::Bucket);
 }

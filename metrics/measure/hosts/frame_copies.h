@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -62,6 +63,11 @@ private:
         std::uint32_t times = 0;  ///< 0: unused
         std::uint16_t place = 0;
     };
+    /// A frame that is watched.
+    struct Seen {
+        std::uint64_t packet = 0;
+        std::int64_t time_ns = 0;
+    };
     /// Of one direction of the frames watched.
     struct Watched {
         std::uint32_t firsts = 0;
@@ -72,18 +78,21 @@ private:
 
     void turn_on();
     Met& place_of(const FramePrint& print);
+    bool is_short_of_places(const Met& given_up, const FramePrint& print) const;
+    void grow();
     void judge_watched();
 
     bool on_ = false;
     Pair others_;  ///< of pairs that were not seen at the beginning
     std::unordered_map<std::uint32_t, Pair> pairs_;
     std::vector<Met> met_;
-    std::vector<FramePrint> watched_frames_;
+    std::vector<Seen> watched_frames_;
     std::array<Watched, 2> watched_;
     std::uint32_t watched_count_ = 0;
     std::uint64_t copies_ = 0;
     std::uint64_t elsewhere_ = 0;
     Histogram distance_ns_;
+    std::optional<std::uint64_t> lag_ns_;  ///< of the last copy
 };
 
 }  // namespace metrics::measure::hosts

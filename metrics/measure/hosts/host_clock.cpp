@@ -191,6 +191,7 @@ struct HostClock::State {
     SenderTable senders;
     RepeatedFrames repeated;
     FrameCopies copies;
+    MirrorCuts cuts;
     dissect::Dissection scratch;
     std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
     std::uint64_t resolution_ns = 1'000'000;  ///< the largest power of ten that divides all times so far
@@ -572,6 +573,8 @@ void HostClock::State::observe_other(const wire::Frame& frame, FrameContext& con
     summarize(frame, scratch, seen);
     if (seen.unread) [[unlikely]]
         unread.add(seen.unread);
+    if (seen.cut_octets != 0) [[unlikely]]
+        cuts.add(frame.wire_length, seen.cut_octets);
     context.source_pauses = holding_at(frame.interface);
     if (seen.kind == PacketSummary::Kind::mac_control) [[unlikely]] {
         note_pause(seen, frame);
@@ -677,6 +680,7 @@ void HostClock::expect_interfaces(std::size_t count) {
 std::uint64_t HostClock::unsorted() const { return state_->unsorted; }
 std::uint64_t HostClock::seen_twice() const { return state_->twice; }
 const FrameCopies& HostClock::copies() const { return state_->copies; }
+const MirrorCuts& HostClock::cuts() const { return state_->cuts; }
 const wire::CarrierCounts& HostClock::unread() const { return state_->unread; }
 std::uint64_t HostClock::beyond_hosts() const { return state_->beyond_frames; }
 std::size_t HostClock::octets() const {
@@ -684,7 +688,7 @@ std::size_t HostClock::octets() const {
     for (const State::Interface& interface : state_->interfaces) timers += interface.timers.octets();
     return sizeof(State) + state_->addresses.octets() + state_->hosts.size() * sizeof(Host) +
            state_->rests.capacity() * sizeof(Rest) + state_->rates.size() * sizeof(LinkRate) +
-           state_->senders.octets() + state_->repeated.octets() + state_->copies.octets() +
+           state_->senders.octets() + state_->repeated.octets() + state_->copies.octets() + state_->cuts.octets() +
            state_->interfaces.capacity() * sizeof(State::Interface) + timers;
 }
 

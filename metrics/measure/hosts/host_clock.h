@@ -9,6 +9,7 @@
 #include "metrics/figures/snapshot.h"
 #include "metrics/measure/account/frame_context.h"
 #include "metrics/measure/hosts/frame_copies.h"
+#include "metrics/measure/hosts/mirror_cuts.h"
 #include "wire/frame.h"
 
 namespace metrics::inline measure::inline hosts {
@@ -60,6 +61,7 @@ public:
     std::uint64_t seen_twice() const;           ///< frames met before, on another interface or on the same
     const FrameCopies& copies() const;          ///< those on the same
     std::uint64_t beyond_hosts() const;         ///< frames of hosts beyond the bound
+    const MirrorCuts& cuts() const;             ///< frames shorter than their IP headers say
     const wire::CarrierCounts& unread() const;  ///< frames that were not looked into, although RDMA may be in them
     std::size_t octets() const;
 

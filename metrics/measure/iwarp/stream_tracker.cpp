@@ -103,17 +103,6 @@ dissect::tcp::SequenceExtent extent(const Half& half) {
     return out;
 }
 
-constexpr std::uint64_t longest_wait = std::uint64_t{4} << 20;    ///< bytes that FPDUs may still be found in
-constexpr std::uint64_t longest_search = std::uint64_t{1} << 18;  ///< the same before many were
-
-/// Bytes of a direction in which nothing was found, nor will be.
-std::uint64_t unread_bytes_of(const Direction& direction) {
-    const std::uint64_t known = direction.fpdu_bytes + direction.skipped_bytes;
-    const std::uint64_t waiting = direction.sent.new_bytes - std::min(direction.sent.new_bytes, known);
-    const bool hopeless = waiting > (known < longest_search ? longest_search : longest_wait);
-    return std::min(direction.skipped_bytes + (hopeless ? waiting : 0), direction.sent.new_bytes);
-}
-
 }  // namespace
 
 struct StreamTracker::State {
@@ -461,7 +450,7 @@ void StreamTracker::describe(FlowIndex index, FlowSnapshot& out) const {
     tcp.window_limited_ns = direction.received.window.limited_ns(now_ns);
     const auto add_read = [&](const Direction& each) {
         tcp.connection_bytes += each.sent.new_bytes;
-        tcp.unread_bytes += unread_bytes_of(each);
+        tcp.unread_bytes += each.unread_bytes();
     };
     add_read(direction);
     if (const Half back = state_->half_of(flow.reverse)) add_read(*back.direction);

@@ -20,6 +20,8 @@ constexpr std::int32_t idle_successor_behind = -2048;
 constexpr std::int32_t idle_successor_ahead = 1 << 16;
 /// A network that doubles or overtakes packets does so within this, where no round trip is known; timers are longer.
 constexpr std::uint64_t network_disorder_ns = 1'000'000;
+/// Timers of adapters are not shorter.
+constexpr std::uint64_t least_timer_ns = 500'000;
 
 inline std::int32_t difference(std::uint32_t psn, std::uint64_t reference) {
     const std::uint32_t raw = (psn - static_cast<std::uint32_t>(reference)) & mask;

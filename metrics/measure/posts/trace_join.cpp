@@ -214,12 +214,14 @@ void TraceJoin::dropped() {
 
 void give_held_time(FlowSnapshot& flow) {
     if (!flow.verbs) return;
+    StateTimes states = flow.state_ns;
     for (std::size_t i = 0; i < application_states; ++i) {
-        std::uint64_t& from = flow.state_ns[index_of(State::application_in_flight) + i];
+        std::uint64_t& from = states[index_of(State::application_in_flight) + i];
         const std::uint64_t held = std::min(flow.verbs->held_ns[i], from);
         from -= held;
-        flow.state_ns[index_of(State::nic_stall)] += held;
+        states[index_of(State::nic_stall)] += held;
     }
+    flow.state_ns = states;
 }
 
 void TraceJoin::describe(Snapshot& out) {

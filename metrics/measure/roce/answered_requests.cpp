@@ -21,7 +21,7 @@ Flow* AnsweredRequests::requester_of(FlowIndex& carrier, const PacketRecord& rec
             return &requester;
         }
         if (requester.finished && ahead <= 0 && ahead > psn::idle_successor_behind) return &requester;  // a late answer
-        if (flow->pairing_percent >= confirmed_percent) {
+        if (flow->pairing_percent >= confirmed_percent && !Tracking::has_unsteady_psn(*flow)) {
             // Its partner is certain, and now it answers another requester: the QPN belongs to another connection.
             carrier = tracking_.begin_successor(carrier, record);
             flow = &store_.table[carrier];

@@ -30,6 +30,16 @@ bool was_answered_early(const Flow& flow, const FlowTrouble& trouble, std::int64
            !is_asked_for(trouble, position) && psn::elapsed(hole.noticed_ns, now_ns) < psn::network_disorder_ns;
 }
 
+/// Whether the sender of a packet, which counts identifications up, made it before others that have passed: what it
+/// sends again is made anew. A count that several queue pairs share may have gone half way round since: then the
+/// distance is that of the packets in between, or the time too short for that.
+bool was_made_before(const RequestState& request, const PacketRecord& record, std::uint64_t position,
+                     std::uint64_t silence_ns) {
+    if (made(request, record.identification, request.identification) == Made::later) return false;
+    const auto behind = static_cast<std::uint16_t>(request.identification - record.identification);
+    return behind + position == request.last_position || silence_ns < psn::least_timer_ns;
+}
+
 }  // namespace
 
 RepeatCause RoceRepairs::report(const RequestPacket& packet, bool late) {
@@ -86,6 +96,7 @@ bool RoceRepairs::is_late(const Flow& flow, const FlowTrouble& trouble, const Pa
     const RequestState& request = flow.request;
     const bool counted = request.orderly >= orderly_enough;
     const bool copied = is_recent(request, position, record.identification);
+    const std::uint64_t silence = psn::elapsed(request.last_data_ns, record.time_ns);
     if (counted && copied) return true;
     if (hole != nullptr) {
         // If its acknowledgement showed the hole, the newest packet tells, provided that it came from past the hole.
@@ -93,13 +104,14 @@ bool RoceRepairs::is_late(const Flow& flow, const FlowTrouble& trouble, const Pa
         const Made order =
             made(request, record.identification, hole->answered ? request.identification : hole->identification);
         if (past && order != Made::unknown) return order != Made::later;
-    } else if (counted || (!copied && position == request.last_position && record.identification != 0)) {
+    } else if (counted) {
+        return was_made_before(request, record, position, silence);
+    } else if (!copied && position == request.last_position && record.identification != 0) {
         return false;  // not the packet that passed before, so its sender has made it again
     }
     if (trouble.recovery.running()) return false;
     // Its response has passed, and was lost after the tap: the requester asks for it again, at once if it notices.
     if (hole == nullptr && asks_for_response(record) && has_been_answered(flow, position)) return false;
-    const std::uint64_t silence = psn::elapsed(request.last_data_ns, record.time_ns);
     if (hole != nullptr && hole->answered && !is_asked_for(trouble, position))
         return psn::elapsed(hole->noticed_ns, record.time_ns) < psn::network_disorder_ns;
     if (trouble.recovery.pending() == RepeatCause::none) {
@@ -107,8 +119,12 @@ bool RoceRepairs::is_late(const Flow& flow, const FlowTrouble& trouble, const Pa
         std::uint64_t quiet =
             request.round_trip_min_ns != 0xffffffff ? request.round_trip_min_ns : psn::network_disorder_ns;
         // The least round trip so far may have been one under load. What was acknowledged has arrived, and can be late
-        // no more.
-        if (position < request.acknowledged) quiet = std::min(quiet, psn::network_disorder_ns);
+        // no more; its sender repeats it if the acknowledgement is lost after the tap, once its timer has run out.
+        if (position < request.acknowledged) {
+            const std::uint64_t agreed = flow.ack_timeout_ns();
+            const std::uint64_t timer = agreed == 0 ? psn::least_timer_ns : std::min(agreed, psn::least_timer_ns);
+            quiet = std::clamp(quiet, timer, psn::network_disorder_ns);
+        }
         return silence < quiet;
     }
     return false;

@@ -76,7 +76,12 @@ void RoceRequests::on_request(const RocePacket& arrived) {
     const PacketRecord& record = arrived.record;
     const wire::BthOpcode& opcode = arrived.opcode;
     FlowIndex index = arrived.flow;
-    if (is_of_successor(store_.table[index], arrived)) index = tracking_.begin_successor(index, record);
+    if (is_of_successor(store_.table[index], arrived)) [[unlikely]] {
+        if (Tracking::has_unsteady_psn(store_.table[index]))
+            tracking_.go_on_at(store_.table[index], record);
+        else
+            index = tracking_.begin_successor(index, record);
+    }
     Flow& flow = store_.table[index];
     RequestState& request = flow.request;
     const bool read = opcode.operation == wire::BthOperation::read_request;

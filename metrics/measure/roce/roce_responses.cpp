@@ -45,6 +45,8 @@ void RoceResponses::on_response(const RocePacket& packet) {
             if (surely) responses.incomplete = true;
         }
         flow.counts.payload_bytes += record.payload_length;
+        if (known && requester->request.read_reth_cut) [[unlikely]]
+            measure_read(*requester, responses, packet);
         situation.mid_message = continues;
         responses.next = here + 1;
     }
@@ -83,6 +85,20 @@ void RoceResponses::note_repeat(Flow& carrier, ResponseState& responses, const P
     responses.repeated_next = here + 1;
 }
 
+/// The RETH of a READ was cut off: its length is that of its responses.
+void RoceResponses::measure_read(Flow& requester, ResponseState& responses, const RocePacket& packet) {
+    const std::uint64_t position = psn::position_of(packet.record.psn, requester.request.next);
+    const OutstandingMessage* const read = requester.ledger.oldest_response(store_.rings, position);
+    if (read == nullptr || read->bytes != 0 ||
+        static_cast<Operation>(static_cast<unsigned>(read->operation)) != Operation::read)
+        return;
+    const std::uint32_t payload = packet.record.payload_length;
+    store_.count(requester, Operation::read).bytes += payload;
+    if (packet.opcode.starts_message()) responses.read_bytes = 0;
+    responses.read_bytes += payload;
+    if (packet.opcode.ends_message() && !responses.incomplete) store_.record_message(requester, responses.read_bytes);
+}
+
 /// What a response tells of its request if the tap has not seen that: the responder has received it. Of the PSNs that a
 /// READ takes, one is a packet of the requester's.
 void RoceResponses::note_request(Flow& requester, Flow& carrier, const RocePacket& packet, bool continues) {
@@ -115,12 +131,14 @@ bool RoceResponses::on_past_response(Flow* requester, Flow& carrier, const RoceP
                        ((hole.refused || is_asked_again(store_, *requester, position)) &&
                         !is_answer_under_way(store_, *requester, record.time_ns));
     const bool again = asked || psn::elapsed(since_ns, record.time_ns) >= psn::network_disorder_ns;
-    if (fills)
+    if (fills) {
         carrier.counts.payload_bytes += record.payload_length;
-    else
+        if (requester != nullptr && requester->request.read_reth_cut) measure_read(*requester, responses, packet);
+    } else {
         store_.observe([&](ObservedFlows& observed) {
             observed.observer.repeats(carrier.id, record.frame, record.repeats_frame);
         });
+    }
     if (again) {
         if (hole.acknowledged && trouble.unseen_acknowledged > 0) {
             // The requester noticed late that it lacks them.

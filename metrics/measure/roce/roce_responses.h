@@ -29,6 +29,7 @@ private:
                      Situation& situation);
     void note_request(Flow& requester, Flow& carrier, const RocePacket& packet, bool continues);
     void note_beginning(Flow& requester, std::uint64_t position, const PacketRecord& record);
+    void measure_read(Flow& requester, ResponseState& responses, const RocePacket& packet);
     void answer(Flow& requester, Flow& carrier, const RocePacket& packet);
 
     Tracking& tracking_;

@@ -36,8 +36,13 @@ bool RoceTracker::is_left_out(const RocePacket& packet) {
     ++flow.counts.crc_bad;
     store.show(flow, EventKind::icrc_bad, packet.record.frame);
     if (packet.record.crc_zero) {
-        ++store.trouble(flow).crc_zero;
+        if (flow.counts.crc_bad == 1) flow.only_zero_crcs = true;
+        if (!flow.only_zero_crcs) ++store.trouble(flow).crc_zero;
         return false;
+    }
+    if (flow.only_zero_crcs) {
+        flow.only_zero_crcs = false;
+        store.trouble(flow).crc_zero = flow.counts.crc_bad - 1;
     }
     if (flow.counts.crc_bad == flow.counts.packets) return false;
     if (flow.trouble == Flow::no_block || store.troubles[flow.trouble].crc_taken < taken_that_decide) return true;

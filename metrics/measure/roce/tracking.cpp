@@ -36,15 +36,71 @@ void Tracking::close_gap_in_sequence(Flow& flow, const GapEnd& end, Situation& s
         psn::keep_least(request.reaction_min_ns, psn::elapsed(request.freed_ns, end.now_ns));
 }
 
+namespace {
+
+/// A connection has more packets than that, or a queue pair with the same number ends so soon a few times only.
+constexpr std::uint64_t short_life_packets = 4;
+constexpr std::uint8_t most_short_lives = 8;
+
+std::uint8_t short_lives_after(const Flow& flow) {
+    // The packet that ends the life is counted in it.
+    const bool is_short = flow.counts.packets <= short_life_packets + 1;
+    return is_short ? static_cast<std::uint8_t>(flow.short_lives + 1) : std::uint8_t{0};
+}
+
+/// All that names positions of requests that nothing will answer.
+void forget_positions(FlowTrouble& trouble) {
+    trouble.missing = {};
+    trouble.pieces = {};
+    trouble.damaged = {};
+    trouble.damaged_next = 0;
+    trouble.response_gap_ns = Situation::never;
+    trouble.asked_begin = 0;
+    trouble.asked_end = 0;
+    trouble.asked_ns = Situation::never;
+    trouble.doubtful = 0;
+    trouble.doubtful_timeout = false;
+    trouble.recovery = {};
+    trouble.repeated = {};
+}
+
+}  // namespace
+
+bool Tracking::has_unsteady_psn(const Flow& flow) { return flow.short_lives >= most_short_lives; }
+
+void Tracking::go_on_at(Flow& flow, const PacketRecord& record) {
+    RequestState& request = flow.request;
+    flow.ledger.clear(store.rings, flow.counts.last_ns);
+    store.observe([&](ObservedFlows& observed) { observed.give_up(flow); });
+    if (flow.trouble != Flow::no_block) forget_positions(store.troubles[flow.trouble]);
+    request.next += (record.psn - static_cast<std::uint32_t>(request.next)) & psn::mask;
+    request.acknowledged = request.next;
+    request.message_bytes = 0;
+    request.message_length = 0;
+    request.message_packets = 0;
+    request.message_counted = 0;
+    request.reuse_position = 0;
+    request.read_slack = 0;
+    request.in_message = false;
+    request.recovering = false;
+    request.message_whole = false;
+    request.lacking = false;
+    request.lacks_responses = false;
+    request.read_guessed = false;
+    request.read_reth_cut = false;
+}
+
 FlowIndex Tracking::begin_successor(FlowIndex index, const PacketRecord& record) {
     const FlowKey key = store.table[index].key;
     const std::uint32_t connection = store.table[index].connection;
     const std::uint64_t id = store.table[index].id;
+    const std::uint8_t short_lives = short_lives_after(store.table[index]);
     store.retire(index);
     const FlowIndex fresh = store.obtain(key, record.hash, record.frame, record.time_ns);
     Flow& flow = store.table[fresh];
     flow.drop_epoch = store.drop_epoch;
     flow.connection = connection;
+    flow.short_lives = short_lives;
     if (flow.counts.packets == 0) {
         // The packet was counted on the old flow.
         Flow& old = store.table[index];

@@ -37,6 +37,11 @@ public:
     /// Another connection uses the flow's key from this packet on. Returns the flow of that connection; the packet
     /// counts there, and no longer on the old flow.
     FlowIndex begin_successor(FlowIndex index, const PacketRecord& record);
+    /// Whether the PSN has jumped so often after a few packets that another jump shows no other connection. A flow for
+    /// each jump would let a sender take memory with every packet.
+    static bool has_unsteady_psn(const Flow& flow);
+    /// The same flow goes on at another PSN: positions only grow, and nothing before them is waited for.
+    void go_on_at(Flow& flow, const PacketRecord& record);
 };
 
 inline void Tracking::count(Flow& flow, const PacketRecord& record) {

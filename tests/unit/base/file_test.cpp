@@ -45,7 +45,8 @@ TEST_F(File, IsReadUpToABound) {
     fill("0123456789");
     EXPECT_EQ(read_file(path_, 4), "0123");
     EXPECT_EQ(read_file(path_, 10), "0123456789");
-    EXPECT_EQ(read_file("/dev/zero", 5000), std::string(5000, '\0'));
+    const Descriptor endless(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+    EXPECT_EQ(read_file(endless.number(), 5000), std::string(5000, '\0'));
 }
 
 TEST_F(File, ThatCannotBeReadIsNone) {
@@ -53,6 +54,8 @@ TEST_F(File, ThatCannotBeReadIsNone) {
     EXPECT_EQ(errno, ENOTDIR);
     EXPECT_FALSE(read_file("/proc"));
     EXPECT_EQ(errno, EISDIR);
+    EXPECT_FALSE(read_file("/dev/zero", 5000));
+    EXPECT_EQ(errno, EINVAL);
 }
 
 TEST_F(File, FirstLineHasNoEnd) {

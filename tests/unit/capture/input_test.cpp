@@ -96,6 +96,45 @@ TEST(Input, views_of_a_batch_stay_valid_until_the_next) {
     EXPECT_EQ(seen, 500U);
 }
 
+/// RFC 8878 section 3.1.2.
+std::string skippable(std::size_t octets, char kind = '\x50') {
+    std::string frame = kind + std::string("\x2a\x4d\x18");
+    for (unsigned i = 0; i < 4; ++i) frame += static_cast<char>(octets >> 8 * i & 0xff);
+    return frame + std::string(octets, 'm');
+}
+
+TEST(Input, skippable_frames_may_come_first) {
+    const std::string content = pcap_of(200);
+    const Contents reference = read_text(content, {});
+    for (const auto& compress : {&zstd, &lz4}) {
+        const std::string packed = compress(content);
+        for (const std::string& first : {skippable(0), skippable(4), skippable(300'000, '\x5f'),
+                                         skippable(4) + skippable(100, '\x5e'), skippable(1'000'000)})
+            for (const Access access : {Access::mapped, Access::read})
+                expect_same(read_text(first + packed, {.access = access}), reference);
+    }
+}
+
+TEST(Input, skippable_frames_alone_are_no_capture) {
+    for (const std::string& content :
+         {skippable(4), skippable(4) + "more", skippable(100).substr(0, 20),
+          std::string("\x50\x2a\x4d\x18\xff\xff\xff\xff", 8) + zstd(pcap_of(2)), skippable(4) + pcap_of(2)}) {
+        const Contents got = read_text(content, {});
+        EXPECT_NE(got.error, "");
+        EXPECT_EQ(got.frames.size(), 0U);
+    }
+}
+
+TEST(Input, a_zstd_window_that_is_too_large_is_explained) {
+    // RFC 8878 section 3.1.1.1: no single segment, no content size; window descriptor of 2^31 octets; an empty block.
+    const std::string huge("\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00", 9);
+    const Contents got = read_text(huge, {});
+    EXPECT_THAT(got.error, testing::HasSubstr("zstd -d --long=31"));
+    // The largest that is read: 2^27.
+    const std::string large("\x28\xb5\x2f\xfd\x00\x88\x01\x00\x00", 9);
+    EXPECT_THAT(read_text(large, {}).error, testing::Not(testing::HasSubstr("window")));
+}
+
 TEST(Input, fifo_is_read_as_it_comes) {
     const Directory directory;
     const std::string path = directory / "fifo";

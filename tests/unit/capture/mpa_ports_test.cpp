@@ -148,21 +148,75 @@ TEST(MpaPorts, one_that_is_none_sets_back) {
     EXPECT_EQ(ports.look(view(segment(50000, 7174, 1224, fpdu), 192), 0, true), 7174);
 }
 
+std::string start_frame(const char* key) { return key + std::string(4, '\0'); }
+constexpr const char* request_key = "MPA ID Req Frame";
+constexpr const char* reply_key = "MPA ID Rep Frame";
+
 TEST(MpaPorts, room_is_bounded_and_made_by_the_idlest) {
     MpaPorts ports(3, 1000);
     const std::vector<std::uint16_t> configured{7};
     ports.configure(configured);
-    EXPECT_TRUE(ports.add(100, 0));
-    EXPECT_TRUE(ports.add(200, 10));
+    for (const std::uint16_t port : {std::uint16_t{100}, std::uint16_t{200}}) {
+        EXPECT_TRUE(ports.add(port, port == 100 ? 0 : 10));
+        (void)ports.look(view(segment(port, 50000, 1, start_frame(reply_key)), 192), port == 100 ? 0 : 10, false);
+    }
     EXPECT_FALSE(ports.add(300, 999)) << "100 was in use a moment ago";
     EXPECT_EQ(ports.look(view(segment(50000, 100, 1, "x"), 192), 500, true), std::nullopt);
     EXPECT_TRUE(ports.add(300, 1010)) << "200 was idle for long";
+    (void)ports.look(view(segment(300, 50000, 1, start_frame(reply_key)), 192), 1010, false);
     EXPECT_THAT(ports.all(), ElementsAre(7, 100, 300));
     const std::vector<std::uint16_t> others{300, 9};
     ports.configure(others);
     EXPECT_THAT(ports.all(), ElementsAre(9, 100, 300));
     EXPECT_TRUE(ports.add(9, 1011));
     EXPECT_FALSE(ports.add(400, 1011));
+}
+
+TEST(MpaPorts, a_port_that_a_server_confirmed_stays_in_a_flood_of_requests) {
+    MpaPorts ports(8, 1'000'000);
+    ASSERT_TRUE(ports.add(7174, 0));
+    (void)ports.look(view(segment(7174, 50000, 1, start_frame(reply_key)), 192), 0, false);
+    for (unsigned port = 10000; port < 10500; ++port) {
+        const auto seen = ports.look(view(segment(50000, port, 1, start_frame(request_key)), 192), port, false);
+        ASSERT_EQ(seen, port);
+        EXPECT_TRUE(ports.add(*seen, port));
+    }
+    EXPECT_THAT(ports.all(), testing::SizeIs(8));
+    EXPECT_THAT(ports.all(), testing::Contains(7174));
+    EXPECT_THAT(ports.all(), testing::Contains(10499)) << "the oldest of the flood gave way";
+}
+
+TEST(MpaPorts, connections_are_recognised_by_what_they_say) {
+    MpaPorts ports(64, 1'000'000);
+    ports.configure(std::vector<std::uint16_t>{4420});
+    const std::string text = "GET / HTTP/1.1 and some more text";
+    // A port that any start frame named says nothing about the other connections to it.
+    ASSERT_TRUE(ports.add(443, 0));
+    EXPECT_FALSE(ports.recognises(view(segment(50000, 443, 1, text), 192), 0));
+    EXPECT_FALSE(ports.recognises(view(segment(50000, 443, 1, ""), 192), 0));
+    EXPECT_TRUE(ports.recognises(view(segment(50001, 443, 1, start_frame(request_key)), 192), 0));
+    EXPECT_TRUE(ports.recognises(view(segment(50001, 443, 100, text), 192), 0));
+    EXPECT_TRUE(ports.recognises(view(segment(50000, 4420, 1, text), 192), 0)) << "configured";
+    EXPECT_FALSE(ports.recognises(view(segment(50002, 443, 100, text), 192), 0)) << "another connection";
+    // FPDUs of a connection that was there before.
+    const std::string fpdu = write_fpdu();
+    EXPECT_FALSE(ports.recognises(view(segment(50003, 9000, 1000, fpdu + fpdu), 192), 0));
+    EXPECT_TRUE(ports.recognises(view(segment(50003, 9000, 1064, fpdu + fpdu), 192), 0));
+    EXPECT_TRUE(ports.recognises(view(segment(50003, 9000, 1128, ""), 192), 0));
+    // What is no TCP is not ours to judge.
+    Kept udp = segment(50000, 4791, 1, text);
+    udp.bytes[14 + 9] = 17;
+    EXPECT_TRUE(ports.recognises(view(udp, 192), 0));
+}
+
+TEST(MpaPorts, both_directions_are_one_connection) {
+    MpaPorts ports(64, 1'000'000);
+    Kept request = segment(50001, 443, 1, start_frame(request_key));
+    Kept answer = segment(443, 50001, 1, "some octets");
+    std::swap_ranges(answer.bytes.begin() + 26, answer.bytes.begin() + 30, answer.bytes.begin() + 30);
+    EXPECT_FALSE(ports.recognises(view(answer, 192), 0));
+    EXPECT_TRUE(ports.recognises(view(request, 192), 0));
+    EXPECT_TRUE(ports.recognises(view(answer, 192), 0));
 }
 
 TEST(MpaPorts, any_octets_are_survived) {
@@ -174,6 +228,7 @@ TEST(MpaPorts, any_octets_are_survived) {
                 odd.bytes[at] = value;
                 MpaPorts ports(2, 1);
                 (void)ports.look(view(odd, size), 0, true);
+                (void)ports.recognises(view(odd, size), 0);
             }
 }
 

@@ -52,8 +52,12 @@ std::string tcp(unsigned source, unsigned destination, unsigned flags = 0x10, co
     return header.text(std::string(4 * options, '\1')).str() + payload;
 }
 
-constexpr std::string_view request_key = "MPA ID Req Frame";
-constexpr std::string_view reply_key = "MPA ID Rep Frame";
+std::string error(unsigned type, unsigned code, const std::string& quoted) {
+    return Maker(true).u8(type).u8(code).u16(0).u32(0).str() + quoted;
+}
+
+constexpr std::string_view mpa_request_key = "MPA ID Req Frame";
+constexpr std::string_view mpa_reply_key = "MPA ID Rep Frame";
 
 struct FilterCase {
     std::string name;
@@ -63,7 +67,7 @@ struct FilterCase {
 
 /// Frames with what annex A17 of the InfiniBand specification, RFC 5044 and rdma_filter.h make of them; ports: 7174.
 std::vector<FilterCase> cases() {
-    const std::string start(request_key);
+    const std::string start(mpa_request_key);
     return {
         {"RoCEv2", ethernet(0x0800, ipv4(17, udp(49152, 4791))), true},
         {"RoCEv2 from its port", ethernet(0x0800, ipv4(17, udp(4791, 1000))), true},
@@ -99,10 +103,36 @@ std::vector<FilterCase> cases() {
         {"port beside", ethernet(0x0800, ipv4(6, tcp(50000, 7175))), false},
         {"Request", ethernet(0x0800, ipv4(6, tcp(50000, 5001, 0x18, start))), true},
         {"Request behind options", ethernet(0x0800, ipv4(6, tcp(50000, 5001, 0x18, start, 8), 0, 1)), true},
-        {"Reply", ethernet(0x0800, ipv4(6, tcp(5001, 50000, 0x18, std::string(reply_key)))), true},
-        {"Reply, IPv6", ethernet(0x86dd, ipv6(6, tcp(5001, 50000, 0x18, std::string(reply_key)))), true},
+        {"Reply", ethernet(0x0800, ipv4(6, tcp(5001, 50000, 0x18, std::string(mpa_reply_key)))), true},
+        {"Reply, IPv6", ethernet(0x86dd, ipv6(6, tcp(5001, 50000, 0x18, std::string(mpa_reply_key)))), true},
         {"not quite a Request", ethernet(0x0800, ipv4(6, tcp(50000, 5001, 0x18, "MPA IT Req Frame"))), false},
         {"a Request's text later", ethernet(0x0800, ipv4(6, tcp(50000, 5001, 0x18, " " + start))), false},
+        {"port unreachable, RoCEv2", ethernet(0x0800, ipv4(1, error(3, 3, ipv4(17, udp(49152, 4791))))), true},
+        {"port unreachable, from RoCEv2", ethernet(0x0800, ipv4(1, error(3, 3, ipv4(17, udp(4791, 1000))))), true},
+        {"fragmentation needed, quoted options",
+         ethernet(0x0800, ipv4(1, error(3, 4, ipv4(17, udp(49152, 4791), 0x4000, 3)), 0, 2)), true},
+        {"time exceeded, RoCEv2", ethernet(0x0800, ipv4(1, error(11, 0, ipv4(17, udp(49152, 4791))))), true},
+        {"parameter problem, RoCEv2", ethernet(0x0800, ipv4(1, error(12, 0, ipv4(17, udp(49152, 4791))))), true},
+        {"source quench, TCP", ethernet(0x0800, ipv4(1, error(4, 0, ipv4(6, tcp(50000, 5001))))), true},
+        {"port unreachable, TCP", ethernet(0x0800, ipv4(1, error(3, 3, ipv4(6, tcp(50000, 5001, 2))))), true},
+        {"port unreachable, 8 bytes of TCP",
+         ethernet(0x0800, ipv4(1, error(3, 3, ipv4(6, tcp(50000, 5001, 2)).substr(0, 28)))), true},
+        {"port unreachable, DNS", ethernet(0x0800, ipv4(1, error(3, 3, ipv4(17, udp(40000, 53))))), false},
+        {"port unreachable, later fragment", ethernet(0x0800, ipv4(1, error(3, 3, ipv4(17, udp(49152, 4791), 0x0010)))),
+         false},
+        {"port unreachable, an error", ethernet(0x0800, ipv4(1, error(3, 3, ipv4(1, udp(49152, 4791))))), false},
+        {"redirect", ethernet(0x0800, ipv4(1, error(5, 1, ipv4(17, udp(49152, 4791))))), false},
+        {"echo", ethernet(0x0800, ipv4(1, error(8, 0, ipv4(17, udp(49152, 4791))))), false},
+        {"ICMPv6 unreachable, RoCEv2", ethernet(0x86dd, ipv6(58, error(1, 4, ipv6(17, udp(49152, 4791))))), true},
+        {"ICMPv6 too big, RoCEv2", ethernet(0x86dd, ipv6(58, error(2, 0, ipv6(17, udp(49152, 4791))))), true},
+        {"ICMPv6 time exceeded, hop-by-hop quoted",
+         ethernet(0x86dd,
+                  ipv6(58, error(3, 0, ipv6(0, std::string("\x11\x01", 2) + std::string(14, '\0') + udp(1, 4791))))),
+         true},
+        {"ICMPv6 unreachable, TCP", ethernet(0x86dd, ipv6(58, error(1, 1, ipv6(6, tcp(50000, 5001, 2))))), true},
+        {"ICMPv6 unreachable, DNS", ethernet(0x86dd, ipv6(58, error(1, 4, ipv6(17, udp(40000, 53))))), false},
+        {"ICMPv6 echo", ethernet(0x86dd, ipv6(58, error(128, 0, ipv6(17, udp(49152, 4791))))), false},
+        {"neighbour advertisement", ethernet(0x86dd, ipv6(58, error(136, 0, std::string(24, '\3')))), false},
         {"GRE", ethernet(0x0800, ipv4(47, std::string(60, '\0'))), false},
     };
 }

@@ -1,6 +1,8 @@
 #include "capture/files/writer.h"
 
+#include <csignal>
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
 #include "capture/files/output.h"
 #include "support.h"
@@ -23,6 +25,51 @@ std::unique_ptr<Writer> open_for_test(const std::string& path, const WriterOptio
     auto writer = open_writer(path, options);
     EXPECT_TRUE(writer.ok());
     return std::move(writer).value();
+}
+
+/// The process may write no more than so many octets to a file, as on a disk that is full.
+class FileLimit {
+public:
+    explicit FileLimit(rlim_t octets) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+        ::getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit limit{octets, before_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ~FileLimit() {
+        ::setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, handler_);
+    }
+    FileLimit(const FileLimit&) = delete;
+    FileLimit& operator=(const FileLimit&) = delete;
+
+private:
+    void (*handler_)(int);
+    rlimit before_{};
+};
+
+TEST(Writer, a_file_whose_disk_is_full_ends_with_a_whole_block) {
+    const std::string data(100, 'x');
+    const InterfaceInfo card{.name = "eth0", .link_type = wire::LinkType::ethernet, .snaplen = 96};
+    for (const FileFormat format : {FileFormat::pcap, FileFormat::pcapng})
+        for (const std::size_t buffer : {std::size_t{64}, std::size_t{4096}, std::size_t{1} << 20})
+            for (rlim_t limit = 3000; limit < 3140; limit += 7) {
+                const Directory directory;
+                const std::string path = directory / "full";
+                {
+                    const FileLimit full(limit);
+                    auto writer = open_for_test(path, {.format = format, .buffer_octets = buffer});
+                    for (int i = 0; i < 100; ++i)
+                        if (writer->write(frame_of(data), card) != WriteStatus::ok) break;
+                    EXPECT_FALSE(writer->close());
+                    EXPECT_EQ(writer->octets() >= std::filesystem::file_size(path), true);
+                }
+                // The most that fits: a block has less than 140 octets.
+                EXPECT_LE(std::filesystem::file_size(path), limit);
+                EXPECT_GT(std::filesystem::file_size(path) + 140, limit);
+                const Contents got = read_all(path);
+                EXPECT_EQ(got.error, "") << path << ' ' << limit << ' ' << buffer;
+                EXPECT_GT(got.frames.size(), 15U);
+            }
 }
 
 TEST(PcapngWriter, keeps_all_that_was_read) {

@@ -166,7 +166,7 @@ TEST(FlowJson, exhibits_are_the_events_that_happened) {
 
 TEST(FlowJson, a_connection_of_which_one_thing_is_known_is_no_null) {
     metrics::FlowSnapshot flow = write_flow();
-    flow.connection.rnr_retry_count = 0;
+    flow.connection->rnr_retry_count = 0;
     EXPECT_EQ(flow_json(flow)["connection"]["rnr_retry_count"], 0);
     EXPECT_TRUE(flow_json(flow)["connection"]["path_mtu"].is_null());
 }

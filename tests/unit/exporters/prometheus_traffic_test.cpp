@@ -154,7 +154,7 @@ TEST(PrometheusTraffic, WhatTheTrafficCannotTellHasNoSample) {
     EXPECT_EQ(bench.samples("rdma_mpa_crc_bad_total").size(), 1u);
     Bench without;
     metrics::FlowSnapshot unprotected = exporters::test::bare_tcp_flow();
-    unprotected.connection.mpa_crc = false;
+    unprotected.connection->mpa_crc = false;
     without.add({unprotected});
     EXPECT_TRUE(without.samples("rdma_mpa_crc_bad_total").empty());
     bench.options.crc_verified = false;

@@ -1,6 +1,10 @@
 #include "history/history.h"
 
+#include <chrono>
+#include <functional>
+#include <gmock/gmock.h>
 #include <span>
+#include <sys/stat.h>
 #include <thread>
 
 #include "support.h"
@@ -298,6 +302,79 @@ TEST(History, other_files_are_none_of_its_business) {
         write(folder / name, "no history");
     EXPECT_EQ(numbers(*reader(folder)), from_to(1, 1));
     EXPECT_EQ(reader(folder)->damaged_records(), 0u);
+}
+
+TEST(History, what_others_put_into_its_folder_is_not_opened) {
+    const Folder folder;
+    ASSERT_TRUE(writer(in(folder))->append(interval(1)));
+    const std::string victim = folder / "victim";
+    write(victim, "secret");
+    const auto refusals = [&](const std::string& name) {
+        const auto opened = history::HistoryWriter::open(in(folder));
+        EXPECT_FALSE(opened.ok()) << name;
+        std::error_code code;
+        std::filesystem::remove_all(folder / name, code);
+        EXPECT_EQ(content(victim), "secret");
+        return opened.ok() ? std::string{} : opened.error().text();
+    };
+    const auto put = [&](const std::string& name, const std::function<void(const char*)>& make) {
+        std::filesystem::remove_all(folder / name);
+        make((folder / name).c_str());
+        return refusals(name);
+    };
+    const auto link = [&](const char* at) { std::filesystem::create_symlink(victim, at); };
+    const auto hard_link = [&](const char* at) { std::filesystem::create_hard_link(victim, at); };
+    const auto fifo = [](const char* at) { ::mkfifo(at, 0666); };
+    const auto directory = [](const char* at) { std::filesystem::create_directory(at); };
+    EXPECT_THAT(put("lock", link), testing::HasSubstr("is a symbolic link"));
+    EXPECT_THAT(put("lock", hard_link), testing::HasSubstr("hard link"));
+    EXPECT_THAT(put("lock", fifo), testing::HasSubstr("is a FIFO"));
+    EXPECT_THAT(put("lock", directory), testing::HasSubstr("is a directory"));
+    for (const std::string name : {"00000000.rdmahist", "00000009.rdmahist"}) {
+        EXPECT_THAT(put(name, link), testing::HasSubstr("is a symbolic link"));
+        EXPECT_THAT(put(name, fifo), testing::HasSubstr("is a FIFO"));
+        EXPECT_THAT(put(name, directory), testing::HasSubstr("is a directory"));
+    }
+    // What is too short for a segment goes; its other name and its content stay.
+    hard_link((folder / "00000009.rdmahist").c_str());
+    EXPECT_TRUE(history::HistoryWriter::open(in(folder)).ok());
+    EXPECT_FALSE(std::filesystem::exists(folder / "00000009.rdmahist"));
+    EXPECT_EQ(content(victim), "secret");
+    // Readers do not wait either.
+    fifo((folder / "00000000.rdmahist").c_str());
+    const auto read = reader(folder)->read(0, always, [](history::HistoryInterval&&) { return true; });
+    ASSERT_FALSE(read.ok());
+    EXPECT_THAT(read.error().text(), testing::HasSubstr("is a FIFO"));
+}
+
+TEST(History, a_sparse_segment_takes_no_time) {
+    const Folder folder;
+    ASSERT_TRUE(writer(in(folder))->append(interval(1)));
+    const std::string sparse = folder / "00000000.rdmahist";
+    write(sparse, "");
+    std::filesystem::resize_file(sparse, std::uintmax_t{1} << 40);
+    const auto begun = std::chrono::steady_clock::now();
+    EXPECT_EQ(numbers(*reader(folder)), from_to(1, 1));
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10));
+}
+
+TEST(History, the_search_for_records_ends_when_it_is_asked_to) {
+    const Folder folder;
+    ASSERT_TRUE(writer(in(folder))->append(interval(1)));
+    write(folder / "00000000.rdmahist", std::string(4 << 20, 'x'));
+    int asked = 0;
+    const auto stop_at_tenth = [&asked] { return ++asked < 10; };
+    auto opened = history::HistoryReader::open(folder.path(), stop_at_tenth);
+    ASSERT_TRUE(opened.ok());
+    EXPECT_FALSE((*opened)->extent());
+    EXPECT_LT(asked, 20);
+    asked = 0;
+    history::HistoryOptions options = in(folder);
+    options.go_on = stop_at_tenth;
+    const auto stopped = history::HistoryWriter::open(options);
+    ASSERT_FALSE(stopped.ok());
+    EXPECT_THAT(stopped.error().text(), testing::HasSubstr("was stopped"));
+    EXPECT_LT(asked, 20);
 }
 
 TEST(History, segments_may_go_while_it_is_read) {

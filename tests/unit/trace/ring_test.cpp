@@ -315,6 +315,51 @@ TEST_F(RingTest, CountsThatJumpAreSurvived) {
     }
 }
 
+/// What a process claims to have lost does not become a number of the daemon that no process can have made.
+TEST_F(RingTest, CountsThatNoProcessCanHaveMadeEndTheReading) {
+    const std::uint64_t written_at = layout::lane_headers_at + offsetof(layout::LaneHeader, written);
+    const std::uint64_t unplaced_at = offsetof(layout::Header, unplaced);
+    constexpr std::uint64_t bound = std::uint64_t{1} << 26;
+    for (const std::uint64_t place : {written_at, unplaced_at})
+        for (const std::uint64_t before : {std::uint64_t{0}, std::uint64_t{1} << 62}) {
+            open();
+            Lane* const lane = ring_->claim();
+            lane->put(post(1, 1));
+            RingReader reading = reader();
+            if (before != 0) damage(place, &before, sizeof before);
+            all(reading, 1000);
+            EXPECT_FALSE(reading.take_damage()) << "nobody has seen what was before";
+            EXPECT_LE(reading.lost(), bound);
+            const std::uint64_t lie = ~std::uint64_t{0} - 5;
+            damage(place, &lie, sizeof lie);
+            all(reading, 2000);
+            const auto damaged = reading.take_damage();
+            ASSERT_TRUE(damaged) << place << ", " << before;
+            EXPECT_NE(damaged->text().find("than its process can have made"), std::string::npos) << damaged->text();
+            EXPECT_FALSE(reading.take_damage()) << "reported once";
+            EXPECT_FALSE(reading.is_alive());
+            EXPECT_LE(reading.lost(), bound);
+            all(reading, 3000);
+            EXPECT_LE(reading.lost(), bound);
+            ring_->forget();
+            std::filesystem::remove(folder_.only());
+            ring_ = std::make_unique<Ring>();
+        }
+}
+
+TEST_F(RingTest, AProcessMayWriteForLongBetweenTwoLooks) {
+    open();
+    ring_->claim()->put(post(1, 1));
+    RingReader reading = reader();
+    all(reading, 1000);
+    const std::uint64_t written_at = layout::lane_headers_at + offsetof(layout::LaneHeader, written);
+    const std::uint64_t much = 60'000'000;  // in a second, at 17 ns each
+    damage(written_at, &much, sizeof much);
+    all(reading, 1000 + 1'000'000'000);
+    EXPECT_FALSE(reading.take_damage());
+    EXPECT_GT(reading.lost(), much - 1000);
+}
+
 TEST_F(RingTest, RecordsThatAreNoneAreCountedAsLost) {
     open();
     Lane* const lane = ring_->claim();

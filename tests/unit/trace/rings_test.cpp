@@ -1,14 +1,17 @@
 // Many rings as one stream.
 #include "trace/ring/rings.h"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <ctime>
 #include <fcntl.h>
+#include <filesystem>
 #include <functional>
 #include <gtest/gtest.h>
 #include <memory>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -26,11 +29,12 @@ using test::Folder;
 /// A process that makes a ring and records what it is told to, then waits to be killed.
 class Writer {
 public:
-    Writer(const Folder& folder, std::vector<std::int64_t> times, std::uint64_t session = 0) {
+    Writer(const Folder& folder, std::vector<std::int64_t> times, std::uint64_t session = 0, uid_t user = 0) {
         int ready[2];
         if (pipe(ready) != 0) std::abort();
         pid_ = fork();
         if (pid_ == 0) {
+            if (user != 0 && (setgid(user) != 0 || setuid(user) != 0)) _exit(1);
             static Ring ring;
             if (ring.open(folder.path().c_str(), layout::least_capacity, session) != 0) _exit(1);
             ring.device("rxe0");
@@ -178,6 +182,51 @@ TEST(Rings, OneTooManyIsReadWhenAnotherOneHasEnded) {
     EXPECT_EQ(rings.refused(), 1U);
 }
 
+TEST(Rings, NoUserTakesAllPlaces) {
+    if (getuid() != 0) GTEST_SKIP() << "only root may make files of other users";
+    const Folder folder;
+    std::vector<std::unique_ptr<Writer>> writers;
+    ASSERT_EQ(chmod(folder.path().c_str(), 01777), 0);
+    const auto add = [&](uid_t user, std::size_t count) {
+        const std::vector<std::int64_t> times{1};
+        for (std::size_t i = 0; i < count; ++i) writers.push_back(std::make_unique<Writer>(folder, times, 0, user));
+    };
+    add(65533, 12);
+    Rings rings({.directory = folder.path(), .remove = false, .most = 8});
+    const auto open_of = [&](uid_t user) {
+        return std::ranges::count_if(rings.processes(), [user](const Process& one) { return one.user == user; });
+    };
+    all(rings);
+    EXPECT_EQ(open_of(65533), 4) << "half of all";
+    ASSERT_NE(rings.refused(), 0U);
+    EXPECT_NE(rings.refusals()[0].text().find("one ring too many of its user"), std::string::npos);
+    add(65532, 12);
+    all(rings);
+    EXPECT_EQ(open_of(65532), 2) << "half of the rest";
+    add(65531, 1);
+    all(rings);
+    EXPECT_EQ(open_of(65531), 1);
+    EXPECT_EQ(open_of(65533), 4);
+}
+
+TEST(Rings, ARingThatLiesIsLeftAndNamed) {
+    const Folder folder;
+    const Writer writer(folder, {1});
+    Rings rings({.directory = folder.path(), .remove = false});
+    all(rings);
+    const std::uint64_t lie = ~std::uint64_t{0};
+    const int file = open(folder.only().c_str(), O_WRONLY | O_CLOEXEC);
+    const off_t at = layout::lane_headers_at + offsetof(layout::LaneHeader, written);
+    ASSERT_EQ(pwrite(file, &lie, sizeof lie, at), static_cast<ssize_t>(sizeof lie));
+    close(file);
+    all(rings);
+    all(rings);  // the ring has ended by then
+    EXPECT_EQ(rings.open(), 0U);
+    EXPECT_LE(rings.lost(), 10U);
+    ASSERT_EQ(rings.refused(), 1U);
+    EXPECT_NE(rings.refusals()[0].text().find("not read any further"), std::string::npos);
+}
+
 /// Nothing is lost by a moment without file descriptors, and the last ones are not taken from others.
 TEST(Rings, WithoutDescriptorsToSpareTheyAreReadLater) {
     const Folder folder;
@@ -213,15 +262,17 @@ TEST(Rings, AFolderThatIsNotThereYet) {
 
 class TraceDirectoryTest : public ::testing::Test {
 protected:
-    /// In a child with this environment: the answer and its path.
-    static std::pair<int, std::string> in_child(const std::function<void()>& prepare, bool make) {
+    /// In a child with this environment, on a machine without a folder of all users or with that one: the answer and
+    /// its path.
+    static std::pair<int, std::string> in_child(const std::function<void()>& prepare, bool make,
+                                                const std::string& everybodys = "/nonexistent") {
         int ends[2];
         if (pipe(ends) != 0) std::abort();
         const pid_t child = fork();
         if (child == 0) {
             prepare();
             std::array<char, 4096> path{};
-            const int code = trace_directory(path.data(), path.size(), make);
+            const int code = trace_directory(path.data(), path.size(), make, everybodys.c_str());
             const std::string text = std::to_string(code) + " " + path.data();
             _exit(write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1);
         }
@@ -234,10 +285,6 @@ protected:
         const std::size_t blank = answer.find(' ');
         return {std::stoi(answer), answer.substr(blank + 1)};
     }
-    static void SetUpTestSuite() {
-        if (access(machines_directory, F_OK) == 0) machine_has_one = true;
-    }
-    static inline bool machine_has_one = false;
 };
 
 TEST_F(TraceDirectoryTest, TheVariableGoesFirst) {
@@ -245,8 +292,19 @@ TEST_F(TraceDirectoryTest, TheVariableGoesFirst) {
     EXPECT_EQ(answer, (std::pair{0, std::string("/some/where")}));
 }
 
+TEST_F(TraceDirectoryTest, ThatOfAllUsersGoesNextButForALink) {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "all");
+    std::filesystem::create_directory_symlink(folder / "all", folder / "link");
+    const auto prepare = [&] {
+        unsetenv("RDMASCOPE_TRACE_DIR");
+        setenv("XDG_RUNTIME_DIR", folder.path().c_str(), 1);
+    };
+    EXPECT_EQ(in_child(prepare, true, folder / "all"), (std::pair{0, std::string(folder / "all")}));
+    EXPECT_EQ(in_child(prepare, true, folder / "link"), (std::pair{0, std::string(folder / "rdmascope/trace")}));
+}
+
 TEST_F(TraceDirectoryTest, MakesAPrivateOneOfTheUser) {
-    if (machine_has_one) GTEST_SKIP() << machines_directory << " goes first";
     const Folder folder;
     const auto prepare = [&] {
         unsetenv("RDMASCOPE_TRACE_DIR");
@@ -259,7 +317,6 @@ TEST_F(TraceDirectoryTest, MakesAPrivateOneOfTheUser) {
 }
 
 TEST_F(TraceDirectoryTest, WhatOthersMayWriteToIsRefused) {
-    if (machine_has_one) GTEST_SKIP() << machines_directory << " goes first";
     const Folder folder;
     std::filesystem::create_directories(folder / "rdmascope/trace");
     std::filesystem::permissions(folder / "rdmascope/trace", std::filesystem::perms::all);

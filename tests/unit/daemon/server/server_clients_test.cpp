@@ -17,6 +17,7 @@ namespace {
 
 using test::Clock;
 using test::ControlSocket;
+using test::Json;
 using test::patience;
 using test::Peer;
 
@@ -33,6 +34,63 @@ TEST_F(ControlSocket, RequestsMayComeInPiecesAndInHeaps) {
     EXPECT_EQ(peer.say(heap), heap.size());
     for (int i = 0; i < 500; ++i) ASSERT_EQ(line_of(peer)["id"], i);
     EXPECT_EQ(server->counters().requests, 501U);
+}
+
+TEST_F(ControlSocket, ClientsThatAskWithoutEndAndReadNothingHaveTheirTurnAndNoMore) {
+    ServerOptions wanted;
+    wanted.slice_ns = 0;  // one request a call
+    open(wanted);
+    fake.flows = 20;
+    constexpr std::size_t greedy = 20;
+    std::string heap;
+    for (int i = 0; i < 200; ++i) heap += "{\"command\":\"why\"}\n";
+    std::vector<std::unique_ptr<Peer>> peers;
+    for (std::size_t i = 0; i < greedy; ++i) {
+        peers.push_back(std::make_unique<Peer>(path()));
+        ASSERT_EQ(peers.back()->say(heap), heap.size());
+    }
+    ASSERT_TRUE(turn([&] { return server->counters().accepted == greedy; }));
+    const std::uint64_t before = server->counters().requests;
+    constexpr std::uint64_t turns = 40;
+    for (std::uint64_t i = 0; i < turns; ++i) {
+        server->progress(0);
+        ASSERT_LE(server->counters().requests, before + i + 1);
+    }
+    // One that comes later and asks once waits for one turn of each of the others.
+    Peer modest(path());
+    modest.say("{\"command\":\"version\"}\n");
+    std::size_t waited = 0;
+    while (!modest.has_line() && waited < 10 * greedy) {
+        server->progress(0);
+        modest.read();
+        ++waited;
+    }
+    EXPECT_LE(waited, greedy + 5);
+    for (const auto& peer : peers) {
+        peer->read();
+        EXPECT_TRUE(peer->has_line());
+    }
+}
+
+TEST_F(ControlSocket, WhatAllClientsHaveYetToReadIsBounded) {
+    ServerOptions wanted;
+    wanted.max_owed = std::size_t{512} << 10;
+    open(wanted);
+    fake.flows = 5000;
+    std::vector<std::unique_ptr<Peer>> peers;
+    for (int i = 0; i < 4; ++i) {
+        peers.push_back(std::make_unique<Peer>(path()));
+        peers.back()->say("{\"command\":\"flows\"}\n");
+    }
+    ASSERT_TRUE(turn([&] { return server->counters().requests == 4; }));
+    for (int i = 0; i < 20; ++i) server->progress(0);
+    Peer other(path());
+    const Json refused = ask(other, R"({"command":"version"})");
+    EXPECT_EQ(refused["ok"], false);
+    EXPECT_NE(refused["error"].get<std::string>().find("memory is bounded"), std::string::npos) << refused;
+    peers.clear();
+    ASSERT_TRUE(turn([&] { return server->counters().clients == 1; }));
+    EXPECT_EQ(ask(other, R"({"command":"version"})")["ok"], true);
 }
 
 TEST_F(ControlSocket, GarbageIsAnsweredAndALineTooLongEndsIt) {

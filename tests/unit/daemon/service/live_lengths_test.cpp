@@ -52,18 +52,18 @@ TEST_P(LiveLengths, ConnectionsAreKnownAsInAWholeCapture) {
         EXPECT_EQ(one.id, other.id);
         EXPECT_EQ(one.reverse, other.reverse);
         EXPECT_EQ(one.pairing.method, other.pairing.method);
-        EXPECT_EQ(one.connection.setup_frame, other.connection.setup_frame);
-        EXPECT_EQ(one.connection.setup_ns, other.connection.setup_ns);
-        EXPECT_EQ(one.connection.ack_timeout_ns, other.connection.ack_timeout_ns);
-        EXPECT_EQ(one.connection.path_mtu, other.connection.path_mtu);
-        EXPECT_EQ(one.connection.initiator_depth, other.connection.initiator_depth);
-        EXPECT_EQ(one.connection.responder_resources, other.connection.responder_resources);
-        EXPECT_EQ(one.connection.mpa_revision, other.connection.mpa_revision);
-        EXPECT_EQ(one.connection.end, other.connection.end);
+        EXPECT_EQ(one.connection->setup_frame, other.connection->setup_frame);
+        EXPECT_EQ(one.connection->setup_ns, other.connection->setup_ns);
+        EXPECT_EQ(one.connection->ack_timeout_ns, other.connection->ack_timeout_ns);
+        EXPECT_EQ(one.connection->path_mtu, other.connection->path_mtu);
+        EXPECT_EQ(one.connection->initiator_depth, other.connection->initiator_depth);
+        EXPECT_EQ(one.connection->responder_resources, other.connection->responder_resources);
+        EXPECT_EQ(one.connection->mpa_revision, other.connection->mpa_revision);
+        EXPECT_EQ(one.connection->end, other.connection->end);
         EXPECT_EQ(one.messages_total(), other.messages_total());
         EXPECT_EQ(one.payload_bytes, other.payload_bytes);
         EXPECT_EQ(one.terminates, other.terminates);
-        set_up += one.connection.setup_frame != 0 ? 1 : 0;
+        set_up += one.connection->setup_frame != 0 ? 1 : 0;
     }
     ASSERT_EQ(cut.attempts.size(), whole.attempts.size());
     for (std::size_t i = 0; i < whole.attempts.size(); ++i) {
@@ -88,7 +88,7 @@ TEST(LiveLengthsOf, ucmatose) {
     const metrics::Snapshot cut = analyze("rxe-ucmatose", Cut::as_the_daemon_does);
     std::size_t by_cm = 0;
     for (const metrics::FlowSnapshot& flow : cut.flows)
-        by_cm += flow.pairing.method == metrics::PairingMethod::cm && flow.connection.ack_timeout_ns ? 1 : 0;
+        by_cm += flow.pairing.method == metrics::PairingMethod::cm && flow.connection->ack_timeout_ns ? 1 : 0;
     EXPECT_EQ(by_cm, 6U) << "both directions of each";
 }
 

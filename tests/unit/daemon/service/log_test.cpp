@@ -141,6 +141,18 @@ TEST(Log, tells_what_its_level_says_and_counts_no_other) {
     EXPECT_THAT(lines, testing::Not(HasSubstr("left out")));
 }
 
+TEST(Log, news_of_a_kind_does_not_leave_out_its_warnings) {
+    const std::string lines = logged([] {
+        Log log(Level::info, 2);
+        for (int i = 0; i < 10; ++i) log.info("a", "news");
+        log.warning("a", "a warning");
+        log.error("a", "an error");
+    });
+    EXPECT_THAT(lines, HasSubstr("warning a warning"));
+    EXPECT_THAT(lines, HasSubstr("error an error"));
+    EXPECT_THAT(lines, HasSubstr("a: 8 more lines were left out"));
+}
+
 TEST(Log, what_comes_from_the_wire_stays_in_its_line) {
     const std::string lines = logged([] {
         Log(Level::info, 10).info("a", std::string_view("x\ny\x1b[31m\0z\x7f \xc2\x9b caf\xc3\xa9 \xff\r", 23));

@@ -180,8 +180,14 @@ TEST(InfinibandTransport, Malformed) {
     EXPECT_EQ(outcome("0430ffff0000001900323deb0000ee6e4af8", LayerId::bth), Reason::bad_pad_count);
     EXPECT_EQ(outcome("7012375C000117D2", LayerId::lrh), Reason::bad_header_length);
     EXPECT_EQ(outcome("7012375C000E17D2", LayerId::lrh), Reason::bad_total_length);
-    EXPECT_EQ(outcome("6020000000281b4000000000000000000000ffff0f00000200000000000000000000ffff0f000002", LayerId::grh),
-              Reason::bad_total_length);
+}
+
+/// What a mirror keeps of a frame of RoCEv1: its GRH has the length of the packet.
+TEST(InfinibandTransport, CutWithoutSnapLength) {
+    const Described packet{octets("6020000000281b4000000000000000000000ffff0f00000200000000000000000000ffff0f000002"),
+                           LayerId::grh};
+    EXPECT_EQ(packet.found.stop.outcome, Outcome::truncated);
+    EXPECT_EQ(packet.found.stop.reason, Reason::snapped);
 }
 
 TEST(InfinibandTransport, OddAndUnsupported) {

@@ -136,12 +136,25 @@ TEST(Connecting, OptionsHaveRanges) {
     EXPECT_NO_THROW(with([](auto& options) { options.private_data.resize(512), options.revision = 1; }));
 }
 
+/// A whole request, of a connection that waits for the answer from then on.
+Memory plain_request() {
+    Memory request = text("MPA ID Req Frame");
+    for (const int octet : {0x40, 1, 0, 0}) request.push_back(static_cast<std::byte>(octet));
+    return request;
+}
+
 TEST(Connecting, WhoIsBeyondTheLimitIsTurnedAway) {
     Options options;
     options.device.max_connections = 2;
     Two two(options);
-    auto one = two.network->connect_raw("server", Two::port);
-    auto other = two.network->connect_raw("server", Two::port);
+    const auto asking = [&] {
+        auto stranger = two.network->connect_raw("server", Two::port);
+        stranger->send(plain_request());
+        two.run();
+        return stranger;
+    };
+    auto one = asking();
+    auto other = asking();
     auto third = two.network->connect_raw("server", Two::port);
     two.run();
     EXPECT_FALSE(one->peer_reset());
@@ -154,6 +167,29 @@ TEST(Connecting, WhoIsBeyondTheLimitIsTurnedAway) {
     auto fourth = two.network->connect_raw("server", Two::port);
     two.run();
     EXPECT_FALSE(fourth->peer_reset());
+}
+
+// Whoever says nothing must not keep others out.
+TEST(Connecting, BeyondTheLimitTheOldestSilentOneGivesWay) {
+    Options options;
+    options.device.max_connections = 3;
+    Two two(options);
+    auto asked = two.network->connect_raw("server", Two::port);
+    asked->send(plain_request());
+    two.run();
+    auto oldest = two.network->connect_raw("server", Two::port);
+    oldest->send(text("MPA ID"));
+    two.run();
+    auto younger = two.network->connect_raw("server", Two::port);
+    two.run();
+    auto last = two.network->connect_raw("server", Two::port);
+    two.run();
+    EXPECT_FALSE(asked->peer_reset());
+    EXPECT_TRUE(oldest->peer_reset());
+    EXPECT_FALSE(younger->peer_reset());
+    EXPECT_FALSE(last->peer_reset() || last->peer_closed());
+    EXPECT_EQ(two.server.device->counters().connections_refused, 0U);
+    EXPECT_EQ(two.server.device->counters().handshakes_failed, 1U);
 }
 
 TEST(Connecting, SilentAndWordyStrangersAreDropped) {
@@ -456,8 +492,7 @@ TEST(Events, NeverPileUp) {
     }
     EXPECT_EQ(kinds(two.client.events()), "connect failed");
     // and strangers that ask and go leave nothing.
-    Memory request = text("MPA ID Req Frame");
-    for (const int octet : {0x40, 1, 0, 0}) request.push_back(static_cast<std::byte>(octet));
+    const Memory request = plain_request();
     for (int i = 0; i < 5; ++i) {
         auto stranger = two.network->connect_raw("server", Two::port);
         stranger->send(request);

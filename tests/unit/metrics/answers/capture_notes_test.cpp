@@ -80,6 +80,34 @@ TEST(CaptureNotes, AnIcrcThatIsWrongEverywhereIsNotUsed) {
     EXPECT_THAT(kinds_of(snapshot_of({flow})), ElementsAre("crc_unusable"));
 }
 
+TEST(CaptureNotes, WhatWasCutIsToldWhereItMatters) {
+    Snapshot snapshot = snapshot_of({healthy()});
+    snapshot.capture.truncated = 3000;
+    EXPECT_THAT(kinds_of(snapshot), IsEmpty()) << "a snap length that keeps all headers";
+    snapshot.capture.headers_cut = 12;
+    EXPECT_THAT(kinds_of(snapshot), ElementsAre("cut"));
+    EXPECT_THAT(capture_notes(snapshot).front().text, HasSubstr("In 12 packets a header of RDMA is cut off"));
+    snapshot.capture.headers_cut = 0;
+    snapshot.capture.cut_by_mirror = 3000;
+    EXPECT_THAT(kinds_of(snapshot), ElementsAre("cut"));
+    EXPECT_THAT(capture_notes(snapshot).front().text, HasSubstr("3,000 of 4,000 packets"));
+}
+
+TEST(CaptureNotes, AnswersThatMustHavePassedAreMissed) {
+    FlowSnapshot flow = healthy();
+    flow.operations[index_of(Operation::write)].latency_ns = {};
+    EXPECT_THAT(kinds_of(snapshot_of({flow})), ElementsAre("one_direction"));
+    FlowSnapshot back = healthy(2, 1, 2);
+    back.operations = {};
+    back.payload_bytes = 0;
+    EXPECT_THAT(kinds_of(snapshot_of({flow, back})), IsEmpty()) << "its answers may be among these packets";
+    flow.retransmitted_packets = 7;
+    EXPECT_THAT(kinds_of(snapshot_of({flow})), IsEmpty()) << "the peer may be silent";
+    flow.retransmitted_packets = 0;
+    flow.service = Service::uc;
+    EXPECT_THAT(kinds_of(snapshot_of({flow})), IsEmpty()) << "nothing acknowledges UC";
+}
+
 TEST(CaptureNotes, DamageIsNoNote) {
     FlowSnapshot flow = healthy();
     flow.icrc_bad = 40;

@@ -55,7 +55,7 @@ TEST(Bandwidth, ConnectionsOnWhichNobodySpeaksFirst) {
     metrics::FlowSnapshot flow;
     flow.transport = wire::Transport::iwarp;
     flow.packets = 4;
-    flow.connection.setup_ns = 1'000'000;
+    flow.connection->setup_ns = 1'000'000;
     const auto silent = bandwidth_of(flow);
     EXPECT_EQ(silent.verdict, Verdict::undecidable);
     EXPECT_THAT(silent.summary, HasSubstr("nobody sent anything on them"));
@@ -65,10 +65,10 @@ TEST(Bandwidth, ConnectionsOnWhichNobodySpeaksFirst) {
         return bandwidth_of(of).summary.find("nobody sent anything") != std::string::npos;
     };
     auto other = flow;
-    other.connection.setup_ns.reset();
+    other.connection->setup_ns.reset();
     EXPECT_FALSE(is_told(other)) << "asked for and not answered";
     other = flow;
-    other.connection.end_kind = metrics::EndKind::mpa_rejected;
+    other.connection->end_kind = metrics::EndKind::mpa_rejected;
     EXPECT_FALSE(is_told(other));
     other = flow;
     other.terminates = 1;
@@ -412,7 +412,7 @@ TEST(QueueDepth, ReadsAtTheirLimit) {
     reads.count = 1000;
     reads.bytes = 4'096'000;
     reads.latency_ns.record(100'000, 1000);
-    flow.connection.initiator_depth = 4;
+    flow.connection->initiator_depth = 4;
     flow.messages_max = 4;
     flow.responses_max = 4;
     flow.messages_mean = 3.9;
@@ -426,11 +426,11 @@ TEST(QueueDepth, ReadsAtTheirLimit) {
     EXPECT_THAT(about(answers, Question::bandwidth).summary, HasSubstr("(ORD 4)"));
 
     // What was agreed on is not what is kept, or nobody knows what it was.
-    flow.connection.initiator_depth = 2;
+    flow.connection->initiator_depth = 2;
     const auto beyond = ask(snapshot_of({flow}));
     EXPECT_THAT(about(beyond, Question::bandwidth).summary, HasSubstr("(4, though ORD 2 was agreed on)"));
     EXPECT_THAT(about(beyond, Question::queue_depth).summary, HasSubstr("4 at most, 2 permitted (ORD)"));
-    flow.connection.initiator_depth.reset();
+    flow.connection->initiator_depth.reset();
     EXPECT_THAT(bandwidth_of(flow).summary, HasSubstr("(4, the most that was seen)"));
 }
 

@@ -61,7 +61,7 @@ TEST(Ends, TheAgreedNumberOfRetries) {
     flow.retries->repeats = 3;
     flow.retries->last_ns = 2'000'000'000;
     EXPECT_FALSE(metrics::end_verdict(metrics::Subject(snapshot_of({flow}), why_test::NoNames{}, nullptr), flow));
-    flow.connection.retry_count = 3;
+    flow.connection->retry_count = 3;
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), testing::ElementsAre("bandwidth:never_answered"));
 }
 
@@ -107,11 +107,11 @@ TEST(Ends, RnrRetries) {
     back.payload_bytes = 0;
     back.reverse = 1;
     EXPECT_THAT(alarms(ask(snapshot_of({flow, back}))), testing::ElementsAre("bandwidth:rnr"));
-    flow.connection.rnr_retry_count = 0;
+    flow.connection->rnr_retry_count = 0;
     const auto answers = ask(snapshot_of({flow, back}));
     EXPECT_THAT(alarms(answers), testing::ElementsAre("bandwidth:rnr_retries_used_up"));
     EXPECT_THAT(answers[0].summary, HasSubstr("rnr_retry_count 0 was agreed on"));
-    flow.connection.rnr_retry_count = 7;
+    flow.connection->rnr_retry_count = 7;
     flow.retries->last_ns = 1'000'000'000;
     EXPECT_THAT(alarms(ask(snapshot_of({flow, back}))), testing::ElementsAre("bandwidth:rnr"));
 }

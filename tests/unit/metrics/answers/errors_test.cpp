@@ -26,9 +26,9 @@ TEST_P(Refused, ANakOfTheRespondersNamesTheVerdict) {
     auto flow = healthy();
     flow.naks[static_cast<std::size_t>(GetParam().code)] = 1;
     add_event(flow, EventKind::nak, {15});
-    flow.connection.end = "DREQ";
-    flow.connection.end_kind = metrics::EndKind::disconnect_request;
-    flow.connection.end_frame = 16;
+    flow.connection->end = "DREQ";
+    flow.connection->end_kind = metrics::EndKind::disconnect_request;
+    flow.connection->end_frame = 16;
     const auto answers = ask(snapshot_of({flow}));
     ASSERT_THAT(alarms(answers), ElementsAre(GetParam().alarm));
     EXPECT_DOUBLE_EQ(answers[0].severity, 1);

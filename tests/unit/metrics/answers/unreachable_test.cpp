@@ -156,7 +156,7 @@ TEST(Terminate, ReplyWithoutPeerToPeerIsTheRespondersFault) {
     FlowSnapshot flow = healthy(1, 1, 2);
     flow.transport = wire::Transport::iwarp;
     flow.terminates = 1;
-    flow.connection.refused_peer_to_peer_frame = 6;
+    flow.connection->refused_peer_to_peer_frame = 6;
     add_event(flow, EventKind::terminate, {7}, 1, 0x2007);
     const auto answers = ask(snapshot_of({flow}));
     ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:terminate"));
@@ -171,8 +171,8 @@ TEST(SilentStreams, UnknownRevisionIsSaid) {
     flow.payload_bytes = 0;
     flow.messages_mean = flow.bytes_mean = 0;
     flow.messages_max = flow.bytes_max = 0;
-    flow.connection.mpa_revision = 129;
-    flow.connection.setup_ns = 80'000;
+    flow.connection->mpa_revision = 129;
+    flow.connection->setup_ns = 80'000;
     const auto answers = ask(snapshot_of({flow}));
     const auto& answer = about(answers, Question::bandwidth);
     EXPECT_EQ(answer.verdict, Verdict::undecidable);

@@ -109,9 +109,9 @@ TEST(SnapshotCodec, gives_back_what_is_at_its_bounds) {
     f.message_bytes.record(most, most);
     f.message_bytes.record(0, most);
     f.state_ns.fill(most);
-    f.connection.mpa_crc = false;
-    f.connection.mpa_markers = true;
-    f.connection.end = std::string("a\0b\xff", 4);
+    f.connection->mpa_crc = false;
+    f.connection->mpa_markers = true;
+    f.connection->end = std::string("a\0b\xff", 4);
     f.event_summaries = {{EventKind::read_restart_wrong, most, {most, 0, most, 7}, most, most}};
     FlowSnapshot g;
     s.flows = {f, g, f};
@@ -120,16 +120,16 @@ TEST(SnapshotCodec, gives_back_what_is_at_its_bounds) {
     s.pauses.resize(1);
     s.hosts.resize(3);
     expect_equal(decoded(octets_of(s)), s);
-    EXPECT_EQ(decoded(octets_of(s)).flows[0].connection.end, f.connection.end);
+    EXPECT_EQ(decoded(octets_of(s)).flows[0].connection->end, f.connection->end);
 }
 
 TEST(SnapshotCodec, a_long_text_is_cut_and_what_is_not_finite_is_zero) {
     Snapshot s;
     s.flows.resize(1);
-    s.flows[0].connection.end.assign(100'000, 'x');
+    s.flows[0].connection->end.assign(100'000, 'x');
     s.flows[0].messages_mean = std::numeric_limits<double>::quiet_NaN();
     const Snapshot back = decoded(octets_of(s));
-    EXPECT_EQ(back.flows.at(0).connection.end, std::string(4096, 'x'));
+    EXPECT_EQ(back.flows.at(0).connection->end, std::string(4096, 'x'));
     EXPECT_EQ(back.flows.at(0).messages_mean, 0);
 }
 
@@ -333,12 +333,12 @@ TEST(SnapshotCodec, reads_kinds_out_of_the_words_that_the_seventh_version_wrote)
     const auto end_of = [](const std::string& words) {
         Snapshot snapshot;
         snapshot.flows.resize(1);
-        snapshot.flows[0].connection.end = words;
-        snapshot.flows[0].connection.end_frame = 0x55;
+        snapshot.flows[0].connection->end = words;
+        snapshot.flows[0].connection->end_frame = 0x55;
         const FlowSnapshot flow = decoded(seventh(snapshot)).flows.at(0);
-        EXPECT_EQ(flow.connection.end, words);
-        EXPECT_EQ(flow.connection.end_frame, 0x55u);
-        return flow.connection.end_kind;
+        EXPECT_EQ(flow.connection->end, words);
+        EXPECT_EQ(flow.connection->end_frame, 0x55u);
+        return flow.connection->end_kind;
     };
     EXPECT_EQ(end_of("DREQ"), EndKind::disconnect_request);
     EXPECT_EQ(end_of("DREP"), EndKind::disconnect_reply);
@@ -359,14 +359,14 @@ TEST(SnapshotCodec, keeps_what_the_eighth_version_added) {
     router.octets[0] = 198;
     flow.icmp.emplace().add(wire::IcmpErrorKind::fragmentation_needed, router, 1500);
     flow.tcp.emplace().fpdu_bytes_max = 4020;
-    flow.connection.refused_peer_to_peer_frame = 6;
+    flow.connection->refused_peer_to_peer_frame = 6;
     snapshot.capture.management[2] = 5;
     snapshot.attempts.resize(1);
     snapshot.attempts[0].icmp = flow.icmp;
     const Snapshot eighth = decoded(octets_of(snapshot));
     EXPECT_EQ(eighth.flows.at(0).icmp, flow.icmp);
     EXPECT_EQ(eighth.flows.at(0).tcp->fpdu_bytes_max, 4020u);
-    EXPECT_EQ(eighth.flows.at(0).connection.refused_peer_to_peer_frame, 6u);
+    EXPECT_EQ(eighth.flows.at(0).connection->refused_peer_to_peer_frame, 6u);
     EXPECT_EQ(eighth.capture.management[2], 5u);
     EXPECT_EQ(eighth.attempts.at(0).icmp, flow.icmp);
     const Snapshot former = decoded(seventh(snapshot));

@@ -72,10 +72,10 @@ void expect_same_flow(const FlowSnapshot& a, const FlowSnapshot& whole) {
     EXPECT_EQ(a.finished, whole.finished);
     EXPECT_EQ(a.reverse, whole.reverse);
     EXPECT_EQ(a.source.qpn, whole.source.qpn);
-    EXPECT_EQ(a.connection.end, whole.connection.end);
-    EXPECT_EQ(a.connection.setup_ns, whole.connection.setup_ns);
-    EXPECT_EQ(a.connection.path_mtu, whole.connection.path_mtu);
-    EXPECT_EQ(a.connection.mpa_crc, whole.connection.mpa_crc);
+    EXPECT_EQ(a.connection->end, whole.connection->end);
+    EXPECT_EQ(a.connection->setup_ns, whole.connection->setup_ns);
+    EXPECT_EQ(a.connection->path_mtu, whole.connection->path_mtu);
+    EXPECT_EQ(a.connection->mpa_crc, whole.connection->mpa_crc);
     EXPECT_EQ(total(a.state_ns), a.wall_ns());
     const double area = a.messages_mean * static_cast<double>(a.wall_ns());
     const double expected = whole.messages_mean * static_cast<double>(whole.wall_ns());

@@ -81,7 +81,7 @@ void RandomSnapshots::add_end(FlowSnapshot& f) {
         retries.interval_max_ns = below(1000);
         retries.acknowledged_bytes_max = maybe(1000);
     }
-    if (chance()) f.repeat_answers = {1 + below(10), below(10), 1 + below(1000), histogram()};
+    if (chance()) f.repeat_answers = RepeatAnswerFigures{1 + below(10), below(10), 1 + below(1000), histogram()};
 }
 
 FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::int64_t last_ns, bool finished) {
@@ -153,16 +153,16 @@ FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::
         f.state_ns[below(state_count)] += part;
         left -= part;
     }
-    f.connection.setup_frame = below(3);
-    f.connection.setup_ns = maybe(1000);
-    for (auto* setting : {&f.connection.initiator_depth, &f.connection.responder_resources, &f.connection.path_mtu,
-                          &f.connection.retry_count, &f.connection.rnr_retry_count, &f.connection.starting_psn})
+    f.connection->setup_frame = below(3);
+    f.connection->setup_ns = maybe(1000);
+    for (auto* setting : {&f.connection->initiator_depth, &f.connection->responder_resources, &f.connection->path_mtu,
+                          &f.connection->retry_count, &f.connection->rnr_retry_count, &f.connection->starting_psn})
         if (chance()) *setting = static_cast<std::uint32_t>(below(8));
-    f.connection.ack_timeout_ns = maybe(1000);
+    f.connection->ack_timeout_ns = maybe(1000);
     if (finished) {
-        f.connection.end_kind = static_cast<metrics::EndKind>(below(metrics::end_kind_names.size()));
-        f.connection.end = name_of(*f.connection.end_kind);
-        f.connection.end_frame = ++frame_;
+        f.connection->end_kind = static_cast<metrics::EndKind>(below(metrics::end_kind_names.size()));
+        f.connection->end = name_of(*f.connection->end_kind);
+        f.connection->end_frame = ++frame_;
     }
     if (iwarp) {
         TcpFigures tcp;
@@ -177,9 +177,9 @@ FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::
         tcp.receive_window_min = maybe(1000);
         tcp.receive_window_max = maybe(1000);
         f.tcp = tcp;
-        if (chance()) f.connection.mpa_revision = 1 + static_cast<std::uint32_t>(below(2));
-        if (chance()) f.connection.mpa_crc = chance();
-        if (chance()) f.connection.mpa_markers = chance();
+        if (chance()) f.connection->mpa_revision = 1 + static_cast<std::uint32_t>(below(2));
+        if (chance()) f.connection->mpa_crc = chance();
+        if (chance()) f.connection->mpa_markers = chance();
     }
     if (!iwarp) add_end(f);
     if (chance()) f.icmp = icmp();
@@ -244,7 +244,7 @@ Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t f
     for (std::uint64_t* counter :
          {&c.packets, &c.bytes, &c.rdma_units, &c.truncated, &c.malformed, &c.unsorted, &c.seen_twice, &c.icrc_bad,
           &c.flows_evicted, &c.streams_evicted, &c.stream_octets_lost, &c.stream_octets_skipped, &c.values_misplaced,
-          &c.beyond_hosts, &c.copies, &c.copies_elsewhere, &s.memory_octets})
+          &c.beyond_hosts, &c.copies, &c.copies_elsewhere, &c.cut_by_mirror, &c.headers_cut, &s.memory_octets})
         *counter = below(1000);
     c.packets += 1;
     for (std::uint64_t kind = below(3); kind > 0; --kind)

@@ -98,6 +98,13 @@ struct Writer {
             out << '-';
     }
     template <class T>
+    void value(const base::CompactOptional<T>& maybe) {
+        if (maybe)
+            value(*maybe);
+        else
+            out << '-';
+    }
+    template <class T>
     void list(const T& values) {
         out << '[';
         for (const auto& one : values) {
@@ -112,6 +119,14 @@ struct Writer {
     }
     template <class T, std::size_t size>
     void value(const std::array<T, size>& values) {
+        list(values);
+    }
+    template <class T, std::size_t size>
+    void value(const base::CompactArray<T, size>& values) {
+        list(values);
+    }
+    template <class T, std::size_t size>
+    void value(const base::SparseArray<T, size>& values) {
         list(values);
     }
     template <class... T>
@@ -157,8 +172,8 @@ struct Writer {
         out << "capture";
         all(c.packets, c.bytes, c.rdma_units, c.kernel_dropped, c.truncated, c.malformed, c.unsorted, c.seen_twice,
             c.icrc_bad, c.first_ns, c.last_ns, c.flows_evicted, c.flows_seen, c.streams_evicted, c.stream_octets_lost,
-            c.stream_octets_skipped, c.values_misplaced, c.beyond_hosts, c.copies, c.copies_elsewhere,
-            c.copy_distance_ns, c.management, s.memory_octets);
+            c.stream_octets_skipped, c.values_misplaced, c.beyond_hosts, c.copies, c.copies_elsewhere, c.cut_by_mirror,
+            c.headers_cut, c.copy_distance_ns, c.management, s.memory_octets);
         for (const auto& row : c.unread.rows()) all(text_of(row.carrier), row.frames);
         out << '\n';
         for (const FlowSnapshot& f : s.flows) flow(f);
@@ -267,8 +282,8 @@ std::vector<std::uint64_t> additive_figures(const Snapshot& snapshot) {
     const CaptureFigures& c = snapshot.capture;
     capture.all(c.packets, c.bytes, c.rdma_units, c.kernel_dropped, c.truncated, c.malformed, c.unsorted, c.seen_twice,
                 c.icrc_bad, c.flows_evicted, c.streams_evicted, c.stream_octets_lost, c.stream_octets_skipped,
-                c.values_misplaced, c.beyond_hosts, c.copies, c.copies_elsewhere, c.copy_distance_ns,
-                snapshot.memory_octets, c.unread.frames());
+                c.values_misplaced, c.beyond_hosts, c.copies, c.copies_elsewhere, c.cut_by_mirror, c.headers_cut,
+                c.copy_distance_ns, snapshot.memory_octets, c.unread.frames());
     for (const std::uint64_t datagrams : c.management) capture.value(datagrams);
     keep(capture);
     Summer flows;

@@ -93,12 +93,12 @@ public:
         if (number() % 2 == 0) flow.reverse = number();
         if (number() % 2 == 0) flow.tcp.emplace();
         if (number() % 2 == 0) {
-            flow.connection.end = "DREQ\x1b[2J";
-            flow.connection.end_kind = metrics::EndKind::disconnect_request;
+            flow.connection->end = "DREQ\x1b[2J";
+            flow.connection->end_kind = metrics::EndKind::disconnect_request;
         }
-        flow.connection.end_frame = number();
-        flow.connection.setup_ns = number();
-        flow.connection.initiator_depth = static_cast<std::uint32_t>(number());
+        flow.connection->end_frame = number();
+        flow.connection->setup_ns = number();
+        flow.connection->initiator_depth = static_cast<std::uint32_t>(number());
         for (auto& ns : flow.state_ns) ns = number();
         for (auto& figures : flow.operations) {
             figures.count = number();

@@ -130,27 +130,30 @@ TEST_F(Choosing, up_and_down_bring_back_what_was_typed) {
 }
 
 TEST_F(Choosing, sort_by_neighbours_and_the_other_way_round) {
-    EXPECT_EQ(bench.state().choice.order.field->path, "goodput");
+    EXPECT_EQ(bench.state().choice.order.field->path, "cause");
+    EXPECT_EQ(bench.state().choice.order.then->path, "goodput");
     EXPECT_TRUE(bench.state().choice.order.descending);
+    EXPECT_EQ(bench.ids(), (Ids{2, 3, 1})) << "nothing is wrong with them";
     bench.press("r");
     EXPECT_EQ(bench.ids(), (Ids{1, 3, 2}));
-    EXPECT_EQ(settings().sort, "-goodput");
+    EXPECT_EQ(settings().sort, "-cause");
     EXPECT_THAT(bench.requests(), ElementsAre(RequestKind::settings));
     bench.press("I");
-    EXPECT_EQ(settings().sort, "goodput");
+    EXPECT_EQ(settings().sort, "cause");
     bench.press(">");
-    EXPECT_EQ(settings().sort, "message_rate") << "the next one of the usual columns";
+    EXPECT_EQ(settings().sort, "operations") << "the next one of the usual columns";
+    EXPECT_EQ(bench.state().choice.order.then, nullptr);
     bench.press("< <");
-    EXPECT_EQ(settings().sort, "operations");
+    EXPECT_EQ(settings().sort, "flow");
     EXPECT_FALSE(bench.state().choice.order.descending) << "texts begin at A";
-    bench.press("< < < <");
+    bench.press("< < <");
     EXPECT_EQ(settings().sort, "time") << "round the end";
 }
 
 TEST_F(Choosing, the_menu_of_orders) {
     bench.press("s");
     EXPECT_EQ(bench.state().overlay, Overlay::menu);
-    EXPECT_EQ(menu().items[menu().place.selected], "goodput") << "the one that holds";
+    EXPECT_EQ(menu().items[menu().place.selected], "cause") << "the one that holds";
     EXPECT_TRUE(menu().chosen[menu().place.selected]);
     bench.type(U"latency_p5");
     EXPECT_EQ(menu().items.front(), "latency_p50");
@@ -333,7 +336,7 @@ TEST(Settings, what_is_no_column_is_left_out) {
     const Bench bench(std::vector<ReadingPtr>{}, odd);
     ASSERT_EQ(bench.state().columns.size(), 1U);
     EXPECT_EQ(bench.state().columns.front().name, "goodput");
-    EXPECT_EQ(bench.state().choice.order.field->path, "goodput");
+    EXPECT_EQ(bench.state().choice.order.field->path, "cause");
     const Bench usual(std::vector<ReadingPtr>{}, Settings{});
     EXPECT_EQ(usual.state().settings, Settings{});
     EXPECT_EQ(usual.state().columns.size(), usual_columns().size());
@@ -349,6 +352,8 @@ TEST(Columns, usual_ones_have_a_field_and_a_place) {
         if (column.weight == 0) narrow += column.least_width + 1;
     }
     EXPECT_LE(narrow, 80U) << "those that stay fit into 80 columns";
+    EXPECT_EQ(column_named("p99")->name, "latency_p99") << "a heading is a name, too";
+    EXPECT_EQ(column_named("bytes")->name, "wire_bytes");
     EXPECT_FALSE(column_named("latency_ns")) << "a group of columns is none";
     EXPECT_EQ(column_named("latency_ns.write.p50")->field->path, "latency_ns.write.p50");
 }

@@ -1,4 +1,4 @@
-#include "tui/model/flow_filter.h"
+#include "exporters/filter/flow_filter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 namespace tui::test {
 namespace {
 
+using exporters::filter::FlowFilter;
 using Ids = std::vector<std::uint64_t>;
 using testing::HasSubstr;
 

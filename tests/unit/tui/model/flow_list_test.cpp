@@ -10,6 +10,8 @@
 namespace tui::test {
 namespace {
 
+using exporters::is_pace;
+using exporters::filter::FlowFilter;
 using Ids = std::vector<std::uint64_t>;
 
 struct Table {
@@ -321,15 +323,15 @@ TEST(FlowList, folded_groups_and_pinned_flows) {
 
 TEST(Groups, ends_of_a_sum_are_those_that_all_members_share) {
     metrics::FlowSnapshot sum = writes(7, 1, 9, 10);
-    sum.connection.initiator_depth = 16;
+    sum.connection->initiator_depth = 16;
     metrics::FlowSnapshot other = writes(5, 1, 8, 10, 5 * second);
-    other.connection.initiator_depth = 4;
+    other.connection->initiator_depth = 4;
     add_up(sum, other, Window::total);
     EXPECT_EQ(sum.id, 5U);
     EXPECT_EQ(sum.source.address, host(1));
     EXPECT_EQ(sum.destination.address.family, wire::AddressFamily::none);
     EXPECT_EQ(sum.destination.qpn, std::nullopt);
-    EXPECT_EQ(sum.connection.initiator_depth, 20U);
+    EXPECT_EQ(sum.connection->initiator_depth, 20U);
     EXPECT_EQ(sum.wall_ns(), 6U * second) << "from the first one's begin to the last one's end";
     EXPECT_NEAR(sum.messages_mean, 2.0 / 6, 1e-9) << "one outstanding in two of six seconds";
 }

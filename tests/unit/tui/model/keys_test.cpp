@@ -33,7 +33,8 @@ const std::vector<Situation>& situations_of(std::string_view group) {
                                               {"themes, narrowed", "T Down a"},
                                               {"columns", "1 c Down Down"},
                                               {"columns, at the end", "1 c End"}};
-    static const std::vector<Situation> texts{{"help", "?"}, {"help, below", "? End"}, {"details", "5 g j Enter"}};
+    static const std::vector<Situation> texts{
+        {"help", "?"}, {"help, below", "? End"}, {"details", "5 g j Enter"}, {"a packet of why", "1 g e Enter"}};
     if (group == "In a prompt") return prompts;
     if (group == "In a menu") return menus;
     if (group == "In a text") return texts;

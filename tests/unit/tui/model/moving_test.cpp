@@ -175,7 +175,7 @@ TEST(Moving, events_follow_the_newest_until_one_is_chosen) {
     EXPECT_EQ(place.selected, 3U);
     bench.press("f");
     EXPECT_FALSE(bench.state().follow_events);
-    bench.press("Enter");
+    bench.press("Right");
     EXPECT_EQ(bench.state().view, View::flow);
     EXPECT_EQ(bench.state().flow_id, 1U);
     bench.press("Escape");

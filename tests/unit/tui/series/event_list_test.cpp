@@ -165,9 +165,9 @@ TEST(EventList, the_end_of_a_connection_is_told_once) {
     Reading reading;
     metrics::FlowSnapshot flow;
     flow.id = 6;
-    flow.connection.end = "DREQ";
-    flow.connection.end_kind = metrics::EndKind::disconnect_request;
-    flow.connection.end_frame = 77;
+    flow.connection->end = "DREQ";
+    flow.connection->end_kind = metrics::EndKind::disconnect_request;
+    flow.connection->end_frame = 77;
     reading.interval.flows = {flow};
     EventList list;
     list.add(reading, nullptr);
@@ -185,9 +185,9 @@ TEST(EventList, the_end_of_a_connection_by_its_kind) {
         Reading reading;
         metrics::FlowSnapshot flow;
         flow.id = 6;
-        flow.connection.end = "its words";
-        flow.connection.end_kind = kind;
-        flow.connection.end_frame = 77;
+        flow.connection->end = "its words";
+        flow.connection->end_kind = kind;
+        flow.connection->end_frame = 77;
         reading.interval.flows = {flow};
         EventList list;
         list.add(reading, nullptr);
@@ -213,10 +213,10 @@ metrics::FlowSnapshot flow_of(std::uint64_t id, std::vector<metrics::EventSummar
     metrics::FlowSnapshot flow;
     flow.id = id;
     flow.event_summaries = std::move(event_summaries);
-    flow.connection.end_frame = end_frame;
+    flow.connection->end_frame = end_frame;
     if (end_frame == 0) return flow;
-    flow.connection.end = "DREQ";
-    flow.connection.end_kind = metrics::EndKind::disconnect_request;
+    flow.connection->end = "DREQ";
+    flow.connection->end_kind = metrics::EndKind::disconnect_request;
     return flow;
 }
 

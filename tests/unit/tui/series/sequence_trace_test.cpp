@@ -410,7 +410,7 @@ TEST(SequenceTrace, a_read_takes_a_psn_for_each_packet_of_its_response) {
     frames.roce(2, 1, response_middle, 0x11, 101);
     auto feed = frames.feed();
     metrics::FlowSnapshot flow = roce_flow();
-    flow.connection.path_mtu = 1024;
+    flow.connection->path_mtu = 1024;
     EXPECT_EQ(text_of(points_of(feed, flow)), "d100+3 r100+1 r101+1 r102+1 d103+1 R101+2 R101+1 ");
 }
 

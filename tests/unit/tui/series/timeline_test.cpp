@@ -40,7 +40,8 @@ TEST(Timeline, a_beat_says_what_a_flow_did_in_the_interval) {
     flow.last_ns = 1;
     flow.messages_max = 9;
     flow.retransmitted_packets = 4;
-    flow.naks = {1, 0, 2, 0, 0, 0};
+    flow.naks[0] = 1;
+    flow.naks[2] = 2;
     flow.rnr_naks = 3;
     flow.ecn_ce_packets = 11;
     flow.cnp_packets = 12;
@@ -84,7 +85,7 @@ TEST(Timeline, latencies_beyond_the_last_bin_are_in_it) {
 TEST(Timeline, shares_of_states_are_of_the_interval_by_largest_remainder) {
     Reading reading = reading_of(1, 1);
     reading.length_ns = 1000;
-    metrics::StateTimes& states = reading.interval.flows.front().state_ns;
+    auto& states = reading.interval.flows.front().state_ns;
     // A third each of the whole: 85 + 85 + 85 = 255.
     states[1] = states[2] = 333;
     states[3] = 334;

@@ -70,42 +70,34 @@ TEST(FlowText, keeps_both_ends_of_an_ipv6_address) {
     EXPECT_EQ(text.substr(0, 5), "2001:");
 }
 
-TEST(Condition, of_flows) {
-    const metrics::FlowSnapshot well = write_flow(1, ipv4(192, 0, 2, 1), ipv4(192, 0, 2, 2), 100'000);
-    EXPECT_EQ(condition_of(well), Condition::well);
-    metrics::FlowSnapshot flow = well;
-    flow.rnr_naks = 1;
-    EXPECT_EQ(condition_of(flow), Condition::strained);
-    flow = well;
-    flow.ecn_ce_packets = 1;
-    EXPECT_EQ(condition_of(flow), Condition::strained);
-    flow = well;
-    flow.retransmitted_packets = 1;  // of 400,000
-    EXPECT_EQ(condition_of(flow), Condition::strained);
-    flow.retransmitted_packets = 400;  // one in a thousand
-    EXPECT_EQ(condition_of(flow), Condition::problem);
-    for (const auto spoil :
-         {+[](metrics::FlowSnapshot& f) { f.naks[0] = 1; }, +[](metrics::FlowSnapshot& f) { f.timeouts = 1; },
-          +[](metrics::FlowSnapshot& f) { f.icrc_bad = 1; }, +[](metrics::FlowSnapshot& f) { f.crc_bad = 1; },
-          +[](metrics::FlowSnapshot& f) { f.terminates = 1; }}) {
-        flow = well;
-        spoil(flow);
-        EXPECT_EQ(condition_of(flow), Condition::problem);
-    }
+metrics::FlowProblem problem_of_grade(metrics::Grade grade) {
+    metrics::FlowProblem problem;
+    problem.grade = grade;
+    problem.cause = "rnr";
+    return problem;
 }
 
-/// A full window is how TCP works; one that was shut, and waited for most of the time, is a receiver that does not
-/// read.
-TEST(FlowCell, AStarvedFlowIsSick) {
-    metrics::FlowSnapshot flow;
-    flow.tcp.emplace();
-    flow.state_ns[metrics::index_of(metrics::State::credit)] = 600;
-    flow.state_ns[metrics::index_of(metrics::State::transmit_new)] = 400;
-    EXPECT_EQ(condition_of(flow), Condition::well);
-    flow.tcp->zero_windows = 1;
-    EXPECT_EQ(condition_of(flow), Condition::problem);
-    flow.state_ns[metrics::index_of(metrics::State::application_idle)] = 601;
-    EXPECT_EQ(condition_of(flow), Condition::well);
+TEST(Cause, is_coloured_by_its_grade) {
+    const metrics::FlowProblem wrong = problem_of_grade(metrics::Grade::wrong);
+    const metrics::FlowProblem minor = problem_of_grade(metrics::Grade::minor);
+    const metrics::FlowProblem suspected = problem_of_grade(metrics::Grade::suspected);
+    EXPECT_EQ(cause_cell(nullptr).text, "-");
+    EXPECT_EQ(cause_cell(nullptr).style.role, Role::dim);
+    EXPECT_EQ(cause_cell(&wrong).text, "rnr");
+    EXPECT_EQ(cause_cell(&wrong).style.role, Role::bad);
+    EXPECT_EQ(cause_cell(&minor).style.role, Role::warning);
+    EXPECT_EQ(cause_cell(&suspected).text, "rnr?");
+    EXPECT_EQ(cause_cell(&suspected).style.role, Role::warning);
+    EXPECT_EQ(role_of(nullptr), Role::normal);
+}
+
+TEST(FlowText, of_reads_points_as_the_data_goes) {
+    metrics::FlowSnapshot flow = write_flow(1, ipv4(192, 0, 2, 1), ipv4(192, 0, 2, 2), 1);
+    std::swap(flow.operations[metrics::index_of(Operation::write)],
+              flow.operations[metrics::index_of(Operation::read)]);
+    const exporters::Context context;
+    EXPECT_EQ(flow_text({flow, context}, utf8_letters, 80), "192.0.2.1/0x101 ← 192.0.2.2/0x1101");
+    EXPECT_EQ(flow_text({flow, context}, ascii_letters, 80), "192.0.2.1/0x101 < 192.0.2.2/0x1101");
 }
 
 Role role_in(std::string_view name, const metrics::FlowSnapshot& flow) {
@@ -167,12 +159,12 @@ TEST(FlowCell, holds_outstanding_reads_against_what_was_agreed_on) {
     const exporters::Context context;
     const Column depth = *column_named("depth");
     EXPECT_EQ(flow_cell(depth, {flow, context}, utf8_letters, false).text, "3.94/4");
-    flow.connection.initiator_depth = 16;
-    flow.connection.responder_resources = 4;
+    flow.connection->initiator_depth = 16;
+    flow.connection->responder_resources = 4;
     TableCell cell = flow_cell(depth, {flow, context}, utf8_letters, false);
     EXPECT_EQ(cell.text, "3.94/4 of 4");
     EXPECT_EQ(cell.style.role, Role::warning);
-    flow.connection.responder_resources = 128;
+    flow.connection->responder_resources = 128;
     cell = flow_cell(depth, {flow, context}, utf8_letters, false);
     EXPECT_EQ(cell.text, "3.94/4 of 16");
     EXPECT_EQ(cell.style.role, Role::normal);

@@ -147,10 +147,10 @@ TEST(ConnectionCaptures, MpaRevisionOneNegotiatesNoDepths) {
     for (const std::uint32_t port : {34422u, 51678u, 58713u, 36020u}) {
         const auto* flow = capture.flow(7174, port);
         ASSERT_NE(flow, nullptr);
-        EXPECT_FALSE(flow->connection.initiator_depth);
-        EXPECT_FALSE(flow->connection.responder_resources);
-        EXPECT_EQ(flow->connection.mpa_revision, 1u);
-        EXPECT_EQ(flow->connection.mpa_crc, false);
+        EXPECT_FALSE(flow->connection->initiator_depth);
+        EXPECT_FALSE(flow->connection->responder_resources);
+        EXPECT_EQ(flow->connection->mpa_revision, 1u);
+        EXPECT_EQ(flow->connection->mpa_crc, false);
     }
     EXPECT_TRUE(capture.snapshot.attempts.empty());
 }

@@ -66,9 +66,9 @@ void expect_end(const Snapshot& snapshot, std::optional<EndKind> kind, std::uint
     EXPECT_TRUE(snapshot.attempts.empty());
     ASSERT_EQ(snapshot.flows.size(), flows);
     for (const metrics::FlowSnapshot& flow : snapshot.flows) {
-        EXPECT_EQ(flow.connection.end_kind, kind);
-        EXPECT_EQ(flow.connection.end, words);
-        EXPECT_EQ(flow.connection.end_frame, frame);
+        EXPECT_EQ(flow.connection->end_kind, kind);
+        EXPECT_EQ(flow.connection->end, words);
+        EXPECT_EQ(flow.connection->end_frame, frame);
     }
 }
 
@@ -136,7 +136,7 @@ TEST(ConnectionEnds, fpdus_tell_that_the_request_was_accepted) {
     reply(wire);
     const Snapshot late = analyzed(wire);
     expect_end(late, std::nullopt, 0);
-    EXPECT_EQ(late.flows[0].connection.setup_ns, 20'000u);  // 4 -> 6, 10 us apart
+    EXPECT_EQ(late.flows[0].connection->setup_ns, 20'000u);  // 4 -> 6, 10 us apart
 }
 
 /// No FPDU may pass before the Reply: a Request alone proves nothing, whatever else the connection carries.
@@ -236,9 +236,9 @@ TEST(ConnectionEnds, what_earlier_connections_of_the_same_ports_were_stays_known
         constexpr std::uint64_t set_up[] = {4, 11, 0};
         constexpr std::uint64_t ended[] = {6, 13, 0};
         constexpr const char* words[] = {"TCP FIN", "TCP RST", ""};
-        EXPECT_EQ(flow.connection.setup_frame, set_up[which]) << first;
-        EXPECT_EQ(flow.connection.end_frame, ended[which]) << first;
-        EXPECT_EQ(flow.connection.end, words[which]) << first;
+        EXPECT_EQ(flow.connection->setup_frame, set_up[which]) << first;
+        EXPECT_EQ(flow.connection->end_frame, ended[which]) << first;
+        EXPECT_EQ(flow.connection->end, words[which]) << first;
     }
     EXPECT_EQ(counted[0], 2u);
     EXPECT_EQ(counted[1], 2u);

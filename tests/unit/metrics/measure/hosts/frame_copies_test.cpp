@@ -111,10 +111,62 @@ TEST(FrameCopies, TheyMayBeginLater) {
     EXPECT_TRUE(copies.is_on());
 }
 
+/// Two clocks that differ by 100 ms, at two million packets a second: 200,000 packets lie between a packet and its
+/// copy.
+TEST(FrameCopies, TheyMayComeAfterManyPackets) {
+    const auto prints = [] {
+        std::vector<FramePrint> out;
+        for (std::uint32_t i = 0; i < 1'000'000; ++i) {
+            FramePrint print;
+            print.packet = std::uint64_t{i} * 0x9e3779b97f4a7c15;
+            print.pair = 1;
+            print.forward = i % 2 == 0;
+            print.identification = static_cast<std::uint16_t>(i / 2 % 65'535 + 1);
+            print.time_ns = i * std::int64_t{500};
+            out.push_back(print);
+            print.time_ns += 100 * copy_ms;
+            out.push_back(print);
+        }
+        std::ranges::stable_sort(out, {}, &FramePrint::time_ns);
+        return out;
+    }();
+    FrameCopies copies;
+    copies.learn({prints.data(), 1024});
+    ASSERT_FALSE(copies.is_on()) << "the copies come later";
+    std::uint64_t found = 0;
+    for (const FramePrint& print : prints) {
+        // One in sixteen is watched.
+        if (!copies.is_on() && print.packet >> 60 == 0) copies.watch(print);
+        if (copies.is_on()) found += copies.is_copy(print) ? 1 : 0;
+    }
+    ASSERT_TRUE(copies.is_on());
+    EXPECT_EQ(copies.copies(), found);
+    // All but those whose first was before it was turned on.
+    EXPECT_GT(copies.copies(), 700'000u);
+    EXPECT_LT(copies.octets(), 64u << 20);
+    EXPECT_EQ(copies.elsewhere(), 0u);
+}
+
+TEST(FrameCopies, ATableGrowsNoFurtherThanItsBound) {
+    FrameCopies copies;
+    copies.learn(made({}));
+    ASSERT_TRUE(copies.is_on());
+    FramePrint print;
+    print.pair = 1;
+    for (std::uint64_t i = 0; i < 4'000'000; ++i) {
+        print.packet = (i + 1) * 0x9e3779b97f4a7c15;
+        print.identification = static_cast<std::uint16_t>(i % 65'535 + 1);
+        print.time_ns = static_cast<std::int64_t>(i);
+        copies.is_copy(print);
+    }
+    EXPECT_GT(copies.octets(), 32u << 20);
+    EXPECT_LT(copies.octets(), 64u << 20);
+}
+
 TEST(FrameCopies, DoubledPacketsDoNotTurnItOnLater) {
     FrameCopies copies;
     for (const FramePrint& print : made({.exchanges = 4000, .every = 4})) copies.watch(print);
-    for (const FramePrint& print : made({.exchanges = 4000, .answers_copied = false})) copies.watch(print);
+    for (const FramePrint& print : made({.exchanges = 4000, .answers_copied = false, .pair = 2})) copies.watch(print);
     EXPECT_FALSE(copies.is_on());
 }
 

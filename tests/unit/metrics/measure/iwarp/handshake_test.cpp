@@ -24,7 +24,7 @@ bool is_known(Script& script, unsigned port) {
     script.ack(true, script.sent(false));
     script.data(true, send_of(1, 100));
     script.ack(false, script.sent(true));
-    const std::optional<TcpFigures> tcp = script.shown(true).tcp;
+    const base::CompactOptional<TcpFigures> tcp = script.shown(true).tcp;
     return tcp && tcp->handshake_ns == 200'000u && tcp->receive_window_max == 1000u << 7;
 }
 

@@ -231,8 +231,7 @@ TEST(Passing, requests_and_responses_cut_by_a_snap_length_find_each_other) {
 }
 
 /// Writes of 5,000 octets in segments that hold as much of the stream as fits, as kernels join them.
-FlowSnapshot joined(std::size_t snap_length, std::size_t writes) {
-    Script script;
+void send_joined(Script& script, std::size_t snap_length, std::size_t writes) {
     script.establish();
     Octets stream;
     for (std::size_t i = 0; i < writes; ++i) stream = stream + write_of(7, i * 5'000, 5'000);
@@ -247,6 +246,10 @@ FlowSnapshot joined(std::size_t snap_length, std::size_t writes) {
         script.ack(false, script.sent(true));
     }
     script.finish();
+}
+FlowSnapshot joined(std::size_t snap_length, std::size_t writes) {
+    Script script;
+    send_joined(script, snap_length, writes);
     return script.shown(true);
 }
 
@@ -273,6 +276,18 @@ TEST(Passing, segments_of_many_messages_cut_by_a_snap_length_are_no_measure_of_t
     EXPECT_EQ(brief.operations[index_of(Operation::write)].count, 1u);
     EXPECT_EQ(brief.tcp->unread_bytes, 19u * (2 + 14 + 5'000 + 4));
     EXPECT_TRUE(partly_read(brief));
+}
+
+/// What a sender did while its messages passed unread is not known: neither idle nor waiting.
+TEST(Passing, time_in_which_messages_pass_unread_is_unobserved) {
+    const auto unobserved_ns = [](std::size_t snap_length) {
+        Script script;
+        send_joined(script, snap_length, 200);
+        return script.flow(true)->attribution.time_in(State::unobserved);
+    };
+    EXPECT_EQ(unobserved_ns(262'144), 0u);
+    // 17 segments, 100 us apart; FPDUs may still be found in the first 256 KiB.
+    EXPECT_GE(unobserved_ns(128), 11u * 100'000);
 }
 
 }  // namespace

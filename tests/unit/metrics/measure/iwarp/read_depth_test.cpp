@@ -51,7 +51,7 @@ std::uint64_t read_window_ns(const FlowSnapshot& flow) {
 TEST(ReadDepth, a_read_that_waits_for_the_only_one_allowed_is_held_by_the_depth) {
     for (const std::uint16_t ord : {std::uint16_t{1}, std::uint16_t{16}}) {
         const FlowSnapshot flow = read_twice(Agreed{16, ord}, Agreed{1, 4});
-        EXPECT_EQ(flow.connection.initiator_depth, 1u);
+        EXPECT_EQ(flow.connection->initiator_depth, 1u);
         EXPECT_EQ(read_window_ns(flow), 520'000u);
     }
 }

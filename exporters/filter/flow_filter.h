@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "exporters/flow_fields.h"
 
-namespace tui::inline model {
+namespace exporters::filter {
 
 /// Chooses flows by an expression of `dump -Y`'s language over the columns of `flows`: `goodput > 1Gbit && resent > 0`,
 /// `source.name contains "storage"`, `latency_p99 > 1ms`. Numbers may carry the units that people write, which
@@ -26,7 +26,7 @@ public:
 
     bool everything() const;
     /// `idle`: nothing passed in the interval that the table is of; rates and times have no value then.
-    bool matches(const exporters::FlowRow& row, bool idle = false);
+    bool matches(const FlowRow& row, bool idle = false);
 
 private:
     struct State;
@@ -34,4 +34,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace tui::model
+}  // namespace exporters::filter

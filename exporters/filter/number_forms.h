@@ -2,13 +2,13 @@
 #include "dissect/registry.h"
 #include "exporters/value.h"
 
-namespace tui::inline model {
+namespace exporters::filter {
 
 /// How a filter's numbers are written that are held against a column of this unit: "250us", "64K", "10G", "5%", or a
 /// plain number of the column's own unit. Null where the unit has nothing of its own.
-const dissect::NumberForm* form_of(exporters::Unit unit);
+const dissect::NumberForm* form_of(Unit unit);
 
 /// Shares and ratios as a filter holds them: in parts of 10^-9.
 inline constexpr double decimal_parts = 1e9;
 
-}  // namespace tui::model
+}  // namespace exporters::filter

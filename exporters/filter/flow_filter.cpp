@@ -1,4 +1,4 @@
-#include "tui/model/flow_filter.h"
+#include "exporters/filter/flow_filter.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,16 +8,11 @@
 #include "base/ascii.h"
 #include "dissect/field_collector.h"
 #include "dissect/filter/filter.h"
-#include "tui/model/columns.h"
-#include "tui/model/number_forms.h"
+#include "exporters/filter/number_forms.h"
 
-namespace tui::inline model {
+namespace exporters::filter {
 
 namespace {
-
-using exporters::FlowField;
-using exporters::FlowRow;
-using exporters::Unit;
 
 wire::Kind kind_of(Unit unit) {
     switch (unit) {
@@ -35,7 +30,7 @@ struct Columns {
     std::vector<dissect::FieldOfTable> table = {};
 
     Columns() {
-        for (const auto* part : {&exporters::brief_fields(), &exporters::flow_fields(), &exporters::interval_fields()})
+        for (const auto* part : {&brief_fields(), &flow_fields(), &interval_fields()})
             for (const FlowField& field : *part) {
                 wire::FieldInfo info;
                 info.name = field.path;
@@ -81,7 +76,7 @@ public:
         put(static_cast<std::uint64_t>(std::llround(std::clamp(held, -most, most))));
     }
     void operator()(const std::string& text) const { put_text(text); }
-    void operator()(const exporters::Frames& frames) const {
+    void operator()(const Frames& frames) const {
         for (const std::uint64_t frame : frames) put(frame);
     }
 
@@ -155,21 +150,20 @@ bool FlowFilter::matches(const FlowRow& row, bool idle) {
 /// Both ends by name and by address, the kind, the operations, what took the most time, and the id.
 bool FlowFilter::State::finds_word(const FlowRow& row) const {
     for (const metrics::Endpoint* end : {&row.flow.source, &row.flow.destination}) {
-        if (holds(exporters::endpoint_text(*end, row.context.names), word)) return true;
-        if (row.context.names != nullptr && holds(exporters::endpoint_text(*end, nullptr), word)) return true;
+        if (holds(endpoint_text(*end, row.context.names), word)) return true;
+        if (row.context.names != nullptr && holds(endpoint_text(*end, nullptr), word)) return true;
     }
     static const std::vector<const FlowField*> shown = [] {
         std::vector<const FlowField*> fields;
-        for (const char* name : {"kind", "operations", "top_state"})
-            fields.push_back(exporters::find_fields(name).front());
+        for (const char* name : {"kind", "operations", "top_state"}) fields.push_back(find_fields(name).front());
         return fields;
     }();
     for (const FlowField* field : shown) {
-        const exporters::Value value = field->value(row);
+        const Value value = field->value(row);
         const auto* text = std::get_if<std::string>(&value);
         if (text != nullptr && holds(*text, word)) return true;
     }
     return word == fmt::to_string(row.flow.id);
 }
 
-}  // namespace tui::model
+}  // namespace exporters::filter

@@ -1,15 +1,13 @@
-#include "tui/model/number_forms.h"
+#include "exporters/filter/number_forms.h"
 
 #include <cmath>
 
 #include "base/quantities.h"
 #include "dissect/filter/literal.h"
 
-namespace tui::inline model {
+namespace exporters::filter {
 
 namespace {
-
-using exporters::Unit;
 
 /// A number of a filter, or nothing where the parser expects another.
 template <class T>
@@ -80,4 +78,4 @@ const dissect::NumberForm* form_of(Unit unit) {
     return nullptr;
 }
 
-}  // namespace tui::model
+}  // namespace exporters::filter

@@ -1,0 +1,221 @@
+#include "base/open_file.h"
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <linux/openat2.h>
+#include <optional>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace base {
+
+namespace {
+
+constexpr int always = O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+constexpr int most_links = 40;  // as the kernel
+
+Failure<OpenFailure> open_failure(int code) { return {OpenFailure{code, std::strerror(code)}}; }
+
+/// openat2(2), or openat(2) where the kernel or a filter of system calls does not have it. Negative, and errno.
+int open_without_links(int folder, const char* name, int flags, mode_t mode) {
+    open_how how{};
+    how.flags = static_cast<std::uint64_t>(flags);
+    how.mode = (flags & O_CREAT) != 0 ? mode : 0;
+    how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+    const auto opened = static_cast<int>(::syscall(SYS_openat2, folder, name, &how, sizeof how));
+    if (opened >= 0 || (errno != ENOSYS && errno != EPERM)) return opened;
+    // O_NOFOLLOW covers the last name of a path only: a whole path is for walk().
+    if (std::strchr(name, '/') == nullptr) return ::openat(folder, name, flags | O_NOFOLLOW, mode);
+    errno = ELOOP;
+    return -1;
+}
+
+const char* kind_of(mode_t mode) {
+    switch (mode & S_IFMT) {
+        case S_IFDIR: return "a directory";
+        case S_IFIFO: return "a FIFO";
+        case S_IFSOCK: return "a socket";
+        case S_IFCHR:
+        case S_IFBLK: return "a device";
+        case S_IFLNK: return "a symbolic link";
+        default: return "something else";
+    }
+}
+
+Failure<OpenFailure> not_regular(mode_t mode) {
+    return {OpenFailure{
+        S_ISDIR(mode) ? EISDIR : EINVAL,
+        std::string("is ") + kind_of(mode) + ", and a regular file is expected; remove it, or name another file"}};
+}
+
+/// Why open(2) failed. For what is there but is no regular file, the reason says what is there.
+Failure<OpenFailure> explain(int folder, const char* name, int code, LinkPolicy links) {
+    const bool kind_matters = code == ELOOP || code == ENXIO || code == EISDIR || code == ENODEV;
+    struct stat found {};
+    const int how = links == LinkPolicy::refuse ? AT_SYMLINK_NOFOLLOW : 0;
+    if (kind_matters && ::fstatat(folder, name, &found, how) == 0 && !S_ISREG(found.st_mode)) {
+        auto failure = not_regular(found.st_mode);
+        failure.error.code = code;
+        return failure;
+    }
+    return open_failure(code);
+}
+
+/// The checks of the file that was opened, which can no longer be exchanged for another one.
+std::optional<Failure<OpenFailure>> check(int file, int flags, LinkPolicy links) {
+    struct stat found {};
+    if (::fstat(file, &found) != 0) return open_failure(errno);
+    if (!S_ISREG(found.st_mode)) return not_regular(found.st_mode);
+    if ((flags & O_ACCMODE) == O_RDONLY) return {};
+    if (links == LinkPolicy::refuse && found.st_nlink > 1)
+        return Failure{OpenFailure{
+            EMLINK, "has another name as well (a hard link), and is not written to; remove it, and start again"}};
+    if ((flags & O_TRUNC) != 0 && ::ftruncate(file, 0) != 0) return open_failure(errno);
+    return {};
+}
+
+Result<Descriptor, OpenFailure> open_at(int folder, const char* name, int flags, mode_t mode, LinkPolicy links) {
+    const int how = (flags & ~O_TRUNC) | always;
+    Descriptor file(links == LinkPolicy::refuse ? open_without_links(folder, name, how, mode)
+                                                : ::openat(folder, name, how, mode));
+    if (!file) return explain(folder, name, errno, links);
+    if (auto wrong = check(file.number(), flags, links)) return *wrong;
+    return file;
+}
+
+bool is_ours(uid_t owner) { return owner == 0 || owner == ::geteuid(); }
+
+/// Whether no other user can put another link into the place of this one.
+bool is_trusted(const struct stat& folder, const struct stat& link) {
+    const bool group_writes = (folder.st_mode & S_IWGRP) != 0 && folder.st_gid != 0 && folder.st_gid != ::getegid();
+    const bool others_write = group_writes || (folder.st_mode & S_IWOTH) != 0;
+    if (!is_ours(folder.st_uid)) return false;
+    return !others_write || ((folder.st_mode & S_ISVTX) != 0 && is_ours(link.st_uid));
+}
+
+/// The names of a path, the last one first.
+std::vector<std::string> names_reversed(std::string_view path) {
+    std::vector<std::string> names;
+    while (!path.empty()) {
+        const std::size_t slash = path.rfind('/');
+        const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+        if (!name.empty() && name != ".") names.emplace_back(name);
+        path = path.substr(0, slash == std::string_view::npos ? 0 : slash);
+    }
+    return names;
+}
+
+/// Goes through a path name by name.
+class Walk {
+public:
+    explicit Walk(const std::string& path) : rest_(names_reversed(path)), at_(begin(path)) {}
+
+    Result<Descriptor, OpenFailure> finish() {
+        while (at_ && !rest_.empty()) {
+            const std::string name = std::move(rest_.back());
+            rest_.pop_back();
+            if (auto failed = step(name)) return *failed;
+        }
+        Descriptor folder(::openat(at_.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (!folder) return open_failure(errno);
+        return folder;
+    }
+
+private:
+    static Descriptor begin(std::string_view path) {
+        return Descriptor(::open(path.starts_with('/') ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    }
+
+    std::optional<Failure<OpenFailure>> step(const std::string& name) {
+        Descriptor next(::openat(at_.number(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+        struct stat found {};
+        if (!next || ::fstat(next.number(), &found) != 0) return open_failure(errno);
+        if (S_ISLNK(found.st_mode)) return follow(next.number(), name, found);
+        at_ = std::move(next);
+        return {};
+    }
+
+    std::optional<Failure<OpenFailure>> follow(int link, const std::string& name, const struct stat& found) {
+        struct stat folder {};
+        if (::fstat(at_.number(), &folder) != 0) return open_failure(errno);
+        if (++links_ > most_links) return open_failure(ELOOP);
+        if (!is_trusted(folder, found))
+            return Failure{
+                OpenFailure{ELOOP, "is reached through the symbolic link `" + name +
+                                       "`, which another user can change; name the folder that the link leads to"}};
+        std::array<char, PATH_MAX> target{};
+        const ssize_t size = ::readlinkat(link, "", target.data(), target.size());
+        if (size < 0) return open_failure(errno);
+        const std::string_view path(target.data(), static_cast<std::size_t>(size));
+        if (path.starts_with('/')) at_ = begin(path);
+        for (std::string& each : names_reversed(path)) rest_.push_back(std::move(each));
+        return {};
+    }
+
+    std::vector<std::string> rest_;
+    Descriptor at_;
+    int links_ = 0;
+};
+
+/// The path of the folder above, and the name in it.
+std::pair<std::string, std::string> split(std::string path) {
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string::npos) return {".", path};
+    return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+}
+
+}  // namespace
+
+Result<Descriptor, OpenFailure> open_regular_file(const std::string& path, int flags, LinkPolicy links) {
+    constexpr mode_t usual = 0666;  // the umask takes its part
+    return open_at(AT_FDCWD, path.c_str(), flags, usual, links);
+}
+
+Result<Folder, OpenFailure> Folder::open(const std::string& path) {
+    Descriptor folder(open_without_links(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
+    if (folder) return Folder(std::move(folder), path);
+    if (errno != ELOOP) return open_failure(errno);
+    auto walked = Walk(path).finish();
+    if (!walked) return Failure{walked.error()};
+    return Folder(std::move(walked).value(), path);
+}
+
+Result<Folder, OpenFailure> Folder::make(const std::string& path, mode_t mode) {
+    constexpr mode_t mode_above = 0755;
+    auto opened = open(path);
+    if (opened || opened.error().code != ENOENT) return opened;
+    const auto [above, name] = split(path);
+    if (name.empty() || above == path) return opened;
+    const auto parent = make(above, mode_above);
+    if (!parent) return Failure{parent.error()};
+    if (::mkdirat(parent->descriptor(), name.c_str(), mode) != 0 && errno != EEXIST) return open_failure(errno);
+    return open(path);
+}
+
+Result<Descriptor, OpenFailure> Folder::open_file(const std::string& name, int flags, mode_t mode) const {
+    if (name.empty() || name.find('/') != std::string::npos) return open_failure(EINVAL);
+    return open_at(descriptor(), name.c_str(), flags, mode, LinkPolicy::refuse);
+}
+
+bool Folder::has(const std::string& name) const {
+    struct stat found {};
+    return ::fstatat(descriptor(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool Folder::remove(const std::string& name) const { return ::unlinkat(descriptor(), name.c_str(), 0) == 0; }
+
+bool Folder::rename(const std::string& from, const std::string& to) const {
+    return ::renameat(descriptor(), from.c_str(), descriptor(), to.c_str()) == 0;
+}
+
+bool Folder::synchronise() const { return ::fsync(descriptor()) == 0; }
+
+}  // namespace base

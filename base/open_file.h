@@ -1,0 +1,60 @@
+#pragma once
+#include <fcntl.h>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+
+#include "base/descriptor.h"
+#include "base/result.h"
+
+/// Opens files in places where another user may have put something else: a symbolic link to a file of root, a FIFO that
+/// lets open(2) wait for ever, a device, a hard link.
+namespace base {
+
+/// Why a file or a folder was not opened.
+struct OpenFailure {
+    int code = 0;        ///< errno
+    std::string reason;  ///< "is a FIFO, and a regular file is expected; remove it"
+};
+
+enum class LinkPolicy : unsigned char {
+    follow,  ///< for a path that an administrator or the user of the command names
+    refuse,  ///< for a name in a folder that others may write
+};
+
+/// Opens a regular file without waiting: O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added to `flags`. `O_TRUNC` takes
+/// effect after the file was checked. An existing file with several hard links is not opened for writing if links are
+/// refused.
+Result<Descriptor, OpenFailure> open_regular_file(const std::string& path, int flags = O_RDONLY,
+                                                  LinkPolicy links = LinkPolicy::follow);
+
+/// An open folder. What happens in the folder happens there, wherever its path leads meanwhile.
+class Folder {
+public:
+    /// Follows a symbolic link of the path only if no user but root and the user of this process can change the link.
+    static Result<Folder, OpenFailure> open(const std::string& path);
+    /// Makes the folder with `mode`, and the folders above with mode 0755, where they are missing.
+    static Result<Folder, OpenFailure> make(const std::string& path, mode_t mode);
+
+    const std::string& path() const { return path_; }
+    std::string path_of(std::string_view name) const { return path_ + '/' + std::string(name); }
+    int descriptor() const { return descriptor_.number(); }
+
+    /// As open_regular_file() with LinkPolicy::refuse, for a name without a slash.
+    Result<Descriptor, OpenFailure> open_file(const std::string& name, int flags = O_RDONLY, mode_t mode = 0) const;
+    /// Whether something has this name. A link is not followed.
+    bool has(const std::string& name) const;
+    /// False, and errno, if the calls fail. Links are not followed.
+    bool remove(const std::string& name) const;
+    bool rename(const std::string& from, const std::string& to) const;
+    /// Brings the names to the disk.
+    bool synchronise() const;
+
+private:
+    Folder(Descriptor descriptor, std::string path) : descriptor_(std::move(descriptor)), path_(std::move(path)) {}
+
+    Descriptor descriptor_;
+    std::string path_;
+};
+
+}  // namespace base

@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "cli/analysis/file_input.h"
+#include "cli/io/options.h"
+#include "cli/live.h"
+#include "cli/progress.h"
+#include "cli/selection.h"
+#include "cli/signals.h"
+#include "dissect/dissector.h"
+
+namespace cli::io {
+
+/// One run over a source: every frame that the options select goes to a sink. What goes wrong is printed on standard
+/// error as `rdmascope io: ...`.
+class CaptureRun {
+public:
+    CaptureRun(const IoOptions& options, dissect::Sink& sink);
+
+    /// False where nothing could be read at all.
+    bool run();
+    bool failed() const { return failed_; }
+    /// The exit status where run() returned false.
+    int status() const;
+    std::uint64_t frames() const { return frames_; }
+    void fail(const std::string& message);
+    void end_by_broken_pipe() const;
+
+private:
+    bool open();
+    bool open_live(const std::string& expression);
+    bool open_files(const std::string& expression);
+    void pump();
+    bool take(const wire::Frame& frame);
+    bool is_late(const wire::Frame& frame);
+    void draw_progress();
+    capture::Source& source() const;
+
+    const IoOptions& options_;
+    dissect::Sink& sink_;
+    dissect::Dissector dissector_;
+    std::unique_ptr<analysis::FileInput> files_ = {};
+    std::unique_ptr<LiveSources> live_ = {};
+    Selection selection_;
+    Progress progress_;
+    std::optional<Signals> signals_ = {};
+    std::optional<std::int64_t> stop_ns_ = {};
+    std::uint64_t frames_ = 0;  ///< that the expression let through
+    bool failed_ = false;
+    bool mistaken_ = false;  ///< what failed is the expression
+};
+
+}  // namespace cli::io

@@ -1,0 +1,50 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/analysis/session.h"
+#include "cli/io/options.h"
+#include "cli/text_output.h"
+#include "exporters/text_table.h"
+#include "metrics/figures/command_figures.h"
+
+namespace cli::io {
+
+/// What `--sort` names that is no column of `--each`, with what is; empty where all is well.
+std::string unknown_order(const std::string& sort);
+
+/// One row a command: as the commands end, or ordered at the end.
+class EachTable {
+public:
+    EachTable(const IoOptions& options, const analysis::Names& names, TextOutput& output);
+
+    void add(const metrics::CommandConnectionFigures& connection, const metrics::CommandRecord& record);
+    /// False where printing has failed.
+    bool finish();
+
+    /// A command with its connection, as far as rows show that.
+    struct Row {
+        std::uint64_t connection = 0;
+        std::string protocol;
+        std::string ends;  ///< "192.0.2.2/0x13 > 192.0.2.1/0x13"
+        metrics::CommandRecord record;
+    };
+
+private:
+    void print(const Row& row);
+    void begin();
+
+    const IoOptions& options_;
+    const analysis::Names& names_;
+    TextOutput& output_;
+    std::vector<Row> rows_ = {};
+    std::optional<exporters::Table> table_ = {};
+    std::uint64_t ends_of_ = 0;  ///< the connection that `ends_` is of
+    std::string ends_ = {};
+    bool begun_ = false;
+    bool any_ = false;
+};
+
+}  // namespace cli::io

@@ -1,0 +1,74 @@
+#include "cli/io/io.h"
+
+#include <unistd.h>
+
+#include "cli/analysis/session.h"
+#include "cli/console.h"
+#include "cli/io/capture_run.h"
+#include "cli/io/each_table.h"
+#include "cli/io/kinds_report.h"
+#include "cli/io/options.h"
+#include "cli/text_output.h"
+#include "metrics/measure/commands/command_measure.h"
+#include "upper/reader.h"
+
+namespace cli::io {
+
+namespace {
+
+void append_report(std::string& out, const IoOptions& options, const ConnectionFigures& connections,
+                   const analysis::Names& names) {
+    switch (options.form) {
+        case Form::table: return append_table(out, connections, names);
+        case Form::json: return append_json(out, connections, names);
+        case Form::csv: return append_csv(out, connections, names);
+    }
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, const Environment& environment) {
+    IoOptions options;
+    const auto error = parse_options(arguments, options);
+    if (const auto status = answered(environment, "io", error, options, help)) return *status;
+
+    const analysis::Names names(options.names);
+    TextOutput output(STDOUT_FILENO);
+    EachTable each(options, names, output);
+    metrics::CommandMeasure::RecordSink sink;
+    if (options.each)
+        sink = [&each](const metrics::CommandConnectionFigures& connection, const metrics::CommandRecord& record) {
+            each.add(connection, record);
+        };
+    metrics::CommandMeasure measure(std::move(sink));
+    upper::ReaderOptions reading;
+    reading.assignments = options.assignments;
+    upper::Reader reader(reading, nullptr, &measure);
+    CaptureRun capture(options, reader);
+    if (!capture.run()) return capture.status();
+    reader.finish();
+
+    const ConnectionFigures connections = measure.figures();
+    if (options.each)
+        each.finish();
+    else
+        append_report(output.text(), options, connections, names);
+    output.flush();
+    if (output.reader_is_gone()) {
+        capture.end_by_broken_pipe();
+        return exit_failed;
+    }
+    if (output.failed()) capture.fail(output.error());
+    if (connections.empty() && !capture.failed())
+        print_message(
+            "rdmascope io: no commands of an upper layer in {} frames; `rdmascope flows` shows what RDMA there is, "
+            "--as names a protocol that nothing else shows",
+            capture.frames());
+    return capture.failed() ? exit_failed : exit_done;
+}
+
+std::string help() { return help_text(); }
+
+std::vector<options::CommandOptions> option_lists() { return {{"io", option_table().options()}}; }
+
+}  // namespace cli::io

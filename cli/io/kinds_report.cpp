@@ -1,0 +1,269 @@
+#include "cli/io/kinds_report.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "base/quantities.h"
+#include "cli/io/words.h"
+#include "exporters/text_table.h"
+
+namespace cli::io {
+
+namespace {
+
+using metrics::CommandConnectionFigures;
+using metrics::CommandKindFigures;
+using metrics::Histogram;
+using Json = nlohmann::ordered_json;
+
+constexpr std::array shown_quantiles{0.5, 0.99};
+constexpr std::array<std::string_view, shown_quantiles.size()> quantile_names{"p50", "p99"};
+
+std::uint64_t wall_ns(const CommandConnectionFigures& connection) {
+    std::uint64_t sum = 0;
+    for (const auto& state : connection.states_ns) sum += state.second;
+    return sum;
+}
+
+std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
+    if (whole == 0) return std::nullopt;
+    return static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// ---- the table ----
+
+/// "8.33 s: host 82.8 %, data 9.1 %": where the time went, most of it first.
+std::string states_text(const CommandConnectionFigures& connection) {
+    const std::uint64_t wall = wall_ns(connection);
+    if (wall == 0) return {};
+    if (!connection.split_is_known())
+        return fmt::format("; {} of {} operations belong to no command that is known: no shares of time",
+                           connection.unbound_operations, connection.operations);
+    auto states = connection.states_ns;
+    std::stable_sort(states.begin(), states.end(),
+                     [](const auto& one, const auto& two) { return one.second > two.second; });
+    std::string text = fmt::format("; {}: ", base::format_duration(static_cast<double>(wall)));
+    bool first = true;
+    for (const auto& state : states) {
+        if (state.second == 0) continue;
+        text += fmt::format("{}{} {}", first ? "" : ", ", state.first, base::format_percent(share(state.second, wall)));
+        first = false;
+    }
+    return text;
+}
+
+std::string heading_text(const CommandConnectionFigures& connection, const analysis::Names& names) {
+    std::string text = fmt::format("{}  {}", connection.protocol, ends_text(connection, names));
+    if (!connection.target_name.empty()) text += "  " + connection.target_name;
+    std::string more;
+    const auto add = [&more](const std::string& words) { more += (more.empty() ? "  " : ", ") + words; };
+    if (connection.queue) add(fmt::format("queue {}", *connection.queue));
+    if (connection.limit) add(fmt::format("limit {}", *connection.limit));
+    std::string evidence = connection.evidence;
+    std::replace(evidence.begin(), evidence.end(), '_', ' ');
+    add("by " + evidence);
+    return text + more + states_text(connection) + "\n";
+}
+
+std::string latency_cell(const std::optional<std::uint64_t>& ns) {
+    if (!ns) return "-";
+    return base::format_duration(static_cast<double>(*ns), {base::Spacing::column});
+}
+
+std::vector<std::string> kind_cells(const CommandConnectionFigures& connection, const CommandKindFigures& kind) {
+    const Histogram& latency = kind.latency_ns;
+    std::vector<std::string> cells{kind.kind.empty() ? "(not captured)" : kind.kind,
+                                   fmt::format("{}", kind.commands),
+                                   fmt::format("{}", kind.errors),
+                                   base::format_size(static_cast<double>(kind.bytes), {base::Spacing::column}),
+                                   latency_cell(latency.quantile(0.5)),
+                                   latency_cell(latency.quantile(0.99)),
+                                   latency_cell(latency.max())};
+    for (const Histogram& part : kind.parts_ns) {
+        const bool is_known = connection.split_is_known() && latency.sum() != 0;
+        cells.push_back(is_known ? base::format_percent(share(part.sum(), latency.sum()), {base::Spacing::column})
+                                 : "-");
+    }
+    const std::uint64_t repair = kind.repair_own_ns + kind.repair_behind_ns;
+    cells.push_back(latency.sum() == 0 ? "-"
+                                       : base::format_percent(share(repair, latency.sum()), {base::Spacing::column}));
+    cells.push_back(kind.commands == 0 ? "-"
+                                       : base::format_decimal(static_cast<double>(kind.operations) /
+                                                              static_cast<double>(kind.commands)));
+    const std::uint64_t open = kind.unanswered + kind.given_up + kind.replaced;
+    cells.push_back(fmt::format("{}", open));
+    return cells;
+}
+
+/// Kinds that took most time first.
+std::vector<const CommandKindFigures*> ordered_kinds(const CommandConnectionFigures& connection) {
+    std::vector<const CommandKindFigures*> kinds;
+    for (const CommandKindFigures& kind : connection.kinds) {
+        const bool waits =
+            kind.commands == 0 && kind.orphans == 0 && kind.unanswered == 0 && kind.given_up == 0 && kind.replaced == 0;
+        if (!waits) kinds.push_back(&kind);
+    }
+    std::stable_sort(kinds.begin(), kinds.end(), [](const CommandKindFigures* one, const CommandKindFigures* two) {
+        return one->latency_ns.sum() > two->latency_ns.sum();
+    });
+    return kinds;
+}
+
+exporters::Table kind_table() {
+    std::vector<exporters::Table::Heading> headings{{"kind", true, 14}};
+    for (const char* title : {"commands", "errors", "bytes", "p50", "p99", "max", "request", "before", "data", "after",
+                              "response", "repair", "ops", "unanswered"})
+        headings.push_back({title, false, 0});
+    return exporters::Table(std::move(headings));
+}
+
+// ---- JSON and CSV ----
+
+Json histogram_json(const Histogram& histogram) {
+    Json object{{"count", histogram.count()}, {"sum", histogram.sum()}};
+    object["min"] = histogram.min() ? Json(*histogram.min()) : Json(nullptr);
+    for (std::size_t i = 0; i < shown_quantiles.size(); ++i) {
+        const auto value = histogram.quantile(shown_quantiles[i]);
+        object[std::string(quantile_names[i])] = value ? Json(*value) : Json(nullptr);
+    }
+    object["max"] = histogram.max() ? Json(*histogram.max()) : Json(nullptr);
+    return object;
+}
+
+Json exhibit_json(const metrics::CommandRecord& record) {
+    const auto frame = [](std::uint64_t number) { return number == 0 ? Json(nullptr) : Json(number); };
+    return {{"number", record.number},
+            {"id", record.id},
+            {"latency_ns", record.latency_ns.value_or(0)},
+            {"frames",
+             {{"request_first", frame(record.request_first_frame)},
+              {"request_last", frame(record.request_last_frame)},
+              {"data_first", frame(record.data_first_frame)},
+              {"data_last", frame(record.data_last_frame)},
+              {"response", frame(record.response_frame)}}}};
+}
+
+Json kind_json(const CommandConnectionFigures& connection, const CommandKindFigures& kind) {
+    Json object{{"kind", kind.kind.empty() ? Json(nullptr) : Json(kind.kind)},
+                {"commands", kind.commands},
+                {"errors", kind.errors},
+                {"bytes", kind.bytes},
+                {"inline_bytes", kind.inline_bytes},
+                {"moved_in_bytes", kind.moved_in_bytes},
+                {"moved_out_bytes", kind.moved_out_bytes},
+                {"operations", kind.operations},
+                {"orphans", kind.orphans},
+                {"replaced", kind.replaced},
+                {"unanswered", kind.unanswered},
+                {"given_up", kind.given_up},
+                {"latency_ns", histogram_json(kind.latency_ns)}};
+    Json parts(nullptr);
+    if (connection.split_is_known())
+        for (std::size_t i = 0; i < metrics::command_part_count; ++i)
+            parts[std::string(metrics::command_part_names[i])] = histogram_json(kind.parts_ns[i]);
+    object["parts_ns"] = std::move(parts);
+    object["request_ack_ns"] = kind.request_ack_ns;
+    object["repair_own_ns"] = kind.repair_own_ns;
+    object["repair_behind_ns"] = kind.repair_behind_ns;
+    object["size_bytes"] = histogram_json(kind.size_bytes);
+    object["error_classes"] = kind.error_classes.empty() ? Json::object() : Json(kind.error_classes);
+    object["statuses"] = kind.statuses.empty() ? Json::object() : Json(kind.statuses);
+    Json slowest = Json::array();
+    for (const metrics::CommandRecord& record : kind.slowest) slowest.push_back(exhibit_json(record));
+    object["slowest"] = std::move(slowest);
+    return object;
+}
+
+Json connection_json(const CommandConnectionFigures& connection, const analysis::Names& names) {
+    constexpr std::array<std::string_view, 4> transports{"roce2", "roce1", "infiniband", "iwarp"};
+    const auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
+    Json object{{"connection", connection.number},
+                {"protocol", connection.protocol},
+                {"evidence", connection.evidence},
+                {"confidence", connection.confidence},
+                {"transport", transports[static_cast<std::size_t>(connection.transport)]},
+                {"initiator", end_text(connection.initiator, connection.initiator_number, connection.transport, names)},
+                {"target", end_text(connection.target, connection.target_number, connection.transport, names)},
+                {"target_name", text(connection.target_name)},
+                {"initiator_name", text(connection.initiator_name)},
+                {"queue", connection.queue ? Json(*connection.queue) : Json(nullptr)},
+                {"limit", connection.limit ? Json(*connection.limit) : Json(nullptr)},
+                {"open_max", connection.open_max},
+                {"at_limit_ns", connection.at_limit_ns},
+                {"operations", connection.operations},
+                {"unbound_operations", connection.unbound_operations},
+                {"late_operations", connection.late_operations},
+                {"probes", connection.probes},
+                {"events", connection.events},
+                {"overtaken", connection.overtaken}};
+    Json states(nullptr);
+    if (connection.split_is_known())
+        for (const auto& state : connection.states_ns) states[state.first] = state.second;
+    object["state_ns"] = std::move(states);
+    Json kinds = Json::array();
+    for (const CommandKindFigures& kind : connection.kinds) kinds.push_back(kind_json(connection, kind));
+    object["kinds"] = std::move(kinds);
+    return object;
+}
+
+std::string number_or_none(const std::optional<std::uint64_t>& number) {
+    return number ? fmt::format("{}", *number) : std::string{};
+}
+
+void append_kind_csv(std::string& out, const CommandConnectionFigures& connection, const CommandKindFigures& kind,
+                     const std::string& initiator, const std::string& target) {
+    out +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", connection.number, connection.protocol,
+                    csv_text(initiator), csv_text(target), csv_text(connection.target_name), kind.kind, kind.commands,
+                    kind.errors, kind.bytes, kind.inline_bytes, kind.moved_in_bytes, kind.moved_out_bytes,
+                    kind.operations, kind.orphans, kind.replaced, kind.unanswered, kind.given_up);
+    const Histogram& latency = kind.latency_ns;
+    out += fmt::format(",{},{},{},{}", latency.sum(), number_or_none(latency.quantile(0.5)),
+                       number_or_none(latency.quantile(0.99)), number_or_none(latency.max()));
+    for (const Histogram& part : kind.parts_ns)
+        out += connection.split_is_known() ? fmt::format(",{}", part.sum()) : ",";
+    out += fmt::format(",{},{},{}\n", kind.request_ack_ns, kind.repair_own_ns, kind.repair_behind_ns);
+}
+
+}  // namespace
+
+void append_table(std::string& out, const ConnectionFigures& connections, const analysis::Names& names) {
+    bool first = true;
+    for (const CommandConnectionFigures& connection : connections) {
+        const auto kinds = ordered_kinds(connection);
+        if (kinds.empty()) continue;
+        if (!first) out += '\n';
+        first = false;
+        out += heading_text(connection, names);
+        exporters::Table table = kind_table();
+        for (const CommandKindFigures* kind : kinds) table.add(kind_cells(connection, *kind));
+        table.flush(out);
+    }
+}
+
+void append_json(std::string& out, const ConnectionFigures& connections, const analysis::Names& names) {
+    Json objects = Json::array();
+    for (const CommandConnectionFigures& connection : connections)
+        objects.push_back(connection_json(connection, names));
+    out += Json{{"connections", std::move(objects)}}.dump(2);
+    out += '\n';
+}
+
+void append_csv(std::string& out, const ConnectionFigures& connections, const analysis::Names& names) {
+    out +=
+        "connection,protocol,initiator,target,target_name,kind,commands,errors,bytes,inline_bytes,moved_in_bytes,"
+        "moved_out_bytes,operations,orphans,replaced,unanswered,given_up,latency_sum_ns,latency_p50_ns,"
+        "latency_p99_ns,latency_max_ns,request_ns,target_before_ns,data_ns,target_after_ns,response_ns,"
+        "request_ack_ns,repair_own_ns,repair_behind_ns\n";
+    for (const CommandConnectionFigures& connection : connections) {
+        const std::string initiator =
+            end_text(connection.initiator, connection.initiator_number, connection.transport, names);
+        const std::string target = end_text(connection.target, connection.target_number, connection.transport, names);
+        for (const CommandKindFigures& kind : connection.kinds)
+            append_kind_csv(out, connection, kind, initiator, target);
+    }
+}
+
+}  // namespace cli::io

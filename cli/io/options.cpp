@@ -1,0 +1,125 @@
+#include "cli/io/options.h"
+
+#include <array>
+#include <limits>
+
+#include "cli/io/each_table.h"
+#include "cli/live.h"
+#include "cli/options/setters.h"
+
+namespace cli::io {
+
+namespace {
+
+using options::Section;
+using Row = options::Option<IoOptions>;
+
+constexpr std::uint64_t most_frames = std::numeric_limits<std::int64_t>::max();
+
+template <Form form>
+std::string choose_form(IoOptions& options, const std::string& /*value*/) {
+    options.two_forms = options.two_forms || (options.form != Form::table && options.form != form);
+    options.form = form;
+    return {};
+}
+
+std::string take_assignment(IoOptions& options, const std::string& value) {
+    auto assignment = upper::parse_assignment(value);
+    if (!assignment) return assignment.error();
+    options.assignments.push_back(*assignment);
+    return {};
+}
+
+constexpr std::array io_rows{
+    Row{{'i', "interface", "IFACE", "capture on IFACE, or on `any`; repeatable"},
+        Section::source,
+        options::append<&IoOptions::interfaces>},
+    Row{{'r', "read-file", "FILE",
+         "read a pcap, pcapng or ERF file, also compressed; `-` is standard input; repeatable: files are merged by "
+         "time"},
+        Section::source,
+        options::append<&IoOptions::read_paths>},
+    options::snapshot_length<IoOptions>,
+    options::buffer_size<IoOptions>,
+    options::no_promiscuous<IoOptions>,
+
+    Row{{'c', {}, "COUNT", "stop after COUNT packets that the expression selects"},
+        Section::selection,
+        options::number<1, most_frames, &IoOptions::max_packets>},
+    Row{{0, "seconds", "N", "stop N seconds after the beginning; of a file, by its own clock"},
+        Section::selection,
+        options::duration<&IoOptions::duration_ns>},
+    options::expression_file<IoOptions>,
+
+    Row{{0, "as", "PORT=PROTOCOL",
+         "read connections to that port, or with qp:NUMBER that queue pair, as PROTOCOL: nvme; repeatable"},
+        Section::measuring,
+        take_assignment},
+    Row{{'K', "no-crc", {}, "do not verify ICRC and MPA CRC: faster; packets that a receiver dropped then count"},
+        Section::measuring,
+        options::turn_off<&IoOptions::verify_crc>},
+
+    Row{{0, "each", {}, "one row a command, instead of one a kind of command on a connection"},
+        Section::printing,
+        options::turn_on<&IoOptions::each>},
+    Row{{0, "json", {}, "one JSON object with all there is to know"}, Section::printing, choose_form<Form::json>},
+    Row{{0, "csv", {}, "comma-separated values, a header in front"}, Section::printing, choose_form<Form::csv>},
+    Row{{0, "sort", "COLUMN",
+         "beside --each: begin with the greatest number or the first text; -COLUMN the other way round"},
+        Section::printing,
+        [](IoOptions& settings, const std::string& value) { return options::take_sort(value, settings.sort); }},
+    Row{{0, "top", "N", "beside --each: the first N commands alone; without --sort the slowest"},
+        Section::printing,
+        options::number<1, 1'000'000'000, &IoOptions::top>},
+    options::no_names<IoOptions>,
+
+    options::help<IoOptions>,
+    options::version<IoOptions>,
+};
+
+std::string contradiction_of(const IoOptions& options) {
+    if (!options.read_paths.empty() && !options.interfaces.empty())
+        return "-i and -r are given: packets come from one or the other";
+    if (options.read_paths.empty() && options.interfaces.empty()) return source_choices(options.expression);
+    std::size_t standard_input = 0;
+    for (const std::string& path : options.read_paths) standard_input += path == "-" ? 1U : 0U;
+    if (standard_input > 1) return "-r - is given twice: standard input can be read once";
+    if (options.two_forms) return "--json and --csv are given: one or the other";
+    if (!options.each && !options.sort.empty()) return "--sort is of commands: beside --each";
+    if (!options.each && options.top) return "--top is of commands: beside --each";
+    return unknown_order(options.sort);
+}
+
+}  // namespace
+
+options::OptionTable<IoOptions> option_table() { return options::OptionTable<IoOptions>().add(io_rows); }
+
+std::optional<options::UsageError> parse_options(const std::vector<std::string>& arguments, IoOptions& out) {
+    std::vector<std::string> words;
+    if (auto error = option_table().parse(arguments, out, words)) return error;
+    if (!out.expression_path) out.expression = options::joined(words);  // as tcpdump: -F goes first
+    if (out.help || out.version) return {};
+    return options::usage_error_if(contradiction_of(out));
+}
+
+std::string help_text() {
+    return options::help_page(
+        "Usage: rdmascope io -r FILE [OPTION]... [EXPRESSION]\n"
+        "       rdmascope io -i IFACE [OPTION]... [EXPRESSION]\n\n"
+        "Commands of upper layers (NVMe over RDMA) on RoCE, InfiniBand and iWARP: how many of each kind on each\n"
+        "connection, how long they took, and where their time went. The five parts of a command sum to its latency.\n"
+        "EXPRESSION is a pcap-filter(7) expression.\n",
+        option_table().options(),
+        "\nExamples:\n"
+        "  rdmascope io -r nvme.pcapng\n"
+        "      kinds of commands on each connection\n"
+        "  rdmascope io -r nvme.pcapng --each --sort latency --top 10\n"
+        "      the ten slowest commands, with their frames\n"
+        "  rdmascope io -r nvme.pcapng --each --csv\n"
+        "      every command, for another program\n"
+        "  rdmascope io -r headers.pcap --as 5000=nvme\n"
+        "      a target on a port of its own, in a capture without the connections' beginnings\n"
+        "\nExit status: 0 done, 1 the work failed, 2 usage. Manual: rdmascope-io(1).\n");
+}
+
+}  // namespace cli::io

@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capture/files/file_source.h"
+#include "cli/options/command_options.h"
+#include "cli/options/shared.h"
+#include "upper/reader.h"
+
+namespace cli::io {
+
+enum class Form : std::uint8_t { table, json, csv };
+
+/// The command line of `io`.
+struct IoOptions : options::HelpOptions {
+    // Where packets come from.
+    std::vector<std::string> interfaces = {};
+    std::vector<std::string> read_paths = {};
+    std::uint32_t snaplen = capture::max_snaplen;
+    std::uint32_t buffer_kib = 0;  ///< 0 is libpcap's default
+    bool promiscuous = true;
+
+    // Which packets.
+    std::string expression = {};  ///< pcap-filter: the rest of the line
+    std::optional<std::string> expression_path = {};
+    std::optional<std::uint64_t> max_packets = {};
+    std::optional<std::uint64_t> duration_ns = {};
+
+    // How they are read.
+    std::vector<upper::Assignment> assignments = {};
+    bool verify_crc = true;
+
+    // What is printed.
+    bool names = true;
+    bool each = false;
+    Form form = Form::table;
+    bool two_forms = false;  ///< a contradiction
+    std::string sort = {};   ///< a column of --each, `-` in front of it for the other direction
+    std::optional<std::uint64_t> top = {};
+};
+
+/// Reads the command line.
+std::optional<options::UsageError> parse_options(const std::vector<std::string>& arguments, IoOptions& out);
+options::OptionTable<IoOptions> option_table();
+std::string help_text();
+
+}  // namespace cli::io

@@ -1,0 +1,20 @@
+#pragma once
+#include <span>
+
+#include "dissect/describe.h"
+#include "dissect/output/frame_fields.h"
+#include "dissect/upper_message.h"
+
+namespace dissect::output {
+
+extern const wire::FieldInfo command_heading;  ///< `rdma.io`, whose value is the command's number in its connection
+
+/// What a connection is taken for: `rdma.ulp`, `rdma.ulp.by`, and what protocols have of their own.
+std::span<const ReadField<UpperMessage>> connection_fields();
+/// A command's, below `rdma.io`.
+std::span<const ReadField<UpperMessage>> command_fields();
+
+/// `rdma` and all that is known of the connection and of the command.
+void describe_command(const UpperMessage& message, Visitor& visitor);
+
+}  // namespace dissect::output

@@ -1,0 +1,265 @@
+#include "exporters/traffic_groups.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <map>
+#include <utility>
+
+#include "exporters/field_builder.h"
+#include "exporters/json.h"
+#include "exporters/text_table.h"
+
+namespace exporters {
+
+namespace {
+
+using metrics::Address;
+using metrics::FlowSnapshot;
+
+struct HostText {
+    std::string name;
+    std::string address;
+};
+
+HostText text_of_host(const Address& address, const metrics::HostNames* names) {
+    std::string number = metrics::to_text(address);
+    std::string name = names == nullptr ? std::string{} : names->name(address);
+    if (name.empty()) name = number;
+    return {std::move(name), std::move(number)};
+}
+
+void add_sent(TrafficGroup& group, const FlowRow& row) {
+    ++group.flows;
+    if (problem_of(row) != nullptr) ++group.problems;
+    group.sent_bytes += row.flow.wire_bytes;
+    group.sent_packets += row.flow.packets;
+    group.messages += row.flow.messages_total();
+}
+
+void add_received(TrafficGroup& group, const FlowRow& row) {
+    group.received_bytes += row.flow.wire_bytes;
+    group.received_packets += row.flow.packets;
+}
+
+/// Gathers groups in the order in which their first flows come.
+template <class Key>
+class Gatherer {
+public:
+    template <class Make>
+    TrafficGroup& of(const Key& key, const Make& make) {
+        const auto [at, fresh] = places_.try_emplace(key, groups_.size());
+        if (fresh) groups_.push_back(make());
+        return groups_[at->second];
+    }
+    std::vector<TrafficGroup> take() { return std::move(groups_); }
+
+private:
+    std::map<Key, std::size_t> places_ = {};
+    std::vector<TrafficGroup> groups_ = {};
+};
+
+TrafficGroup group_of_host(const Address& address, const metrics::HostNames* names) {
+    HostText host = text_of_host(address, names);
+    TrafficGroup group;
+    group.name = std::move(host.name);
+    group.address = std::move(host.address);
+    return group;
+}
+
+std::vector<TrafficGroup> groups_by_host(const std::vector<FlowRow>& rows) {
+    Gatherer<Address> hosts;
+    for (const FlowRow& row : rows) {
+        const auto group = [&](const Address& address) -> TrafficGroup& {
+            return hosts.of(address, [&] { return group_of_host(address, row.context.names); });
+        };
+        add_sent(group(row.flow.source.address), row);
+        add_received(group(row.flow.destination.address), row);
+    }
+    return hosts.take();
+}
+
+TrafficGroup group_of_pair(const FlowSnapshot& flow, const metrics::HostNames* names) {
+    TrafficGroup group = group_of_host(flow.source.address, names);
+    HostText peer = text_of_host(flow.destination.address, names);
+    group.peer = std::move(peer.name);
+    group.peer_address = std::move(peer.address);
+    return group;
+}
+
+std::vector<TrafficGroup> groups_by_pair(const std::vector<FlowRow>& rows) {
+    Gatherer<std::pair<Address, Address>> pairs;
+    for (const FlowRow& row : rows) {
+        const Address& source = row.flow.source.address;
+        const Address& destination = row.flow.destination.address;
+        TrafficGroup& group =
+            pairs.of(std::minmax(source, destination), [&] { return group_of_pair(row.flow, row.context.names); });
+        const bool forward = group.address == metrics::to_text(source);
+        if (forward) {
+            add_sent(group, row);
+            continue;
+        }
+        ++group.flows;
+        if (problem_of(row) != nullptr) ++group.problems;
+        group.messages += row.flow.messages_total();
+        add_received(group, row);
+    }
+    return pairs.take();
+}
+
+std::string process_of(const FlowSnapshot& flow) {
+    return flow.verbs ? program_text(flow.verbs->process) : "(not traced)";
+}
+
+std::vector<TrafficGroup> groups_by_process(const std::vector<FlowRow>& rows) {
+    std::map<std::uint64_t, const FlowRow*> by_id;
+    for (const FlowRow& row : rows) by_id.emplace(row.flow.id, &row);
+    Gatherer<std::string> processes;
+    for (const FlowRow& row : rows) {
+        TrafficGroup& group = processes.of(process_of(row.flow), [&row] {
+            TrafficGroup made;
+            made.name = process_of(row.flow);
+            if (row.flow.verbs && row.flow.verbs->process.pid != 0) made.pid = row.flow.verbs->process.pid;
+            return made;
+        });
+        add_sent(group, row);
+        // What comes back to the process is the flow of the opposite direction.
+        const auto reverse = row.flow.reverse ? by_id.find(*row.flow.reverse) : by_id.end();
+        if (row.flow.verbs && reverse != by_id.end()) add_received(group, *reverse->second);
+    }
+    return processes.take();
+}
+
+void add_shares(std::vector<TrafficGroup>& groups, const std::vector<FlowRow>& rows, GroupBy by) {
+    std::uint64_t all = 0;
+    for (const FlowRow& row : rows) all += row.flow.wire_bytes;
+    if (all == 0) return;
+    for (TrafficGroup& group : groups) {
+        const std::uint64_t bytes = by == GroupBy::pair ? group.bytes() : group.sent_bytes;
+        group.share = static_cast<double>(bytes) / static_cast<double>(all);
+    }
+}
+
+Value address_or_nothing(const std::string& text) { return text.empty() ? Value{} : Value{text}; }
+
+std::vector<GroupField> make_group_fields(GroupBy by) {
+    FieldBuilder<TrafficGroup> fields;
+    const bool pair = by == GroupBy::pair;
+    if (by == GroupBy::process) {
+        fields.add("process", "", "process", Unit::text, "the sending process, where it was traced: its name and pid",
+                   [](const TrafficGroup& group) { return group.name; });
+        fields.add("pid", "", "pid", Unit::code, "its number",
+                   [](const TrafficGroup& group) { return value(group.pid); });
+    } else {
+        fields.add("host", "", "host", Unit::text, "by name where hosts(5) has one",
+                   [](const TrafficGroup& group) { return group.name; });
+        fields.add("address", "", "address", Unit::text, "its address",
+                   [](const TrafficGroup& group) { return address_or_nothing(group.address); });
+    }
+    if (pair) {
+        fields.add("peer", "", "peer", Unit::text, "the other host",
+                   [](const TrafficGroup& group) { return group.peer; });
+        fields.add("peer_address", "", "peer address", Unit::text, "its address",
+                   [](const TrafficGroup& group) { return address_or_nothing(group.peer_address); });
+    }
+    fields.add("flows", "", "flows", Unit::count, pair ? "flows of both directions" : "flows that it sends",
+               [](const TrafficGroup& group) { return group.flows; });
+    fields.add("problems", "", "problems", Unit::count, "of them, flows with a problem",
+               [](const TrafficGroup& group) { return group.problems; });
+    fields.add("messages", "", "msgs", Unit::count, "messages of those flows",
+               [](const TrafficGroup& group) { return group.messages; });
+    fields.add("sent_bytes", "", pair ? "there" : "sent", Unit::bytes,
+               pair ? "bytes of frames from the host to its peer" : "bytes of frames that it sent",
+               [](const TrafficGroup& group) { return group.sent_bytes; });
+    fields.add("sent_packets", "", "packets", Unit::count, "those frames",
+               [](const TrafficGroup& group) { return group.sent_packets; });
+    fields.add("received_bytes", "", pair ? "back" : "received", Unit::bytes,
+               pair ? "bytes of frames from the peer to the host" : "bytes of frames that it received",
+               [](const TrafficGroup& group) { return group.received_bytes; });
+    fields.add("received_packets", "", "packets", Unit::count, "those frames",
+               [](const TrafficGroup& group) { return group.received_packets; });
+    fields.add("share", "", "share", Unit::share,
+               pair ? "of the bytes of all flows, both ways" : "of the bytes of all flows, what it sent",
+               [](const TrafficGroup& group) { return group.share; });
+    return std::move(fields.all);
+}
+
+/// A column that says the same as the one before: addresses, where no name is known.
+bool repeats_names(const GroupField& field, const std::vector<TrafficGroup>& groups) {
+    if (field.path == "address")
+        return std::ranges::all_of(groups, [](const auto& group) { return group.address == group.name; });
+    if (field.path == "peer_address")
+        return std::ranges::all_of(groups, [](const auto& group) { return group.peer_address == group.peer; });
+    return field.path == "pid";
+}
+
+}  // namespace
+
+std::string_view name_of(GroupBy by) {
+    constexpr std::array<std::string_view, 3> names{"host", "pair", "process"};
+    return names[static_cast<std::size_t>(by)];
+}
+
+std::vector<TrafficGroup> traffic_groups(const std::vector<FlowRow>& rows, GroupBy by) {
+    std::vector<TrafficGroup> groups = by == GroupBy::host   ? groups_by_host(rows)
+                                       : by == GroupBy::pair ? groups_by_pair(rows)
+                                                             : groups_by_process(rows);
+    add_shares(groups, rows, by);
+    std::stable_sort(groups.begin(), groups.end(), [](const TrafficGroup& a, const TrafficGroup& b) {
+        return a.share != b.share ? a.share > b.share : a.bytes() > b.bytes();
+    });
+    return groups;
+}
+
+const std::vector<GroupField>& group_fields(GroupBy by) {
+    static const std::array<std::vector<GroupField>, 3> tables{
+        make_group_fields(GroupBy::host), make_group_fields(GroupBy::pair), make_group_fields(GroupBy::process)};
+    return tables[static_cast<std::size_t>(by)];
+}
+
+void append_group_table(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by) {
+    std::vector<const GroupField*> shown;
+    std::vector<Table::Heading> headings;
+    for (const GroupField& field : group_fields(by)) {
+        if (repeats_names(field, groups)) continue;
+        shown.push_back(&field);
+        headings.push_back({field.title, is_left_aligned(field.unit)});
+    }
+    Table table(std::move(headings));
+    for (const TrafficGroup& group : groups) {
+        std::vector<std::string> cells;
+        for (const GroupField* field : shown) cells.push_back(readable(field->value(group), field->unit));
+        table.add(std::move(cells));
+    }
+    table.flush(out);
+}
+
+void append_group_csv(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by) {
+    const std::vector<GroupField>& fields = group_fields(by);
+    const auto append_line = [&out, &fields](const auto& value_of) {
+        for (std::size_t i = 0; i < fields.size(); ++i) {
+            if (i > 0) out += ',';
+            append_csv(out, value_of(fields[i]));
+        }
+        out += '\n';
+    };
+    append_line([](const GroupField& field) { return Value{field.path}; });
+    for (const TrafficGroup& group : groups)
+        append_line([&group](const GroupField& field) { return field.value(group); });
+}
+
+void append_group_json(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by,
+                       const metrics::CaptureFigures& capture, const Context& context) {
+    out += "{\"capture\":";
+    append_json(out, capture, context);
+    out += fmt::format(",\n\"by\":\"{}\",\n\"groups\":[", name_of(by));
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        out += i == 0 ? "\n" : ",\n";
+        ObjectWriter object(out);
+        for (const GroupField& field : group_fields(by)) object.put(field.path, field.value(groups[i]));
+        object.finish();
+    }
+    out += "]}\n";
+}
+
+}  // namespace exporters

@@ -1,0 +1,50 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exporters/flow_fields.h"
+#include "exporters/row_field.h"
+
+namespace exporters {
+
+/// What flows are added up by.
+enum class GroupBy : std::uint8_t { host, pair, process };
+
+/// The traffic of a host, of two hosts with one another, or of a process that was traced.
+struct TrafficGroup {
+    std::string name;                      ///< host or process; of a pair, the host that sent first
+    std::string peer = {};                 ///< of a pair, the other host
+    std::string address = {};              ///< of `name`; empty for a process
+    std::string peer_address = {};         ///< of `peer`
+    std::optional<std::int64_t> pid = {};  ///< of a process
+    std::uint64_t flows = 0;
+    std::uint64_t problems = 0;        ///< flows with a problem
+    std::uint64_t sent_bytes = 0;      ///< frames, as FlowSnapshot::wire_bytes counts them
+    std::uint64_t received_bytes = 0;  ///< of a pair: from `peer` to `name`
+    std::uint64_t sent_packets = 0;
+    std::uint64_t received_packets = 0;
+    std::uint64_t messages = 0;  ///< of flows that the group sends
+    double share = 0;            ///< of the bytes of all flows: what the group sends; of a pair: both ways
+
+    std::uint64_t bytes() const { return sent_bytes + received_bytes; }
+};
+
+/// The groups of a snapshot's flows, that of the most bytes first. A flow whose process was not traced belongs to the
+/// group "(not traced)".
+std::vector<TrafficGroup> traffic_groups(const std::vector<FlowRow>& rows, GroupBy by);
+
+using GroupField = Field<TrafficGroup>;
+/// The columns of a table of such groups, in the order of the table, of CSV and of JSON.
+const std::vector<GroupField>& group_fields(GroupBy by);
+
+void append_group_table(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by);
+void append_group_csv(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by);
+/// The document {"capture": ..., "by": "host", "groups": [...]}.
+void append_group_json(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by,
+                       const metrics::CaptureFigures& capture, const Context& context);
+
+std::string_view name_of(GroupBy by);
+
+}  // namespace exporters

@@ -1,0 +1,34 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "metrics/answers/answer.h"
+
+namespace metrics::inline answers {
+
+/// What is wrong with one flow: the worst finding of `why` that is about it.
+struct FlowProblem {
+    Question question{};
+    Verdict verdict{};
+    Grade grade = Grade::suspected;  ///< suspected, minor or wrong
+    Cost cost = {};                  ///< of the finding, whose flows share it
+    std::string cause;               ///< in a word or two: "rnr", "loss before", "terminate: invalid STag"
+};
+/// By the id of the flow; flows of which nothing is wrong are absent.
+using FlowProblems = std::unordered_map<std::uint64_t, FlowProblem>;
+
+/// The problems that `answers` about the snapshot name, which are in the order of `answer()`.
+FlowProblems flow_problems(const Snapshot& snapshot, std::span<const Answer> answers);
+/// The same, from the answers about all flows of the snapshot.
+FlowProblems flow_problems(const Snapshot& snapshot);
+
+/// A number that is greater where a problem is worse: by grade, then by cost.
+double badness(const FlowProblem& problem);
+
+/// Whether a flow is worth a look after its connection has ended: errors that ended it are, repairs that came to an end
+/// with it are not.
+bool outlives_connection(Verdict verdict);
+
+}  // namespace metrics::answers

@@ -1,0 +1,202 @@
+"""Commands of upper layers: `io` in all its forms, and `dump`. What is expected was found by a reader written apart
+(tests/unit/upper/nvme-rdma-rxe.tsv), by tshark, and by what fio and dd did beside the capture."""
+import csv
+import io
+import json
+import subprocess
+import unittest
+
+from command import PCAPS, ROOT, TestCase, dump, needs, run
+
+NVME = PCAPS / "nvme-rdma-rxe.pcap.gz"
+PARTS = ("request", "target_before", "data", "target_after", "response")
+
+
+def commands(*arguments, **options):
+    return run("io", *arguments, **options)
+
+
+def expected():
+    lines = [line for line in (ROOT / "tests/unit/upper/nvme-rdma-rxe.tsv").read_text().splitlines() if line[0] != "#"]
+    return list(csv.DictReader(lines, delimiter="\t"))
+
+
+def latency(row):
+    return sum(int(row[part + "_ns"]) for part in PARTS)
+
+
+class IoTestCase(TestCase):
+    def json(self, *arguments):
+        return json.loads(self.succeeds(commands("--json", *arguments)))
+
+    def csv(self, *arguments):
+        return list(csv.DictReader(io.StringIO(self.succeeds(commands("--csv", *arguments)), newline="")))
+
+
+class Each(IoTestCase):
+    def test_every_command_has_its_row(self):
+        rows = [row for row in self.csv("--each", "-r", NVME) if row["end"] == "answered"]
+        rows.sort(key=lambda row: int(row["response_frame"]))
+        wanted = sorted(expected(), key=lambda row: int(row["response"]))
+        self.assertEqual(len(rows), 463)
+        for row, want in zip(rows, wanted, strict=True):
+            found = [row["id"], row["kind"], row["advertised_bytes"], row["inline_bytes"],
+                     str(int(row["moved_in_bytes"]) + int(row["moved_out_bytes"])), row["request_first_frame"],
+                     row["request_last_frame"], row["operations"], row["data_first_frame"] or "0",
+                     row["data_last_frame"] or "0", row["response_frame"], row["begin_ns"],
+                     *(row[part + "_ns"] for part in PARTS)]
+            self.assertEqual(found, list(want.values()))
+            self.assertEqual(int(row["latency_ns"]), latency(want))
+            self.assertEqual((row["status"], row["error"]), ("Success", ""))
+
+    def test_the_slowest_come_first(self):
+        slowest = sorted(map(latency, expected()), reverse=True)[:5]
+        for arguments in (["--top", "5"], ["--sort", "latency", "--top", "5"]):
+            rows = self.json("--each", "-r", NVME, *arguments)["commands"]
+            self.assertEqual([row["latency_ns"] for row in rows], slowest)
+        row = rows[0]
+        self.assertEqual(row["frames"], {"request_first": 745, "request_last": 745, "data_first": 747, "data_last": 1000,
+                                         "response": 1001})
+        self.assertEqual(sum(row["parts_ns"].values()), row["latency_ns"])
+        text = self.succeeds(commands("-n", "--each", "-r", NVME, "--top", "1"))
+        self.assertIn("745, 747-1000 > 1001", text)
+        self.assertEqual(text.count("\n"), 2)
+
+    def test_the_other_way_round(self):
+        rows = self.csv("--each", "-r", NVME, "--sort", "-bytes")
+        sizes = [int(row["bytes"]) for row in rows if row["bytes"]]
+        self.assertEqual(sizes, sorted(sizes))
+
+    def test_commands_that_wait_for_events_stay_open(self):
+        rows = [row for row in self.csv("--each", "-r", NVME) if row["end"] != "answered"]
+        self.assertEqual([(row["kind"], row["end"], row["latency_ns"]) for row in rows],
+                         [("async_event", "unanswered", "")] * 2)
+
+
+class Kinds(IoTestCase):
+    def test_kinds_are_the_sums_of_their_commands(self):
+        connections = self.json("-r", NVME)["connections"]
+        self.assertEqual([connection["target_name"] for connection in connections],
+                         ["nqn.2014-08.org.nvmexpress.discovery", "nqn.2024-01.lab:sub1", "nqn.2024-01.lab:sub1"])
+        self.assertEqual([connection["queue"] for connection in connections], [0, 0, 1])
+        self.assertEqual({connection["evidence"] for connection in connections}, {"private_data"})
+        sums = {}
+        for connection in connections:
+            for kind in connection["kinds"]:
+                if kind["commands"] == 0:
+                    continue
+                row = sums.setdefault(kind["kind"], [0] * 9)
+                values = [kind["commands"], kind["moved_in_bytes"] + kind["moved_out_bytes"], kind["inline_bytes"],
+                          kind["latency_ns"]["sum"], *(kind["parts_ns"][part]["sum"] for part in PARTS)]
+                sums[kind["kind"]] = [one + other for one, other in zip(row, values, strict=True)]
+        wanted = {}
+        for want in expected():
+            row = wanted.setdefault(want["kind"], [0] * 9)
+            values = [1, int(want["moved"]), int(want["inline"]), latency(want), *(int(want[part + "_ns"]) for part in PARTS)]
+            wanted[want["kind"]] = [one + other for one, other in zip(row, values, strict=True)]
+        self.assertEqual(sums, wanted)
+        kinds = {kind["kind"]: kind for kind in connections[2]["kinds"]}
+        self.assertEqual(kinds["read"]["commands"], 372)
+        # fio and dd: 4 of 512 B, 8 and 32 of 4 KiB in the capsule, 2 of 128 KiB fetched.
+        self.assertEqual(kinds["write"]["inline_bytes"], 4 * 512 + 40 * 4096)
+        self.assertEqual(kinds["write"]["moved_out_bytes"], 2 * 131072)
+
+    def test_csv_has_the_same(self):
+        rows = self.csv("-n", "-r", NVME)
+        of_json = [(connection["connection"], kind["kind"], kind["commands"], kind["latency_ns"]["sum"])
+                   for connection in self.json("-r", NVME)["connections"] for kind in connection["kinds"]]
+        self.assertEqual([(int(row["connection"]), row["kind"], int(row["commands"]), int(row["latency_sum_ns"])) for row in rows],
+                         of_json)
+        self.assertEqual({(row["initiator"], row["target"]) for row in rows if row["kind"] == "read"},
+                         {("192.0.2.2/0x13", "192.0.2.1/0x13")})
+
+    def test_the_table_is_for_people(self):
+        text = self.succeeds(commands("-n", "-r", NVME))
+        self.assertRegex(text, r"(?m)^nvme  192\.0\.2\.2/0x13 > 192\.0\.2\.1/0x13  nqn\.2024-01\.lab:sub1  queue 1, limit 15, "
+                               r"by private data; 8\.33 s: host 82\.8 %, data 9\.0\d %, target 7\.9\d %, request 0\.1\d %$")
+        self.assertRegex(text, r"(?m)^read +372 +0 +7\.6\d?MiB +2\.2\dms +32\.\dms +112ms ")
+        self.assertNotIn("async_event", text)
+
+    def test_a_port_can_be_named(self):
+        for assignment in ("4420=nvme", "qp:0x13=nvme"):
+            connections = self.json("-r", NVME, "--as", assignment)["connections"]
+            self.assertIn("user", {connection["evidence"] for connection in connections})
+            self.assertEqual(sum(kind["commands"] for connection in connections for kind in connection["kinds"]), 463)
+
+
+class Usage(IoTestCase):
+    def test_contradictions_are_explained(self):
+        for arguments, words in ((["-r", NVME, "--sort", "latency"], "beside --each"),
+                                 (["-r", NVME, "--top", "3"], "beside --each"),
+                                 (["-r", NVME, "--each", "--sort", "latncy"], "latency"),
+                                 (["-r", NVME, "--json", "--csv"], "one or the other"),
+                                 (["-r", NVME, "-i", "lo"], "one or the other"),
+                                 (["-r", NVME, "--as", "4420=scsi"], "protocols are"),
+                                 (["-r", NVME, "--as", "70000=nvme"], "PORT=PROTOCOL"),
+                                 (["-r", NVME, "--as", "qp:0x1000000=nvme"], "PORT=PROTOCOL")):
+            with self.subTest(arguments=arguments):
+                self.assertIn(words, self.fails(commands(*arguments), 2))
+
+    def test_a_file_that_is_not_there(self):
+        self.fails(commands("-r", "/nonexistent.pcap"))
+
+    def test_a_capture_without_commands(self):
+        result = commands("-r", PCAPS / "rxe-send-bw-64.pcap")
+        self.assertEqual(self.succeeds(result), "")
+        self.assertIn("no commands", result.stderr)
+        self.assertEqual(self.json("-r", PCAPS / "rxe-send-bw-64.pcap"), {"connections": []})
+        self.assertEqual(self.json("--each", "-r", PCAPS / "rxe-send-bw-64.pcap"), {"commands": []})
+
+    def test_an_expression_selects(self):
+        self.assertEqual(self.json("-r", NVME, "tcp"), {"connections": []})
+        self.fails(commands("-r", NVME, "bogus ["), 2)
+
+
+class Dump(TestCase):
+    def test_lines_stand_below_the_packets_that_complete_messages(self):
+        lines = self.succeeds(dump("-n", "-#", "-r", NVME)).splitlines()
+        below = {int(lines[i - 1].split()[0]): line.split() for i, line in enumerate(lines) if line.startswith("      ") and
+                 not line.split()[0].isdigit()}
+        self.assertEqual(below[745], "NVMe Read q 1 cid 0x800b ns 1 lba 520 blocks 504 len 258048 key 0x000044af".split())
+        self.assertEqual(below[747], "NVMe data in cid 0x800b 0..131072 of 258048".split())
+        self.assertEqual(below[1001], "NVMe Read done cid 0x800b Success sqhd 4 in 112 ms: target 3.88 ms, data 108 ms, "
+                                      "target 56.0 us; asked in frame 745".split())
+        # One line a request, a response, and a READ or WRITE.
+        of_messages = [line for line in below.values() if line[0] == "NVMe"]
+        self.assertEqual(len(of_messages), 465 + 463 + 404)
+        quiet = self.succeeds(dump("-n", "-q", "-r", NVME))
+        self.assertNotIn("NVMe", quiet)
+
+    def test_filters_and_fields_know_commands(self):
+        slow = [row for row in expected() if latency(row) > 100_000_000]
+        self.assertGreater(len(slow), 0)
+        found = self.succeeds(dump("-r", NVME, "-Y", 'rdma.io.latency > 0.1', "-T", "fields", "-e", "frame.number",
+                                   "-e", "rdma.io.request_in", "-e", "rdma.io.kind", "-e", "rdma.io.latency")).splitlines()
+        self.assertEqual(found, [f"{row['response']}\t{row['request_last']}\t{row['kind']}\t{latency(row) / 1e9:.9f}" for row in
+                                 sorted(slow, key=lambda row: int(row["response"]))])
+        writes = self.succeeds(dump("-r", NVME, "-Y", 'rdma.io.role == "request" && rdma.io.kind == "write"', "-T", "fields",
+                                    "-e", "frame.number")).split()
+        self.assertEqual(writes, sorted((row["request_last"] for row in expected() if row["kind"] == "write"), key=int))
+
+    def test_trees_have_wireshark_s_names(self):
+        tree = self.succeeds(dump("-V", "-r", NVME, "-Y", "frame.number == 745"))
+        for line in ("NVM Express", "Start LBA: 0x0000000000000208", "Absolute Number of Logical Blocks: 504", "Length: 258048",
+                     "Descriptor Type: Keyed Data Block"):
+            self.assertIn(line, tree)
+        document = json.loads(self.succeeds(dump("-T", "json", "-r", NVME, "-Y", "frame.number == 1001")))
+        self.assertEqual(document[0]["_source"]["layers"]["nvme"]["nvme.cqe.cid"], "0x800b")
+
+    @needs("editcap")
+    def test_headers_alone_are_truncated_not_malformed(self):
+        plain = self.folder / "plain.pcap"
+        cut = self.folder / "cut.pcap"
+        self.succeeds(dump("-r", NVME, "-w", plain))
+        subprocess.run(["editcap", "-F", "pcap", "-s", "96", plain, cut], check=True)
+        text = self.succeeds(dump("-n", "-v", "-r", cut))
+        self.assertIn("NVMe Read", text)
+        self.assertNotIn("malformed", text)
+        self.assertRegex(text, r"NVMe Read .*\[truncated: .* needs 64 octets")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,71 @@
+"""What many flows, and hostile ones, cost at most: the greatest resident size of whole commands."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import one_packet_flows  # noqa: E402
+from command import BINARY, ENVIRONMENT, TestCase, run  # noqa: E402
+
+FLOWS = 60_000
+PROGRAM = 80 << 20   # the program itself, the map of the file, buffers of the screen
+OF_FLOW = 1024       # with its row in the answer
+SANITIZED = any(name in BINARY for name in ("asan", "tsan"))
+
+
+def peak_bytes(*arguments):
+    """VmHWM of a command that succeeds."""
+    with subprocess.Popen([BINARY, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=ENVIRONMENT) as child:
+        message = child.stderr.read()
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0, message
+    return usage.ru_maxrss << 10
+
+
+@unittest.skipIf(SANITIZED, "the sanitizer's allocator keeps what is freed")
+class MemoryTest(TestCase):
+    COMMANDS = (("why",), ("why", "--json"), ("flows",), ("flows", "--json"), ("flows", "--csv"), ("top", "--once"))
+
+    @classmethod
+    def setUpClass(cls):
+        cls.captures = tempfile.TemporaryDirectory(prefix="rdmascope-memory-")
+        cls.addClassCleanup(cls.captures.cleanup)
+
+    def capture(self, crc, hosts=1):
+        path = os.path.join(self.captures.name, f"{crc}{hosts}.pcap")
+        if not os.path.exists(path):
+            one_packet_flows.write(path, FLOWS, crc, hosts)
+        return path
+
+    def test_flows_of_one_packet(self):
+        for crc in ("good", "bad"):
+            path = self.capture(crc)
+            for command in self.COMMANDS:
+                for crcs in ((), ("-K",)):
+                    with self.subTest(crc=crc, command=command, crcs=crcs):
+                        peak = peak_bytes(*command, *crcs, "-n", "-r", path)
+                        self.assertLess(peak, PROGRAM + FLOWS * OF_FLOW)
+
+    def test_psn_that_jumps_is_one_flow(self):
+        path = self.capture("jump")
+        for crcs in ((), ("-K",)):
+            lines = run("flows", "--csv", "--columns", "packets", *crcs, "-n", "-r", path).stdout.split()
+            packets = [int(line) for line in lines[1:]]
+            self.assertEqual(sum(packets), FLOWS)
+            self.assertLess(len(packets), 20)
+
+    def test_bound_on_flows_is_reported(self):
+        path = self.capture("good")
+        for command in (("flows",), ("why",)):
+            told = run(*command, "--max-flows", "1000", "-n", "-r", path).stderr
+            self.assertIn("59000 flows forgotten to stay within --max-flows", told.replace(",", ""))
+        picture = run("top", "--once", "--size", "160x50", "--max-flows", "1000", "-n", "-r", path).stdout
+        self.assertIn("forgotten to stay within --max-flows", picture)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,47 @@
+#include "tests/unit/upper/found_commands.h"
+#include "upper/command_text.h"
+
+namespace upper_test {
+
+void Finder::recognized(const upper::Connection& connection) {
+    ++evidence[std::string(name_of(connection.evidence()))];
+}
+
+void Finder::command(const upper::Connection& connection, const upper::FinishedCommand& finished) {
+    ++ends[std::string(name_of(finished.end))];
+    if (finished.end != upper::CommandEnd::answered || finished.command.waits_for_event) return;
+    const upper::Command& command = finished.command;
+    Found found;
+    found.id = upper::id_text(*connection.protocol(), command.id);
+    found.kind = command.kind;
+    found.end = name_of(finished.end);
+    found.advertised = command.advertised_bytes;
+    found.inline_bytes = command.inline_bytes;
+    found.moved = command.moved_in_bytes + command.moved_out_bytes;
+    found.request_first = command.request_first_frame;
+    found.request_last = command.request_last_frame;
+    found.operations = command.operations;
+    found.data_first = command.data_first_frame;
+    found.data_last = command.data_last_frame;
+    found.response = command.response_frame;
+    found.begin_ns = command.request_begin_ns;
+    found.parts_ns = finished.parts.ns;
+    found.repair_own_ns = finished.repair_own_ns;
+    found.repair_behind_ns = finished.repair_behind_ns;
+    found.request_ack_ns = finished.request_ack_ns.value_or(0);
+    found.status = upper::status_text(finished.meaning, command.status);
+    answered.push_back(std::move(found));
+}
+
+void Finder::ended(const upper::Connection& connection) {
+    const upper::ConnectionCounts& counts = connection.counts();
+    unbound += counts.unbound_operations;
+    probes += counts.probes;
+    operations += counts.operations;
+    target_names.push_back(connection.facts().target_name);
+    limits.push_back(connection.facts().limit.value_or(0));
+    for (const std::uint64_t ns : counts.state_ns) state_sum_ns += ns;
+    if (counts.first_ns) wall_ns += static_cast<std::uint64_t>(counts.last_ns - *counts.first_ns);
+}
+
+}  // namespace upper_test

@@ -1,0 +1,78 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/support/captures.h"
+#include "upper/command_listener.h"
+#include "upper/reader.h"
+#include "upper/upper_connection.h"
+
+/// Captures, changed in ways that must not change their commands, and the commands that a reader finds in them.
+namespace upper_test {
+
+/// A frame with the number that it had in its capture.
+struct NumberedFrame {
+    support::KeptFrame kept;
+    std::uint64_t number = 0;
+};
+using Frames = std::vector<NumberedFrame>;
+
+Frames load(const std::string& name);
+/// Cut to so many bytes, as by tcpdump -s.
+Frames snapped(Frames frames, std::size_t bytes);
+/// The same packets in frames of InfiniBand.
+Frames as_infiniband(const Frames& frames);
+/// The same messages on TCP connections, as iWARP: each packet a segment with one FPDU, at the same time.
+Frames as_iwarp(const Frames& frames);
+
+/// What is known of a command when it is over.
+struct Found {
+    std::string id;
+    std::string kind;
+    std::string end;
+    std::uint64_t advertised = 0;
+    std::uint64_t inline_bytes = 0;
+    std::uint64_t moved = 0;
+    std::uint64_t request_first = 0;
+    std::uint64_t request_last = 0;
+    std::uint64_t operations = 0;
+    std::uint64_t data_first = 0;
+    std::uint64_t data_last = 0;
+    std::uint64_t response = 0;
+    std::int64_t begin_ns = 0;
+    std::array<std::uint64_t, 5> parts_ns{};
+    std::uint64_t repair_own_ns = 0;
+    std::uint64_t repair_behind_ns = 0;
+    std::uint64_t request_ack_ns = 0;
+    std::string status;
+
+    bool operator==(const Found&) const = default;
+};
+
+struct Finder final : upper::Listener {
+    std::vector<Found> answered;
+    std::map<std::string, unsigned> ends;
+    std::map<std::string, unsigned> evidence;  ///< connections by what they were recognized by
+    std::uint64_t unbound = 0;
+    std::uint64_t probes = 0;
+    std::uint64_t operations = 0;
+    std::vector<std::string> target_names;
+    std::vector<std::uint32_t> limits;
+    std::uint64_t state_sum_ns = 0;
+    std::uint64_t wall_ns = 0;
+
+    void recognized(const upper::Connection& connection) override;
+    void command(const upper::Connection& connection, const upper::FinishedCommand& finished) override;
+    void ended(const upper::Connection& connection) override;
+};
+
+/// Reads all frames; answered commands in the order of their responses.
+Finder read(const Frames& frames, const upper::ReaderOptions& options = {});
+
+/// The figures beside this file, in the same order.
+std::vector<Found> expected_nvme();
+
+}  // namespace upper_test

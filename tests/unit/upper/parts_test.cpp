@@ -1,0 +1,325 @@
+// The parts of a command and what repairs cost it, in made exchanges whose truth is known. Times in microseconds; the
+// tap is beside the initiator.
+#include <gtest/gtest.h>
+#include <vector>
+
+#include "tests/unit/upper/found_commands.h"
+#include "upper/message_flow.h"
+#include "upper/protocols/nvme_protocol.h"
+#include "upper/upper_connection.h"
+
+namespace upper_test {
+namespace {
+
+using Octets = std::vector<std::byte>;
+using Parts = std::array<std::uint64_t, 5>;
+
+void store_le(Octets& octets, std::size_t at, std::uint64_t value, unsigned bytes) {
+    for (unsigned i = 0; i < bytes; ++i) octets[at + i] = static_cast<std::byte>(value >> 8 * i & 0xff);
+}
+
+constexpr std::uint32_t key_of(std::uint16_t id) { return 0x100u + id; }
+constexpr std::uint64_t memory = 0x1000;
+
+/// A Read (2) or Write (1) of one namespace with `bytes` in memory, or within the capsule.
+Octets request(std::uint8_t opcode, std::uint16_t id, std::uint32_t bytes, bool in_capsule = false) {
+    Octets entry(64);
+    store_le(entry, 0, opcode, 1);
+    store_le(entry, 1, 0x40, 1);
+    store_le(entry, 2, id, 2);
+    store_le(entry, 4, 1, 4);
+    store_le(entry, 24, in_capsule ? 0 : memory, 8);
+    store_le(entry, 32, bytes, in_capsule ? 4 : 3);
+    if (!in_capsule) store_le(entry, 35, key_of(id), 4);
+    store_le(entry, 39, in_capsule ? 0x01 : 0x4f, 1);
+    return entry;
+}
+
+Octets response(std::uint16_t id) {
+    Octets entry(16);
+    store_le(entry, 12, id, 2);
+    return entry;
+}
+
+/// Two flows with PSNs from 0 on.
+class Exchange {
+public:
+    Exchange() {
+        connection_.set_flow(0, asks_);
+        connection_.set_flow(1, answers_);
+        upper::ConnectionFacts facts;
+        facts.queue = 1;
+        facts.queue_type = 2;
+        connection_.recognize(upper::protocols::nvme, upper::Evidence::user, 0, facts);
+        asks_.position_of(0);
+        answers_.position_of(0);
+    }
+
+    struct Packet {
+        bool of_initiator = true;
+        std::uint32_t psn = 0;
+        std::int64_t at_us = 0;
+        upper::Operation operation = upper::Operation::send;
+        bool starts = true;
+        bool ends = true;
+        Octets payload = {};
+        std::uint16_t id = 0;  ///< whose memory it is about
+        std::uint64_t offset = 0;
+        std::uint64_t asked = 0;
+    };
+    void pass(const Packet& packet) {
+        upper::Flow& flow = packet.of_initiator ? asks_ : answers_;
+        upper::Passing passing;
+        passing.begin = flow.position_of(packet.psn);
+        passing.end = passing.begin + 1;
+        passing.begin_ns = packet.at_us * 1000;
+        passing.end_ns = packet.at_us * 1000;
+        passing.first_frame = ++frame_;
+        passing.frame = frame_;
+        passing.operation = packet.operation;
+        passing.starts = packet.starts;
+        passing.ends = packet.ends;
+        passing.length = static_cast<std::uint32_t>(packet.payload.size());
+        passing.payload = packet.payload;
+        passing.has_target = packet.operation != upper::Operation::send && packet.starts;
+        passing.key = key_of(packet.id);
+        passing.address = memory + packet.offset;
+        passing.asked = packet.asked;
+        flow.pass(passing);
+    }
+    void ask(std::uint32_t psn, std::int64_t at_us, const Octets& entry) {
+        pass({true, psn, at_us, upper::Operation::send, true, true, entry});
+    }
+    void answer(std::uint32_t psn, std::int64_t at_us, std::uint16_t id) {
+        pass({false, psn, at_us, upper::Operation::send, true, true, response(id)});
+    }
+    /// A WRITE of `count` packets of 1000 bytes, one every `step` microseconds.
+    void write(std::uint32_t psn, std::int64_t at_us, unsigned count, std::uint16_t id, std::int64_t step = 1,
+               std::uint64_t offset = 0) {
+        for (unsigned i = 0; i < count; ++i)
+            pass({false, psn + i, at_us + i * step, upper::Operation::write, i == 0, i + 1 == count, Octets(1000), id,
+                  offset, count * 1000u});
+    }
+    void acknowledge(bool of_initiator, std::uint32_t psn, std::int64_t at_us) {
+        upper::Flow& flow = of_initiator ? asks_ : answers_;
+        flow.acknowledge(flow.position_of(psn) + 1, at_us * 1000);
+    }
+    void refuse(bool of_initiator) { (of_initiator ? asks_ : answers_).refused(); }
+    /// Packets of the response to a READ at `psn`.
+    void respond(std::uint32_t psn, std::int64_t at_us, unsigned first, unsigned count, unsigned all) {
+        for (unsigned i = first; i < first + count; ++i) {
+            upper::Passing passing;
+            passing.end_ns = at_us * 1000 + (i - first) * 100;
+            passing.frame = ++frame_;
+            passing.operation = upper::Operation::read;
+            passing.starts = i == 0;
+            passing.ends = i + 1 == all;
+            passing.length = 1000;
+            answers_.read_response(answers_.position_of(psn + i), passing);
+        }
+    }
+    Finder& finish() {
+        connection_.end();
+        return finder_;
+    }
+
+private:
+    Finder finder_ = {};
+    upper::CommandBudget budget_ = {};
+    upper::Connection connection_{1, finder_, budget_};
+    upper::Flow asks_{wire::Transport::roce2, {}, {}, 24};
+    upper::Flow answers_{wire::Transport::roce2, {}, {}, 24};
+    std::uint64_t frame_ = 0;
+};
+
+Parts in_us(const Found& found) {
+    Parts parts = found.parts_ns;
+    for (std::uint64_t& part : parts) part /= 1000;
+    return parts;
+}
+
+TEST(CommandParts, a_read_of_two_writes) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(2, 1, 8000));
+    exchange.write(0, 100, 4, 1, 10);
+    exchange.write(4, 150, 4, 1, 10, 4000);
+    exchange.answer(8, 185, 1);
+    const Finder& finder = exchange.finish();
+    ASSERT_EQ(finder.answered.size(), 1u);
+    EXPECT_EQ(in_us(finder.answered[0]), (Parts{0, 100, 80, 5, 0}));
+    EXPECT_EQ(finder.answered[0].moved, 8000u);
+    EXPECT_EQ(finder.answered[0].operations, 2u);
+}
+
+TEST(CommandParts, a_write_within_its_capsule) {
+    Exchange exchange;
+    Octets entry = request(1, 1, 4096, true);
+    entry.resize(1000);
+    for (unsigned i = 0; i < 5; ++i)
+        exchange.pass({true, i, i, upper::Operation::send, i == 0, i == 4, i == 0 ? entry : Octets(790)});
+    exchange.acknowledge(true, 4, 60);
+    exchange.answer(0, 200, 1);
+    const Finder& finder = exchange.finish();
+    ASSERT_EQ(finder.answered.size(), 1u);
+    EXPECT_EQ(in_us(finder.answered[0]), (Parts{4, 196, 0, 0, 0}));
+    EXPECT_EQ(finder.answered[0].request_ack_ns, 56'000u);
+    EXPECT_EQ(finder.answered[0].inline_bytes, 4096u);
+}
+
+TEST(CommandParts, the_last_packet_of_the_data_is_lost_behind_the_tap) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(2, 1, 4000));
+    exchange.write(0, 100, 4, 1, 10);
+    exchange.answer(4, 131, 1);
+    exchange.refuse(false);
+    exchange.pass({false, 3, 191, upper::Operation::write, false, true, Octets(1000)});
+    exchange.answer(4, 192, 1);
+    const Finder& finder = exchange.finish();
+    ASSERT_EQ(finder.answered.size(), 1u);
+    EXPECT_EQ(in_us(finder.answered[0]), (Parts{0, 100, 91, 1, 0}));
+    EXPECT_EQ(finder.answered[0].repair_own_ns, 61'000u);
+    EXPECT_EQ(finder.answered[0].repair_behind_ns, 0u);
+    EXPECT_EQ(finder.answered[0].moved, 4000u);
+}
+
+/// What did not pass is not known: the command begins with what did.
+TEST(CommandParts, the_request_is_lost_before_the_tap) {
+    Exchange exchange;
+    exchange.ask(0, 500, request(2, 1, 1000));
+    exchange.write(0, 600, 1, 1);
+    exchange.answer(1, 601, 1);
+    const Finder& finder = exchange.finish();
+    ASSERT_EQ(finder.answered.size(), 1u);
+    EXPECT_EQ(in_us(finder.answered[0]), (Parts{0, 100, 0, 1, 0}));
+    EXPECT_EQ(finder.answered[0].begin_ns, 500'000);
+    EXPECT_EQ(finder.answered[0].repair_own_ns, 0u);
+}
+
+/// The same, where a later request passed before: its receiver has dropped that one.
+TEST(CommandParts, a_lost_request_holds_up_the_next) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(2, 1, 1000));
+    exchange.acknowledge(true, 0, 5);
+    exchange.ask(2, 20, request(2, 3, 1000));
+    exchange.refuse(true);
+    exchange.ask(1, 500, request(2, 2, 1000));
+    exchange.ask(2, 501, request(2, 3, 1000));
+    exchange.write(0, 600, 1, 2);
+    exchange.answer(1, 601, 2);
+    exchange.write(2, 610, 1, 3);
+    exchange.answer(3, 611, 3);
+    const Finder& finder = exchange.finish();
+    ASSERT_EQ(finder.answered.size(), 2u);
+    EXPECT_EQ(finder.answered[0].id, "0x0003");
+    EXPECT_EQ(in_us(finder.answered[0]), (Parts{481, 109, 0, 1, 0}));
+    EXPECT_EQ(finder.answered[0].repair_behind_ns, 481'000u);
+    EXPECT_EQ(finder.answered[1].id, "0x0002");
+    EXPECT_EQ(in_us(finder.answered[1]), (Parts{0, 100, 0, 1, 0}));
+    EXPECT_EQ(finder.ends.at("unanswered"), 1u);
+}
+
+TEST(CommandParts, the_target_is_not_ready_to_receive) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(2, 1, 1000));
+    exchange.refuse(true);
+    exchange.ask(0, 700, request(2, 1, 1000));
+    exchange.acknowledge(true, 0, 720);
+    exchange.answer(0, 900, 1);
+    const Finder& finder = exchange.finish();
+    ASSERT_EQ(finder.answered.size(), 1u);
+    EXPECT_EQ(in_us(finder.answered[0]), (Parts{700, 200, 0, 0, 0}));
+    EXPECT_EQ(finder.answered[0].repair_own_ns, 700'000u);
+    EXPECT_EQ(finder.answered[0].request_ack_ns, 20'000u);
+}
+
+TEST(CommandParts, one_command_waits_for_the_repair_of_another) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(2, 1, 10'000));
+    exchange.ask(1, 1, request(2, 2, 10'000));
+    exchange.write(0, 10, 10, 1);
+    exchange.answer(10, 20, 1);
+    exchange.write(11, 21, 10, 2);
+    exchange.answer(21, 31, 2);
+    exchange.refuse(false);
+    exchange.pass({false, 9, 61, upper::Operation::write, false, true, Octets(1000)});
+    exchange.answer(10, 62, 1);
+    exchange.write(11, 63, 10, 2);
+    exchange.answer(21, 73, 2);
+    const Finder& finder = exchange.finish();
+    ASSERT_EQ(finder.answered.size(), 2u);
+    EXPECT_EQ(in_us(finder.answered[0]), (Parts{0, 10, 51, 1, 0}));
+    EXPECT_EQ(finder.answered[0].repair_own_ns, 31'000u);
+    EXPECT_EQ(finder.answered[0].repair_behind_ns, 0u);
+    EXPECT_EQ(in_us(finder.answered[1]), (Parts{0, 20, 51, 1, 0}));
+    EXPECT_EQ(finder.answered[1].repair_own_ns, 0u);
+    EXPECT_EQ(finder.answered[1].repair_behind_ns, 42'000u);
+}
+
+TEST(CommandParts, the_tap_changes_the_order) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(2, 1, 2000));
+    exchange.pass({false, 0, 100, upper::Operation::write, true, false, Octets(1000), 1, 0, 2000});
+    exchange.answer(2, 131, 1);
+    exchange.pass({false, 1, 132, upper::Operation::write, false, true, Octets(1000)});
+    const Finder& finder = exchange.finish();
+    ASSERT_EQ(finder.answered.size(), 1u);
+    EXPECT_EQ(in_us(finder.answered[0]), (Parts{0, 100, 32, 0, 0}));
+    EXPECT_EQ(finder.answered[0].repair_own_ns, 0u) << "nothing was sent again";
+}
+
+TEST(CommandParts, a_read_is_asked_for_again_from_its_middle) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(1, 1, 14'000));
+    exchange.pass({false, 0, 50, upper::Operation::read, true, true, {}, 1, 0, 14'000});
+    exchange.respond(0, 52, 0, 7, 14);
+    exchange.pass({false, 7, 300, upper::Operation::read, true, true, {}, 1, 7000, 7000});
+    exchange.respond(0, 309, 7, 6, 14);
+    exchange.respond(0, 310, 13, 1, 14);
+    exchange.answer(14, 320, 1);
+    const Finder& finder = exchange.finish();
+    ASSERT_EQ(finder.answered.size(), 1u);
+    EXPECT_EQ(in_us(finder.answered[0]), (Parts{0, 50, 260, 10, 0}));
+    EXPECT_EQ(finder.answered[0].operations, 1u);
+    EXPECT_EQ(finder.answered[0].moved, 14'000u);
+    EXPECT_EQ(finder.answered[0].repair_own_ns, 250'000u);
+}
+
+/// An acknowledgement was lost, and the sender repeats what has arrived: the command is over.
+TEST(CommandParts, a_needless_repeat_costs_a_command_nothing) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(2, 1, 1000));
+    exchange.write(0, 100, 1, 1);
+    exchange.answer(1, 101, 1);
+    exchange.acknowledge(false, 1, 110);
+    exchange.answer(1, 900, 1);
+    exchange.ask(0, 950, request(2, 1, 1000));
+    const Finder& finder = exchange.finish();
+    ASSERT_EQ(finder.answered.size(), 1u);
+    EXPECT_EQ(in_us(finder.answered[0]), (Parts{0, 100, 0, 1, 0}));
+    EXPECT_EQ(finder.answered[0].repair_own_ns, 0u);
+}
+
+TEST(CommandParts, an_identifier_that_is_used_again_replaces_its_command) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(2, 1, 1000));
+    exchange.ask(1, 10, request(2, 1, 1000));
+    exchange.answer(0, 30, 1);
+    const Finder& finder = exchange.finish();
+    ASSERT_EQ(finder.answered.size(), 1u);
+    EXPECT_EQ(finder.answered[0].begin_ns, 10'000);
+    EXPECT_EQ(finder.ends.at("replaced"), 1u);
+}
+
+/// Memory is bounded: the oldest are given up.
+TEST(CommandParts, commands_without_answers_are_bounded) {
+    Exchange exchange;
+    constexpr unsigned more = 100;
+    for (unsigned i = 0; i < upper::CommandTable::max_commands + more; ++i)
+        exchange.ask(i, i, request(2, static_cast<std::uint16_t>(i), 1000));
+    const Finder& finder = exchange.finish();
+    EXPECT_EQ(finder.ends.at("given_up"), more);
+    EXPECT_EQ(finder.ends.at("unanswered"), upper::CommandTable::max_commands);
+}
+
+}  // namespace
+}  // namespace upper_test

@@ -1,0 +1,141 @@
+#include "upper/command_table.h"
+
+#include "base/hash.h"
+
+namespace upper {
+
+std::size_t CommandTable::bucket_of(std::uint64_t value, const std::vector<std::uint32_t>& buckets) {
+    return (base::spread(value) >> 32) & (buckets.size() - 1);
+}
+
+Command& CommandTable::add() {
+    std::uint32_t slot = free_command_;
+    if (slot == no_slot) {
+        slot = static_cast<std::uint32_t>(commands_.size());
+        commands_.emplace_back();
+        --budget_.slots_left;
+    } else {
+        free_command_ = commands_[slot].newer;
+    }
+    Command& command = commands_[slot];
+    command = {};
+    ++serial_;
+    if (serial_ == 0) ++serial_;
+    command.serial = serial_;
+    command.older = no_slot;
+    command.newer = no_slot;
+    command.next_of_id = no_slot;
+    command.first_grant = no_slot;
+    ++size_;
+    return command;
+}
+
+void CommandTable::grow_ids() {
+    std::vector<std::uint32_t> old(id_buckets_.empty() ? 16 : 2 * id_buckets_.size(), no_slot);
+    old.swap(id_buckets_);
+    for (std::uint32_t first : old) {
+        for (std::uint32_t slot = first; slot != no_slot;) {
+            const std::uint32_t next = commands_[slot].next_of_id;
+            std::uint32_t& bucket = id_buckets_[bucket_of(commands_[slot].id, id_buckets_)];
+            commands_[slot].next_of_id = bucket;
+            bucket = slot;
+            slot = next;
+        }
+    }
+}
+
+void CommandTable::open(Command& command) {
+    if (size_ > id_buckets_.size()) grow_ids();
+    const std::uint32_t slot = slot_of(command);
+    std::uint32_t& bucket = id_buckets_[bucket_of(command.id, id_buckets_)];
+    command.next_of_id = bucket;
+    bucket = slot;
+    command.older = newest_;
+    if (newest_ != no_slot)
+        commands_[newest_].newer = slot;
+    else
+        oldest_ = slot;
+    newest_ = slot;
+}
+
+Command* CommandTable::find(std::uint64_t id) {
+    if (id_buckets_.empty()) return nullptr;
+    for (std::uint32_t slot = id_buckets_[bucket_of(id, id_buckets_)]; slot != no_slot;
+         slot = commands_[slot].next_of_id)
+        if (commands_[slot].id == id) return &commands_[slot];
+    return nullptr;
+}
+
+void CommandTable::close_id(Command& command) {
+    const std::uint32_t slot = slot_of(command);
+    std::uint32_t* link = &id_buckets_[bucket_of(command.id, id_buckets_)];
+    while (*link != no_slot && *link != slot) link = &commands_[*link].next_of_id;
+    if (*link == slot) *link = command.next_of_id;
+    command.next_of_id = no_slot;
+}
+
+void CommandTable::grow_grants() {
+    std::vector<std::uint32_t> old(grant_buckets_.empty() ? 16 : 2 * grant_buckets_.size(), no_slot);
+    old.swap(grant_buckets_);
+    for (std::uint32_t first : old) {
+        for (std::uint32_t at = first; at != no_slot;) {
+            const std::uint32_t next = grants_[at].next;
+            std::uint32_t& bucket = grant_buckets_[bucket_of(grants_[at].grant.key, grant_buckets_)];
+            grants_[at].next = bucket;
+            bucket = at;
+            at = next;
+        }
+    }
+}
+
+void CommandTable::grant(Command& command, const Grant& grant) {
+    std::uint32_t at = free_grant_;
+    if (at == no_slot) {
+        at = static_cast<std::uint32_t>(grants_.size());
+        grants_.emplace_back();
+    } else {
+        free_grant_ = grants_[at].next;
+    }
+    ++grant_count_;
+    if (grant_count_ > grant_buckets_.size()) grow_grants();
+    std::uint32_t& bucket = grant_buckets_[bucket_of(grant.key, grant_buckets_)];
+    grants_[at] = {grant, slot_of(command), bucket, command.first_grant};
+    bucket = at;
+    command.first_grant = at;
+}
+
+void CommandTable::remove_grants(Command& command) {
+    for (std::uint32_t at = command.first_grant; at != no_slot;) {
+        std::uint32_t* link = &grant_buckets_[bucket_of(grants_[at].grant.key, grant_buckets_)];
+        while (*link != at) link = &grants_[*link].next;
+        *link = grants_[at].next;
+        const std::uint32_t next = grants_[at].next_of_command;
+        grants_[at].next = free_grant_;
+        free_grant_ = at;
+        --grant_count_;
+        at = next;
+    }
+    command.first_grant = no_slot;
+}
+
+void CommandTable::remove(Command& command) {
+    const std::uint32_t slot = slot_of(command);
+    remove_grants(command);
+    const bool is_in_order = command.older != no_slot || oldest_ == slot;
+    if (is_in_order) {
+        if (command.older != no_slot)
+            commands_[command.older].newer = command.newer;
+        else
+            oldest_ = command.newer;
+        if (command.newer != no_slot)
+            commands_[command.newer].older = command.older;
+        else
+            newest_ = command.older;
+    }
+    command.serial = 0;
+    command.newer = free_command_;
+    free_command_ = slot;
+    --size_;
+}
+
+}  // namespace upper

@@ -1,0 +1,91 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "upper/upper_command.h"
+
+namespace upper {
+
+/// How much all connections may remember together. Slots are counted when they are made: they serve their connection
+/// until that ends.
+struct CommandBudget {
+    std::uint64_t slots_left = 1'000'000;
+};
+
+/// The commands of a connection: by slot, by identifier, by key, and in the order in which they were asked. Memory
+/// grows to what was open at a time; nothing is allocated after that.
+class CommandTable {
+public:
+    static constexpr std::uint32_t max_commands = 2048;
+
+    explicit CommandTable(CommandBudget& budget) : budget_(budget) {}
+    ~CommandTable() { budget_.slots_left += commands_.size(); }
+    CommandTable(const CommandTable&) = delete;
+    CommandTable& operator=(const CommandTable&) = delete;
+
+    /// Whether add() has a slot.
+    bool has_room() const {
+        return free_command_ != no_slot || (commands_.size() < max_commands && budget_.slots_left != 0);
+    }
+    /// A free slot with an empty command; there is room.
+    Command& add();
+    /// Puts it at the end of the order, and among those of its identifier.
+    void open(Command& command);
+    /// No request of that identifier is open any more.
+    void close_id(Command& command);
+    void grant(Command& command, const Grant& grant);
+    void remove(Command& command);
+
+    Command& at(std::uint32_t slot) { return commands_[slot]; }
+    std::uint32_t slot_of(const Command& command) const {
+        return static_cast<std::uint32_t>(&command - commands_.data());
+    }
+    /// The open command of that identifier; nullptr where there is none.
+    Command* find(std::uint64_t id);
+    /// The oldest command in order; nullptr where there is none.
+    Command* oldest() { return oldest_ == no_slot ? nullptr : &commands_[oldest_]; }
+    Command* newer(const Command& command) { return command.newer == no_slot ? nullptr : &commands_[command.newer]; }
+    std::uint32_t size() const { return size_; }
+
+    /// Calls `visit` with every command that granted a range with that key that holds [address, address + length), and
+    /// with the range.
+    template <class Visit>
+    void visit_grants(std::uint32_t key, std::uint64_t address, std::uint64_t length, Visit visit) {
+        if (grant_buckets_.empty()) return;
+        for (std::uint32_t at = grant_buckets_[bucket_of(key, grant_buckets_)]; at != no_slot; at = grants_[at].next) {
+            const KeptGrant& kept = grants_[at];
+            const Grant& grant = kept.grant;
+            if (grant.key != key || address < grant.address || length > grant.length ||
+                address - grant.address > grant.length - length)
+                continue;
+            visit(commands_[kept.slot], grant);
+        }
+    }
+
+private:
+    struct KeptGrant {
+        Grant grant = {};
+        std::uint32_t slot = no_slot;
+        std::uint32_t next = no_slot;  ///< in its bucket, or among the free ones
+        std::uint32_t next_of_command = no_slot;
+    };
+    static std::size_t bucket_of(std::uint64_t value, const std::vector<std::uint32_t>& buckets);
+    void grow_ids();
+    void grow_grants();
+    void remove_grants(Command& command);
+
+    CommandBudget& budget_;
+    std::vector<Command> commands_ = {};
+    std::vector<std::uint32_t> id_buckets_ = {};
+    std::vector<KeptGrant> grants_ = {};
+    std::vector<std::uint32_t> grant_buckets_ = {};
+    std::uint32_t free_command_ = no_slot;  ///< linked by `newer`
+    std::uint32_t free_grant_ = no_slot;
+    std::uint32_t oldest_ = no_slot;
+    std::uint32_t newest_ = no_slot;
+    std::uint32_t size_ = 0;
+    std::uint32_t grant_count_ = 0;
+    std::uint32_t serial_ = 0;
+};
+
+}  // namespace upper

@@ -1,0 +1,17 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "upper/upper_command.h"
+#include "upper/upper_protocol.h"
+
+namespace upper {
+
+/// An identifier as the protocol writes it: "0x800b".
+std::string id_text(const Protocol& protocol, std::uint64_t id);
+/// "ns 1"; empty where the command has no target.
+std::string target_text(const Protocol& protocol, const Command& command);
+/// The meaning's words, or its number: "0x0c3".
+std::string status_text(const StatusMeaning& meaning, std::uint32_t status);
+
+}  // namespace upper

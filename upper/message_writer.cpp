@@ -1,0 +1,101 @@
+#include "upper/message_writer.h"
+
+#include <algorithm>
+
+#include "upper/command_text.h"
+#include "wire/nvme.h"
+
+namespace upper {
+
+using dissect::CommandRole;
+
+void MessageWriter::describe_head(const MessageNote& note) {
+    dissection_.reset();
+    if (note.head.empty() || note.message == nullptr) return;
+    const Protocol& protocol = *note.connection.protocol();
+    const bool is_data = note.role == CommandRole::data_out || note.role == CommandRole::data_in;
+    const dissect::LayerId layer = is_data                              ? protocol.data_layer
+                                   : note.role == CommandRole::response ? protocol.response_layer
+                                                                        : protocol.request_layer;
+    const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(note.message->length, 1u << 30));
+    dissect::dissect_unit(layer, note.head.first(std::min<std::size_t>(note.head.size(), length)), length, {},
+                          dissection_);
+    if (is_data || dissection_.layer_count == 0) return;
+    const std::uint32_t detail = note.command == nullptr ? 0 : note.command->detail;
+    dissection_.layers[0].variant = protocol.variant(note.connection.facts(), detail);
+}
+
+void MessageWriter::fill_response(const MessageNote& note, dissect::CommandFacts& facts) {
+    const Command& command = *note.command;
+    const StatusMeaning meaning = note.connection.protocol()->status(command.detail, command.status);
+    status_ = status_text(meaning, command.status);
+    facts.status = status_;
+    facts.error = name_of(meaning.error);
+    if (note.head.size() >= wire::nvme_completion_bytes && dissection_.has(dissect::LayerId::nvme_completion))
+        facts.queue_head = wire::parse_nvme_completion(note.head.data()).queue_head;
+    if (command.is_orphan) return;
+    facts.parts = parts_of(command);
+    if (command.request_acked && command.request_ack_ns >= command.request_end_ns)
+        facts.request_ack_ns = std::min(facts.parts->ns[CommandParts::target_before],
+                                        static_cast<std::uint64_t>(command.request_ack_ns - command.request_end_ns));
+}
+
+void MessageWriter::fill_facts(const MessageNote& note, dissect::CommandFacts& facts) {
+    const Connection& connection = note.connection;
+    const Protocol& protocol = *connection.protocol();
+    facts.protocol = protocol.name;
+    facts.heading = protocol.heading;
+    facts.evidence = name_of(connection.evidence());
+    facts.role = note.role;
+    facts.queue = connection.facts().queue;
+    facts.id_word = protocol.id_word;
+    facts.begins = note.begins;
+    if (note.command == nullptr) return;
+    const Command& command = *note.command;
+    id_ = id_text(protocol, command.id);
+    target_ = target_text(protocol, command);
+    facts.number = command.number;
+    facts.id = id_;
+    facts.kind = command.kind;
+    facts.kind_text = command.kind_text;
+    facts.target = target_;
+    facts.bytes = command.bytes;
+    facts.request_frame = command.request_last_frame;
+    facts.data_first_frame = command.data_first_frame;
+    facts.response_frame = command.response_frame;
+    switch (note.role) {
+        case CommandRole::request:
+            facts.first_block = command.first_block;
+            facts.block_count = command.block_count;
+            facts.open = command.open_with_it;
+            facts.limit = connection.facts().limit;
+            break;
+        case CommandRole::response: fill_response(note, facts); break;
+        default: break;
+    }
+}
+
+void MessageWriter::write(const wire::Frame& frame, const MessageNote& note) {
+    dissect::CommandFacts facts;
+    describe_head(note);
+    fill_facts(note, facts);
+    facts.key = note.key;
+    if (note.message != nullptr && note.begins) {
+        facts.data_bytes = note.data_bytes;
+        facts.data_offset = note.data_offset;
+    }
+    sink_.on_message({frame, dissection_, note.head, facts});
+}
+
+void MessageWriter::write_private_data(const wire::Frame& frame, const Protocol& protocol, std::size_t message,
+                                       base::Bytes data) {
+    const auto length = static_cast<std::uint32_t>(data.size());
+    dissect::dissect_unit(protocol.private_data_layers[message], data, length, {}, dissection_);
+    dissect::CommandFacts facts;
+    facts.protocol = protocol.name;
+    facts.heading = protocol.heading;
+    facts.evidence = name_of(Evidence::private_data);
+    sink_.on_message({frame, dissection_, data, facts});
+}
+
+}  // namespace upper

@@ -1,0 +1,55 @@
+#include "upper/upper_command.h"
+
+#include <algorithm>
+
+namespace upper {
+
+std::string_view name_of(CommandEnd end) {
+    switch (end) {
+        case CommandEnd::answered: return "answered";
+        case CommandEnd::orphan: return "orphan";
+        case CommandEnd::replaced: return "replaced";
+        case CommandEnd::unanswered: return "unanswered";
+        case CommandEnd::given_up: return "given_up";
+    }
+    return {};
+}
+
+namespace {
+
+/// The first passing of the response's first packet that is not before the data's end; the first one if there is none.
+std::int64_t response_begin(const Command& command, std::int64_t not_before) {
+    if (command.response_begin_ns >= not_before) return command.response_begin_ns;
+    for (std::uint8_t i = 0; i < command.response_again_count; ++i)
+        if (command.response_again_ns[i] >= not_before) return command.response_again_ns[i];
+    return command.response_begin_ns;
+}
+
+std::uint64_t between(std::int64_t begin_ns, std::int64_t end_ns) {
+    return static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(begin_ns);
+}
+
+}  // namespace
+
+CommandParts parts_of(const Command& command) {
+    const std::int64_t request_begin = command.request_begin_ns;
+    const std::int64_t request_end = std::max(request_begin, command.request_end_ns);
+    std::int64_t data_begin = request_end;
+    std::int64_t data_end = request_end;
+    const bool has_data = command.operations != 0;
+    if (has_data) {
+        data_begin = std::max(request_end, command.data_begin_ns);
+        data_end = std::max(data_begin, command.data_end_ns);
+    }
+    const std::int64_t begin = std::max(data_end, response_begin(command, data_end));
+    const std::int64_t end = std::max(begin, command.response_end_ns);
+    CommandParts parts;
+    parts.ns[CommandParts::request] = between(request_begin, request_end);
+    parts.ns[CommandParts::target_before] = between(request_end, has_data ? data_begin : begin);
+    parts.ns[CommandParts::data] = between(data_begin, data_end);
+    parts.ns[CommandParts::target_after] = has_data ? between(data_end, begin) : 0;
+    parts.ns[CommandParts::response] = between(begin, end);
+    return parts;
+}
+
+}  // namespace upper

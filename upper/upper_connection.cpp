@@ -1,0 +1,591 @@
+#include "upper/upper_connection.h"
+
+#include <algorithm>
+
+#include "upper/message_flow.h"
+
+namespace upper {
+
+std::string_view name_of(Evidence evidence) {
+    switch (evidence) {
+        case Evidence::user: return "user";
+        case Evidence::private_data: return "private_data";
+        case Evidence::service: return "service";
+        case Evidence::shape: return "shape";
+    }
+    return {};
+}
+
+double confidence_of(Evidence evidence) {
+    switch (evidence) {
+        case Evidence::user:
+        case Evidence::private_data: return 1;
+        case Evidence::service: return 0.6;
+        case Evidence::shape: return 0.95;
+    }
+    return 0;
+}
+
+std::string_view name_of(IoState state) {
+    switch (state) {
+        case IoState::host: return "host";
+        case IoState::request: return "request";
+        case IoState::target: return "target";
+        case IoState::data: return "data";
+        case IoState::response: return "response";
+        case IoState::repair: return "repair";
+    }
+    return {};
+}
+
+// ---- which upper layer ----
+
+void Connection::set_flow(unsigned side, Flow& flow) {
+    flows_[side] = &flow;
+    flow.attach(*this, side);
+}
+
+void Connection::join(Connection& other) {
+    Flow* theirs = other.flows_[0] != nullptr ? other.flows_[0] : other.flows_[1];
+    const unsigned side = flows_[0] == nullptr ? 0 : 1;
+    set_flow(side, *theirs);
+    for (Kept& kept : other.kept_) {
+        kept.side = side;
+        kept_.push_back(std::move(kept));
+    }
+    const auto frame_of = [](const Kept& kept) {
+        return kept.message.operation == Operation::send ? kept.message.last_frame : kept.message.first_frame;
+    };
+    std::stable_sort(kept_.begin(), kept_.end(),
+                     [&](const Kept& one, const Kept& two) { return frame_of(one) < frame_of(two); });
+    kept_sends_ += other.kept_sends_;
+    messages_ += other.messages_;
+    ignored_ = ignored_ || other.ignored_;
+    other.kept_.clear();
+    other.ignored_ = true;
+    if (protocol_ == nullptr && !ignored_) try_shapes();
+}
+
+void Connection::recognize(const Protocol& protocol, Evidence evidence, std::optional<unsigned> initiator,
+                           const ConnectionFacts& facts) {
+    protocol_ = &protocol;
+    evidence_ = evidence;
+    initiator_ = initiator;
+    facts_ = facts;
+    confirmed_ = evidence != Evidence::service;
+    ignored_ = false;
+    listener_.recognized(*this);
+    replay();
+}
+
+void Connection::suppose(const Protocol& protocol, std::optional<unsigned> initiator) {
+    recognize(protocol, Evidence::service, initiator, {});
+}
+
+void Connection::forget_kept() {
+    kept_.clear();
+    kept_.shrink_to_fit();
+    kept_sends_ = 0;
+}
+
+void Connection::ignore() {
+    ignored_ = true;
+    forget_kept();
+}
+
+void Connection::keep(unsigned side, const Message& message, base::Bytes head) {
+    if (kept_.size() == max_kept_messages) kept_.erase(kept_.begin(), kept_.begin() + max_kept_messages / 2);
+    kept_.push_back({side, message, {head.begin(), head.end()}});
+    if (message.operation == Operation::send) ++kept_sends_;
+}
+
+/// The message was kept when it began.
+void Connection::keep_end(unsigned side, const Message& message) {
+    const auto found = std::find_if(kept_.rbegin(), kept_.rend(), [&](const Kept& kept) {
+        return kept.side == side && kept.message.begin == message.begin && kept.message.operation == message.operation;
+    });
+    if (found != kept_.rend()) found->message = message;
+}
+
+/// How many responses of the other side answer requests of that one, if the SENDs are of that protocol.
+unsigned Connection::count_answers(const Protocol& protocol, unsigned initiator) const {
+    ConnectionFacts facts;
+    std::vector<std::uint64_t> open;
+    unsigned answers = 0;
+    for (const Kept& kept : kept_) {
+        if (kept.message.operation != Operation::send) continue;
+        const bool asks = kept.side == initiator;
+        const Shape shape = protocol.shape(kept.head, kept.message.length);
+        if (shape != (asks ? Shape::request : Shape::response)) continue;
+        Said said;
+        protocol.parse(kept.head, kept.message.length, asks, facts, said);
+        if (asks) {
+            open.push_back(said.id);
+            continue;
+        }
+        const auto found = std::find(open.begin(), open.end(), said.id);
+        if (found == open.end()) continue;
+        ++answers;
+        open.erase(found);
+    }
+    return answers;
+}
+
+void Connection::try_shapes() {
+    bool fits = false;
+    for (const Protocol* protocol : all_protocols()) {
+        for (unsigned initiator = 0; initiator < 2; ++initiator) {
+            if (flows_[0] == nullptr || flows_[1] == nullptr) break;
+            if (count_answers(*protocol, initiator) < answered_of_shape) continue;
+            return recognize(*protocol, Evidence::shape, initiator, {});
+        }
+        fits = fits || std::any_of(kept_.begin(), kept_.end(), [protocol](const Kept& kept) {
+                   return kept.message.operation == Operation::send &&
+                          protocol->shape(kept.head, kept.message.length) != Shape::none;
+               });
+    }
+    if ((!fits && kept_sends_ >= max_misfits) || kept_sends_ >= max_kept_sends) ignore();
+}
+
+/// What passed before the protocol was known. What the SENDs say of the queue is read first: a response may say it.
+void Connection::replay() {
+    std::vector<Kept> kept;
+    kept.swap(kept_);
+    forget_kept();
+    if (!initiator_) {
+        for (const Kept& one : kept)
+            if (one.message.operation == Operation::send &&
+                protocol_->shape(one.head, one.message.length) == Shape::request)
+                initiator_ = one.side;
+    }
+    for (const Kept& one : kept) {
+        if (one.message.operation != Operation::send || !initiator_) continue;
+        Said said;
+        protocol_->parse(one.head, one.message.length, one.side == *initiator_, facts_, said);
+    }
+    replaying_ = true;
+    for (Kept& one : kept) {
+        if (ignored_) break;
+        Message* live = flows_[one.side] == nullptr ? nullptr : flows_[one.side]->find_begin(one.message.begin);
+        Message& message = live != nullptr ? *live : one.message;
+        if (message.operation == Operation::send) {
+            take_send(one.side, message, one.head);
+            continue;
+        }
+        data_begins(one.side, message);
+        if (message.ended) data_ends(one.side, message, {});
+    }
+    replaying_ = false;
+}
+
+void Connection::send(unsigned side, Message& message, base::Bytes head) {
+    if (ignored_) return;
+    if (protocol_ != nullptr) return take_send(side, message, head);
+    keep(side, message, head);
+    ++messages_;
+    try_shapes();
+}
+
+/// A port was only a hint.
+void Connection::misfit() {
+    ++misfits_;
+    if (confirmed_ || misfits_ < max_misfits) return;
+    end();
+    protocol_ = nullptr;
+    ignore();
+}
+
+void Connection::take_send(unsigned side, Message& message, base::Bytes head) {
+    if (!initiator_ && protocol_->shape(head, message.length) == Shape::request) initiator_ = side;
+    if (!initiator_) return misfit();
+    Said said;
+    // Too little was captured to see a shape: the port is believed.
+    const bool cut = head.size() < std::min<std::uint64_t>(message.length, octets_of_shape);
+    if (confirmed_ || cut || protocol_->shape(head, message.length) != Shape::none)
+        protocol_->parse(head, message.length, side == *initiator_, facts_, said);
+    if (said.type == Said::Type::nothing) return misfit();
+    confirmed_ = confirmed_ || !cut;
+    misfits_ = 0;
+    if (said.type == Said::Type::request) return take_request(side, message, head, said);
+    take_response(side, message, head, said);
+}
+
+// ---- commands ----
+
+Command* Connection::find_command(const CommandRef& ref) {
+    if (!ref) return nullptr;
+    Command& command = commands_.at(ref.slot);
+    return command.serial == ref.serial ? &command : nullptr;
+}
+
+bool Connection::make_room() {
+    if (commands_.has_room()) return true;
+    Command* oldest = commands_.oldest();
+    if (oldest == nullptr) return false;
+    finish(*oldest, oldest->answered ? CommandEnd::answered : CommandEnd::given_up);
+    return commands_.has_room();
+}
+
+void Connection::count_open(const Command& command, std::int64_t time_ns) {
+    if (command.housekeeping) return;
+    ++counts_.open_now;
+    counts_.open_max = std::max(counts_.open_max, counts_.open_now);
+    if (at_limit_ || !facts_.limit || counts_.open_now < *facts_.limit) return;
+    at_limit_ = true;
+    at_limit_since_ns_ = time_ns;
+}
+
+void Connection::count_closed(const Command& command, std::int64_t time_ns) {
+    if (command.housekeeping || counts_.open_now == 0) return;
+    --counts_.open_now;
+    if (!at_limit_ || counts_.open_now >= facts_.limit.value_or(0)) return;
+    at_limit_ = false;
+    if (time_ns > at_limit_since_ns_) counts_.at_limit_ns += static_cast<std::uint64_t>(time_ns - at_limit_since_ns_);
+}
+
+void Connection::take_request(unsigned side, Message& message, base::Bytes head, const Said& said) {
+    if (Command* same = commands_.find(said.id)) finish(*same, CommandEnd::replaced);
+    if (!make_room()) return;
+    Command& command = commands_.add();
+    command.number = ++command_count_;
+    command.id = said.id;
+    command.kind = said.kind;
+    command.kind_text = said.kind_text;
+    command.detail = said.detail;
+    command.housekeeping = said.housekeeping;
+    command.waits_for_event = said.waits_for_event;
+    command.wants_data = said.wants_data;
+    command.grants_cut = said.grants_cut;
+    command.target = said.target;
+    command.bytes = said.bytes;
+    command.first_block = said.first_block;
+    command.block_count = said.block_count;
+    command.inline_bytes = said.inline_bytes;
+    command.request_begin_ns = message.has_begin ? message.begin_ns : message.end_ns;
+    command.request_end_ns = message.end_ns;
+    command.request_first_frame = message.first_frame;
+    command.request_last_frame = message.last_frame;
+    command.request_end_position = message.end;
+    commands_.open(command);
+    for (std::size_t i = 0; i < said.grant_count; ++i) {
+        command.advertised_bytes += said.grants[i].length;
+        commands_.grant(command, said.grants[i]);
+    }
+    if (said.wants_data && said.inline_bytes != 0 && head.size() > message.length - said.inline_bytes)
+        protocol_->read_data(said.detail, head.subspan(message.length - said.inline_bytes), facts_);
+    count_open(command, command.request_begin_ns);
+    command.open_with_it = counts_.open_now;
+    message.command = {commands_.slot_of(command), command.serial};
+    static_cast<void>(side);
+    MessageNote asked{*this, dissect::CommandRole::request, &command, &message, false, head};
+    if (said.grant_count != 0) asked.key = said.grants[0].key;
+    note(asked);
+}
+
+void Connection::fill_response(Command& command, const Message& message, const Said& said) {
+    command.answered = true;
+    command.status = said.status;
+    command.response_begin_ns = message.has_begin ? message.begin_ns : message.end_ns;
+    command.response_end_ns = message.end_ns;
+    command.response_frame = message.last_frame;
+    command.response_end_position = message.end;
+}
+
+void Connection::take_response(unsigned side, Message& message, base::Bytes head, const Said& said) {
+    static_cast<void>(side);
+    Command* command = commands_.find(said.id);
+    if (command == nullptr) return take_orphan(message, head, said);
+    fill_response(*command, message, said);
+    commands_.close_id(*command);
+    message.command = {commands_.slot_of(*command), command->serial};
+    count_closed(*command, message.end_ns);
+    if (!command->housekeeping) {
+        for (const Command* older = commands_.oldest(); older != nullptr && older != command;
+             older = commands_.newer(*older)) {
+            if (older->answered || older->housekeeping) continue;
+            ++counts_.overtaken;
+            break;
+        }
+    }
+    ++unsettled_;
+    note({*this, dissect::CommandRole::response, command, &message, false, head});
+    settle(false);
+}
+
+void Connection::take_orphan(Message& message, base::Bytes head, const Said& said) {
+    if (!make_room()) return;
+    Command& command = commands_.add();
+    command.number = ++command_count_;
+    command.id = said.id;
+    command.is_orphan = true;
+    fill_response(command, message, said);
+    note({*this, dissect::CommandRole::response, &command, &message, false, head});
+    finish(command, CommandEnd::orphan);
+}
+
+// ---- data ----
+
+/// The command whose memory the message is about: open ones first, of those the oldest.
+Command* Connection::owner_of(const Message& message, bool is_read, const Grant*& granted) {
+    Command* open = nullptr;
+    Command* answered = nullptr;
+    commands_.visit_grants(message.key, message.address, message.asked, [&](Command& command, const Grant& grant) {
+        if (grant.out != is_read) return;
+        Command*& kept = command.answered ? answered : open;
+        if (kept != nullptr && command.number > kept->number) return;
+        kept = &command;
+        granted = &grant;
+    });
+    if (open != nullptr) return open;
+    if (answered != nullptr) ++counts_.late_operations;
+    return nullptr;
+}
+
+void Connection::data_begins(unsigned side, Message& message) {
+    if (ignored_) return;
+    if (protocol_ == nullptr) {
+        if (++messages_ > max_messages_without) return ignore();
+        return keep(side, message, {});
+    }
+    if (!initiator_ || side == *initiator_) return;
+    ++counts_.operations;
+    const bool is_read = message.operation == Operation::read;
+    if (message.has_target && message.key == 0 && message.asked == 0) {
+        ++counts_.probes;
+        return;
+    }
+    Command* command = nullptr;
+    const Grant* grant = nullptr;
+    if (message.has_target) {
+        command = owner_of(message, is_read, grant);
+    } else if (Command* oldest = commands_.oldest(); oldest != nullptr && commands_.size() == 1) {
+        // The capture does not hold the key, but there is one command that it can belong to.
+        if (!oldest->answered && oldest->grants_cut) command = oldest;
+    }
+    if (command == nullptr) {
+        ++counts_.unbound_operations;
+        return;
+    }
+    message.command = {commands_.slot_of(*command), command->serial};
+    message.wants_head = is_read && command->wants_data;
+    if (command->operations == 0 || message.begin_ns < command->data_begin_ns)
+        command->data_begin_ns = message.begin_ns;
+    if (command->operations == 0) command->data_first_frame = message.first_frame;
+    command->data_end_ns =
+        std::max(command->operations == 0 ? message.begin_ns : command->data_end_ns, message.begin_ns);
+    command->data_last_frame = std::max(command->data_last_frame, message.last_frame);
+    ++command->operations;
+    MessageNote begun{*this, is_read ? dissect::CommandRole::data_out : dissect::CommandRole::data_in, command,
+                      &message, true};
+    begun.data_bytes = message.asked;
+    if (grant != nullptr) begun.data_offset = message.address - grant->address;
+    note(begun);
+}
+
+void Connection::data_ends(unsigned side, Message& message, base::Bytes head) {
+    if (ignored_) return;
+    if (protocol_ == nullptr) return keep_end(side, message);
+    Command* command = find_command(message.command);
+    if (command == nullptr) return;
+    const bool is_read = message.operation == Operation::read;
+    command->data_end_ns = std::max(command->data_end_ns, message.end_ns);
+    command->data_last_frame = std::max(command->data_last_frame, message.last_frame);
+    (is_read ? command->moved_out_bytes : command->moved_in_bytes) += message.length;
+    if (command->wants_data) protocol_->read_data(command->detail, head, facts_);
+    const base::Bytes data = command->wants_data ? head : base::Bytes{};
+    if (message.first_frame == message.last_frame && data.empty()) return;  // noted when it began
+    note({*this, is_read ? dissect::CommandRole::data_out : dissect::CommandRole::data_in, command, &message, false,
+          data});
+}
+
+// ---- what passes again ----
+
+Repair& Connection::begin_repair(std::int64_t begin_ns) {
+    ++repair_serial_;
+    if (repair_serial_ == 0) ++repair_serial_;
+    if (repairs_.empty()) repairs_.resize(kept_repairs);
+    Repair& repair = repairs_[repair_serial_ % kept_repairs];
+    repair = {repair_serial_, begin_ns, begin_ns, false};
+    return repair;
+}
+
+Repair* Connection::find_repair(std::uint32_t serial) {
+    if (repairs_.empty()) return nullptr;
+    Repair& repair = repairs_[serial % kept_repairs];
+    return serial != 0 && repair.serial == serial ? &repair : nullptr;
+}
+
+void Connection::touched_by_repair(const Message& message, std::uint32_t repair, bool own) {
+    Command* command = find_command(message.command);
+    if (command == nullptr) return;
+    for (std::uint8_t i = 0; i < command->repair_count; ++i) {
+        if (command->repairs[i] != repair) continue;
+        command->repairs_own[i] = command->repairs_own[i] || own;
+        return;
+    }
+    if (command->repair_count == command->repairs.size()) return;
+    command->repairs[command->repair_count] = repair;
+    command->repairs_own[command->repair_count] = own;
+    ++command->repair_count;
+}
+
+void Connection::moved(unsigned side, const Message& message, std::int64_t time_ns, bool began_again) {
+    Command* command = find_command(message.command);
+    if (command == nullptr) return;
+    if (message.operation != Operation::send) {
+        command->data_end_ns = std::max(command->data_end_ns, time_ns);
+        return;
+    }
+    if (initiator_ && side == *initiator_) {
+        // What follows the request shows that it had arrived.
+        if (command->operations == 0 && !command->answered)
+            command->request_end_ns = std::max(command->request_end_ns, time_ns);
+        return;
+    }
+    command->response_end_ns = std::max(command->response_end_ns, time_ns);
+    if (!began_again) return;
+    constexpr std::size_t kept = std::tuple_size_v<decltype(command->response_again_ns)>;
+    if (command->response_again_count == kept)
+        std::move(command->response_again_ns.begin() + 1, command->response_again_ns.end(),
+                  command->response_again_ns.begin());
+    else
+        ++command->response_again_count;
+    command->response_again_ns[command->response_again_count - 1u] = time_ns;
+}
+
+void Connection::acknowledged(unsigned side, std::int64_t time_ns) {
+    if (protocol_ == nullptr || !initiator_) return;
+    if (side != *initiator_) return settle(false);
+    const std::uint64_t acked = flows_[side]->acked();
+    for (Command* command = commands_.oldest(); command != nullptr; command = commands_.newer(*command)) {
+        if (command->request_end_position > acked) break;
+        if (command->request_acked) continue;
+        command->request_acked = true;
+        command->request_ack_ns = time_ns;
+    }
+}
+
+// ---- the end of a command ----
+
+/// Commands leave in the order in which they were asked, as soon as their response is known to have arrived.
+void Connection::settle(bool all) {
+    const Flow* target = initiator_ ? flows_[1 - *initiator_] : nullptr;
+    while (Command* oldest = commands_.oldest()) {
+        if (oldest->waits_for_event && !oldest->answered) {
+            // Such a command may stay open for ever: those after it do not wait.
+            Command* next = commands_.newer(*oldest);
+            while (next != nullptr && next->waits_for_event && !next->answered) next = commands_.newer(*next);
+            if (next == nullptr) return;
+            oldest = next;
+        }
+        if (!oldest->answered) return;
+        const bool arrived = target != nullptr && target->acked() >= oldest->response_end_position;
+        if (!arrived && !all && unsettled_ <= max_unsettled) return;
+        finish(*oldest, CommandEnd::answered);
+    }
+}
+
+std::uint64_t Connection::repaired_ns(std::int64_t begin_ns, std::int64_t end_ns) const {
+    // Repairs of the two flows may overlap: count what either covers.
+    std::array<std::pair<std::int64_t, std::int64_t>, kept_repairs> spans;
+    std::size_t count = 0;
+    for (const Repair& repair : repairs_) {
+        if (repair.serial == 0 || !repair.is_sure) continue;
+        const std::int64_t from = std::max(begin_ns, repair.begin_ns);
+        const std::int64_t to = std::min(end_ns, repair.end_ns);
+        if (from < to) spans[count++] = {from, to};
+    }
+    if (count == 0) return 0;
+    std::sort(spans.begin(), spans.begin() + static_cast<std::ptrdiff_t>(count));
+    std::uint64_t sum = 0;
+    std::int64_t reached = begin_ns;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::int64_t from = std::max(reached, spans[i].first);
+        if (spans[i].second <= from) continue;
+        sum += static_cast<std::uint64_t>(spans[i].second - from);
+        reached = spans[i].second;
+    }
+    return sum;
+}
+
+void Connection::spend(IoState state, std::int64_t begin_ns, std::int64_t end_ns) {
+    const std::int64_t from = std::max(begin_ns, cursor_ns_);
+    if (end_ns <= from) return;
+    const std::uint64_t repaired = state == IoState::host ? 0 : repaired_ns(from, end_ns);
+    counts_.state_ns[static_cast<std::size_t>(IoState::repair)] += repaired;
+    counts_.state_ns[static_cast<std::size_t>(state)] += static_cast<std::uint64_t>(end_ns - from) - repaired;
+    cursor_ns_ = end_ns;
+}
+
+/// The time since the last account, by the phase of this command: it was the oldest open one.
+void Connection::account(const Command& command, const CommandParts& parts) {
+    if (!counts_.first_ns) {
+        counts_.first_ns = command.request_begin_ns;
+        cursor_ns_ = command.request_begin_ns;
+    }
+    spend(IoState::host, cursor_ns_, command.request_begin_ns);
+    constexpr std::array states{IoState::request, IoState::target, IoState::data, IoState::target, IoState::response};
+    std::int64_t at = command.request_begin_ns;
+    for (std::size_t i = 0; i < parts.ns.size(); ++i) {
+        const std::int64_t until = at + static_cast<std::int64_t>(parts.ns[i]);
+        spend(states[i], at, until);
+        at = until;
+    }
+    counts_.last_ns = std::max(counts_.last_ns, at);
+}
+
+void Connection::measure_repairs(const Command& command, const CommandParts& parts, FinishedCommand& finished) const {
+    const std::int64_t begin = command.request_begin_ns;
+    const std::int64_t end = begin + static_cast<std::int64_t>(parts.latency_ns());
+    for (std::uint8_t i = 0; i < command.repair_count; ++i) {
+        const Repair& repair = repairs_[command.repairs[i] % kept_repairs];
+        if (repair.serial != command.repairs[i] || !repair.is_sure) continue;
+        const std::int64_t from = std::max(begin, repair.begin_ns);
+        const std::int64_t to = std::min(end, repair.end_ns);
+        if (from >= to) continue;
+        (command.repairs_own[i] ? finished.repair_own_ns : finished.repair_behind_ns) +=
+            static_cast<std::uint64_t>(to - from);
+    }
+}
+
+void Connection::finish(Command& command, CommandEnd end) {
+    FinishedCommand finished{command, end, {}, {}, {}, 0, 0};
+    if (command.answered) {
+        finished.meaning = protocol_->status(command.detail, command.status);
+        if (!command.is_orphan) {
+            finished.parts = parts_of(command);
+            --unsettled_;
+        }
+    } else {
+        commands_.close_id(command);
+        count_closed(command, last_seen_ns_);
+    }
+    if (end == CommandEnd::answered) {
+        measure_repairs(command, finished.parts, finished);
+        const std::uint64_t before = finished.parts.ns[CommandParts::target_before];
+        if (command.request_acked && command.request_ack_ns >= command.request_end_ns)
+            finished.request_ack_ns =
+                std::min(before, static_cast<std::uint64_t>(command.request_ack_ns - command.request_end_ns));
+        if (command.waits_for_event)
+            ++counts_.events;
+        else if (!command.housekeeping)
+            account(command, finished.parts);
+    }
+    listener_.command(*this, finished);
+    commands_.remove(command);
+}
+
+void Connection::end() {
+    if (ended_) return;
+    settle(true);
+    while (Command* oldest = commands_.oldest())
+        finish(*oldest, oldest->answered ? CommandEnd::answered : CommandEnd::unanswered);
+    if (at_limit_ && last_seen_ns_ > at_limit_since_ns_)
+        counts_.at_limit_ns += static_cast<std::uint64_t>(last_seen_ns_ - at_limit_since_ns_);
+    at_limit_ = false;
+    if (protocol_ == nullptr) return;
+    ended_ = true;
+    listener_.ended(*this);
+}
+
+}  // namespace upper

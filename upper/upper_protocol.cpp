@@ -1,0 +1,41 @@
+#include "upper/upper_protocol.h"
+
+#include <algorithm>
+#include <array>
+
+#include "upper/protocols/nvme_protocol.h"
+
+namespace upper {
+
+namespace {
+constexpr std::array<const Protocol*, 1> known_protocols{&protocols::nvme};
+}  // namespace
+
+std::string_view name_of(ErrorClass error) {
+    switch (error) {
+        case ErrorClass::none: return {};
+        case ErrorClass::device: return "device";
+        case ErrorClass::path: return "path";
+        case ErrorClass::protocol: return "protocol";
+        case ErrorClass::aborted: return "aborted";
+        case ErrorClass::busy: return "busy";
+        case ErrorClass::denied: return "denied";
+    }
+    return {};
+}
+
+std::span<const Protocol* const> all_protocols() { return known_protocols; }
+
+const Protocol* find_protocol(std::string_view name) {
+    for (const Protocol* protocol : known_protocols)
+        if (protocol->name == name) return protocol;
+    return nullptr;
+}
+
+const Protocol* protocol_of_port(std::uint16_t port) {
+    for (const Protocol* protocol : known_protocols)
+        if (std::find(protocol->ports.begin(), protocol->ports.end(), port) != protocol->ports.end()) return protocol;
+    return nullptr;
+}
+
+}  // namespace upper

@@ -1,0 +1,106 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "dissect/layer_id.h"
+
+namespace upper {
+
+/// A range of memory that a request permits the target to read (out) or to write (in).
+struct Grant {
+    std::uint32_t key = 0;
+    std::uint64_t address = 0;
+    std::uint64_t length = 0;
+    bool out = false;
+};
+
+/// How bad a status is, for all protocols alike.
+enum class ErrorClass : std::uint8_t { none, device, path, protocol, aborted, busy, denied };
+/// "device"; empty for none.
+std::string_view name_of(ErrorClass error);
+inline constexpr std::size_t error_class_count = 7;
+
+/// What is known of a connection besides its commands. A protocol's parser reads and writes it.
+struct ConnectionFacts {
+    std::optional<std::uint16_t> queue = {};
+    std::uint8_t queue_type = 0;              ///< the protocol's own
+    std::optional<std::uint32_t> limit = {};  ///< commands that may be open at a time
+    std::string target_name = {};             ///< a subsystem, a share
+    std::string initiator_name = {};
+};
+
+/// What a SEND says.
+struct Said {
+    enum class Type : std::uint8_t { nothing, request, response };
+    static constexpr std::size_t max_grants = 16;
+
+    Type type = Type::nothing;
+    std::uint64_t id = 0;
+
+    // a request
+    std::string_view kind = {};       ///< "read"; lasts for ever, as all texts here
+    std::string_view kind_text = {};  ///< "Read"
+    std::uint32_t detail = 0;         ///< the protocol's own, kept for its response
+    bool housekeeping = false;        ///< keeps the connection alive: no work that anybody waits for
+    bool waits_for_event = false;     ///< answered when something happens, if ever: it has no latency
+    bool wants_data = false;          ///< its data say something of the connection
+    std::optional<std::uint64_t> target = {};
+    std::optional<std::uint64_t> bytes = {};  ///< of data, wherever they are; absent where the capture cut them
+    std::uint64_t inline_bytes = 0;
+    std::optional<std::uint64_t> first_block = {};
+    std::optional<std::uint32_t> block_count = {};
+    std::array<Grant, max_grants> grants = {};
+    std::size_t grant_count = 0;
+    bool grants_cut = false;  ///< the capture does not hold them
+
+    // a response
+    std::uint32_t status = 0;
+    std::optional<std::uint16_t> queue_head = {};
+};
+
+/// What a status means.
+struct StatusMeaning {
+    std::string_view text = {};  ///< empty: the number has to do
+    ErrorClass error = ErrorClass::none;
+};
+
+enum class Shape : std::uint8_t { none, request, response };
+
+/// An upper layer: what the rest of the folder needs to know. One row each, made in protocols/.
+struct Protocol {
+    std::string_view name;         ///< "nvme": of options and figures
+    std::string_view heading;      ///< "NVMe"
+    std::string_view id_word;      ///< "cid"
+    unsigned id_digits;            ///< hexadecimal
+    std::string_view target_word;  ///< "ns"
+    std::span<const std::uint16_t> ports;
+
+    /// Whether the private data of a request for a connection have the protocol's own form; then takes what they say.
+    bool (*read_private_data)(base::Bytes data, ConnectionFacts& facts);
+    /// What a SEND of `length` bytes looks like, by as much of its beginning as was captured.
+    Shape (*shape)(base::Bytes head, std::uint64_t length);
+    void (*parse)(base::Bytes head, std::uint64_t length, bool from_initiator, ConnectionFacts& facts, Said& said);
+    /// The beginning of the data of a request with `wants_data`.
+    void (*read_data)(std::uint32_t detail, base::Bytes data, ConnectionFacts& facts);
+    StatusMeaning (*status)(std::uint32_t detail, std::uint32_t status);
+
+    // What the bytes are described by.
+    dissect::LayerId request_layer;
+    dissect::LayerId response_layer;
+    dissect::LayerId data_layer;                                                  ///< of a request with `wants_data`
+    std::array<dissect::LayerId, 3> private_data_layers;                          ///< of REQ, REP, REJ
+    std::uint8_t (*variant)(const ConnectionFacts& facts, std::uint32_t detail);  ///< LayerRef::variant
+};
+
+std::span<const Protocol* const> all_protocols();
+/// By name; nullptr for one that is not known.
+const Protocol* find_protocol(std::string_view name);
+/// By port of TCP or of the RDMA IP CM service.
+const Protocol* protocol_of_port(std::uint16_t port);
+
+}  // namespace upper
