@@ -35,6 +35,7 @@ bool was_answered_early(const Flow& flow, const FlowTrouble& trouble, std::int64
 /// distance is that of the packets in between, or the time too short for that.
 bool was_made_before(const RequestState& request, const PacketRecord& record, std::uint64_t position,
                      std::uint64_t silence_ns) {
+    if (position == request.last_position) return false;  // not a copy of that packet, whose identification is another
     if (made(request, record.identification, request.identification) == Made::later) return false;
     const auto behind = static_cast<std::uint16_t>(request.identification - record.identification);
     return behind + position == request.last_position || silence_ns < psn::least_timer_ns;
@@ -105,7 +106,8 @@ bool RoceRepairs::is_late(const Flow& flow, const FlowTrouble& trouble, const Pa
             made(request, record.identification, hole->answered ? request.identification : hole->identification);
         if (past && order != Made::unknown) return order != Made::later;
     } else if (counted) {
-        return was_made_before(request, record, position, silence);
+        // Repeats overtake one another, too: of a position that may have been among them the count tells nothing.
+        return position >= trouble.repeats_end && was_made_before(request, record, position, silence);
     } else if (!copied && position == request.last_position && record.identification != 0) {
         return false;  // not the packet that passed before, so its sender has made it again
     }
@@ -229,6 +231,7 @@ bool RoceRepairs::on_past_request(const RequestPacket& packet, Situation& situat
     repeat_missing(trouble.missing, position);
     if (wants_response(progress.operation)) ask_for_responses(flow, trouble, packet, progress, running);
     ++request.repeated;
+    trouble.repeats_end = request.next;
     if (cause != RepeatCause::none) {
         repeated_.repeat(flow, packet, cause);
         store_.show(flow, EventKind::retransmission, record.frame, 1);
