@@ -147,15 +147,21 @@ struct Direction {
 
     /// Bytes in which no FPDU was found, nor will be.
     std::uint64_t unread_bytes() const {
-        constexpr std::uint64_t longest_wait = std::uint64_t{4} << 20;    // in which FPDUs may still be found
-        constexpr std::uint64_t longest_search = std::uint64_t{1} << 18;  // the same before many were
         const std::uint64_t known = fpdu_bytes + skipped_bytes;
         const std::uint64_t waiting = sent.new_bytes - std::min(sent.new_bytes, known);
         const bool hopeless = waiting > (known < longest_search ? longest_search : longest_wait);
         return std::min(skipped_bytes + (hopeless ? waiting : 0), sent.new_bytes);
     }
     /// More than 2 % of the stream is unread, as in metrics::partly_read: what its sender does is not known.
-    bool lacks_messages() const { return unread_bytes() > sent.new_bytes / 50; }
+    bool lacks_messages() const {
+        if (skipped_bytes == 0 && sent.new_bytes <= fpdu_bytes + longest_search) [[likely]]
+            return false;
+        return unread_bytes() > sent.new_bytes / 50;
+    }
+
+private:
+    static constexpr std::uint64_t longest_wait = std::uint64_t{4} << 20;    // in which FPDUs may still be found
+    static constexpr std::uint64_t longest_search = std::uint64_t{1} << 18;  // the same before many were
 };
 static_assert(std::is_trivially_copyable_v<Direction>);
 

@@ -47,7 +47,8 @@ inline void Sender::segment(const Half& half, const Half& back, const Segment& s
     if (begin == 0 || tcp.sequence != static_cast<std::uint32_t>(begin) || end >= highest_position ||
         sent.checksums == dissect::tcp::ChecksumVerdict::unknown || !window.has_room(end + largest) ||
         window.limited_in_gap_ns() != 0 || !direction.walk.is_next(begin, end, segment.payload(), head) ||
-        is_response(head.opcode) || wants_answer(head.opcode))
+        is_response(head.opcode) || wants_answer(head.opcode) || direction.lacks_messages() ||
+        back.direction->lacks_messages())
         return false;
 
     const std::int64_t now_ns = segment.now_ns();
