@@ -7,7 +7,7 @@
 
 namespace base {
 
-/// All of a regular file, or none and errno. Of a longer file its first `most` octets.
+/// The whole of a regular file, or std::nullopt and errno. A longer file is cut after its first `most` bytes.
 std::optional<std::string> read_file(const std::string& path, std::size_t most = std::size_t{64} << 20);
 /// The same of an open file, from its position on.
 std::optional<std::string> read_file(int descriptor, std::size_t most = std::size_t{64} << 20);

@@ -29,7 +29,7 @@ struct InterfaceInfo {
     std::string hardware = {};
     std::string comment = {};  ///< several are joined by line feeds
     wire::LinkType link_type = wire::LinkType::ethernet;
-    std::uint32_t snaplen = 0;                ///< octets; 0 is no limit
+    std::uint32_t snaplen = 0;                ///< in bytes; 0 is no limit
     std::uint64_t ticks_per_sec = 1'000'000;  ///< timestamp resolution of the capture itself
     std::optional<std::uint64_t> speed_bits_per_sec = {};
     std::optional<std::uint8_t> fcs_octets = {};  ///< frame check sequence at the end of every frame
@@ -47,7 +47,7 @@ struct SectionInfo {
     bool operator==(const SectionInfo&) const = default;
 };
 
-/// Counts since the capture began; absent where nobody counted.
+/// Counts since the capture began; no value where the source does not count.
 struct Statistics {
     std::optional<std::uint64_t> received = {};           ///< frames that passed the filter
     std::optional<std::uint64_t> kernel_dropped = {};     ///< frames lost because the reader was too slow

@@ -15,7 +15,7 @@ using Fact = wire::CounterFact;
 enum class Unit : std::uint8_t {
     times,  ///< packets, frames, events
     octets,
-    words,  ///< of four octets: the port_*_data of IBTA's PortCounters
+    words,  ///< of four bytes: the port_*_data of IBTA's PortCounters
     microseconds,
     ticks,  ///< of a length that is the device's own
 };
@@ -41,12 +41,11 @@ Meaning meaning_of(std::string_view device_counter);
 /// Of a counter of an Ethernet interface, as `ethtool -S` shows it; without value where it is no matter of RDMA.
 std::optional<Meaning> meaning_of_ethernet(std::string_view counter);
 
-/// How much was counted between two readings. Without value where the counter was set back, so that nobody knows: a
-/// 64-bit counter that fell, or one that saturates. A 32-bit counter is taken to have wrapped where less than half of
-/// its range would have been counted.
+/// How much was counted between two readings. There is no value if the counter was reset: a 64-bit counter or one that
+/// saturates has fallen. A 32-bit counter is assumed to have wrapped if the difference is less than half of its range.
 std::optional<std::uint64_t> growth(std::uint64_t before, std::uint64_t now, const Meaning& meaning);
 
-/// What one step of the counter stands for: 4 octets of `words`, else 1.
+/// What one step of the counter stands for: 4 bytes for `words`, else 1.
 std::uint64_t octets_or_times(std::uint64_t value, const Meaning& meaning);
 
 }  // namespace capture::counters

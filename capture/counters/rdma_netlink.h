@@ -9,8 +9,8 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 
-/// What the kernel knows of RDMA devices and of whose objects they hold, over netlink: rdma_netlink.h of the kernel's
-/// interface, clients RDMA_NL_NLDEV; what rdma(8) shows.
+/// What the kernel reports about RDMA devices and the owners of their objects, over netlink: rdma_netlink.h of the
+/// kernel's interface, clients RDMA_NL_NLDEV. rdma(8) shows the same.
 namespace capture::counters {
 
 struct RdmaDevice {
@@ -60,8 +60,8 @@ struct QueuePairCounters {
     bool operator==(const QueuePairCounters&) const = default;
 };
 
-// Answers as they come off the socket: any number of messages, at most one level of which is cut short. What is not
-// understood is passed over; these never fail.
+// Answers as they come from the socket: any number of messages, at most one level of which is cut short. Unknown
+// attributes are skipped; these functions never fail.
 std::vector<RdmaDevice> parse_devices(base::Bytes messages);
 std::vector<RdmaPort> parse_ports(base::Bytes messages);
 std::vector<QueuePairResource> parse_queue_pairs(base::Bytes messages);
@@ -77,8 +77,8 @@ public:
     base::Result<std::vector<RdmaPort>> ports(const RdmaDevice& device);
     /// Those of this network namespace; processes of others only with CAP_NET_ADMIN.
     base::Result<std::vector<QueuePairResource>> queue_pairs(const RdmaDevice& device);
-    /// Sets that are bound to queue pairs (`rdma statistic qp set link DEVICE auto type on`); none where nobody asked
-    /// for them, or the driver has none.
+    /// Sets that are bound to queue pairs (`rdma statistic qp set link DEVICE auto type on`). The list is empty if no
+    /// user has asked for them, or if the driver has no such sets.
     base::Result<std::vector<QueuePairCounters>> queue_pair_counters(const RdmaDevice& device);
     /// None where the driver has none: siw.
     base::Result<std::vector<QueuePairCounters>> port_counters(const RdmaDevice& device, std::uint32_t port);

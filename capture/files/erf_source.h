@@ -11,8 +11,8 @@ namespace capture::inline files {
 /// front of it. Moves nothing.
 bool looks_like_erf(Input& input);
 
-/// Takes over `input`, of which looks_like_erf() is true. Frames are whole records, as in pcap files of the link type
-/// ERF. Padding between records is left out.
+/// Takes ownership of `input`, for which looks_like_erf() is true. Frames are whole records, as in pcap files of the
+/// link type ERF. Padding between records is left out.
 std::unique_ptr<FileSource> open_erf(std::unique_ptr<Input> input, const std::string& path);
 
 }  // namespace capture::files

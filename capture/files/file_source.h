@@ -12,7 +12,7 @@ namespace capture::inline files {
 
 /// libpcap's limit on a snapshot, and what `-s 0` stands for.
 constexpr std::uint32_t max_snaplen = 262'144;
-/// The most octets a frame in a file may have; a length above it is taken for damage.
+/// The most bytes that a frame in a file may have; a greater length counts as damage.
 constexpr std::uint32_t max_frame_octets = std::uint32_t{16} << 20;
 
 enum class FileFormat : std::uint8_t { pcap, pcapng, erf };
@@ -46,7 +46,7 @@ protected:
     }
 
     std::size_t available() const { return static_cast<std::size_t>(end_ - at_); }
-    /// True where at least `need` octets are in place afterwards.
+    /// True if at least `need` bytes are in place afterwards.
     bool refill(std::size_t need) {
         const Input::Window window = input_->more(at_, need);
         at_ = window.at;
@@ -54,12 +54,13 @@ protected:
         return available() >= need;
     }
     ReadStatus fail(std::uint64_t offset, std::string message);
-    /// Why the front could not be read, after fail() or where the input was told to end.
+    /// Why the front could not be read: after fail(), or after a request to end the input.
     base::Failure<base::Error> front_failure() {
         if (!failed_) fail(0, "was stopped before a capture came");
         return base::Failure{error_};
     }
-    /// The data ended at `at_` inside `what`, which needs `need` octets: an error, unless it was told to end.
+    /// The data ended at `at_` inside `what`, which needs `need` bytes. That is an error, unless the input was asked to
+    /// end.
     ReadStatus cut_short(std::string_view what, std::uint64_t need);
     static std::string cut_message(std::string_view what, std::uint64_t have, std::uint64_t need);
 

@@ -15,11 +15,11 @@ namespace capture::inline files {
 /// How a regular file is looked at.
 enum class Access : std::uint8_t {
     automatic,  ///< mapped, but read() where the file was modified within the last minute: a writer may truncate it
-    mapped,     ///< whoever truncates the file while we look at it kills us with SIGBUS
+    mapped,     ///< a process that truncates the file while we read it kills us with SIGBUS
     read,
 };
 
-/// Octets of a file or a stream, seen through a window that only moves forward.
+/// Bytes of a file or a stream, seen through a window that only moves forward.
 class Input {
 public:
     struct Window {
@@ -30,13 +30,13 @@ public:
     virtual ~Input() = default;
 
     /// Moves the window so that it begins at `at`, a place in or at the end of the present one, and holds at least
-    /// `need` octets; fewer only at the end of the data or after a fault. Voids every pointer into the old window.
+    /// `need` bytes; fewer only at the end of the data or after a fault. Voids every pointer into the old window.
     virtual Window more(const std::byte* at, std::size_t need) = 0;
 
-    /// Where the window begins: the first octet of the data until `more` has been asked for a later one.
+    /// Where the window begins: the first byte of the data until `more` has been asked for a later one.
     const std::byte* begin() const { return begin_; }
 
-    /// Octets of (uncompressed) data before `at`, a place in the present window.
+    /// Bytes of (uncompressed) data before `at`, a place in the present window.
     std::uint64_t offset_of(const std::byte* at) const {
         return begin_offset_ + static_cast<std::uint64_t>(at - begin_);
     }
@@ -53,7 +53,7 @@ public:
     /// `gzip`, `zstd`, `lz4` or empty.
     virtual std::string_view compression() const { return {}; }
 
-    /// Octets of the file itself used so far and in all; no total for a stream.
+    /// Bytes of the file itself used so far and in all; a stream has no total.
     virtual std::uint64_t consumed(const std::byte* at) const = 0;
     virtual std::optional<std::uint64_t> total() const = 0;
 

@@ -13,7 +13,7 @@
 
 namespace capture::inline files {
 
-/// A stream of octets, asked for in pieces.
+/// A stream of bytes, which is read in pieces.
 class OctetReader {
 public:
     virtual ~OctetReader() = default;
@@ -22,7 +22,7 @@ public:
     virtual std::size_t read(base::MutableBytes into) = 0;
 
     virtual std::string_view compression() const { return {}; }
-    /// Octets taken from the file itself.
+    /// Bytes taken from the file itself.
     virtual std::uint64_t consumed() const = 0;
     const std::string& fault() const { return fault_; }
     /// Whether the end is one that was asked for.
@@ -39,7 +39,7 @@ public:
     DescriptorReader(base::Descriptor descriptor, std::function<bool()> stop)
         : descriptor_(std::move(descriptor)), stop_(std::move(stop)) {}
 
-    /// The first `octets` octets without consuming them; fewer where there are no more.
+    /// The first `octets` bytes, without consuming them; fewer if the stream ends earlier.
     base::Bytes peek(std::size_t octets);
     std::size_t read(base::MutableBytes into) override;
     std::uint64_t consumed() const override { return consumed_; }
@@ -56,7 +56,7 @@ private:
     std::uint64_t consumed_ = 0;
 };
 
-/// Whether a file with these first four octets (big-endian) may be compressed by zstd or lz4.
+/// Whether a file with these first four bytes (big-endian) may be compressed by zstd or lz4.
 bool is_compression_magic(std::uint32_t word);
 
 /// The decompressor that the magic at the front of `raw` asks for, or `raw` itself.

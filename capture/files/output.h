@@ -12,8 +12,8 @@
 
 namespace capture::inline files {
 
-/// A file being written through a buffer of our own: one write(2) a buffer. Or octets in memory, for whoever sends them
-/// elsewhere.
+/// A file that is written through a buffer of our own, with one write(2) for each buffer. Or bytes in memory, for a
+/// caller that sends them elsewhere.
 class Output {
 public:
     /// Creates or truncates `path`; `-` is standard output, which must not be a terminal.
@@ -24,7 +24,7 @@ public:
         return Output(std::move(descriptor), std::move(path), buffer_octets);
     }
 
-    /// The size of the block or record that begins at the front of the octets, or 0; `first`: of the file.
+    /// The size of the block or record that begins at the front of the bytes, or 0; `first`: of the file.
     using BlockSize = std::size_t (*)(base::Bytes octets, bool first);
     /// For a file to end with a whole block also where a write fails halfway, as on a full disk. Each append() is one
     /// block.
@@ -52,7 +52,7 @@ public:
     /// Of an output in memory: moves what was appended since the last time to the end of `to`.
     void take(std::string& to);
 
-    /// Octets given to the file, buffered ones included.
+    /// Bytes given to the file, buffered ones included.
     std::uint64_t octets() const { return written_ + used_; }
     /// Meaningful after append() returned null.
     const base::Error& error() const { return error_; }

@@ -47,7 +47,7 @@ constexpr std::uint16_t isb_ifdrop = 5;
 constexpr std::uint16_t isb_osdrop = 7;
 }  // namespace option
 
-/// Octets that `octets` of content take with their padding.
+/// The bytes that `octets` bytes of content take with their padding.
 constexpr std::size_t padded(std::size_t octets) { return (octets + 3) & ~std::size_t{3}; }
 
 /// Calls visit(code, value) for every option; false where a value reaches beyond `options`. The list may lack its end.

@@ -47,8 +47,8 @@ public:
     /// Keeps a frame of `interface`. Interfaces that compare equal are one in the file.
     [[nodiscard]] virtual WriteStatus write(const wire::Frame& frame, const InterfaceInfo& interface) = 0;
 
-    /// What comes from here on is of another section of its source, and so in a pcapng file. What was counted on the
-    /// interfaces of the one before has been told. A pcap file has no sections.
+    /// The frames from here on belong to another section of the source, and a pcapng file gets a new section too.
+    /// Counts of the earlier section's interfaces have been written before. A pcap file has no sections.
     virtual base::Result<void> begin_section(const SectionInfo&) { return {}; }
 
     /// What the end of the section shall say was counted on `interface`; a pcap file has no place for it.
@@ -57,7 +57,7 @@ public:
     virtual base::Result<void> flush() = 0;
     virtual base::Result<void> close() = 0;
 
-    /// Octets of the file so far, those still in the buffer included.
+    /// Bytes of the file so far, those still in the buffer included.
     virtual std::uint64_t octets() const = 0;
     /// Meaningful after WriteStatus::error.
     virtual const base::Error& error() const = 0;

@@ -16,7 +16,7 @@ struct VerbsPort {
     bool active = false;
 };
 
-/// One buffer for one frame: its beginning goes to `head`, what does not fit there to `rest`, which nobody reads.
+/// One buffer for one frame: its beginning goes to `head`, the remainder to `rest`, which is never read.
 struct VerbsReceive {
     std::uint64_t id = 0;
     std::span<std::byte> head = {};
@@ -38,8 +38,8 @@ struct VerbsCompletion {
     std::string_view failure = {};             ///< a word for `failed`
 };
 
-/// Objects are the provider's; none is null. Functions that return int return an errno, or 0. Whoever makes an object
-/// destroys it, those that were made of it first.
+/// Objects are the provider's; none is null. Functions that return int return an errno, or 0. The caller destroys the
+/// objects that it made, and before each object those that were made from it.
 class VerbsApi {
 public:
     using Object = void*;
@@ -73,7 +73,8 @@ public:
     virtual int descriptor(Object queue) = 0;
     virtual int arm(Object queue) = 0;
 
-    /// Since the device came up, on all its queues: frames for which no buffer was there. Absent where nobody counts.
+    /// Frames without a free buffer since the device came up, on all its queues. No value if the device does not count
+    /// them.
     virtual std::optional<std::uint64_t> out_of_buffer(const std::string& device, std::uint8_t port) = 0;
 };
 

@@ -18,7 +18,7 @@ struct VerbsRefusal {
     int code = 0;      ///< errno
 };
 
-/// One port that is being sniffed: its buffers, and who has them: the device, the caller, or nobody.
+/// One port that is being sniffed: its buffers, and the owner of each: the device, the caller, or none.
 class SniffedPort {
 public:
     SniffedPort(std::shared_ptr<VerbsApi> api, std::string device, std::uint8_t port, const VerbsOptions& options);
@@ -75,7 +75,7 @@ private:
     VerbsApi::Object rule_ = nullptr;
     bool with_times_ = false;
 
-    std::vector<VerbsReceive> free_;  ///< with nobody: to be posted
+    std::vector<VerbsReceive> free_;  ///< without owner: to be posted
     std::size_t posted_ = 0;          ///< with the device
     std::vector<VerbsCompletion> completions_;
     std::size_t found_ = 0;     ///< of completions_ in use
@@ -92,7 +92,7 @@ private:
     mutable std::optional<std::uint64_t> counter_ = {};
     mutable std::uint64_t ours_ = 0;
     mutable bool dry_ = false;      ///< since the counter was read
-    mutable bool unknown_ = false;  ///< we ran out, and nobody counted
+    mutable bool unknown_ = false;  ///< the buffers ran out, and the device did not count
 };
 
 }  // namespace capture::sniffer

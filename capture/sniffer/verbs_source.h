@@ -10,7 +10,7 @@
 namespace capture::inline sniffer {
 
 struct VerbsOptions {
-    std::uint32_t snaplen = 192;              ///< octets, and management_octets of RoCE's management; 0 is no limit
+    std::uint32_t snaplen = 192;              ///< in bytes, and management_octets of RoCE's management; 0 is no limit
     std::uint32_t buffers = 4096;             ///< of each port
     std::uint32_t max_frame_octets = 16'384;  ///< longer frames are lost, and counted; a multiple of 64
     std::string filter = {};                  ///< pcap-filter(7), run here: a sniffer rule has none
@@ -34,9 +34,9 @@ public:
     Batch next_batch(std::span<wire::Frame> frames) override;
     const std::vector<InterfaceInfo>& interfaces() const override;
     using Source::statistics;
-    /// kernel_dropped: frames for which no buffer was free. The device counts them for all its users together: what it
-    /// counted while we had buffers left is not ours. Absent where we ran out and nobody counted. interface_dropped:
-    /// longer than max_frame_octets, or lost to an error of the device.
+    /// kernel_dropped: frames without a free buffer. The device counts them for all its users together; frames that it
+    /// counted while we had buffers left are not ours. No value if our buffers ran out and the device does not count.
+    /// interface_dropped: frames longer than max_frame_octets, or lost to an error of the device.
     Statistics statistics(std::size_t interface) const override;
     const base::Error& error() const override;
 
@@ -45,7 +45,7 @@ public:
     /// The next frame gets number `last + 1`.
     void number_from(std::uint64_t last);
     bool device_timestamps() const;
-    /// How often a port's queue pair broke and was made anew.
+    /// The number of times a port's queue pair broke and was made again.
     std::uint64_t restarts() const;
 
 private:
