@@ -18,8 +18,8 @@ bool daemon_listens(const std::string& path);
 /// The path that a daemon has when nothing else was said.
 inline constexpr const char* default_socket = "/run/rdmascope/rdmascope.sock";
 
-/// What a client knows of a running daemon. Errors say what to do: the daemon
-/// does not run (and how to start it), the socket may not be opened (and which group may).
+/// A client's view of a running daemon. Errors say what to do: the daemon does not run (and how to start it), or the
+/// socket may not be opened (and which group may).
 class Client {
 public:
     static base::Result<std::unique_ptr<Client>> connect(const std::string& path,

@@ -11,7 +11,7 @@ namespace control {
 namespace {
 
 constexpr std::size_t step_octets = std::size_t{1} << 20;
-constexpr int compression_level = 1;  ///< a local socket: time is worth more than octets
+constexpr int compression_level = 1;  ///< a local socket: time is worth more than bytes
 constexpr std::uint64_t max_encoded = std::uint64_t{16} << 30;
 
 }  // namespace

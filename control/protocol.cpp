@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t max_depth = 32;      ///< of nesting: an `id` is echoed, and writing one is recursive
-constexpr std::size_t max_reason = 500;    ///< octets
+constexpr std::size_t max_reason = 500;    ///< in bytes
 constexpr std::size_t max_columns = 1000;  ///< names
 constexpr std::size_t max_shown = 80;      ///< of a client's own words, in an error
 

@@ -9,8 +9,8 @@
 
 #include "base/result.h"
 
-/// The control socket's language: JSON lines, UTF-8. docs/control.md describes it for those who speak it. Nothing here
-/// knows of sockets or of the service.
+/// The control socket's language: JSON lines, UTF-8. docs/control.md describes it for authors of clients. Nothing here
+/// depends on sockets or on the service.
 namespace control {
 
 /// Versions of the protocol that are spoken: this one and all below. A member or a command that is added does not make
@@ -59,7 +59,7 @@ struct Refusal {
     std::vector<std::string> known = {};  ///< the names that would have been understood, where it was a name
 };
 
-/// Total: any octets give a request or a refusal. Without the newline.
+/// Never fails: any bytes give a request or a refusal. Without the newline.
 base::Result<Request, Refusal> parse_request(std::string_view line);
 
 struct MemberText {
@@ -82,7 +82,7 @@ std::string answer_head(std::string_view id);
 /// A whole answer: head, `,"result":` and the result, which is JSON without a newline, `}` and newline.
 std::string answer_line(std::string_view id, std::string_view result);
 std::string refusal_line(const Refusal& refusal);
-/// Text as a JSON string; octets that are no UTF-8 are replaced.
+/// Text as a JSON string; bytes that are not UTF-8 are replaced.
 std::string json_text(std::string_view text);
 
 }  // namespace control
