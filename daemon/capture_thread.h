@@ -68,7 +68,7 @@ public:
     /// Fails if that recording was lost.
     base::Result<void> stop();
 
-    /// Intervals that nobody has taken yet, oldest first; at most a few, and none is lost: the next one is longer.
+    /// Intervals that have not been taken yet, oldest first; at most a few. None is lost: the next one is longer.
     std::vector<Taken> intervals();
     /// At most `age_ns` old; waits up to `patience_ns` for the thread to take it, then gives what there is.
     Taken latest(std::uint64_t age_ns, std::uint64_t patience_ns);

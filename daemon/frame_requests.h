@@ -26,7 +26,7 @@ public:
         std::mutex mutex;
         std::string piece = {};
         bool asked = true;
-        bool more = false;  ///< behind the piece, at once
+        bool more = false;  ///< another piece follows at once
         bool ended = false;
         std::unique_ptr<FramePieces> pieces = {};  ///< of the capture thread
     };
@@ -44,7 +44,7 @@ public:
         if (own_) own_->keep(frame);
     }
     void serve(const capture::FlightRecorder* recorder, const std::vector<capture::InterfaceInfo>& interfaces);
-    /// Gives up what nobody reads any more.
+    /// Releases pieces whose readers are gone.
     void tidy();
     /// Nothing more will come.
     void close();

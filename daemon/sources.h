@@ -9,12 +9,12 @@
 
 namespace service {
 
-/// All that the daemon listens on, as one source: the kernel's interfaces, and RDMA devices whose traffic passes it by.
-/// Devices come first among the interfaces; frames are numbered as they are handed over. For one thread, but for
+/// All that the daemon listens on, as one source: the kernel's interfaces, and RDMA devices whose traffic bypasses the
+/// kernel. Devices come first among the interfaces; frames are numbered when they are passed on. For one thread, except
 /// wake().
 class Sources final : public capture::Source {
 public:
-    /// `frames_before`: the first frame gets the number behind it.
+    /// The first frame gets the number `frames_before` + 1.
     Sources(std::unique_ptr<capture::Tap> tap, std::vector<std::unique_ptr<capture::VerbsSource>> devices,
             std::uint64_t frames_before, int longest_wait_ms);
 

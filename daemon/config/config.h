@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-/// What the daemon is told to do: one struct a section of its TOML file. Each member is a key of the same name; its
-/// default, unit, range and explanation are in the table of `config_table.cpp`, from which reading, checking and the
-/// manual are made. A key with a duration takes "10s", one with a size "64MiB", one with a rate "100G".
+/// The daemon's configuration: one struct for each section of its TOML file. Each member is a key of the same name. Its
+/// default, unit, range and explanation are in the table of `config_table.cpp`; reading, checking and the manual use
+/// that table. A key with a duration takes "10s", one with a size "64MiB", one with a rate "100G".
 namespace service::inline config {
 
 struct CaptureConfig {
@@ -14,7 +14,7 @@ struct CaptureConfig {
     /// go.
     std::vector<std::string> interfaces = {"any"};
     std::vector<std::string> verbs_devices = {};  ///< RDMA devices whose offloaded traffic is tapped, too: `mlx5_0`
-    std::uint64_t snaplen = 192;                  ///< octets kept of a frame; 0 keeps all
+    std::uint64_t snaplen = 192;                  ///< bytes kept of a frame; 0 keeps all
     std::uint64_t iwarp_snaplen = 0;              ///< bytes read of an iWARP segment; 0: all of it
     bool rdma_only = true;                        ///< the kernel passes nothing else
     std::string filter = {};                      ///< pcap-filter(7), in place of the narrowing to RDMA
@@ -39,8 +39,7 @@ struct EngineConfig {
     bool operator==(const EngineConfig&) const = default;
 };
 
-/// What programs and the kernel did beside the packets. With any of it, packets are looked at one by one, by one
-/// thread.
+/// What programs and the kernel did, in addition to the packets. With a trace, one thread handles packets one by one.
 struct TracesConfig {
     bool programs = false;                        ///< those that are traced: `rdmascope run -- PROGRAM`
     std::vector<std::string> kernel_events = {};  ///< groups, or GROUP:EVENT
@@ -103,7 +102,8 @@ struct LogConfig {
 };
 
 struct ServiceConfig {
-    std::string user = {};  ///< to become once all is open; empty: whoever started it, without the capabilities
+    std::string user = {};  ///< to become once all is open; empty: the user who started the daemon, without the
+                            ///< capabilities
     bool restrict_system_calls = true;  ///< to those that the daemon needs
 
     bool operator==(const ServiceConfig&) const = default;

@@ -15,10 +15,10 @@ struct ConfigErrors {
     std::vector<std::string> lines;
 };
 
-/// Reads TOML. All mistakes are told, not only the first: syntax, unknown keys and sections, values of the wrong type
-/// or out of range, and what contradicts itself (history.interval that is no multiple of engine.interval, a trigger
-/// with neither condition). What only others can judge is told by them: whether `filter` compiles by capture, `when`
-/// and `verdict` by the triggers.
+/// Reads TOML. Reports all mistakes, not only the first: syntax, unknown keys and sections, values of the wrong type or
+/// out of range, and contradictions (a history.interval that is not a multiple of engine.interval, a trigger without a
+/// condition). Other folders report their own mistakes: capture/ whether `filter` compiles, the triggers whether `when`
+/// and `verdict` are valid.
 base::Result<Config, ConfigErrors> parse_config(std::string_view toml, const std::string& path);
 /// The same of a file of at most max_config_octets.
 base::Result<Config, ConfigErrors> read_config(const std::string& path);

@@ -23,7 +23,7 @@ public:
 
     base::Result<void> describe(const capture::InterfaceInfo& interface);
     base::Result<void> write(const wire::Frame& frame, const capture::InterfaceInfo& interface);
-    /// Octets so far, those still in the buffer included.
+    /// Bytes so far, those still in the buffer included.
     std::uint64_t octets() const { return writer_->octets(); }
 
     /// Waits until all is on the disk, and gives the file its name.

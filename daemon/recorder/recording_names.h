@@ -16,7 +16,7 @@ bool is_recording(std::string_view name);
 /// As it is called until it is whole: hidden.
 std::string unfinished_name(std::string_view name);
 
-/// Removes unfinished files that nobody is writing.
+/// Removes unfinished files that no process is writing.
 void remove_unfinished(const base::Folder& folder);
 /// Keeps the newest `max_files`, `just_written` among them. Names with a later time than that come from a clock that
 /// was set since, and go first. Returns how many were removed.

@@ -21,7 +21,7 @@ constexpr std::uint64_t held_piece_frames = 2048;
 constexpr std::uint64_t held_piece_octets = std::uint64_t{1} << 20;
 /// Frames reach us a little after their time. Only where none come for so long does the wall clock end a file.
 constexpr std::int64_t silence_ns = 250'000'000;
-/// What a frame takes in the file besides its octets and comment, at most: block, flags, padding, options.
+/// What a frame takes in the file in addition to its bytes and comment, at most: block, flags, padding, options.
 constexpr std::uint64_t block_octets = 64;
 constexpr std::size_t max_messages = 64;
 

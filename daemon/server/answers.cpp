@@ -35,7 +35,7 @@ private:
     std::string line_;
 };
 
-/// A line, and the octets that it announces.
+/// A line, and the bytes that it announces.
 class SnapshotBody final : public Body {
 public:
     SnapshotBody(const control::Request& request, std::shared_ptr<control::PackedSnapshot> packed,

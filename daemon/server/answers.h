@@ -28,10 +28,10 @@ public:
 struct Answer {
     std::unique_ptr<Body> body;
     bool refused = false;
-    bool last = false;  ///< nothing can follow it on its connection: where it ends cannot be told
+    bool last = false;  ///< nothing can follow on its connection, because the answer has no mark for its end
 };
 
-/// A client's wish to be told again and again.
+/// A client's request for repeated answers.
 struct Subscription {
     control::Request request;
     std::uint64_t serial = 0;  ///< the server's own number for it, from 1
@@ -40,7 +40,7 @@ struct Subscription {
     std::uint64_t number = 0;                   ///< of updates sent
     std::uint64_t skipped = 0;                  ///< since the last one
     Published since = {};                       ///< the state at the last one
-    metrics::DeviceFigures devices_since = {};  ///< likewise, where it is about `why`
+    metrics::DeviceFigures devices_since = {};  ///< the same for devices, if it is about `why`
 };
 
 /// Requests into answers, by way of Commands. No sockets, no clock.

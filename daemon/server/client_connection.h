@@ -42,11 +42,11 @@ public:
     bool can_take_update(const Subscription& subscription) const;
     void queue_update(const Subscription& subscription, std::unique_ptr<Body> body);
 
-    /// Makes answers into octets as far as they may wait, and sends what the socket takes.
+    /// Turns answers into bytes, up to the limit for waiting bytes, and sends what the socket accepts.
     void pump(std::uint64_t now_ns);
-    /// Octets that were made and not sent.
+    /// Bytes that were made and not sent.
     std::size_t waiting() const { return out_.size() - sent_; }
-    /// Octets to send, or to be made.
+    /// Whether there are bytes to send, or to be made.
     bool owes() const { return waiting() != 0 || !bodies_.empty(); }
     /// More can be made without the socket's taking any ...
     bool can_produce() const;
@@ -59,7 +59,7 @@ public:
     void close_when_sent();
     /// All is said; the client has not hung up yet.
     bool lingers() const { return closing_ && !owes(); }
-    /// The other end is gone: there is nobody to answer.
+    /// The other end is gone: answers are dropped.
     void lose();
     bool lost() const { return lost_; }
     /// Everything is done that can be.
@@ -90,7 +90,7 @@ private:
     base::Descriptor socket_;
     Limits limits_;
     std::string in_ = {};
-    std::size_t taken_ = 0;    ///< octets of in_ that were lines
+    std::size_t taken_ = 0;    ///< bytes of in_ that were lines
     std::size_t scanned_ = 0;  ///< in which no newline was found, from taken_ on
     std::size_t newline_ = std::string::npos;
     std::string out_ = {};

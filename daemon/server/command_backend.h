@@ -70,7 +70,7 @@ struct Status {
     std::vector<std::string> needs_restart;  ///< keys that were changed but are not in force
 };
 
-/// Frames for one client: the octets of one pcapng file, a piece at a time.
+/// Frames for one client: the bytes of one pcapng file, a piece at a time.
 class FrameStream {
 public:
     virtual ~FrameStream() = default;

@@ -11,7 +11,7 @@
 
 namespace service::inline server {
 
-/// Which flows are wanted, what of them, and in which order.
+/// Which flows are requested, which of their fields, and in which order.
 struct FlowsChoice {
     exporters::FlowColumns columns;
     exporters::FlowOrder order;

@@ -12,9 +12,9 @@ struct ServerOptions {
     std::string path;
     std::string user;                                 ///< of the socket's file; empty leaves it to the process
     std::string group;                                ///< the same
-    std::uint64_t max_clients = 64;                   ///< one more is told so and closed
-    std::size_t max_line = 65536;                     ///< octets of a request
-    std::size_t max_waiting = std::size_t{64} << 20;  ///< octets waiting for one client before it counts as slow
+    std::uint64_t max_clients = 64;                   ///< one more gets a refusal and is closed
+    std::size_t max_line = 65536;                     ///< bytes of a request
+    std::size_t max_waiting = std::size_t{64} << 20;  ///< bytes waiting for one client before it counts as slow
     std::size_t max_owed = std::size_t{256} << 20;    ///< the same of all clients together; requests are refused then
     std::uint64_t slice_ns = 20'000'000;              ///< of requests and updates in one progress()
     std::uint64_t slow_ns = 30'000'000'000;           ///< a client that took nothing for so long is closed
@@ -31,8 +31,8 @@ struct ServerCounters {
 };
 
 /// The control socket: a unix stream socket, mode 0660, JSON lines in and out (protocol.h). One epoll loop, driven by
-/// its owner: a slow or vanishing client costs nobody else anything. A socket file left by a daemon that died is
-/// replaced; one that answers is an error that says so.
+/// its owner: a slow or vanishing client does not delay the others. A socket file left by a daemon that died is
+/// replaced; if a daemon answers on it, that is an error.
 class ControlServer {
 public:
     static base::Result<std::unique_ptr<ControlServer>> open(const ServerOptions& options, Commands& commands);

@@ -111,7 +111,7 @@ base::Result<void> SocketFile::prepare(const SocketOwner& owner) {
     ::umask(mask);
     if (!bound)
         return base::failure(fmt::format("{}; say another path with --socket", std::strerror(bind_errno)), path_);
-    // By its descriptor from here on: whoever may write in the folder can put another file into its place.
+    // From here on by its descriptor: a user who may write in the folder can put another file into its place.
     made_.reset(::openat(folder_.descriptor(), name_of(path_).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat made {};
     if (!made_ || ::fstat(made_.number(), &made) != 0) return base::failure(std::strerror(errno), path_);
