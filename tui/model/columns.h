@@ -46,7 +46,7 @@ struct Column {
 const std::vector<Column>& usual_columns();
 /// A usual column by its name, or one made of any field of exporters::find_fields(); absent where there is none.
 std::optional<Column> column_named(std::string_view name);
-/// The chosen columns, the usual ones where `names` is empty. Names that are none are left out.
+/// The chosen columns; the usual ones if `names` is empty. Unknown names are left out.
 std::vector<Column> columns_of(std::span<const std::string> names);
 
 }  // namespace tui::model

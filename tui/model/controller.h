@@ -51,7 +51,7 @@ struct Controller {
 
     // Lists; controller.cpp.
     void rebuild();          ///< all lists, from the reading and the choice; selections stay where they are
-    void rebuild_packets();  ///< goes through the frames anew
+    void rebuild_packets();  ///< goes through the frames again
     void count_rows();       ///< of every view; selections and what is in sight stay within them
     void say_who_follows();
     void follow_flow();  ///< the plot of sequence is that of the flow of the view of one flow
@@ -101,7 +101,7 @@ private:
 /// Sorted by where nothing else was chosen.
 inline constexpr std::string_view usual_sort = "cause";
 
-/// How far one sees: `place` has `count` rows of which `page` fit.
+/// Bounds a place in a list: `place` has `count` rows, and `page` of them fit.
 void settle(Place& place, std::size_t count, std::size_t page);
 
 }  // namespace tui::model

@@ -21,7 +21,7 @@ struct EventLine {
     std::int64_t start_ns = 0;  ///< of the interval
     std::int64_t end_ns = 0;
     std::optional<std::int64_t> time_ns = {};  ///< of its first frame, where that is known
-    std::uint64_t flow = 0;                    ///< its id; 0 where it is none
+    std::uint64_t flow = 0;                    ///< its id; 0 if the event belongs to no flow
     metrics::EventKind kind{};
     std::uint64_t count = 0;
     std::uint64_t value_max = 0;  ///< see EventKind
@@ -36,8 +36,8 @@ struct EventLine {
 /// When a frame was captured; absent where it is no longer kept.
 using FrameTimes = std::function<std::optional<std::int64_t>(std::uint64_t frame)>;
 
-/// The newest events, at most `max_lines`, in the order of their times. Those of which only the interval is known stand
-/// at its beginning, the end of a connection at its end.
+/// The newest events, at most `max_lines`, in the order of their times. If only the interval of an event is known, the
+/// event stands at the beginning of the interval, the end of a connection at the end.
 class EventList {
 public:
     explicit EventList(std::size_t max_lines = 10'000) : max_lines_(max_lines) {}
@@ -59,7 +59,7 @@ private:
     std::vector<EventLine> fresh_ = {};  ///< of the reading that is being taken in
     std::uint64_t next_serial_ = 1;
     std::uint64_t forgotten_ = 0;
-    std::unordered_set<std::uint64_t> ended_ = {};  ///< frames that ended a connection and were told
+    std::unordered_set<std::uint64_t> ended_ = {};  ///< frames that ended a connection and have been reported
 };
 
 /// That a connection is over.

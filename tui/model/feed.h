@@ -21,14 +21,14 @@ struct FeedStatus {
     std::string trouble;                ///< why it is lost or has failed, and what to do; empty where all is well
     std::vector<std::string> warnings;  ///< what ought to be known although it goes on
 
-    bool playable = false;  ///< history and files: pause, step, speed and seek are obeyed
+    bool playable = false;  ///< history and files: pause, step, speed and seek have an effect
     bool playing = true;
     bool at_end = false;      ///< of a file or of history: no reading comes any more
     double speed = 1;         ///< 0: as fast as it goes
     std::int64_t now_ns = 0;  ///< the source's clock: the end of what was shown; 0 before the first
     std::int64_t begin_ns = 0;
     std::optional<std::int64_t> end_ns;         ///< known of history, and of a file once it was read to its end
-    double share = 0;                           ///< 0 to 1: how much of it has been shown, by time or by octets
+    double share = 0;                           ///< 0 to 1: the share that has been shown, by time or by bytes
     std::uint64_t interval_ns = 1'000'000'000;  ///< between two readings, of the user's clock
 
     bool rdma_only = false;    ///< the kernel hands over what may be RDMA, and counts nothing else
@@ -59,8 +59,8 @@ public:
     virtual void step(int intervals) = 0;         ///< while paused; negative goes back
     virtual void seek(std::int64_t time_ns) = 0;  ///< bounded to what there is
 
-    /// Frames kept, oldest first, from number `from` on, at most `most` of them; their octets are valid during the call
-    /// of the sink, which returns false to end. Returns how many were shown. Header octets only, as captured.
+    /// Frames kept, oldest first, from number `from` on, at most `most` of them. Their bytes are valid during the call
+    /// of the sink, which returns false to end. Returns how many were shown. Header bytes only, as captured.
     virtual std::size_t packets(std::uint64_t from, std::size_t most,
                                 const std::function<bool(const wire::Frame&)>& sink) = 0;
 };

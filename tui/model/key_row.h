@@ -18,7 +18,7 @@ std::span<const KeyRow> key_table();
 /// What a key does in a view, or in what lies over it; null where it does nothing.
 const KeyRow* find_key(const Key& key, View view, Overlay overlay);
 
-/// The functions behind the keys, by where help lists them.
+/// The functions of the keys, in the order in which help lists them.
 namespace move {
 void down(Controller& controller);
 void up(Controller& controller);

@@ -36,7 +36,7 @@ enum class Overlay : std::uint8_t { none, help, letters, prompt, menu, answers, 
 struct Prompt {
     enum class Purpose : std::uint8_t { filter, packet_filter, jump } purpose = Purpose::filter;
     std::string text = {};   ///< UTF-8
-    std::size_t cursor = 0;  ///< octets before it
+    std::size_t cursor = 0;  ///< in bytes, before the cursor
     std::string error = {};  ///< what is wrong with the text as it stands
 };
 
@@ -56,13 +56,13 @@ struct ModelState {
     Settings settings;
     FeedStatus feed;
     ReadingPtr reading;                         ///< null before the first
-    const metrics::HostNames* names = nullptr;  ///< null where numbers are wanted
+    const metrics::HostNames* names = nullptr;  ///< null to show numbers
 
     View view = View::flows;
     View back = View::flows;                 ///< where Escape goes from the view of one flow
     std::array<Place, view_count> places{};  ///< by View; rows of events and packets are indices of their lines(): the
                                              ///< oldest first. Of View::flow: the flow's place in `list`
-    bool frozen = false;                     ///< a live screen that was told to stand still
+    bool frozen = false;                     ///< a live screen that is paused
     Overlay overlay = Overlay::none;
     Place overlay_place;
     Prompt prompt;
@@ -101,15 +101,15 @@ struct ModelState {
     const metrics::FlowSnapshot* flow_interval() const;
 };
 
-/// What a key asks of whoever runs the screen.
+/// What a key asks of the program that runs the screen.
 struct Request {
     enum class Kind : std::uint8_t { quit, suspend, redraw, save, theme, settings } kind = Kind::quit;
 };
 
 struct Controller;
 
-/// The state and the keys. No terminal, no clock, no thread: whoever runs the screen gives it keys, readings and the
-/// time.
+/// The state and the keys. There is no terminal, clock or thread in it: the program that runs the screen passes keys,
+/// readings and the time.
 class Model {
 public:
     /// `feed` and `names` outlive it; `names` may be null.

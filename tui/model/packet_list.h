@@ -32,7 +32,7 @@ public:
     /// Empty shows all. Starts again with the oldest frame kept. The error as `dump -Y` says it.
     base::Result<void> filter(std::string_view expression);
     void clear();
-    /// Goes through the frames anew up to this one and a few after it, and stays there until clear() or filter().
+    /// Goes through the frames again up to this one and a few after it, and stays there until clear() or filter().
     void read_around(std::uint64_t frame);
     bool stays() const;  ///< read_around() holds
     /// A call a refresh. Returns whether lines came.

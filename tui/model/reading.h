@@ -16,8 +16,9 @@ struct DeviceCounter {
     std::uint32_t port = 0;
     std::string name;  ///< "out_of_buffer", "port_xmit_data"
     std::uint64_t value = 0;
-    /// At the beginning of the interval, so that value - before, modulo 2^64, is what was counted in it; a counter of
-    /// 32 bits that has wrapped was "before" 0. Absent where nobody knows: it was not there, or was set back.
+    /// The value at the beginning of the interval: value - before, modulo 2^64, is the count in the interval. A 32-bit
+    /// counter that has wrapped gets a `before` that makes this true. No value if it is unknown, because the counter is
+    /// new or was reset.
     std::optional<std::uint64_t> before;
     std::uint32_t octets = 0;  ///< that one step stands for; 0: it counts something else
 

@@ -8,11 +8,11 @@
 
 namespace tui::inline model {
 
-/// A point of the plot of sequence against time (W. R. Stevens' plot): PSNs on RoCE and InfiniBand, octets of TCP's
-/// stream on iWARP, both counted on without wrap from the first that was seen.
+/// A point of the plot of sequence against time (W. R. Stevens' plot): PSNs on RoCE and InfiniBand, bytes of TCP's
+/// stream on iWARP. Both are counted without wrap from the first that was seen.
 struct SequencePoint {
     enum class Kind : std::uint8_t {
-        data,      ///< sent for the first time; `length` packets or octets from `sequence` on
+        data,      ///< sent for the first time; `length` packets or bytes from `sequence` on
         repeated,  ///< sent again
         response,  ///< READ response
         ack,       ///< acknowledged up to and without `sequence`

@@ -30,12 +30,12 @@ struct Pulse {
     std::uint64_t active_flows = 0;
 };
 
-/// One flow in one interval, in few octets.
+/// One flow in one interval, in a few bytes.
 struct Beat {
     static constexpr std::size_t latency_bins = 40;  ///< bin i: latencies of [2^i, 2^(i+1)) ns; the last: all above
     std::int64_t start_ns = 0;
     std::uint32_t length_us = 0;
-    float goodput = 0;           ///< octets of messages per second
+    float goodput = 0;           ///< bytes of messages per second
     float outstanding_mean = 0;  ///< messages
     std::uint32_t outstanding_max = 0;
     std::uint32_t messages = 0;

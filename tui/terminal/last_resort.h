@@ -4,8 +4,8 @@
 
 namespace tui::inline terminal {
 
-/// Gives the terminal back where the program ends without unwinding: an exception that nobody caught, abort(), a
-/// fault. One at a time; handlers that others have installed are left alone.
+/// Restores the terminal if the program ends without unwinding: an exception that was not caught, abort(), a fault. One
+/// object at a time; handlers that others have installed stay.
 class LastResort {
 public:
     /// `leave`: what a terminal must be sent to be as it was before.

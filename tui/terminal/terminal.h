@@ -25,7 +25,7 @@ struct Input {
         key,
         mouse,
         resized,  ///< width() and height() are new
-        gone,     ///< nobody is there any more: to be left without another word
+        gone,     ///< the terminal is gone: leave without writing to it
     } kind = Kind::key;
     Key key = {};
     Mouse mouse = {};
@@ -49,8 +49,8 @@ public:
     void show(const Grid& grid, const Theme& theme);
     /// The next picture is sent as a whole: something else wrote on the screen.
     void redraw();
-    /// Waits until there is input, `wake` (a descriptor; -1: none) is readable, or the time has passed. All input that
-    /// is there, in order; escape sequences that are none become Escape after 25 ms.
+    /// Waits until there is input, `wake` (a descriptor; -1: none) is readable, or the time has passed. Returns all
+    /// input so far, in order; an unknown escape sequence becomes Escape after 25 ms.
     std::vector<Input> wait(std::uint64_t timeout_ns, int wake);
     /// Ctrl-Z: gives the terminal back, stops the process, and takes it again when it goes on.
     void suspend();

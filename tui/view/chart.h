@@ -55,7 +55,7 @@ inline constexpr int axis_width = 9;  ///< "16777215", the highest PSN, and the 
 
 /// Title and axis lines into the pane; what is left is the plot's. `right` columns are kept free for words.
 Plot frame_chart(Pane& pane, std::string_view title, bool chosen, int right);
-/// A figure beside the axis, in the row of the plot.
+/// A figure next to the axis, in the row of the plot.
 void label_row(Pane& pane, const Plot& plot, int row, std::string_view text);
 /// Times below the plot: at column `first` of it, and at its end.
 void label_times(Pane& pane, const Plot& plot, int first, std::int64_t begin_ns, std::int64_t end_ns);

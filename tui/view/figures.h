@@ -14,7 +14,7 @@ namespace tui::inline view {
 
 /// "12,345", from a hundred thousand on "123k".
 std::string short_count(std::uint64_t number);
-/// The style of quantities in sentences and beside labels: "14.0 ms", "881 µs" where the terminal has that letter.
+/// The style of quantities in sentences and next to labels: "14.0 ms", "881 µs" if the terminal has that letter.
 base::Style in_sentence(const Letters& letters);
 /// The style of quantities in tables and at the axes of charts: "14.0ms".
 base::Style in_column(const Letters& letters);

@@ -16,8 +16,8 @@ TableCell cause_cell(const metrics::FlowProblem* problem);
 /// life.
 TableCell flow_cell(const Column& column, const exporters::FlowRow& row, const Letters& letters, bool idle);
 
-/// "storage-3/0x14 → 192.0.2.1/0x1f" in `room` columns: where it does not fit, both hosts are shortened, not the
-/// numbers behind them. A flow of READs has its arrow the other way round, as the data goes.
+/// "storage-3/0x14 → 192.0.2.1/0x1f" in `room` columns. If it does not fit, both hosts are shortened, not the numbers
+/// after them. A flow of READs has its arrow reversed, in the direction of the data.
 std::string flow_text(const exporters::FlowRow& row, const Letters& letters, int room);
 
 /// "WRITE", "W 93 R 7": operations by their share of the messages in percent, those with immediate data or invalidation

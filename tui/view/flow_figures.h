@@ -16,10 +16,10 @@ struct FlowFigure {
     unsigned weight = 0;       ///< the greatest goes first where there is no room
 };
 
-/// What there is to say of a flow; what is zero and nobody would miss is left out.
+/// The figures of a flow; zeros without interest are left out.
 std::vector<FlowFigure> flow_figures(const FlowPicture& picture, const Letters& letters);
 
-/// Rows that the figures take in so many columns, the heading among them, at most `most`.
+/// The number of rows that the figures take in `width` columns, the heading included, at most `most`.
 int figures_height(const std::vector<FlowFigure>& figures, int width, int most);
 void draw_figures(Canvas& canvas, Area area, std::vector<FlowFigure> figures);
 

@@ -58,10 +58,10 @@ struct Cell {
 
 /// Columns that a character takes on a terminal: 0 (combining, control), 1 or 2.
 int width_of(char32_t character);
-/// Columns of a UTF-8 text; octets that are no UTF-8 count as one.
+/// Columns of a UTF-8 text; a byte that is not UTF-8 counts as one column.
 int width_of(std::string_view text);
-/// The next character of a UTF-8 text, which is shortened by it; U+FFFD for octets that are none. Control characters
-/// become U+FFFD too, so that no text can move a cursor.
+/// Takes the next character off a UTF-8 text; U+FFFD for bytes that are not UTF-8. Control characters become U+FFFD
+/// too, so that no text can move a cursor.
 char32_t take_character(std::string_view& text);
 using base::append_utf8;
 
@@ -80,7 +80,7 @@ public:
     }
 
     void put(int x, int y, char32_t glyph, Style style = {});
-    /// UTF-8, at most `room` columns, the last of which is an ellipsis where it does not fit (`…`, `~` in ASCII).
+    /// UTF-8, at most `room` columns. If the text does not fit, the last column is an ellipsis (`…`, `~` in ASCII).
     /// Returns the columns taken.
     int text(int x, int y, std::string_view text, Style style = {}, int room = 1 << 20);
     /// The same, ending at column `x + room`.
@@ -92,7 +92,7 @@ public:
     /// The glyph that ends a text which was cut.
     void set_ellipsis(char32_t glyph) { ellipsis_ = glyph; }
 
-    /// Rows as UTF-8 without the blanks at their ends, a newline behind each: for tests and for saving.
+    /// Rows as UTF-8 without trailing blanks, each with a newline: for tests and for saving.
     std::string plain() const;
     /// The same shape with a letter for each cell's style in place of its glyph (tests): see grid.cpp.
     std::string styles() const;

@@ -34,8 +34,8 @@ struct Letters {
 extern const Letters utf8_letters;
 extern const Letters ascii_letters;
 
-/// A letter for each state, so that bars read without colours: T transmit_new, R transmit_again (resent), ...
-/// Lower case for what is nobody's fault (application, idle).
+/// A letter for each state, so that bars read without colours: T transmit_new, R transmit_again (resent), ... Lower
+/// case for states that are no problem (application, idle).
 char state_letter(metrics::State state);
 /// "read window", "idle": the state's name in words. Whose fault it is, its letter's case says.
 std::string state_words(metrics::State state);

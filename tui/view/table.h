@@ -49,7 +49,7 @@ std::vector<int> draw_table(Pane& pane, int y, std::span<const TableColumn> colu
 /// The rows of a list that are on a page: the selected one is among them, whatever the model thought that fits.
 struct PageOfRows {
     std::size_t first = 0;
-    std::size_t last = 0;  ///< one behind
+    std::size_t last = 0;  ///< one after the last row
 };
 PageOfRows page_of(const Place& place, std::size_t count, int rows);
 
