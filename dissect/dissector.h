@@ -14,8 +14,8 @@ namespace dissect {
 
 using wire::Transport;
 
-/// One RDMA message unit: an InfiniBand transport packet, an FPDU, or an MPA start frame. Everything it refers to dies
-/// when the callback returns.
+/// One RDMA message: an InfiniBand transport packet, an FPDU, or an MPA start frame. Everything it refers to is invalid
+/// after the callback returns.
 struct Unit {
     const wire::Frame& frame;            ///< the frame that completed the unit
     const Dissection& frame_dissection;  ///< the frame's own layers
@@ -24,30 +24,30 @@ struct Unit {
     bool in_frame;                       ///< the unit's layers are among the frame's: do not describe both
     Transport transport;
 
-    std::uint64_t first_frame;        ///< the frame that held the unit's first octet; `frame.number` for most
+    std::uint64_t first_frame;        ///< the frame that held the unit's first byte; `frame.number` for most
     std::uint64_t repeats_frame = 0;  ///< the frame that carried the same PSN before (iWARP: see Notice); 0: unknown
 
     // iWARP alone
     std::uint32_t stream = 0;         ///< number of the TCP connection, from 0 in the order of appearance
     bool from_client = false;         ///< sent by the side that opened the connection, as far as is known
-    std::uint32_t sequence = 0;       ///< TCP sequence number of the unit's first octet
-    std::uint32_t stream_length = 0;  ///< octets of the TCP stream the unit takes, markers included
+    std::uint32_t sequence = 0;       ///< TCP sequence number of the unit's first byte
+    std::uint32_t stream_length = 0;  ///< bytes of the TCP stream that the unit takes, markers included
     std::uint32_t markers = 0;        ///< how many markers lay in it
     std::uint32_t mss = 0;            ///< that the receiver's SYN asks for; 0 where that was not captured
-    std::int64_t passed_ns = 0;       ///< when the last of its octets passed: earlier than the frame's time where it
-                                      ///< waited for others, or for its boundary to be found
-    bool holed = false;               ///< octets of it were never captured: when its last one passed is not known
+    std::int64_t passed_ns = 0;       ///< when its last byte passed: earlier than the frame's time if the unit waited
+                                      ///< for other bytes, or for its boundary to be found
+    bool holed = false;               ///< bytes of it were never captured: when its last byte passed is unknown
 };
 
 /// Something about the traffic that is no unit of its own but that a reader must know.
 struct Notice {
     enum class Kind : std::uint8_t {
-        tcp_retransmission,  ///< octets seen before: `related_frame` carried them first
+        tcp_retransmission,  ///< bytes seen before: `related_frame` carried them first
         tcp_out_of_order,    ///< a segment ahead of a gap; it is kept until the gap is filled
-        stream_gap,          ///< octets of an RDMA stream that were never captured
-        stream_skipped,      ///< octets passed over until an FPDU boundary was found again
-        stream_unread,       ///< the last octets of an RDMA stream: no FPDU boundary was found in them
-        stream_not_rdma,     ///< an MPA connection whose octets turned out to be none
+        stream_gap,          ///< bytes of an RDMA stream that were never captured
+        stream_skipped,      ///< bytes skipped until an FPDU boundary was found again
+        stream_unread,       ///< the last bytes of an RDMA stream: no FPDU boundary was found in them
+        stream_not_rdma,     ///< an MPA connection whose bytes turned out not to be RDMA
         stream_evicted,      ///< a connection forgotten to stay within the configured bounds
         fragments_evicted,   ///< an IP datagram given up with fragments missing
         icmp_error,          ///< an ICMP error that quotes RoCEv2, or a connection of iWARP
@@ -79,7 +79,7 @@ struct DissectorOptions {
     bool follow_streams = true;               ///< reassemble TCP for iWARP
     bool find_repeats = true;                 ///< fill in Unit::repeats_frame
     std::size_t max_streams = 65536;          ///< TCP connections remembered; the idlest goes first
-    std::size_t max_stream_bytes = 8u << 20;  ///< octets buffered for one direction of a connection: a window's
+    std::size_t max_stream_bytes = 8u << 20;  ///< bytes buffered for one direction of a connection: a window's
     std::size_t max_total_bytes = 64u << 20;  ///< for all of them, 768 for each direction that is followed
     std::size_t max_datagrams = 256;          ///< IP datagrams under reassembly
     std::size_t repeat_packets = 1 << 18;     ///< packets whose PSN is remembered, to recognise a retransmission
@@ -96,7 +96,7 @@ struct DissectorCounters {
     std::uint64_t stream_octets_lost = 0;
     std::uint64_t stream_octets_skipped = 0;
     std::uint64_t datagrams_evicted = 0;
-    std::uint64_t headers_cut = 0;         ///< of truncated, those of which a header of RDMA is not complete
+    std::uint64_t headers_cut = 0;         ///< the truncated frames whose RDMA headers are not complete
     std::uint64_t headers_cut_before = 0;  ///< of headers_cut, in frames that came to the capture so
 };
 
@@ -107,13 +107,13 @@ void dissect_frame(const wire::Frame& frame, const ParseOptions& options, Dissec
 /// The first layer of a link type; LayerId::none where rdmascope cannot read it.
 LayerId first_layer(wire::LinkType link_type);
 
-/// Takes one FPDU or MPA start frame apart, from its first octet, markers taken out. `wire_length` is its length on the
-/// wire.
+/// Parses one FPDU or MPA start frame from its first byte, after the markers were taken out. `wire_length` is its
+/// length on the wire.
 void dissect_unit(LayerId first, base::Bytes bytes, std::uint32_t wire_length, const ParseOptions& options,
                   Dissection& out);
 
-/// Frames in, message units out; remembers TCP streams, IP fragments and recent PSNs within the bounds of its options.
-/// After warm-up nothing is allocated for a frame. Not thread-safe; one for each worker.
+/// Takes frames and delivers RDMA messages. Remembers TCP streams, IP fragments and recent PSNs within the bounds of
+/// its options. After warm-up, a frame causes no allocation. Not thread-safe; use one for each worker.
 class Dissector {
 public:
     explicit Dissector(const DissectorOptions& options = {});
@@ -124,13 +124,13 @@ public:
     void dissect(const wire::Frame& frame, Sink& sink);
     /// The same of a frame that is_plain_segment(), at a fraction of the cost.
     void dissect_plain(const wire::Frame& frame, Sink& sink);
-    /// Says that segments between these ends will come soon, for the memory of their connections to be there by then:
-    /// in as many passes, from 0 on, each of which needs what the one before asked for.
+    /// Announces segments between these ends, so that the memory of their connections is in the cache when they come.
+    /// Call it with the passes from 0 on, in order: each pass needs what the pass before has requested.
     void fetch(std::span<const Ipv4Ends> ends, unsigned pass);
     static constexpr unsigned fetch_passes = 4;
-    /// No more frames will come: delivers the units that still waited for octets of their TCP stream, and notices of
+    /// No more frames will come: delivers the units that still waited for bytes of their TCP stream, and notices of
     /// what is given up. There is no `on_frame` for them; their frame has the number and time of the last one, and no
-    /// octets but the addresses.
+    /// bytes except the addresses.
     void finish(Sink& sink);
     const DissectorCounters& counters() const;
 

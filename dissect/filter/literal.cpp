@@ -190,7 +190,7 @@ std::optional<std::string> read_octets(std::string_view text) {
     while (!text.empty()) {
         std::size_t length = std::min<std::size_t>(2, text.size());
         if (length == 2 && is_separator(text[1])) length = 1;
-        // A single digit is an octet only where it stands alone between separators.
+        // A single digit is a byte only if it stands alone between separators.
         if (length == 1 && !octets.empty() && !is_separator(*(text.data() - 1))) return std::nullopt;
         const auto value = digits(text.substr(0, length));
         if (!value) return std::nullopt;

@@ -215,7 +215,7 @@ void describe_outcome(const Dissection& dissection, Visitor& visitor) {
 
 void describe_notice(const Notice& notice, Visitor& visitor) {
     visitor.open(unit_heading, {}, {});
-    // A segment of octets that passed before holds no new unit: the notice is all that a frame shows of it.
+    // A segment whose bytes all passed before holds no new unit: the notice is all that a frame shows of it.
     if (notice.kind == Notice::Kind::tcp_retransmission && notice.related_frame != 0) {
         Value value;
         set(value, notice.related_frame);
