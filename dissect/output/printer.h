@@ -9,10 +9,10 @@
 #include "dissect/output/frame_fields.h"
 
 /// What the ways of showing frames have in common. A printer is the sink of a Dissector; the caller says after each
-/// frame whether it is to be shown:
+/// frame whether to show it:
 ///
 ///     printer.begin();
-///     while (...) { dissector.dissect(frame, printer); printer.end_frame(wanted); }
+///     while (...) { dissector.dissect(frame, printer); printer.end_frame(shown); }
 ///     printer.finish();
 ///
 /// The frame lives until `end_frame` has returned. A printer appends to a text that the caller owns and empties between
