@@ -15,7 +15,7 @@ namespace doctor::inline checks {
 enum class Severity : std::uint8_t {
     not_applicable,  ///< what the check is about is not there: no device, no library
     ok,              ///< looked at, and as it should be
-    unseen,          ///< cannot be told from here; the command shows it
+    unseen,          ///< cannot be determined from here; the command shows it
     note,            ///< worth knowing; nothing works worse for it
     warning,         ///< works worse, or will not work for somebody
     broken,          ///< RDMA does not work for what is named
@@ -123,8 +123,8 @@ void check_trace_right(const Inventory& machine, Report& report);
 void check_clock(const Inventory& machine, Report& report);
 void check_counters(const Inventory& machine, Report& report);
 
-/// Octets of payload in a packet that an Ethernet device's MTU leaves RoCE: 256 to 4096, 0 where none fits (Linux,
-/// include/rdma/ib_addr.h, iboe_get_mtu: 96 octets of headers at most).
+/// Bytes of payload in a packet that an Ethernet device's MTU leaves for RoCE: 256 to 4096, or 0 if no size fits
+/// (Linux, include/rdma/ib_addr.h, iboe_get_mtu: 96 bytes of headers at most).
 unsigned roce_mtu(std::uint64_t netdev_mtu);
 
 }  // namespace doctor::checks

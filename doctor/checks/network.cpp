@@ -70,7 +70,7 @@ void check_mtu(const Inventory& machine, Report& report) {
                        fmt::format("its MTU of {} is too small for RoCE; {} lies on it", *netdev.mtu, device.name),
                        "1500 at least", fmt::format("ip link set {} mtu 1500", netdev.name));
         else if (mtu < 4096)
-            // Payload and the 82 octets of Ethernet, IPv4, UDP, BTH, ICRC, FCS, preamble and gap.
+            // Payload and the 82 bytes of Ethernet, IPv4, UDP, BTH, ICRC, FCS, preamble and gap.
             report.add(Severity::note, netdev.name,
                        fmt::format("its MTU of {} leaves {} an MTU of {}: at most {} of the wire is payload",
                                    *netdev.mtu, device.name, mtu, base::format_percent(mtu / (mtu + 82.0))),
