@@ -75,7 +75,7 @@ std::uint64_t depth_limit(const FlowSnapshot& flow) {
     return std::max<std::uint64_t>(flow.connection->initiator_depth.value_or(0), flow.messages_max);
 }
 
-/// Time that neither the sender nor its application wanted: repairs, full windows, and what the fabric took.
+/// Time that neither the sender nor its application chose: repairs, full windows, and delays of the fabric.
 Value stalled(const FlowSnapshot& flow) {
     std::uint64_t sum = 0;
     std::uint64_t lost = 0;

@@ -139,7 +139,7 @@ void add_operations(Fields& fields) {
                      [](const FlowRow& row) -> const metrics::Histogram& { return row.flow.message_duration_ns; });
 }
 
-/// Nothing where nobody could be heard to acknowledge, or too many messages could not be read.
+/// No value if acknowledgements cannot be seen, or if too many messages could not be read.
 Value if_depth_known(const metrics::FlowSnapshot& flow, const Value& figure) {
     return metrics::knows_depth(flow) ? figure : Value{};
 }
@@ -253,7 +253,7 @@ void add_answers(Fields& fields) {
                [](const FlowRow& row) { return row.flow.icmp ? value(row.flow.icmp->mtu) : Value{}; });
 }
 
-/// Of a flow of which nothing is wrong, the whole group is null.
+/// The whole group is null for a flow without a problem.
 void add_problem(Fields& fields) {
     const Presence before = std::exchange(fields.presence, Presence::with_group);
     const auto of_problem = [](auto figure) {

@@ -77,7 +77,7 @@ using FlowColumns = std::vector<const FlowField*>;
 FlowColumns find_fields(std::string_view name);
 /// Every name that find_fields knows.
 std::vector<std::string_view> field_names();
-/// All of flow_fields(), behind interval_fields() where asked for.
+/// All of flow_fields(), after interval_fields() if the caller asks for those.
 FlowColumns all_columns(bool by_interval);
 
 /// "192.0.2.1/0x11", "storage-3.7174": an end of a flow as the table shows it.

@@ -141,7 +141,7 @@ void add_tcp(Fields& fields) {
                of_tcp([](const TcpFigures& tcp) { return value(tcp.receive_window_max); }));
     fields.add("tcp.window_limited_ns", "", "window limited", Unit::ns, "time for which that window held the sender up",
                of_tcp([](const TcpFigures& tcp) {
-                   // Without its scale nobody knows what the window held.
+                   // Without its scale the size of the window is unknown.
                    return tcp.receive_window_max ? Value{tcp.window_limited_ns} : Value{};
                }));
     fields.add("tcp.connection_bytes", "", "streams", Unit::bytes, "octets of both directions' streams, each once",

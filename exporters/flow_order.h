@@ -43,8 +43,8 @@ struct NoOrder {
     const FlowField* group = nullptr;
 };
 
-/// Numbers begin with the greatest, text at A; `-NAME` turns that round. An empty name is by id, upwards, or by octets
-/// on the wire where only the `first_only` are wanted.
+/// Numbers begin with the greatest, text at A; `-NAME` reverses the order. An empty name is by id, upwards; if only the
+/// `first_only` flows are shown, by bytes on the wire.
 base::Result<FlowOrder, NoOrder> flow_order(std::string_view name, bool first_only);
 
 /// Whether a row is listed.
