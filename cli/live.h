@@ -22,7 +22,7 @@ public:
     capture::Statistics statistics(std::size_t interface) const override { return sources_[interface]->statistics(0); }
     const base::Error& error() const override { return sources_[current_]->error(); }
 
-    /// What ought to be told although the capture goes on, one line each.
+    /// Problems that do not stop the capture but have to be reported, one line each.
     std::vector<std::string> warnings() const;
 
 private:

@@ -27,7 +27,7 @@ struct AnalysisOptions : options::HelpOptions {
     std::optional<std::int64_t> to_ns = {};
     std::optional<std::string> trace_path = {};     ///< what programs did meanwhile: `run --trace FILE`
     std::optional<std::string> counters_path = {};  ///< what devices counted meanwhile: device_json.h
-    /// The kernel's own events beside those, as patterns of trace::Tracefs::events.
+    /// The kernel's own events in addition to those, as patterns of trace::Tracefs::events.
     std::optional<std::vector<std::string>> kernel_events = {};
     std::string expression = {};  ///< pcap-filter: the rest of the line
     std::optional<std::string> expression_path = {};

@@ -14,7 +14,7 @@
 
 namespace cli::analysis {
 
-/// What hosts(5) calls an address; nothing where names are not wanted.
+/// The name of an address in hosts(5); no name if the user asks for numbers.
 class Names final : public metrics::HostNames {
 public:
     explicit Names(bool wanted);
@@ -26,8 +26,8 @@ private:
     std::unique_ptr<Table> table_;
 };
 
-/// One run over a source: opens it, feeds every frame to the engine, and keeps the figures. What goes wrong is told on
-/// standard error as `rdmascope COMMAND: ...`; what was measured before it stays.
+/// One run over a source: opens it, feeds every frame to the engine, and keeps the figures. Errors are reported on
+/// standard error as `rdmascope COMMAND: ...`; what was measured before the error stays.
 class Session {
 public:
     /// A stretch of the capture's clock that has ended: [start_ns, start_ns + length_ns), and what happened in it.
@@ -57,7 +57,7 @@ public:
     bool crc_verified() const;
     /// True where something went wrong, be it after many good frames.
     bool failed() const;
-    /// Tells what is wrong, in front of which the progress bar gives way; run() has then failed.
+    /// Reports an error, after it has removed the progress bar; run() has then failed.
     void fail(const std::string& message);
 
     /// One line on standard error: packets, what was lost, what was no RDMA; and where there was no RDMA, what to look
@@ -73,7 +73,7 @@ public:
     const std::string& command() const;
     /// The link types of the source that cannot be looked into, in words.
     std::string unknown_links() const;
-    /// Frames of which less was captured than there was on the wire, and the most that was captured of one.
+    /// Frames that were cut in the capture, and the largest captured length of such a frame.
     struct CutFrames {
         std::uint64_t count = 0;
         std::size_t longest_bytes = 0;

@@ -50,7 +50,7 @@ base::Result<capture::LiveOptions> live_options(const DumpOptions& options, cons
     return live;
 }
 
-/// The files of whose contents more is wanted while others are written.
+/// The files that are read while others are written.
 std::vector<capture::FileId> files_read(const DumpOptions& options) {
     if (!options.read_path) return {};
     const std::string path = *options.read_path == "-" ? "/dev/stdin" : *options.read_path;

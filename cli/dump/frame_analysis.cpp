@@ -95,7 +95,7 @@ public:
         found.number = value;
         visitor_.field(dissect::output::field_of(field), found, {});
     }
-    /// A frame's number; 0 is none.
+    /// A frame's number; 0 stands for no frame.
     void frame(AnalysisField field, std::uint64_t value) {
         if (value != 0) number(field, value);
     }

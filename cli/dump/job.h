@@ -21,7 +21,7 @@ class Job {
 public:
     Job(const DumpOptions& options, const Environment& environment);
 
-    /// Returns the exit status; everything that went wrong has been told by then.
+    /// Returns the exit status; all errors have been reported by then.
     int run();
 
 private:
@@ -54,7 +54,7 @@ private:
     Kept kept_ = {};
     Selection selection_;
     TextOutput output_;
-    std::unique_ptr<KernelLines> kernel_ = {};   ///< where the kernel's events are wanted
+    std::unique_ptr<KernelLines> kernel_ = {};   ///< null unless the kernel's events are requested
     std::unique_ptr<Inspector> inspector_ = {};  ///< none where frames are only copied or counted
     Progress progress_;
     std::optional<Signals> signals_ = {};

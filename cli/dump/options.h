@@ -25,7 +25,7 @@ struct FieldsFormat {
     bool bom = false;
     char separator = '\t';
     char aggregator = ',';
-    char quote = 0;         ///< 0 is none
+    char quote = 0;         ///< 0: no quotes
     char occurrence = 'a';  ///< f, l or a
 };
 
@@ -34,7 +34,7 @@ struct DumpOptions {
     Listing listing = Listing::none;
     unsigned code_form = 0;  ///< how often -d was given, at most 3
 
-    // Where packets come from. Neither: the user has to be told the choices.
+    // Where packets come from. Without either, an error lists the choices.
     std::vector<std::string> interfaces = {};
     std::optional<std::string> read_path = {};
     std::uint32_t snaplen = capture::max_snaplen;

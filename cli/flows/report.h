@@ -21,7 +21,7 @@ public:
     void crc_verified(bool known) { context_.crc_verified = known; }
     /// Of one interval, as soon as it has ended; false where printing has failed.
     bool interval(const analysis::Session::Interval& interval);
-    /// The end: of the whole capture, or behind the last interval.
+    /// The end of the whole capture, or of the last interval.
     bool finish(const metrics::Snapshot& snapshot, const metrics::DeviceFigures& devices = {});
     /// Whether the table shows a latency of one operation in the row of a flow that has others as well.
     bool latencies_are_of_one_operation() const { return latencies_of_one_; }
