@@ -75,7 +75,7 @@ public:
     virtual std::uint64_t frames_end() const = 0;
 };
 
-/// Reads while a writer goes on. A damaged record is skipped and counted; nothing behind it is lost.
+/// Reads while a writer goes on. A damaged record is skipped and counted; the records after it are read.
 class HistoryReader {
 public:
     /// Every method asks `go_on` again and again, and ends early with what was read so far if the answer is false.

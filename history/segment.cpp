@@ -44,7 +44,7 @@ private:
     std::vector<std::byte>& out_;
 };
 
-/// Over octets that are known to be enough.
+/// Reads bytes; their number is known to suffice.
 class ByteTaker {
 public:
     explicit ByteTaker(base::Bytes octets) : octets_(octets) {}
@@ -188,7 +188,7 @@ base::Bytes Scanner::view(std::uint64_t offset, std::size_t length) {
     if (offset < window_at_ || offset + length > window_at_ + window_.size()) {
         window_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(window_size, size_ - offset)));
         window_at_ = offset;
-        // The writer may have taken octets back meanwhile.
+        // The writer may have removed bytes from the end meanwhile.
         if (!read_at(offset, window_)) window_.clear();
         if (window_.empty()) return {};
     }

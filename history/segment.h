@@ -12,7 +12,7 @@
 
 /// The files of the history: `00000001.rdmahist` and so on, each a header and records, numbers little-endian.
 ///
-///     header  octets   record  octets
+///     header   bytes   record   bytes
 ///     magic        8   magic         8
 ///     version      2   length        4  of the payload
 ///     zero         2   raw length    4  of the payload, decompressed
@@ -57,7 +57,7 @@ base::Result<std::vector<File>> list(const base::Folder& folder);
 std::string name_of(std::uint64_t number);
 
 std::vector<std::byte> header(std::int64_t created_ns);
-/// The record's octets.
+/// The bytes of a record.
 base::Result<std::vector<std::byte>> record(const HistoryInterval& interval);
 
 /// Goes through a segment's records by their headers, over whatever is damaged; as far as the file reached when it was
@@ -83,9 +83,9 @@ public:
 
     /// The next record whose header is whole and whose payload is there.
     std::optional<Record> next();
-    /// Stretches between records that are none.
+    /// Stretches between records that are not records.
     std::uint64_t damaged() const { return damaged_; }
-    /// Octets behind the last record: one that is being written, or was never finished.
+    /// Bytes after the last record: one that is being written, or was never finished.
     std::uint64_t tail() const { return tail_; }
 
     /// Compressed; absent where its CRC does not hold.
