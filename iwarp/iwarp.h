@@ -53,9 +53,9 @@ enum class Operation : std::uint8_t {
     send,  ///< with `invalidate` the peer's STag is invalidated on delivery
     write,
     write_immediate,  ///< a Write followed by Immediate Data, RFC 7306 section 6
-    immediate,        ///< eight octets in a message of their own
+    immediate,        ///< eight bytes in a message of their own
     read,             ///< one Sge; with `invalidate` its STag is invalidated when the read is done
-    fetch_add,        ///< one Sge of eight octets receives the original value
+    fetch_add,        ///< one Sge of eight bytes receives the original value
     compare_swap,
     bind_window,       ///< local: window to region; a length of 0 unbinds one of type 1
     register_region,   ///< local: fast registration of a region allocated for it
@@ -69,11 +69,11 @@ class MemoryWindow;
 struct SendRequest {
     std::uint64_t id = 0;  ///< comes back in the Completion
     Operation operation = Operation::send;
-    std::span<const Sge> pieces;      ///< copied by the call; the memory behind it must stay until completion
+    std::span<const Sge> pieces;      ///< copied by the call; the memory they refer to must stay until completion
     bool signalled = true;            ///< unsignalled requests complete silently, except in error
     bool solicited = false;           ///< wakes a peer that waits for solicited events
     bool fence = false;               ///< not begun before all earlier reads and atomics are done
-    bool inline_data = false;         ///< the octets are copied by the call; Sge::stag is not looked at
+    bool inline_data = false;         ///< the bytes are copied by the call; Sge::stag is not used
     std::uint32_t remote_stag = 0;    ///< write, read, atomics: the peer's
     std::uint64_t remote_offset = 0;  ///< tagged offset in the peer's buffer
     std::uint64_t immediate = 0;
@@ -90,7 +90,7 @@ struct SendRequest {
     std::byte* address = nullptr;    ///< of bind_window and register_region
     std::uint64_t length = 0;
     Access access = Access::none;
-    std::optional<std::uint8_t> key = std::nullopt;  ///< bind_window: low octet of its STag; absent: the next one
+    std::optional<std::uint8_t> key = std::nullopt;  ///< bind_window: low byte of its STag; absent: the next one
 };
 
 /// One work request for a receive queue. Verbs: ibv_recv_wr.
@@ -145,7 +145,7 @@ struct Completion {
     Status status = Status::success;
     CompletedOperation operation = CompletedOperation::send;
     std::uint32_t queue_pair = 0;  ///< QueuePair::number
-    std::uint32_t length = 0;      ///< octets received or read
+    std::uint32_t length = 0;      ///< bytes received or read
     bool solicited = false;
     std::optional<std::uint64_t> immediate = std::nullopt;
     std::optional<std::uint32_t> invalidated_stag = std::nullopt;
@@ -189,24 +189,25 @@ struct ConnectionOptions {
     std::chrono::milliseconds request_timeout{10000};  ///< responder: from TCP's connection to the whole Request
     std::chrono::milliseconds reply_timeout{5000};     ///< initiator: from TCP's connection to the whole Reply
     std::chrono::milliseconds connect_timeout{10000};  ///< TCP's own
-    std::chrono::milliseconds refused_patience{0};     ///< initiator: so long it tries again where nobody listens
+    std::chrono::milliseconds refused_patience{0};     ///< initiator: for this time it tries again if the connection is
+                                                       ///< refused
     std::chrono::milliseconds close_timeout{5000};     ///< for the peer's FIN after ours
-    /// A message that finds no receive posted waits so long for one, and with it all that comes behind it: TCP's window
-    /// holds the peer up. 0, as RFC 5041 section 7.1 has it: Terminate at once.
+    /// A message without a posted receive waits this long for one, and everything after it waits too: TCP's window
+    /// stops the peer. 0, as RFC 5041 section 7.1 has it: Terminate at once.
     std::chrono::milliseconds receive_patience{0};
     std::string congestion_control;       ///< TCP's, by name; empty: the system's
     std::string source;                   ///< initiator: local address to connect from; empty: as the system routes
     std::uint16_t source_port = 0;        ///< initiator: 0: any
     std::uint8_t traffic_class = 0;       ///< of every packet: IPv4's type of service, IPv6's traffic class (RFC 2474)
     bool ipv6_only = false;               ///< listener: "::" takes no IPv4 connections
-    std::vector<std::byte> private_data;  ///< at most 512 octets, 508 with revision 2
+    std::vector<std::byte> private_data;  ///< at most 512 bytes, 508 with revision 2
 };
 
 struct QueuePairOptions {
     std::uint32_t max_send = 128;
     std::uint32_t max_receive = 128;
     std::uint32_t max_pieces = 4;    ///< of a request, 1 to 32
-    std::uint32_t max_inline = 256;  ///< octets, at most 4096
+    std::uint32_t max_inline = 256;  ///< bytes, at most 4096
     bool signal_all = false;         ///< every send request completes visibly
 };
 
@@ -225,8 +226,8 @@ public:
     ~ProtectionDomain();
     std::uint32_t number() const;
 
-    /// Registers memory. Throws Error where the device has no room, or rights contradict each other: remote writing or
-    /// atomics without local writing. `first_offset`: tagged offset of the first octet, where it is neither its address
+    /// Registers memory. Throws Error if the device has no room, or if rights contradict each other: remote writing or
+    /// atomics without local writing. `first_offset`: tagged offset of the first byte, if that is neither its address
     /// nor 0.
     std::shared_ptr<MemoryRegion> register_memory(std::span<std::byte> memory, Access access,
                                                   std::optional<std::uint64_t> first_offset = std::nullopt);
@@ -251,10 +252,10 @@ public:
     std::uint32_t stag() const;  ///< local and remote key in one
     std::byte* address() const;
     std::uint64_t length() const;
-    std::uint64_t first_offset() const;  ///< tagged offset of the first octet: its address, unless told otherwise
+    std::uint64_t first_offset() const;  ///< tagged offset of the first byte (default: its address)
     /// Other memory, rights, or both, under the same index and a new key; windows bound to it forbid it. Throws Error.
     void reregister(std::span<std::byte> memory, Access access);
-    /// The key (low octet) that the next fast registration gives the STag.
+    /// The key (low byte) that the next fast registration gives the STag.
     void renew_key(std::uint8_t key);
     bool valid() const;  ///< not invalidated
     Impl& impl() { return *impl_; }
@@ -321,7 +322,7 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Octets and messages since the queue pair was made.
+/// Bytes and messages since the queue pair was made.
 struct QueuePairCounters {
     std::uint64_t fpdus_sent = 0;
     std::uint64_t fpdus_received = 0;
@@ -374,7 +375,7 @@ public:
     std::optional<Agreement> agreement() const;
     std::optional<Terminate> terminate() const;
     std::string peer() const;   ///< "192.0.2.1:4791", empty if never connected
-    std::string local() const;  ///< this side's address, likewise; empty where the transport has none
+    std::string local() const;  ///< this side's address; empty if the transport has none
     const QueuePairCounters& counters() const;
     void* context = nullptr;  ///< the user's own
     Impl& impl() { return *impl_; }
@@ -422,7 +423,7 @@ private:
 /// What a connection that did not come about failed of.
 enum class Failure : std::uint8_t {
     none,
-    refused,      ///< nobody listens there
+    refused,      ///< no process listens there
     unreachable,  ///< no route, no such host, no usable local address
     timed_out,    ///< TCP's connection or the start frames
     reset,        ///< the peer closed or reset before they were exchanged
@@ -505,8 +506,8 @@ public:
     bool work_waits() const;
     std::optional<Event> next_event();
     const DeviceCounters& counters() const;
-    /// What is kept of octets under way: of FPDUs that have not come whole, and of what peers do not take. Beyond the
-    /// limit, of which there is none at first, a stream that needs more ends.
+    /// Limits the memory for bytes under way: those of incomplete FPDUs, and those that peers have not accepted. A
+    /// stream that needs more ends. Without this call there is no limit.
     void limit_stream_memory(std::size_t octets);
     std::size_t stream_memory() const;
     Impl& impl() { return *impl_; }

@@ -496,7 +496,7 @@ void Connection::close(Closing how) {
         traffic_->receive.wait().end();
     }
     buffer_.clear();
-    // No user has seen it: peers that come and go leave nothing behind.
+    // The application has not seen it: it is removed, so that peers that come and go do not fill memory.
     if (std::exchange(request_pending_, false))
         context_.device.forget([&](const PendingEvent& event) { return event.request.get() == this; });
     if (std::exchange(counted_, false)) --context_.device.connections;
