@@ -39,7 +39,7 @@ enum class EvidenceUnit : std::uint8_t {
 std::string_view name_of(EvidenceUnit unit);      ///< "bytes/s", "packets"; "" of `none`
 std::string_view singular_of(EvidenceUnit unit);  ///< "packet", "recovery"
 
-/// One figure behind an answer, and the frames that show it.
+/// One figure that supports an answer, and the frames that show it.
 struct Evidence {
     std::string what;  ///< "packets transmitted again"
     double value = 0;

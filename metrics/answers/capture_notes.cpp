@@ -80,7 +80,7 @@ std::string headers_cut(const CaptureFigures& capture) {
         counted(capture.headers_cut, "packet"));
 }
 
-/// Segments that hold many FPDUs, of which the capture holds the first head alone.
+/// Segments that hold many FPDUs; the capture holds only the first head of each segment.
 std::string fpdus_cut(const Snapshot& snapshot) {
     if (snapshot.capture.truncated == 0) return {};
     const auto unread = static_cast<std::uint64_t>(std::count_if(

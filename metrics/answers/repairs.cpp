@@ -57,7 +57,8 @@ std::uint64_t sequence_naks(const FlowSnapshot& flow) { return shows_its_own(flo
 /// Those that ask for packets of another, which was not found.
 std::uint64_t naks_of_another(const FlowSnapshot& flow) { return shows_its_own(flow) ? all_sequence_naks(flow) : 0; }
 
-/// What a sender that gave up has repeated before. Holes before the tap, bad checksums and disorder stand beside that.
+/// Causes of the repeats of a sender that gave up. Holes before the tap, bad checksums and disorder only accompany
+/// them.
 bool explains_repeats(Cause cause) {
     return cause == Cause::rnr || cause == Cause::timeout || cause == Cause::loss_after;
 }
@@ -263,7 +264,7 @@ std::string_view host_counters(const RepairedFlows& repaired) {
 
 void explain_loss_before(const RepairedFlows& repaired, Answer& answer) {
     const RepairSums& sums = repaired.sums;
-    // A repeat that is lost as well leaves no new hole; the receiver's NAKs tell of some of those.
+    // A repeat that is lost as well leaves no new hole; the receiver's NAKs show some of those.
     answer.summary = fmt::format(
         "{}{} {} were lost before they came to this capture point{}.", sums.naks > sums.missing ? "At least " : "",
         share_of(sums.missing, sums.packets + sums.missing), repaired.way, repair_share_text(sums));

@@ -78,8 +78,8 @@ struct DeviceFigures {
     bool operator==(const DeviceFigures&) const = default;
 };
 
-/// What was counted in between; ports and queue pairs are those of the later. A counter that is less than before
-/// belongs to somebody who began anew: it is taken as it is.
+/// What was counted in between; ports and queue pairs are those of the later. A counter that is less than before was
+/// restarted by its device: its value is taken as it is.
 DeviceFigures difference(const DeviceFigures& earlier, const DeviceFigures& later);
 
 }  // namespace metrics::figures

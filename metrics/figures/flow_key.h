@@ -49,9 +49,9 @@ struct FlowKey {
     }
 };
 
-/// The key of RoCEv2 over IPv4 in twelve octets; of any other, `service_and_qp` is zero.
+/// The key of RoCEv2 over IPv4 in twelve bytes; for any other flow, `service_and_qp` is zero.
 struct PlainKey {
-    std::uint64_t addresses = 0;       ///< source and destination, as the header has them one behind the other
+    std::uint64_t addresses = 0;       ///< source and destination, in the order of the header
     std::uint32_t service_and_qp = 0;  ///< the service above the QPN, counted from 1
 
     PlainKey() = default;
@@ -66,7 +66,7 @@ struct PlainKey {
         std::memcpy(both.data() + 4, key.destination.octets.data(), 4);
         *this = PlainKey(load(both.data()), key.service, key.selector);
     }
-    /// Of the eight octets of an IPv4 header that hold the addresses.
+    /// Loads the eight bytes of an IPv4 header that hold the addresses.
     static std::uint64_t load(const void* addresses) {
         std::uint64_t both;
         std::memcpy(&both, addresses, sizeof both);

@@ -84,15 +84,15 @@ struct VerbsFigures {
     std::vector<OperationWaits> operations;  ///< ascending; those that were posted
 
     std::uint64_t messages_matched = 0;    ///< whose work request is known
-    std::uint64_t messages_unmatched = 0;  ///< of which several, or none, could be it
+    std::uint64_t messages_unmatched = 0;  ///< matched by several work requests, or by none
     std::uint64_t polled_early = 0;        ///< completions that the program took before the acknowledgement passed
-    ApplicationTimes held_ns{};            ///< of these gaps, what lies behind the post: it was not the application
+    ApplicationTimes held_ns{};            ///< the part of these gaps after the post: it was not the application
     ApplicationTimes unpolled_ns{};  ///< what lies before it, while an answered request's completion was not taken
 
     /// Whether all that the program did is known.
     bool exact() const { return !midway && records_lost == 0 && completions_missed == 0; }
     OperationWaits& waits(Operation operation);  ///< made where it is missing
-    StatusCount& status(std::uint8_t code);      ///< likewise
+    StatusCount& status(std::uint8_t code);      ///< the same for a code
     DelayFigures delays() const;                 ///< of all operations together
     bool operator==(const VerbsFigures&) const = default;
 };

@@ -29,7 +29,7 @@ public:
         State state{};              ///< that names the gap
         std::uint64_t ns = 0;       ///< without the packet's own wire time, unless that was all
         bool again = false;         ///< the packet that ended it was sent again
-        std::uint64_t wire_ns = 0;  ///< beside `ns`; of transmit_again where `again`, else of transmit_new
+        std::uint64_t wire_ns = 0;  ///< in addition to `ns`; of transmit_again where `again`, else of transmit_new
     };
     /// A data packet ended a gap of the flow's sending: where that time went.
     virtual void gap(std::uint64_t flow, const Gap& gap, std::uint64_t frame) = 0;
@@ -66,14 +66,14 @@ public:
         static_cast<void>(position);
         static_cast<void>(last);
     }
-    /// The message at `position` was answered by the frame, an ACK or a response of the reverse flow, and its latency
-    /// was recorded; without one, all that were posted before the first that lies behind `position` are answered,
-    /// whatever became of their latencies (sent again, merged). `frame` is 0 where they had been answered before they
+    /// The frame, an ACK or a response of the reverse flow, answered the message at `position`, and its latency was
+    /// recorded. Without a position, all messages are answered that were posted before the first one after `position`,
+    /// whatever happened to their latencies (sent again, merged). `frame` is 0 if they had been answered before they
     /// were seen.
     virtual void answered(std::uint64_t flow, std::uint64_t position, const std::uint64_t* latency_ns,
                           std::uint64_t frame) = 0;
-    /// The flow's outstanding messages were given up: nobody will say when they are answered. Where `apart`, only those
-    /// whose positions have answered_apart; else all others.
+    /// The flow's outstanding messages were given up: their answers will not be reported. If `apart`, only those whose
+    /// positions have answered_apart; else all others.
     virtual void forgotten(std::uint64_t flow, bool apart) = 0;
     /// The engine has taken leave of the flow, for its idleness or for want of room: its id comes no more.
     virtual void left(std::uint64_t flow) { static_cast<void>(flow); }

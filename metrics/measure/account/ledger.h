@@ -71,8 +71,8 @@ public:
     /// room, and it is forgotten.
     bool post(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position, std::uint32_t bytes,
               std::uint16_t mark = 0);
-    /// One that passed before anybody looked, and is known only now: how many were outstanding with it cannot be told,
-    /// and it counts as none. Only for complete_oldest(). False: as above.
+    /// A message that passed before it could be recognised. The number outstanding with it is unknown, and it does not
+    /// count as outstanding. Only for complete_oldest(). False: as above.
     bool post_late(LedgerPool& pool, std::int64_t passed_ns, Operation operation, std::uint64_t position,
                    std::uint32_t bytes, std::uint16_t mark);
 
@@ -130,7 +130,7 @@ public:
     std::uint64_t bytes_max() const { return bytes_max_; }
     std::uint32_t responses_max() const { return responses_max_; }
     std::uint32_t merged() const { return merged_; }  ///< messages without a latency, because they were merged
-    /// Integral of the outstanding messages over time up to `now_ns`, in message-nanoseconds; of the bytes likewise. A
+    /// Integral of the outstanding messages over time up to `now_ns`, in message-nanoseconds; the bytes have one too. A
     /// time before that of the last change counts as that one.
     Wide message_ns(std::int64_t now_ns) const;
     Wide byte_ns(std::int64_t now_ns) const;
@@ -289,7 +289,7 @@ inline bool Ledger::push(LedgerPool& pool, std::int64_t now_ns, Operation operat
     }
     if (floor_ == no_floor) [[unlikely]]
         floor_ = place == 0 ? 0 : place - 1u;
-    // Straight into its place, in one piece: octets stored apart and loaded together would stall.
+    // Written straight into its place, in one piece: bytes stored apart and loaded together would stall.
     at(size_) = OutstandingMessage{.last_ns = now_ns,
                                    .position = place & max_position,
                                    .operation = static_cast<std::uint8_t>(operation) & 15u,
@@ -333,7 +333,7 @@ unsigned Ledger::acknowledge(LedgerPool&, std::int64_t now_ns, std::uint64_t pos
             bytes_ -= bytes;
             responses_ -= responses;
             count += taken;
-            // Nobody takes their places while `done` looks at them.
+            // Their places are not reused while `done` looks at them.
             for (unsigned i = 0; i < taken; ++i) done(std::as_const(ring[(first + i) & mask]));
             if (taken == size) break;
         }

@@ -39,19 +39,19 @@ struct RecoveryPacket {
 };
 
 /// How one RC flow repairs losses: why a packet is repeated, how long the steps took, and whether sender and receiver
-/// keep to go-back-N (IBTA vol. 1, 9.7.5, 9.9.2). Made at a flow's first trouble; at most 128 octets, trivially
+/// keep to go-back-N (IBTA vol. 1, 9.7.5, 9.9.2). Made at a flow's first trouble; at most 128 bytes, trivially
 /// copyable, allocates nothing.
 ///
-/// While busy(), every request packet, NAK and cumulative acknowledgement of the flow must be told in the order of the
-/// capture. While not, nothing needs to be; then the next trouble begins with resume().
+/// While busy(), every request packet, NAK and cumulative acknowledgement of the flow must be passed on in the order of
+/// the capture. Otherwise none needs to be; the next trouble then begins with resume().
 ///
 /// `report` is called as report(EventKind, std::uint64_t value) with the kinds go_back_*, nak_* and read_restart_wrong,
 /// and as report(RecoveryStep, std::uint64_t value).
 class Recovery {
 public:
-    /// The flow was in order until now: `next` is the position after the highest packet seen (before the event that
-    /// is told next), `oldest` the first that is not acknowledged yet, `last_ns` when either direction last carried
-    /// something of it, where that is known. Does nothing while busy().
+    /// The flow was in order until now. `next` is the position after the highest packet seen (before the event that is
+    /// reported next), `oldest` the first that is not acknowledged yet, `last_ns` the last time that either direction
+    /// carried something of it, if known. Does nothing while busy().
     void resume(std::uint64_t next, std::uint64_t oldest, std::int64_t last_ns = Situation::never);
     bool busy() const;
 
@@ -179,7 +179,7 @@ private:
     bool contiguous_ : 1 = false;           // no position was left out of the run so far
     bool at_receiver_ : 1 = false;          // the tap, when the last packet came
     bool has_acknowledgement_ : 1 = false;  // oldest_ comes from an acknowledgement
-    bool loose_ : 1 = false;  // the last packet was a READ request that takes nobody knows how many positions
+    bool loose_ : 1 = false;  // the last packet was a READ request that takes an unknown number of positions
 };
 static_assert(sizeof(Recovery) <= 128 && std::is_trivially_copyable_v<Recovery>);
 

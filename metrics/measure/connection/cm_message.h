@@ -8,7 +8,7 @@
 #include "metrics/figures/flow_key.h"
 #include "metrics/figures/snapshot.h"
 
-/// What Connections needs of the messages that set connections up, taken out of their octets.
+/// What Connections needs of the messages that set connections up, read from their bytes.
 namespace metrics::inline measure::inline connection::cm {
 
 /// A REQ. IBTA vol. 1, 12.6.5.
@@ -30,7 +30,7 @@ struct Request {
     std::optional<Address> local;
     std::optional<Address> remote;
 
-    /// The same request once more, as far as can be told.
+    /// The same request once more, as far as the capture shows.
     bool same_as(const Request& other) const {
         return service_id == other.service_id && qpn == other.qpn && starting_psn == other.starting_psn &&
                service == other.service;

@@ -19,7 +19,7 @@ struct Chunk {
     static constexpr std::size_t frames_max = 1024;
     static constexpr std::size_t octets_max = 1u << 20;
 
-    /// Takes frames off the front, as many as there is room for. Where `lasting`, their octets need not be copied.
+    /// Takes frames from the front, as many as fit. If `lasting`, their bytes need not be copied.
     void add(std::span<const wire::Frame>& more, bool lasting);
     void clear();
     std::span<const wire::Frame> frames() const { return {places.data(), count}; }
@@ -31,7 +31,7 @@ struct Chunk {
     std::size_t count = 0;                                           ///< of the frames
     std::vector<FrameContext> contexts;
     std::vector<std::vector<std::uint16_t>> shares;  ///< which frames are whose
-    std::vector<std::byte> kept;                     ///< octets that would not last; never moved once frames point here
+    std::vector<std::byte> kept;                     ///< copied bytes; never moved once frames point here
     bool full = false;
 };
 
@@ -53,7 +53,7 @@ public:
     FramePipeline(const FramePipeline&) = delete;
     FramePipeline& operator=(const FramePipeline&) = delete;
 
-    /// Where `lasting`, the frames' octets stay valid until settle() has returned; else they are copied.
+    /// If `lasting`, the frames' bytes stay valid until settle() has returned; else they are copied.
     void feed(std::span<const wire::Frame> frames, bool lasting);
     /// Where frames that last may be put before they are fed, from its beginning, all of them at once: they need not be
     /// copied then. Never empty.

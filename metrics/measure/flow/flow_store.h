@@ -94,8 +94,8 @@ public:
             note_other_udp_port(flow, port);
     }
 
-    /// A data packet closes the gap behind its predecessor: fills in what the ledger, the request state and the frame's
-    /// context tell, and hands it to the flow's attribution. `situation` holds what only the tracker knows: now_ns,
+    /// A data packet closes the gap after its predecessor: fills in what the ledger, the request state and the frame's
+    /// context know, and passes it to the flow's attribution. `situation` holds what only the tracker knows: now_ns,
     /// wire_bytes, again, cause, mid_message, response, unobserved, wants_response, responses_limit, inbound_ns,
     /// signal_ns, credit_exhausted.
     void close_gap(Flow& flow, Situation& situation, const FrameContext& context, std::uint64_t frame);

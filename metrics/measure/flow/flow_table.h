@@ -36,7 +36,7 @@ struct FlowKeyHash {
     std::size_t operator()(const FlowKey& key) const { return hash_of(key); }
 };
 inline std::uint32_t hash_of(const PlainKey& key, std::uint32_t qp, Service service) {
-    // The addresses' words as FlowKey has them: four octets in front, zeroes behind.
+    // The addresses' words as FlowKey has them: four bytes first, then zeros.
     constexpr bool little = std::endian::native == std::endian::little;
     const std::uint64_t front = key.addresses & (little ? 0x00000000ffffffffu : 0xffffffff00000000u);
     const std::uint64_t back = little ? key.addresses >> 32 : key.addresses << 32;

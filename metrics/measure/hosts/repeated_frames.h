@@ -34,8 +34,8 @@ public:
         recent_[next_++ & recent_mask_] = {marks, time_ns};
         return true;
     }
-    /// The capture has several interfaces: so many frames more of the first one are kept as may be on their way when
-    /// the second one shows up.
+    /// The capture has several interfaces: keeps more frames of the first one, as many as may be on their way when the
+    /// second one appears.
     void expect_others();
     std::size_t octets() const;
 

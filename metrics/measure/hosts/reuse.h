@@ -35,7 +35,7 @@ public:
         std::uint64_t previous_clock = 0;  ///< of the same queue pair; ~0 = first use
         std::uint32_t remote_key = 0;      ///< 0 = none
         std::uint64_t virtual_address = 0;
-        std::uint32_t length = 0;  ///< octets from virtual_address
+        std::uint32_t length = 0;  ///< bytes from virtual_address
     };
     /// A request message began at `source` for `destination`. Returns a handle (the three bins that the turnaround of
     /// this message belongs to) for `turnaround`.

@@ -15,7 +15,7 @@ struct SenderWindow {
     std::uint32_t newest = none;
     std::uint32_t senders = 0;
     std::uint64_t senders_max = 0;
-    std::uint64_t senders_frame = 0;  ///< at which there were so many
+    std::uint64_t senders_frame = 0;  ///< the frame at which that number was reached
 };
 
 /// Counts how many hosts have sent to one within any millisecond, wherever it begins: with each frame, those whose last
@@ -29,7 +29,7 @@ public:
     /// Data of `source` to `destination`, whose window is `to`; windows stay where they are.
     void note(std::uint32_t source, std::uint32_t destination, SenderWindow& to, std::int64_t time_ns,
               std::uint64_t frame) {
-        // Nobody is new, and some may have left.
+        // There is no new sender, and some may have left.
         if (source == to.last_sender) [[likely]] {
             if (time_ns > to.newest_ns) to.newest_ns = time_ns;
         } else {

@@ -5,9 +5,10 @@
 
 namespace metrics::inline measure::iwarp {
 
-/// Responses that were delivered before their requests: those of a capture's first ones may have passed before it
-/// began, and while FPDU boundaries are looked for, or a hole is waited for, one direction may be behind the other. A
-/// request that passed before such a response, and is delivered after it, is answered already. The latest 64.
+/// Responses that were delivered before their requests. The requests of a capture's first responses may have passed
+/// before it began. While FPDU boundaries are looked for, or a hole is waited for, one direction may lag after the
+/// other. A request that passed before such a response, and is delivered after it, is answered already. Keeps the
+/// latest 64.
 class EarlyResponses {
 public:
     struct Response {

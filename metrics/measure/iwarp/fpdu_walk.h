@@ -43,8 +43,8 @@ public:
         opcode_ = head.opcode;
         last_ = head.last;
     }
-    /// New bytes from `position` to `end`, of which `bytes` were captured. Returns the opcode of the first FPDU that
-    /// they hold some of, or the last one known.
+    /// New bytes from `position` to `end`; `bytes` are those of them that were captured. Returns the opcode of the
+    /// first FPDU that they hold some of, or the last one known.
     std::uint8_t advance(std::uint64_t position, std::uint64_t end, base::Bytes bytes) {
         FpduHead head;
         if (!is_next(position, end, bytes, head)) return advance_any(position, end, bytes);

@@ -47,7 +47,7 @@ public:
     /// For the flow that this direction is now. `by_client` tells whether the key's source opened the connection.
     /// nullptr where the table does not know it. Valid until the next call.
     const Handshake* take(const FlowKey& key, bool& by_client);
-    /// What it knows of these ports is of a connection that is over, and another one uses them.
+    /// Forgets what is known of these ports: that connection is over, and another one uses them.
     void forget(const FlowKey& key);
     std::size_t octets() const;
 

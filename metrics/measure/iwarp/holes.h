@@ -41,8 +41,8 @@ public:
     };
     /// The bytes from `begin` to `end` are there now.
     Filled fill(Hole& hole, std::uint64_t begin, std::uint64_t end);
-    /// Calls lost(bytes, packets, settled) for each hole below `position`, which will not be filled any more: so many
-    /// segments it will have been, and so many fewer are counted for what is left of it.
+    /// Calls lost(bytes, packets, settled) for each hole below `position`, which will not be filled any more. `packets`
+    /// is the number of segments that it will have been; the rest of the hole counts as that many fewer.
     template <class Lost>
     void acknowledge(std::uint64_t position, Lost&& lost) {
         for (Hole& hole : holes_) {
@@ -59,7 +59,7 @@ public:
     bool empty() const;
 
 private:
-    /// How many of the hole's segments so many of its bytes take.
+    /// How many of the hole's segments this number of its bytes takes.
     static std::uint32_t share(const Hole& hole, std::uint64_t bytes);
 
     std::array<Hole, 32> holes_{};

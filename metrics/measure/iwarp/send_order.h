@@ -13,7 +13,7 @@ struct SendOrder {
     bool has_timestamp = false;
     bool has_identification = false;
 
-    /// Below zero: made before `other`; above: after it; 0: cannot be told.
+    /// Below zero: made before `other`; above: after it; 0: unknown.
     int compare(const SendOrder& other) const {
         if (has_timestamp && other.has_timestamp && timestamp != other.timestamp)
             return static_cast<std::int32_t>(timestamp - other.timestamp) < 0 ? -1 : 1;

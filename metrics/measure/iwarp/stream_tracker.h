@@ -29,7 +29,7 @@ public:
     void on_notice(const dissect::Notice& notice, const FrameContext& context);
     /// The part of a snapshot that only TCP knows.
     void describe(FlowIndex index, FlowSnapshot& out) const;
-    /// READs and atomics that are outstanding beside Flow::ledger; nullptr where there are none.
+    /// READs and atomics that are outstanding in addition to Flow::ledger; nullptr if there are none.
     const Ledger* responses_of(const Flow& flow) const;
     /// The store takes leave of a flow: what hangs on Flow::stream is given back.
     void forget(FlowIndex index);

@@ -46,19 +46,19 @@ struct FrameNote {
     std::uint64_t outstanding_bytes = 0;
 };
 
-/// Frames in, notes on each of them out: an Analyzer with an observer. Notes are kept for all frames (a protocol
-/// analyser has all frames at hand, too): 64 octets a packet of a flow, 64 a message, 24 an event or repeat; of a flow
-/// about 100. A frame ends as many messages as it has FPDUs, or one packet's.
+/// Takes frames, and makes notes on each of them: an Analyzer with an observer. Notes are kept for all frames (a
+/// protocol analyser has all frames at hand, too). A packet of a flow takes 64 bytes, a message 64, an event or repeat
+/// 24, a flow about 100. A frame ends as many messages as it has FPDUs, or one packet's.
 class FrameNotes {
 public:
-    /// `listener`, where there is one, is told what the dissector finds in each frame while that is fed, in frames that
-    /// were captured twice, too; it must outlive the notes.
+    /// `listener`, if there is one, gets what the dissector finds in each frame while the frame is fed, also in frames
+    /// that were captured twice. It must outlive the notes.
     FrameNotes(const EngineOptions& engine, const dissect::DissectorOptions& dissector,
                dissect::Sink* listener = nullptr);
     ~FrameNotes();
 
-    /// Frames in ascending order of their numbers; the octets are not needed afterwards. Of frames with the same number
-    /// the notes add up.
+    /// Frames in ascending order of their numbers; the bytes are not needed afterwards. Notes on frames with the same
+    /// number add up.
     void feed(const wire::Frame& frame);
     /// As Analyzer has it, before the first frame.
     void expect_interfaces(std::size_t count);

@@ -24,7 +24,7 @@ inline Operation operation_of(const wire::BthOpcode& opcode) {
     }
 }
 
-/// What the first packet of a message tells of the operation of the message.
+/// The operation of a message, as far as its first packet shows it.
 inline Operation first_packet_operation(Operation operation) {
     switch (operation) {
         case Operation::write_immediate: return Operation::write;

@@ -26,11 +26,11 @@ struct TransportSummary {
     std::uint32_t offset = 0;          ///< of the BTH, TCP header or MAC control opcode
     std::uint32_t selector = 0;        ///< destination QPN, or both ports
     std::uint32_t position = 0;        ///< PSN, or sequence number
-    std::uint32_t payload = 0;         ///< octets on the wire
+    std::uint32_t payload = 0;         ///< bytes on the wire
     std::uint32_t cut_octets = 0;      ///< dissect::Dissection::cut_octets
 };
 
-/// What can be told of a frame without remembering any other; the innermost addresses as dissect::Dissection has them.
+/// What a frame shows by itself, without any other frame; the innermost addresses as dissect::Dissection has them.
 struct PacketSummary : TransportSummary {
     Address source;  ///< Family::none where the frame has no network layer
     Address destination;
@@ -51,9 +51,10 @@ inline bool comes_from_management(const OpcodeTraits& traits, const std::byte* b
     return wire::is_management_qp(base::load_be24(bth + 12 + rdeth + 5));
 }
 
-/// Ethernet, IPv4 without options, UDP, and a BTH with all of its extended headers and its ICRC, every length of which
-/// agrees with every other, captured whole, and no management datagram: nothing that a dissector would say more of.
-/// The traits of its opcode, and how much is not headers; nullptr where the frame is not of that shape.
+/// Whether a frame is plain: Ethernet, IPv4 without options, UDP, and a BTH with all of its extended headers and its
+/// ICRC. All lengths agree, all of it was captured, and it is no management datagram: a dissector would find nothing
+/// more. Returns the traits of its opcode, and the size of the rest after the headers; nullptr if the frame is not of
+/// that shape.
 inline const OpcodeTraits* plain_opcode(const wire::Frame& frame, std::uint32_t& payload) {
     constexpr std::uint32_t ip = 14;
     constexpr std::uint32_t udp = ip + 20;

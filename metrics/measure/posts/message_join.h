@@ -104,7 +104,7 @@ public:
     /// Adds matched, unmatched, polled_early, delays, held_ns and unpolled_ns.
     void describe(VerbsFigures& out) const;
     std::size_t waiting() const { return wires_.size(); }
-    /// Forgets messages that nobody will match.
+    /// Forgets messages that cannot be matched any more.
     void discard();
 
 private:

@@ -21,8 +21,8 @@ struct Request {
 /// What ibv_wr_opcode asks of the peer; nothing for what stays on this side.
 std::optional<Operation> operation_of(std::uint8_t work_opcode);
 
-/// Work requests between their post and the completion that tells of them. A send queue completes in its order, so a
-/// completion takes along all unsignalled requests before its own. The caller bounds it.
+/// Work requests between their post and the completion that reports them. A send queue completes in its order, so a
+/// completion also completes all unsignalled requests before its own. The caller bounds it.
 class OutstandingPosts {
 public:
     void post(const Request& request);
@@ -43,8 +43,8 @@ public:
     }
 
 private:
-    /// Nobody looks for an id among more than so many: ids that are in no queue must not cost the whole of it each
-    /// time.
+    /// The most entries that are searched for an id: an id that is in no queue must not cost a search of the whole
+    /// queue each time.
     static constexpr std::size_t farthest = 1024;
 
     std::vector<Request> ring_;            ///< a power of two

@@ -62,8 +62,8 @@ struct QueuePair {
     VerbsFigures counts;  ///< what is merely counted
 };
 
-/// Reads records: what each queue pair did, and how full its queues are. Holds so many queue pairs at once as it may;
-/// what it is given may be anything.
+/// Reads records: what each queue pair did, and how full its queues are. Holds a bounded number of queue pairs at once;
+/// its input may be anything.
 class QueuePairTable {
 public:
     explicit QueuePairTable(const QueuePairTableOptions& options = {});
@@ -113,7 +113,7 @@ private:
         std::uint64_t serial = 0;  ///< in the order in which they became known
     };
 
-    /// Connection requests that the process has been told of, and no queue pair made for.
+    /// Connection requests that were reported to the process, and for which no queue pair was made.
     struct Asked {
         std::size_t count = 0;
         std::int64_t time_ns = 0;  ///< of the last
@@ -157,7 +157,7 @@ private:
     std::uint64_t unexpected_ = 0;
     std::uint64_t odd_ = 0;
     std::uint64_t processes_known_ = 0;  ///< ever
-    std::uint32_t in_vain_ = 0;          ///< so many times more forget_processes() does not look
+    std::uint32_t in_vain_ = 0;          ///< forget_processes() skips this number of calls
     std::size_t added_ = 0;              ///< to posts, since they were last counted
 };
 

@@ -23,7 +23,7 @@ class TraceJoin final : public FrameObserver {
 public:
     explicit TraceJoin(const QueuePairTableOptions& options = {}) : table_(options) {}
 
-    /// Records are wanted so far ahead of frames: stamps of both may be that much apart.
+    /// Records are needed this far ahead of frames: stamps of both may differ by as much.
     static constexpr std::int64_t lead_ns = 1'000'000;
 
     QueuePairTable& queue_pairs() { return table_; }
@@ -79,7 +79,7 @@ private:
         bool begun = false;                  ///< a message has passed
         bool whole = false;                  ///< messages and posts are known from their beginning, and not aligned yet
         bool missed = false;                 ///< messages passed before an owner was known
-        std::unique_ptr<WireMessage> first;  ///< without octets: it may be none of the program's
+        std::unique_ptr<WireMessage> first;  ///< without bytes: it may not be the program's
         bool listed = false;
         std::int64_t seen_ns = unknown_time;
     };
