@@ -14,7 +14,7 @@
 
 namespace observe {
 
-/// An engine, with what programs did beside the packets where there is a trace of it.
+/// An engine, with a trace of what programs did if there is one.
 class TracedAnalyzer {
 public:
     /// `trace` may be null: then this is the engine alone. With one, packets are looked at one by one, by one thread.
@@ -28,8 +28,8 @@ public:
     metrics::Snapshot snapshot();
     /// The last one, which gives the flows' memory back: metrics::Analyzer::take_snapshot().
     metrics::Snapshot take_snapshot();
-    /// Between frames: takes what is traced in the meantime, for which there is only so much room where it waits. Where
-    /// no frame came since the last time, nothing holds it up.
+    /// Between frames: takes what is traced in the meantime, because the room where records wait is bounded. If no
+    /// frame came since the last call, records are not held back.
     void listen();
     /// How often the kernel's events came; none where they are not traced.
     std::vector<trace::EventCount> kernel_events() const {
