@@ -31,7 +31,7 @@ public:
     /// get earlier company.
     std::int64_t look(std::int64_t now_ns);
 
-    /// The earliest record that is there; null where there is none. Lost ones are told of by RecordKind::lost.
+    /// The earliest record; null if there is none. RecordKind::lost reports lost ones.
     const Record* head();
     /// What the head is sorted by: its time, or when it was seen, if that is earlier.
     std::int64_t head_time_ns() const { return head_ns_; }
@@ -55,7 +55,7 @@ private:
         std::uint64_t next = 0;     ///< of the ring's records, the first not taken
         std::uint64_t written = 0;  ///< when last looked at
         std::uint64_t allowed = 0;  ///< how far it may count on at once
-        std::uint64_t lost = 0;     ///< to be told of before the next record
+        std::uint64_t lost = 0;     ///< to be reported before the next record
         std::uint32_t owner = 0;
         std::vector<Record> records = {};
         std::size_t at = 0;

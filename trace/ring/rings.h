@@ -83,7 +83,7 @@ private:
     std::deque<base::Error> refusals_ = {};
     std::uint64_t refused_ = 0;
     std::vector<std::string> known_ = {};      ///< names in the directory that were looked at
-    std::vector<std::string> postponed_ = {};  ///< of these, those that there was no room for; told of already
+    std::vector<std::string> postponed_ = {};  ///< of these, those that found no room; already reported
     std::int64_t retried_ns_ = 0;
     base::Descriptor watch_ = {};
     bool watched_ = false;
