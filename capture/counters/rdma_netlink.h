@@ -60,7 +60,7 @@ struct QueuePairCounters {
     bool operator==(const QueuePairCounters&) const = default;
 };
 
-// Answers as they come from the socket: any number of messages, at most one level of which is cut short. Unknown
+// Answers as they come from the socket: any number of messages; at most one level of them is cut short. Unknown
 // attributes are skipped; these functions never fail.
 std::vector<RdmaDevice> parse_devices(base::Bytes messages);
 std::vector<RdmaPort> parse_ports(base::Bytes messages);

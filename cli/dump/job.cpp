@@ -270,7 +270,7 @@ void Job::report_unknown_links() const {
             links);
 }
 
-/// The same for frames of which rdmascope reads only the beginning.
+/// The same for frames that rdmascope reads only the beginning of.
 void Job::report_unread_carriers() const {
     const bool leaves_out = options_.form == Form::text || options_.form == Form::tree;
     if (!inspector_ || options_.all || !leaves_out || !unknown_links(input_.source().interfaces()).empty()) return;

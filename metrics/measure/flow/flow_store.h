@@ -95,9 +95,9 @@ public:
     }
 
     /// A data packet closes the gap after its predecessor: fills in what the ledger, the request state and the frame's
-    /// context know, and passes it to the flow's attribution. `situation` holds what only the tracker knows: now_ns,
-    /// wire_bytes, again, cause, mid_message, response, unobserved, wants_response, responses_limit, inbound_ns,
-    /// signal_ns, credit_exhausted.
+    /// context know about the gap, and passes it to the flow's attribution. `situation` holds what only the tracker
+    /// knows: now_ns, wire_bytes, again, cause, mid_message, response, unobserved, wants_response, responses_limit,
+    /// inbound_ns, signal_ns, credit_exhausted.
     void close_gap(Flow& flow, Situation& situation, const FrameContext& context, std::uint64_t frame);
 
     /// Who talks to whom, as far as the flow itself can tell.

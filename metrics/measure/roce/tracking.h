@@ -22,8 +22,8 @@ public:
     /// Adds the packet to the counts of its flow.
     void count(Flow& flow, const PacketRecord& record);
 
-    /// A data packet ends the gap since the flow's last one: fills in what both directions of the flow know of the gap,
-    /// and passes it to the flow's attribution.
+    /// A data packet ends the gap since the flow's last one: fills in what both directions of the flow know about the
+    /// gap, and passes it to the flow's attribution.
     void close_gap(Flow& flow, const GapEnd& end, Situation& situation);
     void close_gap(Flow& flow, const PacketRecord& record, Situation& situation) {
         close_gap(flow, gap_end_of(record), situation);
