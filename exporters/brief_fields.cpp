@@ -112,8 +112,8 @@ std::vector<FlowField> make_brief() {
                                       endpoint_text(row.flow.destination, row.context.names));
                });
     FlowField& cause = fields.add("cause", "", "cause", Unit::text,
-                                  "what is wrong with the flow, as `why` says: `!` in front of it where it costs 1 % "
-                                  "or more, `?` behind it where it is suspected; sorted by grade and cost",
+                                  "what is wrong with the flow, as `why` says: `!` before it if it costs 1 % "
+                                  "or more, `?` after it if it is suspected; sorted by grade and cost",
                                   [](const FlowRow& row) {
                                       const metrics::FlowProblem* const problem = problem_of(row);
                                       return problem == nullptr ? Value{} : Value{problem->cause};

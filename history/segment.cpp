@@ -117,7 +117,7 @@ base::Result<std::vector<std::byte>> record(const HistoryInterval& interval) {
     std::vector<std::byte> raw;
     metrics::encode(interval.difference, raw);
     if (raw.size() > most_raw_octets)
-        return base::Failure{base::Error{fmt::format("an interval of {} flows takes {} octets, and {} is the most",
+        return base::Failure{base::Error{fmt::format("an interval of {} flows takes {} bytes, and {} is the most",
                                                      interval.difference.flows.size(), raw.size(), most_raw_octets)}};
     std::vector<std::byte> payload(ZSTD_compressBound(raw.size()));
     const std::size_t packed = ZSTD_compress(payload.data(), payload.size(), raw.data(), raw.size(), compression_level);
@@ -260,7 +260,7 @@ std::optional<std::vector<std::byte>> Scanner::payload(const Record& record) con
 base::Result<metrics::Snapshot> unpack(base::Bytes payload, const Record& record) {
     if (record.raw_length > most_raw_octets)
         return base::Failure{
-            base::Error{fmt::format("{} octets, and {} is the most", record.raw_length, most_raw_octets)}};
+            base::Error{fmt::format("{} bytes, and {} is the most", record.raw_length, most_raw_octets)}};
     std::vector<std::byte> raw(record.raw_length);
     const std::size_t size = ZSTD_decompress(raw.data(), raw.size(), payload.data(), payload.size());
     if (ZSTD_isError(size) != 0) return base::Failure{base::Error{std::string("zstd: ") + ZSTD_getErrorName(size)}};

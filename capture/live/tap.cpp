@@ -249,7 +249,7 @@ void Tap::State::scan(std::int64_t now) {
         else if (link->name != each.name)
             give_up(each, "is called " + link->name + " now");
         else if (!wanted(each.name))
-            give_up(each, "is not wanted any more");
+            give_up(each, "is no longer requested");
         else if (const bool up = is_up(each.name); up != each.up)
             turned(each, up);
     }

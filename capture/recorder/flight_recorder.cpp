@@ -33,7 +33,7 @@ public:
         void* const at = ::mmap(nullptr, octets, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (at == MAP_FAILED)
             throw std::system_error(errno, std::generic_category(),
-                                    "no memory for the flight recorder: " + std::to_string(octets) + " octets");
+                                    "no memory for the flight recorder: " + std::to_string(octets) + " bytes");
         at_ = static_cast<std::byte*>(at);
     }
     ~Memory() { ::munmap(at_, octets_); }

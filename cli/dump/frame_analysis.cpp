@@ -70,7 +70,7 @@ std::string terminate_words(std::uint64_t value) {
 
 std::string message_words(const FrameNote::Message& message) {
     return fmt::format("{} {}, {}", metrics::name_of(message.operation), message.number,
-                       base::format_counted(message.bytes, "octet"));
+                       base::format_counted(message.bytes, "byte"));
 }
 
 bool has_event(const FrameNote& note, EventKind kind) {

@@ -49,7 +49,7 @@ constexpr std::array common{
     Row{{0, "align", {}, "every FPDU begins a TCP segment"},
         Section::connection,
         options::turn_on<&CommonOptions::connection, &ConnectionOptions::align>},
-    Row{{0, "max-ulpdu", "N", "send at most N octets in an FPDU (default: what fits a segment)"},
+    Row{{0, "max-ulpdu", "N", "send at most N bytes in an FPDU (default: what fits a segment)"},
         Section::connection,
         options::number<128, 64768, &CommonOptions::connection, &ConnectionOptions::max_ulpdu>},
     Row{{0, "ird", "N", "serve at most N reads and atomics of the peer at once (default 128)"},

@@ -47,7 +47,7 @@ std::string take_snapshot_length(Settings& settings, const std::string& value) {
 
 template <class Settings>
 inline constexpr Option<Settings> snapshot_length{
-    {'s', "snapshot-length", "OCTETS", "capture at most OCTETS of each frame (default 262144; 0 is the default)"},
+    {'s', "snapshot-length", "BYTES", "capture at most BYTES of each frame (default 262144; 0 is the default)"},
     Section::source,
     take_snapshot_length<Settings>};
 

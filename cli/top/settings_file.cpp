@@ -142,7 +142,7 @@ std::string take(std::string_view name, const toml::node& node, Settings& settin
     for (const Key& key : keys) {
         if (name != key.name) continue;
         const std::string wanted = key.take(node, settings);
-        return wanted.empty() ? wanted : fmt::format("{}: {} is wanted", name, wanted);
+        return wanted.empty() ? wanted : fmt::format("{}: {} is expected", name, wanted);
     }
     return fmt::format("{} is no setting", name);
 }

@@ -72,7 +72,7 @@ decltype(auto) visit_value(const Key& key, Config& config, TriggerConfig* trigge
         key.member);
 }
 
-/// What a key accepts, to be followed by "is wanted": `a size from 96 to "256KiB", or 0,`.
+/// What a key accepts, to be followed by "is expected": `a size from 96 to "256KiB", or 0,`.
 std::string accepted_values(const Key& key);
 
 /// Sets a key from `values`: one, or any number for a list. If the values do not fit, leaves the key alone and fails

@@ -271,7 +271,7 @@ void Recordings::State::close_file() {
     if (!a.incident.frames.empty())
         message += fmt::format(", {} of {} that show it commented", a.commented, a.incident.frames.size());
     if (a.missed > 0) message += fmt::format(", {} missing", a.missed);
-    if (a.full) message += fmt::format(", ended at {} octets, which is as large as it may be", a.file->octets());
+    if (a.full) message += fmt::format(", ended at {} bytes, which is as large as it may be", a.file->octets());
     message += fmt::format("; {}", a.incident.reason);
     const auto complete = [file = std::shared_ptr<RecordingFile>(std::move(a.file)), most = a.max_files] {
         Completion completion{.completed = file->complete()};

@@ -153,7 +153,7 @@ bool Server::serve(Connection& client, std::uint64_t now_ns) {
         ++counters_.requests;
         ++counters_.errors;
         client.queue(Answers::text(control::refusal_line(
-            {"null", fmt::format("a line has at most {} octets; this connection ends here", options_.max_line)})));
+            {"null", fmt::format("a line has at most {} bytes; this connection ends here", options_.max_line)})));
         client.close_when_sent();
         return true;
     }
@@ -335,8 +335,9 @@ void Server::accept_all(std::uint64_t now_ns) {
 void Server::refuse(const base::Descriptor& socket) {
     ++counters_.refused;
     const std::string line = control::refusal_line(
-        {"null", fmt::format("control.max_clients is {}, and so many are connected; come again when one has gone",
-                             options_.max_clients)});
+        {"null",
+         fmt::format("control.max_clients is {}, and this number of clients is connected; try again when one has gone",
+                     options_.max_clients)});
     [[maybe_unused]] const ssize_t sent =
         ::send(socket.number(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }

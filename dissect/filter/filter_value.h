@@ -61,7 +61,7 @@ constexpr std::string_view name_of(Type type) {
         case Type::boolean: return "a boolean";
         case Type::time: return "a time";
         case Type::decimal: return "a number with decimals";
-        case Type::octets: return "octets";
+        case Type::octets: return "bytes";
         case Type::ipv4: return "an IPv4 address";
         case Type::ipv6: return "an IPv6 address";
         case Type::ether: return "a MAC address";

@@ -165,7 +165,7 @@ base::Result<Token, SyntaxError> Lexer::next() {
     }
     if (begins_word(rest[0])) return word(at_);
     if (rest[0] == '=') return fail("A single = has no meaning: == compares", at_, 1);
-    if (rest.starts_with("${")) return fail("A field reference needs a selected frame, and here is none", at_, 2);
+    if (rest.starts_with("${")) return fail("A field reference needs a selected frame, and there is none here", at_, 2);
     std::size_t length = 1;
     while (length < rest.size() && (static_cast<unsigned char>(rest[length]) & 0xc0) == 0x80) ++length;
     return fail("This character has no meaning in a display filter", at_, length);

@@ -95,10 +95,10 @@ Read as_octets(const Node& node, std::string_view text, Type type) {
     else
         octets = std::string{text};
     if (octets && type == Type::ether && octets->size() != 6)
-        return wrong(fmt::format("\"{}\" has {} octets; a MAC address has six", text, octets->size()));
+        return wrong(fmt::format("\"{}\" has {} bytes; a MAC address has six", text, octets->size()));
     if (!octets)
         return wrong(fmt::format("\"{}\" is not {}", text,
-                                 type == Type::ether ? "a MAC address" : "a sequence of octets in hexadecimal"));
+                                 type == Type::ether ? "a MAC address" : "a sequence of bytes in hexadecimal"));
     return Literal{0, std::move(*octets)};
 }
 

@@ -496,7 +496,7 @@ void diagnostic(std::string& out, const Diagnostic& found) {
     if (short_of_octets) {
         append_layer(out, found.layer);
         word(out, "needs", found.needed);
-        out += " octets";
+        out += " bytes";
         word(out, "at", found.offset);
         out += ", ";
         base::append_decimal(out, found.available);
@@ -542,7 +542,7 @@ void notice(std::string& out, const Notice& found) {
     if (!measures && found.octets != 0) {
         out += " (";
         base::append_decimal(out, found.octets);
-        out += " octets)";
+        out += " bytes)";
     }
 }
 

@@ -81,7 +81,7 @@ void check_provider_suffix(const Inventory& machine, Report& report) {
                 fmt::format("{} looks for -rdmav{}.so, so {} is never loaded", core->path, *core->provider_suffix,
                             name),
                 fmt::format("lib{}-rdmav{}.so, of the release of libibverbs", parsed->name, *core->provider_suffix),
-                provider.package.empty() ? "rm " + shell_word(provider.path) + "  # left behind by an older stack"
+                provider.package.empty() ? "rm " + shell_word(provider.path) + "  # left over from an older stack"
                                          : "apt install --reinstall ibverbs-providers");
         }
     }
@@ -97,7 +97,7 @@ void check_provider_missing(const Inventory& machine, Report& report) {
                    fmt::format("it names the driver {}, and there is no lib{}-rdmav{}.so", entry.name, entry.name,
                                *core->provider_suffix),
                    "a provider for every entry, or no entry",
-                   fmt::format("apt install --reinstall ibverbs-providers  # or, if nobody needs it: rm {}",
+                   fmt::format("apt install --reinstall ibverbs-providers  # or, if no program needs it: rm {}",
                                shell_word(entry.file)));
     }
     report.fine(fmt::format("{} entries", machine.drivers.size()));

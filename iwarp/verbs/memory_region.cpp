@@ -10,7 +10,7 @@ namespace iwarp {
 namespace verbs {
 
 void check_registration(std::span<const std::byte> memory, Access access) {
-    if (memory.empty() || memory.data() == nullptr) throw Error("a region needs at least one octet of memory");
+    if (memory.empty() || memory.data() == nullptr) throw Error("a region needs at least one byte of memory");
     if (!rdmap::consistent(access))
         throw Error("a region that peers may write or do atomics to needs Access::local_write as well");
 }

@@ -208,7 +208,7 @@ public:
     template <class T>
     std::size_t count_of(std::vector<T>& list) {
         const std::uint64_t count = number();
-        if (count > left() / least_octets<T>) fail(fmt::format("{} more entries than its octets can hold", count));
+        if (count > left() / least_octets<T>) fail(fmt::format("{} more entries than its bytes can hold", count));
         if (good()) list.reserve(count);
         return good() ? count : 0;
     }
@@ -614,7 +614,7 @@ base::Result<Snapshot, CodecError> decode_snapshot(base::Bytes octets) {
     Reader reader(octets, 2, version);
     Snapshot snapshot;
     members(reader, snapshot);
-    if (reader.left() != 0) reader.fail(fmt::format("{} octets too many", reader.left()));
+    if (reader.left() != 0) reader.fail(fmt::format("{} bytes too many", reader.left()));
     if (!reader.good()) return base::Failure{reader.error()};
     return snapshot;
 }

@@ -38,7 +38,7 @@ base::Result<void> check_header(const layout::Header& header, std::uint64_t octe
             fmt::format("is a ring of version {}, and this rdmascope reads version {}: trace with the same release",
                         header.version, layout::version));
     if (header.record_octets != sizeof(Record))
-        return wrong(fmt::format("has records of {} octets", header.record_octets));
+        return wrong(fmt::format("has records of {} bytes", header.record_octets));
     if (header.lanes == 0 || header.lanes > layout::most_lanes) return wrong(fmt::format("has {} lanes", header.lanes));
     if (header.capacity < layout::least_capacity || header.capacity > layout::most_capacity ||
         !std::has_single_bit(header.capacity))

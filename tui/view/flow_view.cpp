@@ -97,7 +97,7 @@ void draw_gone(Canvas& canvas, Area area) {
     Pane pane(canvas, area);
     if (!canvas.state.reading) return draw_no_reading(pane, canvas.state);
     draw_notice(pane, std::array<std::string, 2>{"this flow is no longer there",
-                                                 "it was idle for long, or the source began anew; Escape goes back"});
+                                                 "it was idle for long, or the source began again; Escape goes back"});
 }
 
 }  // namespace

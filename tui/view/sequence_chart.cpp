@@ -115,7 +115,7 @@ void draw_sequence_chart(Canvas& canvas, Area area, const FlowPicture& picture, 
     const std::deque<SequencePoint>& points = picture.state.trace.points();
     // Who only answers READs sends PSNs of the opposite direction's.
     const bool reverse = std::all_of(points.begin(), points.end(), [](const auto& point) { return point.reverse; });
-    const std::string title = fmt::format("{} against time{}", iwarp ? "octets of the TCP stream" : "PSN",
+    const std::string title = fmt::format("{} against time{}", iwarp ? "bytes of the TCP stream" : "PSN",
                                           reverse && !points.empty() ? ", of the opposite direction" : "");
     Plot plot = frame_chart(pane, title, chosen, 0);
     if (plot.empty()) return;
