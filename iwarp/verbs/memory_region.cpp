@@ -45,7 +45,7 @@ void MemoryRegion::reregister(std::span<std::byte> memory, Access access) {
     ddp::TaggedBuffer& buffer = *device.memory.find(impl_->handle->stag);
     if (buffer.windows != 0)
         throw Error(
-            "the region has memory windows bound to it; unbind or invalidate them before it is registered anew");
+            "the region has memory windows bound to it; unbind or invalidate them before it is registered again");
     const std::span<const std::byte> before{buffer.memory, buffer.length};
     buffer.valid = true;
     buffer.access = access;

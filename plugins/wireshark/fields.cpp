@@ -63,7 +63,7 @@ constexpr Row rows[] = {
      "What the packet itself took of the time since the flow's last data packet"},
     {F::outstanding_messages, "rdma.outstanding.messages", "Outstanding messages", FT_UINT64,
      "Of the flow, after this frame"},
-    {F::outstanding_bytes, "rdma.outstanding.bytes", "Outstanding octets", FT_UINT64, "Of the flow, after this frame"},
+    {F::outstanding_bytes, "rdma.outstanding.bytes", "Outstanding bytes", FT_UINT64, "Of the flow, after this frame"},
     {F::gap_state, "rdma.gap.state", "Waited for", FT_STRING,
      "Where the time before this frame went: the state that it is attributed to"},
     {F::gap_time, "rdma.gap.time", "Waited", FT_RELATIVE_TIME,

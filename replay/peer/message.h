@@ -43,7 +43,7 @@ struct Message {
     bool tagged() const { return channel == Channel::write || channel == Channel::read_response; }
 };
 
-/// "Send msn 3, 16 octets", "Terminate: DDP tagged buffer error: invalid STag".
+/// "Send msn 3, 16 bytes", "Terminate: DDP tagged buffer error: invalid STag".
 std::string text_of(const Message& message);
 
 /// ULPDUs of one direction → messages.

@@ -12,7 +12,7 @@ namespace replay::inline peer {
 struct Difference {
     std::uint64_t frame = 0;   ///< of the capture: where the message ended; 0 for one that the capture does not have
     std::string message = {};  ///< which
-    std::string what = {};     ///< "CRC", "length", "octet 12"
+    std::string what = {};     ///< "CRC", "length", "3 bytes, from byte 12"
     std::string captured = {};
     std::string live = {};
 };
