@@ -8,11 +8,11 @@
 
 namespace service {
 
-/// What time it is by the clocks that stamp frames, each interface by its own: an adapter's clock may be hours from the
+/// The time by the clocks that stamp frames, for each interface by its own: an adapter's clock may be hours from the
 /// machine's, and a flow is idle by the clock that stamped it. Steady times are those of a clock that never steps.
 class CaptureTime {
 public:
-    /// Frames of this interface came, the last with this time.
+    /// Frames of this interface came; `frame_ns` is the time of the last one.
     void passed(std::uint32_t interface, std::int64_t frame_ns, std::int64_t steady_ns) {
         if (interface >= clocks_.size()) clocks_.resize(interface + 1);
         clocks_[interface] = {frame_ns, steady_ns, true};

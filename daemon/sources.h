@@ -19,7 +19,7 @@ public:
             std::uint64_t frames_before, int longest_wait_ms);
 
     capture::ReadStatus next(wire::Frame& frame) override;
-    /// Waits up to `longest_wait_ms` for a frame; where devices are tapped, which cannot be waited for together, 1 ms.
+    /// Waits up to `longest_wait_ms` for a frame; with RDMA devices, which cannot be waited for together, 1 ms.
     capture::Batch next_batch(std::span<wire::Frame> frames) override;
     const std::vector<capture::InterfaceInfo>& interfaces() const override;
     capture::Statistics statistics() const override;
@@ -27,7 +27,7 @@ public:
     const base::Error& error() const override { return *error_; }
 
     void wake() { tap_->wake(); }
-    /// Whether a frame of the last next_batch() is to be kept as RDMA: capture::Tap::is_recognised().
+    /// Whether a frame of the last next_batch() is kept as RDMA: capture::Tap::is_recognised().
     bool is_recognised(const wire::Frame& frame, std::int64_t now_ns) {
         return frame.interface < device_interfaces_ || tap_->is_recognised(frame, now_ns);
     }

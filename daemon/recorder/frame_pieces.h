@@ -21,8 +21,8 @@ public:
                 const std::vector<capture::InterfaceInfo>& interfaces, const std::vector<bool>& gone = {});
 
     enum class Step : std::uint8_t {
-        piece,  ///< there is more at once
-        all,    ///< up to what there is now
+        piece,  ///< more follows at once
+        all,    ///< everything that there is so far
         ended,  ///< nothing will follow
     };
     /// Appends the next piece.

@@ -18,7 +18,7 @@ struct FlowsChoice {
     std::optional<std::uint64_t> limit;
     std::optional<std::uint64_t> flow;
 
-    /// Fails with a column that does not exist, or an invalid order.
+    /// Fails if a column does not exist, or if the order is invalid.
     static base::Result<FlowsChoice> of(const control::Request& request, bool by_interval);
 };
 
