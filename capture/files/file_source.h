@@ -17,12 +17,12 @@ constexpr std::uint32_t max_frame_octets = std::uint32_t{16} << 20;
 
 enum class FileFormat : std::uint8_t { pcap, pcapng, erf };
 
-/// A capture file read front to back. Frames are seen in place: nothing is copied or allocated per frame.
+/// A capture file read from beginning to end. Frames are seen in place: nothing is copied or allocated for a frame.
 ///
-/// Memory is bounded by one window and the metadata of interfaces (32 MiB) whatever the file holds; zstd may ask for
-/// 128 MiB more. A frame whose file says it
-/// was shorter on the wire than what was captured gets the captured length as its wire length. A frame of a Simple
-/// Packet Block has no time: it gets that of the latest frame before it that has one, 0 where there is none.
+/// Memory is bounded by one window and the metadata of interfaces (32 MiB), whatever the file holds; zstd may need 128
+/// MiB more. If the file says that a frame was shorter on the wire than its captured length, its wire length is set to
+/// the captured length. A frame of a Simple Packet Block has no time: it gets the time of the latest frame before it
+/// that has one, or 0.
 class FileSource : public Source {
 public:
     virtual FileFormat format() const = 0;
@@ -31,7 +31,7 @@ public:
 
     struct Progress {
         std::uint64_t octets = 0;                 ///< of the file as it is stored
-        std::optional<std::uint64_t> total = {};  ///< absent for a stream
+        std::optional<std::uint64_t> total = {};  ///< no value for a stream
     };
     Progress progress() const { return {input_->consumed(at_), input_->total()}; }
 
@@ -70,7 +70,7 @@ protected:
     std::uint64_t frames_ = 0;
     std::vector<InterfaceInfo> interfaces_ = {};
     base::Error error_ = {};
-    bool failed_ = false;  ///< what comes after an error is not looked at
+    bool failed_ = false;  ///< data after an error is not read
 };
 
 using FileOptions = InputOptions;

@@ -11,9 +11,9 @@
 
 namespace capture::inline files {
 
-/// Of the timestamps in a pcap file; pcapng always holds nanoseconds.
+/// The precision of timestamps in a pcap file; pcapng always holds nanoseconds.
 enum class TimePrecision : std::uint8_t {
-    automatic,  ///< nanoseconds where the first interface counts finer than microseconds
+    automatic,  ///< nanoseconds if the first interface counts finer than microseconds
     micro,
     nano,
 };
@@ -41,7 +41,7 @@ public:
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
 
-    /// Makes an interface known before its first frame, so that a capture without frames has it too.
+    /// Describes an interface before its first frame, so that a capture without frames has it too.
     virtual base::Result<void> describe(const InterfaceInfo& interface) = 0;
 
     /// Keeps a frame of `interface`. Interfaces that compare equal are one in the file.
@@ -51,7 +51,7 @@ public:
     /// Counts of the earlier section's interfaces have been written before. A pcap file has no sections.
     virtual base::Result<void> begin_section(const SectionInfo&) { return {}; }
 
-    /// What the end of the section shall say was counted on `interface`; a pcap file has no place for it.
+    /// The counts of `interface` that the end of the section will state; a pcap file has no place for them.
     virtual void count(const InterfaceInfo& interface, const Statistics& statistics) = 0;
 
     virtual base::Result<void> flush() = 0;
@@ -70,7 +70,7 @@ base::Result<std::unique_ptr<Writer>> open_writer(const std::string& path, const
 base::Result<std::unique_ptr<Writer>> open_writer(base::Descriptor file, const std::string& path,
                                                   const WriterOptions& options);
 
-/// By name: `.pcap` and `.cap` are pcap, all else is pcapng.
+/// By name: `.pcap` and `.cap` are pcap, all others pcapng.
 FileFormat format_of_name(std::string_view path);
 
 }  // namespace capture::files

@@ -49,7 +49,7 @@ private:
     std::string expression_;
 };
 
-/// What to tell where libpcap refused `expression` with `reason`.
+/// The message if libpcap refused `expression` with `reason`.
 base::Error filter_error(const std::string& expression, const std::string& reason, wire::LinkType link_type);
 
 }  // namespace capture::filter

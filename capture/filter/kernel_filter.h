@@ -21,7 +21,7 @@ struct BpfInstruction {
 /// Returns the number of bytes of a frame to keep; 0 drops the frame.
 using BpfProgram = std::vector<BpfInstruction>;
 
-constexpr std::size_t bpf_longest = 4096;  ///< instructions that the kernel takes
+constexpr std::size_t bpf_longest = 4096;  ///< the most instructions that the kernel accepts
 
 /// A pcap-filter(7) expression for frames as a packet socket on `interface` sees them. The kernel may deliver the
 /// outermost VLAN tag next to the frame; `vlan` looks for it there too. An empty expression passes all frames.

@@ -14,8 +14,7 @@ namespace capture::inline filter {
 ///   fragmented; that piece shows the mistake). RoCEv1: EtherType 0x8915. Pause frames: EtherType 0x8808, where the
 ///   adapter passes them on.
 /// - iWARP: TCP from or to `tcp_ports`. From other TCP connections the SYN, because it states windows and segment
-/// sizes,
-///   and segments that begin with an MPA start frame.
+///   sizes, and segments that begin with an MPA start frame.
 /// - ICMP and ICMPv6 errors about either: those that quote UDP from or to port 4791, or TCP. Where a connection is
 ///   refused, the filter cannot know which errors are about iWARP; hosts send few errors.
 /// Each may have up to two VLAN tags in its bytes, and one more next to them. The filter skips one IPv6 extension
@@ -27,10 +26,10 @@ struct RdmaFilter {
     bool operator==(const RdmaFilter&) const = default;
 };
 
-/// More ports than this are not told apart: all TCP passes.
+/// With more ports than this, all TCP passes.
 constexpr std::size_t max_filtered_ports = 64;
 
-/// For Ethernet and raw IP. libpcap's compiler has no way to step over tags, and would repeat everything for each.
+/// For Ethernet and raw IP. libpcap's compiler cannot skip tags, and would repeat everything for each tag.
 BpfProgram compile(const RdmaFilter& filter, wire::LinkType link_type, std::uint32_t snaplen);
 
 /// The number of bytes that are kept of a RoCE packet to queue pair 1, whatever the snap length. Its payload is a
@@ -43,7 +42,7 @@ constexpr std::uint32_t management_octets = 512;
 BpfProgram keep_management(BpfProgram program, wire::LinkType link_type, std::uint32_t snaplen,
                            std::uint32_t least = management_octets);
 
-/// In the words of pcap-filter(7), for people: what it says for frames without tags.
+/// In the words of pcap-filter(7), for people: the filter for frames without tags.
 std::string text_of(const RdmaFilter& filter);
 
 }  // namespace capture::filter

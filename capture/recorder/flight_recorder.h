@@ -9,7 +9,7 @@
 namespace capture::inline recorder {
 
 struct FlightRecorderOptions {
-    std::size_t memory_octets = std::size_t{64} << 20;  ///< the whole of it, reserved once; at least one frame's
+    std::size_t memory_octets = std::size_t{64} << 20;  ///< all of the memory, reserved once; at least one frame's
     std::uint64_t before_ns = 10'000'000'000;           ///< older frames are forgotten
     std::uint32_t frame_octets = 192;                   ///< of each frame, at most
 };
@@ -23,7 +23,7 @@ struct FlightRecorderOptions {
 /// second late changes nothing. A time further back means that a clock was set; the recorder continues from there.
 class FlightRecorder {
 public:
-    /// Throws std::system_error where the memory is not to be had.
+    /// Throws std::system_error if the memory cannot be allocated.
     explicit FlightRecorder(const FlightRecorderOptions& options);
     ~FlightRecorder();
 
@@ -37,7 +37,7 @@ public:
     /// after the frames that follow it have been replaced.
     struct Position {
         std::uint64_t sequence = 0;  ///< frames kept before it, since the beginning
-        std::uint64_t place = 0;     ///< grows by what a frame takes of the memory
+        std::uint64_t place = 0;     ///< grows by the memory that a frame takes
         bool operator==(const Position& other) const { return sequence == other.sequence; }
     };
     Position oldest() const;  ///< before the oldest frame that is not forgotten
@@ -46,7 +46,7 @@ public:
     struct Kept {
         wire::Frame frame;           ///< its bytes are valid until the next keep()
         std::uint64_t clock_ns = 0;  ///< clock_ns() as it was then
-        std::uint64_t missed = 0;    ///< frames that gave way since the place asked for, just before this one
+        std::uint64_t missed = 0;    ///< frames that were replaced since the requested place, just before this one
     };
     /// The frame after `at`, which moves on; false if there is none. Frames older than before_ns are found until they
     /// are replaced.
@@ -60,7 +60,7 @@ public:
         std::uint64_t octets = 0;       ///< of memory, headers among them
         std::int64_t first_ns = 0;      ///< of the oldest frame
         std::int64_t last_ns = 0;       ///< of the newest
-        std::uint64_t overwritten = 0;  ///< frames younger than before_ns that had to go for lack of memory
+        std::uint64_t overwritten = 0;  ///< frames younger than before_ns that were replaced for lack of memory
     };
     Extent extent() const;
     std::size_t memory_octets() const;

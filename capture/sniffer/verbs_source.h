@@ -17,11 +17,11 @@ struct VerbsOptions {
 };
 
 /// Frames that an RDMA device handles without the kernel, as the device sees them: a RAW_PACKET queue pair with the
-/// sniffer rule. Which way a frame went is not known. A frame's time is the device's where it offers one that counts
-/// from 1970, else that at which it was found. ibv_create_flow(3).
+/// sniffer rule. A frame's direction is unknown. A frame's time is the device's if the device has a clock that counts
+/// from 1970, else the time at which the frame was found. ibv_create_flow(3).
 class VerbsSource final : public Source {
 public:
-    /// `port` counts from 1; 0 is every Ethernet port of the device, an interface each: "mlx5_0/1". `api` is for
+    /// `port` counts from 1; 0 is every Ethernet port of the device, each as an interface: "mlx5_0/1". `api` is for
     /// tests.
     static base::Result<std::unique_ptr<VerbsSource>> open(const std::string& device, std::uint8_t port,
                                                            const VerbsOptions& options = {},
@@ -29,8 +29,8 @@ public:
     ~VerbsSource() override;
 
     ReadStatus next(wire::Frame& frame) override;
-    /// Does not wait: `timeout` where nothing is there; then poll descriptors(). Frames of one call come from one port;
-    /// their buffers go back to the device at the next call. `end` where the device was removed.
+    /// Does not wait: returns `timeout` if no frame is there; then poll descriptors(). Frames of one call come from one
+    /// port; their buffers go back to the device at the next call. Returns `end` if the device was removed.
     Batch next_batch(std::span<wire::Frame> frames) override;
     const std::vector<InterfaceInfo>& interfaces() const override;
     using Source::statistics;
@@ -54,7 +54,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// Names of RDMA devices; fails with what to do where there are none to be seen.
+/// Names of RDMA devices; if there are none, fails with what to do.
 base::Result<std::vector<std::string>> list_verbs_devices(VerbsApi* api);
 
 }  // namespace capture::sniffer
