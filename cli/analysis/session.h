@@ -45,33 +45,33 @@ public:
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
-    /// To be called before run(): `sink` gets every interval in which there was RDMA traffic, in order. Intervals begin
-    /// at multiples of `length_ns` since 1970.
+    /// Call this before run(): `sink` gets every interval with RDMA traffic, in order. Intervals begin at multiples of
+    /// `length_ns` since 1970.
     void by_interval(std::uint64_t length_ns, IntervalSink sink);
 
-    /// False where nothing could be measured at all; told. Otherwise snapshot() has what there was.
+    /// False if nothing could be measured; the reason was reported. Otherwise snapshot() has the figures.
     bool run();
     const metrics::Snapshot& snapshot() const;
     const Names& names() const;
-    /// Whether it is known how many CRCs were bad. A daemon's answer is there once its figures are.
+    /// Whether the number of bad CRCs is known. A daemon's answer is known once its figures are.
     bool crc_verified() const;
-    /// True where something went wrong, be it after many good frames.
+    /// True if something went wrong, even after many good frames.
     bool failed() const;
     /// Reports an error, after it has removed the progress bar; run() has then failed.
     void fail(const std::string& message);
 
-    /// One line on standard error: packets, what was lost, what was no RDMA; and where there was no RDMA, what to look
-    /// at.
+    /// One line on standard error: packets, losses, and frames without RDMA. If there was no RDMA, the line says what
+    /// to check.
     void report_summary() const;
     /// What report_summary() tells.
     std::string summary() const;
-    /// How often the kernel's events came, where they were asked for.
+    /// How often the kernel's events came, if they were requested.
     std::vector<trace::EventCount> kernel_events() const;
-    /// What this machine's devices counted meanwhile, or the daemon's, or as --counters has it; else empty.
+    /// What this machine's devices counted meanwhile, or the daemon's, or the file of --counters; else empty.
     const metrics::DeviceFigures& devices() const;
     const AnalysisOptions& options() const;
     const std::string& command() const;
-    /// The link types of the source that cannot be looked into, in words.
+    /// The link types of the source that rdmascope cannot read, in words.
     std::string unknown_links() const;
     /// Frames that were cut in the capture, and the largest captured length of such a frame.
     struct CutFrames {
@@ -79,9 +79,9 @@ public:
         std::size_t longest_bytes = 0;
     };
     CutFrames cut_frames() const;
-    /// The exit status where run() returned false: a mistake of the command line, or work that failed.
+    /// The exit status if run() returned false: a mistake in the command line, or work that failed.
     int status() const;
-    /// Ends the program as others end whose reader has gone; for after a failed write with EPIPE.
+    /// Ends the program as others end whose reader has gone. Call it after a write that failed with EPIPE.
     void end_by_broken_pipe() const;
 
 private:

@@ -30,7 +30,7 @@ public:
     bool inspect(const wire::Frame& frame);
     /// After the last frame. If the source was read to its end, prints units that waited for bytes that never came.
     void end(bool complete);
-    /// Frames that were not looked into, although RDMA may be in them.
+    /// Frames that were not read, although RDMA may be in them.
     const wire::CarrierCounts& unread() const;
 
 private:

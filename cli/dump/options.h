@@ -29,7 +29,7 @@ struct FieldsFormat {
     char occurrence = 'a';  ///< f, l or a
 };
 
-/// The command line of `dump`, understood and free of contradictions.
+/// The command line of `dump`, parsed and without contradictions.
 struct DumpOptions {
     Listing listing = Listing::none;
     unsigned code_form = 0;  ///< how often -d was given, at most 3
@@ -90,11 +90,11 @@ struct DumpOptions {
     bool prints() const { return (!write_path || print_too) && !count_only; }
 };
 
-/// Understands the arguments that follow `dump`: letters bundled, values joined or apart, options before and after
-/// the expression, as getopt_long(3) and so tcpdump take them.
+/// Parses the arguments that follow `dump`: letters bundled, values joined or separate, options before and after the
+/// expression, as getopt_long(3) and therefore tcpdump accept them.
 base::Result<DumpOptions, options::UsageError> parse_options(const std::vector<std::string>& arguments);
 
-/// Whether `-T` asks for a form whose `-e` names a field. Looked for first, since it decides how the rest is read.
+/// Whether `-T` asks for a form whose `-e` names a field. Checked first, because it decides how the rest is parsed.
 bool wants_fields(const std::vector<std::string>& arguments);
 
 /// Every option of `dump`.

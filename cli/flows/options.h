@@ -19,14 +19,14 @@ struct FlowsOptions : analysis::AnalysisOptions {
     Form form = Form::table;
     bool two_forms = false;                 ///< a contradiction
     std::vector<std::string> columns = {};  ///< names as given; empty: the form's own choice
-    std::string sort = {};    ///< a name, `-` in front of it for the other direction; empty: the form's own order
-    std::string filter = {};  ///< chooses flows; empty lets all through
+    std::string sort = {};    ///< a name, with `-` before it for the reverse order; empty: the form's own order
+    std::string filter = {};  ///< chooses flows; empty passes all
     bool reverse = false;
     std::optional<exporters::GroupBy> by = {};  ///< rows are sums of flows
     std::optional<std::uint64_t> top = {};
     std::optional<std::uint64_t> interval_ns = {};
 
-    /// Everything that can be said, whatever the form shows by itself.
+    /// All columns, whatever the form shows by default.
     bool every_column() const { return columns.size() == 1 && columns.front() == "all"; }
     bool column_help() const { return columns.size() == 1 && columns.front() == "help"; }
     bool column_names() const { return columns.size() == 1 && columns.front() == "names"; }
