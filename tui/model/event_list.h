@@ -13,8 +13,8 @@
 
 namespace tui::inline model {
 
-/// Something that happened to a flow in an interval, with the first frames that show it; or a connection that did not
-/// come about; or frames that the capture lost.
+/// Something that happened to a flow in an interval, with the first frames that show it; or a connection that failed;
+/// or frames that the capture lost.
 struct EventLine {
     enum class Source : std::uint8_t { flow, attempt, capture } source = Source::flow;
     std::uint64_t serial = 0;   ///< grows; 1 for the first
@@ -33,7 +33,7 @@ struct EventLine {
     bool bad = false;       ///< worth a colour
 };
 
-/// When a frame was captured; absent where it is no longer kept.
+/// When a frame was captured; no value if it is no longer kept.
 using FrameTimes = std::function<std::optional<std::int64_t>(std::uint64_t frame)>;
 
 /// The newest events, at most `max_lines`, in the order of their times. If only the interval of an event is known, the
@@ -44,7 +44,7 @@ public:
     void add(const Reading& reading, const metrics::HostNames* names, const FrameTimes& times = {});
     void clear();
     const std::deque<EventLine>& lines() const { return lines_; }  ///< oldest first
-    /// Those of a flow and of its reverse, newest first, at most `most`.
+    /// The events of a flow and of its reverse, newest first, at most `most`.
     std::vector<const EventLine*> of_flow(std::uint64_t id, std::uint64_t reverse, std::size_t most) const;
     std::uint64_t forgotten() const { return forgotten_; }
 
@@ -62,7 +62,7 @@ private:
     std::unordered_set<std::uint64_t> ended_ = {};  ///< frames that ended a connection and have been reported
 };
 
-/// That a connection is over.
+/// Whether the event ends a connection.
 bool is_end(const EventLine& event);
 /// "RNR NAK, timer 0.64 ms", "gap of 3 packets": what an event is, in the words of `dump`.
 std::string describe(const EventLine& event);

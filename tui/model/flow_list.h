@@ -20,11 +20,10 @@ struct Groups;
 
 /// A row of the table of flows: a flow, or the heading of a group with the sum of its members.
 struct FlowLine {
-    const metrics::FlowSnapshot* flow = nullptr;   ///< figures of the window; a group's are its members' sum
-    const metrics::FlowSnapshot* whole = nullptr;  ///< the flow since the beginning; null for a group
-    const metrics::FlowProblem* problem =
-        nullptr;        ///< what is wrong with it; null where nothing is; a group's: the worst
-    bool idle = false;  ///< window interval: nothing passed in it, `flow` is `whole`
+    const metrics::FlowSnapshot* flow = nullptr;    ///< figures of the window; a group's are its members' sum
+    const metrics::FlowSnapshot* whole = nullptr;   ///< the flow since the beginning; null for a group
+    const metrics::FlowProblem* problem = nullptr;  ///< the problem; null if there is none; a group's: the worst
+    bool idle = false;                              ///< window interval: nothing passed in it, `flow` is `whole`
     bool pinned = false;
     bool group = false;
     bool folded = false;      ///< a group whose members are not listed
@@ -33,7 +32,7 @@ struct FlowLine {
     std::uint64_t id() const { return flow->id; }
 };
 
-/// How the table is to be made.
+/// The choices for the table.
 struct FlowChoice {
     exporters::FlowOrder order;
     Grouping grouping = Grouping::none;
@@ -43,8 +42,8 @@ struct FlowChoice {
     bool only_problems = false;           ///< flows without a problem are hidden
 };
 
-/// What a line is to be read with: of the window `interval` the figures of a line that is not idle are the interval's,
-/// so that rates are by its length; all others are of the flow's own time.
+/// How to read a line's figures. In the window `interval`, a line that is not idle has the interval's figures, so that
+/// rates are by its length; all others are of the flow's own time.
 exporters::Context context_of(const FlowLine& line, Window window, const Reading& reading,
                               const metrics::HostNames* names);
 
@@ -70,10 +69,10 @@ public:
 
     const std::vector<FlowLine>& lines() const { return lines_; }
     std::size_t flows() const { return flows_; }        ///< in the reading
-    std::size_t hidden() const { return hidden_; }      ///< that the filter, or the choice of problems, keeps back
-    std::size_t problems() const { return problems_; }  ///< flows with a problem, of those that the filter lets through
+    std::size_t hidden() const { return hidden_; }      ///< hidden by the filter, or by the choice of problems
+    std::size_t problems() const { return problems_; }  ///< flows with a problem, among those that the filter passes
     std::size_t idle() const { return idle_; }          ///< of those that it does not
-    /// The line of a flow; absent where it is not listed.
+    /// The line of a flow; no value if it is not listed.
     std::optional<std::size_t> find(std::uint64_t id) const;
 
 private:

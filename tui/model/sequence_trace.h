@@ -31,12 +31,12 @@ public:
     explicit SequenceTrace(std::size_t max_points = 1 << 16);
     ~SequenceTrace();
 
-    /// Another flow: forgets all; the frames that the source still has are gone through from the oldest.
+    /// Follows another flow: forgets everything, and reads the frames that the source still has from the oldest on.
     void follow(const metrics::FlowSnapshot& flow);
-    /// Whether it follows this flow, by all that is known of its ends: a QPN may become known later, by pairing.
+    /// Whether it follows this flow, as far as the flow's ends are known: a QPN may become known later, by pairing.
     bool follows(const metrics::FlowSnapshot& flow) const;
     void clear();
-    /// Takes in frames that are new, at most `most`: a call a refresh. Returns whether there are more.
+    /// Reads new frames, at most `most`; call it once for each refresh. Returns whether there are more.
     bool advance(Feed& feed, std::size_t most = 50'000);
 
     const std::deque<SequencePoint>& points() const;  ///< in the order of time; the oldest go first

@@ -8,7 +8,7 @@ namespace tui::inline terminal {
 /// object at a time; handlers that others have installed stay.
 class LastResort {
 public:
-    /// `leave`: what a terminal must be sent to be as it was before.
+    /// `leave`: the bytes that restore the terminal's former state.
     LastResort(int descriptor, const termios& before, std::string_view leave);
     ~LastResort();
     LastResort(const LastResort&) = delete;

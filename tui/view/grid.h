@@ -10,7 +10,7 @@
 /// The picture: a grid of styled cells, without a terminal.
 namespace tui::inline view {
 
-/// What a cell is, not what it looks like: a theme (theme.h) gives roles their colours.
+/// The meaning of a cell, not its look: a theme (theme.h) gives roles their colours.
 enum class Role : std::uint8_t {
     normal,
     dim,     ///< of less weight: units, what is idle
@@ -19,9 +19,9 @@ enum class Role : std::uint8_t {
     good,
     warning,
     bad,     ///< something is wrong
-    alarm,   ///< and must be seen at once: the drops badge
-    bar,     ///< the lines with the heading and the keys, all their width
-    sorted,  ///< the heading that the table is sorted by
+    alarm,   ///< must be seen at once: the drops badge
+    bar,     ///< the lines with the heading and the keys, in their full width
+    sorted,  ///< the heading of the column that orders the table
     chart,
     chart_second,
     heat_0,  ///< seven steps of a scale: little ...
@@ -44,7 +44,7 @@ constexpr Role heat(unsigned step) {
 
 struct Style {
     Role role = Role::normal;
-    bool selected = false;  ///< the row that one is on: reversed where there are no colours
+    bool selected = false;  ///< the selected row: reversed if there are no colours
     bool bold = false;
     bool underlined = false;
     bool operator==(const Style&) const = default;
@@ -65,7 +65,7 @@ int width_of(std::string_view text);
 char32_t take_character(std::string_view& text);
 using base::append_utf8;
 
-/// Rows and columns from 0. Everything outside is silently cut: no picture needs to know how large the screen is.
+/// Rows and columns from 0. Everything outside is silently cut: the code that draws need not know the screen's size.
 class Grid {
 public:
     Grid() = default;
@@ -86,7 +86,7 @@ public:
     /// The same, ending at column `x + room`.
     int right(int x, int y, std::string_view text, Style style, int room);
     void fill(int x, int y, int width, int height, char32_t glyph, Style style);
-    /// Changes the style's `selected` of a stretch, not its glyphs or roles.
+    /// Sets the `selected` of a stretch's style; glyphs and roles stay.
     void select(int x, int y, int width);
 
     /// The glyph that ends a text which was cut.

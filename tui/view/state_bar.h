@@ -7,7 +7,7 @@
 namespace tui::inline view {
 
 /// Where the time went, as a row of letters (letters.h), in the order of metrics::State; each state has its share of
-/// the width by largest remainder. Nothing where no time passed. `dim`: letters alone, without the states' colours.
+/// the width by largest remainder. Draws nothing if no time passed. `dim`: letters only, without the states' colours.
 void draw_state_bar(Pane& pane, int x, int y, int width, const metrics::StateTimes& times, bool dim);
 
 /// Counts in `letters` those that draw_state_bar draws.
