@@ -9,7 +9,7 @@ struct Program {
     enum class Found : unsigned char {
         yes,
         missing,   ///< no such file
-        unusable,  ///< it exists, but for `reason` it cannot be used
+        unusable,  ///< it exists, but cannot be used: see `reason`
     };
     Found found = Found::missing;
     std::string path = {};
