@@ -6,16 +6,16 @@
 
 namespace dissect {
 
-/// Four different answers for a packet that is not simply complete.
+/// Four different results for a packet that is not simply complete.
 enum class Outcome : std::uint8_t {
     complete,
     truncated,    ///< the capture is shorter than the packet was: a snap length, or a segment that was never seen
     malformed,    ///< the bytes contradict themselves or the specification: no further layer can be trusted
-    odd,          ///< understood, but not as the specification wants it: dissection goes on
+    odd,          ///< understood, but against the specification: dissection continues
     unsupported,  ///< legal as far as known, but rdmascope cannot read it: another version, a vendor's format
 };
 
-/// Why. Each has its sentence in `text()`.
+/// The reasons. Each has its sentence in `text()`.
 enum class Reason : std::uint8_t {
     none,
     snapped,              ///< truncated: the snap length cut the header

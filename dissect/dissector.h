@@ -19,7 +19,7 @@ using wire::Transport;
 struct Unit {
     const wire::Frame& frame;            ///< the frame that completed the unit
     const Dissection& frame_dissection;  ///< the frame's own layers
-    const Dissection& dissection;        ///< the unit's layers: the frame's own where `in_frame`
+    const Dissection& dissection;        ///< the unit's layers: the frame's own if `in_frame`
     base::Bytes bytes;                   ///< what `dissection` describes; markers already taken out of an FPDU
     bool in_frame;                       ///< the unit's layers are among the frame's: do not describe both
     Transport transport;
@@ -32,14 +32,14 @@ struct Unit {
     bool from_client = false;         ///< sent by the side that opened the connection, as far as is known
     std::uint32_t sequence = 0;       ///< TCP sequence number of the unit's first byte
     std::uint32_t stream_length = 0;  ///< bytes of the TCP stream that the unit takes, markers included
-    std::uint32_t markers = 0;        ///< how many markers lay in it
-    std::uint32_t mss = 0;            ///< that the receiver's SYN asks for; 0 where that was not captured
+    std::uint32_t markers = 0;        ///< the number of markers in it
+    std::uint32_t mss = 0;            ///< requested by the receiver's SYN; 0 if that was not captured
     std::int64_t passed_ns = 0;       ///< when its last byte passed: earlier than the frame's time if the unit waited
                                       ///< for other bytes, or for its boundary to be found
     bool holed = false;               ///< bytes of it were never captured: when its last byte passed is unknown
 };
 
-/// Something about the traffic that is no unit of its own but that a reader must know.
+/// Something about the traffic that is not a unit but that a reader must know.
 struct Notice {
     enum class Kind : std::uint8_t {
         tcp_retransmission,  ///< bytes seen before: `related_frame` carried them first
@@ -51,26 +51,27 @@ struct Notice {
         stream_evicted,      ///< a connection forgotten to stay within the configured bounds
         fragments_evicted,   ///< an IP datagram given up with fragments missing
         icmp_error,          ///< an ICMP error that quotes RoCEv2, or a connection of iWARP
-        tcp_checksum_wrong,  ///< a segment that its receiver dropped, for its sender's checksums are right otherwise
+        tcp_checksum_wrong,  ///< a segment that its receiver dropped: its checksum is wrong, and its sender's checksums
+                             ///< are otherwise right
     };
     Kind kind;
     const wire::Frame& frame;
     const Dissection& frame_dissection;
     std::uint32_t stream = 0;
-    std::uint64_t octets = 0;         ///< how many the notice is about
-    std::uint64_t related_frame = 0;  ///< 0 where none is known
+    std::uint64_t octets = 0;         ///< the number of bytes that the notice is about
+    std::uint64_t related_frame = 0;  ///< 0 if none is known
 };
 
 struct UpperMessage;  // upper_message.h
 
-/// Receives what a frame contains, in this order: the frame, then its notices and units as they are met.
+/// Receives the content of a frame, in this order: the frame, then its notices and units as they are found.
 class Sink {
 public:
     virtual ~Sink() = default;
     virtual void on_frame(const wire::Frame&, const Dissection&) {}
     virtual void on_unit(const Unit& unit) = 0;
     virtual void on_notice(const Notice&) {}
-    /// An upper layer's message, after the unit that completed it. A Dissector makes none; upper::Reader does.
+    /// An upper layer's message, after the unit that completed it. Made by upper::Reader, not by a Dissector.
     virtual void on_message(const UpperMessage&) {}
 };
 
@@ -100,11 +101,11 @@ struct DissectorCounters {
     std::uint64_t headers_cut_before = 0;  ///< of headers_cut, in frames that came to the capture so
 };
 
-/// Takes one frame apart without any memory of others: all layers down to the InfiniBand transport's, or to TCP's
-/// payload. Allocates nothing. `out` is valid for as long as `frame.bytes` is.
+/// Parses one frame without memory of others: all layers down to the InfiniBand transport's, or to TCP's payload.
+/// Allocates nothing. `out` is valid for as long as `frame.bytes` is.
 void dissect_frame(const wire::Frame& frame, const ParseOptions& options, Dissection& out);
 
-/// The first layer of a link type; LayerId::none where rdmascope cannot read it.
+/// The first layer of a link type; LayerId::none if rdmascope cannot read it.
 LayerId first_layer(wire::LinkType link_type);
 
 /// Parses one FPDU or MPA start frame from its first byte, after the markers were taken out. `wire_length` is its
@@ -122,7 +123,7 @@ public:
     Dissector& operator=(const Dissector&) = delete;
 
     void dissect(const wire::Frame& frame, Sink& sink);
-    /// The same of a frame that is_plain_segment(), at a fraction of the cost.
+    /// The same for a frame that is_plain_segment(), at a fraction of the cost.
     void dissect_plain(const wire::Frame& frame, Sink& sink);
     /// Announces segments between these ends, so that the memory of their connections is in the cache when they come.
     /// Call it with the passes from 0 on, in order: each pass needs what the pass before has requested.

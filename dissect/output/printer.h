@@ -19,21 +19,21 @@
 /// frames as it likes.
 namespace dissect::output {
 
-/// What the capture calls an interface of the source, by `Frame::interface`. May be an empty function.
+/// The capture's name for an interface of the source, by `Frame::interface`. May be an empty function.
 using InterfaceNames = std::function<InterfaceName(std::uint32_t)>;
 
 class Printer : public Sink {
 public:
     virtual void begin() {}
-    /// The frame is complete: shown, or passed over (but remembered for the times of later ones).
+    /// The frame is complete: shown, or skipped (but remembered for the times of later ones).
     virtual void end_frame(bool shown) = 0;
     virtual void finish() {}
 };
 
 /// Visits all of a frame: `frame`, its layers, its notices and units; for printers that show the whole tree.
 ///
-/// `frame` comes first in the output, but what it says of protocols is known last. So the layers go to one visitor as
-/// they come, and `frame` to another at the end.
+/// `frame` comes first in the output, but the protocols that it names are known last. So the layers go to one visitor
+/// as they come, and `frame` to another at the end.
 class TreePrinterBase : public Printer {
 public:
     explicit TreePrinterBase(InterfaceNames names) : names_(std::move(names)) {}
@@ -45,7 +45,7 @@ public:
     void end_frame(bool shown) final;
 
 protected:
-    /// A new frame: what is gathered for the old one can go.
+    /// A new frame begins: what was gathered for the old one is no longer needed.
     virtual void start() = 0;
     /// Receives all but `frame`.
     virtual Visitor& body() = 0;
