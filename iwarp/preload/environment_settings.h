@@ -23,10 +23,10 @@ namespace iwarp::preload {
 struct Settings {
     std::vector<std::string> addresses;  ///< numeric; empty: all
     ConnectionOptions connection;
-    /// What is said on standard error of connections.
+    /// What is reported about connections on standard error.
     enum class Telling : std::uint8_t { nothing, faults, all } telling = Telling::faults;
 
-    /// Throws Error that names the variable and says what it may be.
+    /// Throws Error that names the variable and its valid values.
     static Settings from_environment();
 };
 
