@@ -11,7 +11,7 @@
 
 namespace replay::inline compare {
 
-/// What is set side by side of a flow.
+/// The figures of a flow that are compared.
 struct Figures {
     metrics::OperationTable operations;
     std::uint64_t messages = 0;
@@ -24,21 +24,21 @@ Figures figures_of(const metrics::FlowSnapshot& flow);
 /// followed by Immediate Data, which carries none of the bytes.
 metrics::OperationTable over_iwarp(const metrics::FlowSnapshot& original);
 
-/// A flow and its re-enactment: the first copy's, where there are several.
+/// A flow and its re-enactment: the first copy's, if there are several.
 struct ComparedFlow {
     const metrics::FlowSnapshot* original = nullptr;
-    const metrics::FlowSnapshot* replayed = nullptr;  ///< null where nothing was captured of it
+    const metrics::FlowSnapshot* replayed = nullptr;  ///< null if nothing of it was captured
     bool equal = false;                               ///< operations: kinds, counts, bytes
     struct Why {
         metrics::Question question{};
         metrics::Verdict original{};
         metrics::Verdict replayed{};
     };
-    std::vector<Why> why;    ///< questions on whose answer both differ
+    std::vector<Why> why;    ///< questions whose answers differ
     std::string difference;  ///< how the use of time differs, in a sentence; empty if there is nothing to report
 };
 
-/// `recorded` must outlive what is returned, as the survey must. Only flows with operations; of endpoints here.
+/// `recorded` and the survey must outlive the result. Only flows with operations; of endpoints here.
 std::vector<ComparedFlow> compare_runs(const Survey& survey, const Reenactment& run, const metrics::Snapshot& recorded,
                                        const metrics::HostNames& names);
 
