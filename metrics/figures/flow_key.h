@@ -20,8 +20,8 @@ constexpr std::string_view name_of(wire::Transport transport) {
     return names[static_cast<std::size_t>(transport)];
 }
 
-/// What tells one direction of a queue pair's conversation from all others: on RoCE and InfiniBand the addresses, the
-/// destination QPN (24 bits) and the service; on iWARP the addresses and both ports (source in the upper half).
+/// The identity of one direction of a queue pair's conversation: on RoCE and InfiniBand the addresses, the destination
+/// QPN (24 bits) and the service; on iWARP the addresses and both ports (source in the upper half).
 struct FlowKey {
     std::uint32_t selector = 0;  ///< destination QPN, or source port << 16 | destination port
     Address source;

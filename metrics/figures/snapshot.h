@@ -23,7 +23,7 @@
 /// not show is absent. Frames are numbers as `dump` shows them.
 namespace metrics::inline figures {
 
-/// How the opposite direction was found; `none` where it was not.
+/// How the opposite direction was found; `none` if it was not.
 enum class PairingMethod : std::uint8_t { none, tcp, cm, source_qp, psn };
 constexpr std::string_view name_of(PairingMethod method) {
     constexpr std::array<std::string_view, 5> names{"none", "tcp", "cm", "source_qp", "psn"};
@@ -157,7 +157,7 @@ struct ConnectionFigures {
     std::optional<std::uint32_t> retry_count;
     std::optional<std::uint32_t> rnr_retry_count;  ///< 7 = for ever
     std::optional<std::uint32_t> starting_psn;
-    std::optional<std::uint32_t> mpa_revision;  ///< iWARP: of the reply, or of the request while there is none
+    std::optional<std::uint32_t> mpa_revision;  ///< iWARP: of the reply, or of the request until there is a reply
     std::optional<bool> mpa_crc;                ///< iWARP: FPDUs carry CRCs
     std::optional<bool> mpa_markers;            ///< iWARP: this flow's stream has markers
     std::optional<EndKind> end_kind;            ///< absent while it lives
@@ -192,7 +192,7 @@ struct TcpFigures {
     std::uint64_t fpdu_bytes_max = 0;  ///< the longest FPDU of this flow's sender, with markers and CRC
 };
 
-/// A request, as far as one of its packets tells.
+/// A request, as far as one of its packets shows it.
 struct RequestFigures {
     Operation operation{};
     std::uint64_t message_bytes = 0;  ///< of the whole message
@@ -205,7 +205,7 @@ struct RequestFigures {
 /// vol. 1, 9.7.6 (timer and retry counter), 9.7.5.2.8 (RNR NAK).
 struct RetryFigures {
     RequestFigures request;
-    bool is_first = false;              ///< the capture has no request of the flow before it
+    bool is_first = false;              ///< the capture has no earlier request of the flow
     std::uint64_t repeats = 0;          ///< sendings after the first one that no RNR NAK asked for
     std::uint64_t rnr_naks = 0;         ///< that refused it
     bool refused_last = false;          ///< an RNR NAK refused it, and it was not sent since
@@ -279,7 +279,7 @@ struct FlowSnapshot {
     std::uint64_t payload_bytes =
         0;  ///< upper-layer bytes that passed in this direction, READ responses included, repeats not
     std::uint64_t acknowledgement_packets = 0;
-    std::optional<std::uint64_t> retransmitted_packets;  ///< absent where the service repeats nothing (UC, UD)
+    std::optional<std::uint64_t> retransmitted_packets;  ///< no value if the service repeats nothing (UC, UD)
     std::optional<std::uint64_t> duplicate_packets;      ///< doubled by the network
     std::optional<std::uint64_t> reordered_packets;      ///< late, but not sent again
     std::optional<std::uint64_t> missing_packets;        ///< never seen at the tap when later ones were: lost before it
@@ -301,7 +301,7 @@ struct FlowSnapshot {
     base::CompactArray<std::uint64_t, nak_code_count> naks;  ///< in answer to this flow's requests; RNR not among them
     std::uint64_t rnr_naks = 0;
     Histogram rnr_timer_ns;
-    std::optional<std::uint8_t> credits_last;  ///< AETH credit count, as a code; absent where the responder gives none
+    std::optional<std::uint8_t> credits_last;  ///< AETH credit count, as a code; no value if the responder gives none
     std::uint64_t credits_exhausted = 0;
     std::uint64_t ecn_ce_packets = 0;
     std::uint64_t ecn_capable_packets = 0;  ///< ECT(0), ECT(1) or CE
@@ -324,15 +324,15 @@ struct FlowSnapshot {
     RecoveryFigures recovery;
     base::CompactValue<ConnectionFigures> connection;  ///< empty if its set-up was not captured
     base::CompactOptional<TcpFigures> tcp;
-    base::CompactOptional<VerbsFigures> verbs;  ///< of the sending process, where it was traced
+    base::CompactOptional<VerbsFigures> verbs;  ///< of the sending process, if it was traced
     std::vector<EventSummary> event_summaries;  ///< by kind; kinds that did not happen are not there
     std::uint64_t last_answer_frame = 0;        ///< RoCE: the last answer to the flow's requests; 0 = none was seen
     base::CompactOptional<RetryFigures> retries;
     base::CompactOptional<RequestFigures> refused;  ///< by the last NAK that ends a queue pair
     base::CompactOptional<RepeatAnswerFigures> repeat_answers;
     std::optional<std::uint16_t> udp_port;    ///< RoCEv2: the source port of the flow's first packet
-    std::uint64_t udp_ports = 0;              ///< how many different ones it used; at most 4 are told apart
-    base::CompactOptional<IcmpFigures> icmp;  ///< absent where no error was seen
+    std::uint64_t udp_ports = 0;              ///< the number of different ones it used; at most 4 are distinguished
+    base::CompactOptional<IcmpFigures> icmp;  ///< empty if no error was seen
 
     std::uint64_t icrc_zero = 0;               ///< of icrc_bad, those whose ICRC is 0: it was not filled in yet
     std::uint64_t icrc_taken = 0;              ///< of icrc_bad, those that the receiver acknowledged without a repeat
@@ -342,7 +342,7 @@ struct FlowSnapshot {
     std::uint64_t messages_total() const;
     std::uint64_t message_bytes_total() const;
     std::uint64_t wall_ns() const { return static_cast<std::uint64_t>(last_ns) - static_cast<std::uint64_t>(first_ns); }
-    /// messages' bytes by the flow's wall time; absent where the wall time is zero, and where partly_read()
+    /// messages' bytes by the flow's wall time; no value if the wall time is zero, or if partly_read()
     std::optional<double> goodput_bytes_per_sec() const;
 };
 
@@ -414,7 +414,7 @@ struct PauseSnapshot {
     std::array<std::uint64_t, 8> priority_frames{};  ///< of pfc_frames, those that stop this priority
     std::array<std::uint64_t, 8> priority_quanta{};  ///< sum of the times asked for, of 512 bit times each
     std::vector<std::uint64_t> frames;               ///< the first few
-    std::optional<StopTimes> stopped_ns;             ///< absent where the link's rate is not known
+    std::optional<StopTimes> stopped_ns;             ///< no value if the link's rate is unknown
     std::vector<PauseSender> senders;                ///< ascending MAC; at most 64
 };
 
@@ -428,7 +428,7 @@ constexpr std::string_view name_of(AttemptOutcome outcome) {
 /// `unknown` if no outcome has this name.
 AttemptOutcome attempt_outcome_named(std::string_view name);
 
-/// A connection that did not come about, or one without flows.
+/// A connection that failed, or one without flows.
 struct ConnectionAttempt {
     wire::Transport transport{};
     Endpoint client;
@@ -438,7 +438,8 @@ struct ConnectionAttempt {
     std::uint64_t end_frame = 0;
     std::int64_t request_ns = 0;
     AttemptOutcome outcome = AttemptOutcome::unknown;
-    std::string reason;      ///< in words: as `dump` says them, or what of MPA was refused; empty where none was given
+    std::string reason;      ///< in words: as `dump` says them, or what part of MPA was refused; empty if none was
+                             ///< given
     bool by_client = false;  ///< it is the client that rejected
     std::optional<RejectReason> reject_reason;  ///< absent if the reason is another one
     base::CompactOptional<IcmpFigures> icmp;    ///< about its requests
@@ -489,9 +490,9 @@ struct CaptureFigures {
     std::uint64_t streams_evicted = 0;
     std::uint64_t stream_octets_lost = 0;
     std::uint64_t stream_octets_skipped = 0;
-    std::uint64_t values_misplaced = 0;  ///< of distributions, in a neighbour's bucket for want of memory
+    std::uint64_t values_misplaced = 0;  ///< of distributions, in a neighbour's bucket for lack of memory
     std::uint64_t beyond_hosts = 0;      ///< frames of hosts beyond those that have figures
-    wire::CarrierCounts unread;          ///< frames that were not looked into, although RDMA may be in them
+    wire::CarrierCounts unread;          ///< frames that were not read, although RDMA may be in them
     std::uint64_t copies = 0;            ///< of seen_twice, those on the interface of the frame that they copy
     std::uint64_t copies_elsewhere = 0;  ///< of copies, those with another hop limit or other MAC addresses
     Histogram copy_distance_ns;          ///< between a frame and its copy on one interface

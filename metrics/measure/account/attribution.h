@@ -8,7 +8,7 @@
 
 namespace metrics::inline measure::inline account {
 
-/// Why a packet was transmitted again, as far as the wire tells.
+/// Why a packet was transmitted again, as far as the wire shows.
 enum class RepeatCause : std::uint8_t { none, rnr_nak, nak, timeout };
 
 /// What the rules may use when a data packet closes the gap after its predecessor. Times are ns of the capture's clock;
@@ -24,7 +24,7 @@ struct Situation {
     std::uint32_t wire_bytes = 0;  ///< of the closing packet, preamble and gap included
     bool again = false;            ///< the closing packet repeats one
     RepeatCause cause = RepeatCause::none;
-    bool mid_message = false;     ///< the closing packet goes on with a message that its predecessor left unfinished
+    bool mid_message = false;     ///< the closing packet continues a message that its predecessor left unfinished
     bool response = false;        ///< the closing packet is a READ response: the responder's time
     bool unobserved = false;      ///< packets are missing at the tap between the two, or the tap dropped some
     bool wants_response = false;  ///< the closing packet asks for a response (READ, atomic)
@@ -35,7 +35,7 @@ struct Situation {
     std::uint32_t messages_max = 0;  ///< running maximum
     std::uint64_t bytes_max = 0;
     std::uint32_t responses_max = 0;
-    std::uint32_t responses_limit = 0;  ///< ORD, where the set-up told it; else 0
+    std::uint32_t responses_limit = 0;  ///< ORD, if the set-up showed it; else 0
 
     std::int64_t freed_ns = never;     ///< when an acknowledgement last took messages from the ledger
     std::uint32_t freed_messages = 0;  ///< how many it took
@@ -51,8 +51,8 @@ struct Situation {
     std::uint64_t round_trip_min_ns = 0;  ///< 0 = unknown
 
     bool byte_window = false;  ///< the window counts bytes (TCP): freed_ns is of any acknowledgement of new bytes
-    /// tap -> sender -> tap without its application: the least time in which it acknowledged the peer's packets.
-    /// 0 = unknown. Bounds the tolerance that is learnt: a reaction far beyond it is somebody thinking.
+    /// tap -> sender -> tap without its application: the least time in which it acknowledged the peer's packets. 0 =
+    /// unknown. Bounds the tolerance that is learnt: a reaction far beyond it includes the application's time.
     std::uint64_t sender_round_trip_min_ns = 0;
     /// The same where neither end's application had a part in it (set-up, acknowledgements without data): it proves
     /// that the sender is so far away. 0 = unknown.
@@ -62,7 +62,7 @@ struct Situation {
 
 struct AttributionOptions {
     std::uint64_t reaction_tolerance_ns = 0;           ///< ε; 0 = learnt from the flow's own fastest reactions
-    std::uint64_t congestion_memory_ns = 300'000'000;  ///< τ: longest time for which a CNP can explain a gap
+    std::uint64_t congestion_memory_ns = 300'000'000;  ///< τ: the longest time for which a CNP can explain a gap
     double sibling_share = 0.7;                        ///< θ
 };
 
@@ -232,7 +232,7 @@ private:
     std::uint32_t wire_bytes_ = 0;
     std::uint32_t reaction_ns_ = 0;     // the flow's fast reactions
     std::uint32_t level_ = 0;           // messages outstanding when the gap began
-    std::uint32_t response_level_ = 0;  // of them, those that want a response
+    std::uint32_t response_level_ = 0;  // those of them that need a response
     std::uint32_t echo_ns_ = 0;
     std::uint32_t echo_trial_ns_ = 0;
     std::array<std::uint32_t, 6> free_ns_{};  // low halves of the times of the last acknowledgements, youngest first

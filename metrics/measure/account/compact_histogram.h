@@ -122,7 +122,7 @@ public:
     void release(HistogramPages& pages, HistogramOwner& owner);
     std::uint64_t count() const { return count_; }
     std::uint64_t sum() const { return sum_; }
-    std::uint64_t min() const { return min_; }  ///< 2^64 - 1 where nothing was recorded
+    std::uint64_t min() const { return min_; }  ///< 2^64 - 1 if nothing was recorded
     std::uint64_t max() const { return max_; }
 
 private:

@@ -18,9 +18,9 @@ enum class RecoveryStep : std::uint8_t {
     total,           ///< lost packet (or the first after the hole) -> its retransmission; value: ns
 };
 
-/// What decides how much may be concluded. A packet lost, late or doubled between the sender and the tap looks like a
-/// sender's mistake, a NAK lost between the receiver and the tap like a receiver's: where that is possible, nothing is
-/// said.
+/// The properties of the tap that decide which conclusions are safe. A packet lost, late or doubled between the sender
+/// and the tap looks like a sender's mistake, a NAK lost between the receiver and the tap like a receiver's: if that is
+/// possible, no mistake is reported.
 struct RecoveryVantage {
     bool at_sender = false;    ///< the tap sees all that the sender sends, in its order
     bool at_receiver = false;  ///< the tap sees all that the receiver sends, and the receiver all that passes the tap
@@ -34,7 +34,7 @@ struct RecoveryPacket {
     std::uint32_t span = 1;      ///< positions that it takes: a READ request takes one for each response packet
     bool read = false;           ///< a READ request
     bool late = false;           ///< known to be late or doubled by the network, not transmitted again
-    std::int64_t sent_ns = Situation::never;  ///< when it was sent before, where that is known
+    std::int64_t sent_ns = Situation::never;  ///< when it was sent before, if that is known
     bool atomic = false;                      ///< an atomic's
 };
 
@@ -65,8 +65,9 @@ public:
         findings.deliver(report);
         return cause;
     }
-    /// A NAK, which also acknowledges all before `position`: tell the NAK alone. `sent_ns`: when the packet that it
-    /// names was last sent, where that is known. False where nothing is put down to it: another one is pending.
+    /// A NAK, which also acknowledges everything before `position`: report only the NAK. `sent_ns`: when the packet
+    /// that it names was last sent, if that is known. Returns false if nothing is attributed to it: another one is
+    /// pending.
     template <class Report>
     bool nak(std::int64_t now_ns, std::uint64_t position, NakKind kind, std::int64_t sent_ns, Report&& report) {
         Findings findings;
@@ -86,8 +87,8 @@ public:
     bool response_missing(std::int64_t now_ns, std::uint64_t missing);
     /// Packets may have passed unseen: what is pending is not judged.
     void lost_sight();
-    /// The last packet, taken for the first of a run or for one of it, had only been late. The signal that it seemed to
-    /// answer still waits; the run goes on where it was.
+    /// The last packet, which was assumed to begin a run or to be part of one, had only been late. The signal that it
+    /// seemed to answer still waits; the run continues where it was.
     void was_late();
 
     /// What the next repeated packet would be put down to.

@@ -18,7 +18,7 @@ namespace metrics::inline measure::inline connection {
 /// MPA start frames (RFC 5044, 6581) for iWARP. Bounded; the oldest finished attempt goes first.
 class Connections {
 public:
-    /// Two queue pairs that belong together, as REQ and REP tell, known from the REP on.
+    /// Two queue pairs that belong together according to REQ and REP, known from the REP on.
     struct QueuePairs {
         std::uint64_t serial = 0;  ///< grows: a later connection of the same numbers is another one
         FlowKey to_server;         ///< destination QPN: the server's
@@ -35,7 +35,7 @@ public:
     Connections& operator=(const Connections&) = delete;
 
     /// A CM message (a UD packet to QP 1 with a MAD). Returns the pair that became known (REP) or ended (DREQ, DREP,
-    /// REJ) by it, valid until the next call; nullptr for all others. `ended` tells which.
+    /// REJ) by it, valid until the next call; nullptr for all others. `ended` says which.
     const QueuePairs* on_management(const dissect::Unit& unit, bool& ended);
     /// An MPA start frame: request or reply, accepted or rejected. `key` is the flow's that carries it.
     void on_mpa(const dissect::Unit& unit, const FlowKey& key);

@@ -35,8 +35,8 @@ public:
     /// Frames in the order of the capture. If `lasting`, their bytes stay valid until finish() has returned (a mapped
     /// file); otherwise they have been used, or copied, when this returns.
     void feed(std::span<const wire::Frame> frames, bool lasting = false);
-    /// Where frames that last may be put before they are fed, from its beginning, all of them at once: with several
-    /// threads they need not be copied then. Empty where it makes no difference.
+    /// A place for frames before they are fed, from its beginning, all of them at once: with several threads lasting
+    /// frames then need not be copied. Empty if it makes no difference.
     std::span<wire::Frame> room();
     /// How many interfaces the capture is known to have so far, before any frame of the latest of them is fed: see
     /// HostClock. Without it, copies of frames that were on their way when a second one shows up may be counted again.
@@ -45,7 +45,7 @@ public:
     void finish();
     /// Waits for the frames fed so far, then copies the figures out. Kernel drops are the caller's to fill in.
     Snapshot snapshot();
-    /// The last snapshot: the flows' memory is given back while it is made. Only the destructor may be called then.
+    /// The last snapshot: the flows' memory is freed while it is made. Only the destructor may be called afterwards.
     Snapshot take_snapshot();
     /// For an analyzer that runs for months, between two snapshots: later events show frames of their own, and flows
     /// without traffic since `idle_since_ns`, in neither direction, are forgotten. Returns how many.

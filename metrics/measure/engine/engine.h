@@ -35,8 +35,8 @@ public:
 
     /// A frame that HostClock found to be plain, in place of the dissector. Counted in plain_frames().
     void on_plain(const wire::Frame& frame, const FrameContext& context, bool verify_crc);
-    /// Says that on_plain() will be called with this frame, after those expected before: their flows' memory is asked
-    /// for by fetch(), all at once, where there are too many flows for the caches. More than `batch` are not heeded.
+    /// Announces that on_plain() will be called with this frame, after those announced before: fetch() prefetches their
+    /// flows' memory, all at once, if there are too many flows for the caches. More than `batch` frames are ignored.
     void expect_plain(const wire::Frame& frame) {
         if (has_many_flows()) note_expected(frame);
     }
@@ -55,7 +55,7 @@ public:
     /// For an engine that runs for months: a new interval shows frames of its own, and flows idle since `idle_since_ns`
     /// (with their reverses) are forgotten. Returns how many.
     std::size_t begin_interval(std::int64_t idle_since_ns);
-    /// Frames were lost: no flow knows what passed meanwhile.
+    /// Frames were lost: what passed meanwhile is unknown to every flow.
     void dropped() { ++store_.drop_epoch; }
     /// Adds the flows (in no order), the reuse figures of hosts, the attempts at connections, and what they hold in
     /// memory.

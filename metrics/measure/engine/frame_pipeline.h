@@ -27,7 +27,7 @@ struct Chunk {
     std::span<wire::Frame> room() { return std::span(places).subspan(count); }
 
     static constexpr std::size_t cache_line = 64;  ///< one a frame: they go from processor to processor
-    alignas(cache_line) std::array<wire::Frame, frames_max> places;  ///< comments are not looked at, and need not last
+    alignas(cache_line) std::array<wire::Frame, frames_max> places;  ///< comments are not used, and need not last
     std::size_t count = 0;                                           ///< of the frames
     std::vector<FrameContext> contexts;
     std::vector<std::vector<std::uint16_t>> shares;  ///< which frames are whose
@@ -47,7 +47,7 @@ public:
         std::function<void(Chunk&)> observe;                  ///< fills in contexts and shares
         std::function<void(std::size_t share, Chunk&)> work;  ///< frames of that share
     };
-    /// `threads` at least 1, the caller's among them; as many shares.
+    /// `threads` is at least 1, including the caller's; the number of shares is the same.
     FramePipeline(unsigned threads, Stages stages);
     ~FramePipeline();
     FramePipeline(const FramePipeline&) = delete;

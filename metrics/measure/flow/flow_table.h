@@ -97,7 +97,7 @@ public:
     std::size_t octets() const;
     /// Flows lie in blocks, in the order of their indices.
     static constexpr std::size_t block_of(FlowIndex index) { return index >> chunk_bits; }
-    /// Gives a block's memory back for good: its flows must not be looked at again, and none be added.
+    /// Frees a block's memory for good: its flows must not be used again, and none may be added.
     void release_block(std::size_t block);
 
 private:

@@ -47,7 +47,7 @@ public:
         observe(frame, context);
         return context;
     }
-    /// The same where it is to stay: whatever `context` held before is lost.
+    /// The same for a context that is kept: its former content is replaced.
     void observe(const wire::Frame& frame, FrameContext& context);
     /// Addresses, bytes, link rates, incast and pauses, as far as the frames alone show them. Reuse figures and senders
     /// come from the engines. Hosts that are listed already are filled in.
@@ -63,7 +63,7 @@ public:
     const FrameCopies& copies() const;          ///< those on the same
     std::uint64_t beyond_hosts() const;         ///< frames of hosts beyond the bound
     const MirrorCuts& cuts() const;             ///< frames shorter than their IP headers say
-    const wire::CarrierCounts& unread() const;  ///< frames that were not looked into, although RDMA may be in them
+    const wire::CarrierCounts& unread() const;  ///< frames that were not read, although RDMA may be in them
     std::size_t octets() const;
 
 private:

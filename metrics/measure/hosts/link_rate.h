@@ -7,9 +7,9 @@
 
 namespace metrics::inline measure::inline hosts {
 
-/// Learns a link's rate from how fast frames follow each other where nothing but the link can hold them back: inside
-/// one message, with nothing else of the host in between. The figure is the tenth percentile of the time that a byte
-/// took, so that neither a few frames that were stamped in a batch nor all the waiting on the slow side decide.
+/// Learns a link's rate from how fast frames follow each other where only the link can delay them: inside one message,
+/// with nothing else of the host in between. The figure is the tenth percentile of the time that a byte took, so that
+/// neither a few frames that were stamped in a batch nor all the waiting on the slow side decide.
 class LinkRate {
 public:
     /// `ns` for `octets` of consecutive frames.

@@ -20,7 +20,7 @@ public:
     /// `bits_per_sec`: 0 while it is not known.
     void note(std::uint64_t sender, std::size_t place, std::uint16_t quanta, std::int64_t now_ns,
               std::uint64_t bits_per_sec);
-    /// Until now. Absent where the rate is not known, or became known after more values than are kept.
+    /// Until now. No value if the rate is unknown, or became known after more values than are kept.
     std::optional<Times> stopped(std::int64_t now_ns, std::uint64_t bits_per_sec) const;
     std::size_t octets() const;
 

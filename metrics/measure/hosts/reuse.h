@@ -55,7 +55,7 @@ public:
     /// Fills in queue_pairs, remote_keys, pages of the hosts that are listed already, and adds those that are not.
     /// Where several trackers share the traffic of a host, ReuseTotals is exact; this adds rows up.
     void describe(std::vector<HostSnapshot>& hosts) const;
-    std::uint64_t evicted() const;  ///< keys and hosts forgotten, or never noted, for want of room
+    std::uint64_t evicted() const;  ///< keys and hosts forgotten, or never stored, for lack of room
     std::size_t octets() const;
 
 private:

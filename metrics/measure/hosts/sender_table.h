@@ -9,7 +9,7 @@ namespace metrics::inline measure::inline hosts {
 struct SenderWindow {
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-    std::int64_t newest_ns = 0;        ///< of all frames; the list has not heard of those that `last_sender` sent since
+    std::int64_t newest_ns = 0;        ///< of all frames; the list does not include those that `last_sender` sent since
     std::uint32_t last_sender = none;  ///< whose frame that was, and who is the newest of the list
     std::uint32_t oldest = none;       ///< places in the table
     std::uint32_t newest = none;
@@ -18,9 +18,9 @@ struct SenderWindow {
     std::uint64_t senders_frame = 0;  ///< the frame at which that number was reached
 };
 
-/// Counts how many hosts have sent to one within any millisecond, wherever it begins: with each frame, those whose last
-/// one is less than a millisecond older. Frames that come in the order of their times are counted exactly, as long as
-/// the table has room; what it has no room for, and what comes too late, is not counted, so that no figure is ever too
+/// Counts how many hosts have sent to one within any millisecond, wherever it begins: with each frame, the hosts whose
+/// last frame is less than a millisecond older. Frames in the order of their times are counted exactly, as long as the
+/// table has room. Hosts without room, and frames that come too late, are not counted, so that no figure is ever too
 /// large.
 class SenderTable {
 public:

@@ -5,8 +5,8 @@
 
 namespace metrics::inline measure::iwarp {
 
-/// What tells in which order a sender made its segments: TSval (RFC 7323) and IPv4's identification, if its sender
-/// counts it up.
+/// The values that show in which order a sender made its segments: TSval (RFC 7323) and IPv4's identification, if its
+/// sender counts it up.
 struct SendOrder {
     std::uint32_t timestamp = 0;
     std::uint16_t identification = 0;

@@ -16,14 +16,14 @@ namespace metrics::inline measure::inline notes {
 struct FrameNote {
     std::uint64_t frame = 0;
     std::uint64_t flow = 0;  ///< id, as in FlowSnapshot
-    bool packet = true;      ///< the frame has a packet of the flow; else it only told something about it
+    bool packet = true;      ///< the frame has a packet of the flow; else it only says something about the flow
 
     struct Message {
         Operation operation{};
         std::uint64_t number = 0;          ///< of the flow's messages, from 1; 0: its last packet was not seen
-        std::uint64_t bytes = 0;           ///< 0, too, where a message without its beginning does not tell
+        std::uint64_t bytes = 0;           ///< also 0 if a message without its beginning does not show its size
         std::uint64_t first_frame = 0;     ///< 0: its beginning was not seen
-        std::uint64_t last_frame = 0;      ///< where it was complete (READ, atomics: the request)
+        std::uint64_t last_frame = 0;      ///< the frame that completed it (READ, atomics: the request)
         std::uint64_t response_frame = 0;  ///< that acknowledged or answered it; 0: none yet
         std::optional<std::uint64_t> latency_ns;
     };
@@ -70,7 +70,7 @@ public:
     static constexpr std::size_t kept_notes = 256;
     /// The figures, as Analyzer::snapshot() has them.
     Snapshot snapshot() const;
-    /// A flow's identity at this moment, and its reverse's id: cheap, unlike snapshot(). Null where there is none.
+    /// A flow's identity at this moment, and its reverse's id: cheap, unlike snapshot(). Null if there is no such flow.
     const FlowSnapshot* flow(std::uint64_t id) const;
     std::size_t memory_octets() const;
 

@@ -40,7 +40,7 @@ public:
 private:
     static constexpr std::uint32_t none = 0xffffffff;
     static constexpr std::uint32_t stray = 0x80000000;  ///< the note is in strays_
-    /// If that many messages wait for an answer, the oldest are given up.
+    /// If this number of messages wait for an answer, the oldest are given up.
     static constexpr std::uint32_t most_pending = 1u << 14;
     static constexpr std::uint64_t no_latency = ~std::uint64_t{0};
     static constexpr std::int64_t no_time = INT64_MIN;

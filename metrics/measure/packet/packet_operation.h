@@ -7,7 +7,7 @@
 
 namespace metrics::inline measure::inline packet {
 
-/// Of the packet alone: a SEND MIDDLE does not know yet that its message has immediate data.
+/// From the packet alone: a SEND MIDDLE does not show that its message has immediate data.
 inline Operation operation_of(const wire::BthOpcode& opcode) {
     switch (opcode.operation) {
         case wire::BthOperation::write:

@@ -29,7 +29,7 @@ struct PacketRecord {
     std::uint16_t identification = 0;  ///< IPv4's; 0 = none
     std::uint16_t udp_port = 0;        ///< RoCEv2: the source port
     std::uint8_t opcode = 0;
-    std::uint8_t syndrome = 0;  ///< where there is no AETH: one that says nothing
+    std::uint8_t syndrome = 0;  ///< without an AETH: a value without meaning
     std::uint8_t traffic_class = 0;
     std::uint8_t hop_limit = 0;  ///< 0 = none
     wire::Direction direction = wire::Direction::unknown;

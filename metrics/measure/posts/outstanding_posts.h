@@ -14,7 +14,7 @@ struct Request {
     std::uint64_t id = 0;                ///< wr_id: what the program likes, often the same for all
     std::int64_t time_ns = 0;            ///< when it was posted
     std::uint64_t ordinal = 0;           ///< of those that become messages, from 0; of another the next one's
-    std::optional<Operation> operation;  ///< none where no message comes of it
+    std::optional<Operation> operation;  ///< no value if it makes no message
     bool signalled = false;
 };
 
@@ -31,8 +31,8 @@ public:
         std::size_t requests = 0;  ///< that leave the queue, the completion's own last; 0: none fits it
         std::size_t missed = 0;    ///< of them, signalled ones before its own: their completions were not seen
     };
-    /// Which requests a completion with that id concerns: those at the front of the queue, to be looked at by at() and
-    /// dropped by pop(). A failed request completes, signalled or not.
+    /// The requests that a completion with that id concerns: those at the front of the queue, to be read with at() and
+    /// removed with pop(). A failed request completes, signalled or not.
     Completed find(std::uint64_t id, bool failed) const;
 
     const Request& at(std::size_t place) const { return ring_[(head_ + place) & (ring_.size() - 1)]; }

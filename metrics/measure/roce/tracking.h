@@ -40,7 +40,7 @@ public:
     /// Whether the PSN has jumped so often after a few packets that another jump shows no other connection. A flow for
     /// each jump would let a sender take memory with every packet.
     static bool has_unsteady_psn(const Flow& flow);
-    /// The same flow goes on at another PSN: positions only grow, and nothing before them is waited for.
+    /// The same flow continues at another PSN: positions only grow, and nothing before them is waited for.
     void go_on_at(Flow& flow, const PacketRecord& record);
 };
 
