@@ -42,7 +42,7 @@ struct MessageState {
     bool awaited = true;                ///< no FPDU has come since the start frame, or a gap
     bool request_seen = false;          ///< a READ or atomic request was captured
     bool cut = false;                   ///< bytes just before the next FPDU were not captured
-    bool begun_unseen = false;          ///< perhaps part of the message was under way too, its beginning or more
+    bool begun_unseen = false;          ///< the message may have begun in bytes that were not captured
     bool response_cut = false;          ///< something of the READ response under way was not captured
     bool in_sync = false;               ///< a READ or atomic request was answered
     std::uint32_t forgotten = 0;        ///< READs and atomics that were given up; their responses may still come
