@@ -3,7 +3,7 @@
 
 namespace trace::inline perf {
 
-/// A clock of nanoseconds read by a processor's counter, for measurements of which the clock itself would take half the
+/// A clock of nanoseconds read by a processor's counter, for measurements where the clock itself would take half the
 /// time. The clock is read once in a millisecond, and the counter's rate is measured from one time to the next, so that
 /// adjustments of the clock (NTP) are followed; both agree within tens of nanoseconds. Times of one object do not go
 /// back, unless the clock is set back.
