@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-/// Letters of formats and protocols: ASCII, whatever the locale.
+/// Letters of formats and protocols: ASCII, in any locale.
 namespace base {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -20,7 +20,7 @@ inline std::string lowered(std::string_view text) {
     return out;
 }
 
-/// Equal, whatever the case.
+/// Equal, in any case of the letters.
 constexpr bool same_word(std::string_view one, std::string_view other) {
     return std::equal(one.begin(), one.end(), other.begin(), other.end(),
                       [](char a, char b) { return lower(a) == lower(b); });
@@ -28,7 +28,7 @@ constexpr bool same_word(std::string_view one, std::string_view other) {
 
 inline constexpr std::string_view spaces = " \t\n\v\f\r";
 
-/// Without the given letters at both ends.
+/// The text without the given letters at both ends.
 constexpr std::string_view trimmed(std::string_view text, std::string_view letters = spaces) {
     const std::size_t first = text.find_first_not_of(letters);
     if (first == std::string_view::npos) return {};

@@ -23,7 +23,7 @@ constexpr T swapped(T value) {
     else
         return __builtin_bswap32(value);
 }
-/// Compilers see one load and one swap in this, but not in the loops.
+/// Compilers turn this into one load and one swap, but not the loops.
 template <unsigned Octets, class T>
 constexpr bool in_one_piece = Octets == sizeof(T) && std::endian::native == std::endian::little;
 

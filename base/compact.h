@@ -8,10 +8,10 @@
 #include <optional>
 #include <utility>
 
-/// Members that most objects leave empty. An empty one costs a pointer, a full one memory of its own.
+/// Members that are empty in most objects. An empty one costs a pointer, a full one memory of its own.
 namespace base {
 
-/// std::optional whose value lies on the heap: for large values that are seldom there.
+/// std::optional whose value lies on the heap: for large values that are rare.
 template <class T>
 class CompactOptional {
 public:
@@ -64,7 +64,7 @@ private:
     std::unique_ptr<T> value_;
 };
 
-/// A structure that takes memory once it is changed. Reading one that is const never does.
+/// A structure that allocates memory when it is changed. Reading a const one never allocates.
 template <class T>
 class CompactValue {
 public:
@@ -73,7 +73,7 @@ public:
         if (value != empty()) value_ = std::move(value);
     }
 
-    /// Whether memory was taken for it. If not, all of its members are empty.
+    /// Whether it has memory. If not, all of its members are empty.
     bool has_value() const { return value_.has_value(); }
     T& obtain() { return value_.obtain(); }
     const T& operator*() const { return value_ ? *value_ : empty(); }
@@ -90,7 +90,8 @@ private:
     CompactOptional<T> value_;
 };
 
-/// std::array of numbers that takes memory once one of them is changed. Reading through a const array never does.
+/// std::array of numbers that allocates memory when one of them is changed. Reading through a const array never
+/// allocates.
 template <class T, std::size_t n>
 class CompactArray {
 public:
@@ -125,7 +126,7 @@ private:
     CompactOptional<Values> values_;
 };
 
-/// std::array of structures; each takes memory once it is changed. For few of them. References stay valid.
+/// std::array of structures; each allocates memory when it is changed. For short arrays. References stay valid.
 template <class T, std::size_t n>
 class SparseArray {
     template <class Array, class Reference>
@@ -182,7 +183,7 @@ public:
     SparseArray& operator=(SparseArray&&) noexcept = default;
 
     static constexpr std::size_t size() { return n; }
-    /// Whether memory was taken for it. If not, all of its members are empty.
+    /// Whether it has memory. If not, all of its members are empty.
     bool has(std::size_t at) const { return find(at) != nullptr; }
     void reset(std::size_t at) {
         std::unique_ptr<Node>* link = &first_;

@@ -5,9 +5,9 @@
 
 namespace base {
 
-/// Owns a file descriptor and closes it; a negative number is not a descriptor. Code that opens one asks for
-/// close-on-exec. Closing leaves errno as it is, so that a function can return while errno still says what failed.
-/// Stands on libc alone, without exceptions: the library that runs inside other programs uses it.
+/// Owns a file descriptor and closes it; a negative number is not a descriptor. The code that opens a descriptor sets
+/// close-on-exec. Closing keeps errno, so that a function can return while errno still says what failed. Needs only
+/// libc and no exceptions: the library that runs inside other programs uses it.
 class Descriptor {
 public:
     Descriptor() = default;
@@ -26,7 +26,7 @@ public:
 
     /// Leaves closing to the caller.
     int release() noexcept { return std::exchange(number_, -1); }
-    /// Closes what it has and owns `number` from now on.
+    /// Closes the present descriptor and owns `number` from now on.
     void reset(int number = -1) noexcept {
         const int old = std::exchange(number_, number);
         if (old < 0) return;

@@ -33,9 +33,9 @@ Result<ElfFile> ElfFile::open(const std::string& path) {
 
 Result<std::string> ElfFile::read(std::uint64_t offset, std::uint64_t octets) const {
     if (offset > octets_ || octets > octets_ - offset)
-        return Failure{error(fmt::format("{} octets at {} lie beyond its end at {}: it is cut short or damaged", octets,
+        return Failure{error(fmt::format("{} bytes at {} lie beyond its end at {}: it is cut short or damaged", octets,
                                          offset, octets_))};
-    if (octets > max_read) return Failure{error(fmt::format("a section of {} octets is too large", octets))};
+    if (octets > max_read) return Failure{error(fmt::format("a section of {} bytes is too large", octets))};
     std::string into(octets, '\0');
     std::size_t done = 0;
     while (done < into.size()) {

@@ -33,9 +33,8 @@ struct ElfSymbol {
 };
 
 /// The sections of a program or shared object of 64 bits, little endian (x86-64, aarch64), as System V's ABI describes
-/// them: what debuggers and tracers look at. No more of the file is read than is asked for, since debug symbols may
-/// have gigabytes. The file may be hostile: every place and length is checked, and at most 256 MiB of any section are
-/// read.
+/// them; debuggers and tracers use them. Only the requested parts of the file are read, because debug symbols may have
+/// gigabytes. The file may be hostile: every place and length is checked, and at most 256 MiB of any section are read.
 class ElfFile {
 public:
     enum class Machine : std::uint8_t { x86_64, aarch64 };
@@ -46,15 +45,16 @@ public:
     const std::string& path() const { return path_; }
     Machine machine() const { return machine_; }
     const std::vector<ElfSection>& sections() const { return sections_; }
-    /// nullptr where there is none of that name.
+    /// nullptr if no section has that name.
     const ElfSection* find(std::string_view name) const;
-    /// What the file holds of a section; an error where it lies beyond the file's end.
+    /// The content of a section in the file; an error if it lies beyond the file's end.
     Result<std::string> content(const ElfSection& section) const;
-    /// Where in the file an address of a loaded segment comes from; none for what is made when it is loaded (.bss).
+    /// The place in the file of an address of a loaded segment; no value for memory that has no content in the file
+    /// (.bss).
     std::optional<std::uint64_t> file_offset(std::uint64_t address) const { return elf::offset_of(segments_, address); }
-    /// Defined symbols with a name, of the whole table and of the dynamic one; none where both were stripped.
+    /// Defined symbols with a name, of the full table and of the dynamic one; empty if both were stripped.
     std::vector<ElfSymbol> symbols() const;
-    /// In hexadecimal; empty where it has none.
+    /// In hexadecimal; empty if there is none.
     std::string build_id() const;
 
 private:

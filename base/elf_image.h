@@ -14,8 +14,8 @@ namespace base {
 /// A symbol of the dynamic symbol table (gABI, "Symbol Table"; LSB, "Symbol Versioning").
 struct DynamicSymbol {
     std::string_view name;
-    std::string_view version;  ///< empty where it has none
-    std::string_view from;     ///< of an undefined one: the library that should have it; may be empty
+    std::string_view version;  ///< empty if it has none
+    std::string_view from;     ///< of an undefined symbol: the library that should have it; may be empty
     bool defined = false;
     bool weak = false;
     bool function = false;
@@ -25,24 +25,24 @@ struct DynamicSymbol {
 struct ElfVersionNeed {
     std::string_view file;
     std::vector<std::string_view> versions;
-    std::vector<std::string_view> weak_versions;  ///< whose absence the loader only mentions
+    std::vector<std::string_view> weak_versions;  ///< the loader only warns if they are absent
 };
 
-/// What the loader of a 64-bit ELF file would see, read without loading it. The loader looks at program headers and the
-/// dynamic section, not at sections, so this does too; sections serve kernel modules alone, which have nothing else.
+/// What the loader of a 64-bit ELF file would see, read without loading it. The loader uses program headers and the
+/// dynamic section, not sections, and so does this class. Sections serve only kernel modules, which have nothing else.
 ///
-/// The file may be hostile: every offset is checked against the bytes that there are, chains of records only go
-/// forward and end after 65,536, names after 4096 bytes. What does not fit is left out, and told by `damage`.
+/// The file may be hostile: every offset is checked against the size, chains of records only go forward and end after
+/// 65,536, names after 4096 bytes. Parts that do not fit are left out, and `damage` describes them.
 class ElfImage {
 public:
-    /// Takes the file's bytes. Where it is no ELF file that we read, `error` says why: another class or byte order
-    /// than 64-bit and this machine's, a script, no ELF file at all.
+    /// Takes the file's bytes. If the file cannot be read, `error` says why: another class or byte order than 64-bit
+    /// and this machine's, a script, or not an ELF file at all.
     explicit ElfImage(std::string octets);
     ElfImage(const ElfImage&) = delete;
     ElfImage& operator=(const ElfImage&) = delete;
 
     const std::string& error() const { return error_; }
-    /// What of the file could not be understood; empty where all of it was.
+    /// The parts of the file that were damaged; empty if there are none.
     const std::string& damage() const { return damage_; }
 
     std::uint16_t type() const { return type_; }        ///< ET_EXEC, ET_DYN, ET_REL
@@ -54,21 +54,21 @@ public:
     std::string_view runpath() const { return runpath_; }
     const std::vector<std::string_view>& needed() const { return needed_; }
     bool binds_now() const { return binds_now_; }
-    /// NT_GNU_BUILD_ID in hexadecimal; empty where there is none.
+    /// NT_GNU_BUILD_ID in hexadecimal; empty if there is none.
     const std::string& build_id() const { return build_id_; }
     const std::vector<ElfVersionNeed>& version_needs() const { return version_needs_; }
     const std::vector<std::string_view>& version_definitions() const { return version_definitions_; }
     const std::vector<DynamicSymbol>& symbols() const { return symbols_; }
 
     bool defines_version(std::string_view version) const;
-    /// A section's bytes, by name; empty where there is none.
+    /// A section's bytes, by name; empty if there is none.
     std::string_view section(std::string_view name) const;
     std::string_view octets() const { return octets_; }
 
     std::optional<std::uint64_t> offset_of(std::uint64_t address) const { return elf::offset_of(segments_, address); }
-    /// Where there are pointers into the file itself, and what they point at.
+    /// The places of pointers into the file itself, and what they point at.
     void relative_pointers(const std::function<void(std::uint64_t pointer, std::uint64_t target)>& take) const;
-    /// A record in the file; none where it lies beyond the end.
+    /// A record in the file; null if it lies beyond the end.
     template <class Record>
     std::optional<Record> at(std::uint64_t offset) const {
         return elf::record_at<Record>(octets_, offset);

@@ -7,11 +7,10 @@
 #include <string_view>
 #include <vector>
 
-/// What readers of ELF files share (System V ABI). The file may be hostile: every place is checked against the bytes
-/// that there are.
+/// What readers of ELF files share (System V ABI). The file may be hostile: every place is checked against the size.
 namespace base::elf {
 
-/// A record of a table; none where it lies beyond the end.
+/// A record of a table; null if it lies beyond the end.
 template <class Record>
 std::optional<Record> record_at(std::string_view octets, std::uint64_t offset) {
     if (offset > octets.size() || octets.size() - offset < sizeof(Record)) return std::nullopt;
@@ -20,7 +19,7 @@ std::optional<Record> record_at(std::string_view octets, std::uint64_t offset) {
     return record;
 }
 
-/// A name of a table of names; empty where it does not end within the table, or within `longest` bytes.
+/// A name of a table of names; empty if it does not end within the table, or within `longest` bytes.
 inline std::string_view name_at(std::string_view table, std::uint64_t offset,
                                 std::size_t longest = std::string_view::npos) {
     if (offset >= table.size()) return {};
@@ -36,7 +35,7 @@ struct Segment {
     std::uint64_t offset = 0;
 };
 
-/// Where in the file an address of a loaded segment comes from; none for what is made when it is loaded (.bss).
+/// The place in the file of an address of a loaded segment; no value for memory that has no content in the file (.bss).
 inline std::optional<std::uint64_t> offset_of(const std::vector<Segment>& segments, std::uint64_t address) {
     for (const Segment& segment : segments)
         if (address >= segment.address && address - segment.address < segment.octets)
@@ -53,7 +52,7 @@ struct Note {
 
 /// The notes of a section or segment, up to the first that does not fit into it, and at most `most`.
 std::vector<Note> notes_in(std::string_view content, std::size_t most = std::size_t{1} << 20);
-/// NT_GNU_BUILD_ID among the notes, in hexadecimal; empty where there is none.
+/// NT_GNU_BUILD_ID among the notes, in hexadecimal; empty if there is none.
 std::string build_id_of(const std::vector<Note>& notes);
 
 }  // namespace base::elf

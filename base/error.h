@@ -12,7 +12,7 @@ namespace base {
 /// Why a source, writer or filter stopped: what is wrong, where, and what to do about it.
 struct Error {
     std::string message;                       ///< a sentence without the path
-    std::string path = {};                     ///< file or interface; empty where there is none
+    std::string path = {};                     ///< file or interface; empty if there is none
     std::optional<std::uint64_t> offset = {};  ///< bytes from the start of the file (of the uncompressed data)
     std::uint64_t frames = 0;                  ///< frames delivered before it
 
@@ -20,9 +20,9 @@ struct Error {
     std::string text() const;
 };
 
-/// For a step that reports all that is wrong, not only the first: `Result<T, Errors>`.
+/// For a step that reports all errors, not only the first: `Result<T, Errors>`.
 using Errors = std::vector<Error>;
-/// A line an error.
+/// One line for each error.
 std::string text_of(const Errors& errors);
 
 /// `return failure("no such file; name another with --config", path)`.

@@ -7,14 +7,14 @@
 
 namespace base {
 
-/// All of a regular file, or none and errno. Of a longer file its first `most` octets.
+/// The whole of a regular file, or std::nullopt and errno. A longer file is cut after its first `most` bytes.
 std::optional<std::string> read_file(const std::string& path, std::size_t most = std::size_t{64} << 20);
-/// The same of an open file, from its position on.
+/// The same for an open file, from its position on.
 std::optional<std::string> read_file(int descriptor, std::size_t most = std::size_t{64} << 20);
-/// Without its end; empty if the file cannot be read.
+/// Without the newline; empty if the file cannot be read.
 std::string first_line(const std::string& path);
 
-/// Writes all of it, however many writes that takes. False, and errno, if one fails.
+/// Writes everything, with as many writes as that takes. Returns false and sets errno if a write fails.
 bool write_all(int descriptor, std::string_view octets);
 bool write_all(int descriptor, std::span<const std::byte> octets);
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
-/// Hashes that depend on nothing but what is hashed: the same in every run and on every machine. They spread what a
-/// network shows over tables; they do not resist an attacker.
+/// Hashes that depend only on their input: the same in every run and on every machine. They spread values from the
+/// network over tables; they do not resist an attacker.
 namespace base {
 
 /// 2^64 divided by the golden ratio.
@@ -16,8 +16,8 @@ constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
     return hash ^ hash >> 29;
 }
 
-/// One word alone, spread over all bits: equal differences between words do not stay equal, so that hashes of several
-/// can be added up. The high bits are the better ones.
+/// Spreads one word over all bits. Equal differences between words do not stay equal, so that the hashes of several
+/// words can be added up. The high bits are the better ones.
 constexpr std::uint64_t spread(std::uint64_t word) {
     word *= golden;
     return (word ^ word >> 32) * 0xd6e8feb86659fd93;

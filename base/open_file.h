@@ -7,8 +7,8 @@
 #include "base/descriptor.h"
 #include "base/result.h"
 
-/// Opens files in places where another user may have put something else: a symbolic link to a file of root, a FIFO that
-/// lets open(2) wait for ever, a device, a hard link.
+/// Opens files in places where another user may have put something else: a symbolic link to a file of root, a FIFO on
+/// which open(2) waits for ever, a device, a hard link.
 namespace base {
 
 /// Why a file or a folder was not opened.
@@ -23,17 +23,17 @@ enum class LinkPolicy : unsigned char {
 };
 
 /// Opens a regular file without waiting: O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added to `flags`. `O_TRUNC` takes
-/// effect after the file was checked. An existing file with several hard links is not opened for writing if links are
-/// refused.
+/// effect after the file was checked. If links are refused, an existing file with several hard links is not opened for
+/// writing.
 Result<Descriptor, OpenFailure> open_regular_file(const std::string& path, int flags = O_RDONLY,
                                                   LinkPolicy links = LinkPolicy::follow);
 
-/// An open folder. What happens in the folder happens there, wherever its path leads meanwhile.
+/// An open folder. Its functions act on this folder, even if its path leads elsewhere by now.
 class Folder {
 public:
     /// Follows a symbolic link of the path only if no user but root and the user of this process can change the link.
     static Result<Folder, OpenFailure> open(const std::string& path);
-    /// Makes the folder with `mode`, and the folders above with mode 0755, where they are missing.
+    /// Makes the folder with `mode`, and missing folders above it with mode 0755.
     static Result<Folder, OpenFailure> make(const std::string& path, mode_t mode);
 
     const std::string& path() const { return path_; }
@@ -42,12 +42,12 @@ public:
 
     /// As open_regular_file() with LinkPolicy::refuse, for a name without a slash.
     Result<Descriptor, OpenFailure> open_file(const std::string& name, int flags = O_RDONLY, mode_t mode = 0) const;
-    /// Whether something has this name. A link is not followed.
+    /// Whether the name exists. A link is not followed.
     bool has(const std::string& name) const;
-    /// False, and errno, if the calls fail. Links are not followed.
+    /// Returns false and sets errno if the calls fail. Links are not followed.
     bool remove(const std::string& name) const;
     bool rename(const std::string& from, const std::string& to) const;
-    /// Brings the names to the disk.
+    /// Writes the names to the disk.
     bool synchronise() const;
 
 private:

@@ -26,25 +26,25 @@ struct OptionSyntax {
     std::string_view value_name = {};  ///< what messages call the value: `FILE`
 };
 
-/// As a message names it: `-c`, or `--count` if there is no letter.
+/// The spelling in messages: `-c`, or `--count` if there is no letter.
 std::string spelling(const OptionSyntax& option);
 
 struct ParsingRules {
-    /// The first operand ends the options: what follows is the command line of another program.
+    /// The first operand ends the options: the rest is the command line of another program.
     bool operands_end_options = false;
-    /// A beginning of one long name only stands for that name.
+    /// A prefix of exactly one long name stands for that name.
     bool abbreviations = true;
 };
 
 /// Why a word is not an option of the table, or lacks its value.
 struct OptionError {
     std::string message;
-    /// The option as it was typed, without a value; absent if the table has the option.
+    /// The option as it was typed, without a value; no value if the table has the option.
     std::optional<std::string> unknown = {};
 };
 
 /// Reads a command line by the rules of getopt_long(3): letters in clusters (`-nvr FILE`), options before and after
-/// operands, `--` in front of operands that begin with a dash, and `-` alone as an operand.
+/// operands, `--` before operands that begin with a dash, and `-` alone as an operand.
 class OptionParser {
 public:
     struct Found {

@@ -3,7 +3,7 @@
 
 namespace base {
 
-/// The path of the program that runs, for commands in messages; `rdmascope` if the system does not tell.
+/// The path of the running program, for commands in messages; `rdmascope` if the system does not report it.
 std::string own_path();
 
 }  // namespace base

@@ -4,7 +4,7 @@
 
 namespace base {
 
-/// What can be printed on a terminal without moving its cursor: control characters become '?'.
+/// Text that can be printed on a terminal without moving its cursor: control characters become '?'.
 inline std::string printable(std::string_view text) {
     std::string out(text);
     for (char& letter : out)

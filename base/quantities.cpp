@@ -73,7 +73,7 @@ constexpr std::array<std::string_view, 2> byte_names{"iB", "B"};
 std::string expected_size(const SizeForm& form) {
     if (form.letters_only) return "a number from 1 on, in millions of bytes or with k, m, g";
     if (form.decimals) return "a size such as 512, 64K or 1.5MB";
-    return fmt::format("a size from {} to {} octets, such as 64, 64K or 16M,", form.least, form.most);
+    return fmt::format("a size from {} to {} bytes, such as 64, 64K or 16M,", form.least, form.most);
 }
 
 std::optional<std::uint64_t> size_factor(std::string_view unit, const SizeForm& form) {
@@ -143,7 +143,7 @@ Parsed<std::uint64_t> parse_bit_rate(std::string_view text, std::uint64_t least)
 
 Parsed<double> parse_byte_rate(std::string_view text, ByteRateForm form) {
     const auto expected = [&form] {
-        return Failure<std::string>{form.bare_prefix ? "a rate such as 1.5G octets or 10Gbit, each per second"
+        return Failure<std::string>{form.bare_prefix ? "a rate such as 1.5G bytes or 10Gbit, each per second"
                                                      : "a rate such as 1000, 500MiB/s, 1GiB/s or 10Gbit/s"};
     };
     auto quantity = split(text);

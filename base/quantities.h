@@ -34,15 +34,15 @@ std::string format_interval(std::optional<double> ns, Style style = {});  ///< "
 std::string format_size(std::optional<double> bytes, Style style = {});   ///< "1.69 MiB"; a power of two: "64 KiB"
 std::string format_bit_rate(std::optional<double> bits_per_sec, Style style = {});    ///< "254 Mbit/s"
 std::string format_byte_rate(std::optional<double> bytes_per_sec, Style style = {});  ///< "31.8 MB/s"
-/// "2.66M", "340": the prefix stands with the number where the unit is a word, as in "2.66M messages/s".
+/// "2.66M", "340": the prefix stands at the number because the unit is a word, as in "2.66M messages/s".
 std::string format_count(std::optional<double> count);
-/// "96 %", "0.63 %": as the others, without the zeros at the end, since every percentage has the same scale.
+/// "96 %", "0.63 %": as the others, but without zeros at the end, because every percentage has the same scale.
 std::string format_percent(std::optional<double> share, Style style = {});
 /// "3.14", "2.5", "12,345": a number without a unit and without a prefix, without zeros at its end.
 std::string format_decimal(std::optional<double> value);
 /// "1,234,567".
 std::string group_digits(std::uint64_t number);
-/// "1 packet", "1,234 packets"; with `plural` where an s does not do.
+/// "1 packet", "1,234 packets"; `plural` is for words whose plural is not an s.
 std::string format_counted(std::uint64_t count, std::string_view singular, std::string_view plural = {});
 
 /// An exact size in the largest unit that divides it: "64 KiB", "1000 B".
@@ -55,11 +55,11 @@ std::string spell_duration(std::uint64_t ns);            ///< "100ms", "5m"
 std::string spell_size(std::uint64_t bytes);             ///< "64KiB", "1000"
 std::string spell_bit_rate(std::uint64_t bits_per_sec);  ///< "10G", "1500bps"
 
-/// A value, or what is expected in its place ("a number from 1 to 9").
+/// A value, or what is expected instead ("a number from 1 to 9").
 template <class T>
 using Parsed = base::Result<T, std::string>;
 
-// The parsers. A unit follows its number at once, so that what the printers print in columns can be typed.
+// The parsers. A unit follows its number without a blank, so that what the printers print in columns can be typed.
 
 /// What a duration without a unit means.
 enum class BareDuration : std::uint8_t { refused, nanoseconds, milliseconds, seconds };
@@ -81,9 +81,9 @@ Parsed<std::uint64_t> parse_size(std::string_view text, const SizeForm& form = {
 /// "10G", "2.5Gbit/s", "800M", "800Mbps": bits per second, from `least` to 10^15.
 Parsed<std::uint64_t> parse_bit_rate(std::string_view text, std::uint64_t least = 1000);
 
-/// What is accepted as a rate of bytes; "10Gbit/s" is accepted always.
+/// The forms of a rate of bytes; "10Gbit/s" is always accepted.
 struct ByteRateForm {
-    bool bare_prefix = false;  ///< "10G" without a unit is 10 GB/s; else it is refused, since it might be bits
+    bool bare_prefix = false;  ///< "10G" without a unit is 10 GB/s; else it is refused, because it might be bits
     bool binary = false;       ///< "MB/s" is a power of 1024; else of 1000
 };
 Parsed<double> parse_byte_rate(std::string_view text, ByteRateForm form);
@@ -96,7 +96,8 @@ Parsed<std::uint64_t> parse_number(std::string_view text, std::uint64_t least, s
 /// "1%" or "0.01"; 0 to `most`.
 Parsed<double> parse_share(std::string_view text, double most = 1);
 
-// For tables of options: each sets `into`, or leaves it alone and returns what is expected in place of the value.
+// For tables of options: each function sets `into`, or leaves it alone and returns what is expected instead of the
+// value.
 
 std::string take_number(const std::string& value, std::uint64_t least, std::uint64_t most, std::uint64_t& into);
 std::string take_duration(const std::string& value, std::uint64_t& into_ns);

@@ -40,7 +40,7 @@ private:
     std::variant<T, E> state_;
 };
 
-/// Of a function without a value: success, which is `{}`, or the reason why it failed.
+/// The result of a function without a value: success, which is `{}`, or the reason why it failed.
 template <class E>
 class [[nodiscard]] Result<void, E> {
 public:

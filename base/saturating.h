@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-/// Arithmetic that stays at the ends of 64 bits instead of wrapping round.
+/// Arithmetic that stops at the ends of 64 bits instead of wrapping round.
 namespace base::saturating {
 
 constexpr std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a > ~b ? ~std::uint64_t{0} : a + b; }

@@ -6,10 +6,10 @@
 
 namespace base {
 
-/// How many letters have to be added, dropped, changed or swapped to make one word of the other.
+/// How many letters have to be added, dropped, changed or swapped to turn one word into the other.
 std::size_t distance(std::string_view a, std::string_view b);
 
-/// The word that was probably meant; empty where none is near.
+/// The word that was probably meant; empty if no word is similar.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
 
 /// `, did you mean X?`, or nothing.

@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 
-/// How numbers, addresses and foreign text look. Everything is appended to the caller's text; nothing else is
+/// The forms of numbers, addresses and foreign text. Everything is appended to the caller's text; nothing else is
 /// allocated.
 namespace base {
 

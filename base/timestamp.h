@@ -10,13 +10,13 @@
 
 namespace base {
 
-/// Of the time of a frame that lies outside of what 64 bits of nanoseconds hold, before 1677-09-21 or after 2262-04-11:
-/// those who read captures put it at the end of that range.
+/// The text for a frame's time that 64 bits of nanoseconds cannot hold, before 1677-09-21 or after 2262-04-11: readers
+/// of captures set such a time to the end of that range.
 inline constexpr std::string_view out_of_range = "out-of-range";
 constexpr bool is_out_of_range(std::int64_t time_ns) {
     return time_ns == base::beginning_of_time || time_ns == base::end_of_time;
 }
-/// Times come from files: a difference that 64 bits do not hold is the greatest that they do.
+/// Times come from files: a difference that 64 bits cannot hold becomes the greatest one.
 constexpr std::int64_t time_difference(std::int64_t later_ns, std::int64_t earlier_ns) {
     if (later_ns >= earlier_ns)
         return static_cast<std::int64_t>(
@@ -24,7 +24,7 @@ constexpr std::int64_t time_difference(std::int64_t later_ns, std::int64_t earli
     return -static_cast<std::int64_t>(std::min<std::uint64_t>(base::elapsed(later_ns, earlier_ns), base::end_of_time));
 }
 
-/// tcpdump's ways to say when: in the order of `-t`s after the usual one.
+/// tcpdump's forms of time: in the order of `-t`s after the default.
 enum class TimeStyle : std::uint8_t {
     time_of_day,     ///< 01:40:49.473152, local time
     none,            ///< -t
@@ -50,7 +50,7 @@ private:
     bool nanoseconds_;
     std::optional<std::int64_t> reference_;
     std::int64_t cached_second_ = std::numeric_limits<std::int64_t>::min();
-    std::string cached_;  ///< the text of that second: consecutive frames mostly share it
+    std::string cached_;  ///< the text of that second: consecutive frames mostly have the same
 };
 
 }  // namespace base

@@ -11,12 +11,12 @@
 
 namespace cli {
 
-/// What a command ends with; `exit_found` where --fail-on names what was found.
+/// Exit statuses; `exit_found` if --fail-on names what was found.
 enum ExitStatus : int { exit_done = 0, exit_failed = 1, exit_usage = 2, exit_found = 3 };
 
 struct Command;
 
-/// What `main` has assembled and every command may use.
+/// What `main` provides to every command.
 struct Environment {
     const dissect::FieldRegistry& fields;
     std::string_view version;
@@ -36,15 +36,15 @@ struct Command {
 /// Finds the subcommand, or `help`, `--help`, `--version`, and runs it. `arguments` lacks the program's name.
 int run_command(const std::vector<std::string>& arguments, const Environment& environment);
 
-/// Prints the error, and where the options are listed; `command` may be a part: "endpoint serve". Returns exit_usage.
+/// Prints the error, and how to list the options; `command` may be a part: "endpoint serve". Returns exit_usage.
 int usage_error(const Environment& environment, std::string_view command, options::UsageError error);
 
-/// The exit status of a usage error, of `--help` or of `--version`; absent if there is work to do.
+/// The exit status of a usage error, of `--help` or of `--version`; no value if there is work to do.
 std::optional<int> answered(const Environment& environment, std::string_view command,
                             const std::optional<options::UsageError>& error, const options::HelpOptions& given,
                             std::string (*help)());
 
-/// `rdmascope 0.1.0`, and with what it captures.
+/// `rdmascope 0.1.0`, and the capture libraries.
 std::string version_text(std::string_view version);
 
 }  // namespace cli

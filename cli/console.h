@@ -16,13 +16,13 @@ void print_message(fmt::format_string<Arguments...> format, Arguments&&... argum
 /// Prints the one result of a command on standard output; returns the exit status.
 int print(std::string_view text);
 
-/// What to say of a failed write to standard output.
+/// The message for a failed write to standard output.
 std::string output_error(int code);
 
 bool is_terminal(int descriptor);
-/// Columns of the terminal; 80 where it does not tell.
+/// Columns of the terminal; 80 if it does not report them.
 unsigned terminal_columns(int descriptor);
-/// Whether to colour what goes to `descriptor`, unless told otherwise: a terminal that can, and no NO_COLOR.
+/// The default for colours on `descriptor`: a terminal that has colours, and no NO_COLOR.
 bool wants_color(int descriptor);
 /// Whether the user's locale writes UTF-8; the program's own is not changed.
 bool writes_utf8();

@@ -20,7 +20,7 @@ std::string_view take_word(std::string_view& line) {
     return word;
 }
 
-/// The octets of an address; empty where it is none.
+/// The bytes of an address; empty if the word is not an address.
 std::string octets_of(std::string_view word) {
     const std::string text(word);
     std::array<char, 16> octets{};

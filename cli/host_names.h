@@ -8,13 +8,13 @@
 namespace cli {
 
 /// The names that hosts(5) gives to addresses. No name server is asked: a printed line must not wait for one, and must
-/// not make traffic on the network that is being looked at.
+/// not make traffic on the network that is being measured.
 class HostNames {
 public:
-    /// Reads `path`; empty where it cannot be read.
+    /// Reads `path`; empty if it cannot be read.
     static HostNames read(const std::string& path = "/etc/hosts");
 
-    /// Appends the name of an address of 4 or 16 bytes; false where it has none.
+    /// Appends the name of an address of 4 or 16 bytes; false if it has none.
     bool append(std::string& out, base::Bytes address) const;
 
     void add_line(std::string_view line);

@@ -8,11 +8,11 @@
 
 namespace cli {
 
-/// The interfaces of all `-i`, as one source. Frames of one interface stay in order; between interfaces they come as
-/// the kernel hands them over.
+/// The interfaces of all `-i`, as one source. Frames of one interface stay in order; frames of different interfaces
+/// come as the kernel delivers them.
 class LiveSources final : public capture::Source {
 public:
-    /// `how` is said of every interface; its own name is not looked at.
+    /// `how` applies to every interface; its own name is not used.
     static base::Result<std::unique_ptr<LiveSources>> open(const std::vector<std::string>& interfaces,
                                                            capture::LiveOptions how);
 
@@ -22,7 +22,7 @@ public:
     capture::Statistics statistics(std::size_t interface) const override { return sources_[interface]->statistics(0); }
     const base::Error& error() const override { return sources_[current_]->error(); }
 
-    /// What ought to be told although the capture goes on, one line each.
+    /// Problems that do not stop the capture but have to be reported, one line each.
     std::vector<std::string> warnings() const;
 
 private:
@@ -34,7 +34,7 @@ private:
     std::uint64_t frames_ = 0;
 };
 
-/// The message where neither `-i` nor a file is given: the choices that this machine has, and `others`.
+/// The message if neither `-i` nor a file is given: the choices on this machine, and `others`.
 std::string source_choices(const std::string& others = {});
 
 }  // namespace cli

@@ -7,8 +7,8 @@
 
 namespace cli {
 
-/// A line on standard error that says how far a long work has come; drawn over and over, wiped at the end. Only where
-/// standard error is a terminal, and nothing is drawn in the first second.
+/// A line on standard error that shows the progress of long work; it is drawn again and again, and removed at the end.
+/// Only if standard error is a terminal, and not within the first second.
 class Progress {
 public:
     explicit Progress(bool wanted);
@@ -16,13 +16,13 @@ public:
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
-    /// True at most ten times a second; then one of the two below is to be called.
+    /// True at most ten times a second; then call one of the two functions below.
     bool due();
-    /// A bar: so far through a file.
+    /// A bar: the progress through a file.
     void draw(const capture::FileSource::Progress& at, std::uint64_t frames);
     /// A live capture that is being saved, as tcpdump's `-v -w`.
     void draw(std::uint64_t captured);
-    /// Gives the line back, before anything else is written there.
+    /// Removes the line, before anything else is written there.
     void wipe();
 
 private:

@@ -24,7 +24,7 @@ public:
         }
         return last_->filter.matches(frame) ? Answer::yes : Answer::no;
     }
-    /// Makes ready for frames of that type; false: see error().
+    /// Prepares for frames of that type; false: see error().
     bool compile(wire::LinkType link_type, std::uint32_t snaplen);
 
     const base::Error& error() const { return error_; }
@@ -41,10 +41,10 @@ private:
     base::Error error_ = {};
 };
 
-/// Whether no frame of Ethernet could be matched against it either: it is no expression.
+/// Whether it could not match a frame of Ethernet either: it is not an expression.
 bool is_mistaken(const std::string& expression);
 
-/// The expression that the options ask for: the rest of the line, or what stands in the file of `-F`.
+/// The expression of the options: the rest of the line, or the content of the file of `-F`.
 base::Result<std::string> expression_of(const std::string& words, const std::optional<std::string>& path);
 
 }  // namespace cli

@@ -4,10 +4,11 @@
 
 namespace cli {
 
-/// What a user may ask of a running capture by signal. One at a time; the destructor gives the signals back.
+/// The requests that a user may send to a running capture by signal. One object at a time; the destructor restores the
+/// signals.
 ///
 /// SIGINT, SIGTERM and SIGHUP ask for a clean end; a second one ends the program at once, in case it hangs in a read.
-/// SIGUSR1 asks for the counts, SIGUSR2 for what is buffered to be written. SIGPIPE is ignored: a failed write tells.
+/// SIGUSR1 asks for the counts, SIGUSR2 for buffered data to be written. SIGPIPE is ignored: a failed write shows it.
 class Signals {
 public:
     Signals();
@@ -20,7 +21,7 @@ public:
     static bool take_report() { return take(report_requested); }
     static bool take_flush() { return take(flush_requested); }
 
-    /// Ends the program as one whose reader has gone away ends: by SIGPIPE, unless its parent ignored that.
+    /// Ends the program like others whose reader has gone: by SIGPIPE, unless its parent ignored that signal.
     void end_by_broken_pipe() const;
 
 private:

@@ -26,7 +26,7 @@ bool TextOutput::reader_is_gone() const { return error_ == EPIPE; }
 std::string TextOutput::error() const {
     const char* advice = error_ == ENOSPC || error_ == EDQUOT ? "; make room, or print elsewhere" : "";
     const char* reason = error_ == ENOSPC ? "the disk is full" : std::strerror(error_);
-    return fmt::format("standard output: {} (after {} octets){}", reason, written_, advice);
+    return fmt::format("standard output: {} (after {} bytes){}", reason, written_, advice);
 }
 
 }  // namespace cli

@@ -5,15 +5,15 @@
 
 namespace cli {
 
-/// Text for a descriptor, gathered and written in large pieces. A failure is kept: nothing is written from then on.
+/// Text for a descriptor, buffered and written in large pieces. A failure is kept: nothing is written from then on.
 class TextOutput {
 public:
     explicit TextOutput(int descriptor) : descriptor_(descriptor) { text_.reserve(2 * piece); }
 
-    /// To be appended to; what has not been handed over may be taken back.
+    /// The text to append to; what has not been written yet may be removed again.
     std::string& text() { return text_; }
 
-    /// To be called between packets: hands a full piece over. False where writing has failed, now or before.
+    /// Call this between packets: writes a full piece. False if writing has failed, now or before.
     bool settle() { return text_.size() < piece ? error_ == 0 : flush(); }
     bool flush();
 

@@ -6,8 +6,8 @@
 
 namespace cli {
 
-/// "147 (USER0)" for each link type of these interfaces that rdmascope cannot look into, with commas between; empty
-/// where there is none. Frames of such a one are no sign that there is no RDMA.
+/// "147 (USER0)" for each link type of these interfaces that rdmascope cannot read, with commas between; empty if all
+/// can be read. Frames of such a type do not show that there is no RDMA.
 std::string unknown_links(const std::vector<capture::InterfaceInfo>& interfaces);
 
 }  // namespace cli

@@ -222,7 +222,7 @@ Client::~Client() = default;
 
 base::Result<std::unique_ptr<Client>> Client::connect(const std::string& path, std::uint64_t timeout_ns) {
     if (path.empty() || path.size() > max_socket_path)
-        return base::failure(fmt::format("'{}': a socket's path has 1 to {} octets", path, max_socket_path));
+        return base::failure(fmt::format("'{}': a socket's path has 1 to {} bytes", path, max_socket_path));
     auto state = std::make_unique<State>();
     state->path = path;
     state->timeout_ns = std::min<std::uint64_t>(timeout_ns, std::uint64_t{86400} * 1'000'000'000);
@@ -257,7 +257,7 @@ base::Result<metrics::Snapshot> Client::try_snapshot(std::uint64_t max_age_ms) {
     if (packed_octets > max_packed) {
         s.broken = true;
         return base::failure(
-            fmt::format("the daemon at {} offers {} octets; at most {} are taken", s.path, packed_octets, max_packed));
+            fmt::format("the daemon at {} offers {} bytes; at most {} are taken", s.path, packed_octets, max_packed));
     }
     auto packed = s.read_bytes(packed_octets);
     s.broken = !packed;

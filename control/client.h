@@ -12,26 +12,26 @@
 
 namespace control {
 
-/// Whether a daemon listens at a path, even if this user may not ask it.
+/// Whether a daemon listens at a path, even if this user may not connect to it.
 bool daemon_listens(const std::string& path);
 
-/// The path that a daemon has when nothing else was said.
+/// The default path of a daemon's socket.
 inline constexpr const char* default_socket = "/run/rdmascope/rdmascope.sock";
 
-/// What a client knows of a running daemon. Errors say what to do: the daemon
-/// does not run (and how to start it), the socket may not be opened (and which group may).
+/// A client's view of a running daemon. Errors say what to do: the daemon does not run (and how to start it), or the
+/// socket may not be opened (and which group may).
 class Client {
 public:
     static base::Result<std::unique_ptr<Client>> connect(const std::string& path,
                                                          std::uint64_t timeout_ns = 5'000'000'000);
     ~Client();
 
-    /// The figures of now.
+    /// The present figures.
     base::Result<metrics::Snapshot> try_snapshot(std::uint64_t max_age_ms = 100);
     /// One request, one answer: any command of protocol.h, as JSON text.
     base::Result<std::string> ask(const std::string& request);
-    /// Has the daemon send frames (commands.h says which): the descriptor gives one pcapng file, for as long as there
-    /// are frames to come. Nothing else can be asked afterwards.
+    /// Asks the daemon for frames (commands.h says which). The descriptor gives one pcapng file, for as long as there
+    /// are frames to come. The connection accepts no other request afterwards.
     base::Result<base::Descriptor> frames(FramesOf which);
     bool crc_verified() const;
     const std::string& path() const;

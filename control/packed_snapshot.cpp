@@ -11,7 +11,7 @@ namespace control {
 namespace {
 
 constexpr std::size_t step_octets = std::size_t{1} << 20;
-constexpr int compression_level = 1;  ///< a local socket: time is worth more than octets
+constexpr int compression_level = 1;  ///< a local socket: time is worth more than bytes
 constexpr std::uint64_t max_encoded = std::uint64_t{16} << 30;
 
 }  // namespace
@@ -50,7 +50,7 @@ void PackedSnapshot::step() {
 
 base::Result<metrics::Snapshot> unpack_snapshot(base::Bytes packed, std::uint64_t encoded_octets) {
     if (encoded_octets > max_encoded)
-        return base::failure(fmt::format("a snapshot of {} octets; at most {} are taken", encoded_octets, max_encoded));
+        return base::failure(fmt::format("a snapshot of {} bytes; at most {} are taken", encoded_octets, max_encoded));
     // What compression cannot have made of so little is not even tried.
     const unsigned long long declared = ZSTD_getFrameContentSize(packed.data(), packed.size());
     if (declared != encoded_octets) return base::failure("the snapshot is not as long as was said");
@@ -61,7 +61,7 @@ base::Result<metrics::Snapshot> unpack_snapshot(base::Bytes packed, std::uint64_
     if (got != encoded_octets) return base::failure("the snapshot is not as long as was said");
     auto snapshot = metrics::decode_snapshot(encoded);
     if (!snapshot)
-        return base::failure(fmt::format("the snapshot cannot be read, at octet {}: {}", snapshot.error().offset,
+        return base::failure(fmt::format("the snapshot cannot be read, at byte {}: {}", snapshot.error().offset,
                                          snapshot.error().message));
     return std::move(snapshot).value();
 }

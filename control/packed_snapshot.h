@@ -14,8 +14,8 @@ struct ZSTD_CCtx_s;
 
 namespace control {
 
-/// A snapshot on its way to clients: encoded and compressed, a part at each step, so that others are served in between.
-/// Clients that ask for the same figures share one.
+/// A snapshot on its way to clients: encoded and compressed one part at each step, so that other clients are served in
+/// between. Clients that ask for the same figures share one.
 class PackedSnapshot {
 public:
     explicit PackedSnapshot(std::shared_ptr<const metrics::Snapshot> snapshot) : snapshot_(std::move(snapshot)) {}
@@ -40,7 +40,7 @@ private:
     bool failed_ = false;
 };
 
-/// The way back. Total; `encoded_octets` is what the sender said, and no more memory is taken.
+/// The reverse. Accepts any bytes; `encoded_octets` is the size that the sender announced, and bounds the memory.
 base::Result<metrics::Snapshot> unpack_snapshot(base::Bytes packed, std::uint64_t encoded_octets);
 
 }  // namespace control

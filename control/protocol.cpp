@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t max_depth = 32;      ///< of nesting: an `id` is echoed, and writing one is recursive
-constexpr std::size_t max_reason = 500;    ///< octets
+constexpr std::size_t max_reason = 500;    ///< in bytes
 constexpr std::size_t max_columns = 1000;  ///< names
 constexpr std::size_t max_shown = 80;      ///< of a client's own words, in an error
 
@@ -25,11 +25,11 @@ constexpr std::array<std::string_view, 3> topic_names{"flows", "why", "status"};
 
 constexpr std::array command_table{
     CommandText{"help", "what may be asked for, and with which members"},
-    CommandText{"version", "of the program, of this protocol, and of the octets of `snapshot`"},
+    CommandText{"version", "of the program, of this protocol, and of the bytes of `snapshot`"},
     CommandText{"status", "the daemon's own state: interfaces, losses, memory, history, recordings, clients"},
     CommandText{"flows", "every flow's figures since the daemon began, as `rdmascope flows --json` has them"},
     CommandText{"why", "the five questions, answered, as `rdmascope why --json` has them"},
-    CommandText{"snapshot", "all figures, lossless: a line with `octets`, and so many octets behind it"},
+    CommandText{"snapshot", "all figures, lossless: a line with `octets`, and this number of bytes after it"},
     CommandText{"subscribe", "a line for every interval from now on: what happened in it, or the state"},
     CommandText{"unsubscribe", "ends this client's subscriptions"},
     CommandText{"trigger", "has the flight recorder write what it holds and what follows"},
@@ -46,7 +46,7 @@ constexpr std::uint32_t shaped = bit_of(Command::flows) | bit_of(Command::subscr
 constexpr std::array members{
     MemberText{"columns", "a list of names", "these columns, or groups of columns, alone", shaped},
     MemberText{"sort", "a column, `-` in front for the other direction", "the order; without it, by id", shaped},
-    MemberText{"limit", "a number from 0", "so many flows at most; without `sort`, those with the most octets", shaped},
+    MemberText{"limit", "a number from 0", "the most flows to list; without `sort`, those with the most bytes", shaped},
     MemberText{"flow", "a flow's id", "that flow alone; of `why`, that flow and its reverse",
                shaped | bit_of(Command::why)},
     MemberText{"max_age_ms", "a number from 0 to 60000", "how old the figures may be (default 100)", figures},
@@ -54,7 +54,7 @@ constexpr std::array members{
                bit_of(Command::subscribe) | bit_of(Command::unsubscribe)},
     MemberText{"interval_ms", "a number from 100 to 3600000", "from one line to the next (default 1000)",
                bit_of(Command::subscribe)},
-    MemberText{"reason", "one line of at most 500 octets", "is written beside the recording", bit_of(Command::trigger)},
+    MemberText{"reason", "one line of at most 500 bytes", "is written with the recording", bit_of(Command::trigger)},
 };
 
 /// A client's own words, short enough and quoted.
@@ -123,7 +123,7 @@ base::Result<std::string> read_reason(const Json& value) {
     const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
     auto reason = read_text(value);
     if (!reason || reason->size() > max_reason || std::any_of(reason->begin(), reason->end(), is_control))
-        return base::failure("one line of at most 500 octets");
+        return base::failure("one line of at most 500 bytes");
     return reason;
 }
 
@@ -180,7 +180,7 @@ base::Result<Command, Refusal> read_command(const Json& all) {
     const std::vector<std::string_view> known = command_names();
     const auto name = all.find("command");
     if (name == all.end() || !name->is_string())
-        return refuse("\"command\" is wanted, as in {\"command\":\"status\"}; `help` says what there is", known);
+        return refuse("\"command\" is required, as in {\"command\":\"status\"}; `help` says what there is", known);
     const auto& word = name->get_ref<const std::string&>();
     const auto at = std::find(known.begin(), known.end(), word);
     if (at == known.end())
@@ -205,10 +205,10 @@ base::Result<Request, Refusal> read_request(const Json& all) {
                           known);
         if (at - known.begin() < 3) continue;  // version, id and command are read already
         if (const auto read = read_member(request, name, value); !read)
-            return refuse(fmt::format("{}: {} is wanted", name, read.error().text()));
+            return refuse(fmt::format("{}: {} is expected", name, read.error().text()));
     }
     if (request.command == Command::subscribe && !request.what)
-        return refuse("what: \"flows\", \"why\" or \"status\" is wanted");
+        return refuse("what: \"flows\", \"why\" or \"status\" is required");
     return request;
 }
 
@@ -221,7 +221,7 @@ base::Result<Json> parse_object(std::string_view line) {
         if (!all.is_object()) return base::failure(fmt::format("no object; {}", example));
         return all;
     } catch (const Json::parse_error& error) {
-        return base::failure(fmt::format("no JSON, from octet {} on; {}", error.byte, example));
+        return base::failure(fmt::format("no JSON, from byte {} on; {}", error.byte, example));
     } catch (const Json::exception&) {  // a number beyond all numbers
         return base::failure(fmt::format("no JSON that can be held; {}", example));
     }

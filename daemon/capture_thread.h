@@ -26,11 +26,11 @@ namespace service {
 struct Taken {
     std::shared_ptr<const metrics::Snapshot> snapshot;
     std::int64_t wall_ns = 0;      ///< when; the clock may step
-    std::uint64_t length_ns = 0;   ///< since the one before, by a clock that does not
+    std::uint64_t length_ns = 0;   ///< since the end of the one before, by a clock that does not step
     std::uint64_t frames_end = 0;  ///< number of the last frame in it
 };
 
-/// What the capture thread says of itself, as of its last interval.
+/// The state of the capture thread, as of its last interval.
 struct CaptureThreadStatus {
     std::vector<capture::InterfaceInfo> interfaces;
     std::vector<capture::Statistics> statistics;  ///< by interface
@@ -43,16 +43,16 @@ struct CaptureThreadStatus {
     std::uint64_t trace_records_lost = 0;
     std::uint64_t recorder_frames = 0;
     RecordingsCounters recordings;
-    std::int64_t alive_ns = 0;  ///< steady clock: when it last came around
+    std::int64_t alive_ns = 0;  ///< steady clock: the last time that its loop ran
 };
 
-/// The capture thread and all that it alone may touch: the sources, traces, the analyzer, the flight recorder and what
-/// it writes. Frames go through it; figures come out, at every interval and on request. Others talk to it by orders
-/// that it carries out between two batches.
+/// The capture thread and all that only it may touch: the sources, traces, the analyzer, the flight recorder and what
+/// it writes. Frames go through it; figures come out, at every interval and on request. Other threads give it orders,
+/// which it carries out between two batches.
 class CaptureThread {
 public:
     struct Hooks {
-        std::function<void()> interval;  ///< one was put into intervals(); called by the capture thread
+        std::function<void()> interval;  ///< an interval was put into intervals(); called by the capture thread
         /// A line for the log: what happened to an interface, or to a recording. Called by the capture thread.
         std::function<void(bool warning, const std::string& kind, const std::string& line)> log;
     };
@@ -64,22 +64,22 @@ public:
     CaptureThread& operator=(const CaptureThread&) = delete;
 
     void start();
-    /// Ends the thread; what it still held is in a last interval, and a recording under way is finished.
-    /// Fails if that recording was lost.
+    /// Ends the thread. A last interval holds the remaining figures, and a recording under way is finished. Fails if
+    /// that recording was lost.
     base::Result<void> stop();
 
-    /// Intervals that nobody has taken yet, oldest first; at most a few, and none is lost: the next one is longer.
+    /// Intervals that have not been taken yet, oldest first; at most a few. None is lost: the next one is longer.
     std::vector<Taken> intervals();
-    /// At most `age_ns` old; waits up to `patience_ns` for the thread to take it, then gives what there is.
+    /// At most `age_ns` old. Waits up to `patience_ns` for the thread to take a snapshot, then returns the latest one.
     Taken latest(std::uint64_t age_ns, std::uint64_t patience_ns);
     CaptureThreadStatus status() const;
 
     void record(std::vector<Incident> incidents);
-    /// Sets the flight recorder off at once. Fails with why it cannot record.
+    /// Triggers the flight recorder at once. Fails with the reason if it cannot record.
     base::Result<void> record_now(const Incident& incident);
-    /// Frames for a client, whose stream must not outlive this.
+    /// Frames for a client. The stream must not outlive this object.
     base::Result<std::unique_ptr<FrameStream>> frames(control::FramesOf which);
-    /// Applies what takes effect without a restart.
+    /// Applies the keys that take effect without a restart.
     base::Result<void> reconfigure(const Config& config);
 
 private:
@@ -87,9 +87,9 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// How the kernel is asked for frames.
+/// How the daemon asks the kernel for frames.
 capture::TapOptions tap_options(const CaptureConfig& config);
-/// The same, and for how long flows and recordings may still speak of an interface that has gone.
+/// The same, and how long flows and recordings may still refer to an interface that has gone.
 capture::TapOptions tap_options(const Config& config);
 
 }  // namespace service

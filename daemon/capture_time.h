@@ -8,18 +8,18 @@
 
 namespace service {
 
-/// What time it is by the clocks that stamp frames, each interface by its own: an adapter's clock may be hours from the
+/// The time by the clocks that stamp frames, for each interface by its own: an adapter's clock may be hours from the
 /// machine's, and a flow is idle by the clock that stamped it. Steady times are those of a clock that never steps.
 class CaptureTime {
 public:
-    /// Frames of this interface came, the last with this time.
+    /// Frames of this interface came; `frame_ns` is the time of the last one.
     void passed(std::uint32_t interface, std::int64_t frame_ns, std::int64_t steady_ns) {
         if (interface >= clocks_.size()) clocks_.resize(interface + 1);
         clocks_[interface] = {frame_ns, steady_ns, true};
     }
-    /// Frames with an earlier time than this came before the last `idle_ns`, whichever interface they came from. Where
-    /// one's clock is behind another's, flows of the other are kept for longer; interfaces that were silent for all of
-    /// that time have none to keep. Before the first frame, by `wall_ns`.
+    /// Frames with an earlier time than this came before the last `idle_ns`, on any interface. If one interface's clock
+    /// is late, flows of the other interfaces are kept for longer; interfaces that were silent for all of that time
+    /// have no flows left. Before the first frame, `wall_ns` counts.
     std::int64_t idle_since(std::int64_t steady_ns, std::int64_t wall_ns, std::uint64_t idle_ns) const {
         std::int64_t first = base::end_of_time;
         std::int64_t last = base::beginning_of_time;

@@ -18,7 +18,7 @@ namespace service {
 class FrameRequests {
 public:
     static constexpr std::size_t max_streams = 4;
-    /// For streams where nothing is recorded.
+    /// For streams of a daemon that records nothing.
     static constexpr std::size_t own_memory_octets = std::size_t{16} << 20;
 
     /// What two threads share of one stream.
@@ -26,25 +26,25 @@ public:
         std::mutex mutex;
         std::string piece = {};
         bool asked = true;
-        bool more = false;  ///< behind the piece, at once
+        bool more = false;  ///< another piece follows at once
         bool ended = false;
         std::unique_ptr<FramePieces> pieces = {};  ///< of the capture thread
     };
 
     explicit FrameRequests(std::uint32_t frame_octets) : frame_octets_(frame_octets) {}
 
-    // All of the capture thread. `recorder` is null where nothing is recorded.
+    // For the capture thread alone. `recorder` is null if nothing is recorded.
 
-    /// Fails with why there is no stream.
+    /// Fails with the reason if there is no stream.
     base::Result<void> open(control::FramesOf which, const capture::FlightRecorder* recorder,
                             const std::vector<capture::InterfaceInfo>& interfaces,
                             const std::shared_ptr<Exchange>& exchange, const std::vector<bool>& gone = {});
-    /// Every frame, where nothing is recorded.
+    /// Takes every frame if nothing is recorded.
     void keep(const wire::Frame& frame) {
         if (own_) own_->keep(frame);
     }
     void serve(const capture::FlightRecorder* recorder, const std::vector<capture::InterfaceInfo>& interfaces);
-    /// Gives up what nobody reads any more.
+    /// Releases pieces whose readers are gone.
     void tidy();
     /// Nothing more will come.
     void close();
@@ -55,7 +55,7 @@ private:
     std::vector<std::shared_ptr<Exchange>> open_ = {};
 };
 
-/// The client's side. `wake` has the capture thread call serve() soon.
+/// The client's side. `wake` makes the capture thread call serve() soon.
 std::unique_ptr<FrameStream> stream_of(std::shared_ptr<FrameRequests::Exchange> exchange, std::function<void()> wake);
 
 }  // namespace service

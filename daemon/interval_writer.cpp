@@ -102,8 +102,8 @@ void IntervalWriter::log_unseen(const metrics::CaptureFigures& figures) {
         return;
     unseen_logged_ = true;
     log_.warning("iwarp",
-                 fmt::format("{} octets of iWARP streams could not be followed: their segments reach this machine "
-                             "joined, and {} octets of each are kept; set capture.snaplen = 0, or switch joining "
+                 fmt::format("{} bytes of iWARP streams could not be followed: their segments reach this machine "
+                             "joined, and {} bytes of each are kept; set capture.snaplen = 0, or switch joining "
                              "off (ethtool -K IFACE gro off lro off)",
                              figures.stream_octets_skipped, config_.capture.snaplen));
 }

@@ -22,15 +22,15 @@ namespace service {
 /// flight recorder. The service's thread uses it; the listener's threads use families() as well.
 class IntervalWriter {
 public:
-    /// `history` may be absent.
+    /// `history` may be null.
     IntervalWriter(const Config& config, std::unique_ptr<history::HistoryWriter> history,
                    std::unique_ptr<Triggers> triggers, const metrics::HostNames& names, Log& log);
 
-    /// Returns what the interval has set off.
+    /// Returns the incidents that the interval has triggered.
     std::vector<Incident> interval(const Taken& taken, const CaptureThreadStatus& status);
-    /// What is not yet in the history goes there.
+    /// Writes the remaining intervals to the history.
     void flush();
-    /// Why the history lost what it lost last.
+    /// The reason of the history's last loss.
     const std::string& history_error() const { return history_error_; }
     void reconfigure(const Config& config, std::unique_ptr<Triggers> triggers);
 
@@ -42,7 +42,7 @@ private:
     void append();
     void log_unseen(const metrics::CaptureFigures& figures);
     void look_for_own_addresses();
-    /// Answers cost more than figures: one interval in five seconds is judged.
+    /// Judging verdicts costs more than figures: one interval in five seconds is judged.
     void judge_verdicts(const metrics::Snapshot& difference, const Taken& taken);
 
     Config config_;
@@ -56,7 +56,7 @@ private:
     bool history_failed_ = false;
     std::string history_error_ = {};
     bool unseen_logged_ = false;
-    std::int64_t judged_ns_ = 0;                ///< when verdicts were asked for last
+    std::int64_t judged_ns_ = 0;                ///< the last time that verdicts were judged
     std::vector<metrics::Address> own_before_;  ///< at the end of the interval before
     std::vector<metrics::Address> own_;         ///< then or now
 

@@ -7,8 +7,8 @@
 
 namespace service {
 
-/// How many lines of one kind may pass within a second; what was held back is counted until a line passes again. Time
-/// comes by argument. The number of kinds is bounded: those above it share one.
+/// Limits the lines of one kind within a second; suppressed lines are counted until a line passes again. Time comes as
+/// an argument. The number of kinds is bounded: further kinds share one.
 class LineLimit {
 public:
     static constexpr std::size_t max_kinds = 64;
@@ -17,7 +17,7 @@ public:
 
     struct Answer {
         bool passes = false;
-        std::uint64_t left_out = 0;  ///< of this kind, since one passed
+        std::uint64_t left_out = 0;  ///< of this kind, since the last line that passed
     };
     Answer ask(std::string_view kind, std::uint64_t now_ns);
     void set_limit(std::uint64_t max_lines_per_sec) { most_ = max_lines_per_sec; }
@@ -26,7 +26,7 @@ public:
         std::string kind;
         std::uint64_t left_out = 0;
     };
-    /// What nothing was said of yet.
+    /// Suppressed lines whose number was not logged yet.
     std::vector<Rest> rest() const;
 
 private:

@@ -5,18 +5,17 @@
 #include <string>
 #include <string_view>
 
-/// Lines for the journal on standard error, by spdlog: `<6>` prefixes under systemd, time and level elsewhere.
-/// Rate-limited by kind and level, so that a fault that repeats a thousand times a second does not fill a disk: how
-/// many lines were left out is said with the next one, or at the end. Control characters are escaped. May be used by
-/// any thread.
+/// Lines for the journal on standard error, by spdlog: `<6>` prefixes under systemd, time and level elsewhere. Lines
+/// are limited by kind and level, so that a fault that repeats a thousand times a second does not fill a disk; the next
+/// line, or the end, says how many were suppressed. Control characters are escaped. May be used by any thread.
 namespace service {
 
 enum class Level : unsigned char { error, warning, info, debug };
 
 class Log {
 public:
-    /// Looks once whether standard error is the journal. `kind` below names what is limited together: "history",
-    /// "interface"; a constant, never a name from the wire.
+    /// Checks once whether standard error is the journal. `kind` below names the lines that share a limit: "history",
+    /// "interface". It is a constant, never a name from the wire.
     Log(Level level, std::uint64_t max_lines_per_sec);
     ~Log();
     Log(const Log&) = delete;
@@ -35,7 +34,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// "error", "warning", "info", "debug"; absent for every other name.
+/// "error", "warning", "info", "debug"; no value for any other name.
 std::optional<Level> find_level(std::string_view name);
 
 }  // namespace service

@@ -86,7 +86,8 @@ base::Result<void> verify(const std::vector<unsigned>& capabilities) {
     if (capng_get_caps_process() != 0) return base::failure("cannot read back the capabilities");
     const std::vector<std::string> left = effective_capabilities();
     if (left.size() != capabilities.size())
-        return base::failure(fmt::format("{} capabilities are left, {} are wanted", left.size(), capabilities.size()));
+        return base::failure(
+            fmt::format("{} capabilities are left, {} are required", left.size(), capabilities.size()));
     for (const unsigned capability : capabilities)
         if (!has(CAPNG_EFFECTIVE, capability) || !has(CAPNG_PERMITTED, capability))
             return base::failure(fmt::format("cap_{} was lost", capng_capability_to_name(capability)));

@@ -194,7 +194,7 @@ base::Result<void, base::Errors> Service::State::open() {
     base::Errors errors;
     auto triggers = Triggers::compile(config.recorder.triggers);
     if (!triggers) errors = triggers.error();
-    // Before the traces, which may lie in the same folder: who makes it gives it to `user`.
+    // Before the traces, which may lie in the same folder: the part that makes the folder gives it to `user`.
     if (const auto opened = open_control(); !opened) errors.push_back(opened.error());
     auto tap = capture::Tap::open(tap_options(config));
     if (!tap) errors.push_back(tap.error());

@@ -19,8 +19,8 @@ struct ServiceOptions {
     std::string version;
 };
 
-/// The daemon: a capture thread (capture_thread.h), the listener's threads, and this one, which works off intervals,
-/// answers the control socket and handles signals.
+/// The daemon: a capture thread (capture_thread.h), the listener's threads, and this thread, which handles intervals,
+/// the control socket and signals.
 class Service {
 public:
     /// `names` and `log` outlive it.
@@ -29,15 +29,15 @@ public:
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
 
-    /// Checks what only the parts can judge of a configuration (filters, triggers). Fails with all mistakes; opens
-    /// nothing.
+    /// Checks the parts of a configuration that only other folders can judge (filters, triggers). Fails with all
+    /// mistakes; opens nothing.
     static base::Result<void, base::Errors> check(const Config& config);
 
-    /// Opens all that needs rights or may be refused, then gives the rights up. Fails with all that is wrong.
-    /// Signals are blocked from here on.
+    /// Opens everything that needs rights or may be refused, then gives the rights up. Fails with all errors. Signals
+    /// are blocked from here on.
     base::Result<void, base::Errors> open();
-    /// Until SIGINT or SIGTERM. `ready` is called once everything runs. Fails if something that was held at the
-    /// end could not be written.
+    /// Runs until SIGINT or SIGTERM. `ready` is called once everything runs. Fails if data that was held at the end
+    /// could not be written.
     base::Result<void, base::Errors> run(const std::function<void()>& ready);
     /// The summary of a capture that ended: packets, what was dropped.
     std::string summary() const;

@@ -9,17 +9,17 @@
 
 namespace service {
 
-/// All that the daemon listens on, as one source: the kernel's interfaces, and RDMA devices whose traffic passes it by.
-/// Devices come first among the interfaces; frames are numbered as they are handed over. For one thread, but for
+/// All that the daemon listens on, as one source: the kernel's interfaces, and RDMA devices whose traffic bypasses the
+/// kernel. Devices come first among the interfaces; frames are numbered when they are passed on. For one thread, except
 /// wake().
 class Sources final : public capture::Source {
 public:
-    /// `frames_before`: the first frame gets the number behind it.
+    /// The first frame gets the number `frames_before` + 1.
     Sources(std::unique_ptr<capture::Tap> tap, std::vector<std::unique_ptr<capture::VerbsSource>> devices,
             std::uint64_t frames_before, int longest_wait_ms);
 
     capture::ReadStatus next(wire::Frame& frame) override;
-    /// Waits up to `longest_wait_ms` for a frame; where devices are tapped, which cannot be waited for together, 1 ms.
+    /// Waits up to `longest_wait_ms` for a frame; with RDMA devices, which cannot be waited for together, 1 ms.
     capture::Batch next_batch(std::span<wire::Frame> frames) override;
     const std::vector<capture::InterfaceInfo>& interfaces() const override;
     capture::Statistics statistics() const override;
@@ -27,7 +27,7 @@ public:
     const base::Error& error() const override { return *error_; }
 
     void wake() { tap_->wake(); }
-    /// Whether a frame of the last next_batch() is to be kept as RDMA: capture::Tap::is_recognised().
+    /// Whether a frame of the last next_batch() is kept as RDMA: capture::Tap::is_recognised().
     bool is_recognised(const wire::Frame& frame, std::int64_t now_ns) {
         return frame.interface < device_interfaces_ || tap_->is_recognised(frame, now_ns);
     }

@@ -36,8 +36,8 @@ constexpr std::uint32_t own_architecture = AUDIT_ARCH_AARCH64;
 constexpr std::uint32_t own_architecture = 0;
 #endif
 
-/// What the daemon calls, from `strace -f` of a run with capture, history, recorder and clients; calls of one kind
-/// together, those of the packet path first. Calls that only older architectures have stand behind #ifdef.
+/// The system calls of the daemon, from `strace -f` of a run with capture, history, recorder and clients. Calls of one
+/// kind stand together, those of the packet path first. Calls that only older architectures have are within #ifdef.
 constexpr std::array allowed{
     // Waiting, time and memory.
     __NR_ppoll,

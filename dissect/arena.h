@@ -6,12 +6,12 @@
 
 namespace dissect {
 
-/// Bytes handed out until `reset`; their places do not move, and what was once obtained from the system is reused.
+/// Bytes that stay allocated until `reset`; their places do not move, and memory from the system is reused.
 class Arena {
 public:
     explicit Arena(std::size_t limit) : limit_(limit) {}
 
-    /// Uninitialised bytes; nullptr where the limit is reached.
+    /// Uninitialised bytes; nullptr if the limit is reached.
     char* allocate(std::size_t size) {
         while (chunk_ < chunks_.size() && chunks_[chunk_].size - used_ < size) {
             ++chunk_;
@@ -40,7 +40,7 @@ private:
         std::size_t size;
     };
     std::vector<Chunk> chunks_;
-    std::size_t chunk_ = 0;  ///< the one in use; those before are full
+    std::size_t chunk_ = 0;  ///< the present chunk; those before are full
     std::size_t used_ = 0;   ///< of that one
     std::size_t held_ = 0;
     std::size_t limit_;

@@ -13,9 +13,9 @@ struct ParseOptions {
     bool verify_crc = true;  ///< compute ICRC, VCRC and MPA CRC and compare
 };
 
-/// The state of one dissection, handed from layer to layer. `end` is where the enclosing layer says its data ends on
-/// the wire; with a short snap length it lies beyond the captured bytes, and that difference is what tells
-/// truncated from malformed.
+/// The state of one dissection, passed from layer to layer. `end` is where the enclosing layer says that its data ends
+/// on the wire. With a short snap length it lies beyond the captured bytes; that difference distinguishes truncated
+/// from malformed.
 class Context {
 public:
     Context(base::Bytes described, std::uint32_t wire_length, const ParseOptions& settings, Dissection& result)
@@ -25,7 +25,7 @@ public:
     const ParseOptions& options;
     std::uint32_t offset = 0;  ///< of the next byte to read
     std::uint32_t end;         ///< where the data ends on the wire; never below `offset`
-    bool quoted = false;       ///< what is read is the packet that an ICMP error quotes
+    bool quoted = false;       ///< the present packet is quoted by an ICMP error
 
     base::Bytes bytes() const { return bytes_; }
     const std::byte* at(std::uint32_t position) const { return bytes_.data() + position; }
@@ -36,35 +36,35 @@ public:
     /// Bytes from `offset` on that the enclosing layer has on the wire.
     std::uint32_t remaining() const { return end - std::min(offset, end); }
 
-    /// Ends the enclosing layer's data at `position`, as a length field says. False, and nothing done, where that lies
-    /// beyond the end known so far: then the length field contradicts the layers below.
+    /// Ends the enclosing layer's data at `position`, as a length field says. Returns false and does nothing if the
+    /// position lies beyond the known end: then the length field contradicts the layers below.
     bool end_at(std::uint32_t position) {
         if (position > end) [[unlikely]]
             return false;
         end = position;
         return true;
     }
-    /// The packet went on where the bytes end now: the first fragment of a datagram, a frame that a mirror or a tap
-    /// has cut. From here on `why` is what a want of bytes is put down to: snapped and fragment_pending make the
-    /// packet truncated, bad_total_length malformed.
+    /// The packet continued where the bytes end now: the first fragment of a datagram, or a frame that a mirror or a
+    /// tap has cut. From here on `why` is the reason of missing bytes: snapped and fragment_pending make the packet
+    /// truncated, bad_total_length malformed.
     void cut(Reason why) {
         bytes_ = bytes_.first(std::min(captured(), end));
         end = unknown_end;
         missing_ = why;
     }
-    /// Whether a mirror has cut the frame, as one of the headers so far has said.
+    /// Whether a mirror has cut the frame, according to a header so far.
     bool cut_by_mirror() const { return end_unknown() && missing_ == Reason::snapped; }
-    /// Whether nothing said so far where the data ends on the wire.
+    /// Whether no header so far has said where the data ends on the wire.
     bool end_unknown() const { return end == unknown_end; }
-    /// Ends a packet without further layers: not complete where it is a fragment or contradicts itself.
+    /// Ends a packet without further layers: incomplete if it is a fragment or contradicts itself.
     LayerId stop_after(LayerId id) {
         if (missing_ != Reason::snapped) [[unlikely]]
             stop(missing_outcome(), missing_, id, offset, 0);
         return LayerId::none;
     }
 
-    /// Claims the next `size` bytes for a layer: records it, advances, returns its first byte. Where they are not
-    /// all there, records why and returns nullptr.
+    /// Claims the next `size` bytes for a layer: records it, advances, returns its first byte. If bytes are missing,
+    /// records why and returns nullptr.
     const std::byte* take(LayerId id, std::uint32_t size) {
         if (available() < size) [[unlikely]] {
             stop_short(id, size);
@@ -76,7 +76,7 @@ public:
         return first;
     }
 
-    /// Notes a layer whose extent its parser has found itself.
+    /// Records a layer whose extent its parser has found itself.
     LayerRef& record(LayerId id, std::uint32_t at_offset, std::uint32_t length, std::uint32_t wire_length) {
         if (out.layer_count == Dissection::max_layers) [[unlikely]] {
             stop(Outcome::malformed, Reason::too_many_layers, id, at_offset, 0);
@@ -89,24 +89,24 @@ public:
         return layer;
     }
 
-    /// Ends the dissection for want of bytes: truncated where the capture is short, malformed where the packet is.
+    /// Ends the dissection because bytes are missing: truncated if the capture is short, malformed if the packet is.
     LayerId stop_short(LayerId id, std::uint32_t size) {
         const bool snapped = remaining() >= size;
         return stop(snapped ? missing_outcome() : Outcome::malformed, snapped ? missing_ : Reason::too_short, id,
                     offset, size);
     }
-    /// Ends the dissection; the first reason given is kept. Returns LayerId::none, for a parser to return in turn.
+    /// Ends the dissection; the first reason is kept. Returns LayerId::none, which a parser returns in turn.
     LayerId stop(Outcome outcome, Reason reason, LayerId id, std::uint32_t at_offset, std::uint32_t needed) {
         if (out.stop.outcome == Outcome::complete) out.stop = {outcome, reason, id, at_offset, needed, available()};
         return LayerId::none;
     }
-    /// Notes something odd and goes on.
+    /// Records something odd and continues.
     void odd(Reason reason, LayerId id, std::uint32_t at_offset) {
         if (out.odd_count == 0) out.odd = {Outcome::odd, reason, id, at_offset, 0, 0};
         if (out.odd_count != 255) ++out.odd_count;
     }
 
-    /// Notes that the packet goes on with something that is not looked into; the first is kept.
+    /// Records that the packet continues with something that is not read; the first is kept.
     void leave_unread(wire::CarrierKind kind, std::uint16_t number) {
         if (!out.unread) out.unread = {kind, number};
     }
@@ -119,7 +119,7 @@ public:
         out.network.marked_outside = marked;
         mirrored_ = false;
     }
-    /// What follows is a copy that a mirror sends: marks of the mirror's own way are not those of the packet.
+    /// What follows is a copy from a mirror: marks on the mirror's own path are not those of the packet.
     void enter_mirror() { mirrored_ = true; }
 
     /// Layers that an earlier layer has announced (a BTH names the extended headers that follow it).

@@ -14,12 +14,12 @@ struct Extent {
     std::uint32_t length = 0;
 };
 
-/// Receives the tree of a dissection, depth first and in the order of the wire. Nothing of it is stored: values point
-/// into the described bytes and into scratch space, and die when the call returns.
+/// Receives the tree of a dissection, depth first and in the order of the wire. Nothing is stored: values point into
+/// the described bytes and into scratch space, and are invalid after the call.
 class Visitor {
 public:
     virtual ~Visitor() = default;
-    /// A heading, with or without a value of its own; what follows lies below it until `close`.
+    /// A heading, with or without a value of its own; the following fields lie below it until `close`.
     virtual void open(const wire::FieldInfo& heading, const wire::Value& value, Extent extent) = 0;
     virtual void field(const wire::FieldInfo& info, const wire::Value& value, Extent extent) = 0;
     virtual void close() = 0;
@@ -30,7 +30,8 @@ struct LayerView {
     const Dissection& dissection;
     const LayerRef& layer;
     base::Bytes bytes;                  ///< what the dissection describes, from its first byte
-    LayerSet wanted = LayerSet::all();  ///< for a layer that is shown below another's heading where that is shown too
+    LayerSet wanted = LayerSet::all();  ///< for a layer that is shown below another's heading if that heading is shown
+                                        ///< too
 
     base::Bytes octets() const { return bytes.subspan(layer.offset, layer.length); }
 };

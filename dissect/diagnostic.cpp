@@ -29,11 +29,11 @@ std::string_view text(Reason reason) {
         case Reason::fragment_pending: return "an IP fragment; the rest of the datagram has not been seen yet";
         case Reason::fragment_overlap: return "IP fragments that overlap";
         case Reason::missing_icrc: return "no room for the invariant CRC";
-        case Reason::bad_pad_count: return "more pad octets than payload";
+        case Reason::bad_pad_count: return "more pad bytes than payload";
         case Reason::reserved_not_zero: return "reserved bits are not zero";
         case Reason::byte_swapped: return "bit fields in the sender's byte order, as Linux siw writes them";
         case Reason::marker_mismatch: return "an MPA marker that does not point at an FPDU";
-        case Reason::stream_gap: return "octets of the TCP stream are missing from the capture";
+        case Reason::stream_gap: return "bytes of the TCP stream are missing from the capture";
         case Reason::bad_start_frame: return "an MPA start frame with a length that cannot be";
         case Reason::length_exceeds_rfc: return "an FPDU longer than RFC 5044 allows";
         case Reason::wrong_length: return "a length other than the specification asks for";

@@ -6,16 +6,16 @@
 
 namespace dissect {
 
-/// Four different answers for a packet that is not simply complete.
+/// Four different results for a packet that is not simply complete.
 enum class Outcome : std::uint8_t {
     complete,
     truncated,    ///< the capture is shorter than the packet was: a snap length, or a segment that was never seen
-    malformed,    ///< the octets contradict themselves or the specification: no further layer can be trusted
-    odd,          ///< understood, but not as the specification wants it: dissection goes on
+    malformed,    ///< the bytes contradict themselves or the specification: no further layer can be trusted
+    odd,          ///< understood, but against the specification: dissection continues
     unsupported,  ///< legal as far as known, but rdmascope cannot read it: another version, a vendor's format
 };
 
-/// Why. Each has its sentence in `text()`.
+/// The reasons. Each has its sentence in `text()`.
 enum class Reason : std::uint8_t {
     none,
     snapped,              ///< truncated: the snap length cut the header
@@ -31,11 +31,11 @@ enum class Reason : std::uint8_t {
     fragment_pending,     ///< truncated: a fragment whose datagram is not complete yet
     fragment_overlap,     ///< malformed: fragments that overlap
     missing_icrc,         ///< malformed: no room for the invariant CRC
-    bad_pad_count,        ///< malformed: more pad octets than payload
+    bad_pad_count,        ///< malformed: more bytes of padding than payload
     reserved_not_zero,    ///< odd
     byte_swapped,         ///< odd: bit fields in the sender's byte order (siw's Terminate)
     marker_mismatch,      ///< malformed: an MPA marker that does not point at an FPDU
-    stream_gap,           ///< truncated: TCP octets that were never captured
+    stream_gap,           ///< truncated: TCP bytes that were never captured
     bad_start_frame,      ///< malformed: an MPA start frame with a wrong length
     length_exceeds_rfc,   ///< odd: an FPDU longer than RFC 5044 allows
     wrong_length,         ///< odd: a length other than the specification asks for
@@ -45,8 +45,8 @@ enum class Reason : std::uint8_t {
 std::string_view name_of(Outcome outcome);
 std::string_view text(Reason reason);
 
-/// What stopped a dissection, or is odd about it, and where. `offset` counts from the first octet of the bytes that
-/// the dissection describes; `needed` and `available` are octets from there on.
+/// What stopped a dissection, or is odd about it, and where. `offset` counts from the first byte that the dissection
+/// describes; `needed` and `available` count bytes from there on.
 struct Diagnostic {
     Outcome outcome = Outcome::complete;
     Reason reason = Reason::none;

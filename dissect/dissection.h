@@ -18,10 +18,10 @@ struct LayerRef {
     std::uint16_t depth = 0;        ///< position among the layers
     std::uint32_t offset = 0;       ///< from the first byte of the described bytes
     std::uint32_t length = 0;       ///< bytes captured of it
-    std::uint32_t wire_length = 0;  ///< bytes it has on the wire; more than `length` where the snap length cut it
+    std::uint32_t wire_length = 0;  ///< bytes it has on the wire; more than `length` if the snap length cut it
 };
 
-/// Whether a CRC was there and right.
+/// Whether there was a CRC, and whether it was right.
 enum class CrcStatus : std::uint8_t { absent, unchecked, good, bad };
 
 /// The innermost network layer.
@@ -32,7 +32,7 @@ struct Network {
     std::uint8_t hop_limit = 0;
     std::uint32_t source_offset = 0;  ///< of the address within the described bytes
     std::uint32_t destination_offset = 0;
-    /// The header of a tunnel around the packet carries a mark that the tunnel's end hands to the packet. RFC
+    /// The header of a tunnel around the packet carries a mark that the end of the tunnel copies to the packet. RFC
     /// 6040, 4.2.
     bool marked_outside = false;
 
@@ -47,15 +47,15 @@ struct TcpSummary {
     std::uint32_t acknowledgment = 0;
     std::uint16_t window = 0;  ///< as sent, not scaled
     std::uint8_t flags = 0;    ///< CWR ECE URG ACK PSH RST SYN FIN, FIN lowest
-    /// A RST that its receiver drops, as far as Dissector follows the connection. Meaningful where RST is set.
+    /// A RST that its receiver drops, as far as Dissector follows the connection. Meaningful if RST is set.
     bool stray_reset = false;
     std::uint32_t payload_offset = 0;
     std::uint32_t payload_captured = 0;
     std::uint32_t payload_length = 0;  ///< on the wire
 };
 
-/// What the metrics need of an InfiniBand transport packet. IBTA vol. 1, chapter 9. A value is meaningful only where
-/// its header is among the layers.
+/// What the metrics need of an InfiniBand transport packet. IBTA vol. 1, chapter 9. A value is meaningful only if its
+/// header is among the layers.
 struct BthSummary {
     std::uint8_t opcode = 0;
     bool solicited_event = false;
@@ -113,25 +113,26 @@ struct DdpSummary {
     CrcStatus crc = CrcStatus::absent;
 };
 
-/// One packet, or one FPDU, taken apart: which layers lie where, how far it could be read, and the few values that the
-/// metrics need. Trivially copyable and owned by the caller; it refers to the bytes, it does not hold them.
+/// One parsed packet or FPDU: its layers and their places, how far it could be read, and the few values that the
+/// metrics need. Trivially copyable and owned by the caller; it refers to the bytes and does not hold them.
 struct Dissection {
     static constexpr unsigned max_layers = 32;
 
     std::array<LayerRef, max_layers> layers;
     LayerSet present;
-    /// Of the packet that an ICMP error quotes: its layers follow the frame's own, and are not `present`. It did
-    /// not pass here, so that nothing but what shows the frame looks at them.
+    /// The layers of the packet that an ICMP error quotes. They follow the frame's own, and are not `present`. The
+    /// quoted packet did not pass here, so that only code that shows the frame uses them.
     LayerSet quoted;
     std::uint8_t layer_count;
     std::uint8_t own_layers;  ///< how many of the layers are the frame's own, if fewer
-    std::uint8_t odd_count;   ///< how many odd things were met; `odd` is the first
+    std::uint8_t odd_count;   ///< the number of odd things; `odd` is the first
     bool fragmented;          ///< one of the IP layers is a fragment of a datagram
-    /// By how much a mirror or a tap has cut the frame, as its IP header says: the frame's length is what was left.
+    /// The number of bytes that a mirror or a tap has cut off, according to the frame's IP header: the frame's length
+    /// is what was left.
     std::uint32_t cut_octets;
-    Diagnostic stop;  ///< why dissection ended; complete where it came to the end
+    Diagnostic stop;  ///< why dissection ended; complete if it reached the end
     Diagnostic odd;
-    wire::Carrier unread;  ///< what the packet goes on with and is not looked into, if RDMA may be in it
+    wire::Carrier unread;  ///< how the packet continues beyond the read layers, if RDMA may be in it
     Network network;
     Network quoted_network;     ///< the innermost one of a quoted packet
     std::uint16_t source_port;  ///< UDP or TCP, where present or quoted
@@ -156,7 +157,7 @@ struct Dissection {
         network = {};
     }
     bool has(LayerId id) const { return present.contains(id); }
-    /// What a quoted packet, which is read into the same members, must leave as it was.
+    /// The values that a quoted packet, which is read into the same members, must not change.
     struct Own {
         LayerSet present;
         std::uint8_t layers;
@@ -182,7 +183,7 @@ struct Dissection {
     }
     bool quotes(LayerId id) const { return quoted.contains(id); }
     unsigned own_layer_count() const { return layer_count < own_layers ? layer_count : own_layers; }
-    /// The last layer of that kind: the innermost where tunnels repeat it; nullptr where there is none.
+    /// The last layer of that kind: the innermost if tunnels repeat it; nullptr if there is none.
     const LayerRef* find(LayerId id) const {
         for (unsigned i = own_layer_count(); i-- > 0;)
             if (layers[i].id == id) return &layers[i];

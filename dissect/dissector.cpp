@@ -43,7 +43,7 @@ struct Dissector::State {
     Dissection dissection;  ///< of the frame
     Dissection datagram;    ///< of a datagram put together from fragments
     PlainSegment segment;
-    wire::Frame last;  ///< the latest frame, without its octets
+    wire::Frame last;  ///< the latest frame, without its bytes
 };
 
 Dissector::Dissector(const DissectorOptions& options) : state_(std::make_unique<State>(options)) {}

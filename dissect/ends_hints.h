@@ -8,9 +8,9 @@
 
 namespace dissect {
 
-/// Where what belongs to a conversation was found last. There is one place for each hash of its ends, so that what is
-/// named there may be another's, or gone: a reader must check there whose it is. The places grow with what they
-/// hold, up to 2^18.
+/// Where the data of a conversation was found last. There is one place for each hash of its ends, so that the entry may
+/// be another conversation's, or gone: a reader must check it. The number of places grows with the number of
+/// conversations, up to 2^18.
 class EndsHints {
 public:
     static constexpr std::uint32_t none = 0xffffffff;
@@ -23,7 +23,7 @@ public:
     static std::uint64_t hash_of_both(const Ipv4Ends& ends) {
         const auto mix = [](std::uint64_t address, std::uint64_t port) {
             const std::uint64_t product = (address ^ port << 40) * base::golden;
-            return product ^ product >> 32;  // or ends of one sum would share a place
+            return product ^ product >> 32;  // otherwise ends with the same sum would share a place
         };
         const std::uint64_t sum =
             mix(ends.addresses & 0xffffffffu, ends.ports >> 16) + mix(ends.addresses >> 32, ends.ports & 0xffffu);
@@ -32,8 +32,8 @@ public:
 
     std::uint32_t find(std::uint64_t hash) const { return indices_[hash >> shift_]; }
     void prefetch(std::uint64_t hash) const { __builtin_prefetch(&indices_[hash >> shift_]); }
-    /// `held`: how many there are in all, most with a place of their own. What was noted is forgotten
-    /// where the places grow.
+    /// `held`: the number of conversations, most with a place of their own. All entries are forgotten when the places
+    /// grow.
     void note(std::uint64_t hash, std::uint32_t index, std::size_t held) {
         if (held > indices_.size() / 4 && indices_.size() < most) {
             indices_.assign(indices_.size() * 2, none);

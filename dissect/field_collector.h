@@ -16,13 +16,14 @@ struct FoundValue {
     const wire::FieldInfo* info = nullptr;
     wire::Value value;
     std::uint32_t layer =
-        1;  ///< the how-manieth layer of its protocol it stands in; kept where `number_layers` was called
-    base::Bytes packet = {};  ///< of a protocol, kept where `want_packets` was called: its own bytes and all it carries
+        1;  ///< the ordinal of its layer among those of its protocol; kept if `number_layers` was called
+    base::Bytes packet = {};  ///< of a protocol, kept if `want_packets` was called: its own bytes and all that it
+                              ///< carries
 };
 
-/// Gathers the occurrences of chosen fields in a frame and in the units it completed, for the display filter and for
-/// `-e`. Before the frames come the fields are chosen with `want`; then for each frame: `begin_frame`, `add` for the
-/// frame and for each unit that has layers of its own, and the owner of `frame.*` and `rdma.*` visits the collector
+/// Gathers the occurrences of chosen fields in a frame and in the units that it completed, for the display filter and
+/// for `-e`. Before the first frame, choose the fields with `want`. Then for each frame call `begin_frame`, and `add`
+/// for the frame and for each unit that has layers of its own; the owner of `frame.*` and `rdma.*` visits the collector
 /// with them. Values are valid until the next `begin_frame`, as long as the frame's own bytes are. Allocates nothing
 /// after warm-up; occurrences beyond `max_values` of one field and `max_octets` in all are left out and counted.
 class FieldCollector final : public Visitor {
@@ -32,16 +33,16 @@ public:
 
     explicit FieldCollector(const FieldRegistry& registry);
 
-    /// Chooses a field of the registry; its slot. A field asked for twice has one slot.
+    /// Chooses a field of the registry and returns its slot. A field that is chosen twice has one slot.
     std::uint32_t want(const RegisteredField& field);
-    /// Whether a declaration is one of a chosen field.
+    /// Whether the declaration is of a chosen field.
     bool wants(const wire::FieldInfo& info) const { return find(&info) != nullptr; }
     /// Keeps what a chosen protocol carries in addition to its own bytes.
     void want_packets(std::uint32_t slot) { slots_with_packets_[slot] = true; }
-    /// Numbers the layers of each protocol within a frame, which costs a little.
+    /// Numbers the layers of each protocol within a frame, at a small cost.
     void number_layers() { numbers_layers_ = true; }
 
-    /// The layers that the chosen fields stand in.
+    /// The layers of the chosen fields.
     const LayerSet& layers() const { return layers_; }
     /// Whether a chosen field belongs to the frame, not to a layer.
     bool wants_frame_fields() const { return wants_frame_fields_; }
@@ -86,12 +87,12 @@ private:
 
     std::vector<std::uint32_t> slot_of_id_;
     std::vector<std::vector<FoundValue>> slots_;
-    std::vector<bool> slots_with_packets_;  ///< in step with slots_
+    std::vector<bool> slots_with_packets_;  ///< parallel to slots_
     std::vector<Wanted> table_;             ///< open addressing, a power of two long
     std::size_t table_used_ = 0;
     std::array<Plan, layer_count> plans_;
     LayerSet layers_;
-    LayerSet describing_;  ///< those of them that describe themselves
+    LayerSet describing_;  ///< the layers that describe themselves
     bool wants_frame_fields_ = false;
     bool wants_protocols_ = false;
     bool numbers_layers_ = false;

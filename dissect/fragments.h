@@ -26,44 +26,44 @@ struct FragmentCounters {
     std::uint64_t evicted = 0;     ///< datagrams given up to stay within the bounds
 };
 
-/// Puts IPv4 and IPv6 datagrams together. RFC 791, 3.2; RFC 8200, 4.5; RFC 5722.
+/// Joins the fragments of IPv4 and IPv6 datagrams. RFC 791, 3.2; RFC 8200, 4.5; RFC 5722.
 ///
-/// Each datagram has a buffer of 64 KiB and room for its header, obtained when it is first needed and used again for
-/// ever after; nothing else is allocated. A capture with a short snap length gives datagrams whose beginning is
-/// there and `wire_length` tells the rest.
+/// Each datagram has a buffer of 64 KiB with room for its header. Buffers are allocated when they are first needed and
+/// then reused; nothing else is allocated. With a short snap length, a datagram may have only its beginning;
+/// `wire_length` is its full length.
 class FragmentTable {
 public:
     enum class Result : std::uint8_t {
         pending,    ///< more must come
         complete,   ///< `bytes` hold the datagram
         duplicate,  ///< seen before; nothing has changed
-        refused,    ///< see `problem`: the fragment, or its whole datagram, is given up
+        refused,    ///< see `problem`: the fragment, or its whole datagram, is dropped
     };
     struct Added {
         Result result = Result::pending;
         LayerId first = LayerId::none;  ///< of `bytes`: ipv4 or ipv6
-        base::Bytes bytes = {};         ///< the IP header without a trace of fragmentation, and the payload; valid
-                                        ///< until the next call
-        std::uint32_t wire_length = 0;  ///< more than `bytes` where a fragment was not captured whole
-        std::uint64_t first_frame = 0;  ///< the one that began the datagram, in the order of capture
-        std::uint32_t fragments = 0;    ///< how many made it up
+        base::Bytes bytes = {};         ///< the IP header without fields of fragmentation, and the payload; valid until
+                                        ///< the next call
+        std::uint32_t wire_length = 0;  ///< more than `bytes` if a fragment was not captured whole
+        std::uint64_t first_frame = 0;  ///< the first frame of the datagram, in the order of capture
+        std::uint32_t fragments = 0;    ///< the number of fragments
         Diagnostic problem = {};        ///< for the frame's dissection
     };
     /// A datagram that will never be complete.
     struct Lost {
         std::uint64_t first_frame = 0;
-        std::uint64_t octets = 0;  ///< of payload that had come
+        std::uint64_t octets = 0;  ///< bytes of payload that had come
     };
 
     explicit FragmentTable(const FragmentOptions& options = {});
 
-    /// Adds the outermost fragment of a dissection that has `fragmented` set; `bytes` are what it describes. Where a
-    /// tunnel's datagram is itself a fragment, dissect the result and add that.
+    /// Adds the outermost fragment of a dissection with `fragmented` set; `bytes` are what it describes. If a tunnel's
+    /// datagram is itself a fragment, dissect the result and add that.
     Added add(const Dissection& dissection, base::Bytes bytes, std::int64_t time_ns, std::uint64_t frame_number);
-    /// Gives up all that is pending, at the end of a capture.
+    /// Drops all incomplete datagrams, at the end of a capture.
     void finish();
 
-    /// What the last call of `add` or `finish` gave up: for want of fragments, or of room.
+    /// The datagrams that the last call of `add` or `finish` dropped: fragments or room were missing.
     std::span<const Lost> lost() const { return lost_; }
     const FragmentCounters& counters() const { return counters_; }
     /// Datagrams under reassembly.
@@ -89,8 +89,9 @@ private:
         LayerId layer = LayerId::none;
         std::uint32_t header_offset = 0;   ///< of the IP header, all within the frame's bytes
         std::uint32_t header_length = 0;   ///< up to the payload, IPv6's fragment header not counted
-        std::uint32_t next_header_at = 0;  ///< IPv6: from the header's start, the byte that says "fragment"
-        std::uint8_t next_header = 0;      ///< IPv6: what the fragment header says
+        std::uint32_t next_header_at = 0;  ///< IPv6: the position of the byte that says "fragment", from the header's
+                                           ///< start
+        std::uint8_t next_header = 0;      ///< IPv6: next header according to the fragment header
         std::uint32_t data_offset = 0;
         std::uint32_t offset = 0;  ///< within the datagram's payload
         std::uint32_t length = 0;  ///< on the wire
@@ -100,21 +101,21 @@ private:
     };
     struct Datagram {
         Key key;
-        std::unique_ptr<std::byte[]> octets;    ///< header, up against `header_room`, then payload
-        std::array<std::uint64_t, words> have;  ///< a bit for eight bytes
+        std::unique_ptr<std::byte[]> octets;    ///< header, right before `header_room`, then payload
+        std::array<std::uint64_t, words> have;  ///< one bit for each eight bytes
         std::uint32_t received = 0;
         std::uint32_t total = 0;          ///< 0 until the last fragment has come
         std::uint32_t end = 0;            ///< beyond the farthest byte
-        std::uint32_t prefix = 0;         ///< bytes from the start on that no snap length has cut
+        std::uint32_t prefix = 0;         ///< bytes from the start on that were captured without a gap
         std::uint32_t header_length = 0;  ///< 0 until the first fragment has come
         std::uint32_t fragments = 0;
         std::uint64_t first_frame = 0;
         std::int64_t began_ns = 0;
         bool congestion = false;
-        bool refused = false;  ///< RFC 5722: what still comes of it is discarded too
+        bool refused = false;  ///< RFC 5722: further fragments are discarded too
         std::uint32_t newer = nobody;
         std::uint32_t older = nobody;
-        std::uint32_t chained = nobody;  ///< the next of the same bucket, or of the free ones
+        std::uint32_t chained = nobody;  ///< the next in the same bucket, or the next free one
     };
     enum class Cover : std::uint8_t { none, some, all };
 

@@ -8,12 +8,12 @@
 
 namespace dissect {
 
-/// Both ends of an IPv4 segment or datagram, as they lie in its frame: for who asks only whether a frame goes on with
-/// the conversation of the one before.
+/// Both ends of an IPv4 segment or datagram, as they lie in its frame: for code that only asks whether a frame
+/// continues the conversation of the previous one.
 struct Ipv4Ends {
     std::uint64_t addresses = 0;  ///< source, destination, in the frame's order
     std::uint32_t ports = 0;      ///< source in the upper half
-    bool known = false;           ///< false for other networks: then it belongs to no connection
+    bool known = false;           ///< false for other networks: then the frame belongs to no connection
 
     Ipv4Ends() = default;
     Ipv4Ends(const Dissection& dissection, base::Bytes bytes) {
@@ -28,7 +28,7 @@ struct Ipv4Ends {
     bool same(const Ipv4Ends& other) const {
         return known && other.known && addresses == other.addresses && ports == other.ports;
     }
-    /// Whether the other goes the opposite way between the same ends.
+    /// Whether the other has the opposite direction between the same ends.
     bool opposite(const Ipv4Ends& other) const {
         return known && other.known && addresses == std::rotl(other.addresses, 32) &&
                ports == std::rotl(other.ports, 16);

@@ -3,9 +3,9 @@
 #include <cstdint>
 
 // clang-format off
-/// The layers of the house, in the order a packet has them: X(identifier). A layer `name` is parsed and described by
-/// the row `name_layer`, defined in `dissect/layers/`. This list and `dissect/layer_table.cpp` made from it are the
-/// one dispatch table.
+/// All layers, in the order in which a packet has them: X(identifier). A layer `name` is parsed and described by the
+/// row `name_layer`, defined in `dissect/layers/`. This list and `dissect/layer_table.cpp`, which is made from it, are
+/// the one dispatch table.
 #define RDMASCOPE_LAYERS(X)                                                                                          \
     /* link */                                                                                                        \
     X(ethernet) X(linux_sll) X(linux_sll2) X(null_loopback) X(raw_ip) X(ppi) X(erf) X(nflog) X(ipoib) X(lrh) X(rwh)   \

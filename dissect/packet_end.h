@@ -6,8 +6,8 @@
 
 namespace dissect {
 
-/// Where the packet of a layer, one of the dissection's, ends within the described bytes: what its own length field
-/// and those of the layers below it leave over, padding and check sequences of the link cut off.
+/// Where the packet of a layer ends within the described bytes: what is left by its own length field and by those of
+/// the layers below it, without padding and check sequences of the link.
 std::uint32_t end_of_packet(const Dissection& dissection, unsigned layer, base::Bytes described);
 
 }  // namespace dissect

@@ -14,15 +14,15 @@ namespace dissect {
 inline constexpr std::uint32_t plain_tcp_offset = 14 + 20;
 inline constexpr std::uint32_t plain_addresses_offset = 14 + 12;
 
-/// False where a frame is clearly no plain segment: for who has others to look for as well.
+/// False if a frame is clearly not a plain segment: for callers that also check for other shapes.
 inline bool may_be_plain_segment(const wire::Frame& frame) {
     constexpr std::uint32_t protocol = 14 + 9;
     return frame.bytes.size() > protocol && base::load_u8(frame.bytes.data() + protocol) == wire::ip_protocol::tcp;
 }
 
 /// Ethernet, IPv4 without options and in one piece, and a TCP segment whose header length and the datagram's agree,
-/// captured to its end: there is but one way to take it apart. Padding may follow, as in any short frame. `payload`:
-/// its bytes; not touched where the frame is another.
+/// captured to its end: there is only one way to parse it. Padding may follow, as in any short frame. `payload` is set
+/// to the payload's length; it is not changed for other frames.
 inline bool is_plain_segment(const wire::Frame& frame, std::uint32_t& payload) {
     constexpr std::uint32_t ip = 14;
     constexpr std::uint32_t least_header = 20;
@@ -43,7 +43,7 @@ inline bool is_plain_segment(const wire::Frame& frame, std::uint32_t& payload) {
     return true;
 }
 
-/// The ends of a plain segment, without a look at what else is in it.
+/// The ends of a plain segment, without reading the rest.
 inline Ipv4Ends plain_segment_ends(base::Bytes bytes) {
     Ipv4Ends ends;
     ends.known = true;
@@ -52,7 +52,7 @@ inline Ipv4Ends plain_segment_ends(base::Bytes bytes) {
     return ends;
 }
 
-/// A dissection in which plain segments are described one after the other: what they have in common is filled in once.
+/// A dissection in which plain segments are described one after the other: their common values are filled in once.
 class PlainSegment {
 public:
     PlainSegment() {
@@ -69,7 +69,7 @@ public:
         dissection_.network.destination_offset = plain_addresses_offset + 4;
     }
 
-    /// What dissect_frame says of a frame that is_plain_segment; valid until the next call.
+    /// The dissection of a frame that is_plain_segment, as dissect_frame would make it; valid until the next call.
     const Dissection& describe(const wire::Frame& frame) {
         const std::byte* const ip = frame.bytes.data() + 14;
         const std::byte* const p = frame.bytes.data() + plain_tcp_offset;

@@ -12,9 +12,9 @@
 
 namespace dissect {
 
-/// How numbers that are held against a field are written where plain ones do not do: `1ms`, `64K`, `5%`.
+/// The form of numbers that are compared with a field, if plain numbers are not enough: `1ms`, `64K`, `5%`.
 struct NumberForm {
-    /// The value as the field has it; nullopt if `text` is not a value.
+    /// The value in the field's unit; nullopt if `text` is not a value.
     std::optional<std::uint64_t> (*read)(std::string_view text) = nullptr;
     std::string_view wanted;  ///< "a time such as 250us or 1.5ms, or a number of ns"
 };
@@ -25,25 +25,26 @@ struct FieldOfTable {
     const NumberForm* form = nullptr;
 };
 
-/// A field's name and every place it is declared in: `infiniband.reth.va` stands in RETH and in AtomicETH.
+/// A field's name and every place that declares it: `infiniband.reth.va` stands in RETH and in AtomicETH.
 struct RegisteredField {
     std::uint32_t id = 0;                   ///< dense, from 0
     const wire::FieldInfo* info = nullptr;  ///< the first declaration
     std::vector<const wire::FieldInfo*> declarations;
     LayerSet layers;            ///< where it can occur
     std::string_view protocol;  ///< outermost heading: `infiniband`
-    bool heading = false;       ///< names a layer or protocol, so that its presence can be asked for
+    bool heading = false;       ///< names a layer or protocol, so that a filter can ask for its presence
     bool of_frame = false;      ///< `frame.*` and `rdma.*`: described from the frame, not from a layer
     const NumberForm* form = nullptr;
 };
 
-/// Fields by name: every one that frames have, built once, in `main`, from the dispatch table; or those of a table.
-/// Immutable afterwards.
+/// Fields by name: all fields of frames, built once, in `main`, from the dispatch table; or those of a table. Immutable
+/// afterwards.
 class FieldRegistry {
 public:
     FieldRegistry();
-    /// Of other things than frames, for filters over them: the table outlives the registry. `noun` is what errors call
-    /// such a field. Where a field has a form, Kind::time means a number with decimals, held in parts of 10^-9.
+    /// Fields of other things than frames, for filters over them: the table must outlive the registry. `noun` is the
+    /// word for such a field in errors. If a field has a form, Kind::time means a number with decimals, held in parts
+    /// of 10^-9.
     FieldRegistry(std::span<const FieldOfTable> table, std::string_view noun);
 
     /// "field or protocol"

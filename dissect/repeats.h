@@ -18,7 +18,7 @@ public:
     /// `packets` is rounded up to a power of two; each takes 16 bytes.
     explicit RepeatTable(std::size_t packets);
 
-    /// Notes the packet and returns the number of the earlier frame with the same PSN, 0 where none is known.
+    /// Notes the packet and returns the number of the earlier frame with the same PSN, 0 if none is known.
     std::uint64_t note(const Dissection& dissection, base::Bytes bytes, std::uint64_t frame_number);
 
 private:

@@ -11,7 +11,7 @@
 
 namespace dissect {
 
-/// What an entry of NVMe means depends on the queue and on the command that it answers: LayerRef::variant holds it.
+/// The meaning of an entry of NVMe depends on the queue and on the command that it answers: LayerRef::variant holds it.
 struct NvmeContext {
     enum class Answers : std::uint8_t { plain, connect, property_set, property_get, fabrics };
 
@@ -53,19 +53,20 @@ struct CommandParts {
     }
 };
 
-/// What a message is for its command.
+/// The role of a message in its command.
 enum class CommandRole : std::uint8_t { none, request, data_out, data_in, response };
 std::string_view name_of(CommandRole role);
 
-/// What is known of a command and its connection when a message of it passes. Texts are valid during the call alone.
+/// What is known about a command and its connection when one of its messages passes. Texts are valid only during the
+/// call.
 struct CommandFacts {
     std::string_view protocol;  ///< "nvme"
     std::string_view heading;   ///< "NVMe"
-    std::string_view evidence;  ///< why the connection is taken for one of that protocol: "private_data"
+    std::string_view evidence;  ///< why the connection counts as that protocol: "private_data"
     CommandRole role = CommandRole::none;
 
     std::uint64_t number = 0;       ///< in the connection, from 1; 0: the command is not known
-    std::string_view id_word = {};  ///< what the protocol calls it: "cid"
+    std::string_view id_word = {};  ///< the protocol's word for it: "cid"
     std::string_view id = {};
     std::string_view kind = {};
     std::string_view kind_text = {};  ///< in the specification's words: "Read"
@@ -79,9 +80,9 @@ struct CommandFacts {
     std::uint64_t data_bytes = 0;                   ///< of data: bytes of the message
     bool begins = false;                            ///< of data: the message's first packet
 
-    std::uint64_t request_frame = 0;     ///< 0 where it is not known
-    std::uint64_t data_first_frame = 0;  ///< 0 where it is not known
-    std::uint64_t response_frame = 0;    ///< 0 where it is not known
+    std::uint64_t request_frame = 0;     ///< 0 if unknown
+    std::uint64_t data_first_frame = 0;  ///< 0 if unknown
+    std::uint64_t response_frame = 0;    ///< 0 if unknown
 
     std::string_view status = {};
     std::string_view error = {};  ///< class of an error status; empty: success
@@ -91,7 +92,7 @@ struct CommandFacts {
     std::uint64_t repair_own_ns = 0;
     std::uint64_t repair_behind_ns = 0;
 
-    std::uint32_t open = 0;  ///< of a request: commands open with it
+    std::uint32_t open = 0;  ///< of a request: the number of open commands, this one included
     std::optional<std::uint32_t> limit = {};
 };
 
@@ -99,7 +100,7 @@ struct CommandFacts {
 /// several packets: its layers are described from bytes of their own.
 struct UpperMessage {
     const wire::Frame& frame;
-    const Dissection& dissection;  ///< no layers where nothing but the facts is new
+    const Dissection& dissection;  ///< no layers if only the facts are new
     base::Bytes bytes;
     const CommandFacts& facts;
 };

@@ -5,20 +5,20 @@
 #include <string_view>
 #include <vector>
 
-/// Taking apart what configuration files, /proc and /sys say.
+/// Parsing of configuration files, /proc and /sys.
 namespace doctor {
 
 /// Parts between separators, empty ones too.
 std::vector<std::string_view> split(std::string_view text, char separator);
-/// Lines without their ends; none of an empty text.
+/// Lines without their ends; an empty text has none.
 std::vector<std::string_view> lines(std::string_view text);
 /// Words between white space.
 std::vector<std::string_view> words(std::string_view text);
-/// The number that a text begins with, decimal or 0x.
+/// The number at the beginning of a text, decimal or 0x.
 std::optional<std::uint64_t> number_in(std::string_view text);
-/// Words, a comma and a blank between them; from the eighth on only how many more.
+/// Words with a comma and a blank between them; after the seventh only the number of the others.
 std::string listed(const std::vector<std::string>& names);
-/// In single quotes where a shell would read it otherwise.
+/// In single quotes if a shell would otherwise change it.
 std::string shell_word(std::string_view word);
 
 }  // namespace doctor

@@ -75,7 +75,7 @@ std::uint64_t depth_limit(const FlowSnapshot& flow) {
     return std::max<std::uint64_t>(flow.connection->initiator_depth.value_or(0), flow.messages_max);
 }
 
-/// Time that neither the sender nor its application wanted: repairs, full windows, and what the fabric took.
+/// Time that neither the sender nor its application chose: repairs, full windows, and delays of the fabric.
 Value stalled(const FlowSnapshot& flow) {
     std::uint64_t sum = 0;
     std::uint64_t lost = 0;
@@ -112,8 +112,8 @@ std::vector<FlowField> make_brief() {
                                       endpoint_text(row.flow.destination, row.context.names));
                });
     FlowField& cause = fields.add("cause", "", "cause", Unit::text,
-                                  "what is wrong with the flow, as `why` says: `!` in front of it where it costs 1 % "
-                                  "or more, `?` behind it where it is suspected; sorted by grade and cost",
+                                  "what is wrong with the flow, as `why` says: `!` before it if it costs 1 % "
+                                  "or more, `?` after it if it is suspected; sorted by grade and cost",
                                   [](const FlowRow& row) {
                                       const metrics::FlowProblem* const problem = problem_of(row);
                                       return problem == nullptr ? Value{} : Value{problem->cause};

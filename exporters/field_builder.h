@@ -8,7 +8,7 @@
 
 namespace exporters {
 
-/// Absent is nothing; unsigned numbers become one type.
+/// An absent value stays absent; all unsigned numbers get one type.
 template <class T>
 Value value(const std::optional<T>& known) {
     if (!known) return {};
@@ -24,7 +24,7 @@ struct FieldBuilder {
     std::vector<Field<Row>> all = {};
     Presence presence = Presence::always;  ///< of the fields that are added from now on
 
-    /// `family` may be empty where it is the path itself.
+    /// `family` may be empty if it is the path itself.
     template <class Accessor>
     Field<Row>& add(std::string path, std::string family, std::string title, Unit unit, std::string help,
                     Accessor accessor) {
@@ -34,8 +34,8 @@ struct FieldBuilder {
         return all.back();
     }
 
-    /// The eight statistics of a distribution; `of` gives the Histogram. Where it is not `known`, even that there were
-    /// no samples is not.
+    /// The eight statistics of a distribution; `of` returns the Histogram. If it is not `known`, the number of samples
+    /// is unknown too.
     template <class Of, class Known>
     void histogram(const std::string& path, std::string family, const std::string& title, Unit unit,
                    const std::string& what, Of of, Known known) {

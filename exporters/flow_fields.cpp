@@ -80,10 +80,10 @@ void add_identity(Fields& fields) {
 void add_traffic(Fields& fields) {
     fields.add("packets", "", "packets", Unit::count, "frames; iWARP: TCP segments",
                [](const FlowRow& row) { return row.flow.packets; });
-    fields.add("wire_bytes", "", "bytes", Unit::bytes, "octets of those frames, without preamble, FCS and gap",
+    fields.add("wire_bytes", "", "bytes", Unit::bytes, "bytes of those frames, without preamble, FCS and gap",
                [](const FlowRow& row) { return row.flow.wire_bytes; });
     fields.add("payload_bytes", "", "payload", Unit::bytes,
-               "octets of messages that passed, READ responses among them, repeats not",
+               "bytes of messages that passed, READ responses among them, repeats not",
                [](const FlowRow& row) { return row.flow.payload_bytes; });
     fields.add("acknowledgement_packets", "", "acks", Unit::count, "packets that only acknowledge",
                [](const FlowRow& row) { return row.flow.acknowledgement_packets; });
@@ -108,17 +108,16 @@ void add_operations(Fields& fields) {
     for (std::size_t i = 0; i < metrics::operation_count; ++i) {
         const std::string name(metrics::operation_names[i]);
         fields.add("messages." + name + ".count", "messages.OPERATION.count", name, Unit::count,
-                   "messages of which the last packet was seen, each once; READ: at the requester",
+                   "messages whose last packet was seen, each once; READ: at the requester",
                    [i](const FlowRow& row) { return row.flow.operations[i].count; });
         fields.add("messages." + name + ".bytes", "messages.OPERATION.bytes", name + " bytes", Unit::bytes,
-                   "octets of those messages", [i](const FlowRow& row) { return row.flow.operations[i].bytes; });
+                   "bytes of those messages", [i](const FlowRow& row) { return row.flow.operations[i].bytes; });
     }
     fields
-        .add(
-            "goodput_bytes_per_sec", "", "goodput", Unit::bytes_per_sec,
-            "octets of messages by the time from the flow's first frame to its last (by the interval's length); tables "
-            "have it in bits",
-            [](const FlowRow& row) { return value(goodput(row)); })
+        .add("goodput_bytes_per_sec", "", "goodput", Unit::bytes_per_sec,
+             "bytes of messages by the time from the flow's first frame to its last (by the interval's length); tables "
+             "have it in bits",
+             [](const FlowRow& row) { return value(goodput(row)); })
         .text = goodput_text;
     for (std::size_t i = 0; i < metrics::operation_count; ++i) {
         const std::string name(metrics::operation_names[i]);
@@ -132,14 +131,14 @@ void add_operations(Fields& fields) {
     fields.histogram(
         "first_response_ns.read", "", "first response", Unit::ns, "READ request to the first response packet",
         [](const FlowRow& row) -> const metrics::Histogram& { return row.flow.operations[read].first_response_ns; });
-    fields.histogram("message_bytes", "", "size", Unit::bytes, "octets of a message",
+    fields.histogram("message_bytes", "", "size", Unit::bytes, "bytes of a message",
                      [](const FlowRow& row) -> const metrics::Histogram& { return row.flow.message_bytes; });
     fields.histogram("message_duration_ns", "", "duration", Unit::ns,
                      "first to last packet, of messages of two packets and more",
                      [](const FlowRow& row) -> const metrics::Histogram& { return row.flow.message_duration_ns; });
 }
 
-/// Nothing where nobody could be heard to acknowledge, or too many messages could not be read.
+/// No value if acknowledgements cannot be seen, or if too many messages could not be read.
 Value if_depth_known(const metrics::FlowSnapshot& flow, const Value& figure) {
     return metrics::knows_depth(flow) ? figure : Value{};
 }
@@ -153,10 +152,10 @@ void add_outstanding(Fields& fields) {
     fields.add("outstanding.messages_max", "", "depth max", Unit::count, "most of them at once",
                [](const FlowRow& row) { return if_depth_known(row.flow, row.flow.messages_max); });
     fields
-        .add("outstanding.bytes_mean", "", "in flight", Unit::bytes, "their octets, averaged over time",
+        .add("outstanding.bytes_mean", "", "in flight", Unit::bytes, "their bytes, averaged over time",
              [](const FlowRow& row) { return if_depth_known(row.flow, row.flow.bytes_mean); })
         .statistic = Statistic::mean;
-    fields.add("outstanding.bytes_max", "", "in flight max", Unit::bytes, "most octets at once",
+    fields.add("outstanding.bytes_max", "", "in flight max", Unit::bytes, "most bytes at once",
                [](const FlowRow& row) { return if_depth_known(row.flow, row.flow.bytes_max); });
     fields.add("outstanding.responses_max", "", "reads max", Unit::count, "most READs and atomics at once",
                [](const FlowRow& row) { return if_depth_known(row.flow, row.flow.responses_max); });
@@ -253,7 +252,7 @@ void add_answers(Fields& fields) {
                [](const FlowRow& row) { return row.flow.icmp ? value(row.flow.icmp->mtu) : Value{}; });
 }
 
-/// Of a flow of which nothing is wrong, the whole group is null.
+/// The whole group is null for a flow without a problem.
 void add_problem(Fields& fields) {
     const Presence before = std::exchange(fields.presence, Presence::with_group);
     const auto of_problem = [](auto figure) {

@@ -13,8 +13,8 @@ using Fields = FieldBuilder<FlowRow>;
 /// What docs/metrics.md says of each state, in one line.
 constexpr std::array<std::string_view, metrics::state_count> state_help{
     "time outside the capture, or in which packets were dropped from it",
-    "time on the wire of octets sent for the first time",
-    "time on the wire of octets sent again",
+    "time on the wire of bytes sent for the first time",
+    "time on the wire of bytes sent again",
     "time until a retransmission after an RNR NAK",
     "time until a retransmission after a NAK, or after duplicate or selective TCP acknowledgements",
     "time until a retransmission that nothing but a timer explains",
@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, metrics::state_count> state_help{
     "time without AETH credits or TCP receive window",
     "time with a full window of outstanding data, until an acknowledgement made room",
     "time in a message in which other flows of the same host filled its link",
-    "time in a message in which the sender had been told to slow down (CNP, ECE)",
+    "time in a message in which the sender had been asked to slow down (CNP, ECE)",
     "time in a message for which nothing else is a reason: the adapter stalled",
     "time between messages with some outstanding: the application gave no more",
     "time with nothing outstanding until a message of the peer came",
@@ -73,7 +73,7 @@ void add_recovery(Fields& fields) {
     fields.histogram("recovery.nak_reaction_ns", "", "NAK reaction", Unit::ns, "NAK to the first packet sent again",
                      [](const FlowRow& row) -> const metrics::Histogram& { return row.flow.recovery.nak_reaction_ns; });
     fields.histogram("recovery.total_ns", "", "recovery", Unit::ns,
-                     "the lost packet, or the first behind the hole, to its retransmission",
+                     "the lost packet, or the first after the hole, to its retransmission",
                      [](const FlowRow& row) -> const metrics::Histogram& { return row.flow.recovery.total_ns; });
 }
 
@@ -88,7 +88,7 @@ void add_connection(Fields& fields) {
                [](const FlowRow& row) { return value(row.flow.connection->initiator_depth); });
     fields.add("connection.responder_resources", "", "IRD", Unit::count, "those that the receiver can serve at once",
                [](const FlowRow& row) { return value(row.flow.connection->responder_resources); });
-    fields.add("connection.path_mtu", "", "path MTU", Unit::bytes, "octets of payload that a packet carries at most",
+    fields.add("connection.path_mtu", "", "path MTU", Unit::bytes, "bytes of payload that a packet carries at most",
                [](const FlowRow& row) { return value(row.flow.connection->path_mtu); });
     fields.add("connection.ack_timeout_ns", "", "ACK timeout", Unit::ns, "local ACK timeout of the sender",
                [](const FlowRow& row) { return value(row.flow.connection->ack_timeout_ns); });
@@ -117,7 +117,7 @@ void add_tcp(Fields& fields) {
     };
     count("segments", "segments", "segments with data", &TcpFigures::segments);
     count("retransmitted_segments", "resent segments", "segments sent again", &TcpFigures::retransmitted_segments);
-    fields.add("tcp.retransmitted_bytes", "", "resent bytes", Unit::bytes, "octets sent again",
+    fields.add("tcp.retransmitted_bytes", "", "resent bytes", Unit::bytes, "bytes sent again",
                of_tcp([](const TcpFigures& tcp) { return tcp.retransmitted_bytes; }));
     count("out_of_order_segments", "out of order", "segments ahead of a hole", &TcpFigures::out_of_order_segments);
     count("duplicate_acks", "duplicate ACKs", "that the receiver sent", &TcpFigures::duplicate_acks);
@@ -126,7 +126,7 @@ void add_tcp(Fields& fields) {
     count("ece_acks", "ECE", "ACKs that say that this flow was marked (RFC 3168)", &TcpFigures::ece_acks);
     count("cwr_segments", "CWR", "segments that say that the sender has slowed down", &TcpFigures::cwr_segments);
     fields.histogram(
-        "tcp.round_trip_ns", "", "TCP RTT", Unit::ns, "octets to their ACK, at the tap; none sent again",
+        "tcp.round_trip_ns", "", "TCP RTT", Unit::ns, "bytes to their ACK, at the tap; none sent again",
         [](const FlowRow& row) -> const metrics::Histogram& {
             return row.flow.tcp ? row.flow.tcp->round_trip_ns : no_samples;
         },
@@ -141,10 +141,10 @@ void add_tcp(Fields& fields) {
                of_tcp([](const TcpFigures& tcp) { return value(tcp.receive_window_max); }));
     fields.add("tcp.window_limited_ns", "", "window limited", Unit::ns, "time for which that window held the sender up",
                of_tcp([](const TcpFigures& tcp) {
-                   // Without its scale nobody knows what the window held.
+                   // Without its scale the size of the window is unknown.
                    return tcp.receive_window_max ? Value{tcp.window_limited_ns} : Value{};
                }));
-    fields.add("tcp.connection_bytes", "", "streams", Unit::bytes, "octets of both directions' streams, each once",
+    fields.add("tcp.connection_bytes", "", "streams", Unit::bytes, "bytes of both directions' streams, each once",
                of_tcp([](const TcpFigures& tcp) { return tcp.connection_bytes; }));
     fields.add("tcp.fpdu_bytes_max", "", "longest FPDU", Unit::bytes,
                "longest FPDU of the sender, markers and CRC in it",
@@ -182,7 +182,7 @@ void add_life(Fields& fields) {
     add_end(fields, "last", "last", &metrics::FlowSnapshot::last_ns);
     fields.add("finished", "", "finished", Unit::text, "whether the connection ended, or its QPN was used again",
                [](const FlowRow& row) { return row.flow.finished; });
-    fields.add("traffic_class", "", "TC", Unit::code, "DSCP and ECN of the first frame, as one octet",
+    fields.add("traffic_class", "", "TC", Unit::code, "DSCP and ECN of the first frame, as one byte",
                [](const FlowRow& row) { return std::uint64_t{row.flow.traffic_class}; });
     fields.add("interface", "", "interface", Unit::code, "of the capture, from 0",
                [](const FlowRow& row) { return std::uint64_t{row.flow.interface}; });

@@ -2,7 +2,7 @@
 #include "exporters/field_builder.h"
 #include "exporters/flow_fields.h"
 
-/// Parts of flow_fields(), apart to keep files short.
+/// Parts of flow_fields() in files of their own.
 namespace exporters {
 
 void add_states(FieldBuilder<FlowRow>& fields);
@@ -13,9 +13,9 @@ void add_verbs(FieldBuilder<FlowRow>& fields);
 void add_life(FieldBuilder<FlowRow>& fields);
 void add_event_summaries(FieldBuilder<FlowRow>& fields);
 
-/// Bytes of messages per second: of the interval where the row is about one, else of the flow's wall time.
+/// Bytes of messages per second: of the interval if the row covers one, else of the flow's wall time.
 std::optional<double> goodput(const FlowRow& row);
-/// The same for people, in bits, by which networks are judged: "39.2Mbit/s".
+/// The same for people, in bits, the unit of networks: "39.2Mbit/s".
 std::string goodput_text(const FlowRow& row);
 
 }  // namespace exporters

@@ -19,7 +19,7 @@ public:
     void put(std::string_view path, const Value& value);
     /// A member of the object itself, its value as JSON has it.
     void put_json(std::string_view name, std::string_view json);
-    /// Opens the groups of `path` without a member: they are there, though empty.
+    /// Opens the groups of `path` without a member: they appear, though empty.
     void open(std::string_view path) { enter(path.substr(0, path.rfind('.'))); }
     void finish();
 
@@ -32,10 +32,9 @@ private:
     bool first_ = true;
 };
 
-/// One flow as an object of INTERFACES' `flows`: nested by the paths of `columns`, which are in the order of their
-/// table.
+/// One flow as an object of `flows`: nested by the paths of `columns`, which are in the order of their table.
 void append_json(std::string& out, const FlowColumns& columns, const FlowRow& row);
-/// Columns in the order that nesting asks for, each once.
+/// Columns in the order that nesting needs, each once.
 FlowColumns in_json_order(const FlowColumns& columns);
 
 void append_json(std::string& out, const metrics::CaptureFigures& capture, const Context& context);
@@ -50,7 +49,7 @@ public:
     explicit FlowsDocument(FlowColumns columns) : columns_(in_json_order(columns)) {}
 
     void begin(std::string& out);
-    /// The same, with the capture's figures in front, where they are known already.
+    /// The same, with the capture's figures first, if they are known already.
     void begin(std::string& out, const metrics::CaptureFigures& capture, const Context& context);
     void flow(std::string& out, const FlowRow& row);
     void end(std::string& out, const metrics::Snapshot& snapshot, const Context& context,

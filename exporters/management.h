@@ -5,8 +5,8 @@
 
 namespace exporters {
 
-/// "management only: 8 MADs (3 of subnet management, 2 of performance management), no data", of a capture whose RDMA is
-/// management datagrams, and none sets up a connection; else empty.
+/// "management only: 8 MADs (3 of subnet management, 2 of performance management), no data", for a capture whose RDMA
+/// is only management datagrams that set up no connection; else empty.
 std::string management_text(const metrics::CaptureFigures& capture);
 
 }  // namespace exporters

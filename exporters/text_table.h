@@ -46,8 +46,8 @@ Table flow_table(const FlowColumns& columns, bool growing = false);
 /// What CSV has unless told otherwise: the columns of the table, and times as seconds and as dates.
 FlowColumns csv_columns(bool by_interval);
 
-/// What the table shows unless told otherwise, of `rows`, within `width` columns of the terminal where there is one:
-/// columns that have nothing to tell of any row go first, then those that matter least.
+/// The default columns of the table for `rows`, within `width` columns of the terminal if there is one. Columns that
+/// are empty in every row are dropped first, then those that matter least.
 FlowColumns default_columns(const std::vector<FlowRow>& rows, bool by_interval, std::optional<std::size_t> width);
 
 }  // namespace exporters

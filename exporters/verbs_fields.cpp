@@ -76,7 +76,7 @@ void add_work(Fields& fields) {
     count("completions_missed", "missed", "signalled requests whose completion was never seen, though later ones were",
           &VerbsFigures::completions_missed);
     count("messages_matched", "matched", "messages whose work request is known", &VerbsFigures::messages_matched);
-    count("messages_unmatched", "unmatched", "messages of which several work requests, or none, could be it",
+    count("messages_unmatched", "unmatched", "messages with several possible work requests, or with none",
           &VerbsFigures::messages_unmatched);
     count("polled_early", "early", "completions that the process took before the acknowledgement passed",
           &VerbsFigures::polled_early);

@@ -13,35 +13,35 @@
 /// What happened in the past, interval by interval: a directory of append-only segment files.
 namespace history {
 
-/// Where a daemon keeps its history, and where readers look for it when nothing else was said.
+/// Where a daemon keeps its history by default, and where readers look for it.
 inline constexpr const char* default_history = "/var/lib/rdmascope/history";
 
 struct HistoryOptions {
     std::string directory;
     std::uint64_t max_octets = std::uint64_t{1}
                                << 30;  ///< of all segments; the oldest is removed first, at least one stays
-    /// Of a segment's newest interval. What is in the files says how old they are: see Ageing.
+    /// The age of a segment's newest interval. Ages come from the times in the files: see Ageing.
     std::uint64_t max_age_ns = std::uint64_t{30} * 86400 * 1'000'000'000;
-    /// A new segment is begun above it, above a quarter of max_octets, when one holds a sixteenth of max_age_ns, or the
-    /// clock made so great a step.
+    /// A new segment begins above this size, above a quarter of max_octets, when a segment holds a sixteenth of
+    /// max_age_ns, or when the clock made a step of that size.
     std::uint64_t segment_octets = std::uint64_t{16} << 20;
-    bool sync_each = true;  ///< fdatasync() after every append: a power cut costs what was not appended yet
-    /// Asked again and again while segments are read at the start; false ends the start with a failure. Empty: true.
+    bool sync_each = true;  ///< fdatasync() after every append: a power cut loses only what was not appended yet
+    /// Asked repeatedly while segments are read at the start; false ends the start with a failure. Empty: true.
     std::function<bool()> go_on = {};
 };
 
-/// What a stretch of time held: [start_ns, start_ns + length_ns) of the wall clock, and the difference of the engine's
-/// states at its ends.
+/// The content of a stretch of time: [start_ns, start_ns + length_ns) of the wall clock, and the difference of the
+/// engine's states at its ends.
 struct HistoryInterval {
     std::int64_t start_ns = 0;
     std::uint64_t length_ns = 0;
     std::uint64_t frames_end =
         0;  ///< number of the last frame of the interval: flows' ids and event summaries hold such numbers
     metrics::Snapshot difference;
-    bool crc_verified = false;  ///< how many CRCs were bad is known
+    bool crc_verified = false;  ///< the number of bad CRCs is known
 };
 
-/// Of a stretch of time, as one.
+/// The sum of the intervals in a stretch of time.
 struct HistorySum {
     std::uint64_t intervals = 0;
     bool crc_verified = true;  ///< in all of them
@@ -57,8 +57,8 @@ struct HistoryCounters {
     std::uint64_t repaired_octets = 0;   ///< cut off the last segment when it was opened
 };
 
-/// One at a time a directory (flock on `lock`, which holds the process's number). What append() has returned from
-/// survives the death of the process, and a power cut where `sync_each`.
+/// One writer for each directory at a time (flock on `lock`, which holds the process's number). Intervals whose
+/// append() has returned survive the death of the process, and with `sync_each` a power cut.
 class HistoryWriter {
 public:
     static base::Result<std::unique_ptr<HistoryWriter>> open(const HistoryOptions& options);
@@ -70,15 +70,15 @@ public:
     /// New bounds take effect at the next append.
     virtual void set_bounds(std::uint64_t max_octets, std::uint64_t max_age_ns) = 0;
     virtual const HistoryCounters& counters() const = 0;
-    /// The greatest frame number in the store when it was opened: a daemon that is started again goes on from there, so
-    /// that flows' ids stay unique within the store.
+    /// The greatest frame number in the store when it was opened: a restarted daemon continues from there, so that
+    /// flows' ids stay unique within the store.
     virtual std::uint64_t frames_end() const = 0;
 };
 
-/// Reads while a writer goes on. A damaged record is skipped and counted; nothing behind it is lost.
+/// Reads while a writer goes on. A damaged record is skipped and counted; the records after it are read.
 class HistoryReader {
 public:
-    /// Every method asks `go_on` again and again, and ends early with what was read so far if the answer is false.
+    /// Every method asks `go_on` repeatedly; if the answer is false, it ends early with what was read so far.
     static base::Result<std::unique_ptr<HistoryReader>> open(const std::string& directory,
                                                              std::function<bool()> go_on = {});
     virtual ~HistoryReader() = default;
@@ -90,14 +90,14 @@ public:
     };
     virtual std::optional<Extent> extent() const = 0;
     /// Intervals that overlap [from_ns, to_ns), by their start, whatever the clock did meanwhile. The sink returns
-    /// false to end; the result is false then.
+    /// false to end; then the result is false.
     virtual base::Result<bool> read(std::int64_t from_ns, std::int64_t to_ns,
                                     const std::function<bool(HistoryInterval&&)>& sink) = 0;
-    /// All that was recorded in between, merged, by as many threads as there are processors. Where there are more flows
-    /// than `max_flows`, the idlest are forgotten. `go_on` is asked by every thread after every interval.
+    /// All that was recorded in between, merged, by one thread for each processor. If there are more than `max_flows`
+    /// flows, the idlest are forgotten. Every thread asks `go_on` after every interval.
     virtual base::Result<HistorySum> merged(std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows = 1'000'000,
                                             const std::function<bool()>& go_on = {}) = 0;
-    /// What the last extent() or read() came across.
+    /// The damaged records that the last extent() or read() found.
     virtual std::uint64_t damaged_records() const = 0;
 };
 

@@ -241,7 +241,7 @@ base::Result<void> Writer::store(base::Bytes record, std::int64_t start_ns) {
     return write(record);
 }
 
-/// Old by the clock, or because so much has been recorded since: a time of the future does not keep it for ever.
+/// Old by the clock, or because enough has been recorded since: a time in the future does not keep it for ever.
 bool Writer::is_expired(std::size_t index) const {
     const std::int64_t now = ageing_.now_ns();
     const std::int64_t last = segments_[index].last_ns;

@@ -44,7 +44,7 @@ private:
     std::vector<std::byte>& out_;
 };
 
-/// Over octets that are known to be enough.
+/// Reads bytes; their number is known to suffice.
 class ByteTaker {
 public:
     explicit ByteTaker(base::Bytes octets) : octets_(octets) {}
@@ -117,7 +117,7 @@ base::Result<std::vector<std::byte>> record(const HistoryInterval& interval) {
     std::vector<std::byte> raw;
     metrics::encode(interval.difference, raw);
     if (raw.size() > most_raw_octets)
-        return base::Failure{base::Error{fmt::format("an interval of {} flows takes {} octets, and {} is the most",
+        return base::Failure{base::Error{fmt::format("an interval of {} flows takes {} bytes, and {} is the most",
                                                      interval.difference.flows.size(), raw.size(), most_raw_octets)}};
     std::vector<std::byte> payload(ZSTD_compressBound(raw.size()));
     const std::size_t packed = ZSTD_compress(payload.data(), payload.size(), raw.data(), raw.size(), compression_level);
@@ -188,7 +188,7 @@ base::Bytes Scanner::view(std::uint64_t offset, std::size_t length) {
     if (offset < window_at_ || offset + length > window_at_ + window_.size()) {
         window_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(window_size, size_ - offset)));
         window_at_ = offset;
-        // The writer may have taken octets back meanwhile.
+        // The writer may have removed bytes from the end meanwhile.
         if (!read_at(offset, window_)) window_.clear();
         if (window_.empty()) return {};
     }
@@ -260,7 +260,7 @@ std::optional<std::vector<std::byte>> Scanner::payload(const Record& record) con
 base::Result<metrics::Snapshot> unpack(base::Bytes payload, const Record& record) {
     if (record.raw_length > most_raw_octets)
         return base::Failure{
-            base::Error{fmt::format("{} octets, and {} is the most", record.raw_length, most_raw_octets)}};
+            base::Error{fmt::format("{} bytes, and {} is the most", record.raw_length, most_raw_octets)}};
     std::vector<std::byte> raw(record.raw_length);
     const std::size_t size = ZSTD_decompress(raw.data(), raw.size(), payload.data(), payload.size());
     if (ZSTD_isError(size) != 0) return base::Failure{base::Error{std::string("zstd: ") + ZSTD_getErrorName(size)}};

@@ -12,7 +12,7 @@
 
 /// The files of the history: `00000001.rdmahist` and so on, each a header and records, numbers little-endian.
 ///
-///     header  octets   record  octets
+///     header   bytes   record   bytes
 ///     magic        8   magic         8
 ///     version      2   length        4  of the payload
 ///     zero         2   raw length    4  of the payload, decompressed
@@ -30,7 +30,7 @@ inline constexpr std::size_t header_size = 24;
 inline constexpr std::size_t record_header_size = 52;
 inline constexpr std::uint16_t version = 1;
 inline constexpr std::uint16_t crc_verified = 1;  ///< in the flags of a record
-/// A snapshot of half a million flows; what claims to be larger is not believed.
+/// A snapshot of half a million flows; a record that claims a larger one is damaged.
 inline constexpr std::uint32_t most_raw_octets = std::uint32_t{256} << 20;
 
 struct Record {
@@ -57,10 +57,10 @@ base::Result<std::vector<File>> list(const base::Folder& folder);
 std::string name_of(std::uint64_t number);
 
 std::vector<std::byte> header(std::int64_t created_ns);
-/// The record's octets.
+/// The bytes of a record.
 base::Result<std::vector<std::byte>> record(const HistoryInterval& interval);
 
-/// Goes through a segment's records by their headers, over whatever is damaged; as far as the file reached when it was
+/// Goes through a segment's records by their headers, and skips damaged parts; up to the file's size when it was
 /// opened.
 class Scanner {
 public:
@@ -68,12 +68,12 @@ public:
         good,
         unreadable,  ///< failure() says why
         unfinished,  ///< ends before its header does
-        damaged,     ///< has no header of ours; records may follow all the same
-        later,       ///< of a later version: nothing in it can be read
+        damaged,     ///< has no valid header; records may follow all the same
+        later,       ///< of a later version: unreadable
     };
 
-    /// Another user may have put something else than a segment there, which is not opened. Where there is `go_on`, the
-    /// search for records asks it again and again, and ends early if the answer is false.
+    /// Another user may have put a different file there, which is not opened. If there is `go_on`, the search for
+    /// records asks it repeatedly, and ends early if the answer is false.
     Scanner(const base::Folder& folder, const std::string& name, std::function<bool()> go_on = {});
 
     Kind kind() const { return kind_; }
@@ -83,18 +83,18 @@ public:
 
     /// The next record whose header is whole and whose payload is there.
     std::optional<Record> next();
-    /// Stretches between records that are none.
+    /// Stretches between records that are not records.
     std::uint64_t damaged() const { return damaged_; }
-    /// Octets behind the last record: one that is being written, or was never finished.
+    /// Bytes after the last record: one that is being written, or was never finished.
     std::uint64_t tail() const { return tail_; }
 
-    /// Compressed; absent where its CRC does not hold.
+    /// Compressed; no value if its CRC is wrong.
     std::optional<std::vector<std::byte>> payload(const Record& record) const;
 
 private:
     std::optional<Record> parse(std::uint64_t offset);
     std::optional<std::uint64_t> find_magic(std::uint64_t from);
-    /// The first place from `from` on that is not in a hole of a sparse file; absent where only a hole is left.
+    /// The first place from `from` on that is not in a hole of a sparse file; no value if only a hole is left.
     std::optional<std::uint64_t> skip_hole(std::uint64_t from) const;
     /// Valid until the next call; short at the end of the file.
     base::Bytes view(std::uint64_t offset, std::size_t length);

@@ -9,8 +9,8 @@ namespace iwarp {
 struct Fault {
     enum class Headers : std::uint8_t {
         none,          ///< of the lower layer, or local
-        ddp,           ///< the DDP header of the segment at fault goes along
-        ddp_and_rdma,  ///< and the Read Request's
+        ddp,           ///< the DDP header of the segment at fault is included
+        ddp_and_rdma,  ///< and the Read Request's, too
     };
     wire::TerminateLayer layer = wire::TerminateLayer::rdma;
     std::uint8_t type = 0;
@@ -64,7 +64,7 @@ inline constexpr Fault mpa_local{Layer::llp, 0, 0x05, With::none};
 inline constexpr Fault insufficient_ird{Layer::llp, 0, 0x06, With::none};
 inline constexpr Fault no_ready_message{Layer::llp, 0, 0x07, With::none};
 
-/// From begin_segment alone, and never sent: nothing is wrong, but the segment shall be offered again later
+/// Only from begin_segment, and never sent: nothing is wrong, but the segment must be offered again later
 /// (mpa::FpduReader::resume).
 inline constexpr Fault not_yet{Layer::llp, 0xf, 0xff, With::none};
 }  // namespace fault

@@ -1,6 +1,6 @@
 #pragma once
 /// Static trace points of the stack (USDT, provider `rdmascope`): a `nop` each until a tracer (perf, bpftrace,
-/// SystemTap) arms it. docs/man/rdmascope-iwarp.7 lists arguments. Built in where <sys/sdt.h> is there.
+/// SystemTap) enables it. docs/man/rdmascope-iwarp.7 lists arguments. Built in if <sys/sdt.h> exists.
 #if __has_include(<sys/sdt.h>)
 #define SDT_USE_VARIADIC
 #include <sys/sdt.h>

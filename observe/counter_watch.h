@@ -13,18 +13,18 @@
 
 namespace observe {
 
-/// What the kernel tells over netlink of all devices; tests put their own in its place.
+/// What the kernel reports over netlink about all devices; tests replace it.
 struct DeviceResources {
     std::vector<capture::counters::RdmaDevice> devices = {};
     std::vector<capture::counters::RdmaPort> ports = {};
     std::vector<capture::counters::QueuePairResource> queue_pairs = {};
     std::vector<capture::counters::QueuePairCounters> sets = {};  ///< bound to queue pairs
 };
-/// Nothing where the kernel has no RDMA; what a device does not answer is left out.
+/// Empty if the kernel has no RDMA; attributes that a device does not report are left out.
 DeviceResources read_resources();
 
-/// Counters of this machine's devices, added up from look to look: a counter that wraps goes on, one that was set back
-/// begins again. Not for several threads at once.
+/// Counters of this machine's devices, added up from reading to reading: a counter that wraps continues, one that was
+/// reset begins again. Not for several threads at once.
 class CounterWatch {
 public:
     struct Sources {
@@ -36,9 +36,9 @@ public:
     explicit CounterWatch(Sources sources) : sources_(std::move(sources)) {}
     CounterWatch() : CounterWatch(Sources{}) {}
 
-    /// The first look is where counting begins. `now_ns`: of a clock that is not set.
+    /// Counting begins at the first look. `now_ns`: of a clock that is never set.
     void look(std::int64_t now_ns);
-    /// As of the last look. Counters of devices that have gone since stay.
+    /// As of the last look. Counters of devices that have gone stay.
     const metrics::DeviceFigures& figures() const { return figures_; }
 
 private:

@@ -82,11 +82,11 @@ std::string TraceSummary::text(std::uint64_t lost) const {
         const auto octets = octets_.find(key(one.process.pid, static_cast<std::uint8_t>(one.device), one.queue_pair));
         const Octets sum = octets != octets_.end() ? octets->second : Octets{};
         text +=
-            fmt::format("  {} QP {:#x}: {} posts of {} octets{}, {} completions{}", device, one.queue_pair, one.posts,
+            fmt::format("  {} QP {:#x}: {} posts of {} bytes{}, {} completions{}", device, one.queue_pair, one.posts,
                         sum.posted, depth_of(one.send_queue), one.completions + one.receives_used, errors_of(one));
         if (one.posts_refused > 0) text += fmt::format("; {} posts refused", one.posts_refused);
         if (one.receives + one.receives_used > 0)
-            text += fmt::format("; {} receives, {} used, of {} octets", one.receives, one.receives_used, sum.received);
+            text += fmt::format("; {} receives, {} used, of {} bytes", one.receives, one.receives_used, sum.received);
         if (one.records_lost > 0) text += fmt::format("; {} records lost while it was used", one.records_lost);
         text += '\n';
     }

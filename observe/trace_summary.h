@@ -15,12 +15,12 @@ namespace observe {
 class TraceSummary {
 public:
     void add(std::span<const trace::Record> records, const std::deque<trace::Process>& processes);
-    /// Lines for a person, each ended. `lost`: records that did not get here.
+    /// Lines for a person, each with a newline. `lost`: records that did not arrive here.
     std::string text(std::uint64_t lost) const;
 
 private:
     static metrics::posts::QueuePairTableOptions options();
-    /// Process, device, number: one line, though numbers are used again.
+    /// Process, device, number: one line, although numbers are used again.
     using Key = std::uint64_t;
     struct Octets {
         std::uint64_t posted = 0;

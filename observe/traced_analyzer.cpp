@@ -8,8 +8,8 @@ namespace observe {
 
 namespace {
 
-/// Records of so much time, or for so many frames, are given at a time: a queue pair keeps only so many work requests
-/// whose messages have not been seen.
+/// Records are passed on for this much time, or for this number of frames, at once: a queue pair keeps a bounded number
+/// of work requests whose messages have not been seen.
 constexpr std::uint64_t step_ns = 1'000'000;
 constexpr std::size_t step_frames = 256;
 

@@ -14,10 +14,10 @@
 
 namespace observe {
 
-/// An engine, with what programs did beside the packets where there is a trace of it.
+/// An engine, with a trace of what programs did if there is one.
 class TracedAnalyzer {
 public:
-    /// `trace` may be null: then this is the engine alone. With one, packets are looked at one by one, by one thread.
+    /// `trace` may be null: then this is the engine alone. With a trace, one thread handles packets one by one.
     TracedAnalyzer(const metrics::AnalyzerOptions& options, std::unique_ptr<TraceInput> trace);
 
     void feed(std::span<const wire::Frame> frames, bool lasting);
@@ -26,12 +26,12 @@ public:
     void dropped(std::int64_t now_ns, std::uint64_t frames);
     void finish();
     metrics::Snapshot snapshot();
-    /// The last one, which gives the flows' memory back: metrics::Analyzer::take_snapshot().
+    /// The last snapshot; it releases the flows' memory: metrics::Analyzer::take_snapshot().
     metrics::Snapshot take_snapshot();
-    /// Between frames: takes what is traced in the meantime, for which there is only so much room where it waits. Where
-    /// no frame came since the last time, nothing holds it up.
+    /// Between frames: takes what is traced in the meantime, because the room where records wait is bounded. If no
+    /// frame came since the last call, records are not held back.
     void listen();
-    /// How often the kernel's events came; none where they are not traced.
+    /// How often the kernel's events came; empty if they are not traced.
     std::vector<trace::EventCount> kernel_events() const {
         return trace_ == nullptr ? std::vector<trace::EventCount>{} : trace_->events();
     }
@@ -43,7 +43,7 @@ public:
     std::vector<std::string> take_refusals() {
         return trace_ == nullptr ? std::vector<std::string>{} : trace_->take_refusals();
     }
-    /// Why no more of the trace can be read; once.
+    /// Why the rest of the trace cannot be read; once.
     std::optional<base::Error> take_error() { return std::exchange(error_, std::nullopt); }
 
 private:

@@ -6,17 +6,17 @@
 
 namespace replay {
 
-/// Why a replay goes on no further: what is wrong, where, and what to do about it.
+/// Why a replay stops: what is wrong, where, and what to do about it.
 struct Error {
     std::string message;
     bool stopped = false;  ///< the user has asked to end
-    bool by_peer = false;  ///< it is what the other end said
+    bool by_peer = false;  ///< the other end reported it
 };
 
 template <class T>
 using Result = base::Result<T, Error>;
 
-/// The value of a step that has none.
+/// The value of a step without a result.
 struct Done {};
 using Status = Result<Done>;
 

@@ -8,9 +8,9 @@
 
 namespace trace {
 
-/// The counter that every processor of a machine can read without the kernel. `clock_source` is the kernel's name of it
-/// in /sys/devices/system/clocksource; where the kernel uses another one, the counter cannot be trusted. `prepare` is
-/// called once before `read`.
+/// The counter that every processor of a machine can read without the kernel. `clock_source` is the kernel's name for
+/// it in /sys/devices/system/clocksource; if the kernel uses another one, the counter cannot be trusted. Call `prepare`
+/// once before `read`.
 #if defined(__x86_64__)
 struct ProcessorCounter {
     static constexpr char clock_source[] = "tsc";

@@ -40,7 +40,7 @@ private:
     base::Descriptor descriptor_ = base::Descriptor(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 };
 
-/// The header of a request, and behind it room for what is answered.
+/// The header of a request, followed by room for the answer.
 template <class Header>
 struct Request {
     explicit Request(std::size_t behind) : octets((sizeof(Header) + behind + 7) / 8) {}

@@ -13,7 +13,7 @@ struct EthernetCounter {
     std::uint64_t value = 0;
 };
 
-/// All that `ethtool -S INTERFACE` shows. An error where there is no such interface; empty where its driver has none.
+/// All that `ethtool -S INTERFACE` shows. An error if there is no such interface; empty if its driver has no counters.
 base::Result<std::vector<EthernetCounter>> read_ethernet_counters(const std::string& interface);
 
 /// An Ethernet interface under a port of an RDMA device.
@@ -25,7 +25,8 @@ struct CarryingInterface {
     bool operator==(const CarryingInterface&) const = default;
 };
 
-/// The interfaces that RoCE and iWARP devices send by (`ports/N/gid_attrs/ndevs/*`), each once a port, ordered.
+/// The interfaces through which RoCE and iWARP devices send (`ports/N/gid_attrs/ndevs/*`), each once for each port,
+/// ordered.
 std::vector<CarryingInterface> carrying_interfaces(const std::string& root = "/sys/class/infiniband");
 
 }  // namespace capture::counters

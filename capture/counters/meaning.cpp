@@ -178,7 +178,7 @@ std::optional<Meaning> meaning_of_ethernet(std::string_view counter) {
 std::optional<std::uint64_t> growth(std::uint64_t before, std::uint64_t now, const Meaning& meaning) {
     if (now >= before) return now - before;
     constexpr std::uint64_t full = std::uint64_t{1} << 32;
-    // More than half of its range between two readings is rather a device that began anew.
+    // A counter that advanced by more than half of its range between two readings was more likely reset by its device.
     if (meaning.width == Width::wraps_32 && before < full && now + full - before < full / 2) return now + full - before;
     // 64 bits are full after centuries, unless somebody has set the counter close to it.
     constexpr std::uint64_t near = ~std::uint64_t{0} - full;

@@ -40,7 +40,7 @@ void each_attribute(base::Bytes octets, Visit visit) {
     }
 }
 
-/// Walks the messages of one command and hands over what is behind their headers.
+/// Walks the messages of one command and passes on what follows their headers.
 template <class Visit>
 void each_message(base::Bytes octets, std::uint16_t command, Visit visit) {
     while (octets.size() >= sizeof(nlmsghdr)) {
@@ -190,7 +190,7 @@ std::vector<QueuePairResource> parse_queue_pairs(base::Bytes messages) {
 std::vector<QueuePairCounters> parse_counters(base::Bytes messages) {
     std::vector<QueuePairCounters> sets;
     each_message(messages, RDMA_NLDEV_CMD_STAT_GET, [&](base::Bytes body) {
-        QueuePairCounters common;  // a port's own counters stand beside the device, a dump's in entries of a table
+        QueuePairCounters common;  // a port's own counters stand next to the device, a dump's in entries of a table
         std::vector<base::Bytes> entries;
         each_attribute(body, [&](std::uint16_t type, base::Bytes value) {
             if (type == RDMA_NLDEV_ATTR_STAT_COUNTER)
@@ -258,7 +258,7 @@ base::Result<std::vector<std::byte>> RdmaNetlink::ask(
         if (octets_got > datagram.size() || answer.size() + octets_got > max_answer)
             return Failure{base::Error{"the kernel's RDMA subsystem answers more than can be held"}};
         const base::Bytes part = base::Bytes(datagram).first(octets_got);
-        // What is left of an answer that nobody waited for any more.
+        // The rest of an answer to an earlier request that was given up.
         if (octets_got >= sizeof(nlmsghdr) && value_at<nlmsghdr>(part).nlmsg_seq != sequence_) continue;
         answer.insert(answer.end(), part.begin(), part.end());
         const auto over = verdict(part, sequence_);

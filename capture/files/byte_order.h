@@ -5,7 +5,7 @@
 
 namespace capture::inline files {
 
-/// Loads in the byte order of the machine that wrote the file: the other one where `Swapped`.
+/// Loads in the byte order of the machine that wrote the file; `Swapped` if that differs from this machine's.
 template <bool Swapped>
 struct ByteOrder {
     static std::uint16_t u16(const std::byte* p) {

@@ -25,7 +25,7 @@ bool is_known_type(std::uint8_t type) {
     return type == wire::erf_type::pad || (type >= 1 && type <= last_assigned && type != unassigned);
 }
 
-/// Octets in front of the packet, as far as the record goes: header, extension headers, Ethernet's padding.
+/// Bytes before the packet, as far as the record goes: header, extension headers, Ethernet's padding.
 std::uint32_t front_of(const std::byte* record) {
     const std::uint32_t length = length_of(record);
     std::uint32_t front = head_octets;
@@ -106,7 +106,7 @@ private:
     std::array<std::optional<std::uint32_t>, 4> numbers_{};
 };
 
-/// Whether a record can begin with these octets.
+/// Whether a record can begin with these bytes.
 bool is_plausible(const std::byte* record) {
     constexpr unsigned reserved_flags = 0xc0;
     const std::uint32_t length = length_of(record);

@@ -12,17 +12,17 @@ namespace capture::inline files {
 
 /// libpcap's limit on a snapshot, and what `-s 0` stands for.
 constexpr std::uint32_t max_snaplen = 262'144;
-/// The most octets a frame in a file may have; a length above it is taken for damage.
+/// The most bytes that a frame in a file may have; a greater length counts as damage.
 constexpr std::uint32_t max_frame_octets = std::uint32_t{16} << 20;
 
 enum class FileFormat : std::uint8_t { pcap, pcapng, erf };
 
-/// A capture file read front to back. Frames are seen in place: nothing is copied or allocated per frame.
+/// A capture file read from beginning to end. Frames are seen in place: nothing is copied or allocated for a frame.
 ///
-/// Memory is bounded by one window and the metadata of interfaces (32 MiB) whatever the file holds; zstd may ask for
-/// 128 MiB more. A frame whose file says it
-/// was shorter on the wire than what was captured gets the captured length as its wire length. A frame of a Simple
-/// Packet Block has no time: it gets that of the latest frame before it that has one, 0 where there is none.
+/// Memory is bounded by one window and the metadata of interfaces (32 MiB), whatever the file holds; zstd may need 128
+/// MiB more. If the file says that a frame was shorter on the wire than its captured length, its wire length is set to
+/// the captured length. A frame of a Simple Packet Block has no time: it gets the time of the latest frame before it
+/// that has one, or 0.
 class FileSource : public Source {
 public:
     virtual FileFormat format() const = 0;
@@ -31,7 +31,7 @@ public:
 
     struct Progress {
         std::uint64_t octets = 0;                 ///< of the file as it is stored
-        std::optional<std::uint64_t> total = {};  ///< absent for a stream
+        std::optional<std::uint64_t> total = {};  ///< no value for a stream
     };
     Progress progress() const { return {input_->consumed(at_), input_->total()}; }
 
@@ -46,7 +46,7 @@ protected:
     }
 
     std::size_t available() const { return static_cast<std::size_t>(end_ - at_); }
-    /// True where at least `need` octets are in place afterwards.
+    /// True if at least `need` bytes are in place afterwards.
     bool refill(std::size_t need) {
         const Input::Window window = input_->more(at_, need);
         at_ = window.at;
@@ -54,12 +54,13 @@ protected:
         return available() >= need;
     }
     ReadStatus fail(std::uint64_t offset, std::string message);
-    /// Why the front could not be read, after fail() or where the input was told to end.
+    /// Why the front could not be read: after fail(), or after a request to end the input.
     base::Failure<base::Error> front_failure() {
         if (!failed_) fail(0, "was stopped before a capture came");
         return base::Failure{error_};
     }
-    /// The data ended at `at_` inside `what`, which needs `need` octets: an error, unless it was told to end.
+    /// The data ended at `at_` inside `what`, which needs `need` bytes. That is an error, unless the input was asked to
+    /// end.
     ReadStatus cut_short(std::string_view what, std::uint64_t need);
     static std::string cut_message(std::string_view what, std::uint64_t have, std::uint64_t need);
 
@@ -69,7 +70,7 @@ protected:
     std::uint64_t frames_ = 0;
     std::vector<InterfaceInfo> interfaces_ = {};
     base::Error error_ = {};
-    bool failed_ = false;  ///< what comes after an error is not looked at
+    bool failed_ = false;  ///< data after an error is not read
 };
 
 using FileOptions = InputOptions;

@@ -26,8 +26,9 @@ std::size_t page_octets() {
     return octets;
 }
 
-/// A regular file through a mapping that slides: what is behind is unmapped, so memory stays at one window. Or `keep`:
-/// one mapping of all, in which what is far behind is given back; who still looks there has it read again.
+/// A regular file through a mapping that slides: what has been read is unmapped, so that memory stays at one window.
+/// With `keep` there is one mapping of the whole file; pages far back are released, and are read again when they are
+/// needed.
 class MappedInput final : public Input {
 public:
     MappedInput(base::Descriptor descriptor, std::size_t window_octets, bool keep)
@@ -83,7 +84,7 @@ private:
         const std::size_t left = mapped_ - lead;
         return {begin_ + lead, begin_ + lead + std::min(left, keep_ ? std::max(window_, need) : left)};
     }
-    /// `at`: octets of the mapping that have been read.
+    /// `at`: the number of bytes of the mapping that have been read.
     void give_back(std::uint64_t at) {
         if (at <= windows_behind * window_) return;
         const auto until = static_cast<std::size_t>(at - windows_behind * window_) & ~(page_octets() - 1);

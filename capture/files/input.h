@@ -12,14 +12,14 @@
 
 namespace capture::inline files {
 
-/// How a regular file is looked at.
+/// How a regular file is read.
 enum class Access : std::uint8_t {
-    automatic,  ///< mapped, but read() where the file was modified within the last minute: a writer may truncate it
-    mapped,     ///< whoever truncates the file while we look at it kills us with SIGBUS
+    automatic,  ///< mapped, but read() if the file was modified within the last minute: a writer may truncate it
+    mapped,     ///< a process that truncates the file while we read it kills us with SIGBUS
     read,
 };
 
-/// Octets of a file or a stream, seen through a window that only moves forward.
+/// Bytes of a file or a stream, seen through a window that only moves forward.
 class Input {
 public:
     struct Window {
@@ -30,30 +30,30 @@ public:
     virtual ~Input() = default;
 
     /// Moves the window so that it begins at `at`, a place in or at the end of the present one, and holds at least
-    /// `need` octets; fewer only at the end of the data or after a fault. Voids every pointer into the old window.
+    /// `need` bytes; fewer only at the end of the data or after a fault. Voids every pointer into the old window.
     virtual Window more(const std::byte* at, std::size_t need) = 0;
 
-    /// Where the window begins: the first octet of the data until `more` has been asked for a later one.
+    /// Where the window begins: the first byte of the data until `more` has been asked for a later one.
     const std::byte* begin() const { return begin_; }
 
-    /// Octets of (uncompressed) data before `at`, a place in the present window.
+    /// Bytes of (uncompressed) data before `at`, a place in the present window.
     std::uint64_t offset_of(const std::byte* at) const {
         return begin_offset_ + static_cast<std::uint64_t>(at - begin_);
     }
 
-    /// Why the data ended before its end; empty where it did not.
+    /// Why the data ended before its end; empty if it did not.
     const std::string& fault() const { return fault_; }
 
-    /// Whether the data ended because InputOptions::stop said so.
+    /// Whether InputOptions::stop ended the data.
     bool stopped() const { return stopped_; }
 
-    /// Whether windows stay in place, once seen, for as long as the input lives.
+    /// Whether windows stay in place for as long as the input lives.
     virtual bool lasts() const { return false; }
 
     /// `gzip`, `zstd`, `lz4` or empty.
     virtual std::string_view compression() const { return {}; }
 
-    /// Octets of the file itself used so far and in all; no total for a stream.
+    /// Bytes of the file itself used so far and in all; a stream has no total.
     virtual std::uint64_t consumed(const std::byte* at) const = 0;
     virtual std::optional<std::uint64_t> total() const = 0;
 
@@ -69,10 +69,10 @@ struct InputOptions {
     std::size_t window_octets = std::size_t{16} << 20;   ///< of a mapped file; at least a page
     std::size_t buffer_octets = std::size_t{512} << 10;  ///< of a file that is read; grows to the largest frame
     bool keep = false;                                   ///< a mapped file stays mapped as a whole: costs addresses
-    std::function<bool()> stop = {};  ///< asked before a pipe is read, and while it is empty: true ends it
+    std::function<bool()> stop = {};  ///< asked before a pipe is read, and while it is empty: true ends the data
 };
 
-/// A file, FIFO or, for `-`, standard input; decompressed where it begins with the magic of gzip, zstd or lz4.
+/// A file, FIFO or, for `-`, standard input; decompressed if it begins with the magic of gzip, zstd or lz4.
 base::Result<std::unique_ptr<Input>> open_input(const std::string& path, const InputOptions& options);
 
 }  // namespace capture::files

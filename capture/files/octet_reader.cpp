@@ -64,7 +64,8 @@ namespace {
 
 constexpr std::size_t compressed_octets = std::size_t{256} << 10;
 
-/// What the three decompressors share: compressed octets in hand, and the loop that wants at least one octet out.
+/// What the three decompressors share: a buffer of compressed bytes, and the loop that decodes until at least one byte
+/// comes out.
 class Decompressor : public OctetReader {
 public:
     explicit Decompressor(std::unique_ptr<DescriptorReader> raw) : raw_(std::move(raw)) {}
@@ -87,7 +88,7 @@ public:
     bool stopped() const final { return raw_->stopped(); }
 
 protected:
-    /// Takes octets off in_ and puts some into `into`; may set fault_ or ended_.
+    /// Takes bytes from in_ and puts some into `into`; may set fault_ or ended_.
     virtual std::size_t decode(base::MutableBytes into) = 0;
     /// Whether the data may end here: between two members.
     virtual bool between_members() const = 0;

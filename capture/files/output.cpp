@@ -57,7 +57,8 @@ base::Result<void> Output::state() const {
     return {};
 }
 
-/// Takes back what was written of a block whose rest could not be: `done` octets of the buffer are in the file.
+/// Removes an incomplete block from the end of the file, after a write that failed: `done` bytes of the buffer are in
+/// the file.
 void Output::cut_to_whole_blocks(std::size_t done) {
     if (block_size_ == nullptr) return;
     const base::Bytes octets(buffer_.get(), done);
@@ -68,7 +69,7 @@ void Output::cut_to_whole_blocks(std::size_t done) {
         if (size == 0 || size > done - whole) break;
         whole += size;
     }
-    // A pipe has no position, and its reader has the octets.
+    // A pipe has no position, and its reader already has the bytes.
     const off_t end = ::lseek(descriptor_.number(), 0, SEEK_CUR);
     const auto rest = static_cast<off_t>(done - whole);
     if (rest == 0 || end < rest || ::ftruncate(descriptor_.number(), end - rest) != 0) return;

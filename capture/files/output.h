@@ -12,8 +12,8 @@
 
 namespace capture::inline files {
 
-/// A file being written through a buffer of our own: one write(2) a buffer. Or octets in memory, for whoever sends them
-/// elsewhere.
+/// A file that is written through a buffer of our own, with one write(2) for each buffer. Or bytes in memory, for a
+/// caller that sends them elsewhere.
 class Output {
 public:
     /// Creates or truncates `path`; `-` is standard output, which must not be a terminal.
@@ -24,16 +24,16 @@ public:
         return Output(std::move(descriptor), std::move(path), buffer_octets);
     }
 
-    /// The size of the block or record that begins at the front of the octets, or 0; `first`: of the file.
+    /// The size of the block or record that begins at the front of the bytes, or 0; `first`: of the file.
     using BlockSize = std::size_t (*)(base::Bytes octets, bool first);
-    /// For a file to end with a whole block also where a write fails halfway, as on a full disk. Each append() is one
+    /// Makes the file end with a whole block even if a write fails halfway, as on a full disk. Each append() is one
     /// block.
     void set_block_size(BlockSize block_size) { block_size_ = block_size; }
 
-    /// Kept until take(), in a buffer that grows to what is appended in between.
+    /// Kept until take(), in a buffer that grows as needed.
     static Output in_memory(std::size_t buffer_octets);
 
-    /// Room for `octets` more, to be filled by the caller at once; null after a failed write.
+    /// Room for `octets` more bytes, which the caller fills at once; null after a failed write.
     std::byte* append(std::size_t octets) {
         if (used_ + octets > capacity_ && !make_room(octets)) [[unlikely]]
             return nullptr;
@@ -49,12 +49,12 @@ public:
     /// The failure of any earlier call.
     base::Result<void> state() const;
 
-    /// Of an output in memory: moves what was appended since the last time to the end of `to`.
+    /// For an output in memory: appends to `to` what was written since the last call.
     void take(std::string& to);
 
-    /// Octets given to the file, buffered ones included.
+    /// Bytes given to the file, buffered ones included.
     std::uint64_t octets() const { return written_ + used_; }
-    /// Meaningful after append() returned null.
+    /// Valid after append() returned null.
     const base::Error& error() const { return error_; }
 
 private:
@@ -75,17 +75,17 @@ private:
     base::Error error_ = {};
 };
 
-/// Which file of the machine it is, by whatever name or link it is reached.
+/// The identity of a file, by any name or link.
 struct FileId {
     std::uint64_t device = 0;
     std::uint64_t number = 0;
 
     bool operator==(const FileId&) const = default;
 };
-/// Absent where nothing is there.
+/// No value if there is no such file.
 std::optional<FileId> file_id(const std::string& path);
 
-/// Why nothing is written there.
+/// The reason why such a file is not written.
 inline constexpr std::string_view is_being_read = "this is the file that is being read: save under another name";
 
 /// Whether two paths lead to the same file: reading a capture while writing over it destroys it.

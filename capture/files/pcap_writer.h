@@ -6,8 +6,8 @@
 
 namespace capture::inline files {
 
-/// A pcap file in the machine's byte order: one link type, no comments, directions or drop counts.
-/// Its header is written with the first interface; close() writes one of Ethernet where there was none.
+/// A pcap file in the machine's byte order: one link type, no comments, directions or drop counts. Its header is
+/// written with the first interface; if there was none, close() writes a header for Ethernet.
 class PcapWriter final : public Writer {
 public:
     PcapWriter(Output output, const WriterOptions& options);

@@ -47,10 +47,11 @@ constexpr std::uint16_t isb_ifdrop = 5;
 constexpr std::uint16_t isb_osdrop = 7;
 }  // namespace option
 
-/// Octets that `octets` of content take with their padding.
+/// The bytes that `octets` bytes of content take with their padding.
 constexpr std::size_t padded(std::size_t octets) { return (octets + 3) & ~std::size_t{3}; }
 
-/// Calls visit(code, value) for every option; false where a value reaches beyond `options`. The list may lack its end.
+/// Calls visit(code, value) for every option; returns false if a value reaches beyond `options`. The list may lack its
+/// end.
 template <bool Swapped, class Visit>
 bool for_each_option(base::Bytes options, Visit&& visit) {
     while (options.size() >= 4) {

@@ -133,8 +133,9 @@ private:
         return swapped_ ? for_each_option<true>(options, visit) : for_each_option<false>(options, visit);
     }
 
-    /// Puts the block at at_ wholly in place, its length checked against its trailer; skips what nobody looks into.
-    /// `frame` means that type_ and length_ are set; where `may_refill` is false and more is needed, `timeout`.
+    /// Reads the block at at_ into the window and checks its length against its trailer; skips blocks that no reader
+    /// needs. `frame` means that type_ and length_ are set. If `may_refill` is false and more data is needed, returns
+    /// `timeout`.
     ReadStatus block(bool may_refill) {
         for (;;) {
             if (available() < smallest_block && !(may_refill && refill(smallest_block))) {
@@ -305,7 +306,7 @@ private:
                     if (value.size() == 1) info.fcs_octets = base::load_u8(value.data());
                     break;
                 case option::if_filter:
-                    // The first octet says whether it is text (0) or BPF code (1).
+                    // The first byte says whether the filter is text (0) or BPF code (1).
                     if (!value.empty() && base::load_u8(value.data()) == 0) info.filter = text_of(value.subspan(1));
                     break;
                 default: break;
@@ -412,7 +413,7 @@ private:
         });
     }
 
-    /// Several are put behind one another as wire/comments.h says; one stays where it is.
+    /// Several comments are joined as wire/comments.h says; a single one stays where it is.
     void add_comment(wire::Frame& frame, std::string_view comment) {
         using namespace std::string_view_literals;
         comment = comment.substr(0, comment.find('\0'));

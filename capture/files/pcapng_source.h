@@ -6,7 +6,7 @@
 
 namespace capture::inline files {
 
-/// Takes over `input`, whose data begins with a Section Header Block.
+/// Takes ownership of `input`, whose data begins with a Section Header Block.
 base::Result<std::unique_ptr<FileSource>> open_pcapng(std::unique_ptr<Input> input, const std::string& path);
 
 }  // namespace capture::files

@@ -23,7 +23,7 @@ std::byte* put(std::byte* at, T value) {
     return at + sizeof value;
 }
 
-/// Content and zeros up to a multiple of four octets.
+/// Content and zeros up to a multiple of four bytes.
 std::byte* put_padded(std::byte* at, const void* content, std::size_t octets) {
     if (octets > 0) std::memcpy(at, content, octets);
     std::memset(at + octets, 0, padded(octets) - octets);

@@ -19,7 +19,7 @@ public:
     WriteStatus write(const wire::Frame& frame, const InterfaceInfo& interface) override;
     void count(const InterfaceInfo& interface, const Statistics& statistics) override;
     base::Result<void> flush() override { return output_.flush(); }
-    /// Where the output is in memory: appends to `to` what was written since the last time.
+    /// If the output is in memory: appends to `to` what was written since the last call.
     void take(std::string& to) { output_.take(to); }
     base::Result<void> close() override;
     std::uint64_t octets() const override { return output_.octets(); }
@@ -32,19 +32,19 @@ private:
         Statistics counts = {};
     };
 
-    // A failure of these stays with the output.
+    // A failure of these functions stays in the output.
     void write_section(SectionInfo section);
     void end_section();
     void write_interface(const InterfaceInfo& interface);
     void write_counts(std::uint32_t id, const Known& known);
-    /// Index into known_; describes what is new. `hint` is the source's own index.
+    /// Index into known_; describes a new interface. `hint` is the source's own index.
     std::uint32_t id_of(const InterfaceInfo& interface, std::uint32_t hint);
 
     Output output_;
     bool packet_buffered_;
     bool closed_ = false;
     std::vector<Known> known_ = {};
-    std::uint32_t last_ordinal_ = 0;         ///< the greatest of those that were ever known
+    std::uint32_t last_ordinal_ = 0;         ///< the greatest ordinal of any interface so far
     std::vector<std::uint32_t> hints_ = {};  ///< by the source's index, where the id was found last
 };
 

@@ -36,7 +36,7 @@ struct RingOptions {
     std::function<std::int64_t()> now_sec = {};  ///< seconds since 1970; the system's clock where empty
 };
 
-/// The argument of `-C`: millions of octets, or with k, m, g (either case) KiB, MiB, GiB.
+/// The argument of `-C`: millions of bytes, or with k, m, g (either case) KiB, MiB, GiB.
 base::Result<std::uint64_t> parse_file_size(std::string_view text);
 
 class RingWriter final : public Writer {

@@ -4,7 +4,7 @@
 
 namespace capture::inline files {
 
-/// Turns the 64-bit timestamps of a pcapng interface into nanoseconds since 1970. What does not fit saturates.
+/// Turns the 64-bit timestamps of a pcapng interface into nanoseconds since 1970. Values out of range saturate.
 class TickClock {
 public:
     TickClock() : TickClock(1'000'000, 0) {}

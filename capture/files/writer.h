@@ -11,9 +11,9 @@
 
 namespace capture::inline files {
 
-/// Of the timestamps in a pcap file; pcapng always holds nanoseconds.
+/// The precision of timestamps in a pcap file; pcapng always holds nanoseconds.
 enum class TimePrecision : std::uint8_t {
-    automatic,  ///< nanoseconds where the first interface counts finer than microseconds
+    automatic,  ///< nanoseconds if the first interface counts finer than microseconds
     micro,
     nano,
 };
@@ -41,23 +41,23 @@ public:
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
 
-    /// Makes an interface known before its first frame, so that a capture without frames has it too.
+    /// Describes an interface before its first frame, so that a capture without frames has it too.
     virtual base::Result<void> describe(const InterfaceInfo& interface) = 0;
 
     /// Keeps a frame of `interface`. Interfaces that compare equal are one in the file.
     [[nodiscard]] virtual WriteStatus write(const wire::Frame& frame, const InterfaceInfo& interface) = 0;
 
-    /// What comes from here on is of another section of its source, and so in a pcapng file. What was counted on the
-    /// interfaces of the one before has been told. A pcap file has no sections.
+    /// The frames from here on belong to another section of the source, and a pcapng file gets a new section too.
+    /// Counts of the earlier section's interfaces have been written before. A pcap file has no sections.
     virtual base::Result<void> begin_section(const SectionInfo&) { return {}; }
 
-    /// What the end of the section shall say was counted on `interface`; a pcap file has no place for it.
+    /// The counts of `interface` that the end of the section will state; a pcap file has no place for them.
     virtual void count(const InterfaceInfo& interface, const Statistics& statistics) = 0;
 
     virtual base::Result<void> flush() = 0;
     virtual base::Result<void> close() = 0;
 
-    /// Octets of the file so far, those still in the buffer included.
+    /// Bytes of the file so far, those still in the buffer included.
     virtual std::uint64_t octets() const = 0;
     /// Meaningful after WriteStatus::error.
     virtual const base::Error& error() const = 0;
@@ -70,7 +70,7 @@ base::Result<std::unique_ptr<Writer>> open_writer(const std::string& path, const
 base::Result<std::unique_ptr<Writer>> open_writer(base::Descriptor file, const std::string& path,
                                                   const WriterOptions& options);
 
-/// By name: `.pcap` and `.cap` are pcap, all else is pcapng.
+/// By name: `.pcap` and `.cap` are pcap, all others pcapng.
 FileFormat format_of_name(std::string_view path);
 
 }  // namespace capture::files

@@ -15,7 +15,7 @@ struct FilterOptions {
     std::uint32_t snaplen = max_snaplen;
     bool optimise = true;                       ///< `-O` switches it off
     std::optional<std::uint32_t> netmask = {};  ///< of the interface, host order; `ip broadcast` needs it
-    bool of_file = false;  ///< frames come from a file: it may be another system's, and tells nothing but octets
+    bool of_file = false;  ///< frames come from a file, perhaps of another system: only their bytes are known
 };
 
 /// A pcap-filter(7) expression, compiled for one link type.
@@ -49,7 +49,7 @@ private:
     std::string expression_;
 };
 
-/// What to tell where libpcap refused `expression` with `reason`.
+/// The message if libpcap refused `expression` with `reason`.
 base::Error filter_error(const std::string& expression, const std::string& reason, wire::LinkType link_type);
 
 }  // namespace capture::filter

@@ -27,7 +27,7 @@ constexpr std::uint32_t packet_type = static_cast<std::uint32_t>(-0x1000) + 4;  
 
 using Pcap = std::unique_ptr<pcap_t, decltype(&::pcap_close)>;
 
-/// libpcap looks for tags beside the frame only in code for an interface that it has opened itself.
+/// libpcap looks for tags outside the frame only in code for an interface that libpcap itself has opened.
 Pcap opened(const std::string& interface, std::uint32_t snaplen) {
     std::array<char, PCAP_ERRBUF_SIZE> reason{};
     Pcap pcap(::pcap_create(interface.c_str(), reason.data()), ::pcap_close);

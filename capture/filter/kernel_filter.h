@@ -18,17 +18,17 @@ struct BpfInstruction {
     bool operator==(const BpfInstruction&) const = default;
 };
 
-/// Returns how many octets of a frame are kept; 0 drops it.
+/// Returns the number of bytes of a frame to keep; 0 drops the frame.
 using BpfProgram = std::vector<BpfInstruction>;
 
-constexpr std::size_t bpf_longest = 4096;  ///< instructions that the kernel takes
+constexpr std::size_t bpf_longest = 4096;  ///< the most instructions that the kernel accepts
 
-/// A pcap-filter(7) expression for frames as a packet socket on `interface` sees them: the outermost VLAN tag may lie
-/// beside the frame, where `vlan` looks for it too. An empty expression passes all.
+/// A pcap-filter(7) expression for frames as a packet socket on `interface` sees them. The kernel may deliver the
+/// outermost VLAN tag next to the frame; `vlan` looks for it there too. An empty expression passes all frames.
 base::Result<BpfProgram> compile_for_socket(const std::string& expression, const std::string& interface,
                                             wire::LinkType link_type, std::uint32_t snaplen);
 
-/// What a program makes of octets: how many it keeps. For tests and for frames of files.
+/// The number of bytes that a program keeps of these bytes. For tests, and for frames of files.
 std::uint32_t run(const BpfProgram& program, base::Bytes octets, std::uint32_t wire_length);
 
 /// Replaces the filter of a packet socket, in one step for the frames that pass.

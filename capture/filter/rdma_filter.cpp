@@ -169,7 +169,7 @@ void step_over_ipv6(Assembler& code, Assembler::Label transport) {
         code.go_if(equal, next, extension);
     code.go(transport);
 
-    code.place(extension);  // RFC 8200 section 4: next header, length in 8 octets without the first
+    code.place(extension);  // RFC 8200 section 4: next header, length in units of 8 bytes without the first
     code.op(load_octet, 0);
     code.keep();
     code.op(load_octet, 1);
@@ -246,7 +246,7 @@ void judge_tcp(Assembler& code, const RdmaFilter& filter) {
     code.pass();
 }
 
-/// On where the frame has so many octets from X on: a load beyond its end would drop it.
+/// Continues if the frame has this number of bytes from X on: a load beyond the end would drop the frame.
 void go_unless_there(Assembler& code, std::uint32_t octets, Assembler::Label otherwise) {
     code.op(BPF_LD | BPF_W | BPF_LEN);
     code.go_unless(greater_than_x, 0, otherwise);
@@ -254,7 +254,7 @@ void go_unless_there(Assembler& code, std::uint32_t octets, Assembler::Label oth
     code.go_unless(at_least, octets, otherwise);
 }
 
-/// A becomes the EtherType behind up to two tags, X where what it tells of begins.
+/// Sets A to the EtherType after up to two tags, and X to the beginning of the network header.
 void find_network(Assembler& code, Assembler::Label otherwise) {
     const Assembler::Label found = code.label();
     for (std::uint32_t tags = 0;; ++tags) {
@@ -274,7 +274,7 @@ void find_network(Assembler& code, Assembler::Label otherwise) {
     code.recall();
 }
 
-/// On where the packet whose BTH begins `bth_at` behind X is for queue pair 1.
+/// Continues if the packet whose BTH begins `bth_at` after X is for queue pair 1.
 void go_unless_management(Assembler& code, std::uint32_t bth_at, Assembler::Label otherwise) {
     go_unless_there(code, bth_at + 8, otherwise);
     code.op(load_word, bth_at + 4);  // 8 reserved bits, 24 of the destination

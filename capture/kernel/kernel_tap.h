@@ -11,12 +11,12 @@
 
 namespace capture::inline kernel {
 
-/// How many bytes of a frame are kept, by its kind, and how much the kernel remembers.
+/// The number of bytes that are kept of a frame, by its kind, and the number of connections that the kernel remembers.
 struct KernelTapOptions {
     std::uint32_t roce_bytes = 192;
     std::uint32_t management_bytes = management_octets;  ///< of RoCE's connection management, if that is more
     std::uint32_t iwarp_bytes = max_snaplen;
-    std::uint32_t connections = 65536;  ///< that the kernel remembers; fixed once it is loaded
+    std::uint32_t connections = 65536;  ///< that the kernel remembers; fixed after loading
     bool discovery = true;              ///< look for FPDUs on connections that began before the capture
 };
 

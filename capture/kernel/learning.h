@@ -4,11 +4,11 @@
 
 namespace capture::inline kernel {
 
-/// What the kernel learnt of iWARP connections, since the capture began.
+/// The iWARP connections that the kernel learnt since the capture began.
 struct LearningFigures {
     std::uint64_t learnt = 0;
     std::uint64_t by_start_frame = 0;  ///< of `learnt`: a Request and its Reply were seen
-    std::uint64_t withdrawn = 0;       ///< connections that did not go on as MPA does
+    std::uint64_t withdrawn = 0;       ///< connections that did not continue as MPA does
     std::uint64_t evicted = 0;         ///< open connections that made room for others: more than `capacity` at once
     std::uint64_t open = 0;            ///< known now
     std::uint64_t capacity = 0;
@@ -19,11 +19,11 @@ struct LearningFigures {
 /// Where iWARP connections are found.
 struct Learning {
     enum class Place : std::uint8_t {
-        off,      ///< nothing is narrowed to RDMA: an expression of the user's decides
+        off,      ///< no RDMA filter: the user's filter expression decides
         kernel,   ///< in the kernel, from the first byte on
         process,  ///< in this process: frames that pass before the filter has changed are missed
     } place = Place::off;
-    std::string reason = {};  ///< of `process`: why the kernel does not, and what to do
+    std::string reason = {};  ///< for `process`: why the kernel does not find them, and what to do
     LearningFigures figures = {};
 
     bool operator==(const Learning&) const = default;

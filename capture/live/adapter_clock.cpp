@@ -79,7 +79,7 @@ base::Result<AdapterClock> use_adapter_clock(int socket, const std::string& inte
     if (config.rx_filter != HWTSTAMP_FILTER_ALL) {
         config.rx_filter = HWTSTAMP_FILTER_ALL;
         if (request(socket, SIOCSHWTSTAMP, interface, &config) != 0)
-            return no_clock(fmt::format("the interface cannot be told to stamp frames: {}", std::strerror(errno)));
+            return no_clock(fmt::format("the interface cannot be set to stamp frames: {}", std::strerror(errno)));
     }
     const int source = SOF_TIMESTAMPING_RAW_HARDWARE;
     if (::setsockopt(socket, SOL_PACKET, PACKET_TIMESTAMP, &source, sizeof source) != 0)

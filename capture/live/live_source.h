@@ -40,7 +40,7 @@ public:
 
     /// Makes next() return `end`: at once from a signal handler, from another thread within timeout_ms.
     void interrupt();
-    /// What did not stop the capture but ought to be told; empty where there is nothing.
+    /// A problem that did not stop the capture but has to be reported; empty if there is no problem.
     const std::string& warning() const { return warning_; }
     /// Becomes readable when frames are there; -1 where the interface has none.
     int descriptor() const;

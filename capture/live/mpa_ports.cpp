@@ -31,7 +31,7 @@ struct Sign {
     std::uint32_t size;
 };
 
-/// `at` has at least `fpdu_shortest` octets.
+/// `at` has at least `fpdu_shortest` bytes.
 std::optional<Sign> sign_of(base::Bytes at) {
     const std::uint16_t length = base::load_be16(at.data());
     const unsigned ddp = base::load_u8(at.data() + 2);
@@ -117,7 +117,7 @@ struct MpaPorts::Segment {
     std::uint64_t flow;
     base::Bytes addresses;
     base::Bytes payload;          // what was captured of it
-    std::size_t payload_on_wire;  // octets
+    std::size_t payload_on_wire;  // in bytes
 };
 
 bool is_tcp(const wire::Frame& frame) { return tcp_place(frame).has_value(); }

@@ -10,13 +10,13 @@
 
 namespace capture::inline live {
 
-/// The TCP ports whose connections speak MPA: those that were configured, and those that frames give away.
+/// The TCP ports whose connections speak MPA: configured ports, and ports that frames give away.
 ///
-/// A start frame does at once: its server's port is where a Request goes and where a Reply comes from. Of a connection
-/// that was there before the capture, FPDUs do where a few in a row stand where they should (RFC 5044 section 4, DDP
-/// and RDMAP of version 1, no markers), or one has the right CRC. Which end is the server is then not known; it is
-/// taken to be that with the lower port. FPDUs that do not begin where segments do are followed as far as the snap
-/// length lets them be seen; such a connection may be found only when it is made anew.
+/// A start frame gives its port away at once: a Request goes to the server's port, a Reply comes from it. A connection
+/// that is older than the capture is recognised by its FPDUs: a few in a row stand where they should (RFC 5044 section
+/// 4, DDP and RDMAP of version 1, no markers), or one has the right CRC. The server's end is then unknown; the end with
+/// the lower port is taken. FPDUs that do not begin where segments do are followed as far as the snap length shows
+/// them; such a connection may be found only when it is set up again.
 class MpaPorts {
 public:
     /// Room for `capacity` ports; what was not seen for `idle_ns` makes room for others.

@@ -34,8 +34,8 @@ std::optional<std::uint64_t> number_in(const std::string& path) {
     return number;
 }
 
-/// What the driver and the adapter lost; nothing where the interface is gone. Not `rx_dropped`: it counts what the
-/// stack had no use for, behind the tap.
+/// What the driver and the adapter lost; no value if the interface is gone. `rx_dropped` is not included: it counts
+/// frames that the stack had no use for, after the tap has seen them.
 std::optional<std::uint64_t> lost_by(const std::string& interface) {
     std::optional<std::uint64_t> sum;
     for (const char* each : {"rx_missed_errors", "rx_fifo_errors"})
@@ -186,7 +186,7 @@ ReadStatus PacketRing::Ring::nothing() {
             int why = 0;
             socklen_t length = sizeof why;
             ::getsockopt(socket.descriptor.number(), SOL_SOCKET, SO_ERROR, &why,
-                         &length);  // down: what is told once is read
+                         &length);  // down: reading the error also clears it
             return ReadStatus::timeout;
         }
     }
@@ -204,7 +204,7 @@ void PacketRing::Ring::count() {
     // Another interface of the same name would count from the beginning.
     if (!removed && lost_before && !socket.interface_removed())
         if (const auto now = lost_by(options.interface)) {
-            // A driver that begins anew counts from 0.
+            // A driver that was restarted counts from 0.
             lost = lost.value_or(0) + (*now < *lost_before ? *now : *now - *lost_before);
             lost_before = now;
         }

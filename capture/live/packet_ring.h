@@ -16,7 +16,7 @@ enum class TimestampSource : std::uint8_t { automatic, hardware, software };
 
 struct PacketRingOptions {
     std::string interface = {};
-    std::uint32_t snaplen = 192;                                   ///< octets; 0 is no limit (max_snaplen)
+    std::uint32_t snaplen = 192;                                   ///< in bytes; 0 is no limit (max_snaplen)
     std::uint32_t management_octets = capture::management_octets;  ///< kept of RoCE's management, if that is more
     std::uint64_t buffer_octets = std::uint64_t{64} << 20;  ///< of the ring, rounded up to whole blocks of up to 1 MiB
     std::uint32_t block_timeout_ms = 20;                    ///< how long the kernel holds back a block that is not full
@@ -65,7 +65,7 @@ public:
     base::Result<void> set_snaplen(std::uint32_t snaplen);
     /// Frames that arrive have the adapter's time, where it stamped them.
     bool hardware_timestamps() const;
-    /// What did not stop the capture but ought to be told.
+    /// Problems that did not stop the capture but have to be reported.
     const std::vector<std::string>& warnings() const;
 
 private:

@@ -182,8 +182,7 @@ base::Result<void> PacketSocket::make_ring(const PacketRingOptions& options, std
         }
         const bool smallest = ring_shape(shape.octets() / 2, snaplen) == shape;
         if (smallest || (why != ENOMEM && why != EINVAL && why != EAGAIN))
-            return socket_failure(options.interface, fmt::format("cannot get a ring of {} octets", shape.octets()),
-                                  why);
+            return socket_failure(options.interface, fmt::format("cannot get a ring of {} bytes", shape.octets()), why);
     }
     if (shape != wanted)
         warnings.push_back(fmt::format("no memory for a ring of {} ({}); it has {}",

@@ -15,7 +15,7 @@ namespace capture::inline live {
 /// A VLAN tag, which the kernel takes out and we put back in: there is room for it before every frame of the ring.
 constexpr std::size_t vlan_tag_octets = 4;
 
-/// Octets of a block and of a frame in it that are headers, generously.
+/// Bytes of a block and of a frame in it that are headers, with room to spare.
 constexpr std::uint32_t frame_overhead = 256;
 
 /// A ring of TPACKET_V3 blocks.
@@ -30,7 +30,8 @@ struct RingShape {
 /// Blocks of 1 MiB, smaller where the buffer would hold fewer than four, but large enough for a frame of `snaplen`.
 RingShape ring_shape(std::uint64_t buffer_octets, std::uint32_t snaplen);
 
-/// For the error of a name that is none of them: with commas between, or that none can be seen.
+/// The names of the interfaces with commas between them, or a note that none can be seen. For the error about an
+/// unknown name.
 std::string names_of_interfaces();
 
 /// The socket with its ring; what is open is closed when it goes.

@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t look_around_ns = 100 * ns_per_ms;  // for changes of interfaces and phases, while frames come
-constexpr std::int64_t scan_ns = 1000 * ns_per_ms;        // where nobody tells of changes
+constexpr std::int64_t scan_ns = 1000 * ns_per_ms;        // where the kernel does not report changes
 constexpr std::int64_t scan_share = 20;                   // of this many parts of the time, one may go there
 constexpr std::int64_t retry_ns = 5000 * ns_per_ms;
 constexpr std::int64_t ending_ns = 5 * ns_per_ms;
@@ -43,7 +43,7 @@ struct Tapped {
     std::unique_ptr<PacketRing> ring = {};
     Statistics before = {};     // of the rings that it had
     bool polled_event = false;  // poll said something that memory does not show
-    bool up = true;             // as was told last
+    bool up = true;             // the state that was reported last
     std::int64_t gone_ns = 0;
 };
 
@@ -92,7 +92,7 @@ struct Tap::State {
     base::Error problem = {};
     std::vector<TapEvent> news = {};
     std::vector<pollfd> polled = {};
-    std::vector<std::size_t> polled_numbers = {};  // of the interfaces behind the first ones of `polled`
+    std::vector<std::size_t> polled_numbers = {};  // of the interfaces after the first ones of `polled`
 
     std::shared_ptr<KernelTap> kernel = {};
     std::string no_kernel = {};  // why there is none
@@ -165,7 +165,7 @@ void Tap::State::load_kernel() {
 }
 
 void Tap::State::report(TapEvent::Kind kind, const std::string& interface, std::string message) {
-    constexpr std::size_t unread = 1024;  // nobody asks
+    constexpr std::size_t unread = 1024;  // for an interface that no process reads
     if (news.size() < unread) news.push_back({kind, interface, std::move(message)});
 }
 
@@ -249,7 +249,7 @@ void Tap::State::scan(std::int64_t now) {
         else if (link->name != each.name)
             give_up(each, "is called " + link->name + " now");
         else if (!wanted(each.name))
-            give_up(each, "is not wanted any more");
+            give_up(each, "is no longer requested");
         else if (const bool up = is_up(each.name); up != each.up)
             turned(each, up);
     }

@@ -25,8 +25,9 @@ struct TapOptions {
     // Where the kernel permits no eBPF, this process learns ports, and the next two say when it looks for them.
     std::int64_t discovery_ns = 2'000'000'000;          ///< for so long all TCP passes, at the beginning ...
     std::int64_t discovery_period_ns = 60'000'000'000;  ///< ... and again after so long; 0: only at the beginning
-    /// An interface that has been gone for so long gives its number to one of another name: a host that makes one for
-    /// each container would fill memory with them. By then nobody should have a frame of it any more.
+    /// An interface that has been gone for this time gives its number to an interface with another name. Otherwise a
+    /// host that makes one interface for each container would fill memory with numbers. By then no frame of the old
+    /// interface should be in use.
     std::int64_t number_rest_ns = 600'000'000'000;
 };
 
@@ -34,7 +35,7 @@ struct TapOptions {
 struct TapEvent {
     enum class Kind : std::uint8_t {
         opened,    ///< or up, where it was down
-        lost,      ///< it was removed, or is not wanted any more
+        lost,      ///< it was removed, or is no longer requested
         failed,    ///< to open, to stay up, or to do what was asked; told once, and tried again
         narrowed,  ///< the kernel's filter changed: ports were found, or are too many
         learning,  ///< where iWARP connections are found, and what may be missed: reported by open()
@@ -44,12 +45,11 @@ struct TapEvent {
     std::string message;    ///< a sentence for the log, which names the interface
 };
 
-/// Every RDMA frame of this machine's interfaces, for as long as it runs: interfaces are opened as they come and given
-/// up as they go; a name that comes back soon keeps its number. The kernel passes RoCE, pause frames, and the TCP
-/// connections that speak MPA, which it finds itself: kernel_tap.h. Where it permits no eBPF, this process finds their
-/// ports, and misses what passes before it has: rdma_filter.h, mpa_ports.h.
-/// Interfaces take turns, a block of one at a time, so that none has to wait for a busy one. For one thread, but for
-/// wake().
+/// Every RDMA frame of this machine's interfaces. Interfaces are opened when they appear and closed when they vanish; a
+/// name that comes back soon keeps its number. The kernel passes RoCE, pause frames, and the TCP connections that speak
+/// MPA, which an eBPF program finds: kernel_tap.h. If eBPF is not permitted, this process finds the MPA ports, and
+/// misses the frames before that: rdma_filter.h, mpa_ports.h. Interfaces take turns, one block each, so that none has
+/// to wait for a busy one. For use by one thread, except wake().
 class Tap final : public Source {
 public:
     /// Fails where a filter does not compile or capturing is not permitted; no interface at all is no failure.
@@ -79,8 +79,9 @@ public:
     bool is_recognised(const wire::Frame& frame, std::int64_t now_ns);
 
     std::vector<TapEvent> events();
-    /// Opens what is new and closes what is not wanted any more; the others go on without a gap, with the new filter
-    /// and snap length, but with the ring, timestamps and promiscuity that they were opened with (an event says so).
+    /// Opens interfaces that are new and closes those that are no longer requested. The others continue without a gap,
+    /// with the new filter and snap length, but with the ring, timestamps and promiscuity that they were opened with
+    /// (an event says so).
     base::Result<void> reconfigure(const TapOptions& options);
     /// The next frame gets number `last + 1`.
     void number_from(std::uint64_t last);

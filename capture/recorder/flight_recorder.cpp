@@ -11,7 +11,7 @@
 namespace capture::inline recorder {
 namespace {
 
-/// What stands before a frame's octets. Frames and octets are multiples of eight octets.
+/// What stands before a frame's bytes. Frames and headers are multiples of eight bytes.
 struct Header {
     std::int64_t time_ns;
     std::uint64_t number;
@@ -33,7 +33,7 @@ public:
         void* const at = ::mmap(nullptr, octets, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (at == MAP_FAILED)
             throw std::system_error(errno, std::generic_category(),
-                                    "no memory for the flight recorder: " + std::to_string(octets) + " octets");
+                                    "no memory for the flight recorder: " + std::to_string(octets) + " bytes");
         at_ = static_cast<std::byte*>(at);
     }
     ~Memory() { ::munmap(at_, octets_); }
@@ -89,8 +89,9 @@ private:
 
 }  // namespace
 
-/// Places are counted on for ever: a lap of the memory is `memory.octets()` places, and a record never straddles two
-/// laps. At most two laps are held: the one being written, and behind its tail the end of the one before.
+/// Places are counted without a limit: a lap of the memory is `memory.octets()` places, and a record never crosses the
+/// end of a lap. At most two laps are held: the one that is being written, and after its tail the end of the lap
+/// before.
 struct FlightRecorder::Ring {
     explicit Ring(const FlightRecorderOptions& given)
         : options(given),
@@ -111,7 +112,7 @@ struct FlightRecorder::Ring {
     }
     bool is_old(const Header& read) const { return clock.now_ns() - read.clock_ns > options.before_ns; }
 
-    /// Behind the record of that size; the rest of a lap that ended is skipped.
+    /// Moves to the end of the record of that size; skips the rest of a lap that ended.
     void pass(Position& position, const Header& read) const {
         position.place += size_of_record(read.octets);
         ++position.sequence;
@@ -156,7 +157,7 @@ struct FlightRecorder::Ring {
     Memory memory;
     FrameClock clock{options.before_ns};
     std::uint64_t lap = 0;                             ///< place at which the present lap began
-    std::uint64_t lap_before_end = ~std::uint64_t{0};  ///< place behind the last record of the lap before
+    std::uint64_t lap_before_end = ~std::uint64_t{0};  ///< place after the last record of the lap before
     Position first = {};                               ///< the oldest record that can be read
     Position tail = {};
     Position live = {};

@@ -73,7 +73,7 @@ int poll_timed(const Queue& queue, std::span<VerbsCompletion> completions, std::
     while (code == 0) {
         const ibv_wc_status status = queue.timed->status;
         VerbsCompletion& completion = completions[count++];
-        // Of a failed completion nothing but its id is told.
+        // A failed completion has nothing but its id.
         completion = completion_of(queue.timed->wr_id, status,
                                    status == IBV_WC_SUCCESS ? ::ibv_wc_read_byte_len(queue.timed) : 0);
         if (status == IBV_WC_SUCCESS)

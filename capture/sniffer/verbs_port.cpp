@@ -121,7 +121,7 @@ SniffedPort::Found SniffedPort::find() {
             restarted = true;
         }
         Found found = poll();
-        // Once more after arming, since what came in between would wake nobody.
+        // Poll once more after arming: a completion that arrived in between would cause no event.
         if (found == Found::nothing && api_->arm(queue_) == 0) found = poll();
         if (found != Found::frames) return found;
         while (has_more() && completions_[next_].status != VerbsStatus::ok) ++next_;

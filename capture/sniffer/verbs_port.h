@@ -18,7 +18,7 @@ struct VerbsRefusal {
     int code = 0;      ///< errno
 };
 
-/// One port that is being sniffed: its buffers, and who has them: the device, the caller, or nobody.
+/// One port that is being sniffed: its buffers, and the owner of each: the device, the caller, or none.
 class SniffedPort {
 public:
     SniffedPort(std::shared_ptr<VerbsApi> api, std::string device, std::uint8_t port, const VerbsOptions& options);
@@ -29,14 +29,15 @@ public:
     base::Result<void, VerbsRefusal> open(VerbsApi::Object device);
 
     enum class Found : std::uint8_t { frames, nothing, gone, failed };
-    /// What completed and was not taken yet; polls where all was. Buffers that were taken go back first.
+    /// The completions that were not taken yet; polls if all were taken. Buffers that were taken are posted again
+    /// first.
     Found find();
     struct Arrival {
         base::Bytes bytes;
         std::uint32_t wire_length = 0;
         std::int64_t time_ns = 0;
     };
-    /// After `frames`, until it says false.
+    /// The next one after `frames`, until it returns false.
     bool take(Arrival& arrival);
     bool has_more() const { return next_ < found_; }
 
@@ -62,8 +63,8 @@ private:
     std::string device_name_;
     std::uint8_t port_;
     VerbsOptions options_;
-    std::uint32_t longest_;  ///< of what is kept of a frame
-    BpfProgram length_;      ///< how much that is
+    std::uint32_t longest_;  ///< the greatest length that is kept of a frame
+    BpfProgram length_;      ///< decides how much of a frame is kept
     std::uint32_t head_octets_;
     std::uint32_t rest_octets_;
     std::span<std::byte> memory_ = {};
@@ -75,7 +76,7 @@ private:
     VerbsApi::Object rule_ = nullptr;
     bool with_times_ = false;
 
-    std::vector<VerbsReceive> free_;  ///< with nobody: to be posted
+    std::vector<VerbsReceive> free_;  ///< without owner: to be posted
     std::size_t posted_ = 0;          ///< with the device
     std::vector<VerbsCompletion> completions_;
     std::size_t found_ = 0;     ///< of completions_ in use
@@ -88,11 +89,11 @@ private:
     std::uint64_t lost_ = 0;
     std::uint64_t restarts_ = 0;
     std::string failure_ = {};
-    // What the device counts for all users together, split into ours and theirs as it is read.
+    // The device counts for all users together; each reading is divided into ours and theirs.
     mutable std::optional<std::uint64_t> counter_ = {};
     mutable std::uint64_t ours_ = 0;
     mutable bool dry_ = false;      ///< since the counter was read
-    mutable bool unknown_ = false;  ///< we ran out, and nobody counted
+    mutable bool unknown_ = false;  ///< the buffers ran out, and the device did not count
 };
 
 }  // namespace capture::sniffer

@@ -213,7 +213,7 @@ Batch VerbsSource::next_batch(std::span<wire::Frame> frames) {
         std::size_t count = 0;
         SniffedPort::Found found;
         int rounds = 0;
-        do {  // again where the filter wanted none of them
+        do {  // again if the filter dropped all of them
             found = port.find();
             if (found == SniffedPort::Found::gone || found == SniffedPort::Found::failed)
                 return {0, state.end_with(found, port)};

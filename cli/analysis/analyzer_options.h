@@ -4,7 +4,7 @@
 
 namespace cli::analysis {
 
-/// How the engine is to measure, of what the user said.
+/// The engine's options, from the user's options.
 inline metrics::AnalyzerOptions analyzer_options(const AnalysisOptions& options) {
     metrics::AnalyzerOptions analyzer;
     analyzer.engine.max_flows = options.max_flows;

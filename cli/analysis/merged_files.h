@@ -9,9 +9,9 @@
 
 namespace cli::analysis {
 
-/// Several files as one capture, in the order of their times, as mergecap(1) would join them: frames are numbered
-/// again, and every file has interfaces of its own. A file that breaks off is reported at the end, after all frames of
-/// the others.
+/// Several files as one capture, in the order of their times, as mergecap(1) would join them: frames get new numbers,
+/// and every file has interfaces of its own. A file that ends early is reported at the end, after all frames of the
+/// others.
 class MergedFiles final : public capture::Source {
 public:
     static base::Result<std::unique_ptr<MergedFiles>> open(const std::vector<std::string>& paths,

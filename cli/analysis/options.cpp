@@ -49,18 +49,18 @@ constexpr std::array shared_rows{
         Section::source,
         options::append<&AnalysisOptions::read_paths>},
     Row{{0, "trace", "FILE",
-         "beside -r: what programs did meanwhile, as `rdmascope run --trace FILE` recorded it (beside -i, programs "
+         "with -r: what programs did meanwhile, as `rdmascope run --trace FILE` recorded it (with -i, programs "
          "that are traced are read without being asked for)"},
         Section::source,
         options::store_nonempty<"a file", &AnalysisOptions::trace_path>},
     Row{{0, "counters", "FILE",
-         "beside -r: what the devices of a host counted meanwhile, as `flows -i IFACE --json` printed it there (beside "
+         "with -r: what the devices of a host counted meanwhile, as `flows -i IFACE --json` printed it there (with "
          "-i and --connect they are read without being asked for)"},
         Section::source,
         options::store_nonempty<"a file", &AnalysisOptions::counters_path>},
     Row{{0, "kernel-events", options::optional("LIST"),
-         "beside -i: the kernel's trace events of RDMA too: groups, or GROUP:EVENT, with commas between (default "
-         "rdma_cma: who makes connections and queue pairs)"},
+         "with -i: the kernel's trace events of RDMA too: groups, or GROUP:EVENT, with commas between (default "
+         "rdma_cma: the processes that make connections and queue pairs)"},
         Section::source,
         [](AnalysisOptions& o, const std::string& value) {
             return options::take_kernel_events(value, {"rdma_cma"}, o.kernel_events);
@@ -212,11 +212,11 @@ std::string contradiction(const AnalysisOptions& options) {
                         "(none answers at {})",
                         control::default_socket));
     if (options.trace_path && options.read_paths.empty())
-        return "--trace is of a file of packets, -r FILE; beside -i, programs that are traced are read anyway";
+        return "--trace is of a file of packets, -r FILE; with -i, programs that are traced are read anyway";
     if (options.counters_path && options.read_paths.empty())
-        return "--counters is of a file of packets, -r FILE; beside -i, this machine's are read anyway";
+        return "--counters is of a file of packets, -r FILE; with -i, this machine's are read anyway";
     if (options.kernel_events && options.interfaces.empty())
-        return "--kernel-events is of what happens now: beside -i IFACE; `run --trace FILE --kernel-events` keeps them "
+        return "--kernel-events is of what happens now, with -i IFACE; `run --trace FILE --kernel-events` keeps them "
                "for -r FILE --trace FILE";
     std::size_t standard_input = 0;
     for (const std::string& path : options.read_paths) standard_input += path == "-" ? 1U : 0U;

@@ -13,21 +13,20 @@
 
 namespace cli::analysis {
 
-/// As many flows as a quarter of the memory holds, a million at most.
+/// The number of flows that fit a quarter of the memory, a million at most.
 std::size_t default_max_flows();
 
-/// What every command that measures lets its user say: where frames come from and how they are looked at.
+/// The options of every command that measures: where frames come from and how they are read.
 struct AnalysisOptions : options::HelpOptions {
     std::vector<std::string> interfaces = {};
     std::vector<std::string> read_paths = {};
     std::optional<std::string> connect = {};  ///< a running daemon's socket
-    std::optional<std::string> history =
-        {};  ///< a daemon's history; of the default directory where only times are given
+    std::optional<std::string> history = {};  ///< a daemon's history; the default directory if only times are given
     std::optional<std::int64_t> from_ns = {};
     std::optional<std::int64_t> to_ns = {};
     std::optional<std::string> trace_path = {};     ///< what programs did meanwhile: `run --trace FILE`
     std::optional<std::string> counters_path = {};  ///< what devices counted meanwhile: device_json.h
-    /// The kernel's own events beside those, as patterns of trace::Tracefs::events.
+    /// The kernel's own events in addition to those, as patterns of trace::Tracefs::events.
     std::optional<std::vector<std::string>> kernel_events = {};
     std::string expression = {};  ///< pcap-filter: the rest of the line
     std::optional<std::string> expression_path = {};
@@ -54,13 +53,13 @@ unsigned thread_count(const AnalysisOptions& options);
 /// The options that all commands over AnalysisOptions have.
 std::span<const options::Option<AnalysisOptions>> shared_options();
 
-/// Where no source is named, the words that name captures are read: `why FILE` is `why -r FILE`.
+/// If no source is named, leading words that name captures are read: `why FILE` is `why -r FILE`.
 void take_named_captures(AnalysisOptions& options, std::vector<std::string>& words);
 
-/// Where no source is named, the daemon of this machine is one, if it runs.
+/// If no source is named, the daemon of this machine is the source, if it runs.
 void choose_default_source(AnalysisOptions& options);
 
-/// What contradicts itself in the settings that all commands share; empty where nothing does.
+/// Contradictions among the options that all commands share; empty if there are none.
 std::string contradiction(const AnalysisOptions& options);
 
 /// Reads the command line into `out`. Options and the words of the expression may come in any order.
@@ -70,7 +69,7 @@ std::optional<options::UsageError> parse(const std::vector<std::string>& argumen
     std::vector<std::string> words;
     if (auto error = table.parse(arguments, out, words)) return error;
     take_named_captures(out, words);
-    if (!out.expression_path) out.expression = options::joined(words);  // as tcpdump: -F goes first
+    if (!out.expression_path) out.expression = options::joined(words);  // as in tcpdump, -F has priority
     if (out.help || out.version) return {};
     choose_default_source(out);
     return options::usage_error_if(contradiction(out));

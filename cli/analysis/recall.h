@@ -9,17 +9,17 @@ namespace cli::analysis {
 /// The multiple of `length` at or before `time`.
 std::int64_t begin_of(std::int64_t time, std::int64_t length);
 
-/// What a daemon's history says of a time, in place of frames.
+/// What a daemon's history holds of a time, instead of frames.
 struct Recalled {
     metrics::Snapshot whole;
-    std::string error;          ///< what went wrong; empty where nothing did
+    std::string error;          ///< what went wrong; empty if nothing did
     bool crc_verified = true;   ///< of all that there is
     bool any = false;           ///< there are figures
     std::uint64_t damaged = 0;  ///< intervals that could not be read
 };
 
-/// All of --from to --to. With an interval, stored ones are put together to its multiples, and those that are longer
-/// are given as they are.
+/// All of --from to --to. With an interval, stored intervals are joined to its multiples; longer ones are returned as
+/// they are.
 Recalled recall(const AnalysisOptions& options, std::uint64_t interval_ns, const Session::IntervalSink& sink,
                 bool (*stop)());
 

@@ -70,7 +70,7 @@ struct Session::State {
     bool recall_history();
     void report_listening() const;
     void pump();
-    /// Takes the frames that count, in place; false when no more are wanted.
+    /// Takes the frames that count, in place; false when no more are needed.
     bool take(std::span<wire::Frame> frames);
     std::size_t select(std::span<wire::Frame> frames, bool& go_on);
     void count_cut(std::span<const wire::Frame> frames);

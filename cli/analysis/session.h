@@ -14,7 +14,7 @@
 
 namespace cli::analysis {
 
-/// What hosts(5) calls an address; nothing where names are not wanted.
+/// The name of an address in hosts(5); no name if the user asks for numbers.
 class Names final : public metrics::HostNames {
 public:
     explicit Names(bool wanted);
@@ -26,8 +26,8 @@ private:
     std::unique_ptr<Table> table_;
 };
 
-/// One run over a source: opens it, feeds every frame to the engine, and keeps the figures. What goes wrong is told on
-/// standard error as `rdmascope COMMAND: ...`; what was measured before it stays.
+/// One run over a source: opens it, feeds every frame to the engine, and keeps the figures. Errors are reported on
+/// standard error as `rdmascope COMMAND: ...`; what was measured before the error stays.
 class Session {
 public:
     /// A stretch of the capture's clock that has ended: [start_ns, start_ns + length_ns), and what happened in it.
@@ -45,43 +45,43 @@ public:
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
-    /// To be called before run(): `sink` gets every interval in which there was RDMA traffic, in order. Intervals begin
-    /// at multiples of `length_ns` since 1970.
+    /// Call this before run(): `sink` gets every interval with RDMA traffic, in order. Intervals begin at multiples of
+    /// `length_ns` since 1970.
     void by_interval(std::uint64_t length_ns, IntervalSink sink);
 
-    /// False where nothing could be measured at all; told. Otherwise snapshot() has what there was.
+    /// False if nothing could be measured; the reason was reported. Otherwise snapshot() has the figures.
     bool run();
     const metrics::Snapshot& snapshot() const;
     const Names& names() const;
-    /// Whether it is known how many CRCs were bad. A daemon's answer is there once its figures are.
+    /// Whether the number of bad CRCs is known. A daemon's answer is known once its figures are.
     bool crc_verified() const;
-    /// True where something went wrong, be it after many good frames.
+    /// True if something went wrong, even after many good frames.
     bool failed() const;
-    /// Tells what is wrong, in front of which the progress bar gives way; run() has then failed.
+    /// Reports an error, after it has removed the progress bar; run() has then failed.
     void fail(const std::string& message);
 
-    /// One line on standard error: packets, what was lost, what was no RDMA; and where there was no RDMA, what to look
-    /// at.
+    /// One line on standard error: packets, losses, and frames without RDMA. If there was no RDMA, the line says what
+    /// to check.
     void report_summary() const;
     /// What report_summary() tells.
     std::string summary() const;
-    /// How often the kernel's events came, where they were asked for.
+    /// How often the kernel's events came, if they were requested.
     std::vector<trace::EventCount> kernel_events() const;
-    /// What this machine's devices counted meanwhile, or the daemon's, or as --counters has it; else empty.
+    /// What this machine's devices counted meanwhile, or the daemon's, or the file of --counters; else empty.
     const metrics::DeviceFigures& devices() const;
     const AnalysisOptions& options() const;
     const std::string& command() const;
-    /// The link types of the source that cannot be looked into, in words.
+    /// The link types of the source that rdmascope cannot read, in words.
     std::string unknown_links() const;
-    /// Frames of which less was captured than there was on the wire, and the most that was captured of one.
+    /// Frames that were cut in the capture, and the largest captured length of such a frame.
     struct CutFrames {
         std::uint64_t count = 0;
         std::size_t longest_bytes = 0;
     };
     CutFrames cut_frames() const;
-    /// The exit status where run() returned false: a mistake of the command line, or work that failed.
+    /// The exit status if run() returned false: a mistake in the command line, or work that failed.
     int status() const;
-    /// Ends the program as others end whose reader has gone; for after a failed write with EPIPE.
+    /// Ends the program as others end whose reader has gone. Call it after a write that failed with EPIPE.
     void end_by_broken_pipe() const;
 
 private:

@@ -72,8 +72,8 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Snapsho
     if (const std::string found = metrics::describe_cut_packets(snapshot); !found.empty()) return text + "; " + found;
     if (cut.count != 0)
         text += fmt::format(
-            "; {} cut, to {} at the most: iWARP connections that began before the capture are found by FPDUs, of which "
-            "a cut segment shows the first at best (capture with -s 0)",
+            "; {} cut, to {} at the most: iWARP connections that began before the capture are found by FPDUs, and "
+            "a cut segment shows one at best (capture with -s 0)",
             cut.count == 1 ? "one packet is" : fmt::format("{} packets are", cut.count),
             base::format_counted(cut.longest_bytes, "byte"));
     else if (capture.truncated != 0)
@@ -89,7 +89,7 @@ std::string Session::summary() const {
     const auto length_ns = static_cast<double>(base::elapsed(capture.first_ns, capture.last_ns));
     std::string text = fmt::format(
         "{} in {}, {} in {}", base::format_counted(capture.packets, "packet"), base::format_duration(length_ns),
-        base::format_counted(capture.rdma_units, "RDMA message unit"), base::format_counted(all.flows.size(), "flow"));
+        base::format_counted(capture.rdma_units, "RDMA message"), base::format_counted(all.flows.size(), "flow"));
     const std::uint64_t known = in_flows(all);
     if (capture.flows_evicted == 0 && known < capture.packets)
         text += fmt::format(", {} of set-up or other traffic", base::format_counted(capture.packets - known, "packet"));
@@ -104,11 +104,11 @@ std::string Session::summary() const {
            "seen on two interfaces and counted once");
     append(text, capture.copies, "copies of others and counted once");
     append(text, capture.icrc_bad, "with a bad ICRC");
-    append(text, capture.stream_octets_lost, "octets of TCP streams not captured");
-    append(text, capture.stream_octets_skipped, "octets of TCP streams not understood");
+    append(text, capture.stream_octets_lost, "bytes of TCP streams not captured");
+    append(text, capture.stream_octets_skipped, "bytes of TCP streams not understood");
     if (const std::uint64_t unread = flows_partly_read(all); unread != 0)
         text += fmt::format(
-            ", {} of which goodput and depth are unknown{}", base::format_counted(unread, "flow"),
+            ", {} whose goodput and depth are unknown{}", base::format_counted(unread, "flow"),
             capture.truncated == 0
                 ? ""
                 : ": their segments hold many FPDUs and are cut by the snapshot length (capture with -s 0)");

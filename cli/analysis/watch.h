@@ -11,8 +11,8 @@
 
 namespace cli::analysis {
 
-/// Figures of a running daemon, in place of frames: those since it began, or, where a time or an interval is given,
-/// what happened while it was watched.
+/// Figures of a running daemon, instead of frames: those since it began or, with a time or an interval, what happened
+/// while it was watched.
 class Watch {
 public:
     explicit Watch(std::string path) : path_(std::move(path)) {}
@@ -22,12 +22,12 @@ public:
     Session::IntervalSink sink = {};
     bool (*stop)() = nullptr;
 
-    /// Until it is stopped. What went wrong; what was learnt until then stays.
+    /// Runs until it is stopped. Returns what went wrong; the figures until then stay.
     std::string run();
-    /// Whether there are figures at all.
+    /// Whether there are any figures.
     bool began() const { return client_ != nullptr && latest_.has_value(); }
     metrics::Snapshot take_result();
-    /// What the daemon's machine counted in the same time; empty of a daemon that does not know.
+    /// What the daemon's machine counted in the same time; empty if the daemon does not report it.
     metrics::DeviceFigures devices() const { return metrics::difference(first_devices_, devices_); }
     bool crc_verified() const { return client_ == nullptr || client_->crc_verified(); }
 
@@ -39,7 +39,7 @@ private:
 
     std::string path_;
     std::unique_ptr<control::Client> client_ = {};
-    std::optional<metrics::Snapshot> first_ = {};     ///< where what came before is left out
+    std::optional<metrics::Snapshot> first_ = {};     ///< null unless earlier figures are left out
     std::optional<metrics::Snapshot> previous_ = {};  ///< at the beginning of the interval
     std::optional<metrics::Snapshot> latest_ = {};
     metrics::DeviceFigures first_devices_ = {};

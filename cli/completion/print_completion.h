@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-/// `rdmascope completion`: the scripts by which shells complete command lines.
+/// `rdmascope completion`: the scripts with which shells complete command lines.
 namespace cli::completion {
 
 int run(const std::vector<std::string>& arguments, const Environment& environment);

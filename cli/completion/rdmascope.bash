@@ -18,7 +18,7 @@ _rdmascope_beginnings() {
     _rdmascope_words "$1"
 }
 
-# The value of --kernel-events, which stands behind `=` alone.
+# The value of --kernel-events, which stands only after `=`.
 _rdmascope_events() { _rdmascope_words 'rdma_cma rdma_core ib_cma ib_mad rpcrdma'; }
 
 _rdmascope_fields() { _rdmascope_words "$("${COMP_WORDS[0]}" dump -G fields 2> /dev/null | cut -f3)"; }

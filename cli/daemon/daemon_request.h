@@ -3,7 +3,7 @@
 
 namespace cli::daemon {
 
-/// Asks the daemon that runs: --status, --trigger or --reload. Returns the exit status.
+/// Sends a request to the running daemon: --status, --trigger or --reload. Returns the exit status.
 int ask_daemon(const DaemonOptions& options);
 
 }  // namespace cli::daemon

@@ -96,7 +96,7 @@ constexpr std::array rows{
          "capture on IFACE, on all that match a pattern (`en*`), or on `any` (the default); repeatable"},
         Section::capturing,
         take_interface},
-    Row{{'s', "snaplen", "OCTETS", "keep OCTETS of each frame (default 192: all headers); 0 keeps all"},
+    Row{{'s', "snaplen", "BYTES", "keep BYTES of each frame (default 192: all headers); 0 keeps all"},
         Section::capturing,
         take_setting<"capture.snaplen">},
 

@@ -10,17 +10,17 @@
 
 namespace cli::daemon {
 
-/// `status`, `trigger` and `reload` ask the daemon that runs.
+/// `status`, `trigger` and `reload` are requests to the running daemon.
 enum class Action : std::uint8_t { run, check, print_config, status, trigger, reload, help, version };
 
-/// The command line of `daemon`. What it sets goes before what the file says, also when the file is read again.
+/// The command line of `daemon`. Its settings override the file, also when the file is read again.
 struct DaemonOptions {
     Action action = Action::run;
     std::optional<std::string> config_path = {};
     std::string reason = {};                                         ///< of `trigger`
     bool json = false;                                               ///< of `status`, `trigger` and `reload`
     std::vector<std::string> interfaces = {};                        ///< empty: the file's
-    std::vector<std::pair<std::string, std::string>> settings = {};  ///< key ("capture.snaplen") and value, each good
+    std::vector<std::pair<std::string, std::string>> settings = {};  ///< key ("capture.snaplen") and value, each valid
 };
 
 /// Reads the command line.
@@ -28,8 +28,8 @@ std::optional<options::UsageError> parse_options(const std::vector<std::string>&
 options::OptionTable<DaemonOptions> option_table();
 std::string help_text();
 
-/// The file, or the defaults where there is none, and on top of it what the command line says. Called at the start and
-/// at every reload.
+/// The file's settings, or the defaults without a file, overridden by the command line. Called at the start and at
+/// every reload.
 base::Result<service::Config, service::ConfigErrors> load_config(const DaemonOptions& options);
 
 }  // namespace cli::daemon

@@ -207,8 +207,8 @@ void compare(const Traffic& traffic, const metrics::Snapshot& snapshot, Writing&
             seen.octets += flow.operations[metrics::index_of(operation)].bytes;
         }
         same = same && expected.count == seen.count && expected.octets == seen.octets;
-        text += fmt::format("{:<12} {:>9} {:>9} octets {:>9} {:>9} octets\n", metrics::name_of(operation),
-                            expected.count, expected.octets, seen.count, seen.octets);
+        text += fmt::format("{:<12} {:>9} {:>9} bytes {:>9} {:>9} bytes\n", metrics::name_of(operation), expected.count,
+                            expected.octets, seen.count, seen.octets);
     }
     page.title("What the endpoints counted themselves, and what the capture shows");
     page.paragraph(text);

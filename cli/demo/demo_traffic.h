@@ -19,8 +19,8 @@ struct Strand {
 };
 
 /// A mix of Sends, Writes, Reads and atomics over several queue pairs between endpoints of this process, each with a
-/// thread and TCP connections of its own. One server is busy with something else most of the time, so that its client
-/// starves.
+/// thread and TCP connections of its own. One server is busy with other work most of the time, so that its client lacks
+/// credits.
 class Traffic {
 public:
     enum class Length : std::uint8_t { three_seconds, until_stopped };
@@ -37,7 +37,7 @@ public:
     bool done() const { return running_ == 0; }
     /// Waits for the end; then strands() has the counts.
     void finish();
-    /// The messages by which the servers gave credits back.
+    /// The messages with which the servers returned credits.
     endpoint::OperationCount credits() const;
     const std::vector<std::unique_ptr<Strand>>& strands() const { return strands_; }
 

@@ -102,7 +102,7 @@ std::string summary(std::span<const Finding> findings, const PageStyle& style) {
     if (count(Severity::not_applicable) > 0)
         text += fmt::format(", {} not applicable: {}", count(Severity::not_applicable), reasons(findings));
     if (count(Severity::unseen) > 0)
-        text += fmt::format("; {} cannot be told from here{}", plural(count(Severity::unseen), "thing"),
+        text += fmt::format("; {} cannot be checked from here{}", plural(count(Severity::unseen), "thing"),
                             style.verbose ? "" : " (-v lists them)");
     return "\n" + text + ".\n";
 }

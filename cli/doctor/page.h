@@ -10,17 +10,17 @@ namespace cli::doctor {
 struct PageStyle {
     unsigned columns = 80;
     bool color = false;
-    bool verbose = false;  ///< also what is as it should be, and what is not visible
+    bool verbose = false;  ///< also shows checks that passed, and checks that could not be made
 };
 
 /// As wide as the descriptor's terminal, and with its colours.
 PageStyle style_for_terminal(int descriptor);
 
-/// Whose machine, its findings, and how many there were of each severity.
+/// The machine, its findings, and the number of findings of each severity.
 std::string page(const ::doctor::Host& host, std::span<const ::doctor::Finding> findings, const PageStyle& style);
 /// The verdict about a program, its findings, its libraries.
 std::string binary_page(const ::doctor::Host& host, const ::doctor::BinaryReport& report, const PageStyle& style);
-/// One line a check: id, worst severity, what it asks, where the answer comes from.
+/// One line for each check: id, worst severity, its question, the source of the answer.
 std::string list_of_checks();
 
 }  // namespace cli::doctor

@@ -3,7 +3,7 @@
 
 namespace cli::dump {
 
-/// Becomes `user`, its group and its other groups, for good; nothing where the program is not root. Returns why it
+/// Becomes `user`, its group and its other groups, permanently; does nothing if the program is not root. Returns why it
 /// failed; empty on success.
 std::string become(const std::string& user);
 

@@ -4,8 +4,7 @@
 
 namespace cli::dump {
 
-/// Colours the lines of `text` from `begin` on for a terminal: what went wrong stands out, what is only context
-/// steps back.
+/// Colours the lines of `text` from `begin` on for a terminal: errors stand out, context is dim.
 void color_lines(std::string& text, std::size_t begin);
 
 }  // namespace cli::dump

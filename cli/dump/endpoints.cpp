@@ -50,7 +50,7 @@ base::Result<capture::LiveOptions> live_options(const DumpOptions& options, cons
     return live;
 }
 
-/// The files of whose contents more is wanted while others are written.
+/// The files that are read while others are written.
 std::vector<capture::FileId> files_read(const DumpOptions& options) {
     if (!options.read_path) return {};
     const std::string path = *options.read_path == "-" ? "/dev/stdin" : *options.read_path;
@@ -67,7 +67,7 @@ base::Result<Input> open_input(const DumpOptions& options, const std::string& ex
     if (options.read_path) {
         if (*options.read_path == "-" && is_terminal(STDIN_FILENO))
             return failure(
-                "standard input is a terminal: a capture is wanted, as in `tcpdump -w - | rdmascope dump -r -`");
+                "standard input is a terminal: a capture is expected, as in `tcpdump -w - | rdmascope dump -r -`");
         capture::FileOptions reading;
         reading.stop = std::move(stop);
         auto file = capture::open_file(*options.read_path, reading);

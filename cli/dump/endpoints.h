@@ -12,7 +12,7 @@
 
 namespace cli::dump {
 
-/// Where packets come from: one of two kinds, and what both can do.
+/// The source of packets: one of two kinds, and what both can do.
 struct Input {
     std::unique_ptr<capture::FileSource> file = {};
     std::unique_ptr<LiveSources> live = {};
@@ -20,11 +20,11 @@ struct Input {
     capture::Source& source() const { return file ? static_cast<capture::Source&>(*file) : *live; }
 };
 
-/// Opens `-r` or the interfaces of `-i`; an interface filters in the kernel.
-/// `stop` is asked while a file is waited for: true ends it.
+/// Opens `-r` or the interfaces of `-i`; an interface filters in the kernel. `stop` is asked while the program waits
+/// for a file: true ends it.
 base::Result<Input> open_input(const DumpOptions& options, const std::string& expression, std::function<bool()> stop);
 
-/// Where packets are kept, section by section as their source has them.
+/// The file of `-w`, section by section as the source has them.
 class Kept {
 public:
     capture::WriteStatus write(const wire::Frame& frame, const capture::Source& source) {
@@ -32,9 +32,9 @@ public:
         if (interface.section != section_ && !go_to(interface.section, source)) return capture::WriteStatus::error;
         return writer->write(frame, interface);
     }
-    /// Describes the interfaces of the section under way, as far as the source knows them.
+    /// Describes the interfaces of the present section, as far as the source knows them.
     base::Result<void> describe(const capture::Source& source);
-    /// Writes what was counted. `complete` where the source was read to its end: sections without packets are kept too.
+    /// Writes the counts. `complete` if the source was read to its end: then sections without packets are kept too.
     base::Result<void> close(const capture::Source& source, bool complete);
 
     std::unique_ptr<capture::Writer> writer = {};
@@ -48,7 +48,7 @@ private:
     std::size_t first_ = 0;  ///< interface of the section
 };
 
-/// Opens `-w`; empty where there is none.
+/// Opens the file of `-w`; empty without that option.
 base::Result<Kept> open_kept(const DumpOptions& options, const Input& input);
 
 }  // namespace cli::dump

@@ -70,7 +70,7 @@ std::string terminate_words(std::uint64_t value) {
 
 std::string message_words(const FrameNote::Message& message) {
     return fmt::format("{} {}, {}", metrics::name_of(message.operation), message.number,
-                       base::format_counted(message.bytes, "octet"));
+                       base::format_counted(message.bytes, "byte"));
 }
 
 bool has_event(const FrameNote& note, EventKind kind) {
@@ -95,7 +95,7 @@ public:
         found.number = value;
         visitor_.field(dissect::output::field_of(field), found, {});
     }
-    /// A frame's number; 0 is none.
+    /// A frame's number; 0 stands for no frame.
     void frame(AnalysisField field, std::uint64_t value) {
         if (value != 0) number(field, value);
     }

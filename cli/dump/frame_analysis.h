@@ -13,7 +13,7 @@
 
 namespace cli::dump {
 
-/// Measures the frames while they are printed: what is known of a frame because of those before it.
+/// Measures the frames while they are printed: what a frame means because of those before it.
 class FrameAnalysis {
 public:
     /// `printer` receives what the dissector finds in each frame.
@@ -23,7 +23,7 @@ public:
     void feed(const wire::Frame& frame) { notes_.feed(frame); }
     void finish() { notes_.finish(); }
 
-    /// Whether the frame that was fed last says something about one of the flows, or about the reverse of one.
+    /// Whether the last frame says something about one of the flows, or about the reverse of one.
     bool concerns(std::span<const std::uint64_t> flows) const;
     /// Visits the fields of dissect::output::analysis_fields() that the frame has.
     void describe(dissect::Visitor& visitor) const;

@@ -28,9 +28,9 @@ public:
     void begin(const capture::Source& source);
     /// Prints the frame where it matches; says whether it counts, and is to be saved where frames are.
     bool inspect(const wire::Frame& frame);
-    /// After the last frame. Where the source was read to its end, prints what waited for octets that never came.
+    /// After the last frame. If the source was read to its end, prints units that waited for bytes that never came.
     void end(bool complete);
-    /// Frames that were not looked into, although RDMA may be in them.
+    /// Frames that were not read, although RDMA may be in them.
     const wire::CarrierCounts& unread() const;
 
 private:

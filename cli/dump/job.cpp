@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t batch_frames = 256;
 
-/// Whether a pipe has nobody at its other end.
+/// Whether the reading end of a pipe is closed.
 bool has_no_reader(int descriptor) {
     pollfd asked{descriptor, 0, 0};
     return ::poll(&asked, 1, 0) == 1 && (asked.revents & POLLERR) != 0;
@@ -54,7 +54,7 @@ void Job::fail(const std::string& message) {
 
 void Job::fail(const base::Error& error) { fail(error.text()); }
 
-/// What the command line says cannot be obeyed.
+/// Reports an error that makes the command line impossible to follow.
 void Job::refuse(const std::string& message) {
     mistaken_ = true;
     fail(message);
@@ -213,7 +213,7 @@ void Job::between_batches() {
 
 void Job::idle() {
     if (kernel_) kernel_->print();
-    // Nothing to do: whoever reads our output may as well have what there is.
+    // There is nothing to do: give the reader what has been printed so far.
     output_.flush();
     if (Signals::pending()) answer_signals();
     if (progress_.due()) progress_.draw(matched_);
@@ -270,7 +270,7 @@ void Job::report_unknown_links() const {
             links);
 }
 
-/// The same of frames of which rdmascope reads the beginning alone.
+/// The same for frames that rdmascope reads only the beginning of.
 void Job::report_unread_carriers() const {
     const bool leaves_out = options_.form == Form::text || options_.form == Form::tree;
     if (!inspector_ || options_.all || !leaves_out || !unknown_links(input_.source().interfaces()).empty()) return;

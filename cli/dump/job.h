@@ -21,7 +21,7 @@ class Job {
 public:
     Job(const DumpOptions& options, const Environment& environment);
 
-    /// Returns the exit status; everything that went wrong has been told by then.
+    /// Returns the exit status; all errors have been reported by then.
     int run();
 
 private:
@@ -48,22 +48,22 @@ private:
 
     const DumpOptions& options_;
     const Environment& environment_;
-    bool hand_over_;  ///< what was printed goes out before the next frame is waited for
+    bool hand_over_;  ///< what was printed is written before waiting for the next frame
 
     Input input_ = {};
     Kept kept_ = {};
     Selection selection_;
     TextOutput output_;
-    std::unique_ptr<KernelLines> kernel_ = {};   ///< where the kernel's events are wanted
-    std::unique_ptr<Inspector> inspector_ = {};  ///< none where frames are only copied or counted
+    std::unique_ptr<KernelLines> kernel_ = {};   ///< null unless the kernel's events are requested
+    std::unique_ptr<Inspector> inspector_ = {};  ///< null if frames are only copied or counted
     Progress progress_;
     std::optional<Signals> signals_ = {};
 
-    std::uint64_t received_ = 0;  ///< frames that the source gave and the expression let through
-    std::uint64_t matched_ = 0;   ///< those that the display filter let through too
+    std::uint64_t received_ = 0;  ///< frames of the source that the expression passed
+    std::uint64_t matched_ = 0;   ///< those that the display filter passed too
     bool ended_ = false;          ///< the source has no more
     bool failed_ = false;
-    bool mistaken_ = false;  ///< what failed is the command line
+    bool mistaken_ = false;  ///< the failure is a mistake in the command line
     bool reader_of_packets_is_gone_ = false;
 };
 

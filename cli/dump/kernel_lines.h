@@ -17,12 +17,12 @@ namespace cli::dump {
 /// time, event and process, then the event's fields as its `format` names them.
 class KernelLines {
 public:
-    /// Begins at once. An error says what is missing. `output` outlives this.
+    /// Begins at once. An error says what is missing. `output` must outlive this object.
     static base::Result<std::unique_ptr<KernelLines>> open(const DumpOptions& options, TextOutput& output);
 
-    /// Prints those that came since the last time and are a millisecond old, in order. Does not wait.
+    /// Prints the events that came since the last call and are a millisecond old, in order. Does not wait.
     void print();
-    /// How often each came, and how many were lost.
+    /// How often each event came, and how many were lost.
     std::string text() const;
 
 private:

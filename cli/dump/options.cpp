@@ -166,7 +166,7 @@ std::string add_octets(Reading& reading, const std::string& /*value*/) {
 
 std::string take_file_size(Reading& reading, const std::string& value) {
     const auto octets = capture::parse_file_size(value);
-    if (!octets.ok()) return "a size of at least 1, in millions of octets or with k, m, g,";
+    if (!octets.ok()) return "a size of at least 1, in millions of bytes or with k, m, g,";
     reading.rotate_octets = *octets;
     return {};
 }
@@ -283,13 +283,13 @@ constexpr std::array rows_after_e{
         Section::printing,
         set_precision<capture::TimePrecision::micro>},
     Row{{0, "nano", {}, "--time-stamp-precision=nano"}, Section::printing, set_precision<capture::TimePrecision::nano>},
-    Row{{'x', {}, {}, "add the octets in hexadecimal; -xx the link layer's too"},
+    Row{{'x', {}, {}, "add the bytes in hexadecimal; -xx the link layer's too"},
         Section::printing,
         add_octets<Octets::hex>},
-    Row{{'X', {}, {}, "add the octets in hexadecimal and ASCII; -XX the link layer's too"},
+    Row{{'X', {}, {}, "add the bytes in hexadecimal and ASCII; -XX the link layer's too"},
         Section::printing,
         add_octets<Octets::hex_ascii>},
-    Row{{'A', {}, {}, "add the octets in ASCII"}, Section::printing, add_octets<Octets::ascii>},
+    Row{{'A', {}, {}, "add the bytes in ASCII"}, Section::printing, add_octets<Octets::ascii>},
     Row{{'S', "absolute-tcp-sequence-numbers", {}, "TCP sequence numbers as they are on the wire"},
         Section::printing,
         options::turn_on<&Reading::absolute_sequence>},
@@ -317,7 +317,7 @@ constexpr std::array rows_after_e{
     Row{{'U', "packet-buffered", {}, "hand over every packet as it is saved or printed"},
         Section::saving,
         options::turn_on<&Reading::packet_buffered>},
-    Row{{'C', {}, "SIZE", "a new file after SIZE million octets, or KiB, MiB, GiB with k, m, g"},
+    Row{{'C', {}, "SIZE", "a new file after SIZE million bytes, or KiB, MiB, GiB with k, m, g"},
         Section::saving,
         take_file_size},
     Row{{'W', {}, "COUNT", "with -C: overwrite the oldest of COUNT files; with -G: stop after COUNT"},
@@ -354,7 +354,7 @@ std::string contradiction(const Reading& reading) {
                "-Y 'rdma.flow.source == ...'";
     if (reading.read_path == "-" && reading.expression_path == "-")
         return "-r - and -F - both want standard input: one of them has to be a file";
-    if (reading.kernel_events && reading.read_path) return "--kernel-events is of what happens now: beside -i, not -r";
+    if (reading.kernel_events && reading.read_path) return "--kernel-events is of what happens now: with -i, not -r";
     if (reading.kernel_events && (reading.form != Form::text || !reading.prints()))
         return "--kernel-events prints lines of text between packets: leave out -T, -V and --count, and add --print to "
                "-w";
@@ -420,7 +420,7 @@ std::string help_text() {
         listed_options(),
         "\nExamples:\n"
         "  rdmascope dump -r rdma.pcapng\n"
-        "      one line for every RDMA message unit\n"
+        "      one line for every RDMA message\n"
         "  rdmascope dump -r rdma.pcapng -Y 'infiniband.aeth.syndrome.opcode == 3' -V\n"
         "      everything in the packets that carry a NAK\n"
         "  rdmascope dump -r rdma.pcapng -T fields -e frame.number -e infiniband.bth.psn\n"

@@ -25,16 +25,16 @@ struct FieldsFormat {
     bool bom = false;
     char separator = '\t';
     char aggregator = ',';
-    char quote = 0;         ///< 0 is none
+    char quote = 0;         ///< 0: no quotes
     char occurrence = 'a';  ///< f, l or a
 };
 
-/// The command line of `dump`, understood and free of contradictions.
+/// The command line of `dump`, parsed and without contradictions.
 struct DumpOptions {
     Listing listing = Listing::none;
     unsigned code_form = 0;  ///< how often -d was given, at most 3
 
-    // Where packets come from. Neither: the user has to be told the choices.
+    // Where packets come from. Without either, an error lists the choices.
     std::vector<std::string> interfaces = {};
     std::optional<std::string> read_path = {};
     std::uint32_t snaplen = capture::max_snaplen;
@@ -90,11 +90,11 @@ struct DumpOptions {
     bool prints() const { return (!write_path || print_too) && !count_only; }
 };
 
-/// Understands the arguments that follow `dump`: letters bundled, values joined or apart, options before and after
-/// the expression, as getopt_long(3) and so tcpdump take them.
+/// Parses the arguments that follow `dump`: letters bundled, values joined or separate, options before and after the
+/// expression, as getopt_long(3) and therefore tcpdump accept them.
 base::Result<DumpOptions, options::UsageError> parse_options(const std::vector<std::string>& arguments);
 
-/// Whether `-T` asks for a form whose `-e` names a field. Looked for first, since it decides how the rest is read.
+/// Whether `-T` asks for a form whose `-e` names a field. Checked first, because it decides how the rest is parsed.
 bool wants_fields(const std::vector<std::string>& arguments);
 
 /// Every option of `dump`.

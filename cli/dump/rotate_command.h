@@ -3,7 +3,7 @@
 
 namespace cli::dump {
 
-/// Why the program of `-z` cannot be run, found out before there is a file for it; empty where it can, or none is
+/// Why the program of `-z` cannot be run, checked before there is a file for it; empty if it can be run, or if none is
 /// named.
 std::string missing_command(const std::string& name);
 

@@ -26,7 +26,7 @@ struct BenchOptions : CommonOptions {
     BenchKind kind = BenchKind::write;
     Address to = {};
     std::uint64_t size = std::uint64_t{64} << 10;
-    std::uint64_t count = 0;  ///< messages of each connection; 0: as many as `duration_ns` gives
+    std::uint64_t count = 0;  ///< messages of each connection; 0: until `duration_ns` has passed
     std::uint64_t duration_ns = 5'000'000'000;
     std::uint64_t depth = 16;
     std::uint64_t timeout_ns = 10'000'000'000;  ///< without a completion, though there are requests outstanding
@@ -35,11 +35,11 @@ struct BenchOptions : CommonOptions {
     bool verify = false;
     bool ping_pong = false;
     bool compare_swap = false;
-    const std::atomic<bool>* stop = nullptr;  ///< ends it before its time; null: only signals do
-    bool ask_server = true;  ///< what the measurement costs it, by a connection of its own before and after
+    const std::atomic<bool>* stop = nullptr;  ///< ends the measurement early; null: only signals do
+    bool ask_server = true;  ///< asks for the server's cost, by a connection of its own before and after
 };
 
-/// Messages of one operation that this end began.
+/// Messages of one operation that this end started.
 struct OperationCount {
     std::uint64_t count = 0;
     std::uint64_t octets = 0;
@@ -50,7 +50,7 @@ struct OperationCount {
 };
 
 struct BenchResult {
-    std::uint64_t messages = 0;  ///< done: completed, taken or sent back, as the kind has it
+    std::uint64_t messages = 0;  ///< completed, accepted or sent back, depending on the kind
     std::uint64_t octets = 0;
     std::uint64_t duration_ns = 0;  ///< from the first request to the last completion
     metrics::Histogram latency = {};
@@ -63,12 +63,12 @@ struct BenchResult {
     std::uint64_t wrong = 0;
     std::uint64_t deadlines_met = 0;
     std::uint64_t deadlines_missed = 0;
-    std::uint64_t deepest = 0;  ///< requests outstanding at most on a connection, as both ends allow
+    std::uint64_t deepest = 0;  ///< the most requests outstanding on a connection, as both ends allow
     std::optional<iwarp::Agreement> agreement = {};
     std::string error = {};
 };
 
-/// One connection of a measurement. Requests complete in order, so that the n-th completion is request n's.
+/// One connection of a measurement. Requests complete in order, so that the n-th completion belongs to request n.
 class Lane {
 public:
     struct Shared {
@@ -82,16 +82,16 @@ public:
     Lane(Shared& shared, std::uint32_t index);
 
     void connect();
-    /// The Reply is here. Throws iwarp::Error where it does not offer what is needed.
+    /// The Reply has arrived. Throws iwarp::Error if it does not offer what is needed.
     void established(std::span<const std::byte> private_data);
 
     bool room() const { return posted_ - done_ < depth_; }
     std::uint64_t posted() const { return posted_; }
     std::uint64_t done() const { return done_; }
     bool busy() const { return posted_ != done_ || flushing_; }
-    /// Begins the next request; its latency counts from `now_ns`. Its deadline, if any, is `due_ns`.
+    /// Starts the next request; its latency counts from `now_ns`. Its deadline, if any, is `due_ns`.
     void post(std::int64_t now_ns, std::int64_t due_ns = 0);
-    /// Asks for a sign that all that was written has been placed.
+    /// Asks for a sign that everything written has been placed.
     void flush();
     void completed(const iwarp::Completion& completion, std::int64_t now_ns);
 
@@ -106,7 +106,7 @@ private:
     enum Tag : std::uint32_t { tag_done = 0, tag_sent, tag_flush, tag_receive = 1U << 16 };
     std::uint64_t id(std::uint32_t tag) const { return std::uint64_t{index_} << 32 | tag; }
     std::byte* local(std::uint64_t number) const { return memory_.data() + number % slots_ * stride_; }
-    /// Where what was written comes back to.
+    /// The place to which written data returns.
     std::byte* back(std::uint64_t number) const { return local(number) + slots_ * stride_; }
     bool echoes() const { return shared_.options.ping_pong; }
 
@@ -146,8 +146,8 @@ public:
     explicit Bench(const BenchOptions& options);
     ~Bench();
 
-    /// Connects, measures, disconnects. What goes wrong stands in the result, an interruption
-    /// before anything could be measured too.
+    /// Connects, measures, disconnects. The result also holds errors, and an interruption before anything could be
+    /// measured.
     BenchResult run();
 
 private:

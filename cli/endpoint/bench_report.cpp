@@ -47,7 +47,7 @@ std::string text_of(const BenchOptions& options, const BenchResult& result) {
                     options.kind == BenchKind::atomic ? "8 B" : base::format_exact_size(options.size), result.deepest,
                     options.connections, options.connections == 1 ? "" : "s");
     if (result.agreement) out += fmt::format(", {}", text_of(*result.agreement));
-    out += fmt::format("\n  {} messages, {} octets in {}\n", result.messages, result.octets,
+    out += fmt::format("\n  {} messages, {} bytes in {}\n", result.messages, result.octets,
                        base::format_duration(result.duration_ns));
     if (result.messages == 0) return out;
     out += fmt::format("  bandwidth  {}, {}\n", base::format_bit_rate(static_cast<double>(result.octets) * 8 / seconds),

@@ -5,20 +5,20 @@
 
 namespace cli::endpoint {
 
-/// rping's port, so that both find each other without being told.
+/// rping's port, so that both find each other by default.
 constexpr std::uint16_t default_port = 7174;
 
-/// Where to listen or whom to ask: a name or an address, and TCP's port.
+/// The address to listen at or to connect to: a name or an address, and TCP's port.
 struct Address {
     std::string host = "127.0.0.1";
     std::uint16_t port = default_port;
 };
 
 /// `192.0.2.1:7174`, `[::1]:7174`, `server.example:7174`, or without a port; without a host, 127.0.0.1. Port 0 is any
-/// free one, and only `listening` may ask for it. Sets `into` or returns what is expected.
+/// free port, and is only valid if `listening`. Sets `into` or returns what is expected.
 std::string take_address(const std::string& text, bool listening, Address& into);
 
-/// As one types it.
+/// As a user types it.
 std::string text_of(const Address& address);
 
 /// Whether only this machine can reach it.

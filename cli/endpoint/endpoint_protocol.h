@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-/// What `serve` and its clients exchange besides RDMA itself: private data of the connection's set-up, and
-/// short messages. All numbers are big-endian.
+/// What `serve` and its clients exchange in addition to RDMA itself: private data of the connection's set-up, and short
+/// messages. All numbers are big-endian.
 namespace cli::endpoint {
 
 /// A piece of the peer's memory.
@@ -18,14 +18,14 @@ struct RemoteRegion {
     std::uint64_t length = 0;
 };
 
-/// What a client wants of `serve`; the private data of its Request. A Request without it asks for rping's server.
+/// A client's request to `serve`; the private data of its MPA Request. A Request without it asks for rping's server.
 struct Hello {
     static constexpr std::size_t octets = 32;
     enum class Service : std::uint8_t {
         memory = 0,  ///< regions to read and write
-        sink = 1,    ///< takes messages, and gives credits back
+        sink = 1,    ///< accepts messages, and returns credits
         echo = 2,    ///< sends every message back
-        usage = 3,   ///< tells what the server has used, in the Reply
+        usage = 3,   ///< reports what the server has used, in the Reply
     };
     Service service = Service::memory;
     bool verify = false;  ///< a sink compares messages with the pattern
@@ -34,7 +34,7 @@ struct Hello {
     std::uint64_t writable_octets = 0;
 
     std::vector<std::byte> encode() const;
-    /// Absent where `data` is not ours; a version that is not understood comes as it is in `version`.
+    /// No value if `data` is not ours; an unknown version is returned as it is in `version`.
     static std::optional<Hello> decode(std::span<const std::byte> data);
     std::uint8_t version = 1;
 };
@@ -43,7 +43,7 @@ struct Hello {
 struct Offer {
     static constexpr std::size_t octets = 64;
     std::uint32_t credits = 0;         ///< messages that may be outstanding
-    std::uint32_t message_octets = 0;  ///< the longest message that is taken
+    std::uint32_t message_octets = 0;  ///< the longest message that is accepted
     RemoteRegion readable = {};        ///< filled with the pattern
     RemoteRegion writable = {};        ///< of this connection alone; to be read, written, and for atomics
     std::vector<std::byte> encode() const;
@@ -76,12 +76,12 @@ struct Usage {
 struct Credit {
     static constexpr std::size_t octets = 16;
     std::uint32_t messages = 0;
-    std::uint32_t wrong = 0;  ///< messages so far that were not as agreed
+    std::uint32_t wrong = 0;  ///< messages so far that differed from the agreement
     void encode(std::span<std::byte, octets> out) const;
     static Credit decode(std::span<const std::byte, octets> data);
 };
 
-/// rping's message: where the sender has a buffer. As rping.c of rdma-core has it on the wire.
+/// rping's message: the address of the sender's buffer. As rping.c of rdma-core has it on the wire.
 struct RpingBuffer {
     static constexpr std::size_t octets = 16;
     std::uint64_t address = 0;

@@ -20,16 +20,16 @@ struct ServerOptions {
     Address listen = {};
     iwarp::ConnectionOptions connection = {};
     std::size_t max_connections = 4096;
-    std::size_t spare_connections = 64;  ///< beyond the most: those get the reason why they are refused
+    std::size_t spare_connections = 64;  ///< more than the limit: these get the reason of their refusal
     std::uint64_t region_octets = std::uint64_t{16} << 20;  ///< to be read, and at most to be written by one peer
     std::uint64_t memory_octets = std::uint64_t{256}
-                                  << 20;  ///< of all connections together, the region to be read aside
+                                  << 20;  ///< of all connections together, without the region to be read
     std::chrono::nanoseconds idle{std::chrono::minutes(10)};  ///< without an FPDU; zero: for ever
     std::function<void(std::string_view)> say = {};           ///< gets a line for each event; may be empty
 };
 
-/// The connections that a process with `descriptors` can have, and what the process keeps for others. Absent if there
-/// are too few descriptors for any connection.
+/// The connections that a process with `descriptors` can have, and the descriptors that it keeps for other uses. No
+/// value if there are too few for any connection.
 struct ConnectionLimits {
     std::size_t connections;
     std::size_t spare;
@@ -39,7 +39,7 @@ std::optional<ConnectionLimits> limits_for(std::size_t descriptors);
 struct ServerCounters {
     std::uint64_t requests = 0;  ///< MPA Requests
     std::uint64_t established = 0;
-    std::uint64_t rejected = 0;  ///< by us, for want of room or understanding
+    std::uint64_t rejected = 0;  ///< by us, for lack of room or for an unknown request
     std::uint64_t ended = 0;     ///< closed in an orderly way
     std::uint64_t failed = 0;    ///< lost
     std::uint64_t idle_ended = 0;
@@ -48,7 +48,7 @@ struct ServerCounters {
     SessionCounters sessions = {};
 };
 
-/// The endpoint that serves: gives every connection what it asks for within the limits. One thread drives it.
+/// The serving endpoint: gives every connection what it asks for within the limits. One thread drives it.
 class Server {
 public:
     /// Listens. Throws iwarp::Error.
@@ -58,11 +58,11 @@ public:
     Address address() const { return {listener_->address(), listener_->port()}; }
     /// Serves; waits up to `wait` for something to do.
     void progress(std::chrono::nanoseconds wait);
-    /// Takes no new connections and ends all that there are, waiting up to `within` for the peers.
+    /// Accepts no new connections and ends all that there are, waiting up to `within` for the peers.
     void stop(std::chrono::nanoseconds within);
 
     std::size_t open() const { return sessions_.size(); }
-    /// Those of open connections included.
+    /// Counts of open connections included.
     ServerCounters counters() const;
     const iwarp::DeviceCounters& device_counters() const { return device_->counters(); }
     const Budget& budget() const { return budget_; }
@@ -94,11 +94,11 @@ private:
     std::int64_t idle_due_ns_ = 0;
 };
 
-/// Throws iwarp::Error, saying what was wrong and what to do.
+/// Throws iwarp::Error with what was wrong and what to do.
 std::shared_ptr<iwarp::Listener> listen_at(iwarp::Device& device, const Address& address,
                                            const iwarp::ConnectionOptions& options);
 
-/// As many descriptors as the process may have; returns how many that are.
+/// Raises the limit of descriptors as far as permitted; returns the limit.
 std::size_t raise_descriptor_limit();
 
 }  // namespace cli::endpoint

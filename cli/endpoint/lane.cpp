@@ -94,12 +94,12 @@ void Lane::established(std::span<const std::byte> private_data) {
                         name));
     offer_ = *offer;
     if (options.kind == BenchKind::read && offer_.readable.length < options.size)
-        throw iwarp::Error(fmt::format("{} lends {} octets to be read, --size is {}; give its serve a larger --region",
+        throw iwarp::Error(fmt::format("{} lends {} bytes to be read, --size is {}; give its serve a larger --region",
                                        name, offer_.readable.length, options.size));
     if (options.kind == BenchKind::write || options.kind == BenchKind::atomic) {
         const std::uint64_t needed = options.kind == BenchKind::atomic ? 8 : options.size;
         if (offer_.writable.length < needed)
-            throw iwarp::Error(fmt::format("{} lends {} octets to be written, {} are needed; give it a larger --region",
+            throw iwarp::Error(fmt::format("{} lends {} bytes to be written, {} are needed; give it a larger --region",
                                            name, offer_.writable.length, needed));
         if (options.kind == BenchKind::write)
             slots_ = std::clamp<std::uint64_t>(offer_.writable.length / stride_, 1, slots_);
@@ -107,7 +107,7 @@ void Lane::established(std::span<const std::byte> private_data) {
     }
     if (options.kind == BenchKind::send) {
         if (offer_.message_octets < options.size)
-            throw iwarp::Error(fmt::format("{} takes messages of {} octets at most, --size is {}", name,
+            throw iwarp::Error(fmt::format("{} takes messages of {} bytes at most, --size is {}", name,
                                            offer_.message_octets, options.size));
         if (offer_.credits == 0) throw iwarp::Error(fmt::format("{} takes no messages", name));
         depth_ = std::min<std::uint64_t>(depth_, offer_.credits);

@@ -263,7 +263,8 @@ int listen(const std::vector<std::string>& arguments, const Environment& environ
     Listening listening(options);
     if (!is_loopback(listening.address().host))
         print_message(
-            "rdmascope endpoint listen: whoever reaches {} may read and write the memory that is lent there; it holds "
+            "rdmascope endpoint listen: every host that reaches {} may read and write the memory that is lent there; "
+            "it holds "
             "a pattern, and nothing of this machine",
             text_of(listening.address()));
     print_message("rdmascope endpoint listen: ready {}", text_of(listening.address()));

@@ -15,7 +15,7 @@ Memory::Memory(std::size_t octets) : size_(octets) {
     void* got = ::mmap(nullptr, octets, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (got == MAP_FAILED)
         throw iwarp::Error(
-            fmt::format("{} octets of memory are not to be had: {}; ask for a smaller --size, --depth "
+            fmt::format("{} bytes of memory are not to be had: {}; ask for a smaller --size, --depth "
                         "or --region",
                         octets, std::strerror(errno)));
     octets_ = static_cast<std::byte*>(got);

@@ -7,15 +7,15 @@
 
 namespace cli::endpoint {
 
-/// Of the memory that messages share whose contents are not compared: it stays in a second-level cache, as the one
+/// The memory that messages share if their contents are not compared: it stays in a second-level cache, as the one
 /// buffer of a program over TCP does.
 inline constexpr std::uint64_t cached_octets = std::uint64_t{256} << 10;
 
-/// Zeroed memory from the system, page by page as it is touched; given back at the end.
+/// Zeroed memory from the system, page by page when it is touched; freed at the end.
 class Memory {
 public:
     Memory() = default;
-    /// Throws iwarp::Error where the system has no more.
+    /// Throws iwarp::Error if the system has no more.
     explicit Memory(std::size_t octets);
     ~Memory();
     Memory(Memory&& other) noexcept;
@@ -30,12 +30,12 @@ private:
     std::size_t size_ = 0;
 };
 
-/// What all connections together may take.
+/// The most memory for all connections together.
 class Budget {
 public:
     explicit Budget(std::uint64_t octets) : total_(octets) {}
 
-    /// A part of the budget, given back at the end.
+    /// A part of the budget, returned at the end.
     class Share {
     public:
         Share() = default;
@@ -64,14 +64,14 @@ public:
         note_most();
         return Share(*this, octets);
     }
-    /// What the stack keeps for the same connections; it may have what is not taken here.
+    /// What the stack keeps for the same connections; it may use what is not used here.
     void set_elsewhere(std::uint64_t octets) {
         elsewhere_ = octets;
         note_most();
     }
     std::uint64_t not_taken() const { return total_ - used_; }
     std::uint64_t total() const { return total_; }
-    std::uint64_t most() const { return most_; }  ///< that was in use at once
+    std::uint64_t most() const { return most_; }  ///< the most that was in use at once
 
 private:
     void note_most() { most_ = std::max(most_, used_ + elsewhere_); }

@@ -16,8 +16,8 @@ using options::Section;
 using Row = options::Option<CommonOptions>;
 using iwarp::ConnectionOptions;
 
-/// What is wanted in place of a congestion control that this kernel does not have; empty where it has it, or where only
-/// a connection would tell.
+/// What the message expects instead of a congestion control that this kernel lacks. Empty if the kernel has it, or if
+/// only a connection would show.
 std::string wanted_congestion(const std::string& name) {
     if (name.empty() || name.size() > 15) return "a name of at most 15 letters";
     if (iwarp::transport::has_congestion_control(name)) return {};
@@ -49,7 +49,7 @@ constexpr std::array common{
     Row{{0, "align", {}, "every FPDU begins a TCP segment"},
         Section::connection,
         options::turn_on<&CommonOptions::connection, &ConnectionOptions::align>},
-    Row{{0, "max-ulpdu", "N", "send at most N octets in an FPDU (default: what fits a segment)"},
+    Row{{0, "max-ulpdu", "N", "send at most N bytes in an FPDU (default: what fits a segment)"},
         Section::connection,
         options::number<128, 64768, &CommonOptions::connection, &ConnectionOptions::max_ulpdu>},
     Row{{0, "ird", "N", "serve at most N reads and atomics of the peer at once (default 128)"},

@@ -10,14 +10,14 @@
 
 namespace cli::endpoint {
 
-/// What every part of `endpoint` lets its user say.
+/// The options of every part of `endpoint`.
 struct CommonOptions : options::HelpOptions {
     iwarp::ConnectionOptions connection = {};
     bool json = false;
 };
 std::span<const options::Option<CommonOptions>> common_options();
 
-/// What two of the common options say that cannot both be; else an empty string.
+/// Two common options that contradict each other; else an empty string.
 std::string contradiction_of(const iwarp::ConnectionOptions& connection);
 
 /// The part's own options, and those of all parts.
@@ -26,7 +26,7 @@ options::OptionTable<Own> table_of(const std::array<options::Option<Own>, Size>&
     return options::OptionTable<Own>().add(own).add(common_options());
 }
 
-/// Reads the command line into `out`, the words that are no options into `words`.
+/// Reads the command line into `out`, and the words that are not options into `words`.
 template <class Own>
 std::optional<options::UsageError> parse(const std::vector<std::string>& arguments,
                                          const options::OptionTable<Own>& table, Own& out,

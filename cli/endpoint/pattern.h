@@ -7,8 +7,8 @@
 
 namespace cli::endpoint {
 
-/// What lies in memory that a peer may read: byte i is (31 i + 7) mod 251. 251 is prime and no power of two, so that
-/// data placed at a wrong offset shows. Message number n begins at byte n of it.
+/// The content of memory that a peer may read: byte i is (31 i + 7) mod 251. 251 is prime and not a power of two, so
+/// that data placed at a wrong offset shows. Message number n begins at its byte n.
 class Pattern {
 public:
     static constexpr std::size_t period = 251;
@@ -35,7 +35,7 @@ public:
         for (std::size_t i = 0; i < into.size() && i < period; ++i) into[i] = octet(from + i);
         for (std::size_t done = period; done < into.size();) {
             const std::size_t more = done < into.size() - done ? done : into.size() - done;
-            // What is there is a whole number of periods long.
+            // The content so far is a whole number of periods long.
             std::memcpy(into.data() + done, into.data(), more);
             done += more;
         }

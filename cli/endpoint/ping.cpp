@@ -237,7 +237,7 @@ void ping_on(Pinger& pinger, const PingOptions& options, Outcome& outcome) {
         outcome.round_trips.record(result.round_trip_ns);
         if (result.same) ++outcome.same;
         const std::string line =
-            fmt::format("{} octets from {}: ping={} time={}{}\n", options.size, text_of(options.to), number,
+            fmt::format("{} bytes from {}: ping={} time={}{}\n", options.size, text_of(options.to), number,
                         base::format_duration(result.round_trip_ns), result.same ? "" : " WRONG DATA");
         if (!options.quiet && !options.json && !base::write_all(STDOUT_FILENO, line))
             return;  // no process reads any more
@@ -263,7 +263,7 @@ int ping(const std::vector<std::string>& arguments, const Environment& environme
         Pinger pinger(options);
         outcome.agreement = pinger.queue_pair().agreement();
         if (!options.json && outcome.agreement)
-            print(fmt::format("{}: {} octets by RDMA Read and back by RDMA Write, {}\n", text_of(options.to),
+            print(fmt::format("{}: {} bytes by RDMA Read and back by RDMA Write, {}\n", text_of(options.to),
                               options.size, text_of(*outcome.agreement)));
         ping_on(pinger, options, outcome);
     } catch (const Interrupted&) {

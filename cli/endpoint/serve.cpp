@@ -30,7 +30,7 @@ constexpr std::array serve_own_rows{
     ServeRow{{0, "connections", "N", "at most N at once (default 4096); others are rejected"},
              Section::bounds,
              options::number<1, 1'000'000, &ServeOptions::server, &ServerOptions::max_connections>},
-    ServeRow{{0, "region", "SIZE", "lend SIZE octets to be read, and a client at most SIZE to write (default 16M)"},
+    ServeRow{{0, "region", "SIZE", "lend SIZE bytes to be read, and a client at most SIZE to write (default 16M)"},
              Section::bounds,
              options::size<4096, std::uint64_t{1} << 32, &ServeOptions::server, &ServerOptions::region_octets>},
     ServeRow{{0, "memory", "SIZE", "for the buffers of all connections together (default 256M)"},
@@ -85,7 +85,7 @@ std::string text_of(const Server& server, const Usage& used, double seconds) {
         fmt::format("{}: {} connections ({} at once at most), {} rejected, {} lost, {} handshakes that failed\n",
                     base::format_duration(seconds * 1e9), counted.established, counted.open_most,
                     counted.rejected + device.connections_refused, counted.failed, device.handshakes_failed);
-    out += fmt::format("payload: {} octets sent, {} received; {} reads served, {} messages taken, {} pings answered\n",
+    out += fmt::format("payload: {} bytes sent, {} received; {} reads served, {} messages taken, {} pings answered\n",
                        counted.traffic.payload_octets_sent, counted.traffic.payload_octets_received,
                        counted.traffic.reads_served, counted.sessions.messages_received, counted.sessions.pings);
     if (counted.traffic.crc_errors + device.terminates_sent + device.terminates_received +
@@ -104,7 +104,8 @@ std::string text_of(const Server& server, const Usage& used, double seconds) {
 void report_access(const Address& address) {
     if (!is_loopback(address.host))
         print_message(
-            "rdmascope endpoint serve: whoever reaches {} may read and write the memory that is lent there; it holds a "
+            "rdmascope endpoint serve: every host that reaches {} may read and write the memory that is lent there; it "
+            "holds a "
             "pattern, and nothing of this machine",
             text_of(address));
 }

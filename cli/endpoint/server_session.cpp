@@ -17,7 +17,7 @@ Budget::Share reserve(Budget& budget, std::uint64_t octets) {
     auto share = budget.take(octets);
     if (!share)
         throw Refused(
-            fmt::format("full: the memory of all connections would exceed {} octets (serve --memory)", budget.total()));
+            fmt::format("full: the memory of all connections would exceed {} bytes (serve --memory)", budget.total()));
     return std::move(*share);
 }
 
@@ -76,7 +76,7 @@ iwarp::Posted Session::post_inline(std::uint64_t id, std::span<std::byte> octets
 std::unique_ptr<Session> Session::make(Host& host, const std::optional<Hello>& hello) {
     if (!hello) return make_rping_session(host);
     if (hello->writable_octets > host.region_octets || hello->message_octets > host.region_octets)
-        throw Refused(fmt::format("{} octets are asked for, {} can be had (serve --region)",
+        throw Refused(fmt::format("{} bytes are asked for, {} can be had (serve --region)",
                                   std::max<std::uint64_t>(hello->writable_octets, hello->message_octets),
                                   host.region_octets));
     switch (hello->service) {

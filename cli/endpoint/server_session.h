@@ -11,13 +11,13 @@
 
 namespace cli::endpoint {
 
-/// What all connections of a server did.
+/// The work of all connections of a server.
 struct SessionCounters {
     std::uint64_t messages_received = 0;
     std::uint64_t message_octets_received = 0;
     std::uint64_t messages_sent = 0;
     std::uint64_t message_octets_sent = 0;
-    std::uint64_t messages_wrong = 0;  ///< not as the client and we agreed
+    std::uint64_t messages_wrong = 0;  ///< differing from what the client and we agreed
     std::uint64_t pings = 0;           ///< whole rounds of rping
     std::uint64_t ping_octets = 0;     ///< read in them
 };
@@ -32,21 +32,21 @@ struct Host {
     SessionCounters& counters;
 };
 
-/// A connection cannot be had; `what()` is for the peer.
+/// A connection is refused; `what()` is for the peer.
 class Refused : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// The server's side of one connection: its queue pair, in a protection domain of its own, and the memory that the peer
-/// may touch, which is made for it. Constructors throw Refused or iwarp::Error.
+/// The server's side of one connection: its queue pair, in a protection domain of its own, and memory for the peer.
+/// Constructors throw Refused or iwarp::Error.
 class Session {
 public:
     virtual ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
-    /// What the client asked for; without a hello, rping's server.
+    /// The session that the client asked for; without a hello, rping's server.
     static std::unique_ptr<Session> make(Host& host, const std::optional<Hello>& hello);
 
     const std::shared_ptr<iwarp::QueuePair>& queue_pair() const { return queue_pair_; }
@@ -55,13 +55,13 @@ public:
     /// For the Reply.
     const Offer& offer() const { return offer_; }
 
-    /// To be called before the Reply goes out.
+    /// Call this before the Reply is sent.
     virtual void begin() {}
     virtual void completed(const iwarp::Completion&) {}
-    /// Called after the completions of one round, where one was for this session.
+    /// Called after the completions of one round, if one was for this session.
     virtual void settle() {}
 
-    std::uint64_t idle_fpdus = 0;  ///< FPDUs that had come when idleness was last looked at
+    std::uint64_t idle_fpdus = 0;  ///< FPDUs that had arrived at the last check for idleness
     std::int64_t idle_since_ns = 0;
     bool ending = false;  ///< told to end
     bool touched = false;

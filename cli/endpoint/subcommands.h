@@ -8,7 +8,7 @@
 
 namespace cli::endpoint {
 
-/// The parts of `endpoint`; each gets what stands after its name.
+/// The parts of `endpoint`; each gets the words after its name.
 int serve(const std::vector<std::string>& arguments, const Environment& environment);
 int ping(const std::vector<std::string>& arguments, const Environment& environment);
 int bench(const std::vector<std::string>& arguments, const Environment& environment);
@@ -24,7 +24,7 @@ std::vector<options::ListedOption> ping_options();
 std::vector<options::ListedOption> bench_options();
 std::vector<options::ListedOption> listen_options();
 
-/// Tells what went wrong with `endpoint PART`; returns exit_failed.
+/// Reports an error of `endpoint PART`; returns exit_failed.
 int failed(std::string_view part, const std::string& what);
 
 }  // namespace cli::endpoint

@@ -62,7 +62,7 @@ constexpr std::array own{
         take_by},
     options::sort<FlowsOptions>,
     Row{{0, "reverse", {}, "the other way round"}, Section::printing, options::turn_on<&FlowsOptions::reverse>},
-    Row{{0, "top", "N", "the first N flows alone; without --sort those with the most octets on the wire"},
+    Row{{0, "top", "N", "the first N flows alone; without --sort those with the most bytes on the wire"},
         Section::printing,
         options::number<1, 1'000'000'000, &FlowsOptions::top>},
     Row{{0, "interval", "TIME", "a row for every TIME (100ms, 1s) in which the flow had traffic"},
@@ -108,7 +108,7 @@ std::string help_text() {
         "  rdmascope flows -r rdma.pcapng --sort latency_p99 --top 10\n"
         "      the ten flows with the longest tails\n"
         "  rdmascope flows -r rdma.pcapng --filter cause\n"
-        "      those of which something is wrong, the worst first\n"
+        "      those with a problem, the worst first\n"
         "  rdmascope flows -r rdma.pcapng --by host\n"
         "      which host sends most\n"
         "  rdmascope flows -r rdma.pcapng --json | jq '.flows[] | select(.retransmitted_packets > 0)'\n"

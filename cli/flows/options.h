@@ -19,14 +19,14 @@ struct FlowsOptions : analysis::AnalysisOptions {
     Form form = Form::table;
     bool two_forms = false;                 ///< a contradiction
     std::vector<std::string> columns = {};  ///< names as given; empty: the form's own choice
-    std::string sort = {};    ///< a name, `-` in front of it for the other direction; empty: the form's own order
-    std::string filter = {};  ///< chooses flows; empty lets all through
+    std::string sort = {};    ///< a name, with `-` before it for the reverse order; empty: the form's own order
+    std::string filter = {};  ///< chooses flows; empty passes all
     bool reverse = false;
     std::optional<exporters::GroupBy> by = {};  ///< rows are sums of flows
     std::optional<std::uint64_t> top = {};
     std::optional<std::uint64_t> interval_ns = {};
 
-    /// Everything that can be said, whatever the form shows by itself.
+    /// All columns, whatever the form shows by default.
     bool every_column() const { return columns.size() == 1 && columns.front() == "all"; }
     bool column_help() const { return columns.size() == 1 && columns.front() == "help"; }
     bool column_names() const { return columns.size() == 1 && columns.front() == "names"; }
@@ -37,15 +37,15 @@ std::optional<options::UsageError> parse_options(const std::vector<std::string>&
 std::string help_text();
 options::OptionTable<FlowsOptions> option_table();
 
-/// What `names` select, in their order and each once; a name that is none leaves its reason in `error`.
+/// The columns that `names` select, in their order and each once; an unknown name leaves the reason in `error`.
 exporters::FlowColumns columns_of(const std::vector<std::string>& names, std::string& error);
 
-/// The flows that are listed; an expression that is none leaves its reason in `error`.
+/// The flows that are listed; an invalid expression leaves the reason in `error`.
 exporters::filter::FlowFilter filter_of(const FlowsOptions& options, std::string& error);
 
-/// Flows with a problem first in the table and in CSV, by id in JSON and in intervals, by bytes where only the first
-/// ones are wanted. A column's numbers begin with the greatest, text at A; `-NAME`, --reverse turn that round. Both
-/// together: as before.
+/// Flows with a problem come first in the table and in CSV; by id in JSON and in intervals; by bytes if only the first
+/// ones are shown. A column's numbers begin with the greatest, text at A; `-NAME` and --reverse each reverse that. Both
+/// together cancel out.
 exporters::FlowOrder order_of(const FlowsOptions& options, std::string& error);
 
 }  // namespace cli::flows

@@ -17,15 +17,15 @@ class Report {
 public:
     Report(const FlowsOptions& options, const analysis::Names& names, TextOutput& output);
 
-    /// What the source says once it is open.
+    /// Whether the source verified CRCs, once it is open.
     void crc_verified(bool known) { context_.crc_verified = known; }
-    /// Of one interval, as soon as it has ended; false where printing has failed.
+    /// Prints one interval when it has ended; false if printing failed.
     bool interval(const analysis::Session::Interval& interval);
-    /// The end: of the whole capture, or behind the last interval.
+    /// The end of the whole capture, or of the last interval.
     bool finish(const metrics::Snapshot& snapshot, const metrics::DeviceFigures& devices = {});
     /// Whether the table shows a latency of one operation in the row of a flow that has others as well.
     bool latencies_are_of_one_operation() const { return latencies_of_one_; }
-    /// Whether there were flows, and the filter let none of them through.
+    /// Whether there were flows, but the filter passed none of them.
     bool hides_all() const { return hidden_; }
 
 private:

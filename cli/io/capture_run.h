@@ -15,16 +15,16 @@
 
 namespace cli::io {
 
-/// One run over a source: every frame that the options select goes to a sink. What goes wrong is printed on standard
-/// error as `rdmascope io: ...`.
+/// One run over a source: every frame that the options select goes to a sink. Errors are printed on standard error as
+/// `rdmascope io: ...`.
 class CaptureRun {
 public:
     CaptureRun(const IoOptions& options, dissect::Sink& sink);
 
-    /// False where nothing could be read at all.
+    /// False if nothing could be read.
     bool run();
     bool failed() const { return failed_; }
-    /// The exit status where run() returned false.
+    /// The exit status if run() returned false.
     int status() const;
     std::uint64_t frames() const { return frames_; }
     void fail(const std::string& message);
@@ -49,9 +49,9 @@ private:
     Progress progress_;
     std::optional<Signals> signals_ = {};
     std::optional<std::int64_t> stop_ns_ = {};
-    std::uint64_t frames_ = 0;  ///< that the expression let through
+    std::uint64_t frames_ = 0;  ///< that the expression passed
     bool failed_ = false;
-    bool mistaken_ = false;  ///< what failed is the expression
+    bool mistaken_ = false;  ///< the failure is a mistake in the expression
 };
 
 }  // namespace cli::io

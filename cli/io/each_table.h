@@ -12,19 +12,19 @@
 
 namespace cli::io {
 
-/// What `--sort` names that is no column of `--each`, with what is; empty where all is well.
+/// The error if `--sort` names no column of `--each`, with the columns that exist; empty if the name is valid.
 std::string unknown_order(const std::string& sort);
 
-/// One row a command: as the commands end, or ordered at the end.
+/// One row for each command: as the commands end, or sorted at the end.
 class EachTable {
 public:
     EachTable(const IoOptions& options, const analysis::Names& names, TextOutput& output);
 
     void add(const metrics::CommandConnectionFigures& connection, const metrics::CommandRecord& record);
-    /// False where printing has failed.
+    /// False if printing failed.
     bool finish();
 
-    /// A command with its connection, as far as rows show that.
+    /// A command with its connection, as far as rows show them.
     struct Row {
         std::uint64_t connection = 0;
         std::string protocol;

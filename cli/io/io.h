@@ -6,7 +6,7 @@
 
 namespace cli::io {
 
-/// `rdmascope io`: the commands of upper layers, how many, how long, and where their time went.
+/// `rdmascope io`: the commands of upper layers: their number, their duration, and where their time went.
 int run(const std::vector<std::string>& arguments, const Environment& environment);
 std::string help();
 std::vector<options::CommandOptions> option_lists();

@@ -10,11 +10,11 @@ namespace cli::io {
 
 using ConnectionFigures = std::vector<metrics::CommandConnectionFigures>;
 
-/// A heading for each connection, and below it one row a kind of command.
+/// A heading for each connection, and below it one row for each kind of command.
 void append_table(std::string& out, const ConnectionFigures& connections, const analysis::Names& names);
-/// The same as JSON: one object a connection, with its kinds.
+/// The same as JSON: one object for each connection, with its kinds.
 void append_json(std::string& out, const ConnectionFigures& connections, const analysis::Names& names);
-/// One row a kind of command on a connection, a header in front.
+/// One row for each kind of command on a connection, after a header.
 void append_csv(std::string& out, const ConnectionFigures& connections, const analysis::Names& names);
 
 }  // namespace cli::io

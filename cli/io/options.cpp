@@ -65,10 +65,10 @@ constexpr std::array io_rows{
     Row{{0, "json", {}, "one JSON object with all there is to know"}, Section::printing, choose_form<Form::json>},
     Row{{0, "csv", {}, "comma-separated values, a header in front"}, Section::printing, choose_form<Form::csv>},
     Row{{0, "sort", "COLUMN",
-         "beside --each: begin with the greatest number or the first text; -COLUMN the other way round"},
+         "with --each: begin with the greatest number or the first text; -COLUMN the other way round"},
         Section::printing,
         [](IoOptions& settings, const std::string& value) { return options::take_sort(value, settings.sort); }},
-    Row{{0, "top", "N", "beside --each: the first N commands alone; without --sort the slowest"},
+    Row{{0, "top", "N", "with --each: the first N commands alone; without --sort the slowest"},
         Section::printing,
         options::number<1, 1'000'000'000, &IoOptions::top>},
     options::no_names<IoOptions>,
@@ -85,8 +85,8 @@ std::string contradiction_of(const IoOptions& options) {
     for (const std::string& path : options.read_paths) standard_input += path == "-" ? 1U : 0U;
     if (standard_input > 1) return "-r - is given twice: standard input can be read once";
     if (options.two_forms) return "--json and --csv are given: one or the other";
-    if (!options.each && !options.sort.empty()) return "--sort is of commands: beside --each";
-    if (!options.each && options.top) return "--top is of commands: beside --each";
+    if (!options.each && !options.sort.empty()) return "--sort is of commands: with --each";
+    if (!options.each && options.top) return "--top is of commands: with --each";
     return unknown_order(options.sort);
 }
 

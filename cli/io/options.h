@@ -37,7 +37,7 @@ struct IoOptions : options::HelpOptions {
     bool each = false;
     Form form = Form::table;
     bool two_forms = false;  ///< a contradiction
-    std::string sort = {};   ///< a column of --each, `-` in front of it for the other direction
+    std::string sort = {};   ///< a column of --each, with `-` before it for the reverse order
     std::optional<std::uint64_t> top = {};
 };
 

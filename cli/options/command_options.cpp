@@ -32,7 +32,7 @@ std::optional<UsageError> detail::parse(std::span<const ListedOption> options, c
         }
         const auto& [index, value] = *step.found;
         if (const std::string expected = apply(index, value); !expected.empty())
-            return UsageError{fmt::format("{} {}: {} is wanted", spelling(options[index].text),
+            return UsageError{fmt::format("{} {}: {} is expected", spelling(options[index].text),
                                           value.empty() ? "''" : value, expected)};
     }
     operands = parser.operands();

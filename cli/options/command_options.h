@@ -16,11 +16,11 @@ namespace cli::options {
 /// An invalid command line.
 struct UsageError {
     std::string message;
-    /// The option as it was typed, if the command has no such option and does not say itself where to look for it.
+    /// The option as it was typed, if the command has no such option and does not say itself where to find it.
     std::optional<std::string> unknown = {};
 };
 
-/// Nothing, if the reason is empty.
+/// No error if the reason is empty.
 std::optional<UsageError> usage_error_if(std::string reason);
 
 /// An option with its heading: what help and completions need of a row.
@@ -38,7 +38,7 @@ struct CommandOptions {
     std::vector<ListedOption> options;
 };
 
-/// Appends where else an unknown option is known: "; flows and why have it". `command` lacks the option.
+/// Appends which other commands have an unknown option: "; flows and why have it". `command` lacks the option.
 void append_other_commands(UsageError& error, std::string_view command, std::span<const CommandOptions> all);
 
 namespace detail {
@@ -70,7 +70,7 @@ public:
         return *this;
     }
 
-    /// Takes back an option of those that commands share.
+    /// Removes one of the options that commands share.
     OptionTable& without(std::string_view long_name) {
         for (std::size_t i = options_.size(); i-- > 0;) {
             if (options_[i].text.long_name != long_name) continue;
@@ -80,7 +80,7 @@ public:
         return *this;
     }
 
-    /// Says where to look for an option that the command does not have: a text that follows the message, or nothing.
+    /// Sets where to find an option that the command does not have: a text that follows the message, or nothing.
     OptionTable& hint(std::string_view (*where)(std::string_view option)) {
         hint_ = where;
         return *this;

@@ -24,7 +24,7 @@ constexpr Argument optional(std::string_view name) { return {name, base::OptionV
 /// `--connect[=SOCKET]`, and `--connect /run/socket`.
 constexpr Argument optional_path(std::string_view name) { return {name, base::OptionValue::optional_path}; }
 
-/// One option as it is typed and as it is explained.
+/// One option with its spelling and its explanation.
 struct OptionText {
     char letter = 0;                  ///< 0: only a long name
     std::string_view long_name = {};  ///< empty: only a letter
@@ -32,7 +32,7 @@ struct OptionText {
     std::string_view help = {};
 };
 
-/// As a message names it: `-c`, or `--count` if there is no letter.
+/// The spelling in messages: `-c`, or `--count` if there is no letter.
 std::string spelling(const OptionText& option);
 
 /// Headings of help texts, in the order in which a page has them.
@@ -59,8 +59,8 @@ enum class Section : std::uint8_t {
 };
 std::string_view heading(Section section);
 
-/// Sets what an option says. Returns what is expected in place of the value ("a number from 1 to 9"); empty if the
-/// value is understood.
+/// Sets the option's value. Returns what is expected instead of the value ("a number from 1 to 9"); empty if the value
+/// is valid.
 template <class Settings>
 using Setter = std::string (*)(Settings& settings, const std::string& value);
 

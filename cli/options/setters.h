@@ -15,8 +15,8 @@
 #include "base/quantities.h"
 #include "cli/options/option.h"
 
-/// What rows of options do with their values. Each function is a Setter; its template arguments end with the member
-/// that it sets, or with the members that lead there: `number<1, 9, &Options::connection, &Connection::depth>`.
+/// The actions of option rows. Each function is a Setter; its template arguments end with the member that it sets, or
+/// with the members that lead there: `number<1, 9, &Options::connection, &Connection::depth>`.
 namespace cli::options {
 
 /// "a, b or c"; `last` stands before the last name.
@@ -80,7 +80,7 @@ std::string store_nonempty(Settings& settings, const std::string& value) {
     return {};
 }
 
-/// One more for a list.
+/// Appends a value to a list.
 template <auto... Path, class Settings>
 std::string append(Settings& settings, const std::string& value) {
     detail::member_of<Path...>(settings).push_back(value);
@@ -113,7 +113,7 @@ std::string duration(Settings& settings, const std::string& value) {
     return expected;
 }
 
-/// As `duration`; `0` is understood too.
+/// As `duration`; `0` is valid too.
 template <auto... Path, class Settings>
 std::string duration_or_zero(Settings& settings, const std::string& value) {
     if (value != "0") return duration<Path...>(settings, value);
@@ -148,7 +148,7 @@ std::string on_off(Settings& settings, const std::string& value) {
     return expected;
 }
 
-/// One name of an array of pairs: the name, and what it stands for.
+/// One name of an array of pairs: the name, and the value it stands for.
 template <const auto& Choices, auto... Path, class Settings>
 std::string choice(Settings& settings, const std::string& value) {
     std::vector<std::string_view> names;

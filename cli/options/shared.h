@@ -47,7 +47,7 @@ std::string take_snapshot_length(Settings& settings, const std::string& value) {
 
 template <class Settings>
 inline constexpr Option<Settings> snapshot_length{
-    {'s', "snapshot-length", "OCTETS", "capture at most OCTETS of each frame (default 262144; 0 is the default)"},
+    {'s', "snapshot-length", "BYTES", "capture at most BYTES of each frame (default 262144; 0 is the default)"},
     Section::source,
     take_snapshot_length<Settings>};
 
@@ -85,7 +85,7 @@ template <class Settings>
 inline constexpr Option<Settings> json_at_end{
     {0, "json", {}, "one JSON object at the end instead of text"}, Section::printing, turn_on<&Settings::json>};
 
-/// `--sort`: a column's name, `-` in front of it for the other direction. The columns are known later.
+/// `--sort`: a column's name, with `-` before it for the reverse order. The columns are known later.
 std::string take_sort(const std::string& value, std::string& into);
 
 template <class Settings>
@@ -94,7 +94,7 @@ inline constexpr Option<Settings> sort{
     Section::printing,
     [](Settings& settings, const std::string& value) { return take_sort(value, settings.sort); }};
 
-// Connections of iWARP. `endpoint` sets them, `run` passes them to the library.
+// Options of iWARP connections. `endpoint` uses them, `run` passes them to the library.
 
 inline constexpr OptionText mpa_crc{0, "crc", "on|off",
                                     "ask for the CRC of MPA (default on); it is used if either end asks"};
@@ -105,10 +105,10 @@ inline constexpr OptionText mpa_revision{0, "mpa-revision", "1|2",
 
 // Lists.
 
-/// The words of a list with commas between them, after those that are there.
+/// Appends the words of a list with commas between them.
 void append_words(std::vector<std::string>& words, std::string_view list);
 
-/// `--kernel-events`: groups, or GROUP:EVENT; without a value, `usual`. Returns what is expected in place of the value.
+/// `--kernel-events`: groups, or GROUP:EVENT; without a value, `usual`. Returns what is expected instead of the value.
 std::string take_kernel_events(const std::string& value, std::vector<std::string> usual,
                                std::optional<std::vector<std::string>>& into);
 

@@ -32,7 +32,7 @@ double per_second(std::uint64_t count, const InjectReport& report) {
 
 std::string injection_text(const Done& done) {
     const InjectReport& report = done.report;
-    std::string out = fmt::format("{} frames, {} octets by {} in {}", report.sent, report.octets, done.interface.name,
+    std::string out = fmt::format("{} frames, {} bytes by {} in {}", report.sent, report.octets, done.interface.name,
                                   base::format_duration(report.seconds() * 1e9));
     if (report.seconds() > 0)
         out += fmt::format(": {} frames/s, {}", base::format_count(per_second(report.sent, report)),
@@ -44,13 +44,12 @@ std::string injection_text(const Done& done) {
                            base::format_duration(report.late_ns.quantile(0.99)),
                            base::format_duration(report.late_ns.max()));
     if (done.outgoing.rewritten().frames != 0)
-        out += fmt::format("{} frames written anew\n", done.outgoing.rewritten().frames);
+        out += fmt::format("{} frames rewritten\n", done.outgoing.rewritten().frames);
     if (done.outgoing.rewritten().unfollowed != 0)
         out += fmt::format("{} of them fragments: the ICRC of their datagram does not agree any more\n",
                            done.outgoing.rewritten().unfollowed);
     if (report.out_of_order != 0)
-        out += fmt::format("{} frames stamped before the one in front of them: sent right behind it\n",
-                           report.out_of_order);
+        out += fmt::format("{} frames stamped before the previous one: sent right after it\n", report.out_of_order);
     if (done.options.impairment.any())
         out += fmt::format("on the way: {} lost, {} twice, {} corrupted, {} overtaken, {} marked ({} could not be)\n",
                            done.impaired.lost, done.impaired.duplicated, done.impaired.corrupted,

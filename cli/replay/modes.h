@@ -11,10 +11,10 @@ int workload(const ReplayOptions& options, const Environment& environment);
 int inject(const ReplayOptions& options, const Environment& environment);
 int peer(const ReplayOptions& options, const Environment& environment);
 
-/// Tells what went wrong; returns exit_failed.
+/// Reports the error; returns exit_failed.
 int failed(const std::string& what);
 
-/// The same where nothing has been printed: with --json as an object with `error`, too, as others have it.
+/// The same if nothing has been printed yet: with --json also as an object with `error`, as other commands have it.
 int failed(const ReplayOptions& options, const std::string& what);
 
 }  // namespace cli::replay

@@ -222,7 +222,7 @@ std::string contradiction_of_impairments(const O& o) {
     for (const auto& [share, name] : of_frames)
         if (share > 0)
             return fmt::format(
-                "{} is of frames, and between endpoints octets of TCP pass: use --inject, or --delay, --jitter, --rate "
+                "{} is of frames, and between endpoints bytes of TCP pass: use --inject, or --delay, --jitter, --rate "
                 "and --corrupt",
                 name);
     return {};
@@ -244,7 +244,7 @@ std::string contradiction(const O& o) {
     if (o.as && o.path == "-") return "--as looks at the capture more than once: a file, not standard input";
     if ((frames || o.as) && o.payload)
         return "--payload is of operations between endpoints: frames, and --as, have what was captured anyway";
-    if (o.as && o.crc) return "--as plays the captured octets, CRCs and all: no --crc";
+    if (o.as && o.crc) return "--as plays the captured bytes, CRCs and all: no --crc";
     if (frames && !o.flows.empty())
         return "--inject sends every frame of the capture: `rdmascope dump -r FILE -w PART EXPRESSION` makes one of "
                "some";

@@ -12,7 +12,7 @@
 
 namespace cli::replay {
 
-/// Where the re-enactment takes place.
+/// Where the re-enactment runs.
 enum class Place : std::uint8_t { nowhere, loopback, serve, to, inject };
 /// The captured side that is played byte for byte.
 enum class Role : std::uint8_t { initiator, responder };
@@ -20,21 +20,21 @@ enum class Role : std::uint8_t { initiator, responder };
 struct ReplayOptions : options::HelpOptions {
     std::string path = {};                      ///< the capture; "-": standard input
     std::vector<std::uint64_t> flows = {};      ///< ids as `flows` prints them; empty: all
-    std::optional<double> speed = 1;            ///< times the original; absent: as fast as it goes
+    std::optional<double> speed = 1;            ///< a multiple of the original speed; no value: as fast as possible
     std::uint64_t loop = 1;                     ///< number of times, one after the other
     std::uint64_t copies = 1;                   ///< number of copies of every connection, at once
-    std::optional<bool> crc = {};               ///< MPA's; absent: as captured, on where that is not known
-    std::optional<bool> payload = {};           ///< Sends and Writes with their captured bytes; absent: without
+    std::optional<bool> crc = {};               ///< MPA's CRC; no value: as captured, or on if that is unknown
+    std::optional<bool> payload = {};           ///< Sends and Writes with their captured bytes; no value: without
     std::uint64_t timeout_ns = 10'000'000'000;  ///< without any completion, though one is due
     Place place = Place::nowhere;
     endpoint::Address address = {};                   ///< of serve and to
     std::string interface = {};                       ///< of inject
     bool force = false;                               ///< inject: also on the interface of the default route
     std::vector<::replay::RewriteRule> rewrite = {};  ///< of inject
-    std::string ether = {};  ///< inject: addresses for frames without an Ethernet header; understood
+    std::string ether = {};  ///< inject: addresses for frames without an Ethernet header; validated
     std::optional<Role> as = {};
     bool compare = false;
-    std::string save_path = {};  ///< keeps what the comparison captured
+    std::string save_path = {};  ///< the file that keeps what the comparison captured
     bool json = false;
     ::replay::ImpairmentSettings impairment = {};
     std::optional<std::string> seed_given = {};

@@ -112,7 +112,7 @@ void perform(Player& player, base::Descriptor& socket) {
 std::string peer_text(const ::replay::PlayReport& report) {
     std::string out = fmt::format(
         "{} of {} sent, {}; {} of the peer, {} in the capture\n", base::group_digits(report.pieces_sent),
-        base::format_counted(report.pieces, "piece"), base::format_counted(report.octets_sent, "octet"),
+        base::format_counted(report.pieces, "piece"), base::format_counted(report.octets_sent, "byte"),
         base::format_counted(report.live_messages, "message"), base::group_digits(report.captured_messages));
     for (const auto& difference : report.differences) {
         out += difference.frame == 0 ? std::string("not captured") : fmt::format("frame {}", difference.frame);
@@ -160,8 +160,7 @@ int peer(const ReplayOptions& options, const Environment&) {
     if (!conversation) return failed(options, conversation.error());
     const bool initiator = *options.as == Role::initiator;
     if (conversation->sides[initiator ? 0 : 1].items.empty())
-        return failed(options,
-                      fmt::format("the capture has no octet of the {}", initiator ? "initiator" : "responder"));
+        return failed(options, fmt::format("the capture has no byte of the {}", initiator ? "initiator" : "responder"));
     Way way;
     auto socket = options.place == Place::to ? connect_to_peer(options, way) : await_peer(options, way);
     if (!socket) {

@@ -6,8 +6,8 @@
 
 namespace cli::replay {
 
-/// The connection of the capture that `--flow` names, or the only one there is, from its beginning; else why there is
-/// none to be played.
+/// The connection of the capture that `--flow` names, or the only one, from its beginning; else the reason why it
+/// cannot be played.
 base::Result<::replay::Conversation, std::string> read_connection(const ReplayOptions& options);
 
 }  // namespace cli::replay

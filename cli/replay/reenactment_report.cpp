@@ -78,7 +78,7 @@ Json payload_json(const SideResult& done, bool asked) {
 
 std::string text_of(const Survey& survey, const ::replay::Reenactment& run, bool payload) {
     const auto flows = by_flow(survey, run);
-    std::string out = fmt::format("{:>6} {:>6} {:>9} {:>12} {:>9} {:>9}  {}\n", "flow", "copies", "posted", "octets",
+    std::string out = fmt::format("{:>6} {:>6} {:>9} {:>12} {:>9} {:>9}  {}\n", "flow", "copies", "posted", "bytes",
                                   "late p50", "late p95", "operations");
     metrics::Histogram all;
     std::uint64_t posted = 0;
@@ -95,14 +95,14 @@ std::string text_of(const Survey& survey, const ::replay::Reenactment& run, bool
         with_payload += result.done.with_payload;
         could_have += result.done.could_have;
     }
-    out += fmt::format("\n{} operations, {} octets in {} on {} flows", posted, bytes,
+    out += fmt::format("\n{} operations, {} bytes in {} on {} flows", posted, bytes,
                        base::format_duration(run.duration_ns()), flows.size());
     if (!all.empty())
         out += fmt::format("; posted late by {} (p50), {} (p95)", late(all, 0.5, base::Spacing::sentence),
                            late(all, 0.95, base::Spacing::sentence));
     out += ".\n";
     if (payload)
-        out += fmt::format("{} of {} Sends and Writes with octets had those of the capture, the others a pattern.\n",
+        out += fmt::format("{} of {} Sends and Writes with bytes had those of the capture, the others a pattern.\n",
                            with_payload, could_have);
     for (const std::string& note : survey.notes) out += fmt::format("note: {}\n", note);
     return out;

@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-/// `rdmascope replay`: a capture made to happen again.
+/// `rdmascope replay`: plays a capture again.
 namespace cli::replay {
 
 int run(const std::vector<std::string>& arguments, const Environment& environment);

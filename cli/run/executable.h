@@ -9,15 +9,15 @@ struct Program {
     enum class Found : unsigned char {
         yes,
         missing,   ///< no such file
-        unusable,  ///< it is there, but `reason`
+        unusable,  ///< it exists, but cannot be used: see `reason`
     };
     Found found = Found::missing;
     std::string path = {};
     std::string reason = {};  ///< what is wrong and what to do
-    std::string note = {};    ///< what the user should know although it can be run
+    std::string note = {};    ///< a remark for the user; the program can be run
 };
 
-/// Looks for `name` as execvp(3) does, and at what it finds: LD_PRELOAD has no effect, silently, on programs that are
+/// Finds `name` as execvp(3) does, and checks the file: LD_PRELOAD has no effect, silently, on programs that are
 /// set-user-ID, linked statically, or of another architecture or C library.
 Program find_program(const std::string& name);
 
@@ -25,8 +25,8 @@ Program find_program(const std::string& name);
 constexpr int exit_unusable = 126;
 constexpr int exit_missing = 127;
 
-/// This process becomes the program, with these arguments, whose first one is its name. Returns the exit status only
-/// where that cannot be, having said why.
+/// This process becomes the program, with these arguments; the first one is its name. On failure, reports the reason
+/// and returns the exit status.
 int become(const Program& program, const std::vector<std::string>& command);
 
 }  // namespace cli::run

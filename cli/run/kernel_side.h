@@ -21,14 +21,14 @@ public:
 
     /// What the program recorded, in order.
     void add(std::span<const trace::Record> records);
-    /// Both, as far as nothing earlier can come any more; valid until the next call. `last`: the program has ended, and
-    /// this is all.
+    /// Both, up to a time before which no more records can come; valid until the next call. `last`: the program has
+    /// ended, and these are all records.
     std::span<const trace::Record> take(bool last);
-    /// Those of the program and those that the kernel's events named.
+    /// The processes of the program, and those that the kernel's events named.
     const std::deque<trace::Process>& processes(const std::deque<trace::Process>& of_program);
 
     std::uint64_t lost() const { return source_->lost(); }
-    /// A line, ended: how often each event came.
+    /// One line with a newline: how often each event came.
     std::string text() const;
 
 private:
@@ -39,7 +39,7 @@ private:
     std::vector<trace::Record> batch_;
     std::vector<trace::Record> waiting_ = {};
     std::vector<trace::Record> ready_ = {};
-    std::deque<trace::Process> named_ = {};  ///< by the kernel's events; of thousands, the latest
+    std::deque<trace::Process> named_ = {};  ///< from the kernel's events; if there are thousands, the latest
     std::deque<trace::Process> all_ = {};
 };
 

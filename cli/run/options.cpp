@@ -140,7 +140,7 @@ std::string contradiction(const Options& options) {
         return {};
     }
     if (options.command.empty())
-        return "which program? It stands behind the options: rdmascope run --software -- rping -s";
+        return "which program? It stands after the options: rdmascope run --software -- rping -s";
     if (!options.software && !options.variables.empty())
         return "the software stack has options, but was not asked for: --software";
     return {};

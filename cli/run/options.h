@@ -15,9 +15,9 @@ struct Options : options::HelpOptions {
     /// The settings of the library in its environment: name and value, in the order of the command line.
     std::vector<std::pair<std::string, std::string>> variables = {};
     std::vector<std::string> command = {};  ///< the program and its arguments
-    bool traced = false;                    ///< what it does with queue pairs is recorded; always so without `software`
+    bool traced = false;                    ///< its work on queue pairs is recorded; always true without `software`
     Tracing tracing = {};
-    std::optional<int> process = std::nullopt;  ///< one that runs already, to be traced, in place of a program
+    std::optional<int> process = std::nullopt;  ///< a running process to trace, instead of a program
 };
 
 std::optional<options::UsageError> parse(const std::vector<std::string>& arguments, Options& out);

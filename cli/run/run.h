@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-/// `rdmascope run`: somebody else's program, traced, or over the software iWARP stack.
+/// `rdmascope run`: runs another program, traced, or over the software iWARP stack.
 namespace cli::run {
 
 int run(const std::vector<std::string>& arguments, const Environment& environment);

@@ -42,8 +42,8 @@ protected:
         std::uint64_t interval_ns = 0;
         double speed = 1;
         bool playing = true;
-        int steps = 0;                             ///< taken by whoever reads them
-        std::optional<std::int64_t> seek_ns = {};  ///< likewise
+        int steps = 0;                             ///< reset by the thread that reads them
+        std::optional<std::int64_t> seek_ns = {};  ///< reset by the thread that reads it
     };
 
     FeedThread(tui::SourceKind kind, std::string name, const Pace& pace);

@@ -194,7 +194,7 @@ void FileFeed::close(std::int64_t start_ns, std::int64_t end_ns) {
     publish(std::move(reading), ended_);
 }
 
-/// Opens the files anew; false where that cannot be.
+/// Opens the files again; false if that is impossible.
 bool FileFeed::begin_again() {
     const std::vector<std::string>& paths = options_.read_paths;
     const bool piped = std::find(paths.begin(), paths.end(), "-") != paths.end();
@@ -271,7 +271,7 @@ void FileFeed::spend_less(Clock::duration one_reading) {
     if (too_long > 1) rush_stride_ns_ = static_cast<std::uint64_t>(static_cast<double>(rush_stride_ns_) * too_long);
 }
 
-/// As fast as it goes, and yet in intervals, of which charts are made: some hundreds of equal length.
+/// Reads as fast as possible, but in some hundreds of intervals of equal length, because charts are made of intervals.
 void FileFeed::rush(Clock::time_point tick) {
     if (rush_stride_ns_ == 0) {
         rush_whole_ns_ = estimated_ns();

@@ -7,7 +7,7 @@
 
 namespace cli::top {
 
-/// Captures played back: so much of their time passes with every interval of the user's.
+/// Captures played back: a fixed part of their time passes with every interval of the user's.
 class FileFeed final : public FeedThread {
 public:
     static std::unique_ptr<FileFeed> open(const analysis::AnalysisOptions& options, const Pace& pace,

@@ -25,7 +25,7 @@ private:
     LiveFeed(std::unique_ptr<capture::Tap> tap, std::unique_ptr<observe::TraceInput> trace,
              const analysis::AnalysisOptions& options, const Pace& pace);
     void work();
-    /// False when no more is wanted.
+    /// False when no more frames are needed.
     bool take(std::span<const wire::Frame> frames);
     void count_drops();
     void report_events();

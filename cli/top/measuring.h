@@ -17,7 +17,7 @@ class Measuring {
 public:
     /// `trace`: what is traced now, if anything; a file's trace is opened here.
     explicit Measuring(const analysis::AnalysisOptions& options, std::unique_ptr<observe::TraceInput> trace = nullptr);
-    /// Why the trace beside the packets cannot be read, or gives no more; once.
+    /// Why the trace that accompanies the packets cannot be read, or ended; once.
     std::optional<base::Error> take_error();
 
     void feed(std::span<const wire::Frame> frames, bool lasting);
@@ -36,7 +36,7 @@ public:
     /// The same after finish(): the flows' memory is given back. Only restart() may follow.
     std::shared_ptr<tui::Reading> close_last(std::int64_t start_ns, std::uint64_t length_ns,
                                              std::optional<std::uint64_t> kernel_dropped);
-    /// Of more flows a reading costs so much that intervals have to be few, and show the busiest flows alone.
+    /// With more flows a reading is expensive: intervals have to be few, and show only the busiest flows.
     static constexpr std::size_t many_flows = 50'000;
     bool has_many_flows() { return analyzer_->flows() > many_flows; }
 

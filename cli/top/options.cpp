@@ -121,7 +121,7 @@ std::string unknown_column(std::string_view option, std::string_view name) {
     // `flows` takes a group for all of its columns; a table that is as wide as a terminal has them one by one.
     for (const std::string_view one : known)
         if (one.size() > name.size() && one.starts_with(name) && one[name.size()] == '.' && tui::column_named(one))
-            return fmt::format("{} {}: a group of columns; one of them is wanted, such as {}", option, name, one);
+            return fmt::format("{} {}: a group of columns; one column is expected, such as {}", option, name, one);
     std::erase_if(known, [](std::string_view one) { return !tui::column_named(one); });
     for (const tui::Column& column : tui::usual_columns()) known.push_back(column.name);
     return fmt::format("{} {}: there is no such column{}; `rdmascope top --columns help` lists them", option, name,

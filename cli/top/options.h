@@ -41,7 +41,7 @@ std::optional<options::UsageError> parse_options(const std::vector<std::string>&
 std::string help_text();
 options::OptionTable<TopOptions> option_table();
 
-/// "100ms" to "10s". Sets `into_ns`, or returns what is wanted in place of the value.
+/// "100ms" to "10s". Sets `into_ns`, or returns what is expected instead of the value.
 std::string take_interval(const std::string& value, std::uint64_t& into_ns);
 
 /// What is stored, with what the command line asks for in its place.

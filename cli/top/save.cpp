@@ -31,7 +31,7 @@ struct Pair {
     base::Descriptor text = {};
 };
 
-/// The first pair of names of which neither is taken. Without descriptors, and with errno, where none can be made.
+/// The first pair of names that are both free. If no file can be made, the result has no descriptors, and errno is set.
 Pair create_pair(const std::string& base) {
     for (int attempt = 1; attempt <= most_in_a_second; ++attempt) {
         Pair pair{attempt == 1 ? base : fmt::format("{}-{}", base, attempt)};

@@ -13,8 +13,8 @@ struct Saved {
     bool failed = false;
 };
 
-/// Writes rdmascope-top-YYYYMMDD-HHMMSS.json, which is what `flows --json` prints of the window shown, and beside it
-/// the picture as .txt, into `directory`. Files that are there are never written over: `-2` and so on is added.
+/// Writes rdmascope-top-YYYYMMDD-HHMMSS.json, which is what `flows --json` prints of the window shown, and with it the
+/// picture as .txt, into `directory`. Existing files are never overwritten: `-2` and so on is added.
 Saved save(const tui::ModelState& state, const tui::Grid& picture, std::time_t now, const std::string& directory = ".");
 
 }  // namespace cli::top

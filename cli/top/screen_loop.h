@@ -24,7 +24,7 @@ struct Show {
 /// What is left when the screen is closed.
 struct Shown {
     std::string error = {};    ///< why there was no screen; empty where there was one
-    bool gone = false;         ///< nobody is at the terminal any more: nothing is to be said
+    bool gone = false;         ///< the terminal is gone: write nothing more to it
     tui::Settings began = {};  ///< settings on the first picture, and on the last one
     tui::Settings settings = {};
     tui::ReadingPtr last = nullptr;

@@ -36,7 +36,7 @@ constexpr std::array stored_groupings{tui::Grouping::none,          tui::Groupin
                                       tui::Grouping::destination,   tui::Grouping::transport,
                                       tui::Grouping::traffic_class, tui::Grouping::process};
 
-/// A key of the file. `take` returns what is wanted in place of the value; `give` stores it.
+/// A key of the file. `take` returns what is expected instead of the value; `give` stores it.
 struct Key {
     const char* name;
     std::string (*take)(const toml::node& node, Settings& settings);
@@ -142,7 +142,7 @@ std::string take(std::string_view name, const toml::node& node, Settings& settin
     for (const Key& key : keys) {
         if (name != key.name) continue;
         const std::string wanted = key.take(node, settings);
-        return wanted.empty() ? wanted : fmt::format("{}: {} is wanted", name, wanted);
+        return wanted.empty() ? wanted : fmt::format("{}: {} is expected", name, wanted);
     }
     return fmt::format("{} is no setting", name);
 }
@@ -169,7 +169,7 @@ std::optional<toml::table> parsed(const std::string& path, std::string& error) {
     }
 }
 
-/// Writes beside the file and puts it into its place, so that there is always a whole one.
+/// Writes a new file and renames it to `path`, so that there is always a whole one.
 std::string replace(const std::string& path, const std::string& text) {
     std::error_code code;
     const std::filesystem::path given(path);

@@ -18,8 +18,8 @@ public:
     /// What was wrong with what was read, in a line; empty where nothing was.
     const std::string& complaint() const { return complaint_; }
 
-    /// Stores what is no longer as it `began`, beside what others have stored meanwhile. Returns why that failed; empty
-    /// where it did not, or nothing has changed. A file that is no TOML is not written over.
+    /// Stores the settings that differ from `began`, and keeps what others have stored meanwhile. Returns the reason if
+    /// that failed; empty on success, or if nothing has changed. A file that is not TOML is not overwritten.
     std::string write(const tui::Settings& began, const tui::Settings& now) const;
 
 private:

@@ -42,7 +42,7 @@ Pace pace_of(const TopOptions& options, const tui::Settings& settings) {
     return pace;
 }
 
-/// As tcpdump does it: what was captured is told at the end.
+/// As tcpdump does: the number of captured packets is reported at the end.
 void report_captured(const metrics::CaptureFigures& capture) {
     print_message("{} packets captured, {} dropped by the kernel", capture.packets, capture.kernel_dropped.value_or(0));
 }

@@ -5,7 +5,7 @@
 
 namespace cli::why {
 
-/// What contradicts `--diff` among the options; empty where nothing does, or where it is not asked for.
+/// Options that contradict `--diff`; empty if there are none, or without that option.
 std::string diff_contradiction(const WhyOptions& options);
 
 /// `why --diff BEFORE AFTER`. Returns the exit status.

@@ -8,7 +8,7 @@
 namespace cli::why {
 
 struct WhyOptions : analysis::AnalysisOptions {
-    std::optional<std::uint64_t> flow = {};      ///< the one that is asked about, and its reverse
+    std::optional<std::uint64_t> flow = {};      ///< the flow that is asked about, and its reverse
     std::optional<metrics::Grade> fail_on = {};  ///< exit with 3 where something this bad, or worse, was found
     bool diff = false;                           ///< the second file against the first
     bool json = false;

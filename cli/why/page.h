@@ -9,7 +9,7 @@ namespace cli::why {
 
 using PageStyle = exporters::WhyPageStyle;
 
-/// As the options and standard output want it.
+/// The style for the options and for standard output.
 PageStyle style_for(const WhyOptions& options);
 /// As wide as the descriptor's terminal, with its colours and in the letters that the user's locale writes.
 PageStyle style_for_terminal(int descriptor);

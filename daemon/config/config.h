@@ -4,23 +4,23 @@
 #include <string>
 #include <vector>
 
-/// What the daemon is told to do: one struct a section of its TOML file. Each member is a key of the same name; its
-/// default, unit, range and explanation are in the table of `config_table.cpp`, from which reading, checking and the
-/// manual are made. A key with a duration takes "10s", one with a size "64MiB", one with a rate "100G".
+/// The daemon's configuration: one struct for each section of its TOML file. Each member is a key of the same name. Its
+/// default, unit, range and explanation are in the table of `config_table.cpp`; reading, checking and the manual use
+/// that table. A key with a duration takes "10s", one with a size "64MiB", one with a rate "100G".
 namespace service::inline config {
 
 struct CaptureConfig {
-    /// Names, or patterns of them (`eth*`, `en?s0`); `any` is every interface there is, but loopback. They may come and
+    /// Names, or patterns of them (`eth*`, `en?s0`); `any` is every interface except loopback. Interfaces may come and
     /// go.
     std::vector<std::string> interfaces = {"any"};
-    std::vector<std::string> verbs_devices = {};  ///< RDMA devices whose offloaded traffic is tapped, too: `mlx5_0`
-    std::uint64_t snaplen = 192;                  ///< octets kept of a frame; 0 keeps all
+    std::vector<std::string> verbs_devices = {};  ///< RDMA devices whose offloaded traffic is captured, too: `mlx5_0`
+    std::uint64_t snaplen = 192;                  ///< bytes kept of a frame; 0 keeps all
     std::uint64_t iwarp_snaplen = 0;              ///< bytes read of an iWARP segment; 0: all of it
     bool rdma_only = true;                        ///< the kernel passes nothing else
-    std::string filter = {};                      ///< pcap-filter(7), in place of the narrowing to RDMA
-    std::vector<std::uint64_t> iwarp_ports = {};  ///< TCP ports that speak MPA, besides those that are found
+    std::string filter = {};                      ///< pcap-filter(7), instead of the built-in filter for RDMA
+    std::vector<std::uint64_t> iwarp_ports = {};  ///< TCP ports that speak MPA, in addition to those that are found
     bool iwarp_discovery = true;                  ///< find them
-    std::uint64_t iwarp_connections = 65536;      ///< that the kernel remembers
+    std::uint64_t iwarp_connections = 65536;      ///< the number of connections that the kernel remembers
     std::uint64_t buffer_octets = std::uint64_t{64} << 20;  ///< of the kernel's ring, each interface
     bool promiscuous = true;
     std::string timestamps = "auto";  ///< `auto`, `hardware`, `software`
@@ -31,18 +31,18 @@ struct CaptureConfig {
 struct EngineConfig {
     std::uint64_t threads = 1;
     std::uint64_t max_flows = 16384;
-    std::uint64_t idle_ns = std::uint64_t{600} * 1'000'000'000;  ///< a flow without traffic for so long is forgotten
+    std::uint64_t idle_ns = std::uint64_t{600} * 1'000'000'000;  ///< a flow is forgotten after this time without
+                                                                 ///< traffic
     std::uint64_t interval_ns = 1'000'000'000;                   ///< how often figures are taken
-    bool verify_crc = true;                                      ///< where a frame was captured whole
+    bool verify_crc = true;                                      ///< for frames that were captured whole
     std::optional<std::uint64_t> link_bits_per_sec = {};
 
     bool operator==(const EngineConfig&) const = default;
 };
 
-/// What programs and the kernel did beside the packets. With any of it, packets are looked at one by one, by one
-/// thread.
+/// What programs and the kernel did, in addition to the packets. With a trace, one thread handles packets one by one.
 struct TracesConfig {
-    bool programs = false;                        ///< those that are traced: `rdmascope run -- PROGRAM`
+    bool programs = false;                        ///< programs that are traced: `rdmascope run -- PROGRAM`
     std::vector<std::string> kernel_events = {};  ///< groups, or GROUP:EVENT
 
     bool wanted() const { return programs || !kernel_events.empty(); }
@@ -51,37 +51,37 @@ struct TracesConfig {
 
 struct PrometheusConfig {
     std::string listen = "127.0.0.1:9879";  ///< empty: no listener
-    std::uint64_t max_peers = 20;           ///< that have series of their own; the others are `other`, and counted
+    std::uint64_t max_peers = 20;           ///< peers that have series of their own; the others are counted as `other`
 
     bool operator==(const PrometheusConfig&) const = default;
 };
 
 struct HistoryConfig {
-    std::string directory = {};                                     ///< empty: none is kept
+    std::string directory = {};                                     ///< empty: no history is kept
     std::uint64_t interval_ns = std::uint64_t{10} * 1'000'000'000;  ///< a multiple of engine.interval
-    std::uint64_t max_octets = std::uint64_t{1} << 30;              ///< the oldest goes first
+    std::uint64_t max_octets = std::uint64_t{1} << 30;              ///< the oldest interval is removed first
     std::uint64_t max_age_ns = std::uint64_t{30} * 86400 * 1'000'000'000;
 
     bool operator==(const HistoryConfig&) const = default;
 };
 
-/// What sets the flight recorder off: exactly one of `when` and `verdict`.
+/// What triggers the flight recorder: exactly one of `when` and `verdict`.
 struct TriggerConfig {
     std::string name = {};     ///< in the file's name and in logs
     std::string when = {};     ///< "retransmitted_packets > 100": a flow's figure within one engine.interval
-    std::string verdict = {};  ///< one of `why`: "rnr"
+    std::string verdict = {};  ///< a verdict of `why`: "rnr"
 
     bool operator==(const TriggerConfig&) const = default;
 };
 
 struct RecorderConfig {
     std::string directory = {};                                   ///< empty: nothing is recorded
-    std::uint64_t before_ns = std::uint64_t{10} * 1'000'000'000;  ///< what is kept of the past
-    std::uint64_t after_ns = std::uint64_t{5} * 1'000'000'000;    ///< what is added once triggered
+    std::uint64_t before_ns = std::uint64_t{10} * 1'000'000'000;  ///< how much of the past is kept
+    std::uint64_t after_ns = std::uint64_t{5} * 1'000'000'000;    ///< how much is added after the trigger
     std::uint64_t memory_octets = std::uint64_t{64} << 20;
-    std::uint64_t max_files = 16;  ///< the oldest goes first
+    std::uint64_t max_files = 16;  ///< the oldest file is removed first
     std::uint64_t max_file_octets = std::uint64_t{256} << 20;
-    std::uint64_t pause_ns = std::uint64_t{60} * 1'000'000'000;  ///< least time between two recordings of a trigger
+    std::uint64_t pause_ns = std::uint64_t{60} * 1'000'000'000;  ///< the least time between two recordings of a trigger
     std::vector<TriggerConfig> triggers = {};
 
     bool operator==(const RecorderConfig&) const = default;
@@ -89,7 +89,8 @@ struct RecorderConfig {
 
 struct ControlConfig {
     std::string socket = "/run/rdmascope/rdmascope.sock";  ///< empty: none
-    std::string group = {};                                ///< that may connect, besides root and the daemon's user
+    std::string group = {};                                ///< whose members may connect, in addition to root and the
+                                                           ///< daemon's user
     std::uint64_t max_clients = 64;
 
     bool operator==(const ControlConfig&) const = default;
@@ -97,13 +98,14 @@ struct ControlConfig {
 
 struct LogConfig {
     std::string level = "info";            ///< `error`, `warning`, `info`, `debug`
-    std::uint64_t max_lines_per_sec = 10;  ///< of one kind; how many were left out is said
+    std::uint64_t max_lines_per_sec = 10;  ///< of one kind; the number of suppressed lines is logged
 
     bool operator==(const LogConfig&) const = default;
 };
 
 struct ServiceConfig {
-    std::string user = {};  ///< to become once all is open; empty: whoever started it, without the capabilities
+    std::string user = {};  ///< to become once all is open; empty: the user who started the daemon, without the
+                            ///< capabilities
     bool restrict_system_calls = true;  ///< to those that the daemon needs
 
     bool operator==(const ServiceConfig&) const = default;

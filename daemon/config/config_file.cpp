@@ -113,7 +113,7 @@ private:
                 add_mistake(key.source().begin, unknown_section(key.str(), table != nullptr));
             else if (table == nullptr)
                 add_mistake(key.source().begin,
-                            fmt::format("{0}: {1} is given, a section [{0}] is wanted", key.str(), given(node)));
+                            fmt::format("{0}: {1} is given, a section [{0}] is expected", key.str(), given(node)));
             else
                 read_section(key.str(), *table, nullptr, std::string(key.str()));
         }
@@ -146,7 +146,7 @@ private:
         if (tables == nullptr || !tables->is_homogeneous(toml::node_type::table)) {
             if (tables != nullptr && tables->empty()) return;
             return add_mistake_of(node.source().begin, std::string(trigger_section),
-                                  fmt::format("{} is given, tables [[{}]] are wanted", given(node), trigger_section));
+                                  fmt::format("{} is given, tables [[{}]] are expected", given(node), trigger_section));
         }
         config_.recorder.triggers.resize(tables->size());
         for (std::size_t i = 0; i < tables->size(); ++i) {
@@ -175,7 +175,7 @@ private:
     }
 
     static std::string refused(const toml::node& node, const Key& key) {
-        return fmt::format("{} is given, {} is wanted", given(node), accepted_values(key));
+        return fmt::format("{} is given, {} is expected", given(node), accepted_values(key));
     }
 
     void add_mistake_of(Place place, const std::string& full, const std::string& text) {
@@ -261,7 +261,7 @@ base::Result<Config, ConfigErrors> read_config(const std::string& path) {
     if (!toml) return base::Failure{one_line(fmt::format("{}: {}", path, std::strerror(errno)))};
     if (toml->size() > max_config_octets)
         return base::Failure{
-            one_line(fmt::format("{}: more than {} octets, this is no configuration", path, max_config_octets))};
+            one_line(fmt::format("{}: more than {} bytes, this is no configuration", path, max_config_octets))};
     return parse_config(*toml, path);
 }
 

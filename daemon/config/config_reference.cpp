@@ -77,7 +77,7 @@ std::string config_reference() {
     std::string out =
         "# rdmascope.toml: every key with its default; take the mark off a key to change it.\n"
         "# A time has a unit (ns, us, ms, s, m, h, d), a size may have one (KiB, MiB, GiB, TiB; without,\n"
-        "# it is octets), a rate has one (k, M, G, T; bits per second). See rdmascope.toml(5).\n";
+        "# it is bytes), a rate has one (k, M, G, T; bits per second). See rdmascope.toml(5).\n";
     for (const Section& section : sections()) {
         out += '\n';
         append_comment(out, section.help);

@@ -54,7 +54,8 @@ constexpr std::array section_table{
     Section{"capture", "Where frames come from, and which."},
     Section{"engine", "How they are measured."},
     Section{"traces",
-            "What programs and the kernel did beside the packets: whose a flow is, how deep its queues are, and where "
+            "What programs and the kernel did, in addition to the packets: whose a flow is, how deep its queues are, "
+            "and where "
             "its work requests waited. Packets are then looked at one by one, which takes several times as long."},
     Section{"prometheus", "The figures for Prometheus: /metrics, /healthz and / over HTTP."},
     Section{"history", "What happened in the past, interval by interval, for --from and --to."},
@@ -95,7 +96,7 @@ constexpr std::array key_table{
         .kind = K::size,
         .member = capture<&CaptureConfig::snaplen>,
         .effect = E::on_restart,
-        .help = "What is kept of a frame, in octets: 192 hold every header of a packet and no more; 0 keeps all. Of "
+        .help = "What is kept of a frame, in bytes: 192 hold every header of a packet and no more; 0 keeps all. Of "
                 "RoCE's connection management, which is longer, 512 are kept in any case, but within tunnels. Of a "
                 "segment of iWARP this much is stored in recordings; capture.iwarp_snaplen says how much is read. "
                 "Checksums can be verified only where a frame was kept whole.",
@@ -177,7 +178,7 @@ constexpr std::array key_table{
         .kind = K::number,
         .member = engine<&EngineConfig::threads>,
         .effect = E::on_restart,
-        .help = "So many workers; the figures are the same for any number. Only 1 goes with traces.",
+        .help = "The number of workers; the figures are the same for any number. Traces need 1.",
         .least = 1,
         .most = 256},
     Key{.section = "engine",
@@ -240,7 +241,7 @@ constexpr std::array key_table{
         .kind = K::text,
         .member = prometheus<&PrometheusConfig::listen>,
         .effect = E::on_restart,
-        .help = "Where to listen; \":9879\" is every address of this machine, and whoever reaches it can read.",
+        .help = "Where to listen; \":9879\" is every address of this machine; every host that reaches it can read.",
         .wanted = "an address and a port such as \"127.0.0.1:9879\", \"[::1]:9879\" or \":9879\", or \"\" for none,",
         .fits = forms::is_empty_or_listen_address},
     Key{.section = "prometheus",
@@ -248,7 +249,8 @@ constexpr std::array key_table{
         .kind = K::number,
         .member = prometheus<&PrometheusConfig::max_peers>,
         .effect = E::at_once,
-        .help = "So many peers have series of their own, the busiest; the others are counted together as \"other\".",
+        .help = "The number of peers, the busiest ones, that have series of their own; the others are counted together "
+                "as \"other\".",
         .least = 0,
         .most = 1000},
 
@@ -374,7 +376,7 @@ constexpr std::array key_table{
         .member = control<&ControlConfig::socket>,
         .effect = E::on_restart,
         .help = "The socket's file.",
-        .wanted = "an absolute path of at most 107 octets, or \"\" for none,",
+        .wanted = "an absolute path of at most 107 bytes, or \"\" for none,",
         .fits = forms::is_empty_or_socket},
     Key{.section = "control",
         .name = "group",
@@ -389,7 +391,7 @@ constexpr std::array key_table{
         .kind = K::number,
         .member = control<&ControlConfig::max_clients>,
         .effect = E::on_restart,
-        .help = "One more is told so and closed.",
+        .help = "The most clients at once; one more gets a refusal and is closed.",
         .least = 1,
         .most = 1024},
 
@@ -398,7 +400,7 @@ constexpr std::array key_table{
         .kind = K::choice,
         .member = log<&LogConfig::level>,
         .effect = E::at_once,
-        .help = "What is told: this, and what is worse.",
+        .help = "The least severe messages that are logged.",
         .wanted = "error warning info debug"},
     Key{.section = "log",
         .name = "max_lines_per_sec",

@@ -12,18 +12,18 @@
 #include "base/error.h"
 #include "daemon/config/config.h"
 
-/// The one table of all keys: what reads a file, checks it, writes the reference and the manual goes by it.
+/// The one table of all keys: reading, checking, the reference and the manual use it.
 namespace service::inline config {
 
 enum class Kind : std::uint8_t { text, choice, list, numbers, number, size, duration, rate, toggle };
 
-/// When a changed key is in force after a reload.
+/// When a changed key takes effect after a reload.
 enum class Effect : std::uint8_t { at_once, on_restart };
 
 template <class Owner, class Value>
 using Access = Value& (*)(Owner&);
 
-/// Where a key's value lies.
+/// Where the value of a key is stored.
 using Member = std::variant<Access<Config, std::string>, Access<Config, std::vector<std::string>>,
                             Access<Config, std::vector<std::uint64_t>>, Access<Config, std::uint64_t>,
                             Access<Config, std::optional<std::uint64_t>>, Access<Config, bool>,
@@ -38,9 +38,9 @@ struct Key {
     std::string_view help;  ///< sentences
     std::uint64_t least = 0;
     std::uint64_t most = 0;
-    bool or_zero = false;                      ///< 0 is understood, too
-    std::string_view wanted = {};              ///< of a text, a list's element or a choice: its form
-    bool (*fits)(std::string_view) = nullptr;  ///< of a text and of a list's element; absent: anything does
+    bool or_zero = false;                      ///< 0 is accepted, too
+    std::string_view wanted = {};              ///< the form of a text, of a list's element or of a choice
+    bool (*fits)(std::string_view) = nullptr;  ///< for a text and for a list's element; null: anything fits
 
     std::string path() const { return std::string(section) + "." + std::string(name); }
 };
@@ -53,7 +53,7 @@ struct Section {
 /// In the order of the reference. `recorder.trigger` is an array of tables; the others are tables.
 std::span<const Section> sections();
 std::span<const Key> keys();
-/// By "capture.snaplen"; null where there is none.
+/// Finds a key by its path, "capture.snaplen"; null if there is no such key.
 const Key* find_key(std::string_view path);
 
 inline constexpr std::string_view trigger_section = "recorder.trigger";
@@ -72,11 +72,11 @@ decltype(auto) visit_value(const Key& key, Config& config, TriggerConfig* trigge
         key.member);
 }
 
-/// What a key accepts, to be followed by "is wanted": `a size from 96 to "256KiB", or 0,`.
+/// What a key accepts, to be followed by "is expected": `a size from 96 to "256KiB", or 0,`.
 std::string accepted_values(const Key& key);
 
 /// Sets a key from `values`: one, or any number for a list. If the values do not fit, leaves the key alone and fails
-/// with what is expected in place of them.
+/// with what is expected instead.
 base::Result<void> set(const Key& key, Config& config, TriggerConfig* trigger, const std::vector<std::string>& values);
 
 /// The key's value as TOML.

@@ -58,7 +58,7 @@ std::string choices_of(const Key& key) {
     return out;
 }
 
-/// "10" may be seconds or milliseconds, "100" megabits: whoever writes a file says which.
+/// "10" may be seconds or milliseconds, "100" megabits: a file has to say which.
 bool has_unit(const std::string& value) {
     return !value.empty() && !(value.back() >= '0' && value.back() <= '9') && value.back() != '.';
 }

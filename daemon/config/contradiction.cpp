@@ -16,7 +16,7 @@ void judge_intervals(const Config& config, std::vector<Contradiction>& out) {
     Config shown = config;
     out.push_back(
         {{"history.interval", "engine.interval"},
-         fmt::format("{} is given, a multiple of engine.interval, which is {}, is wanted",
+         fmt::format("{} is given, a multiple of engine.interval, which is {}, is expected",
                      format(*find_key("history.interval"), shown), format(*find_key("engine.interval"), shown))});
 }
 
@@ -31,7 +31,7 @@ void judge_traces(const Config& config, std::vector<Contradiction>& out) {
     if (!config.traces.wanted() || config.engine.threads == 1) return;
     const char* const which = config.traces.programs ? "traces.programs" : "traces.kernel_events";
     out.push_back({{"engine.threads", which},
-                   fmt::format("{} is given, 1 is wanted where {} is set", config.engine.threads, which)});
+                   fmt::format("{} is given, 1 is expected where {} is set", config.engine.threads, which)});
 }
 
 /// A recording must hold what memory held, or the moment that set it off is not in it.
@@ -40,7 +40,7 @@ void judge_sizes(const Config& config, std::vector<Contradiction>& out) {
     Config shown = config;
     out.push_back(
         {{"recorder.max_file_size", "recorder.memory"},
-         fmt::format("{} is given, at least recorder.memory, which is {}, is wanted",
+         fmt::format("{} is given, at least recorder.memory, which is {}, is expected",
                      format(*find_key("recorder.max_file_size"), shown), format(*find_key("recorder.memory"), shown))});
 }
 
@@ -51,17 +51,17 @@ void judge_triggers(const std::vector<TriggerConfig>& triggers, std::vector<Cont
         const std::string path = trigger_path(i);
         const std::vector<std::string> conditions{path, path + ".when", path + ".verdict"};
         if (trigger.name.empty())
-            out.push_back({{path, path + ".name"}, "a name is wanted"});
+            out.push_back({{path, path + ".name"}, "a name is required"});
         else if (!seen.try_emplace(trigger.name, i).second)
             out.push_back({{path + ".name", path}, fmt::format("\"{}\" is the name of another trigger", trigger.name)});
         if (trigger.when.empty() && trigger.verdict.empty())
-            out.push_back({conditions, "a condition is wanted: when or verdict"});
+            out.push_back({conditions, "a condition is required: when or verdict"});
         else if (!trigger.when.empty() && !trigger.verdict.empty())
-            out.push_back({conditions, "when and verdict are given, one of them is wanted"});
+            out.push_back({conditions, "when and verdict are given, only one is allowed"});
     }
     if (triggers.size() > max_triggers)
         out.push_back({{std::string(trigger_section)},
-                       fmt::format("{} triggers are given, at most {} are wanted", triggers.size(), max_triggers)});
+                       fmt::format("{} triggers are given, at most {} are allowed", triggers.size(), max_triggers)});
 }
 
 }  // namespace

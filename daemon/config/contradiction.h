@@ -6,14 +6,15 @@
 
 namespace service::inline config {
 
-/// Values that are good each, but not together.
+/// Values that are valid alone, but not together.
 struct Contradiction {
-    std::vector<std::string> paths;  ///< of the keys or tables that take part, the one to be changed first
+    std::vector<std::string> paths;  ///< of the keys or tables that contradict each other; the one to change comes
+                                     ///< first
     std::string message;
 };
 std::vector<Contradiction> find_contradictions(const Config& config);
 
-/// "recorder.trigger[2]", of the third.
+/// "recorder.trigger[2]" for the third.
 std::string trigger_path(std::size_t index);
 
 }  // namespace service::config

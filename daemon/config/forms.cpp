@@ -53,7 +53,7 @@ bool is_empty_or_socket(std::string_view path) {
 }
 
 bool is_interface_pattern(std::string_view pattern) {
-    // Longer than any name of the kernel's (alternative names have up to 127 octets).
+    // Longer than any name that the kernel has (alternative names have up to 127 bytes).
     return is_word(pattern, 127) && pattern.find(':') == std::string_view::npos;
 }
 

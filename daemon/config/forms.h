@@ -1,20 +1,20 @@
 #pragma once
 #include <string_view>
 
-/// What texts of a configuration have to look like.
+/// The forms that texts of a configuration must have.
 namespace service::inline config::forms {
 
 bool is_empty_or_absolute(std::string_view path);
-/// A path that fits a socket's address, or nothing.
+/// A path that fits a socket's address, or an empty text.
 bool is_empty_or_socket(std::string_view path);
 /// `eth0`, `en*`, `any`.
 bool is_interface_pattern(std::string_view pattern);
 bool is_device_name(std::string_view name);
 /// `rdma_cma`, `rdma_core:cq_*`.
 bool is_event_pattern(std::string_view pattern);
-/// `127.0.0.1:9879`, `[::1]:9879`, `:9879` for all addresses, or nothing. Port 0 is any free one.
+/// `127.0.0.1:9879`, `[::1]:9879`, `:9879` for all addresses, or an empty text. Port 0 is any free port.
 bool is_empty_or_listen_address(std::string_view address);
-/// Of a user or a group, or nothing.
+/// The name of a user or a group, or an empty text.
 bool is_empty_or_account(std::string_view name);
 /// Fit for a file's name: letters, digits, `-` and `_`.
 bool is_trigger_name(std::string_view name);

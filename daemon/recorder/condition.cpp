@@ -159,7 +159,7 @@ base::Result<std::string> parse_value(Rest& rest) {
 base::Result<Term> parse_term(Rest& rest) {
     const std::string_view path = rest.read_while(is_of_path);
     if (path.empty())
-        return base::failure(fmt::format("a figure's name is wanted before '{}', as in: retransmitted_packets > 100",
+        return base::failure(fmt::format("a figure's name is expected before '{}', as in: retransmitted_packets > 100",
                                          rest.empty() ? "the end" : rest.text()));
     const auto field = find_field(path);
     if (!field) return base::Failure{field.error()};
@@ -171,7 +171,7 @@ base::Result<Term> parse_term(Rest& rest) {
             term.operation_text = operation.text;
         }
     if (term.operation_text.empty())
-        return base::failure(fmt::format("one of > >= < <= == != is wanted after '{}'", path));
+        return base::failure(fmt::format("one of > >= < <= == != is expected after '{}'", path));
     const bool orders = term.comparison != Comparison::same && term.comparison != Comparison::other;
     if (term.field->unit == Unit::text && orders)
         return base::failure(
@@ -182,7 +182,7 @@ base::Result<Term> parse_term(Rest& rest) {
     term.value_text = *text;
     const ParsedFigure figure = parse_figure(term.value_text, term.field->unit);
     if (term.value_text.empty() || !figure.value)
-        return base::failure(fmt::format("{} is wanted for '{}', not '{}'", figure.expected, path, term.value_text));
+        return base::failure(fmt::format("{} is expected for '{}', not '{}'", figure.expected, path, term.value_text));
     term.value = *figure.value;
     return term;
 }
@@ -217,7 +217,8 @@ base::Result<Condition> Condition::parse(std::string_view text) {
         condition.terms.push_back(std::move(term).value());
         if (rest.empty()) return condition;
         const std::string_view word = rest.read_while([](char c) { return !base::is_blank(c); });
-        if (word != "and") return base::failure(fmt::format("'and' is wanted before the next figure, not '{}'", word));
+        if (word != "and")
+            return base::failure(fmt::format("'and' is expected before the next figure, not '{}'", word));
     } while (true);
 }
 

@@ -19,17 +19,17 @@ struct Term {
     std::string operation_text = {};  ///< as it was written: ">="
     std::string value_text = {};      ///< "2ms"
 
-    /// Whether the figure is as asked for; one that is not known never is.
+    /// Whether the figure fulfils the term; an unknown figure never does.
     bool holds(const exporters::Value& figure) const;
 };
 
 /// `TERM [and TERM ...]`. OP is one of > >= < <= == !=. A value has the unit of its figure: "2ms" for ns, "64KiB" for
-/// bytes, "1GiB/s" or "10Gbit/s" for bytes/s, "10Gbit/s" for bits/s, "1%" or 0.01 for shares, text where the figure is
-/// text (== and != alone); quotes around it may be left out where it has no blanks.
+/// bytes, "1GiB/s" or "10Gbit/s" for bytes/s, "10Gbit/s" for bits/s, "1%" or 0.01 for shares, text for a text (== and
+/// != only). A text without blanks needs no quotes.
 struct Condition {
     std::vector<Term> terms;
 
-    /// Fails with a sentence: what is wrong, and what to write in its place.
+    /// Fails with a sentence: what is wrong, and what to write instead.
     static base::Result<Condition> parse(std::string_view text);
 };
 

@@ -10,19 +10,19 @@
 
 namespace service::inline recorder {
 
-/// Frames of a flight recorder as the octets of one pcapng file, in pieces of about a millisecond's work: what it
-/// holds, or what comes from now on. A frame that gave way before it was read is counted, in a comment on the next one.
-/// Of the capture thread, as the recorder is.
+/// Frames of a flight recorder as the bytes of one pcapng file, in pieces of about a millisecond's work: the frames
+/// that it holds, or those that come from now on. A frame that was replaced before it was read is counted, in a comment
+/// on the next one. Belongs to the capture thread, as the recorder does.
 class FramePieces {
 public:
     enum class From : std::uint8_t { oldest, now };
-    /// Interfaces that are `gone` are told of with their first frame.
+    /// Interfaces that are `gone` are described with their first frame.
     FramePieces(const capture::FlightRecorder& recorder, From from,
                 const std::vector<capture::InterfaceInfo>& interfaces, const std::vector<bool>& gone = {});
 
     enum class Step : std::uint8_t {
-        piece,  ///< there is more at once
-        all,    ///< up to what there is now
+        piece,  ///< more follows at once
+        all,    ///< everything that there is so far
         ended,  ///< nothing will follow
     };
     /// Appends the next piece.

@@ -67,7 +67,7 @@ base::Result<void> RecordingFile::complete() {
     if (!folder_.rename(unfinished_name(name_), name_))
         return base::failure(fmt::format("the file cannot be given its name: {}", std::strerror(errno)), path());
     completed_ = true;
-    // For the name to survive a power cut; the octets are safe already.
+    // Makes the name survive a power cut; the bytes are safe already.
     static_cast<void>(folder_.synchronise());
     return {};
 }

@@ -23,10 +23,10 @@ public:
 
     base::Result<void> describe(const capture::InterfaceInfo& interface);
     base::Result<void> write(const wire::Frame& frame, const capture::InterfaceInfo& interface);
-    /// Octets so far, those still in the buffer included.
+    /// Bytes so far, those still in the buffer included.
     std::uint64_t octets() const { return writer_->octets(); }
 
-    /// Waits until all is on the disk, and gives the file its name.
+    /// Waits until everything is on the disk, and gives the file its name.
     base::Result<void> complete();
 
     std::string path() const { return folder_.path_of(name_); }
@@ -39,7 +39,7 @@ private:
 
     base::Folder folder_;
     std::string name_;
-    base::Descriptor lock_;  ///< held for as long as it is written: remove_unfinished()
+    base::Descriptor lock_;  ///< held while it is written: remove_unfinished() checks it
     std::unique_ptr<capture::Writer> writer_ = {};
     bool completed_ = false;
 };

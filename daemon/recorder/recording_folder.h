@@ -6,11 +6,11 @@
 
 namespace service::inline recorder {
 
-/// Makes the folder for recordings, and those above it that are missing. Fails with why no file can be made there, and
-/// what to do: an incident is no time to find that out.
+/// Makes the folder for recordings, and missing folders above it. Fails with the reason if no file can be made there,
+/// and with what to do: this must not be found out during an incident.
 base::Result<void> prepare_recording_folder(const std::string& directory);
 
-/// The folder, as another user who may write there cannot exchange it.
+/// Opens the folder in a way that another user with write access cannot replace it.
 base::Result<base::Folder> open_recording_folder(const std::string& directory);
 
 /// The same error for an errno that came later.

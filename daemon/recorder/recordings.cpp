@@ -21,7 +21,7 @@ constexpr std::uint64_t held_piece_frames = 2048;
 constexpr std::uint64_t held_piece_octets = std::uint64_t{1} << 20;
 /// Frames reach us a little after their time. Only where none come for so long does the wall clock end a file.
 constexpr std::int64_t silence_ns = 250'000'000;
-/// What a frame takes in the file besides its octets and comment, at most: block, flags, padding, options.
+/// What a frame takes in the file in addition to its bytes and comment, at most: block, flags, padding, options.
 constexpr std::uint64_t block_octets = 64;
 constexpr std::size_t max_messages = 64;
 
@@ -271,7 +271,7 @@ void Recordings::State::close_file() {
     if (!a.incident.frames.empty())
         message += fmt::format(", {} of {} that show it commented", a.commented, a.incident.frames.size());
     if (a.missed > 0) message += fmt::format(", {} missing", a.missed);
-    if (a.full) message += fmt::format(", ended at {} octets, which is as large as it may be", a.file->octets());
+    if (a.full) message += fmt::format(", ended at {} bytes, which is as large as it may be", a.file->octets());
     message += fmt::format("; {}", a.incident.reason);
     const auto complete = [file = std::shared_ptr<RecordingFile>(std::move(a.file)), most = a.max_files] {
         Completion completion{.completed = file->complete()};

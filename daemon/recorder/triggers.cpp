@@ -179,8 +179,8 @@ base::Result<metrics::Verdict> parse_alarm(const std::string& name) {
 }
 
 base::Result<Trigger> compile_one(const TriggerConfig& config) {
-    if (config.name.empty()) return base::failure("a name is wanted: it is part of the files' names");
-    if (config.when.empty() == config.verdict.empty()) return base::failure("either `when` or `verdict` is wanted");
+    if (config.name.empty()) return base::failure("a name is required: it is part of the files' names");
+    if (config.when.empty() == config.verdict.empty()) return base::failure("either `when` or `verdict` is required");
     if (config.when.empty()) {
         const auto verdict = parse_alarm(config.verdict);
         if (!verdict) return base::Failure{verdict.error()};

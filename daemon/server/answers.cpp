@@ -26,7 +26,7 @@ constexpr std::uint64_t max_age_of_update_ms = 100;
 class TextBody final : public Body {
 public:
     explicit TextBody(std::string line) : line_(std::move(line)) {}
-    bool produce(std::string& out, std::size_t /*octets*/) override {
+    bool produce(std::string& out, std::size_t /*most*/) override {
         out += line_;
         return false;
     }
@@ -35,7 +35,7 @@ private:
     std::string line_;
 };
 
-/// A line, and the octets that it announces.
+/// A line, and the bytes that it announces.
 class SnapshotBody final : public Body {
 public:
     SnapshotBody(const control::Request& request, std::shared_ptr<control::PackedSnapshot> packed,
@@ -82,7 +82,7 @@ public:
     FramesBody(const control::Request& request, std::unique_ptr<FrameStream> frames)
         : head_(control::answer_head(request.id) + ",\"encoding\":\"pcapng\"}\n"), frames_(std::move(frames)) {}
 
-    bool produce(std::string& out, std::size_t /*octets*/) override {
+    bool produce(std::string& out, std::size_t /*most*/) override {
         out += std::exchange(head_, {});
         step_ = frames_->read(out);
         return step_ != FrameStream::Step::ended;

@@ -13,25 +13,26 @@
 
 namespace service::inline server {
 
-/// What is still to be said of one answer. A million flows are written piece by piece, when the client has taken what
-/// was written before.
+/// The rest of one answer. A million flows are written piece by piece, when the client has read what was written
+/// before.
 class Body {
 public:
     virtual ~Body() = default;
-    /// Appends about `octets`, at least one flow; false when that was the end.
+    /// Appends about `octets` bytes, at least one flow; returns false at the end.
     virtual bool produce(std::string& out, std::size_t octets) = 0;
-    /// How long to wait before produce() is called again after it made nothing. Others than frames have all at hand.
+    /// How long to wait before produce() is called again after it produced nothing. Only streams of frames have to
+    /// wait.
     virtual std::uint64_t pause_ns() const { return 0; }
 };
 
-/// What a request comes to.
+/// The result of a request.
 struct Answer {
     std::unique_ptr<Body> body;
     bool refused = false;
-    bool last = false;  ///< nothing can follow it on its connection: where it ends cannot be told
+    bool last = false;  ///< nothing can follow on its connection, because the answer has no mark for its end
 };
 
-/// A client's wish to be told again and again.
+/// A client's request for repeated answers.
 struct Subscription {
     control::Request request;
     std::uint64_t serial = 0;  ///< the server's own number for it, from 1
@@ -40,21 +41,21 @@ struct Subscription {
     std::uint64_t number = 0;                   ///< of updates sent
     std::uint64_t skipped = 0;                  ///< since the last one
     Published since = {};                       ///< the state at the last one
-    metrics::DeviceFigures devices_since = {};  ///< likewise, where it is about `why`
+    metrics::DeviceFigures devices_since = {};  ///< the same for devices, if it is about `why`
 };
 
-/// Requests into answers, by way of Commands. No sockets, no clock.
+/// Turns requests into answers, by way of Commands. No sockets, no clock.
 class Answers {
 public:
     explicit Answers(Commands& commands) : commands_(commands) {}
 
-    /// Of any command but `subscribe` and `unsubscribe`, which are between a client and its server.
+    /// The answer to any command except `subscribe` and `unsubscribe`, which are between a client and its server.
     Answer answer(const control::Request& request, const ServerCounters& counters);
-    /// Fails with why no subscription can be made of the request.
+    /// Fails with the reason if the request cannot become a subscription.
     static base::Result<void> check_subscription(const control::Request& request);
     /// Remembers where the first interval begins.
     void begin(Subscription& subscription);
-    /// The next line of it; what it covers ends now.
+    /// The next line of the subscription; the interval that it covers ends now.
     std::unique_ptr<Body> update(Subscription& subscription, const ServerCounters& counters);
 
     static std::unique_ptr<Body> text(std::string line);

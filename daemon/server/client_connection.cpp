@@ -41,7 +41,7 @@ void Connection::receive() {
     find_newline();
 }
 
-/// From where it was not looked yet: a line that comes octet by octet costs no more than one that comes whole.
+/// Starts where the last search ended: a line that comes byte by byte costs no more than one that comes whole.
 void Connection::find_newline() {
     newline_ = in_.find('\n', taken_ + scanned_);
     scanned_ = newline_ == std::string::npos ? in_.size() - taken_ : 0;

@@ -11,9 +11,9 @@
 #include "metrics/figures/device_figures.h"
 #include "metrics/figures/snapshot.h"
 
-/// What a client of the daemon may ask for. The server (server.h) turns lines into calls of this, the service
-/// implements it, and tests put a fake in its place. Called from the thread that runs the server, which in the daemon
-/// is not the main thread.
+/// The requests of a client to the daemon. The server (server.h) turns lines into calls of this interface, the service
+/// implements it, and tests replace it. Called from the thread that runs the server, which in the daemon is not the
+/// main thread.
 namespace service::inline server {
 
 /// Figures with what is needed to show them.
@@ -22,7 +22,7 @@ struct Published {
     std::int64_t taken_ns = 0;                          ///< wall clock
 };
 
-/// The daemon's own state. A key of `status` each, and a series of Prometheus each (exporters/prometheus).
+/// The daemon's own state. Each member is a key of `status`, and a series of Prometheus (exporters/prometheus).
 struct Status {
     std::string version;
     std::int64_t started_ns = 0;
@@ -37,11 +37,12 @@ struct Status {
         bool hardware_timestamps = false;
     };
     std::vector<Interface> interfaces;
-    /// Of iWARP connections: by the kernel from the first byte on, or by the daemon, which misses the beginning.
+    /// How iWARP connections are found: by the kernel from the first byte on, or by the daemon, which misses the
+    /// beginning.
     struct Learning {
-        bool narrowed = true;  ///< false: an expression of the user's decides what is captured
+        bool narrowed = true;  ///< false: the user's filter expression decides what is captured
         bool in_kernel = false;
-        std::string reason;  ///< why it is not the kernel that learns, and what to do
+        std::string reason;  ///< why the kernel does not find them, and what to do
         std::uint64_t learnt = 0;
         std::uint64_t open = 0;
         std::uint64_t evicted = 0;
@@ -67,39 +68,39 @@ struct Status {
     std::string last_recording;  ///< path
     std::uint64_t clients = 0;
     std::uint64_t reloads = 0;
-    std::vector<std::string> needs_restart;  ///< keys that were changed but are not in force
+    std::vector<std::string> needs_restart;  ///< keys that were changed but need a restart
 };
 
-/// Frames for one client: the octets of one pcapng file, a piece at a time.
+/// Frames for one client: the bytes of one pcapng file, a piece at a time.
 class FrameStream {
 public:
     virtual ~FrameStream() = default;
     enum class Step : std::uint8_t {
-        soon,   ///< more is there; it takes a moment
-        later,  ///< all was taken that there is
+        soon,   ///< more will be there in a moment
+        later,  ///< everything that there was has been read
         ended,
     };
-    /// Appends what was made ready since the last call, a megabyte or so, and asks for more. Does not wait.
+    /// Appends what was made ready since the last call, about a megabyte, and asks for more. Does not wait.
     virtual Step read(std::string& out) = 0;
 };
 
 class Commands {
 public:
     virtual ~Commands() = default;
-    /// At most `age_ns` old; waits for the capture thread where it is older, at most a second.
+    /// At most `age_ns` old; if it is older, waits for the capture thread, at most a second.
     virtual Published snapshot(std::uint64_t age_ns) = 0;
     /// What this machine's RDMA devices counted since the daemon began; empty where it has none.
     virtual metrics::DeviceFigures devices() { return {}; }
     virtual Status status() = 0;
     virtual const metrics::HostNames& names() const = 0;
     virtual bool crc_verified() const = 0;
-    /// Sets the flight recorder off. Fails with why it cannot record.
+    /// Triggers the flight recorder. Fails with the reason if it cannot record.
     virtual base::Result<void> trigger(const std::string& reason) = 0;
-    /// Whether the daemon ends: what takes long is not worth its time any more.
+    /// Whether the daemon ends: long work is not worth beginning any more.
     virtual bool ends() const { return false; }
-    /// Reads the configuration again. Fails with what is wrong with it, an error a mistake.
+    /// Reads the configuration again. Fails with one error for each mistake.
     virtual base::Result<void, base::Errors> reload() = 0;
-    /// The store's directory, for clients that read it themselves; empty where there is none.
+    /// The history's directory, for clients that read it themselves; empty if there is none.
     virtual std::string history_directory() const = 0;
     virtual base::Result<std::unique_ptr<FrameStream>> frames(control::FramesOf which) = 0;
 };

@@ -11,14 +11,14 @@
 
 namespace service::inline server {
 
-/// Which flows are wanted, what of them, and in which order.
+/// Which flows are requested, which of their fields, and in which order.
 struct FlowsChoice {
     exporters::FlowColumns columns;
     exporters::FlowOrder order;
     std::optional<std::uint64_t> limit;
     std::optional<std::uint64_t> flow;
 
-    /// Fails with a column that does not exist, or an invalid order.
+    /// Fails if a column does not exist, or if the order is invalid.
     static base::Result<FlowsChoice> of(const control::Request& request, bool by_interval);
 };
 

@@ -24,7 +24,8 @@ namespace {
 
 constexpr std::uint64_t never = ~std::uint64_t{0};
 constexpr std::uint64_t nanoseconds_per_ms = 1'000'000;
-constexpr std::uint64_t linger_ns = 1000 * nanoseconds_per_ms;       ///< for a client that is told good-bye to hang up
+constexpr std::uint64_t linger_ns = 1000 * nanoseconds_per_ms;       ///< for a client that has got the good-bye to hang
+                                                                     ///< up
 constexpr std::uint64_t accept_pause_ns = 100 * nanoseconds_per_ms;  ///< when the process has no descriptor left
 constexpr std::size_t max_subscriptions = 8;                         ///< a client
 
@@ -120,7 +121,7 @@ void Server::progress(int wait_ms) {
             drain(timer_.number());
             armed_ns_ = never;
         } else if (const auto at = clients_.find(event.data.fd); at != clients_.end()) {
-            // Whoever has hung up in both directions may still have asked for something that is to be done.
+            // A client that has hung up in both directions may have sent a command before.
             if ((event.events & (EPOLLHUP | EPOLLERR)) != 0) at->second->lose();
             at->second->receive();
         }
@@ -152,7 +153,7 @@ bool Server::serve(Connection& client, std::uint64_t now_ns) {
         ++counters_.requests;
         ++counters_.errors;
         client.queue(Answers::text(control::refusal_line(
-            {"null", fmt::format("a line has at most {} octets; this connection ends here", options_.max_line)})));
+            {"null", fmt::format("a line has at most {} bytes; this connection ends here", options_.max_line)})));
         client.close_when_sent();
         return true;
     }
@@ -178,7 +179,7 @@ void Server::handle(Connection& client, std::string_view line, std::uint64_t now
         ++counters_.errors;
         return client.queue(Answers::text(control::refusal_line(request.error())));
     }
-    // Figures for nobody are not worth their time.
+    // A client that is gone needs no figures.
     if (client.lost() && request->command != control::Command::trigger && request->command != control::Command::reload)
         return;
     if (owed() >= options_.max_owed) {
@@ -311,7 +312,7 @@ void Server::accept_all(std::uint64_t now_ns) {
         if (!socket) {
             if (errno == EINTR || errno == ECONNABORTED) continue;
             if (errno == EAGAIN) return;
-            // Nothing is left to accept with: whoever waits stays in the queue.
+            // There are no descriptors left to accept with: clients that wait stay in the queue.
             watch(file_->descriptor(), 0, EPOLL_CTL_MOD);
             accept_again_ns_ = now_ns + accept_pause_ns;
             return arm(std::min(armed_ns_, accept_again_ns_), now_ns);
@@ -334,8 +335,9 @@ void Server::accept_all(std::uint64_t now_ns) {
 void Server::refuse(const base::Descriptor& socket) {
     ++counters_.refused;
     const std::string line = control::refusal_line(
-        {"null", fmt::format("control.max_clients is {}, and so many are connected; come again when one has gone",
-                             options_.max_clients)});
+        {"null",
+         fmt::format("control.max_clients is {}, and this number of clients is connected; try again when one has gone",
+                     options_.max_clients)});
     [[maybe_unused]] const ssize_t sent =
         ::send(socket.number(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }

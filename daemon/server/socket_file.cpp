@@ -72,7 +72,7 @@ base::Result<void> free_path(const base::Folder& folder, const std::string& path
 
 base::Result<std::unique_ptr<SocketFile>> SocketFile::open(const std::string& path, const SocketOwner& owner) {
     if (path.empty() || path.size() > control::max_socket_path || path.find('\0') != std::string::npos)
-        return base::failure(fmt::format("'{}': a socket's path has 1 to {} octets; say a shorter one with --socket",
+        return base::failure(fmt::format("'{}': a socket's path has 1 to {} bytes; say a shorter one with --socket",
                                          path, control::max_socket_path));
     const std::string folder_path = folder_of(path);
     const bool made_folder = ::mkdir(folder_path.c_str(), 0755) == 0;
@@ -111,7 +111,7 @@ base::Result<void> SocketFile::prepare(const SocketOwner& owner) {
     ::umask(mask);
     if (!bound)
         return base::failure(fmt::format("{}; say another path with --socket", std::strerror(bind_errno)), path_);
-    // By its descriptor from here on: whoever may write in the folder can put another file into its place.
+    // From here on by its descriptor: a user who may write in the folder can put another file into its place.
     made_.reset(::openat(folder_.descriptor(), name_of(path_).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat made {};
     if (!made_ || ::fstat(made_.number(), &made) != 0) return base::failure(std::strerror(errno), path_);

@@ -9,19 +9,19 @@
 
 namespace service::inline server {
 
-/// Whose the socket's file is, by names; empty leaves it to the process.
+/// The owner of the socket's file, by names; empty leaves it to the process.
 struct SocketOwner {
-    std::string user;   ///< whom the process becomes; also of a folder that is made for the socket
-    std::string group;  ///< the user's own where empty
+    std::string user;   ///< the user that the process becomes; also owns a folder that is made for the socket
+    std::string group;  ///< if empty, the user's own group
 };
 
-/// The listening socket and its file. The file has its owner and its mode (0660) before anybody can connect; while it
-/// is being made, the directory is locked, so that of two daemons that begin at once only one wins.
+/// The listening socket and its file. The file has its owner and its mode (0660) before any client can connect. The
+/// directory is locked while the file is made: of two daemons that begin at once only one succeeds.
 class SocketFile {
 public:
     static base::Result<std::unique_ptr<SocketFile>> open(const std::string& path, const SocketOwner& owner);
     ~SocketFile() { static_cast<void>(remove()); }
-    /// Removes the file, if it is still this one. Fails with why the file stays.
+    /// Removes the file, if it is still this one. Fails with the reason if the file stays.
     base::Result<void> remove();
     SocketFile(const SocketFile&) = delete;
     SocketFile& operator=(const SocketFile&) = delete;

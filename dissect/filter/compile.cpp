@@ -190,7 +190,7 @@ void Compiler::search(const Node& node) {
     if (node.comparison == TokenKind::matches) {
         auto expression = Regex::compile(right.decoded);
         if (!expression)
-            return fail(right, fmt::format("The regular expression is wrong at octet {}: {}", expression.error().offset,
+            return fail(right, fmt::format("The regular expression is wrong at byte {}: {}", expression.error().offset,
                                            expression.error().message));
         program_.expressions.push_back(std::move(*expression));
         second = static_cast<std::uint32_t>(program_.expressions.size() - 1);

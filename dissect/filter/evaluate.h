@@ -11,10 +11,10 @@ class FieldCollector;
 
 namespace dissect::filter {
 
-/// Arithmetic of two values; nullopt where there is no result (a division by zero, an overflow).
+/// Arithmetic of two values; nullopt if there is no result (a division by zero, an overflow).
 std::optional<Wide> reckon(Op op, Wide left, Wide right);
 
-/// What a program works in. Reused from frame to frame.
+/// The memory of a running program. Reused from frame to frame.
 struct Workspace {
     using Values = std::vector<Operand>;
 

@@ -14,19 +14,18 @@ class FieldRegistry;
 namespace dissect::filter {
 
 /// A display filter in Wireshark's language (wireshark-filter(4) of Wireshark 4.0), over the fields of a registry.
-/// Beyond it: `xor`, parentheses around values, literals on the left, functions of slices, addresses in quotes.
-/// Without: references to a selected frame (`${field}`), macros, host names.
+/// Additions: `xor`, parentheses around values, literals on the left, functions of slices, addresses in quotes.
+/// Omissions: references to a selected frame (`${field}`), macros, host names.
 class Filter {
 public:
     static constexpr std::size_t max_length = std::size_t{64} << 10;
 
-    /// Tells `collector` which fields to gather. Any bytes at all may be given as `expression`; an empty one passes
-    /// every frame.
+    /// Chooses the fields in `collector`. `expression` may be any bytes; an empty one passes every frame.
     static base::Result<Filter, FilterError> compile(std::string_view expression, const FieldRegistry& registry,
                                                      FieldCollector& collector);
 
-    /// Whether the frame whose values the collector holds passes. The collector is the one that the filter was
-    /// compiled for, or one whose fields were chosen in the same order. Not for two threads at once.
+    /// Whether the frame whose values the collector holds passes. The collector must be the one that the filter was
+    /// compiled for, or one with the same fields in the same order. Not for two threads at once.
     bool matches(const FieldCollector& collector);
 
     Filter(Filter&&) noexcept;

@@ -6,7 +6,7 @@
 
 namespace dissect::filter {
 
-/// Why a display filter was refused, and where in it.
+/// Why a display filter was refused, and the place of the mistake.
 struct FilterError {
     std::string message;                   ///< one sentence, without a full stop
     std::string expression;                ///< as the user wrote it
@@ -17,7 +17,7 @@ struct FilterError {
     /// The message, the expression with a line that marks the place, and the suggestions: several lines, the last one
     /// without a line end. Control characters of the expression are shown as dots, a long expression in part.
     std::string text() const;
-    /// The same in one line, for where the expression stands next to it.
+    /// The same in one line, for places that show the expression next to it.
     std::string line() const;
 };
 

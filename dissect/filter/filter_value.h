@@ -11,7 +11,7 @@ struct RegisteredField;
 
 namespace dissect::filter {
 
-/// What the language distinguishes. Headings are the bytes they span.
+/// The types of the language. Headings are the bytes they span.
 enum class Type : std::uint8_t {
     untyped,  ///< a literal, whose type follows from what it is compared with
     number,
@@ -46,7 +46,7 @@ constexpr Type type_of(wire::Kind kind) {
 
 /// A field's type; `frame.time`, a text that carries its nanoseconds, is a time.
 Type type_of(const wire::FieldInfo& info);
-/// The same, and decimal where the field has a form and is held like a time.
+/// The same, and decimal if the field has a form and is held like a time.
 Type type_of(const RegisteredField& field);
 
 constexpr bool is_fixed_point(Type type) { return type == Type::time || type == Type::decimal; }
@@ -61,7 +61,7 @@ constexpr std::string_view name_of(Type type) {
         case Type::boolean: return "a boolean";
         case Type::time: return "a time";
         case Type::decimal: return "a number with decimals";
-        case Type::octets: return "octets";
+        case Type::octets: return "bytes";
         case Type::ipv4: return "an IPv4 address";
         case Type::ipv6: return "an IPv6 address";
         case Type::ether: return "a MAC address";
@@ -70,7 +70,7 @@ constexpr std::string_view name_of(Type type) {
     return {};
 }
 
-/// Holds every unsigned 64-bit value and what arithmetic makes of a few of them.
+/// Holds every unsigned 64-bit value and results of arithmetic with a few of them.
 __extension__ using Wide = __int128;
 
 /// A value while a filter runs. Bytes belong to the packet, the filter or its scratch space.

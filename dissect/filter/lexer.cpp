@@ -91,7 +91,8 @@ std::size_t read_digits(std::string_view text, int base, std::size_t most, std::
     return count;
 }
 
-/// Resolves the escape that follows a backslash at the start of `rest`; the octets it takes, 0 where it is none.
+/// Resolves the escape that follows a backslash at the start of `rest`. Returns the bytes it takes; 0 if it is not an
+/// escape.
 std::size_t unescape(std::string_view rest, std::string& out) {
     if (rest.empty()) return 0;
     constexpr std::string_view letters = "abfnrtv'\"\\";
@@ -120,7 +121,7 @@ std::size_t unescape(std::string_view rest, std::string& out) {
     return count;
 }
 
-/// Whether a number and the sign behind it are a percentage, as in `> 5%`: nothing follows that could be divided by.
+/// Whether a number and the sign after it are a percentage, as in `> 5%`: nothing follows that could be a divisor.
 bool is_percentage(std::string_view number, std::string_view behind) {
     if (!behind.starts_with('%') || !base::is_digit(number.front())) return false;
     if (number.find_first_not_of("0123456789.") != std::string_view::npos) return false;
@@ -164,7 +165,7 @@ base::Result<Token, SyntaxError> Lexer::next() {
     }
     if (begins_word(rest[0])) return word(at_);
     if (rest[0] == '=') return fail("A single = has no meaning: == compares", at_, 1);
-    if (rest.starts_with("${")) return fail("A field reference needs a selected frame, and here is none", at_, 2);
+    if (rest.starts_with("${")) return fail("A field reference needs a selected frame, and there is none here", at_, 2);
     std::size_t length = 1;
     while (length < rest.size() && (static_cast<unsigned char>(rest[length]) & 0xc0) == 0x80) ++length;
     return fail("This character has no meaning in a display filter", at_, length);

@@ -8,10 +8,10 @@
 
 namespace dissect::filter {
 
-/// What a token is. Words that are operators (`eq`, `and`) have the operator's kind.
+/// The kinds of tokens. Words that are operators (`eq`, `and`) have the operator's kind.
 enum class TokenKind : std::uint8_t {
     end,
-    word,       ///< a field's name, a number, an address, a value's name: what it is depends on where it stands
+    word,       ///< a field's name, a number, an address, a value's name: its meaning depends on its place
     text,       ///< "..." or r"..."
     character,  ///< '.'
     any_eq,
@@ -56,7 +56,7 @@ struct Token {
     std::string decoded;    ///< text and character: escapes resolved
 };
 
-/// A fault of the expression: what, and where.
+/// A mistake in the expression and its place.
 struct SyntaxError {
     std::string message;
     std::uint32_t column = 0;
@@ -71,8 +71,7 @@ public:
 
     base::Result<Token, SyntaxError> next();
 
-    /// The inside of a slice or layer range, up to `]`, which is consumed; to be asked for after `[` was the last
-    /// token.
+    /// The inside of a slice or layer range, up to `]`, which is consumed. Call this after the token `[`.
     base::Result<Token, SyntaxError> brackets();
 
     std::string_view expression() const { return expression_; }

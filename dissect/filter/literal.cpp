@@ -95,10 +95,10 @@ Read as_octets(const Node& node, std::string_view text, Type type) {
     else
         octets = std::string{text};
     if (octets && type == Type::ether && octets->size() != 6)
-        return wrong(fmt::format("\"{}\" has {} octets; a MAC address has six", text, octets->size()));
+        return wrong(fmt::format("\"{}\" has {} bytes; a MAC address has six", text, octets->size()));
     if (!octets)
         return wrong(fmt::format("\"{}\" is not {}", text,
-                                 type == Type::ether ? "a MAC address" : "a sequence of octets in hexadecimal"));
+                                 type == Type::ether ? "a MAC address" : "a sequence of bytes in hexadecimal"));
     return Literal{0, std::move(*octets)};
 }
 
@@ -190,7 +190,7 @@ std::optional<std::string> read_octets(std::string_view text) {
     while (!text.empty()) {
         std::size_t length = std::min<std::size_t>(2, text.size());
         if (length == 2 && is_separator(text[1])) length = 1;
-        // A single digit is an octet only where it stands alone between separators.
+        // A single digit is a byte only if it stands alone between separators.
         if (length == 1 && !octets.empty() && !is_separator(*(text.data() - 1))) return std::nullopt;
         const auto value = digits(text.substr(0, length));
         if (!value) return std::nullopt;

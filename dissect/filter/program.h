@@ -10,13 +10,13 @@
 
 namespace dissect::filter {
 
-/// Steps of a compiled filter. A test leaves its answer in the one flag; values are lists, one entry an occurrence, in
-/// numbered registers. Jumps go forward only, so every program ends.
+/// Steps of a compiled filter. A test leaves its result in the one flag; values are lists with one entry for each
+/// occurrence, in numbered registers. Jumps go forward only, so every program ends.
 enum class Op : std::uint8_t {
     // tests
     has_field,      ///< a slot
     has_values,     ///< a register
-    has_bits,       ///< a register: any value that is not zero
+    has_bits,       ///< a register: any value other than zero
     compare_field,  ///< a slot, b constant
     compare,        ///< a register, b register
     contains,       ///< a register, b register
@@ -26,7 +26,7 @@ enum class Op : std::uint8_t {
     negate,
     keep,     ///< a place of a kept flag
     exclude,  ///< flag = flag xor kept flag a
-    jump_if,  ///< a step to go on with
+    jump_if,  ///< the step to continue with
     jump_unless,
     // values, into register a
     load_field,     ///< b slot
@@ -56,7 +56,7 @@ struct Instruction {
     Op op{};
     Comparison comparison = Comparison::equal;
     bool all = false;           ///< every pair of values has to satisfy the test, not just one
-    bool whole = false;         ///< of a protocol all that it carries is loaded, not its own bytes alone
+    bool whole = false;         ///< of a protocol, everything that it carries is loaded, not only its own bytes
     Type type = Type::untyped;  ///< of the values
     std::uint32_t a = 0;
     std::uint32_t b = 0;
@@ -80,7 +80,7 @@ struct Set {
 struct Program {
     std::vector<Instruction> code;
     std::vector<Operand> constants;
-    std::deque<std::string> octets;  ///< what constants point to; places do not move
+    std::deque<std::string> octets;  ///< constants point here; places do not move
     std::vector<Regex> expressions;
     std::vector<Set> sets;
     std::vector<std::vector<Range>> ranges;

@@ -7,7 +7,7 @@
 
 namespace dissect::filter {
 
-/// A Perl-compatible regular expression over bytes, blind to case as Wireshark's are. A subject that would cost too
+/// A Perl-compatible regular expression over bytes that ignores case, as Wireshark's do. A subject that would cost too
 /// much to decide does not match.
 class Regex {
 public:

@@ -14,7 +14,7 @@ using TextBuffer = std::array<char, 64>;
 /// decimals. Not for texts and bytes. The view points into `buffer`.
 std::string_view text_of(const Operand& value, Type type, TextBuffer& buffer);
 
-/// Bytes as hexadecimal digits, in the arena; empty where it has no room.
+/// Bytes as hexadecimal digits, in the arena; empty if it has no room.
 Operand hexadecimal(std::string_view octets, Arena& arena);
 
 }  // namespace dissect::filter

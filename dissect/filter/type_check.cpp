@@ -139,14 +139,14 @@ void Checker::check_contains(const Node& left, const Node& right) {
     const auto searchable = [](Type type) { return type == Type::text || type == Type::octets || type == Type::ether; };
     if (!searchable(left.type))
         return fail(
-            left, fmt::format("{} is {}, and contains looks into strings and octets", shown(left), name_of(left.type)));
+            left, fmt::format("{} is {}, and contains looks into strings and bytes", shown(left), name_of(left.type)));
     if (right.type == Type::untyped ? is_arithmetic(right.kind) : !searchable(right.type))
-        fail(right, shown(right) + " is neither a string nor octets");
+        fail(right, shown(right) + " is neither a string nor bytes");
 }
 
 void Checker::check_matches(const Node& left, const Node& right) {
     if (left.type != Type::text && left.type != Type::octets && left.type != Type::ether)
-        return fail(left, fmt::format("{0} is {1}, and matches looks into strings and octets; write string({0})",
+        return fail(left, fmt::format("{0} is {1}, and matches looks into strings and bytes; write string({0})",
                                       shown(left), name_of(left.type)));
     if (right.kind != NodeKind::text) fail(right, "matches needs a regular expression in double quotes on its right");
 }
@@ -170,7 +170,7 @@ void Checker::visit_bit_and(Node& node) {
     const Node& right = at(node.children[1]);
     const auto type = common_type(left.type, right.type);
     if (!type || *type == Type::boolean || is_fixed_point(*type) || *type == Type::text)
-        return fail(node, "Bitwise and takes two numbers, or octets and a mask of as many octets");
+        return fail(node, "Bitwise and takes two numbers, or bytes and a mask of as many bytes");
     node.type = *type;
 }
 
@@ -196,7 +196,7 @@ void Checker::visit_slice(Node& node) {
     const Node& whole = at(node.children[0]);
     if (whole.type == Type::untyped) return fail_unknown(whole);
     if (is_numeric(whole.type))
-        return fail(whole, fmt::format("{} is {}, and slices are cut from octets and strings", shown(whole),
+        return fail(whole, fmt::format("{} is {}, and slices are cut from bytes and strings", shown(whole),
                                        name_of(whole.type)));
     node.type = Type::octets;
 }

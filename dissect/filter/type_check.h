@@ -11,11 +11,11 @@ class FieldRegistry;
 
 namespace dissect::filter {
 
-/// Looks the names up and gives every node its type; a node of literals alone stays untyped.
+/// Looks up the names and gives every node its type; a node that consists of literals stays untyped.
 base::Result<void, SyntaxError> check(Syntax& tree, const FieldRegistry& registry);
 
-/// The type that two sides of a comparison are compared as: one side's own where the other is a literal, bytes where
-/// the other is bytes; nullopt where they cannot be compared.
+/// The type in which two sides of a comparison are compared: the type of one side if the other is a literal, bytes if
+/// the other is bytes; nullopt if they cannot be compared.
 std::optional<Type> common_type(Type left, Type right);
 
 enum class Function : std::uint8_t { length, count, upper, lower, string, largest, smallest, absolute };
@@ -27,7 +27,7 @@ struct FunctionInfo {
     unsigned most_arguments;
 };
 
-/// nullptr where there is none of that name.
+/// nullptr if there is no such function.
 const FunctionInfo* find_function(std::string_view name);
 
 }  // namespace dissect::filter

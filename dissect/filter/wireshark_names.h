@@ -5,8 +5,8 @@
 
 namespace dissect::filter {
 
-/// A value of a field by the name that Wireshark gives it where ours is another: lines and trees have the short names
-/// of the RFCs, filters of Wireshark's users have these.
+/// A field's value by the name that Wireshark gives it, if ours differs: lines and trees have the short names of the
+/// RFCs, filters of Wireshark's users have these.
 std::optional<std::uint64_t> value_in_wireshark(std::string_view field, std::string_view name);
 
 }  // namespace dissect::filter

@@ -46,7 +46,8 @@ constexpr wire::FieldInfo hidden(wire::FieldInfo info) {
     return info;
 }
 
-/// The entry of that name, found while compiling: whoever visits a field passes the very object that its row lists.
+/// The entry of that name, found while compiling: the code that visits a field passes the very object that its row
+/// lists.
 template <std::size_t N>
 consteval const wire::FieldInfo& pick(const wire::FieldInfo (&table)[N], std::string_view name) {
     std::size_t at = 0;
@@ -54,8 +55,8 @@ consteval const wire::FieldInfo& pick(const wire::FieldInfo (&table)[N], std::st
     return table[at];
 }
 
-/// Visits fields of one layer, or of a part of it. Positions count from the part's first octet; what was not captured
-/// is left out.
+/// Visits fields of one layer, or of a part of it. Positions count from the part's first byte; bytes that were not
+/// captured are left out.
 class Tree {
 public:
     Tree(const LayerView& view, Visitor& visitor)
@@ -102,11 +103,11 @@ public:
     void open(const wire::FieldInfo& info) const {
         visitor_.open(info, has(info) ? value_of(info, octets_) : wire::Value{}, place(info));
     }
-    /// A heading over a range of octets, which are its value.
+    /// A heading over a range of bytes, which are its value.
     void open(const wire::FieldInfo& info, std::uint32_t first, std::uint32_t length) const {
         visitor_.open(info, {0, octets_.subspan(first, length), {}}, {offset_ + first, length});
     }
-    /// A heading with a number, over octets of which nothing is read.
+    /// A heading with a number, over bytes that have no fields.
     void open_number(const wire::FieldInfo& info, std::uint64_t number, std::uint32_t first,
                      std::uint32_t length) const {
         visitor_.open(info, {number, {}, {}}, {offset_ + first, length});

@@ -34,7 +34,7 @@ constexpr wire::FieldInfo geneve_computed[] = {
     {"geneve.option.type.critical", "Critical option", 16, 1, Kind::boolean},
     floating("geneve.option.flags", "Flags", Kind::uint8, Base::hex),
     {"geneve.option.flags.reserved", "Reserved", 24, 3, Kind::boolean},
-    floating("geneve.option.length", "Length in octets", Kind::uint8),
+    floating("geneve.option.length", "Length in bytes", Kind::uint8),
     floating("geneve.option.unknown.data", "Data", Kind::bytes),
 };
 

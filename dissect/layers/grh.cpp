@@ -18,7 +18,7 @@ bool may_be_cut(const Context& context, const wire::View<wire::Grh>& grh) {
            context.end >= context.captured();
 }
 
-/// The payload length counts up to the ICRC's last octet, so that what pads an Ethernet frame stays outside.
+/// The payload length counts up to the ICRC's last byte, so that an Ethernet frame's padding stays outside.
 LayerId parse_grh(Context& context) {
     const std::uint32_t at = context.offset;
     const std::byte* const first = context.take(LayerId::grh, wire::size_of<wire::Grh>);

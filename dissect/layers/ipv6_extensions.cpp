@@ -61,11 +61,11 @@ LayerId parse_ipv6_options(Context& context) {
 constexpr wire::FieldInfo options_computed[] = {
     floating("ipv6.hopopts.nxt", "Next header", Kind::uint8, Base::dec, wire::ip_protocol::names),
     floating("ipv6.hopopts.len", "Length", Kind::uint8),
-    floating("ipv6.hopopts.len_oct", "Length in octets", Kind::uint16),
+    floating("ipv6.hopopts.len_oct", "Length in bytes", Kind::uint16),
     floating("ipv6.dstopts", "Destination Options for IPv6"),
     floating("ipv6.dstopts.nxt", "Next header", Kind::uint8, Base::dec, wire::ip_protocol::names),
     floating("ipv6.dstopts.len", "Length", Kind::uint8),
-    floating("ipv6.dstopts.len_oct", "Length in octets", Kind::uint16),
+    floating("ipv6.dstopts.len_oct", "Length in bytes", Kind::uint16),
     floating("ipv6.opt", "IPv6 option"),
     floating("ipv6.opt.type", "Type", Kind::uint8, Base::hex, wire::ipv6_options),
     floating("ipv6.opt.type.action", "Action", Kind::uint8),
@@ -151,7 +151,7 @@ LayerId parse_routing(Context& context) {
 }
 
 constexpr wire::FieldInfo routing_computed[] = {
-    floating("ipv6.routing.len_oct", "Length in octets", Kind::uint16),
+    floating("ipv6.routing.len_oct", "Length in bytes", Kind::uint16),
     floating("ipv6.routing.src.reserved", "Reserved", Kind::bytes),
     floating("ipv6.routing.src.addr", "Address", Kind::ipv6),
     floating("ipv6.routing.srh.last_entry", "Last entry", Kind::uint8),

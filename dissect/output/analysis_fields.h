@@ -4,8 +4,8 @@
 
 #include "wire/field.h"
 
-/// Fields of the analysis: what is known of a frame because of the frames before it. The Wireshark plugin has the same
-/// names, and more that later frames decide. The code that measures the frames supplies the values.
+/// Fields of the analysis: what a frame means because of the frames before it. The Wireshark plugin has the same names,
+/// and more that depend on later frames. The code that measures the frames supplies the values.
 namespace dissect::output {
 
 enum class AnalysisField : std::uint8_t {
@@ -36,7 +36,7 @@ enum class AnalysisField : std::uint8_t {
     gap_time,
     event,
     event_flow,
-    // The value of an event, one field a kind.
+    // The value of an event, one field for each kind.
     missing,
     duplicate,
     out_of_order,

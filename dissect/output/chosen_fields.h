@@ -9,10 +9,10 @@
 
 namespace dissect::output {
 
-/// Gathers chosen fields of each frame; for the printers that show these alone.
+/// Gathers chosen fields of each frame; for the printers that show only these fields.
 class ChosenFields : public Printer {
 public:
-    /// The registry outlives the printer.
+    /// The registry must outlive the printer.
     ChosenFields(const FieldRegistry& registry, std::span<const RegisteredField* const> fields, InterfaceNames names);
 
     void on_frame(const wire::Frame& frame, const Dissection& dissection) final;
@@ -21,14 +21,14 @@ public:
     void on_message(const UpperMessage& message) final;
     void end_frame(bool shown) final;
 
-    /// Where a display filter over the same frames chooses its fields, before the first of them.
+    /// A display filter over the same frames chooses its fields here, before the first frame.
     FieldCollector& collector();
-    /// Takes values of chosen fields that neither the frame nor its units have, between `on_frame` and `end_frame`.
+    /// Receives values of chosen fields that neither the frame nor its units have, between `on_frame` and `end_frame`.
     Visitor& visitor() { return collector_; }
     /// Whether a field is among those that are shown, or that a display filter has chosen.
     bool wants(const wire::FieldInfo& info) const { return collector_.wants(info); }
-    /// The frame's units are all known: gathers what is known of the frame itself. `end_frame` does it where the
-    /// display filter did not need it.
+    /// All units of the frame are known: gathers the values of the frame itself. `end_frame` does this if the display
+    /// filter did not need it.
     void complete();
 
 protected:
@@ -38,7 +38,7 @@ protected:
     };
     std::span<const Column> columns() const { return columns_; }
     std::span<const FoundValue> values(const Column& column) const { return collector_.values(column.slot); }
-    /// A frame is complete and to be shown.
+    /// A complete frame to be shown.
     virtual void show(const wire::Frame& frame) = 0;
 
 private:
@@ -66,7 +66,7 @@ struct FieldsFormat {
     enum class Occurrence : std::uint8_t { first, last, all } occurrence = Occurrence::all;
 };
 
-/// `-T fields`: a line a frame, a column a field.
+/// `-T fields`: one line for each frame, one column for each field.
 class FieldsPrinter final : public ChosenFields {
 public:
     FieldsPrinter(std::string& out, const FieldRegistry& registry, std::span<const RegisteredField* const> fields,
@@ -82,7 +82,7 @@ private:
     FieldsFormat format_;
 };
 
-/// `-T json` with `-e`: an array a field.
+/// `-T json` with `-e`: one array for each field.
 class JsonFieldsPrinter final : public ChosenFields {
 public:
     JsonFieldsPrinter(std::string& out, const FieldRegistry& registry, std::span<const RegisteredField* const> fields,

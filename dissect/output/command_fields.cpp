@@ -83,7 +83,7 @@ constexpr ReadField<UpperMessage> command_table[] = {
      [](const UpperMessage& m, Value& v) { return m.facts.parts && take_known(v, m.facts.request_ack_ns); }},
     {duration("rdma.io.repair_own", "Of it: repair of its own packets"),
      [](const UpperMessage& m, Value& v) { return m.facts.parts && take(v, m.facts.repair_own_ns); }},
-    {duration("rdma.io.repair_behind", "Of it: behind the repair of others"),
+    {duration("rdma.io.repair_behind", "Of it: waiting for the repair of others"),
      [](const UpperMessage& m, Value& v) { return m.facts.parts && take(v, m.facts.repair_behind_ns); }},
     {{"rdma.io.open", "Open with it", 0, 0, Kind::uint32},
      [](const UpperMessage& m, Value& v) { return take_known(v, std::uint64_t{m.facts.open}); }},

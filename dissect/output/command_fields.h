@@ -9,12 +9,12 @@ namespace dissect::output {
 
 extern const wire::FieldInfo command_heading;  ///< `rdma.io`, whose value is the command's number in its connection
 
-/// What a connection is taken for: `rdma.ulp`, `rdma.ulp.by`, and what protocols have of their own.
+/// The protocol of a connection: `rdma.ulp`, `rdma.ulp.by`, and fields of the single protocols.
 std::span<const ReadField<UpperMessage>> connection_fields();
 /// A command's, below `rdma.io`.
 std::span<const ReadField<UpperMessage>> command_fields();
 
-/// `rdma` and all that is known of the connection and of the command.
+/// `rdma` with all that is known about the connection and the command.
 void describe_command(const UpperMessage& message, Visitor& visitor);
 
 }  // namespace dissect::output

@@ -9,14 +9,15 @@
 
 namespace dissect::output {
 
-/// The two lines of a record for Elasticsearch's bulk interface, up to the members of `layers`, and what ends them.
+/// The two lines of a record for Elasticsearch's bulk interface, up to the members of `layers`, and the end of the
+/// record.
 void open_ek_record(std::string& out, std::int64_t time_ns);
 void close_ek_record(std::string& out);
-/// A field's name as Elasticsearch takes it: dots become underscores.
+/// A field's name as Elasticsearch accepts it: dots become underscores.
 void append_ek_name(std::string& out, std::string_view name);
 
 /// Gathers the protocols of a frame and their fields, without the tree: fields of one name become an array, and so do
-/// protocols. What is gathered is written by `write`.
+/// protocols. `write` writes what was gathered.
 class EkVisitor final : public Visitor {
 public:
     explicit EkVisitor(const FieldRegistry& registry);

@@ -111,7 +111,7 @@ constexpr ReadField<Unit> unit_table[] = {
      [](const Unit& u, Value& v) { return set_text(v, operation_of(u)); }},
     {text_with_words("rdma.position", "Position in the message", position_words),
      [](const Unit& u, Value& v) { return set_text(v, position_of(u)); }},
-    {number("rdma.length", "Payload octets"), [](const Unit& u, Value& v) { return set(v, length_of(u)); }},
+    {number("rdma.length", "Payload bytes"), [](const Unit& u, Value& v) { return set(v, length_of(u)); }},
     {text_with_words("rdma.crc", "CRC", crc_words), [](const Unit& u, Value& v) { return set_text(v, crc_of(u)); }},
     {number("rdma.repeats_frame", "Retransmission of frame"),
      [](const Unit& u, Value& v) { return set(v, u.repeats_frame) && u.repeats_frame != 0; }},
@@ -123,7 +123,7 @@ constexpr ReadField<Unit> unit_table[] = {
      [](const Unit& u, Value& v) { return set(v, u.from_client ? 1 : 0) && u.transport == Transport::iwarp; }},
     {number("rdma.tcp_sequence", "TCP sequence number"),
      [](const Unit& u, Value& v) { return set(v, u.sequence) && u.transport == Transport::iwarp; }},
-    {number("rdma.tcp_octets", "Octets of the TCP stream"),
+    {number("rdma.tcp_octets", "Bytes of the TCP stream"),
      [](const Unit& u, Value& v) { return set(v, u.stream_length) && u.transport == Transport::iwarp; }},
     {number("rdma.markers", "MPA markers"),
      [](const Unit& u, Value& v) { return set(v, u.markers) && u.markers != 0; }},
@@ -159,7 +159,7 @@ constexpr ReadField<Dissection> outcome_table[] = {
 
 constexpr ReadField<Notice> notice_table[] = {
     {number("rdma.notice.stream", "TCP connection"), [](const Notice& n, Value& v) { return set(v, n.stream); }},
-    {number("rdma.notice.octets", "Octets", Kind::uint64),
+    {number("rdma.notice.octets", "Bytes", Kind::uint64),
      [](const Notice& n, Value& v) { return set(v, n.octets) && n.octets != 0; }},
     {number("rdma.notice.frame", "Frame"),
      [](const Notice& n, Value& v) { return set(v, n.related_frame) && n.related_frame != 0; }},
@@ -176,7 +176,7 @@ void visit(std::span<const ReadField<Subject>> table, const Subject& subject, Vi
 }  // namespace
 
 constinit const FieldInfo frame_heading{"frame", "Frame"};
-constinit const FieldInfo unit_heading{"rdma", "RDMA message unit"};
+constinit const FieldInfo unit_heading{"rdma", "RDMA message"};
 constinit const FieldInfo notice_heading{"rdma.notice", "Notice", 0, 0, Kind::string};
 const FieldInfo& frame_time_field = frame_table[3].info;
 static const FieldInfo& repeats_field = unit_table[6].info;
@@ -215,7 +215,7 @@ void describe_outcome(const Dissection& dissection, Visitor& visitor) {
 
 void describe_notice(const Notice& notice, Visitor& visitor) {
     visitor.open(unit_heading, {}, {});
-    // A segment of octets that passed before holds no new unit: the notice is all that a frame shows of it.
+    // A segment whose bytes all passed before holds no new unit: the notice is all that a frame shows of it.
     if (notice.kind == Notice::Kind::tcp_retransmission && notice.related_frame != 0) {
         Value value;
         set(value, notice.related_frame);

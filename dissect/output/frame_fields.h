@@ -13,18 +13,18 @@
 #include "wire/field.h"
 #include "wire/frame.h"
 
-/// `frame.*`, which Wireshark has too, and `rdma.*`, which is ours: what is known of a frame or of a message
-/// in addition to the bytes of its headers. The tables in frame_fields.cpp are where each is declared.
+/// `frame.*`, which Wireshark has too, and `rdma.*`, which is ours: values of a frame or of a message in addition to
+/// the bytes of its headers. The tables in frame_fields.cpp declare them.
 namespace dissect::output {
 
-/// When a frame came, against others. Nanoseconds; 0 where there is no other frame yet.
+/// A frame's time relative to other frames. Nanoseconds; 0 if there is no other frame yet.
 struct FrameTimes {
     std::int64_t since_first = 0;
     std::int64_t since_previous = 0;
     std::int64_t since_shown = 0;  ///< since the previous frame that was shown
 };
 
-/// Remembers as much of earlier frames as FrameTimes takes.
+/// Remembers what FrameTimes needs of earlier frames.
 class FrameClock {
 public:
     /// Called once for each frame, in order.
@@ -36,7 +36,7 @@ public:
         previous_ = now;
         return times;
     }
-    /// The frame that `next` was last called for is shown.
+    /// The frame of the last call of `next` is shown.
     void shown() { shown_ = previous_; }
 
 private:
@@ -48,23 +48,24 @@ private:
     std::int64_t previous_ = 0;
 };
 
-/// What the capture calls an interface.
+/// The capture's name for an interface.
 struct InterfaceName {
     std::string_view name = {};            ///< empty where it has none
-    std::optional<std::uint32_t> id = {};  ///< absent where the capture gives none
+    std::optional<std::uint32_t> id = {};  ///< no value if the capture gives none
 };
 
-/// A frame and what is known of it. Values read from it may point into it.
+/// A frame and what is known about it. Values read from it may point into it.
 struct FrameView {
     const wire::Frame& frame;
     const Dissection& dissection;
     FrameTimes times = {};
     InterfaceName interface = {};
-    std::string_view protocols = {};  ///< `eth:ethertype:ip:udp:infiniband`; empty: not asked for
+    std::string_view protocols = {};  ///< `eth:ethertype:ip:udp:infiniband`; empty if not requested
     mutable std::array<char, 64> scratch = {};
 };
 
-/// A field of a frame, a unit, a dissection or a notice, and how it is found. `read` returns false where it is absent.
+/// A field of a frame, a unit, a dissection or a notice, and the function that finds it. `read` returns false if it is
+/// absent.
 template <class Subject>
 struct ReadField {
     wire::FieldInfo info;
@@ -86,14 +87,14 @@ std::span<const ReadField<Notice>> notice_fields();
 void describe_frame(const FrameView& view, Visitor& visitor);
 /// `rdma` and all below it, for a message.
 void describe_unit(const Unit& unit, Visitor& visitor);
-/// `rdma` for a frame without units that could not be read to its end, or is odd; nothing for others.
+/// `rdma` for a frame without units that could not be read to its end, or is odd; nothing for other frames.
 void describe_outcome(const Dissection& dissection, Visitor& visitor);
 void describe_notice(const Notice& notice, Visitor& visitor);
 
 /// Appends what a dissection adds to `frame.protocols`: `eth:ethertype:ip:udp:infiniband`.
 void append_protocols(std::string& out, const Dissection& dissection);
 
-/// Wireshark's number for a link type (`frame.encap_type`); 0 for one that it or we do not know.
+/// Wireshark's number for a link type (`frame.encap_type`); 0 for an unknown one.
 unsigned encapsulation_number(wire::LinkType link_type);
 
 /// `Nov 21, 2026 01:40:49.473152000 UTC`, as tshark prints with TZ=UTC; the text lies in `scratch`.

@@ -11,10 +11,10 @@ void append_json_string(std::string& out, std::string_view text);
 /// `2026-11-21` in UTC, of a time in nanoseconds since 1970.
 void append_date(std::string& out, std::int64_t time_ns);
 
-/// Appends the members of a JSON object, as tshark shapes a tree: a heading without a value is an object, one with a
+/// Appends the members of a JSON object, in tshark's form of a tree: a heading without a value is an object, one with a
 /// value is a member and, next to it, an object with `_tree` after its name. A name may come more than once in an
-/// object: each occurrence is a member of its own, which RFC 8259 section 4 permits and which is why a general JSON
-/// library cannot write this.
+/// object: each occurrence is a member of its own. RFC 8259 section 4 permits that, and a general JSON library cannot
+/// write it.
 class JsonVisitor final : public Visitor {
 public:
     JsonVisitor(std::string& out, unsigned level) : out_(&out), base_level_(level), level_(level) {}
@@ -31,7 +31,7 @@ private:
     std::string* out_;
     unsigned base_level_;
     unsigned level_;
-    bool first_ = true;                         ///< nothing stands before the next member of this object
+    bool first_ = true;                         ///< the next member of this object is its first
     const wire::FieldInfo* pending_ = nullptr;  ///< a heading whose object is opened with its first member
 };
 

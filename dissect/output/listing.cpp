@@ -33,7 +33,7 @@ std::string_view type_of(const FieldInfo& info) {
     return "";
 }
 
-/// The bits within the octets that the field touches.
+/// The bits within the bytes that the field touches.
 std::uint64_t mask_of(const FieldInfo& info) {
     const unsigned lead = info.bit_offset % 8u;
     const unsigned span = (lead + info.bit_width + 7u) / 8 * 8;

@@ -9,31 +9,31 @@
 #include "dissect/output/frame_fields.h"
 
 /// What the ways of showing frames have in common. A printer is the sink of a Dissector; the caller says after each
-/// frame whether it is to be shown:
+/// frame whether to show it:
 ///
 ///     printer.begin();
-///     while (...) { dissector.dissect(frame, printer); printer.end_frame(wanted); }
+///     while (...) { dissector.dissect(frame, printer); printer.end_frame(shown); }
 ///     printer.finish();
 ///
 /// The frame lives until `end_frame` has returned. A printer appends to a text that the caller owns and empties between
 /// frames as it likes.
 namespace dissect::output {
 
-/// What the capture calls an interface of the source, by `Frame::interface`. May be an empty function.
+/// The capture's name for an interface of the source, by `Frame::interface`. May be an empty function.
 using InterfaceNames = std::function<InterfaceName(std::uint32_t)>;
 
 class Printer : public Sink {
 public:
     virtual void begin() {}
-    /// The frame is complete: shown, or passed over (but remembered for the times of later ones).
+    /// The frame is complete: shown, or skipped (but remembered for the times of later ones).
     virtual void end_frame(bool shown) = 0;
     virtual void finish() {}
 };
 
 /// Visits all of a frame: `frame`, its layers, its notices and units; for printers that show the whole tree.
 ///
-/// `frame` comes first in the output, but what it says of protocols is known last. So the layers go to one visitor as
-/// they come, and `frame` to another at the end.
+/// `frame` comes first in the output, but the protocols that it names are known last. So the layers go to one visitor
+/// as they come, and `frame` to another at the end.
 class TreePrinterBase : public Printer {
 public:
     explicit TreePrinterBase(InterfaceNames names) : names_(std::move(names)) {}
@@ -45,7 +45,7 @@ public:
     void end_frame(bool shown) final;
 
 protected:
-    /// A new frame: what is gathered for the old one can go.
+    /// A new frame begins: what was gathered for the old one is no longer needed.
     virtual void start() = 0;
     /// Receives all but `frame`.
     virtual Visitor& body() = 0;

@@ -8,8 +8,9 @@
 
 namespace dissect::output {
 
-/// TCP sequence numbers counted from where a connection was first seen, as tcpdump without -S prints them. Remembers
-/// `capacity` connections in a table of fixed size: one whose place another needs is forgotten, and counts again.
+/// TCP sequence numbers counted from the first one seen of a connection, as tcpdump without -S prints them. Remembers
+/// `capacity` connections in a table of fixed size: a connection whose place is needed by another is forgotten, and its
+/// count restarts.
 class TcpSequences {
 public:
     struct Numbers {
@@ -18,7 +19,7 @@ public:
     };
     static constexpr std::size_t capacity = 4096;  ///< a power of two
 
-    /// Called for every TCP segment, in order. The first of a connection, and every SYN, is numbered as it is.
+    /// Called for every TCP segment, in order. The first segment of a connection, and every SYN, keeps its number.
     Numbers next(const Dissection& dissection, base::Bytes bytes);
 
 private:

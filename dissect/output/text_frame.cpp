@@ -64,7 +64,7 @@ void address(std::string& out, const Network& network, base::Bytes bytes, std::u
 
 namespace {
 
-/// A layer's octets if all of a header `H` were captured.
+/// A layer's bytes if all of a header `H` were captured.
 template <class H>
 std::optional<wire::View<H>> view_of(const Dissection& dissection, LayerId id, base::Bytes bytes) {
     const LayerRef* layer = dissection.find(id);
@@ -78,7 +78,7 @@ void append_macs(std::string& out, wire::View<wire::Ethernet> header) {
     base::append_ether(out, header.get<&wire::Ethernet::destination>());
 }
 
-/// tcpdump's names for the types it meets beside RDMA.
+/// tcpdump's names for the types that it shows next to RDMA.
 std::string_view type_name(std::uint16_t type) {
     switch (type) {
         case wire::ether_type::ipv4: return "IPv4";
@@ -361,7 +361,7 @@ void append_tcp(std::string& out, const TcpSummary& tcp, TcpSequences::Numbers n
     word(out, "length", tcp.payload_length);
 }
 
-/// Octets behind the network header on the wire, and the protocol's number.
+/// Bytes after the network header on the wire, and the protocol's number.
 struct NetworkPayload {
     std::uint8_t protocol = 0;
     std::uint32_t length = 0;
@@ -374,7 +374,7 @@ std::optional<NetworkPayload> network_payload(const Dissection& dissection, base
         return NetworkPayload{header->get<&wire::Ipv4::protocol>(), total < header_octets ? 0 : total - header_octets};
     }
     if (const auto header = view_of<wire::Ipv6>(dissection, LayerId::ipv6, bytes)) {
-        // Extension headers stand between; ICMPv6 behind them is what is mostly meant.
+        // Extension headers may stand between; the protocol after them is mostly ICMPv6.
         const auto next = header->get<&wire::Ipv6::next_header>();
         return NetworkPayload{next, header->get<&wire::Ipv6::payload_length>()};
     }
@@ -496,7 +496,7 @@ void diagnostic(std::string& out, const Diagnostic& found) {
     if (short_of_octets) {
         append_layer(out, found.layer);
         word(out, "needs", found.needed);
-        out += " octets";
+        out += " bytes";
         word(out, "at", found.offset);
         out += ", ";
         base::append_decimal(out, found.available);
@@ -529,7 +529,7 @@ void notice(std::string& out, const Notice& found) {
         base::append_decimal(out, found.stream);
         out += ": ";
     }
-    // A gap is measured in octets; what happened to a segment is told first, its size last.
+    // A gap is measured in bytes. For a segment, what happened to it comes first and its size last.
     const bool measures = found.kind == Notice::Kind::stream_gap || found.kind == Notice::Kind::stream_skipped ||
                           found.kind == Notice::Kind::stream_unread;
     if (measures && found.octets != 0) {
@@ -542,7 +542,7 @@ void notice(std::string& out, const Notice& found) {
     if (!measures && found.octets != 0) {
         out += " (";
         base::append_decimal(out, found.octets);
-        out += " octets)";
+        out += " bytes)";
     }
 }
 

@@ -46,7 +46,7 @@ void TextPrinter::pad_endpoints(std::size_t begin) {
 void TextPrinter::on_unit(const Unit& unit) {
     has_units_ = true;
     const bool iwarp = unit.transport == Transport::iwarp;
-    // A datagram put together from fragments has its addresses in its own octets or in those of its last frame.
+    // A datagram put together from fragments has its addresses in its own bytes or in those of its last frame.
     const bool own = !iwarp && unit.dissection.network.family != Network::Family::none;
     const Dissection& addressed = own ? unit.dissection : unit.frame_dissection;
     const base::Bytes bytes = own ? unit.bytes : unit.frame.bytes;

@@ -8,10 +8,10 @@
 
 namespace dissect::output {
 
-/// Appends the name of an address of 4 or 16 bytes; false where it has none. May be an empty function.
+/// Appends the name of an address of 4 or 16 bytes; false if it has none. May be an empty function.
 using HostNames = std::function<bool(std::string&, base::Bytes)>;
 
-/// How lines look; what tcpdump's options of the same letters choose.
+/// The form of lines, as tcpdump's options of the same letters choose it.
 struct TextOptions {
     base::TimeStyle time_style = base::TimeStyle::time_of_day;
     bool nanoseconds = false;

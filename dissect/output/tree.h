@@ -6,8 +6,8 @@
 
 namespace dissect::output {
 
-/// Appends the fields it visits as indented lines, four columns a level. Hidden fields are left out. The heading of a
-/// protocol repeats the fields that one looks for first: `User Datagram Protocol, Src Port: 49152, Dst Port: 4791`.
+/// Appends the fields it visits as indented lines, four columns for each level. Hidden fields are left out. The heading
+/// of a protocol repeats its most important fields: `User Datagram Protocol, Src Port: 49152, Dst Port: 4791`.
 class TreeVisitor final : public Visitor {
 public:
     explicit TreeVisitor(std::string& out) : out_(&out) {}
@@ -25,7 +25,7 @@ private:
     std::size_t heading_end_ = 0;                        ///< of the protocol's heading
     std::array<std::size_t, 3> highlight_lengths_ = {};  ///< of what was inserted there, by place
     unsigned level_ = 0;
-    unsigned hidden_level_ = 0;  ///< where a hidden heading was opened, plus one; 0: nowhere
+    unsigned hidden_level_ = 0;  ///< one more than the level of a hidden heading; 0: none is open
 };
 
 /// `-V`: every field of every layer of every frame, a blank line after each frame.

@@ -135,10 +135,10 @@ std::string_view crc_of(const Unit& unit) {
 std::string_view text_of(Notice::Kind kind) {
     switch (kind) {
         case Notice::Kind::tcp_retransmission: return "TCP retransmission";
-        case Notice::Kind::tcp_out_of_order: return "TCP segment behind a gap";
-        case Notice::Kind::stream_gap: return "octets missing from the capture";
-        case Notice::Kind::stream_skipped: return "octets skipped to find the next FPDU";
-        case Notice::Kind::stream_unread: return "octets at the end in which no FPDU was found";
+        case Notice::Kind::tcp_out_of_order: return "TCP segment after a gap";
+        case Notice::Kind::stream_gap: return "bytes missing from the capture";
+        case Notice::Kind::stream_skipped: return "bytes skipped to find the next FPDU";
+        case Notice::Kind::stream_unread: return "bytes at the end in which no FPDU was found";
         case Notice::Kind::stream_not_rdma: return "no RDMA stream after all";
         case Notice::Kind::stream_evicted: return "connection forgotten to stay within memory bounds";
         case Notice::Kind::fragments_evicted: return "IP datagram given up with fragments missing";

@@ -6,13 +6,13 @@
 #include "base/text_format.h"
 #include "wire/field.h"
 
-/// How the values of fields look. Everything is appended to the caller's text; nothing else is allocated.
+/// The text forms of fields' values. Everything is appended to the caller's text; nothing else is allocated.
 namespace dissect::output {
 
 /// A value as `tshark -T fields` prints it, without quotes. A heading without a value is printed `1`.
 void append_value(std::string& out, const wire::FieldInfo& info, const wire::Value& value, base::OctetStyle style);
 
-/// The hexadecimal digits that the width of a kind asks for; 0 where it has none.
+/// The number of hexadecimal digits for the width of a kind; 0 if it has none.
 unsigned hex_digits(wire::Kind kind);
 
 /// `.0.. .... ` for a field that does not fill its bytes; nothing for others.

@@ -10,12 +10,12 @@
 
 namespace dissect::tcp {
 
-/// Memory for what must be kept beyond a frame: pieces in a few sizes, recycled, never more than the limit in all.
-/// Once as much is in hand as the traffic needs, nothing is allocated any more. A slab whose pieces have all come back
-/// serves any size again: what a burst took of one size is not lost to the others.
+/// Memory for data that must be kept beyond a frame: pieces in a few sizes, recycled, never more than the limit in all.
+/// Once there are as many pieces as the traffic needs, nothing more is allocated. A slab whose pieces have all been
+/// returned serves any size again, so that a burst of one size does not take memory from the others.
 class BufferPool {
 public:
-    /// A piece in use. The caller gives it back explicitly, because it travels through plain structs that are recycled.
+    /// A piece in use. The caller returns it explicitly, because it travels through plain structs that are recycled.
     struct Buffer {
         std::byte* data = nullptr;
         std::uint32_t capacity = 0;
@@ -25,18 +25,18 @@ public:
 
     explicit BufferPool(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
-    /// At least `size` bytes, 16-aligned; `data` is nullptr where the limit is reached or `size` exceeds `largest`.
+    /// At least `size` bytes, 16-aligned; `data` is nullptr if the limit is reached or if `size` exceeds `largest`.
     Buffer acquire(std::size_t size);
     void release(Buffer buffer);
     std::size_t reserved_bytes() const { return reserved_bytes_; }
-    /// What a piece of this size takes where there is no shortage; `size` is at most `largest`.
+    /// The memory that a piece of this size takes without shortage; `size` is at most `largest`.
     static constexpr std::size_t piece_octets(std::size_t size) {
         std::size_t i = 0;
         while (sizes[i] < size) ++i;
         return sizes[i];
     }
 
-    /// Called where the limit is reached: gives pieces back, and says whether there were any that could be.
+    /// Called when the limit is reached: returns pieces to the pool, and whether there were any.
     std::function<bool()> on_shortage;
 
 private:
@@ -45,14 +45,14 @@ private:
     struct FreePiece {
         FreePiece* next;
     };
-    /// `largest` bytes in pieces of one size: those that came back, and after `used` those never given out.
+    /// `largest` bytes in pieces of one size: returned pieces, and after `used` those that were never in use.
     struct Slab {
         std::unique_ptr<std::byte[]> octets;
         FreePiece* free = nullptr;
         std::uint32_t used = 0;
         std::uint32_t lent = 0;  ///< pieces
         std::uint32_t size_class = 0;
-        std::uint32_t next = none;  ///< among those of its size that have a piece left, or those of no size
+        std::uint32_t next = none;  ///< the next slab of its size with a free piece, or of those without a size
         std::uint32_t previous = none;
 
         bool exhausted() const { return free == nullptr && used + sizes[size_class] > largest; }

@@ -9,8 +9,8 @@
 
 namespace dissect::tcp {
 
-/// The TCP connections remembered: a bounded number, found by their two ends. Those of a standing are kept in the order
-/// of their last use.
+/// The remembered TCP connections: a bounded number, found by their two ends. The connections of a standing are kept in
+/// the order of their last use.
 class ConnectionTable {
 public:
     explicit ConnectionTable(std::size_t limit);
@@ -20,32 +20,32 @@ public:
         unsigned side = 0;  ///< which of the ends is the source
         bool fresh = false;
     };
-    /// The connection between these ends, if it is the one used last or a hint leads to it; nullptr says nothing.
-    /// Frames of one connection come in trains, so it is the one used last for most.
+    /// The connection between these ends, if it is the one used last or a hint leads to it; nullptr if neither is the
+    /// case. Frames of one connection come in trains, so for most frames it is the one used last.
     Lookup find(const Ipv4Ends& ends) {
         if (last_ == none) return {};
         if (const Lookup found = match(at(last_), ends); found.connection != nullptr) return found;
         return find_hinted(ends);
     }
-    /// Which connection find() would look at, right or not: for prefetching.
+    /// The connection that find() would check, right or not: for prefetching.
     const Connection* guess(const Ipv4Ends& ends) { return maybe(hints_.find(EndsHints::hash_of_both(ends))); }
     void prefetch_hint(const Ipv4Ends& ends) const { hints_.prefetch(EndsHints::hash_of_both(ends)); }
-    /// From now on these ends lead to the one used last.
+    /// Makes these ends lead to the connection used last.
     void hint(const Ipv4Ends& ends);
-    /// The connection between two ends, now the most recently used; nullptr where there is none.
+    /// The connection between two ends, now the most recently used; nullptr if there is none.
     Lookup find(const Endpoint& source, const Endpoint& destination);
     /// Adds one; the table must not be full.
     Lookup add(const Endpoint& source, const Endpoint& destination, const Ipv4Ends& ends = {});
     bool full() const { return used_ == limit_; }
-    /// The one that was found or added last; nullptr where it is gone.
+    /// The one that was found or added last; nullptr if it is gone.
     const Connection* newest() { return maybe(last_); }
-    /// The connection unused for longest; nullptr where the table is empty.
+    /// The connection unused for longest; nullptr if the table is empty.
     Connection* idlest();
-    /// The same among those of a standing, and the one that was used after another of the same standing.
+    /// The same among those of a standing, and the connection that was used after another of the same standing.
     Connection* idlest(Standing standing) { return maybe(order(standing).oldest); }
     Connection* newer(const Connection& connection) { return maybe(connection.newer); }
     std::size_t size(Standing standing) const { return orders_[static_cast<std::size_t>(standing)].size; }
-    /// Gives a connection another standing, as the one of these used last.
+    /// Changes a connection's standing; the connection becomes the last used one of that standing.
     void rank(Connection& connection, Standing standing);
     void remove(Connection& connection);
 

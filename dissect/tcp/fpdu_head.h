@@ -8,7 +8,7 @@
 
 namespace dissect::tcp {
 
-/// The beginning of an FPDU, read before it is known whether it is one.
+/// The beginning of an FPDU, read before it is known to be one.
 struct FpduHead {
     static constexpr std::uint32_t longest = 20;  ///< length and untagged DDP header
     static constexpr std::uint32_t shortest = 4;  ///< length, DDP and RDMAP control
@@ -28,7 +28,7 @@ struct FpduHead {
     }
 };
 
-/// The head of an FPDU in step as it came: to be read where the next one is lost, which few ever are.
+/// The unparsed head of an FPDU in step. It is parsed only if the next one is lost, which is rare.
 class KeptHead {
 public:
     void keep(base::Bytes fpdu) {
@@ -42,15 +42,15 @@ private:
     std::array<std::byte, FpduHead::longest> octets_{};
 };
 
-/// Whether length, versions and opcode can belong together: the cheap check of a stream that is already in step.
-/// `bytes` has `FpduHead::shortest` bytes.
+/// Whether length, versions and opcode are consistent: the cheap check of a stream that is already in step. `bytes` has
+/// `FpduHead::shortest` bytes.
 bool can_be_fpdu(const std::byte* bytes);
 
-/// Reads a head strictly: reserved bits are zero, lengths and queue fit the opcode. `size` bytes are there, at least
-/// `FpduHead::shortest`. Returns how many bits of evidence for an FPDU that is; 0 where it cannot be one.
+/// Reads a head strictly: reserved bits are zero, lengths and queue fit the opcode. There are `size` bytes, at least
+/// `FpduHead::shortest`. Returns the number of bits of evidence for an FPDU; 0 if it cannot be one.
 unsigned read_head(const std::byte* bytes, std::uint32_t size, FpduHead& head);
 
-/// Bits of evidence from two heads that follow each other: one message carried on, or the next of the same queue.
+/// Bits of evidence from two consecutive heads: one message continued, or the next of the same queue.
 unsigned continuity(const FpduHead& before, const FpduHead& after);
 
 }  // namespace dissect::tcp

@@ -10,34 +10,34 @@ public:
 
     enum class Outcome : std::uint8_t {
         done,       ///< all bytes taken
-        lost,       ///< where the next FPDU begins is not known: `rest` was not taken
-        discarded,  ///< the receiver will have dropped this segment for its TCP checksum: `rest` was not taken
+        lost,       ///< the beginning of the next FPDU is unknown: `rest` was not used
+        discarded,  ///< the receiver dropped this segment because of its TCP checksum: `rest` was not used
         ended,      ///< the stream leaves MPA here
-        not_mpa,    ///< no start frame where one had to be
+        not_mpa,    ///< a start frame was required here, and there is none
     };
     struct Result {
         Outcome outcome = Outcome::done;
         Piece rest;
     };
-    /// `live`: the piece is the payload of the frame itself, not something stored. A piece without bytes stands for
-    /// a gap that will not be filled.
+    /// `live`: the piece is the payload of the frame itself, not stored data. A piece without bytes stands for a gap
+    /// that will not be filled.
     Result feed(const Arrival& arrival, Connection& connection, unsigned side, Piece piece, bool live);
-    /// The same of a segment's payload in which nothing is to be decided: of what it begins with, the plain units are
-    /// delivered. Returns how many bytes they take; feed() may go on with the rest.
+    /// The same for the payload of a segment that needs no decisions: delivers the plain units at its beginning.
+    /// Returns the number of bytes they take; feed() may continue with the rest.
     std::uint32_t feed_plain(const Arrival& arrival, const Connection& connection, unsigned side, Flow& flow,
                              std::uint32_t sequence, base::Bytes octets) {
         if (flow.expect != Expect::fpdu || flow.first_fpdu || flow.markers || flow.partial) return 0;
         return delivery_.deliver_plain(arrival, connection, side, flow, sequence, octets);
     }
-    /// Delivers what there is of a unit that will never be complete.
+    /// Delivers the part of a unit that will never be complete.
     void abandon(const Arrival& arrival, Connection& connection, unsigned side);
-    /// Forgets a unit that is not complete.
+    /// Forgets an incomplete unit.
     void drop_partial(Flow& flow);
 
 private:
     struct Measure {
-        std::uint32_t total = 0;  ///< of the stream; 0: not known with the bytes at hand
-        std::uint32_t need = 0;   ///< bytes that would tell
+        std::uint32_t total = 0;  ///< of the stream; 0: unknown with the bytes so far
+        std::uint32_t need = 0;   ///< bytes that are needed to know it
         bool impossible = false;
     };
     enum class Next : std::uint8_t { go_on, lost, discarded, ended };
@@ -56,8 +56,8 @@ private:
     BufferPool& pool_;
 };
 
-/// Whether the receiver of this frame's segment has dropped it: its TCP checksum is wrong though its sender's
-/// checksums are right otherwise. (A capture at the sender sees checksums that the adapter has yet to fill in.)
+/// Whether the receiver dropped the segment of this frame: its TCP checksum is wrong, and its sender's checksums are
+/// otherwise right. (A capture at the sender sees checksums that the adapter has yet to fill in.)
 bool dropped_by_receiver(const Side& side, const Arrival& arrival);
 
 }  // namespace dissect::tcp

@@ -7,22 +7,22 @@
 
 namespace dissect::tcp {
 
-/// What is known of a stream whose FPDU boundaries are looked for.
+/// What is known about a stream whose FPDU boundaries are searched for.
 struct HuntRules {
-    bool known_rdma = false;  ///< it was in step before, or its other direction is: less evidence will do
+    bool known_rdma = false;  ///< it was in step before, or its other direction is: less evidence suffices
     bool markers_known = false;
-    bool markers_likely = false;  ///< not known, but FPDUs without any broke off
+    bool markers_likely = false;  ///< unknown, but reading FPDUs without markers failed
     bool markers = false;
     std::uint32_t marker_origin = 0;
     bool crc_on = false;   ///< a complete FPDU with a wrong CRC, other than zero, is not an FPDU
-    bool crc_off = false;  ///< do not compute any
-    bool hurry = false;    ///< nothing more will come: decide on what there is
+    bool crc_off = false;  ///< do not compute CRCs
+    bool hurry = false;    ///< nothing more will come: decide with what there is
     FpduHead before;       ///< of the last FPDU in step
 };
 
 /// Finds FPDU boundaries in the stored segments of a stream by length, versions, opcode against queue and tag,
 /// continuity, and CRC over consecutive FPDUs. Evidence is counted in bits: chance finds a tagged head once in 8192
-/// bytes, so a stream is believed only when several heads in a row, or a CRC, say the same.
+/// bytes, so a stream is accepted only when several heads in a row, or a CRC, agree.
 class Hunter {
 public:
     struct Found {
@@ -30,23 +30,23 @@ public:
         std::uint32_t start = 0;  ///< of the first FPDU
         bool markers = false;
         std::uint32_t marker_origin = 0;
-        bool markers_certain = false;  ///< one was seen, or the FPDUs reach beyond where one would have been
+        bool markers_certain = false;  ///< a marker was seen, or the FPDUs reach beyond where one would have been
         bool crc_good = false;         ///< a CRC was right on the way
     };
 
     void begin(std::uint32_t sequence);
-    /// Looks at what has come since the last call.
+    /// Examines what has come since the last call.
     Found advance(const SegmentStore& store, const HuntRules& rules);
-    /// Everything before is of no more use.
+    /// Everything before it is no longer needed.
     std::uint32_t floor() const;
     /// Starts over after a gap.
     void skip_to(std::uint32_t sequence) {
         count_ = 0;
         scan_ = sequence;
     }
-    /// Up to where has been looked.
+    /// The end of the examined part.
     std::uint32_t scanned() const { return scan_; }
-    /// Gives up what holds the floor back; false where nothing does.
+    /// Drops the candidate that holds the floor back; false if there is none.
     bool drop_oldest();
     std::uint64_t examined_octets() const { return examined_; }
     /// Whether two heads in a row have been found somewhere.
@@ -56,13 +56,13 @@ private:
     struct Candidate {
         std::uint32_t start = 0;
         std::uint32_t next = 0;      ///< where the next head is expected
-        std::uint32_t body_end = 0;  ///< of the FPDU whose CRC is still to be checked; valid where `open`
+        std::uint32_t body_end = 0;  ///< of the FPDU whose CRC is still to be checked; valid if `open`
         std::uint32_t proven = 0;    ///< up to there the bytes are whole FPDUs
         unsigned evidence = 0;
         unsigned count = 0;
         bool open = false;
         bool crc_good = false;
-        bool broken = false;  ///< fits no stream without markers; perhaps one with them
+        bool broken = false;  ///< fits no stream without markers; perhaps one with markers
         bool markers = false;
         unsigned markers_seen = 0;
         std::uint32_t marker_origin = 0;
@@ -86,7 +86,7 @@ private:
     std::array<Candidate, 6> candidates_;
     unsigned count_ = 0;
     std::uint32_t scan_ = 0;
-    std::uint32_t disproved_ = 0;  ///< candidates that came to nothing
+    std::uint32_t disproved_ = 0;  ///< candidates that turned out wrong
     std::uint64_t examined_ = 0;
 };
 

@@ -7,8 +7,8 @@
 
 namespace dissect::tcp {
 
-/// Which frame carried which bytes, for the last 64 stretches of a direction in the order of the stream. A stretch
-/// reaches to where the next one begins: eight bytes an entry, for every connection has them.
+/// Which frame carried which bytes, for the last 64 stretches of a direction in the order of the stream. A stretch ends
+/// where the next one begins. An entry has eight bytes, because every connection has such a history.
 class SegmentHistory {
 public:
     void note(std::uint32_t sequence, std::uint64_t frame) {
@@ -16,7 +16,7 @@ public:
         if (step <= furthest_step && step >= -furthest_step) [[likely]] {
             append({sequence, static_cast<std::int32_t>(step)});
         } else {
-            count_ = 0;  // a connection that slept for billions of frames
+            count_ = 0;  // a connection that was idle for billions of frames
             append({sequence, 0});
         }
         newest_frame_ = frame;
@@ -24,8 +24,8 @@ public:
     /// No frame carried the bytes from there on.
     void note_lost(std::uint32_t sequence) { append({sequence, no_step}); }
 
-    /// The frame of an byte that lies before the stream's next one; 0 where none carried it, and where it is older
-    /// than what is remembered.
+    /// The frame of a byte that lies before the stream's next one; 0 if no frame carried it, or if it is older than the
+    /// history.
     std::uint64_t find(std::uint32_t sequence) const {
         std::uint64_t frame = newest_frame_;
         for (std::size_t i = 1; i <= count_; ++i) {
@@ -36,7 +36,7 @@ public:
         }
         return 0;
     }
-    /// Asks for the memory that note() will change, beyond the first bytes.
+    /// Prefetches the memory that note() will change, except the first bytes.
     void prefetch() const { __builtin_prefetch(&entries_[next_ % entries_.size()], 1); }
     /// The first bytes, which note() needs wherever it writes.
     static constexpr std::size_t fixed_octets = sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t);
@@ -44,7 +44,7 @@ public:
 private:
     struct Entry {
         std::uint32_t sequence = 0;  ///< where the stretch begins
-        std::int32_t step = 0;       ///< from the frame of the stretch before, in the order of the capture
+        std::int32_t step = 0;       ///< difference to the frame of the previous stretch, in the order of the capture
     };
     static constexpr std::int32_t no_step = INT32_MIN;
     static constexpr std::int64_t furthest_step = INT32_MAX;

@@ -24,8 +24,8 @@ struct Piece {
     }
 };
 
-/// Segments kept for later: ahead of a gap, or waiting for an FPDU boundary to be found. In the order of the stream and
-/// without overlap: what came first stands.
+/// Segments kept for later: ahead of a gap, or waiting until an FPDU boundary is found. In the order of the stream and
+/// without overlap: the first copy is kept.
 class SegmentStore {
 public:
     struct Segment {
@@ -36,7 +36,7 @@ public:
         std::uint32_t wire_length;
         std::uint32_t captured;
         std::uint32_t capacity;  ///< of the buffer that holds this header and the bytes after it
-        std::uint32_t slab;      ///< whose that buffer is
+        std::uint32_t slab;      ///< the slab of that buffer
 
         const std::byte* data() const { return reinterpret_cast<const std::byte*>(this + 1); }
         std::uint32_t end() const { return sequence + wire_length; }
@@ -44,9 +44,9 @@ public:
         Piece piece() const { return {sequence, wire_length, {data(), captured}, frame, time_ns}; }
     };
     struct Stored {
-        bool any = false;         ///< something of it was new
-        bool full = false;        ///< no memory for it, or for a part
-        std::uint64_t known = 0;  ///< the frame that had carried its first byte already; 0 where that was new
+        bool any = false;         ///< part of it was new
+        bool full = false;        ///< no memory for it, or for a part of it
+        std::uint64_t known = 0;  ///< the frame that had carried its first byte before; 0 if that byte was new
     };
 
     bool empty() const { return head_ == nullptr; }
@@ -57,7 +57,7 @@ public:
     std::uint64_t octets() const { return octets_; }
 
     Stored insert(BufferPool& pool, Piece piece);
-    /// Takes the first segment out; the caller gives it back to the pool with `release`.
+    /// Takes the first segment out; the caller returns it to the pool with `release`.
     Segment* pop();
     static void release(BufferPool& pool, Segment* segment) {
         pool.release({reinterpret_cast<std::byte*>(segment), segment->capacity, segment->slab});
@@ -67,13 +67,13 @@ public:
         while (!empty()) drop_head(pool);
     }
 
-    /// Where the bytes that follow each other without a gap, from the head on, end.
+    /// The end of the bytes that follow each other without a gap, from the head on.
     std::uint32_t run_end() const;
-    /// The first segment after that; nullptr where there is none.
+    /// The first segment after that; nullptr if there is none.
     const Segment* behind_run() const;
-    /// Copies up to `size` bytes from `sequence` on, as many as were captured without a hole; returns how many.
+    /// Copies up to `size` bytes from `sequence` on, as many as were captured without a hole; returns the number.
     std::uint32_t peek(std::uint32_t sequence, std::byte* out, std::uint32_t size) const;
-    /// The segment that holds `sequence`; nullptr where none does.
+    /// The segment that holds `sequence`; nullptr if none does.
     const Segment* find(std::uint32_t sequence) const;
 
 private:

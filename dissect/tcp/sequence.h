@@ -9,7 +9,7 @@ constexpr std::int32_t distance(std::uint32_t a, std::uint32_t b) { return stati
 
 /// The largest window that TCP can have, in bytes. RFC 7323 section 2.3.
 inline constexpr std::int32_t largest_window = 1 << 30;
-/// More bytes than anybody has under way, where windows are not known.
+/// More bytes than any sender has under way, for unknown windows.
 inline constexpr std::int32_t most_in_flight = 1 << 24;
 
 }  // namespace dissect::tcp

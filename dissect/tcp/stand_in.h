@@ -8,8 +8,8 @@
 
 namespace dissect::tcp {
 
-/// Stands for a frame of the side that a unit came from, where another frame, or the capture's end, has made the unit
-/// due: that one's number and time, this side's addresses and no more.
+/// Replaces a frame of the side that sent a unit, if another frame or the capture's end made the unit due. It has the
+/// number and time of that frame, and the addresses of this side.
 struct StandIn {
     StandIn(const wire::Frame& last, const Endpoint& source, const Endpoint& destination) : frame(last) {
         const bool ipv4 = source.high == 0 && source.low >> 32 == 4;

@@ -8,15 +8,15 @@
 
 namespace dissect::tcp {
 
-/// What a capture shows of the numbers that the receiver of a RST looks at.
+/// The numbers that the receiver of a RST checks, as far as the capture shows them.
 struct ResetBounds {
     std::optional<std::uint32_t> sent;          ///< one past the highest byte seen of the RST's sender
-    std::optional<std::uint32_t> acknowledged;  ///< up to where the receiver has acknowledged these
+    std::optional<std::uint32_t> acknowledged;  ///< the receiver's acknowledgement of these
     std::optional<std::uint32_t> received;      ///< one past the highest byte seen of the receiver itself
 };
 
-/// Whether the receiver drops a RST, for it lies outside its window: one of an earlier connection, or a forged one. RFC
-/// 9293, 3.10.7.4; RFC 5961, 3.2. What nothing is known of is believed.
+/// Whether the receiver drops a RST because it lies outside its window: a RST of an earlier connection, or a forged
+/// one. RFC 9293, 3.10.7.4; RFC 5961, 3.2. If nothing is known, the RST is accepted.
 inline bool is_stray_reset(const TcpSummary& tcp, const ResetBounds& known) {
     constexpr std::uint32_t window = 65536;  // scaled or not, the next byte lies in it
     if (!known.sent && !known.acknowledged) {
@@ -25,8 +25,8 @@ inline bool is_stray_reset(const TcpSummary& tcp, const ResetBounds& known) {
         const std::int32_t off = distance(tcp.acknowledgment, *known.received);
         return off > static_cast<std::int32_t>(window) || off < -static_cast<std::int32_t>(window);
     }
-    // Its receiver goes on to acknowledge nothing: what it has acknowledged, it had. By one less answers a host that
-    // has closed, of whose FIN the segment that it answers did not know yet: that is taken for good as well.
+    // The receiver has everything that it has acknowledged, and acknowledges no more. A host that has closed may answer
+    // with one less, if the segment that it answers was sent before its FIN was known: that RST is accepted as well.
     const std::uint32_t least = known.acknowledged ? *known.acknowledged - 1 : *known.sent - window;
     if (distance(tcp.sequence, least) < 0) return true;
     if (!known.sent) return distance(tcp.sequence, *known.acknowledged) > most_in_flight;

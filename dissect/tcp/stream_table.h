@@ -11,15 +11,16 @@
 
 namespace dissect::tcp {
 
-/// Follows TCP connections and finds the RDMA in them. A connection is taken for iWARP by its MPA start frame, on any
-/// port, or, where its beginning was not captured, by its FPDUs; any other costs a lookup a segment.
+/// Follows TCP connections and finds the RDMA in them. A connection counts as iWARP because of its MPA start frame, on
+/// any port, or, if its beginning was not captured, because of its FPDUs; any other costs one lookup for each segment.
 ///
-/// Bytes are put in order, freed of repetition, and cut into FPDUs. What lies wholly in a segment is handed on in
-/// place; what spans segments is assembled. A gap is waited for until the receiver has acknowledged it or the buffer is
-/// full; then it is reported and the next FPDU boundary is looked for.
+/// Bytes are put in order, repeats are removed, and the rest is cut into FPDUs. An FPDU that lies wholly in a segment
+/// is passed on in place; others are assembled. A gap is waited for until the receiver has acknowledged it or the
+/// buffer is full; then it is reported, and the next FPDU boundary is searched for.
 ///
-/// A direction that is followed takes memory of the pool's. Connections that are over give it back soon; where it is
-/// short, they first, then hunts for FPDUs, the idlest first, then the idlest that carries RDMA, which is counted.
+/// A direction that is followed takes memory from the pool. Connections that are over return it soon. When memory is
+/// short, it is taken first from those, then from hunts for FPDUs, the idlest first, then from the idlest connection
+/// that carries RDMA, which is counted.
 class StreamTable {
 public:
     StreamTable(const DissectorOptions& options, DissectorCounters& counters);
@@ -27,22 +28,22 @@ public:
     StreamTable(const StreamTable&) = delete;
     StreamTable& operator=(const StreamTable&) = delete;
 
-    /// Takes a segment: `dissection` describes `bytes` and has LayerId::tcp, `ends` are its own.
+    /// Handles a segment: `dissection` describes `bytes` and has LayerId::tcp, `ends` are its own.
     void segment(const wire::Frame& frame, const Dissection& dissection, base::Bytes bytes, const Ipv4Ends& ends,
                  Sink& sink);
-    /// Whether the receiver of such a segment, a RST that has not been taken yet, drops it.
+    /// Whether the receiver of such a segment, a RST that has not been handled yet, drops it.
     bool drops_reset(const Dissection& dissection, base::Bytes bytes);
-    /// The number of the connection of RDMA that the packet which an ICMP error quotes is of.
+    /// The number of the RDMA connection to which the packet quoted by an ICMP error belongs.
     std::optional<std::uint32_t> quoted_stream(const Dissection& dissection, base::Bytes bytes);
-    /// Says that segments between these ends will come soon: asks for the memory of their connections, by pass as
+    /// Announces segments between these ends: prefetches the memory of their connections, by pass as in
     /// Dissector::fetch.
     void fetch(std::span<const Ipv4Ends> ends, unsigned pass);
     /// Nothing more will come: delivers what still waits for missing bytes. Its frame has the number and time of the
-    /// last one, and no bytes but the addresses that its dissection speaks of.
+    /// last one, and no bytes except the addresses that its dissection refers to.
     void finish(Sink& sink);
 
 private:
-    /// A connection, a direction, and the arrival they are looked at for.
+    /// A connection, a direction, and the arrival that caused the work.
     struct Work {
         const Arrival& arrival;
         Connection& connection;
@@ -78,7 +79,7 @@ private:
     void flush(Work& work);
     void restart(Work& work);
 
-    // Where an FPDU boundary is looked for: stream_hunt.cpp
+    // The search for an FPDU boundary: stream_hunt.cpp
     void begin_hunt(Work& work, std::uint32_t sequence);
     bool moves(Work& work, const Piece& piece) const;
     void move(Work& work, const Piece& piece);
@@ -88,7 +89,7 @@ private:
     void lock(Work& work, const Hunter::Found& found);
     void leave_unread(Work& work);
 
-    // Where memory and places are short: stream_bounds.cpp
+    // Shortage of memory and places: stream_bounds.cpp
     bool reconsider(Connection& connection);
     void tidy();
     void retire(Connection& connection);
@@ -113,8 +114,8 @@ private:
     Framer framer_;
     std::uint32_t next_number_ = 0;
     wire::Frame last_frame_;
-    const Arrival* arrival_ = nullptr;      ///< for notices about connections other than the one at work
-    const Connection* retiring_ = nullptr;  ///< looked at in addition to the one at work, which is the table's newest
+    const Arrival* arrival_ = nullptr;      ///< for notices about connections other than the present one
+    const Connection* retiring_ = nullptr;  ///< examined in addition to the present one, which is the table's newest
 };
 
 }  // namespace dissect::tcp

@@ -40,7 +40,7 @@ PlainFpdu::PlainFpdu() {
 }
 
 [[gnu::always_inline]] inline Dissection* PlainFpdu::describe(base::Bytes octets) {
-    // Of DDP's and RDMAP's control octets: reserved bits zero, versions that are known. RFC 5041, 4.1; RFC 5040, 4.1.
+    // DDP's and RDMAP's control bytes: reserved bits are zero, and versions are known. RFC 5041, 4.1; RFC 5040, 4.1.
     constexpr unsigned fixed = 0x3fb0;
     constexpr unsigned fixed_value = 0x0100;
     if (octets.size() < FpduHead::longest) return nullptr;
@@ -159,7 +159,7 @@ bool UnitDelivery::crc_right(const Flow& flow, const RawUnit& raw) {
     if (raw.octets.size() < 8 || raw.octets.size() != raw.stream_length) return false;
     const std::size_t body = raw.octets.size() - wire::mpa_crc_size;
     wire::Crc32c crc;
-    // The capture may begin right behind a marker between FPDUs: all zero, and covered by the CRC.
+    // The capture may begin right after a marker between FPDUs: all zero, and covered by the CRC.
     if (stream_phase(flow, raw.sequence) == wire::mpa_marker_size) crc.update(std::array<std::byte, 4>{});
     crc.update(raw.octets.first(body));
     return crc.value() == wire::load_crc32c(raw.octets.data() + body);

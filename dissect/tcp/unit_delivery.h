@@ -6,7 +6,7 @@
 
 namespace dissect::tcp {
 
-/// The frame being worked on, and where its messages go.
+/// The present frame, and the sink of its messages.
 struct Arrival {
     const wire::Frame& frame;
     const Dissection& dissection;
@@ -14,7 +14,7 @@ struct Arrival {
     Sink& sink;
 };
 
-/// A unit as it lies in the stream: markers still in it, and as many bytes as were captured.
+/// A unit as it lies in the stream: with its markers, and with the bytes that were captured.
 struct RawUnit {
     LayerId id = LayerId::mpa_fpdu;
     base::Bytes octets;
@@ -22,15 +22,15 @@ struct RawUnit {
     std::uint32_t sequence = 0;
     std::uint64_t first_frame = 0;
     std::int64_t passed_ns = 0;  ///< when the latest of its bytes passed
-    bool lost_octets = false;    ///< what is missing was never captured; else the snap length cut it
+    bool lost_octets = false;    ///< missing bytes were never captured; otherwise the snap length cut them
 };
 
-/// Dissections in which plain FPDUs are described one after the other: what they have in common is filled in once.
+/// Dissections in which plain FPDUs are described one after the other: their common values are filled in once.
 class PlainFpdu {
 public:
     PlainFpdu();
-    /// What dissect_unit says of the FPDU that `octets` begin with; valid until the next call. nullptr where it is not
-    /// whole or not plain.
+    /// The dissection of the FPDU at the beginning of `octets`, as dissect_unit would make it; valid until the next
+    /// call. nullptr if the FPDU is not whole or not plain.
     Dissection* describe(base::Bytes octets);
 
 private:
@@ -38,7 +38,7 @@ private:
     Dissection untagged_;
 };
 
-/// Takes units apart and hands them to the sink.
+/// Parses units and passes them to the sink.
 class UnitDelivery {
 public:
     UnitDelivery(const ParseOptions& options, DissectorCounters& counters);
@@ -49,9 +49,9 @@ public:
     };
     Verdict deliver(const Arrival& arrival, const Connection& connection, unsigned side, Flow& flow,
                     const RawUnit& raw);
-    /// The FPDUs that `octets`, all of a segment's, begin with, as long as each is whole, right and of the plainest
-    /// shape: Write, Read Response or Send with a payload, nothing odd about it. What any of them holds is as deliver()
-    /// would say it. For a flow in step, without markers. Returns how many bytes they take.
+    /// Delivers the FPDUs at the beginning of `octets`, all of a segment's bytes, as long as each is whole, right and
+    /// of the plainest shape: Write, Read Response or Send with a payload, and nothing odd. The result is the same as
+    /// deliver()'s. For a flow in step, without markers. Returns the number of bytes they take.
     std::uint32_t deliver_plain(const Arrival& arrival, const Connection& connection, unsigned side, Flow& flow,
                                 std::uint32_t sequence, base::Bytes octets);
     /// Whether a complete FPDU's CRC is right, negotiated or not.
@@ -59,7 +59,7 @@ public:
 
 private:
     struct Stripped {
-        base::Bytes bytes;         ///< the FPDU, and after it, where it is complete, its markers
+        base::Bytes bytes;         ///< the FPDU, followed by its markers if it is complete
         std::uint32_t length = 0;  ///< of the FPDU on the wire
         std::uint32_t markers = 0;
         bool wrong = false;

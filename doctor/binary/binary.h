@@ -8,13 +8,14 @@
 
 namespace doctor::inline binary {
 
-/// Whether a program, or a library, will work with this machine's stack.
+/// Whether a program or a library will work with this machine's stack.
 struct BinaryReport {
     std::string path = {};
-    bool examined = false;  ///< false where it is no program that we can look into; then `findings` says why
+    bool examined = false;  ///< false if it is not a program that we can read; then `findings` says why
     bool starts = false;    ///< as far as the loader is concerned
     std::string verdict = {};
-    /// What it needs, directly or not: names, and the files that the loader takes; empty where it finds none.
+    /// The libraries that it needs, directly or not: names, and the files that the loader chooses; empty if it finds
+    /// none.
     std::vector<std::pair<std::string, std::string>> libraries = {};
     std::vector<Finding> findings = {};
 };
@@ -22,8 +23,8 @@ struct BinaryReport {
 /// The rows that findings about a program have; `run` is null.
 std::span<const Check> binary_checks();
 
-/// Follows what ld.so(8) would do: libraries by DT_NEEDED, RPATH and RUNPATH, versions and symbols that each needs of
-/// the others. Nothing is run or loaded. `path` is one of the examined machine.
+/// Does what ld.so(8) would do: finds libraries by DT_NEEDED, RPATH and RUNPATH, and checks versions and symbols that
+/// each needs of the others. Nothing is run or loaded. `path` is one of the examined machine.
 BinaryReport examine_binary(const Root& root, const Inventory& machine, const std::string& path);
 
 }  // namespace doctor::binary

@@ -23,7 +23,7 @@ public:
     static constexpr std::size_t most_octets = std::size_t{1} << 30;  ///< of all objects
 
     struct Object {
-        std::string name;  ///< by which it was asked for
+        std::string name;  ///< the name by which it was requested
         std::string path;
         std::unique_ptr<base::ElfImage> file;
         const Object* loader = nullptr;  ///< who asked first
@@ -34,13 +34,13 @@ public:
 
     /// Loads the program and what it needs.
     base::Result<void> load(const std::string& path);
-    /// Adds what a program may ask for while it runs (dlopen(3)), and what that needs; null where there is none.
+    /// Adds a library that a program may load while it runs (dlopen(3)), and what that needs; null if there is none.
     const Object* add(const std::string& name);
 
     const std::vector<std::unique_ptr<Object>>& objects() const { return objects_; }
     const Object* find(std::string_view name) const;
     bool is_missing(std::string_view name) const;
-    /// Whether any object has this symbol; of this version, where one is named, or of none.
+    /// Whether any object has this symbol; of this version if one is named, or of none.
     bool has_symbol(std::string_view name, std::string_view version) const;
 
 private:
@@ -55,7 +55,7 @@ private:
     };
 
     base::Result<std::unique_ptr<base::ElfImage>> open(const std::string& path) const;
-    /// The file that the loader takes for a name that `asker` needs; absent where it finds none.
+    /// The file that the loader chooses for a name that `asker` needs; no value if it finds none.
     std::optional<Located> locate(std::string_view name, const Object& asker) const;
     std::vector<std::string> folders(const Object& object, std::string_view list) const;
     void add_needed(std::size_t from);

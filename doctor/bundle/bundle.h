@@ -10,10 +10,9 @@
 
 namespace doctor::inline bundle {
 
-/// What a bug report should have, as a .tar.gz: findings, inventory, and the small files of /sys and /proc that were
-/// read, all masked (Mask).
-/// \param transcript what a Root kept while the inventory was taken
-/// \param page the findings as they are shown
+/// The content of a bug report, as a .tar.gz: findings, inventory, and the small files of /sys and /proc that were
+/// read, all masked (Mask). \param transcript what a Root kept while the inventory was taken \param page the findings
+/// as they are shown
 base::Result<std::string> make_bundle(const Root& root, const Inventory& machine, std::span<const Finding> findings,
                                       const Transcript& transcript, std::string_view page, std::string_view version,
                                       std::int64_t now_s);

@@ -11,13 +11,13 @@
 
 namespace doctor::inline bundle {
 
-/// Takes out of texts what tells whose machine it is: IP addresses, hardware addresses, GUIDs, names of hosts, domains
-/// and users. What is the same stays the same: each becomes one placeholder ("ip-3") wherever it stands, so that what
-/// belongs together can still be seen. Slots of PCI, times and versions are left alone.
+/// Removes from texts what identifies a machine: IP addresses, hardware addresses, GUIDs, names of hosts, domains and
+/// users. Each value becomes one placeholder ("ip-3") wherever it stands, so that equal values can still be recognised.
+/// Slots of PCI, times and versions stay.
 class Mask {
 public:
     Mask() = default;
-    /// Knows the names that the machine's files have: hostname, hosts(5), resolv.conf(5), passwd(5).
+    /// Reads the names in the machine's files: hostname, hosts(5), resolv.conf(5), passwd(5).
     explicit Mask(const Root& root);
 
     void add_host(std::string_view name);
@@ -31,12 +31,12 @@ public:
 private:
     void add_word(std::string_view word, std::string_view kind);
     std::string placeholder(std::string_view kind, std::string_view original);
-    /// How many bytes at `at` are to be replaced, and by what kind; 0 where none.
+    /// The number of bytes at `at` to replace, and their kind; 0 if there are none.
     std::pair<std::size_t, std::string_view> private_at(std::string_view text, std::size_t at) const;
 
     std::map<std::string, std::string, std::less<>> words_ = {};  ///< names -> kind
     std::set<std::string, std::less<>> bare_ = {};                ///< hardware addresses without their colons
-    std::map<std::string, std::string, std::less<>> given_ = {};  ///< what was replaced -> placeholder
+    std::map<std::string, std::string, std::less<>> given_ = {};  ///< replaced text -> placeholder
     std::map<std::string, unsigned, std::less<>> counts_ = {};
 };
 

@@ -11,14 +11,14 @@
 
 namespace doctor::inline checks {
 
-/// How bad it is.
+/// The severity of a finding.
 enum class Severity : std::uint8_t {
-    not_applicable,  ///< what the check is about is not there: no device, no library
-    ok,              ///< looked at, and as it should be
-    unseen,          ///< cannot be told from here; the command shows it
-    note,            ///< worth knowing; nothing works worse for it
-    warning,         ///< works worse, or will not work for somebody
-    broken,          ///< RDMA does not work for what is named
+    not_applicable,  ///< the machine does not have what the check is about: no device, no library
+    ok,              ///< checked, and as it should be
+    unseen,          ///< cannot be determined from here; the command shows it
+    note,            ///< worth knowing; no harm
+    warning,         ///< works worse, or will not work for some users
+    broken,          ///< RDMA does not work on the named device or file
 };
 std::string_view name_of(Severity severity);
 
@@ -28,22 +28,22 @@ struct Finding {
     std::string subject = {};  ///< what it is about: a device, a file; may be empty
     std::string observed = {};
     std::string expected = {};
-    std::string command = {};  ///< that mends it, or shows more; empty where there is none
+    std::string command = {};  ///< that repairs it, or shows more; empty if there is none
 };
 
-/// What a check says goes here.
+/// Collects what checks report.
 class Report {
 public:
-    /// Of the row that speaks from now on.
+    /// Sets the row that reports from now on.
     void begin(std::string_view check) {
         check_ = check;
         quiet_ = true;
     }
     void add(Severity severity, std::string subject, std::string observed, std::string expected = {},
              std::string command = {});
-    /// `ok`, unless the row has said anything else.
+    /// `ok`, unless the row has reported anything else.
     void fine(std::string observed);
-    /// `not_applicable`, unless the row has said anything else.
+    /// `not_applicable`, unless the row has reported anything else.
     void not_applicable(std::string reason);
     /// `fine` of devices; `not_applicable` if there are none.
     void fine_devices(const Inventory& machine, std::string observed);
@@ -56,12 +56,12 @@ private:
     std::vector<Finding> findings_ = {};
 };
 
-/// A row of the table of checks. `run` looks at the inventory alone.
+/// A row of the table of checks. `run` uses only the inventory.
 struct Check {
-    std::string_view id;        ///< "provider.abi"; scripts know it by this
-    std::string_view title;     ///< what is asked, in a few words
+    std::string_view id;        ///< "provider.abi"; scripts identify the check by it
+    std::string_view title;     ///< the question, in a few words
     Severity worst;             ///< that it can report
-    std::string_view evidence;  ///< where the answer comes from
+    std::string_view evidence;  ///< the source of the answer
     void (*run)(const Inventory& machine, Report& report);
 };
 
@@ -123,8 +123,8 @@ void check_trace_right(const Inventory& machine, Report& report);
 void check_clock(const Inventory& machine, Report& report);
 void check_counters(const Inventory& machine, Report& report);
 
-/// Octets of payload in a packet that an Ethernet device's MTU leaves RoCE: 256 to 4096, 0 where none fits (Linux,
-/// include/rdma/ib_addr.h, iboe_get_mtu: 96 octets of headers at most).
+/// Bytes of payload in a packet that an Ethernet device's MTU leaves for RoCE: 256 to 4096, or 0 if no size fits
+/// (Linux, include/rdma/ib_addr.h, iboe_get_mtu: 96 bytes of headers at most).
 unsigned roce_mtu(std::uint64_t netdev_mtu);
 
 }  // namespace doctor::checks

@@ -123,7 +123,7 @@ void check_foreign_modules(const Inventory& machine, Report& report) {
         (is_foreign(module) ? foreign : native).push_back(module.name);
     }
     if (foreign.empty()) return report.fine("all that are loaded came with the kernel");
-    // One that is made for Debian's kernel alone, like siw, may stand beside the kernel's own.
+    // A module that is made for Debian's kernel alone, like siw, may stand next to the kernel's own.
     const Module* core = machine.kernel.module("ib_core");
     const bool core_foreign = core != nullptr && core->loaded && is_foreign(*core);
     if (core_foreign && !native.empty())

@@ -96,7 +96,7 @@ void check_library_versions(const Inventory& machine, Report& report) {
     const Library* manager = machine.preferred(Part::connections);
     if (manager != nullptr && !manager->package.empty() && !core->package.empty() &&
         version_of(manager->package) != version_of(core->package))
-        report.add(Severity::warning, "librdmacm.so.1", fmt::format("{} beside {}", manager->package, core->package),
+        report.add(Severity::warning, "librdmacm.so.1", fmt::format("{} next to {}", manager->package, core->package),
                    "both of one release", "apt install libibverbs1 librdmacm1");
     report.fine("what they need of libibverbs it has");
 }
@@ -109,7 +109,7 @@ void check_processes(const Inventory& machine, Report& report) {
             report.add(Severity::warning, who,
                        fmt::format("it runs with {}, since replaced or removed on the disk", listed(process.replaced)),
                        "a process that was started with the libraries that are installed",
-                       fmt::format("systemctl restart $(ps -o unit= -p {})  # or start {} anew by hand", process.pid,
+                       fmt::format("systemctl restart $(ps -o unit= -p {})  # or start {} again by hand", process.pid,
                                    shell_word(process.command)));
             continue;
         }
@@ -155,7 +155,7 @@ void check_headers(const Inventory& machine, Report& report) {
     const std::string_view library = version_of(core->package);
     if (headers.empty() || library.empty())
         report.add(Severity::unseen, "/usr/include/infiniband/verbs.h",
-                   fmt::format("no package of Debian has {}, so it cannot be told whether both are of one release",
+                   fmt::format("no package of Debian has {}, so it is unknown whether both are of one release",
                                headers.empty() ? "these headers" : core->path),
                    {}, "dpkg -S /usr/include/infiniband/verbs.h " + shell_word(core->path));
     else if (headers != library)
@@ -179,7 +179,7 @@ void check_layout(const Inventory& machine, Report& report) {
     else
         report.add(Severity::unseen, core->path,
                    fmt::format("its interface is IBVERBS_1.1{}; whether structures are laid out as in a program's own "
-                               "headers cannot be told from a library without debug information",
+                               "headers is not known from a library without debug information",
                                has("IBVERBS_1.0") ? ", and 1.0 for programs of before 2007" : ""),
                    {}, "rdmascope doctor --binary PROGRAM");
 }

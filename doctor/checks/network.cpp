@@ -70,14 +70,14 @@ void check_mtu(const Inventory& machine, Report& report) {
                        fmt::format("its MTU of {} is too small for RoCE; {} lies on it", *netdev.mtu, device.name),
                        "1500 at least", fmt::format("ip link set {} mtu 1500", netdev.name));
         else if (mtu < 4096)
-            // Payload and the 82 octets of Ethernet, IPv4, UDP, BTH, ICRC, FCS, preamble and gap.
+            // Payload and the 82 bytes of Ethernet, IPv4, UDP, BTH, ICRC, FCS, preamble and gap.
             report.add(Severity::note, netdev.name,
                        fmt::format("its MTU of {} leaves {} an MTU of {}: at most {} of the wire is payload",
                                    *netdev.mtu, device.name, mtu, base::format_percent(mtu / (mtu + 82.0))),
                        "4200, for packets of 4096 (98 %), on both hosts and all switches between them",
                        fmt::format("ip link set {} mtu 4200", netdev.name));
     });
-    report.fine_devices(machine, "packets of 4096 octets fit");
+    report.fine_devices(machine, "packets of 4096 bytes fit");
 }
 
 void check_gids(const Inventory& machine, Report& report) {
@@ -94,7 +94,7 @@ void check_gids(const Inventory& machine, Report& report) {
             });
             const std::string netdev = device.netdevs.empty() ? std::string("NETDEV") : device.netdevs.front();
             if (port.gids.empty())
-                report.add(Severity::warning, name, "it has no GID: nobody can reach it",
+                report.add(Severity::warning, name, "it has no GID: no host can reach it",
                            "one for each address of its network device",
                            fmt::format("ip addr add ADDRESS/PREFIX dev {}", netdev));
             else if (typed && !second)
@@ -168,7 +168,7 @@ void check_ecn(const Inventory& machine, Report& report) {
             report.add(Severity::warning, netdev.name,
                        fmt::format("on priority {} it {}", priority,
                                    notifies == "1" ? "asks senders to slow down, and does not slow down itself"
-                                                   : "slows down when asked to, and asks nobody"),
+                                                   : "slows down when asked to, and never asks"),
                        "both halves on, or both off",
                        fmt::format("echo 1 > /sys/class/net/{}/ecn/{}/enable/{}", netdev.name,
                                    notifies == "1" ? "roce_rp" : "roce_np", priority));

@@ -52,7 +52,7 @@ void check_provider_abi(const Inventory& machine, Report& report) {
         for (const std::string& name : provider.names)
             if (const auto parsed = parse(name)) used = used || is_used(machine, parsed->name);
         for (const DriverEntry& entry : machine.drivers) beside = beside || entry.library == provider.path;
-        if (!beside) continue;  // another core's; provider.suffix or library.several tell of it
+        if (!beside) continue;  // another core's; provider.suffix or library.several report it
         report.add(used ? Severity::broken : Severity::warning, provider.path,
                    fmt::format("it needs IBVERBS_PRIVATE_{}, and {} has IBVERBS_PRIVATE_{}: it cannot be loaded",
                                *provider.private_abi, core->path, *core->private_abi),
@@ -65,7 +65,7 @@ void check_provider_abi(const Inventory& machine, Report& report) {
 void check_provider_suffix(const Inventory& machine, Report& report) {
     const Library* core = machine.preferred(Part::verbs);
     if (core == nullptr || !core->provider_suffix) return report.not_applicable("no libibverbs");
-    // Where there is another libibverbs for it, library.several tells of the two.
+    // If another libibverbs fits it, library.several reports the two libraries.
     const auto fits_another = [&](unsigned suffix) {
         return std::any_of(machine.libraries.begin(), machine.libraries.end(), [&](const Library& other) {
             return &other != core && other.part == Part::verbs && other.provider_suffix == suffix;
@@ -81,7 +81,7 @@ void check_provider_suffix(const Inventory& machine, Report& report) {
                 fmt::format("{} looks for -rdmav{}.so, so {} is never loaded", core->path, *core->provider_suffix,
                             name),
                 fmt::format("lib{}-rdmav{}.so, of the release of libibverbs", parsed->name, *core->provider_suffix),
-                provider.package.empty() ? "rm " + shell_word(provider.path) + "  # left behind by an older stack"
+                provider.package.empty() ? "rm " + shell_word(provider.path) + "  # left over from an older stack"
                                          : "apt install --reinstall ibverbs-providers");
         }
     }
@@ -97,7 +97,7 @@ void check_provider_missing(const Inventory& machine, Report& report) {
                    fmt::format("it names the driver {}, and there is no lib{}-rdmav{}.so", entry.name, entry.name,
                                *core->provider_suffix),
                    "a provider for every entry, or no entry",
-                   fmt::format("apt install --reinstall ibverbs-providers  # or, if nobody needs it: rm {}",
+                   fmt::format("apt install --reinstall ibverbs-providers  # or, if no program needs it: rm {}",
                                shell_word(entry.file)));
     }
     report.fine(fmt::format("{} entries", machine.drivers.size()));

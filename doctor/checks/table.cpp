@@ -96,7 +96,7 @@ std::string_view name_of(Severity severity) {
 
 void Report::add(Severity severity, std::string subject, std::string observed, std::string expected,
                  std::string command) {
-    // A machine with a thousand devices that all lack the same is told so by a few dozen.
+    // A machine with a thousand devices that all lack the same gets only a few dozen lines about it.
     constexpr std::size_t most = 2000;
     quiet_ = false;
     if (findings_.size() < most)

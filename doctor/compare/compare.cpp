@@ -259,7 +259,7 @@ base::Result<Json> parse_inventory(std::string_view text_of_file) {
     const auto failure = [](std::string message) { return base::Failure{base::Error{std::move(message)}}; };
     Json inventory = Json::parse(text_of_file, nullptr, false);
     if (inventory.is_discarded())
-        return failure("it is no JSON; `rdmascope doctor --export FILE` on the other host writes what is wanted");
+        return failure("it is not JSON; `rdmascope doctor --export FILE` on the other host writes the file");
     if (text(inventory, "format") != "rdmascope-doctor-inventory")
         return failure("it is no inventory; `rdmascope doctor --export FILE` on the other host writes one");
     if (number(inventory, "version") != 1)

@@ -13,11 +13,11 @@ namespace doctor::inline compare {
 /// The inventory that another host's `--export` wrote.
 base::Result<Json> parse_inventory(std::string_view text);
 
-/// The rows that disagreements have; `run` is null.
+/// The rows of disagreements; `run` is null.
 std::span<const Check> compare_checks();
 
-/// What two hosts that should talk to each other disagree on. Both as to_json(const Inventory&) has them; `theirs` may
-/// be damaged or hostile: what has another type than it should is taken as not known.
+/// The disagreements of two hosts that should talk to each other. Both as to_json(const Inventory&) has them; `theirs`
+/// may be damaged or hostile: a member of the wrong type counts as unknown.
 std::vector<Finding> compare_inventories(const Json& ours, const Json& theirs);
 
 }  // namespace doctor::compare

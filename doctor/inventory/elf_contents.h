@@ -5,7 +5,7 @@
 
 #include "base/elf_image.h"
 
-/// What the files of rdma-core and of the kernel say of themselves in their data.
+/// What the files of rdma-core and of the kernel state about themselves in their data.
 namespace doctor::inline inventory {
 
 /// Kernel ABI versions that an rdma-core provider speaks, both included.
@@ -15,8 +15,8 @@ struct AbiRange {
 };
 
 /// The range that a provider registers: `struct verbs_device_ops` begins with a pointer to the provider's name,
-/// followed by two 32-bit numbers (rdma-core, libibverbs/driver.h). The pointer is a relative relocation, by which
-/// it is found. None where none, or several that differ, look like it.
+/// followed by two 32-bit numbers (rdma-core, libibverbs/driver.h). The pointer is a relative relocation, by which it
+/// is found. No value if none is found, or several that differ.
 std::optional<AbiRange> provider_range(const base::ElfImage& file, std::string_view name);
 
 /// `key=value` of a kernel module's .modinfo section.

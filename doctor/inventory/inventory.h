@@ -8,16 +8,16 @@
 #include "doctor/inventory/elf_contents.h"
 #include "doctor/root.h"
 
-/// What there is on a machine of an RDMA stack, as far as files tell. Nothing here judges; the checks do.
-/// What could not be seen is absent (`optional`, an empty text), never 0.
+/// The RDMA stack of a machine, as far as files show it. Nothing here judges; the checks do. What could not be seen is
+/// absent (`optional`, an empty text), never 0.
 namespace doctor::inline inventory {
 
 struct Host {
     std::string name = {};
     std::string kernel = {};  ///< release, "6.1.0-56-amd64"
     std::string system = {};  ///< "Debian GNU/Linux 12 (bookworm)"
-    std::string ofed = {};    ///< what ofed_info says, "MLNX_OFED_LINUX-5.8-1.1.2.1"; empty without an OFED
-    bool running = false;     ///< /proc is there: a machine, not an image of one
+    std::string ofed = {};    ///< the answer of ofed_info, "MLNX_OFED_LINUX-5.8-1.1.2.1"; empty without an OFED
+    bool running = false;     ///< there is /proc: a machine, not an image of one
 };
 
 enum class Part : std::uint8_t { verbs, connections, provider };  ///< libibverbs, librdmacm, a provider
@@ -28,15 +28,15 @@ struct Library {
     Part part = Part::verbs;
     std::string soname = {};
     std::string build_id = {};
-    std::string package = {};                  ///< "libibverbs1 44.0-2"; empty where no package of Debian has it
+    std::string package = {};                  ///< "libibverbs1 44.0-2"; empty if no package of Debian has it
     std::string problem = {};                  ///< why it cannot be read, or what is damaged
-    bool preferred = false;                    ///< the loader takes it for its name
+    bool preferred = false;                    ///< the loader chooses it for its name
     std::vector<std::string> names = {};       ///< file names under which it was found
     std::vector<std::string> defined = {};     ///< versions, IBVERBS_1.14
     std::vector<std::string> needed = {};      ///< versions of libibverbs
     std::optional<unsigned> private_abi = {};  ///< of a core: IBVERBS_PRIVATE_n defined; of others: needed
     std::optional<AbiRange> kernel_abi = {};   ///< of a provider
-    // Of a core: where it looks for providers, as its own text has it.
+    // Of a core: the folder where it looks for providers, from its own text.
     std::string provider_folder = {};
     std::string configuration_folder = {};
     std::optional<unsigned> provider_suffix = {};  ///< N of lib*-rdmavN.so
@@ -46,7 +46,7 @@ struct Library {
 struct DriverEntry {
     std::string file = {};
     std::string name = {};
-    std::string library = {};  ///< the provider that the loader would take; empty where there is none
+    std::string library = {};  ///< the provider that the loader would choose; empty if there is none
 };
 
 /// A process that has libraries of the stack mapped.
@@ -55,20 +55,20 @@ struct ProcessLibraries {
     std::string command = {};
     std::vector<std::string> paths = {};
     std::vector<std::string> replaced = {};  ///< deleted from the disk since
-    bool elsewhere = false;                  ///< in another mount namespace: the paths are that one's
+    bool elsewhere = false;                  ///< in another mount namespace: the paths belong to that one
 };
 
 struct Module {
     std::string name = {};
     bool loaded = false;
     bool built_in = false;
-    std::string file = {};  ///< under /lib/modules/RELEASE; empty where there is none
+    std::string file = {};  ///< under /lib/modules/RELEASE; empty if there is none
     std::string loaded_srcversion = {};
     std::string file_srcversion = {};
     std::string file_vermagic = {};
     std::string taint = {};  ///< letters: O out of tree, E unsigned
     std::optional<bool> in_tree = {};
-    std::string problem = {};  ///< why the file could not be looked into
+    std::string problem = {};  ///< why the file could not be read
 };
 
 struct PciFunction {
@@ -79,10 +79,10 @@ struct PciFunction {
 
 struct Kernel {
     bool modular = false;              ///< /proc/modules is there
-    std::vector<Module> modules = {};  ///< those that RDMA is made of, known or loaded
+    std::vector<Module> modules = {};  ///< modules of RDMA, known or loaded
     std::optional<std::uint64_t> taint = {};
     std::optional<std::uint64_t> verbs_abi = {};  ///< /sys/class/infiniband_verbs/abi_version
-    std::vector<PciFunction> adapters = {};       ///< whose driver has an RDMA half
+    std::vector<PciFunction> adapters = {};       ///< adapters whose driver has an RDMA half
     const Module* module(std::string_view name) const;
 };
 
@@ -111,7 +111,7 @@ struct NetDevice {
     std::string state = {};  ///< operstate
     std::optional<std::uint64_t> speed_mbit = {};
     std::string driver = {};
-    std::string trust = {};                       ///< "pcp", "dscp", where the driver shows it in sysfs
+    std::string trust = {};                       ///< "pcp", "dscp", if the driver shows it in sysfs
     std::string pfc = {};                         ///< priorities with PFC, in the same form
     std::map<std::string, std::string> ecn = {};  ///< "roce_np/enable/3" -> "1"
 };
@@ -122,8 +122,8 @@ struct Device {
     std::string firmware = {};
     std::string board = {};
     std::string kernel_driver = {};         ///< "mlx5_core"; "rxe", "siw" as far as virtual ones are known
-    std::string provider = {};              ///< the name of its userspace half; empty where it is not known
-    std::string uverbs = {};                ///< "uverbs0"; empty where it has none
+    std::string provider = {};              ///< the name of its userspace half; empty if unknown
+    std::string uverbs = {};                ///< "uverbs0"; empty if it has none
     std::optional<std::uint64_t> abi = {};  ///< of uverbsN
     std::optional<Status> node = {};        ///< of /dev/infiniband/uverbsN
     std::vector<Port> ports = {};
@@ -139,7 +139,7 @@ struct LimitLine {
 
 struct Limits {
     bool seen = false;
-    std::optional<std::uint64_t> memlock = {};  ///< soft, of this process, bytes; none where unlimited
+    std::optional<std::uint64_t> memlock = {};  ///< soft, of this process, bytes; no value if unlimited
     bool exempt = false;                        ///< CAP_IPC_LOCK: the limit does not bind this process
     std::vector<LimitLine> configured = {};     ///< memlock in limits.conf, limits.d and systemd's configuration
 };
@@ -173,15 +173,15 @@ struct Inventory {
     std::optional<Status> cm_node = {};  ///< /dev/infiniband/rdma_cm
     Limits limits = {};
     Observation observation = {};
-    std::vector<std::string> unseen = {};  ///< what could not be looked at, and why
+    std::vector<std::string> unseen = {};  ///< what could not be checked, and why
 
-    /// The library of this part that the loader takes; null where there is none.
+    /// The library of this part that the loader chooses; null if there is none.
     const Library* preferred(Part part) const;
     const Library* library(std::string_view path) const;
     const NetDevice* netdev(std::string_view name) const;
 };
 
-/// Looks at everything. Takes a second at most on a usual machine; needs no rights, but sees more with them.
+/// Reads everything. Takes a second at most on a usual machine; needs no rights, but sees more with them.
 Inventory take_inventory(const Root& root);
 
 }  // namespace doctor::inventory

@@ -8,11 +8,11 @@
 
 namespace doctor::inline inventory {
 
-/// /etc/ld.so.cache: library names and where they are, in the loader's order; for 64-bit programs of this machine, and
-/// without those for processors of special abilities (glibc-hwcaps). Empty where the bytes are no cache.
+/// /etc/ld.so.cache: library names and their files, in the loader's order; for 64-bit programs of this machine, without
+/// those for processors with special features (glibc-hwcaps). Empty if the bytes are not a cache.
 std::vector<std::pair<std::string, std::string>> read_loader_cache(std::string_view octets);
 
-/// Where ld.so(8) looks for libraries.
+/// The folders that ld.so(8) searches.
 class LoaderPath {
 public:
     explicit LoaderPath(const Root& root);
@@ -21,10 +21,10 @@ public:
     const std::vector<std::string>& environment() const { return environment_; }
     /// Of ld.so.conf and those built into the loader.
     const std::vector<std::string>& folders() const { return folders_; }
-    /// Where the cache has a name; empty where it does not.
+    /// The file of a name in the cache; empty if it has none.
     std::string cached(std::string_view name) const;
     const std::multimap<std::string, std::string, std::less<>>& cache() const { return cache_; }
-    /// The file that the loader takes for a name, asked by a program without paths of its own; empty if there is none.
+    /// The file that the loader chooses for a name, for a program without paths of its own; empty if there is none.
     std::string find(const Root& root, std::string_view name) const;
 
 private:

@@ -6,7 +6,7 @@
 #include "doctor/inventory/inventory.h"
 #include "doctor/inventory/loader_path.h"
 
-/// The parts that take_inventory() is made of.
+/// The parts of take_inventory().
 namespace doctor::inline inventory {
 
 Host look_at_host(const Root& root);
@@ -30,11 +30,11 @@ std::map<std::string, std::string> debian_owners(const Root& root, const std::ve
 /// A kernel module's name as the kernel writes it: "ib_core".
 std::string module_name(std::string_view text);
 
-/// What a kernel driver's userspace half is called: "mlx5" of "mlx5_core"; empty where it is not known.
+/// The name of a kernel driver's userspace half: "mlx5" for "mlx5_core"; empty if unknown.
 std::string_view provider_of(std::string_view kernel_driver);
-/// The module that makes RDMA devices of what this driver drives: "mlx5_ib" of "mlx5_core"; empty where none does.
+/// The module that makes RDMA devices of this driver's devices: "mlx5_ib" for "mlx5_core"; empty if there is none.
 std::string_view rdma_half_of(std::string_view kernel_driver);
-/// Modules that RDMA is made of.
+/// Whether the module is part of RDMA.
 bool is_rdma_module(std::string_view name);
 
 }  // namespace doctor::inventory

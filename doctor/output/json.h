@@ -10,12 +10,12 @@ namespace doctor::inline output {
 
 using Json = nlohmann::ordered_json;
 
-/// What `--export` writes and `--compare` reads; docs/doctor.md has its members. What is not known is null.
+/// What `--export` writes and `--compare` reads; docs/doctor.md has its members. Unknown values are null.
 Json to_json(const Inventory& machine);
 /// What `--json` prints of findings: `worst`, `counts`, `findings`.
 Json to_json(const Host& host, std::span<const Finding> findings);
 Json to_json(const BinaryReport& report);
-/// As text, indented, with a newline. Bytes that are no UTF-8 become U+FFFD.
+/// As text, indented, with a newline. Bytes that are not UTF-8 become U+FFFD.
 std::string dumped(const Json& json);
 
 }  // namespace doctor::output

@@ -10,13 +10,14 @@
 namespace exporters::filter {
 
 /// Chooses flows by an expression of `dump -Y`'s language over the columns of `flows`: `goodput > 1Gbit && resent > 0`,
-/// `source.name contains "storage"`, `latency_p99 > 1ms`. Numbers may carry the units that people write, which
-/// number_forms.h has; plain ones are of the column's own unit. A single word that is no column, or a text in quotes,
-/// is looked for in what the row shows (`storage-3`, `0x14`, `iwarp`), without regard to case, or is the id.
-/// A column that a flow has no value of does not satisfy any comparison.
+/// `source.name contains "storage"`, `latency_p99 > 1ms`. Numbers may have the units of number_forms.h; plain ones are
+/// in the column's own unit. A single word that is not a column, or a text in quotes, is searched for in the text of
+/// the row (`storage-3`, `0x14`, `iwarp`), in any case, or is the id. A flow without a value in a column does not
+/// satisfy any comparison with it.
 class FlowFilter {
 public:
-    /// Empty text lets every flow through. The error says what is wrong, at which column of the text, and what is near.
+    /// An empty text passes every flow. The error says what is wrong, at which column of the text, and which names are
+    /// similar.
     static base::Result<FlowFilter> compile(std::string_view text);
 
     FlowFilter();
@@ -25,7 +26,7 @@ public:
     FlowFilter& operator=(FlowFilter&&) noexcept;
 
     bool everything() const;
-    /// `idle`: nothing passed in the interval that the table is of; rates and times have no value then.
+    /// `idle`: nothing passed in the interval of the table; rates and times have no value then.
     bool matches(const FlowRow& row, bool idle = false);
 
 private:

@@ -54,7 +54,7 @@ constexpr dissect::NumberForm time_form{whole<time_of>, "a time such as 250us or
 constexpr dissect::NumberForm count_form{whole<count_of>, "a number such as 17, 10k or 1.5M"};
 constexpr dissect::NumberForm size_form{whole<size_of>, "a size such as 512, 64K or 1.5MB"};
 constexpr dissect::NumberForm byte_rate_form{whole<byte_rate_of>,
-                                             "a rate such as 1.5G octets or 10Gbit, each per second"};
+                                             "a rate such as 1.5G bytes or 10Gbit, each per second"};
 constexpr dissect::NumberForm bit_rate_form{whole<bit_rate_of>, "a rate such as 10G bits per second"};
 constexpr dissect::NumberForm share_form{share_of, "a share such as 5% or 0.05"};
 constexpr dissect::NumberForm ratio_form{ratio_of, "a number such as 1.5, 20 or 10k"};

@@ -4,8 +4,8 @@
 
 namespace exporters::filter {
 
-/// How a filter's numbers are written that are held against a column of this unit: "250us", "64K", "10G", "5%", or a
-/// plain number of the column's own unit. Null where the unit has nothing of its own.
+/// The form of numbers that a filter compares with a column of this unit: "250us", "64K", "10G", "5%", or a plain
+/// number in the column's own unit. Null if the unit has only plain numbers.
 const dissect::NumberForm* form_of(Unit unit);
 
 /// Shares and ratios as a filter holds them: in parts of 10^-9.

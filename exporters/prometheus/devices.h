@@ -8,14 +8,15 @@
 
 namespace exporters::prometheus {
 
-/// What this machine's devices count (`rdma_device_*`), in the order of the table; those without a sample are left out.
-/// Counters of some queue pairs alone are not: their port's have them, and a queue pair is no label.
+/// The counters of this machine's devices (`rdma_device_*`), in the order of the table; families without a sample are
+/// left out. Counters of single queue pairs are left out: the counters of their port include them, and a queue pair is
+/// never a label.
 std::vector<::prometheus::MetricFamily> families(const metrics::DeviceFigures& figures);
 
-/// Series of a limited number of devices and Ethernet interfaces, the first by name; `rdmascope_devices_truncated` says
-/// how many more there are.
+/// The most devices and Ethernet interfaces with series, the first by name; `rdmascope_devices_truncated` is the number
+/// of the others.
 inline constexpr std::size_t most_devices = 32;
-/// Of one device in one metric: drivers have some hundred counters.
+/// The most samples of one device in one metric: drivers have some hundred counters.
 inline constexpr std::size_t most_samples_of_device = 512;
 
 /// Rows of all_series().

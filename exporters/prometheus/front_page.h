@@ -5,7 +5,7 @@
 
 namespace exporters::prometheus {
 
-/// HTML for a person who came by: what runs here since when, from where it captures, and where to look on.
+/// HTML for a person: what runs here since when, from where it captures, and which pages there are.
 std::string front_page(const ProgramFigures& figures);
 
 }  // namespace exporters::prometheus

@@ -27,7 +27,7 @@ struct LabelSet {
     std::uint8_t traffic_class() const { return static_cast<std::uint8_t>(key >> 8); }
     wire::Transport transport() const { return static_cast<wire::Transport>(key >> 4 & 0xf); }
     std::uint8_t direction() const { return static_cast<std::uint8_t>(key & 0xf); }
-    /// Where it is counted when there are too many combinations.
+    /// The label set that counts it when there are too many combinations.
     LabelSet folded() const { return of(0, 0, other_class, transport(), direction()); }
     auto operator<=>(const LabelSet&) const = default;
 };
@@ -52,7 +52,7 @@ private:
     std::uint32_t last_ = 0;
 };
 
-/// Under which labels a flow counts. How many there are is bounded, whatever the traffic.
+/// The labels under which a flow counts. Their number is bounded, whatever the traffic.
 class LabelSets {
 public:
     static constexpr std::size_t most_interfaces = 16;
@@ -65,11 +65,11 @@ public:
     explicit LabelSets(const TrafficOptions& options);
     void set_options(const TrafficOptions& options);
 
-    /// Once an interval, before of(): decides which sets get and lose a place.
+    /// Call it once for each interval, before of(): decides which sets get and lose a place.
     void assign(const metrics::Snapshot& difference, const metrics::HostNames& names,
                 const std::vector<metrics::Address>& own_addresses, double elapsed_seconds);
     LabelSet of(const metrics::FlowSnapshot& flow);
-    /// False where one of its labels has lost its place: its series end.
+    /// False if one of its labels has lost its place: its series end.
     bool lives(LabelSet set) const;
     std::uint16_t interface_of(std::uint32_t interface) const;
     bool interface_lives(std::uint16_t number) const { return interfaces_.has(number); }

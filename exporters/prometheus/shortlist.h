@@ -9,21 +9,22 @@
 
 namespace exporters::prometheus {
 
-/// Who of many has a place of its own: the weightiest, but with a preference for those that have one, since losing it
-/// ends a series. A place is given up where another weighs four times as much, and to anybody after half an hour of
-/// silence. Weight is bytes; half is forgotten every ten minutes. Memory is bounded by the number of places.
+/// Decides which of many keys have a place of their own: the weightiest, with a preference for those that have one,
+/// because losing a place ends a series. A key loses its place to another that weighs four times as much, and to any
+/// other after half an hour of silence. Weight is bytes; half of it is forgotten every ten minutes. Memory is bounded
+/// by the number of places.
 template <class Key>
 class Shortlist {
 public:
     static constexpr double half_life_seconds = 600;
-    static constexpr double outweighed = 4;         ///< times as much it takes to push somebody out
-    static constexpr double safe_seconds = 300;     ///< in which no new holder of a place is displaced
-    static constexpr double silent_seconds = 1800;  ///< after which a place is anybody's
+    static constexpr double outweighed = 4;         ///< a key must weigh this many times as much to replace another
+    static constexpr double safe_seconds = 300;     ///< a new holder of a place is not replaced within this time
+    static constexpr double silent_seconds = 1800;  ///< after this time a silent holder can be replaced by any key
 
     explicit Shortlist(std::size_t places) : places_(places) {}
 
     void set_places(std::size_t places) { places_ = places; }
-    /// In this round; at least 1 counts as activity.
+    /// Adds weight in this round; at least 1 counts as activity.
     void weigh(const Key& key, std::uint64_t octets) { round_[key] += static_cast<double>(octets); }
     bool holds(const Key& key) const { return held_.contains(key); }
     std::vector<Key> held() const {
@@ -33,7 +34,7 @@ public:
         return keys;
     }
 
-    /// Ends a round, `elapsed_seconds` after the one before. Returns who lost the place.
+    /// Ends a round, `elapsed_seconds` after the one before. Returns the keys that lost their places.
     std::vector<Key> settle(double elapsed_seconds) {
         age(elapsed_seconds);
         std::vector<Key> lost;
@@ -93,7 +94,7 @@ private:
         std::erase_if(candidates_, [](const auto& candidate) { return candidate.second < 1; });
     }
 
-    /// Of all, or of those that are no longer safe.
+    /// Among all, or among those that are no longer safe.
     typename Held::iterator weakest(bool of_all) {
         auto found = held_.end();
         for (auto at = held_.begin(); at != held_.end(); ++at) {

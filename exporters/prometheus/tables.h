@@ -8,11 +8,11 @@
 
 #include "exporters/prometheus/traffic_totals.h"
 
-/// The rows of all_series(): what each metric is called, and how it is taken from what the program knows. A metric
-/// is declared here and nowhere else.
+/// The rows of all_series(): the name of each metric, and how it is computed. A metric is declared here and nowhere
+/// else.
 namespace exporters::prometheus {
 
-/// The label by which one row has several values, with all that it can be. None: one value, without a label.
+/// The label by which one row has several values, with all its values. Without one: a single value, without a label.
 struct Dimension {
     std::string_view label;
     std::span<const std::string_view> values;
@@ -20,11 +20,11 @@ struct Dimension {
     std::size_t size() const { return label.empty() ? 1 : values.size(); }
 };
 
-/// What varies not with the traffic.
+/// Values that do not vary with the traffic.
 struct Taking {
     bool crc_verified = true;
 };
-/// Absent: the traffic cannot tell, and there is no sample.
+/// No value: the traffic does not show it, and there is no sample.
 using Taken = std::optional<std::uint64_t>;
 
 /// Of a flow's difference; added up, then multiplied.
@@ -33,16 +33,16 @@ struct FlowCounter {
     Dimension dimension;
     double factor;
     Taken (*take)(const metrics::FlowSnapshot&, std::size_t value, const Taking&);
-    /// Later packets can take it back, but a counter cannot go back: what has been so for a second is counted.
+    /// Later packets can undo it, but a counter cannot go back: it is counted once it has been true for a second.
     bool settles = false;
 };
-/// Of nanoseconds; an empty one has no samples.
+/// In nanoseconds; an empty one has no samples.
 struct FlowHistogram {
     Series series;
     Dimension dimension;
     const metrics::Histogram& (*take)(const metrics::FlowSnapshot&, std::size_t value);
 };
-/// A mean over the interval: `share` is the part of it in which the flow was there.
+/// A mean over the interval: `share` is the part of the interval in which the flow existed.
 struct FlowGauge {
     Series series;
     enum class Source : std::uint8_t { difference, now } source;
@@ -95,7 +95,7 @@ struct ProgramTable {
     std::vector<InterfaceRow> interfaces;
 };
 const ProgramTable& program_table();
-/// Of the program's own series; those of more are added up.
+/// The most interfaces with series of the program's own; further ones are added up.
 inline constexpr std::size_t most_program_interfaces = 64;
 
 /// In the order of their series.

@@ -68,16 +68,16 @@ void add_traffic(std::vector<FlowCounter>& rows) {
     rows.push_back(counter("rdma_packets_total", "packets", "Packets of RDMA flows; iWARP: TCP segments.",
                            plain<&FlowSnapshot::packets>));
     rows.push_back(counter("rdma_wire_bytes_total", "bytes",
-                           "Octets of those packets from the link header on, without preamble, FCS and gap.",
+                           "Bytes of those packets from the link header on, without preamble, FCS and gap.",
                            plain<&FlowSnapshot::wire_bytes>));
     rows.push_back(counter("rdma_payload_bytes_total", "bytes",
-                           "Octets of messages that passed, READ responses among them, repeats not.",
+                           "Bytes of messages that passed, READ responses among them, repeats not.",
                            plain<&FlowSnapshot::payload_bytes>));
     rows.push_back(counter("rdma_acknowledgement_packets_total", "packets", "Packets that only acknowledge.",
                            plain<&FlowSnapshot::acknowledgement_packets>));
     rows.push_back(counter(
         "rdma_messages_total", "messages",
-        "Messages of which the last packet was seen, each once, by operation. READ and atomics count at the requester.",
+        "Messages whose last packet was seen, each once, by operation. READ and atomics count at the requester.",
         [](const FlowSnapshot& flow, std::size_t i, const Taking&) {
             const auto& figures = flow.operations[i];
             return figures.count == 0 && figures.bytes == 0 && figures.latency_ns.empty() ? Taken{}
@@ -85,7 +85,7 @@ void add_traffic(std::vector<FlowCounter>& rows) {
         },
         by_op));
     rows.push_back(counter(
-        "rdma_message_bytes_total", "bytes", "Octets of those messages, each once.",
+        "rdma_message_bytes_total", "bytes", "Bytes of those messages, each once.",
         [](const FlowSnapshot& flow, std::size_t i, const Taking&) {
             const auto& figures = flow.operations[i];
             return figures.count == 0 && figures.bytes == 0 && figures.latency_ns.empty() ? Taken{}
@@ -195,10 +195,10 @@ std::vector<FlowGauge> flow_gauges() {
     return {
         {flow_series("rdma_outstanding_messages", "messages", Type::Gauge,
                      "Messages waiting for an acknowledgement or a response, averaged over the last interval; without "
-                     "flows of which that cannot be told."),
+                     "flows for which that is unknown."),
          Source::difference,
          [](const FlowSnapshot& flow, double share) { return knows_depth(flow) ? flow.messages_mean * share : 0; }},
-        {flow_series("rdma_outstanding_bytes", "bytes", Type::Gauge, "Their octets, averaged over the last interval."),
+        {flow_series("rdma_outstanding_bytes", "bytes", Type::Gauge, "Their bytes, averaged over the last interval."),
          Source::difference,
          [](const FlowSnapshot& flow, double share) { return knows_depth(flow) ? flow.bytes_mean * share : 0; }},
         {flow_series("rdma_queue_pairs", "", Type::Gauge,
@@ -277,7 +277,7 @@ TrafficTable make_traffic_table() {
                            [](const metrics::HostSnapshot& host) { return host.incast_senders_max; }});
     table.attempts = {"rdma_connection_attempts_total",
                       "",
-                      "Connection attempts of which no flow came, by outcome; unanswered: for 10 seconds.",
+                      "Connection attempts that led to no flow, by outcome; unanswered: for 10 seconds.",
                       Type::Counter,
                       {"transport", "outcome"}};
     table.truncation = {

@@ -13,11 +13,11 @@
 /// Prometheus' view of the traffic: sums over flows, by labels that cannot grow without bound.
 namespace exporters::prometheus {
 
-/// One metric as its table row declares it (traffic_table.cpp, program_table.cpp): manual, dashboards and tests read
+/// One metric as its table row declares it (traffic_table.cpp, program_table.cpp); manual, dashboards and tests read
 /// this.
 struct Series {
     std::string_view name;
-    std::string_view unit;  ///< "packets", "bytes", "seconds"; empty for what is merely counted
+    std::string_view unit;  ///< "packets", "bytes", "seconds"; empty for plain counts
     std::string_view help;
     ::prometheus::MetricType type{};
     std::vector<std::string_view> labels;
@@ -31,11 +31,11 @@ struct TrafficOptions {
     bool crc_verified = true;
 };
 
-/// More series than this are never exported, whatever the traffic: docs/prometheus.md, "Bounds".
+/// The bound on the number of series, whatever the traffic: docs/prometheus.md, "Bounds".
 std::size_t series_bound(const TrafficOptions& options);
 
 /// Counters that only grow, though flows come and go: each interval's difference is added once. Label `peer` is the
-/// other host's name, else its address; `direction` is `transmit` or `receive` as this machine sees it, `forward` where
+/// other host's name, else its address. `direction` is `transmit` or `receive` as this machine sees it, or `forward` if
 /// neither end is of this machine (then `peer` is the receiver). Safe to use from several threads.
 class TrafficTotals {
 public:
@@ -47,7 +47,7 @@ public:
     /// `difference`: what happened since the last call; `now`: the state itself, for gauges (queue pairs, incast).
     void add(const metrics::Snapshot& difference, const metrics::Snapshot& now, const metrics::HostNames& names,
              const std::vector<metrics::Address>& own_addresses);
-    /// Counts go on; peers without a place any more lose their series.
+    /// Counts continue; peers that lost their place lose their series.
     void set_options(const TrafficOptions& options);
     /// Families in the order of their table; those without a sample are left out.
     std::vector<::prometheus::MetricFamily> families() const;

@@ -16,26 +16,26 @@ struct Receive {
     std::uint64_t length = 0;  ///< of all pieces
 };
 
-/// A bounded queue of them. After warm-up posting and taking allocate nothing.
+/// A bounded queue of them. After warm-up, posting and taking allocate nothing.
 class ReceiveQueue {
 public:
     ReceiveQueue(std::uint32_t capacity, std::uint32_t max_pieces);
     Posted post(const ReceiveRequest& request);
-    /// The oldest is exchanged for `out` (whose memory is kept for later posts); `false` where there is none.
+    /// Exchanges the oldest for `out` (whose memory is kept for later posts); `false` if there is none.
     bool take(Receive& out);
     std::uint32_t size() const { return count_; }
     std::uint32_t capacity() const { return capacity_; }
     std::uint32_t max_pieces() const { return max_pieces_; }
-    /// `false` where more are posted.
+    /// `false` if more are posted.
     bool resize(std::uint32_t capacity);
-    /// Of a shared one: whether the last take() went below the armed limit; asking disarms.
+    /// Of a shared queue: whether the last take() went below the armed limit; the call disarms it.
     void arm_limit(std::uint32_t limit);
     bool limit_reached();
 
 private:
     void make_slots(std::uint32_t slots);
 
-    std::vector<Receive> slots_;  ///< a ring that grows up to capacity_: most queues hold few
+    std::vector<Receive> slots_;  ///< a ring that grows up to capacity_: most queues hold only a few
     std::uint32_t capacity_;
     std::uint32_t max_pieces_;
     std::uint32_t first_ = 0;

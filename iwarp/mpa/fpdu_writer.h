@@ -7,8 +7,8 @@
 
 namespace iwarp::mpa {
 
-/// ULPDUs → FPDUs: length, markers in, padding, CRC. RFC 5044 section 4. Knows the stream's position, so that markers
-/// stand where the peer expects them.
+/// Turns ULPDUs into FPDUs: length, markers, padding, CRC. RFC 5044 section 4. Knows the stream's position, so that
+/// markers stand where the peer expects them.
 class FpduWriter {
 public:
     struct Settings {
@@ -17,12 +17,12 @@ public:
     };
     explicit FpduWriter(Settings settings) : settings_(settings) {}
 
-    /// Adds one FPDU. The header is copied; the payload (header and payload together at most 64768 bytes) is referred
-    /// to, its CRC taken now, unless it is short or markers make a copy cheaper.
+    /// Adds one FPDU. The header is copied. The payload (header and payload together at most 64768 bytes) is referred
+    /// to, and its CRC is computed now; a short payload is copied, and so is any if markers make a copy cheaper.
     void add(base::Bytes ddp_header, std::span<const base::Bytes> payload, Batch& batch);
     std::uint64_t fpdus() const { return fpdus_; }
 
-    /// Payloads up to here are copied: next to their headers they cost less than as pieces of their own.
+    /// Payloads up to this size are copied: next to their headers they cost less than as pieces of their own.
     static constexpr std::size_t copied_payload = 1024;
 
 private:

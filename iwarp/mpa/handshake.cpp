@@ -118,7 +118,7 @@ void Handshake::take_header() {
     if (start_.revision < 1 || start_.revision > 2)
         fail(fmt::format("the peer's {} has revision {}", frame_name(), start_.revision));
     else if (start_.private_length > wire::mpa_private_max)
-        fail(fmt::format("the peer's {} announces {} octets of private data; {} is the most", frame_name(),
+        fail(fmt::format("the peer's {} announces {} bytes of private data; {} is the most", frame_name(),
                          start_.private_length, wire::mpa_private_max));
     else
         received_.reserve(start_.private_length);
@@ -225,7 +225,7 @@ wire::MpaEnhanced Handshake::reply_parameters() {
 bool Handshake::room_for(std::size_t private_octets, bool enhanced) {
     const std::size_t most = private_data_limit(enhanced);
     if (private_octets <= most) return true;
-    fail(fmt::format("{} octets of private data are to be sent; {} is the most", private_octets, most));
+    fail(fmt::format("{} bytes of private data are to be sent; {} is the most", private_octets, most));
     return false;
 }
 

@@ -8,8 +8,8 @@
 
 namespace iwarp::mpa {
 
-/// Memory for FPDUs that have not arrived whole: two sizes, a few of each kept for the next. One for a device, used by
-/// its thread alone.
+/// Memory for FPDUs that have not arrived whole: two sizes, a few of each kept for reuse. One pool for each device,
+/// used only by its thread.
 class StagePool {
 public:
     enum class Size : std::uint8_t { small, large };
@@ -21,7 +21,7 @@ public:
     void give(Size size, Memory memory);
     std::size_t kept_octets() const;
 
-    StreamMemory account;  ///< where those that have taken some count it
+    StreamMemory account;  ///< the holders count their memory here
 
 private:
     static constexpr std::size_t most_small = 64;

@@ -5,11 +5,11 @@
 
 namespace iwarp::mpa {
 
-/// What the streams of a device keep of bytes under way, in either direction, and how much that may be: a peer decides
-/// by what it sends a part of, and by what it does not take. One for a device, used by its thread alone.
+/// The memory of a device's streams for bytes under way, in either direction, and its limit: a peer can fill it by
+/// sending a part of something, and by not reading. One for each device, used only by its thread.
 class StreamMemory {
 public:
-    /// What one holder keeps; given back at its end.
+    /// The memory of one holder; returned at its end.
     class Part {
     public:
         explicit Part(StreamMemory* of = nullptr) : of_(of) {}

@@ -16,17 +16,17 @@ namespace iwarp::preload {
 /// | MPA_REVISION | 1, 2: of connections begun, and the highest accepted | 2 |
 /// | PEER_TO_PEER | on, off: the initiator sends a ready-to-receive message | on with revision 2 |
 /// | MARKERS | on, off: asked for in what is received | off |
-/// | STRICT | on, off: octets reach memory only after their CRC | off |
+/// | STRICT | on, off: bytes reach memory only after their CRC | off |
 /// | VERBOSE | on, off: report every connection that failed or ended, or none | the request at fault |
 /// | MAX_ULPDU | 128 to 64768 bytes, 0: what fits a segment of the path | 0 |
 /// | RECEIVE_PATIENCE | 0 to 600000 ms that a message waits for a receive | 5000 |
 struct Settings {
     std::vector<std::string> addresses;  ///< numeric; empty: all
     ConnectionOptions connection;
-    /// What is said on standard error of connections.
+    /// What is reported about connections on standard error.
     enum class Telling : std::uint8_t { nothing, faults, all } telling = Telling::faults;
 
-    /// Throws Error that names the variable and says what it may be.
+    /// Throws Error that names the variable and its valid values.
     static Settings from_environment();
 };
 

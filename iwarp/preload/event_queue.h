@@ -14,17 +14,16 @@
 
 namespace iwarp::preload {
 
-/// Events that a program takes by a descriptor that it may poll, make non-blocking and keep in its own epoll:
-/// a completion channel, a context's asynchronous events, a connection manager's event channel.
+/// Events that a program takes through a descriptor, which it may poll, make non-blocking and add to its own epoll: a
+/// completion channel, a context's asynchronous events, a connection manager's event channel.
 ///
-/// The descriptor counts the events (eventfd, semaphore mode), the events themselves lie in memory, so that those of an
-/// object that goes can be taken back. Closing it does not wake who waits there: rping polls on while it tidies up, and
-/// would take an end of file for an error.
+/// The descriptor counts the events (eventfd, semaphore mode). The events themselves lie in memory, so that the events
+/// of a destroyed object can be removed. Closing the descriptor does not wake waiting threads: rping continues to poll
+/// while it cleans up, and would treat an end of file as an error.
 template <class Event>
 class EventQueue {
 public:
-    /// None: nothing may be asked of it but whether it is one, and to become another's. Copies are one and the same
-    /// queue.
+    /// An empty handle: it can only be tested, and assigned. Copies refer to the same queue.
     EventQueue() = default;
     /// errno says why there is none, if good() is false.
     explicit EventQueue(Lock& lock) : state_(std::make_shared<State>(lock)) {
@@ -43,7 +42,7 @@ public:
         }
     }
 
-    /// With the lock held: takes out what `which` says, and returns how many there were.
+    /// With the lock held: removes the events that `which` selects, and returns their number.
     template <class Which>
     std::size_t remove(Which which) {
         const std::size_t removed = std::erase_if(state_->events, which);
@@ -51,8 +50,8 @@ public:
         return removed;
     }
 
-    /// Without the lock: the oldest event, waiting for one unless the program made the descriptor non-blocking. Nothing
-    /// where read(2) fails, with its errno. `taken` is called with the event and the lock held.
+    /// Without the lock: the oldest event, waiting for one unless the program made the descriptor non-blocking. No
+    /// value if read(2) fails, with its errno. `taken` is called with the event and the lock held.
     template <class Taken>
     std::optional<Event> take(Taken taken) {
         const std::shared_ptr<State> state = state_;  // the program may destroy the channel meanwhile
@@ -60,7 +59,7 @@ public:
             std::uint64_t count = 0;
             if (read(state->descriptor.number(), &count, sizeof count) != sizeof count) return std::nullopt;
             const Lock::Hold hold(state->lock);
-            if (state->events.empty()) continue;  // its object went between the two
+            if (state->events.empty()) continue;  // its object was destroyed between the two
             Event event = std::move(state->events.front());
             state->events.pop_front();
             taken(event);
@@ -71,7 +70,7 @@ public:
 private:
     struct State {
         explicit State(Lock& of) : lock(of) {}
-        /// Another thread may be about to read: this must not wait. What stays counted wakes somebody for nothing.
+        /// Another thread may be about to read: this must not wait. A count that stays wakes a thread without an event.
         void forget_one() const {
             std::uint64_t count = 0;
             const iovec into{&count, sizeof count};

@@ -9,7 +9,7 @@
 
 namespace iwarp::preload {
 
-/// One that the device answers for.
+/// An address that the device answers for.
 struct LocalAddress {
     std::string interface;
     unsigned interface_index = 0;
@@ -20,10 +20,10 @@ struct LocalAddress {
     std::array<std::uint8_t, 16> gid() const;
 };
 
-/// Of the interfaces that are up, as they are now: those of `settings`, or all; loopback's last.
+/// The addresses of interfaces that are up now: those of `settings`, or all; loopback's last.
 std::vector<LocalAddress> local_addresses(const Settings& settings);
 
-/// What the port says of the network below it.
+/// What the port reports about the network below it.
 struct Interface {
     std::array<std::uint8_t, 6> hardware_address{};  ///< zeros where it has none
     std::uint32_t mtu = 1500;                        ///< bytes
@@ -31,7 +31,7 @@ struct Interface {
 };
 Interface interface_named(const std::string& name);
 
-/// "192.0.2.1" or "2001:db8::1", no name, no port.
+/// "192.0.2.1" or "2001:db8::1": no name and no port.
 bool is_numeric_address(const std::string& text);
 
 }  // namespace iwarp::preload

@@ -4,8 +4,8 @@
 
 namespace iwarp::preload {
 
-/// The one lock of the face: an iwarp::Device and all that is made from it belong to one thread at a time. A thread
-/// that polls without a pause asks contended() and makes room, since a mutex is not fair.
+/// The one lock of this library: an iwarp::Device and all that is made from it belong to one thread at a time. A thread
+/// that polls without a pause calls contended() and makes room, because a mutex is not fair.
 class Lock {
 public:
     class Hold {
@@ -19,7 +19,7 @@ public:
         Lock& lock_;
     };
 
-    /// Of a lock that is held already.
+    /// For a lock that is held already.
     class Adopted {
     public:
         explicit Adopted(Lock& lock) : lock_(lock) {}

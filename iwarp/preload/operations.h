@@ -4,7 +4,7 @@
 
 #include "iwarp/iwarp.h"
 
-/// What programs reach by pointers within ibv_context and verbs_context.
+/// The functions that programs call through pointers in ibv_context and verbs_context.
 namespace iwarp::preload {
 
 namespace operations {
@@ -26,17 +26,17 @@ int post_srq_recv(ibv_srq* srq, ibv_recv_wr* requests, ibv_recv_wr** bad);
 
 }  // namespace operations
 
-/// What ibv_query_device says and the create functions hold programs to.
+/// The limits that ibv_query_device reports and that the create functions enforce.
 namespace limits {
 inline constexpr std::uint32_t requests = 1U << 20;  ///< of a queue
 inline constexpr std::uint32_t pieces = 32;          ///< of a request
 inline constexpr std::uint32_t inline_octets = 4096;
-inline constexpr std::uint32_t least_inline_octets = 64;  ///< granted if fewer are asked for
+inline constexpr std::uint32_t least_inline_octets = 64;  ///< granted if a program asks for less
 inline constexpr std::uint32_t completions = 1U << 22;
 inline constexpr int reads = 128;  ///< reads and atomics outstanding on a connection, in either direction
 }  // namespace limits
 
-/// What the device is opened with.
+/// The options with which the device is opened.
 const DeviceOptions& device_options();
 
 }  // namespace iwarp::preload

@@ -3,10 +3,10 @@
 
 namespace iwarp::preload {
 
-/// What a thread does after polls that found nothing. With a processor of its own it polls on. If other threads need
-/// that processor, spinning takes time from them that the peer may need for its answer, and the scheduler lets a thread
-/// that has used up its time wait long for more. Then the thread sleeps until bytes come, and runs at once when they
-/// do. How long sched_yield() takes shows whether there are other threads.
+/// What a thread does after polls that found nothing. With a processor of its own it continues to poll. If other
+/// threads need that processor, spinning takes time from them that the peer may need for its answer, and the scheduler
+/// lets a thread that has used up its time wait long for more. Then the thread sleeps until bytes come, and runs at
+/// once when they do. The duration of sched_yield() shows whether there are other threads.
 ///
 /// One thread uses it.
 class PollBackoff {

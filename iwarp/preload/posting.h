@@ -5,7 +5,7 @@ namespace iwarp::preload {
 
 struct Qp;
 
-/// One of a list, without looking at its `next`. 0, or the errno of it. With the lock held.
+/// Posts one request of a list, and ignores its `next`. Returns 0, or its errno. With the lock held.
 int post_one(Qp& qp, const ibv_send_wr& request);
 
 }  // namespace iwarp::preload

@@ -11,20 +11,20 @@
 
 /// libibverbs and librdmacm over this stack, for programs that are not written for it (LD_PRELOAD).
 ///
-/// **Who owns what.** The process has one ProgressEngine, never destroyed; it owns the iwarp::Device. The objects of
+/// **Ownership.** The process has one ProgressEngine, never destroyed; it owns the iwarp::Device. The objects of
 /// objects.h belong to the program, which makes and destroys them through the ABI; each holds the stack's object by a
 /// shared_ptr. The connection manager's identifiers own listeners and connection requests. Back pointers (`Qp::of`,
-/// `Cq::of`) hold for as long as the program's object.
+/// `Cq::of`) are valid for as long as the program's object exists.
 ///
-/// **Locks, in this order.** The ProgressEngine's lock: around every call of the stack, of the observer and on the
-/// lists of the face. Then the `mutex` within an ABI object, which guards its count of acknowledged events alone.
-/// No thread waits for anything with the ProgressEngine's lock held: not for events, not for acknowledgements, not for
-/// a peer.
+/// **Locks, in this order.** The ProgressEngine's lock: around every call of the stack or of the observer, and around
+/// the lists of this library. Then the `mutex` within an ABI object, which guards only its count of acknowledged
+/// events. No thread waits for anything with the ProgressEngine's lock held: not for events, not for acknowledgements,
+/// not for a peer.
 ///
-/// **Who drives.** A thread that finds its completion queue empty drives the device itself (drive()). A service thread
-/// sleeps on the device's descriptor and drives for programs that sleep or watch memory; while the program polls, it
-/// gives way and looks again in a short while. It is started with the first open, with all signals blocked, and does
-/// not survive fork(): in a child every call fails, and the first one says why.
+/// **The driving thread.** A thread that finds its completion queue empty drives the device itself (drive()). A service
+/// thread sleeps on the device's descriptor and drives for programs that sleep or watch memory; while the program
+/// polls, it makes room and checks again after a short while. It is started with the first open, with all signals
+/// blocked, and does not survive fork(): in a child every call fails, and the first one reports the reason.
 namespace iwarp::preload {
 
 struct Qp;
@@ -35,7 +35,7 @@ struct Cq;
 class ConnectionObserver {
 public:
     virtual ~ConnectionObserver() = default;
-    /// `event.request`; ConnectionRequest::listener() says whose it is.
+    /// `event.request`; ConnectionRequest::listener() is its owner.
     virtual void connection_requested(const Event& event) = 0;
     /// established, rejected, connect_failed, disconnected, terminated, communication_established. The state of `qp` is
     /// up to date, and the completions that belong to the event can be polled.
@@ -47,7 +47,7 @@ public:
 /// One line on standard error, with the library's name before it.
 void say(const std::string& line);
 
-/// The same, but once in the life of this object: programs try again, and again.
+/// The same, but once in the life of this object: programs repeat failing calls.
 class Complaint {
 public:
     void say(const std::string& line) {
@@ -66,32 +66,33 @@ public:
     ProgressEngine& operator=(const ProgressEngine&) = delete;
 
     Lock& lock() { return lock_; }
-    /// Throws Error where the environment is wrong. May be called without the lock.
+    /// Throws Error if the environment is invalid. May be called without the lock.
     const Settings& settings();
     /// The device's, once there is one: readable when it has something to do.
     int descriptor() const { return descriptor_; }
-    /// Not in the child of a fork. Says why on standard error, once.
+    /// False in the child of a fork. Reports the reason on standard error, once.
     bool usable();
 
     // With the lock held.
 
     /// Opens it, and starts the service thread, with the first call. Throws Error, std::system_error.
     Device& device();
-    /// Sends, receives and keeps time without waiting, and hands out the events.
+    /// Sends, receives and handles timers without waiting, and passes on the events.
     void drive();
     /// The program polls, or posts receives.
     void called();
     /// It found completions.
     void found_something();
-    /// What the program asked for was not there, even after drive(): it will ask again.
+    /// The program found nothing, even after drive(): it will ask again.
     void found_nothing();
-    /// The program has posted. What comes alone leaves at once; of a burst, many requests leave with one system call.
+    /// The program has posted. A single request leaves at once; the requests of a burst leave together with one system
+    /// call.
     void posted();
-    /// What the program's call has left to be done is done by the service thread, unless the program is faster.
+    /// Leaves the rest of the program's call to the service thread, unless the program is faster.
     void leave_work();
-    /// Hands out the events that a call of the program itself has raised.
+    /// Passes on the events that a call of the program itself has raised.
     void hand_out_events();
-    /// Who is going to sleep until an event comes says so: the service thread no longer gives way.
+    /// Call this before a thread sleeps until an event comes: the service thread no longer makes room.
     void yield_driving();
     void observe(ConnectionObserver* observer) { observer_ = observer; }
     ConnectionObserver* observer() const { return observer_; }
@@ -110,10 +111,10 @@ private:
     static void after_fork_in_child();
 
     Lock lock_;
-    std::int64_t posted_ns_ = 0;  ///< when it was last done with a post; 0: it has polled since
+    std::int64_t posted_ns_ = 0;  ///< when it last handled a post; 0: it has polled since
     unsigned burst_ = 0;          ///< posts that followed another closely
     std::int64_t found_ns_ = 0;   ///< 0: the program has called since it found something
-    unsigned quick_returns_ = 0;  ///< in a row: calls soon after something was found
+    unsigned quick_returns_ = 0;  ///< consecutive calls soon after something was found
     std::shared_ptr<Device> device_;
     int descriptor_ = -1;
     std::unique_ptr<Service> service_;
@@ -122,7 +123,7 @@ private:
     Complaint complaint_;
 };
 
-/// The errno that stands for the exception being handled; says what an Error said on standard error.
+/// The errno for the exception being handled; writes the text of an Error to standard error.
 int errno_of_exception(const char* function);
 
 /// The body of an ABI function that returns 0 or an errno: with the lock held, no exception leaves it.

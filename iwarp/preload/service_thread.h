@@ -10,9 +10,9 @@ namespace iwarp::preload {
 
 /// The thread that drives the device for programs that sleep, or watch memory, instead of polling.
 ///
-/// It sleeps on the device's descriptor. When that becomes readable while a thread of the program polls, the two would
-/// fight for the lock and the processor: then it rests until the program has not come when it was expected. It never
-/// ends: the process does.
+/// It sleeps on the device's descriptor. If that becomes readable while a thread of the program polls, the two would
+/// compete for the lock and the processor: then this thread rests until the program has missed the time at which it was
+/// expected. It never ends before the process does.
 class ProgressEngine::Service {
 public:
     /// Throws std::system_error. The lock may be held.
@@ -43,7 +43,7 @@ private:
     base::Descriptor wake_;
     std::atomic<std::int64_t> driven_until_ns_{0};
     std::atomic<bool> resting_{false};
-    std::atomic<bool> sleeping_{false};  ///< it has done all that it knew of; changed with the lock held
+    std::atomic<bool> sleeping_{false};  ///< it has done all known work; changed with the lock held
 };
 
 }  // namespace iwarp::preload

@@ -10,14 +10,14 @@
 #include "iwarp/iwarp.h"
 #include "iwarp/preload/event_queue.h"
 
-/// What the program holds: the ABI's structure with the stack's object after it. The structure comes first, so that
-/// the program's pointer is ours.
+/// The program's objects: the ABI's structure followed by the stack's object. The structure comes first, so that the
+/// program's pointer is ours.
 namespace iwarp::preload {
 
 struct Context;
 struct Cq;
 
-/// Other providers' probes (mlx5dv_is_supported) read the operations that lie after an ibv_device: ours are null.
+/// Other providers' probes (mlx5dv_is_supported) read the operations after an ibv_device: ours are null.
 struct DeviceFace : ibv_device {
     std::array<std::byte, 1024> behind{};
 };
@@ -28,17 +28,17 @@ DeviceFace& the_device();
 struct Context : verbs_context {
     explicit Context(Lock& lock) : verbs_context{}, async_events(lock) {}
     EventQueue<ibv_async_event> async_events;
-    std::uint32_t users = 0;  ///< domains, channels and completion queues; all else hangs on a domain
+    std::uint32_t users = 0;  ///< domains, channels and completion queues; all other objects belong to a domain
     bool closed = false;
 };
 inline Context& to_context(ibv_context* context) { return static_cast<Context&>(*verbs_get_ctx(context)); }
 
 // With the lock held.
 
-/// A new one; throws.
+/// Makes a new one; throws.
 Context* open_context();
-/// ibv_close_device(3) leaves alone what was made from a context: it goes with the last of that, since posting and
-/// destroying go through it, and so do the events of whatever is still connected.
+/// ibv_close_device(3) keeps what was made from a context. The context is freed with the last of those objects, because
+/// posting, destroying, and the events of connected queue pairs use it.
 void close_context(Context& context);
 void keep_context(ibv_context* context);
 void leave_context(ibv_context* context);
@@ -52,7 +52,7 @@ inline Pd& to_pd(ibv_pd* pd) { return static_cast<Pd&>(*pd); }
 struct Mr : ibv_mr {
     std::shared_ptr<MemoryRegion> region;
     Access rights = Access::none;
-    std::uint64_t first_offset = 0;  ///< what the program, its peers and its work requests count from
+    std::uint64_t first_offset = 0;  ///< the first offset for the program, its peers and its work requests
 };
 inline Mr& to_mr(ibv_mr* mr) { return static_cast<Mr&>(*mr); }
 
@@ -67,11 +67,11 @@ struct Channel : ibv_comp_channel {
 };
 inline Channel& to_channel(ibv_comp_channel* channel) { return static_cast<Channel&>(*channel); }
 
-/// An ibv_cq is the beginning of an ibv_cq_ex: every one can be used as both.
+/// An ibv_cq is the beginning of an ibv_cq_ex: every queue can be used as both.
 struct Cq : ibv_cq_ex {
     std::shared_ptr<CompletionQueue> queue;
-    std::mutex polling;               ///< from start_poll to end_poll, taken before the ProgressEngine's lock
-    bool single_threaded = false;     ///< the program's promise that this is not needed
+    std::mutex polling;               ///< from start_poll to end_poll, locked before the ProgressEngine's lock
+    bool single_threaded = false;     ///< the program's promise that no lock is needed
     Completion current;               ///< of start_poll and next_poll
     std::uint32_t users = 0;          ///< queue pairs, one for each of its sides
     std::uint32_t comp_reported = 0;  ///< events that the program has taken and must acknowledge
@@ -114,16 +114,16 @@ struct Qp : ibv_qp_ex {
     std::shared_ptr<QueuePair> pair;
     QueuePairOptions options;  ///< as granted
     Batch batch;
-    void* cm = nullptr;                    ///< the connection manager's identifier of it
+    void* cm = nullptr;                    ///< its identifier in the connection manager
     unsigned access = 0;                   ///< as set by ibv_modify_qp, to be read back
-    std::uint8_t responder_resources = 0;  ///< the connection manager keeps what was agreed
+    std::uint8_t responder_resources = 0;  ///< the connection manager keeps the agreed values
     std::uint8_t initiator_depth = 0;
     std::uint32_t async_reported = 0;
 };
 inline Qp& to_qp(ibv_qp* qp) { return static_cast<Qp&>(*reinterpret_cast<ibv_qp_ex*>(qp)); }
 inline Qp& to_qp(ibv_qp_ex* qp) { return static_cast<Qp&>(*qp); }
 inline ibv_qp* to_abi(Qp& qp) { return &qp.qp_base; }
-/// By its number; null where there is none. With the lock held.
+/// The queue pair with this number; null if there is none. With the lock held.
 Qp* find_qp(std::uint32_t number);
 
 }  // namespace iwarp::preload

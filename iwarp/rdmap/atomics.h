@@ -13,14 +13,14 @@ constexpr std::uint64_t add_fields(std::uint64_t value, std::uint64_t addend, st
     return ((value & ~tops) + (addend & ~tops)) ^ ((value ^ addend) & tops);
 }
 
-/// What the memory holds after a CmpSwap.
+/// The content of the memory after a CmpSwap.
 constexpr std::uint64_t compare_swap(std::uint64_t value, const wire::RdmapAtomicRequest& request) {
     if (((request.compare ^ value) & request.compare_mask) != 0) return value;
     return (value & ~request.mask) | (request.data & request.mask);
 }
 
-/// Performs the request on eight bytes in host order, aligned to eight, in one step for every other thread, and
-/// returns what was there. `request.operation` is one of wire::AtomicOperation.
+/// Performs the request on eight bytes in host order, aligned to eight, atomically for every other thread, and returns
+/// the former value. `request.operation` is one of wire::AtomicOperation.
 std::uint64_t perform_atomic(const wire::RdmapAtomicRequest& request, std::byte* memory);
 
 }  // namespace iwarp::rdmap

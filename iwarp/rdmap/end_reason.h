@@ -7,11 +7,11 @@
 
 namespace iwarp::rdmap {
 
-/// Fills in `operation` and `reason` of a Terminate that is read or sent, from the headers in its body: which request
-/// was at fault, with its rkey, address and length. `reason` stays empty where the request is not the cause.
+/// Fills in `operation` and `reason` of a Terminate that is read or sent, from the headers in its body: the request at
+/// fault, with its rkey, address and length. `reason` stays empty if the request is not the cause.
 void explain_terminate(Terminate& why, base::Bytes body);
 
-/// The same from the request itself, if this side has posted that and still has it. It adds wr_id.
+/// The same from the request itself, if this side has posted it and still has it. Adds wr_id.
 void explain_terminate(Terminate& why, const WorkRequest& request);
 
 }  // namespace iwarp::rdmap

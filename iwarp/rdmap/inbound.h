@@ -26,7 +26,7 @@ struct Delivered {
     std::optional<std::uint32_t> invalidated_stag = std::nullopt;
 };
 
-/// What arrived, for the queue pair. Calls come from begin_segment and end_segment, in the order of delivery; none of
+/// The arrivals, for the queue pair. Calls come from begin_segment and end_segment, in the order of delivery; none of
 /// them may call back into Inbound.
 class InboundEvents {
 public:
@@ -55,14 +55,13 @@ public:
         std::uint32_t domain = 0;
         std::uint32_t queue_pair = 0;
         bool privileged = false;
-        bool owes_ready_message =
-            false;  ///< a peer-to-peer responder: the first message is the initiator's
-                    ///< ready-to-receive message: a zero-length Send of that kind takes no receive
-        std::optional<std::uint32_t> receive_domain = std::nullopt;  ///< of the receives' pieces, where a shared
+        bool owes_ready_message = false;  ///< a peer-to-peer responder: the first message is the initiator's
+                                          ///< ready-to-receive message; a zero-length Send of that kind uses no receive
+        std::optional<std::uint32_t> receive_domain = std::nullopt;  ///< domain of the receives' pieces, if a shared
                                                                      ///< receive queue has a domain of its own
-        bool waits_for_receives = false;  ///< a message that finds none: fault::not_yet, in place of no_buffer
+        bool waits_for_receives = false;  ///< a message without a receive: fault::not_yet, instead of no_buffer
         std::uint32_t first_msn =
-            1;  ///< of every queue; RFC 5041 section 4.3 allows no other, tests want to see it wrap
+            1;  ///< of every queue; RFC 5041 section 4.3 allows no other value, but tests need to see it wrap
     };
     Inbound(const Settings& settings, ddp::TaggedBuffers& memory, ddp::ReceiveQueue& receives, OwedResponses& owed,
             OutstandingRequests& outstanding, InboundEvents& events);
@@ -70,22 +69,22 @@ public:
     base::Result<mpa::Target, Fault> begin_segment(base::Bytes header, std::uint32_t payload_length) override;
     std::optional<Fault> end_segment() override;
 
-    /// A message that finds no receive is refused from now on.
+    /// From now on a message without a receive is refused.
     void wait_no_longer() { settings_.waits_for_receives = false; }
 
-    /// Between begin_segment and end_segment: whether the target is still what it was, or what has become of it since
-    /// memory was deregistered or invalidated from above. To be asked before more bytes go there; a fault stays until
-    /// the segment's end.
+    /// Between begin_segment and end_segment: whether the target is unchanged, or the fault if its memory was
+    /// deregistered or invalidated from above. Call it before more bytes go there; a fault stays until the segment's
+    /// end.
     std::optional<Fault> recheck_target();
 
-    /// The body of a Terminate. Where the fault was found here, the headers of its segment go along as far as the fault
-    /// says so (RFC 5040 section 4.8).
+    /// The body of a Terminate. If the fault was found here, the headers of its segment are included as the fault
+    /// requires (RFC 5040 section 4.8).
     std::vector<std::byte> terminate_body(const Fault& fault) const;
-    /// The receive that a message was being placed into, when the stream ended in its middle.
+    /// The receive of a message that was incomplete when the stream ended.
     std::optional<std::uint64_t> unfinished_receive() const;
     /// Whether the stream could end here: between messages.
     bool at_boundary() const;
-    /// That the peer posted and that ended without a fault: QueuePairCounters::messages_received.
+    /// The peer's messages that ended without a fault: QueuePairCounters::messages_received.
     std::uint64_t messages() const { return messages_; }
 
 private:
@@ -96,7 +95,7 @@ private:
         std::uint32_t arrived = 0;
         std::uint8_t opcode = 0;
     };
-    /// Where in the pieces of a receive the next byte goes.
+    /// The place in the pieces of a receive for the next byte.
     struct Cursor {
         std::uint32_t piece = 0;
         std::uint32_t offset = 0;
@@ -135,7 +134,7 @@ private:
     OutstandingRequests* outstanding_;
     InboundEvents* events_;
 
-    // Of the segment that was last begun.
+    // The header of the segment that was last begun.
     std::array<std::byte, 18> header_{};
     std::uint8_t header_size_ = 0;
     std::uint8_t opcode_ = 0;
@@ -148,7 +147,7 @@ private:
     std::uint64_t memory_changes_ = 0;
 
     // Of the stream.
-    std::array<std::uint32_t, 4> next_msn_;  ///< of the message that is awaited or under way
+    std::array<std::uint32_t, 4> next_msn_;  ///< of the message that is expected or under way
     std::array<Collected, 3> collected_;     ///< queues 1 to 3
     ddp::Receive receive_;
     bool writing_ = false;  ///< in the middle of a Write
@@ -161,8 +160,8 @@ private:
     std::uint64_t messages_ = 0;
     bool fpdu_seen_ = false;
     bool over_ = false;
-    bool target_lost_ = false;    ///< under the segment that is being placed
-    std::optional<Fault> fault_;  ///< found here; header_ is that segment's from then on
+    bool target_lost_ = false;    ///< the memory of the present segment was withdrawn
+    std::optional<Fault> fault_;  ///< found here; header_ belongs to that segment from then on
     std::uint32_t fault_payload_ = 0;
     std::unique_ptr<std::byte[]> waste_;
 };

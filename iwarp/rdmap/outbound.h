@@ -15,20 +15,20 @@
 #include "iwarp/rdmap/request_queues.h"
 #include "iwarp/rdmap/send_queue.h"
 
-/// What leaves: the send queue's messages and the answers owed to the peer, cut into DDP segments. RFC 5040 section 5,
-/// RFC 5041 section 5, RFC 7306.
+/// Everything that is sent: the send queue's messages and the answers owed to the peer, cut into DDP segments. RFC 5040
+/// section 5, RFC 5041 section 5, RFC 7306.
 namespace iwarp::rdmap {
 
-/// What a local operation did that others must know.
+/// Results of local operations that other parts must know.
 class OutboundEvents {
 public:
     virtual ~OutboundEvents() = default;
-    /// The owner of this memory may take it away: what refers to it elsewhere must not any longer.
+    /// The owner of this memory may remove it: no part may refer to it any longer.
     virtual void withdrawn(std::span<const std::byte> memory) = 0;
 };
 
-/// Fills batches, never blocks. Answers and send queue take turns, an FPDU each; two tagged messages are not mixed
-/// (RFC 5041 would allow it, but Linux siw receives one at a time), there they take turns by message.
+/// Fills batches, never blocks. Answers and send queue take turns, one FPDU each. Two tagged messages are not mixed
+/// (RFC 5041 would allow it, but Linux siw receives one at a time): there they take turns by message.
 class Outbound {
 public:
     struct Settings {
@@ -42,17 +42,17 @@ public:
 
     /// The first message of a peer-to-peer initiator. RFC 6581 section 9.2.
     void begin_with(mpa::ReadyMessage ready) { ready_ = ready; }
-    /// Of the segments from here on.
+    /// Applies to the segments from here on.
     void limit_ulpdu(std::uint32_t max_ulpdu) { settings_.max_ulpdu = max_ulpdu; }
     /// Adds FPDUs until the batch is full or there is nothing that may be sent now.
     void fill(mpa::FpduWriter& writer, mpa::Batch& batch);
 
-    /// What comes first in the send queue and sends nothing, while nothing may be sent.
+    /// Performs the requests at the front of the send queue that send nothing, while nothing may be sent.
     void perform_local();
-    /// The last that leaves besides a Terminate: answers, as far as they fit.
+    /// Fills in the last data before a Terminate: answers, as far as they fit.
     void fill_answers(mpa::FpduWriter& writer, mpa::Batch& batch);
 
-    /// Why nothing more will be filled in: the send queue's next request failed here,
+    /// Why nothing more is filled in: the send queue's next request failed here,
     struct SendFailure {
         std::uint64_t ticket = 0;
         Status status = Status::local_protection;
@@ -66,10 +66,10 @@ public:
     };
     const std::optional<AnswerFailure>& answer_failure() const { return answer_failure_; }
 
-    /// Whether answers filled in since the last call refer to memory that others may write: what TCP does not take at
-    /// once must then be copied, lest it change under its CRC.
+    /// Whether answers filled in since the last call refer to memory that others may write: the part that TCP does not
+    /// accept at once must then be copied, because it may change after its CRC was computed.
     bool take_may_change() { return std::exchange(may_change_, false); }
-    /// Nothing of the send queue can go on before something arrives.
+    /// No request of the send queue can continue before something arrives.
     bool waits_for_answers();
     std::uint64_t payload_octets() const { return payload_octets_; }
     std::uint64_t reads_served() const { return reads_served_; }
@@ -109,7 +109,7 @@ private:
     bool may_change_ = false;
     bool written_ = false;  ///< write_immediate: the Write has been filled in
     std::uint32_t message_offset_ = 0;
-    std::uint32_t piece_ = 0;  ///< where in the message's pieces that is
+    std::uint32_t piece_ = 0;  ///< the place in the message's pieces
     std::uint32_t piece_offset_ = 0;
     std::uint32_t response_offset_ = 0;
     std::uint32_t send_msn_ = 1;  ///< RFC 5041 section 4.3: of the next message on each queue

@@ -9,8 +9,8 @@
 /// What both directions of a stream share.
 namespace iwarp::rdmap {
 
-/// A read or an atomic the peer asked for, from its delivery to its answer's last byte. Answers leave in this order.
-/// RFC 5040 section 5.5, RFC 7306 section 5.
+/// A read or an atomic of the peer, from its delivery to its answer's last byte. Answers leave in this order. RFC 5040
+/// section 5.5, RFC 7306 section 5.
 struct OwedResponse {
     bool atomic = false;
     std::uint32_t request_id = 0;  ///< atomic
@@ -34,7 +34,8 @@ struct OutstandingRequest {
     Sge sink;                   ///< the local piece
 };
 
-/// A ring of fixed capacity: first in, first out. Takes memory as it is used, most streams have little outstanding.
+/// A ring of fixed capacity: first in, first out. Allocates memory as it is used, because most streams have little
+/// outstanding.
 template <class T>
 class BoundedQueue {
 public:
@@ -72,7 +73,7 @@ private:
     std::size_t count_ = 0;
 };
 
-/// The window a BoundedQueue bounds: inbound by IRD, outbound by ORD (RFC 5040 section 4.2; RFC 7306: atomics count).
+/// The queues that IRD bounds (inbound) and ORD bounds (outbound). RFC 5040 section 4.2; RFC 7306: atomics count.
 using OwedResponses = BoundedQueue<OwedResponse>;
 using OutstandingRequests = BoundedQueue<OutstandingRequest>;
 

@@ -10,8 +10,8 @@
 /// The work requests of a queue pair's sending side, from posting to completion.
 namespace iwarp::rdmap {
 
-/// The STag of a region or a window, which binds and fast registrations change, shared between its object and the work
-/// requests that name it: the object may go first.
+/// The STag of a region or a window, which binds and fast registrations change. The object and the work requests that
+/// name it share it: the object may go first.
 struct StagHandle {
     std::uint32_t stag = 0;
     std::uint8_t next_key = 0;  ///< of a region: for its next fast registration
@@ -59,24 +59,24 @@ struct WorkRequest {
 CompletedOperation completed_as(Operation);
 
 /// A ring. A request is posted, begun (the next one), handed over (all of its bytes are in a batch, or a local one has
-/// been performed), drained (the transport has taken the batch), answered if it awaits that, and leaves in the order of
-/// posting (RFC 5040 section 5.5, rules 13 to 15). Its ticket counts the posted ones and names it meanwhile.
+/// been performed), drained (the transport has sent the batch), answered if it needs an answer, and leaves in the order
+/// of posting (RFC 5040 section 5.5, rules 13 to 15). Its ticket counts the posted ones and names it meanwhile.
 ///
-/// The ring grows as it is used, up to its capacity; once it has, nothing here allocates. Pointers into it hold until
-/// the next post().
+/// The ring grows as it is used, up to its capacity; after that nothing here allocates. Pointers into it are valid
+/// until the next post().
 class SendQueue {
 public:
     SendQueue(std::uint32_t capacity, std::uint32_t max_pieces, std::uint32_t max_inline);
 
     Posted post(const SendRequest& request, std::shared_ptr<StagHandle> window, std::shared_ptr<StagHandle> region);
 
-    /// Takes the newest back; it must not have been begun: next() was not called since it was posted.
+    /// Removes the newest again; it must not have been begun: next() was not called since it was posted.
     void take_back();
-    /// The oldest that is not handed over; null where there is none.
+    /// The oldest that is not handed over; null if there is none.
     WorkRequest* next();
     std::uint64_t next_ticket() const { return next_; }
     void handed_over() { ++next_; }
-    /// Everything handed over so far is with the transport.
+    /// Everything handed over so far was sent by the transport.
     void drained() { drained_ = next_; }
     /// A read or an atomic that is still there.
     void answered(std::uint64_t ticket, Status status);
@@ -86,11 +86,11 @@ public:
     std::uint32_t size() const { return static_cast<std::uint32_t>(end_ - oldest_); }
     std::uint32_t capacity() const { return capacity_; }
     std::uint64_t oldest_ticket() const { return oldest_; }
-    /// The oldest, if nothing keeps it from completing; else null.
+    /// The oldest, if it can complete; else null.
     WorkRequest* finished();
-    /// Lets go of the oldest.
+    /// Removes the oldest.
     void pop();
-    /// `false` where more are posted.
+    /// `false` if more are posted.
     bool resize(std::uint32_t capacity);
 
 private:

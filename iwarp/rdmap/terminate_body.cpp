@@ -53,7 +53,7 @@ Terminate parse_terminate(base::Bytes body) {
     Terminate result;
     const auto parts = wire::parse_terminate(body);
     if (!parts) {
-        result.text = fmt::format("a Terminate of {} octets, too short to say why", body.size());
+        result.text = fmt::format("a Terminate of {} bytes, too short to say why", body.size());
         return result;
     }
     result.layer = parts->control.layer;

@@ -11,25 +11,25 @@
 
 namespace iwarp::transport {
 
-/// What happens to bytes on their way through a MemoryNetwork. All of it follows from the seed.
+/// The impairments of bytes on their way through a MemoryNetwork. Everything follows from the seed.
 struct Impairment {
-    std::size_t chunk = 0;            ///< bytes are handed over in pieces of this size; 0: as they were sent
+    std::size_t chunk = 0;            ///< bytes are delivered in pieces of this size; 0: as they were sent
     bool random_chunks = false;       ///< pieces of 1 to `chunk` bytes: alignment is lost
     std::int64_t delay_ns = 0;        ///< one way
     std::int64_t jitter_ns = 0;       ///< added, never reorders (the network stands for TCP)
     double corrupt = 0;               ///< chance that a piece has one bit changed
     std::size_t window = 256 * 1024;  ///< bytes under way in one direction; the sender waits, but not a raw peer
-    std::size_t direct = 16 * 1024;   ///< what Stream::room is asked for; 0: bytes come by receive() alone
+    std::size_t direct = 16 * 1024;   ///< the argument of Stream::room; 0: bytes come only by receive()
     std::uint32_t emss = 65483;
     std::uint64_t seed = 1;
 };
 
-/// TCP between devices of one process: names are any text, time passes only in advance(), run() and progress(). Tests
+/// TCP between devices of one process: names are any text; time passes only in advance(), run() and progress(). Tests
 /// and scripts drive it; a tap sees what a capture would.
 ///
-/// A connection is there after a round trip (two delays), or else refused; the acceptor learns of it half a round trip
-/// later. Transport::progress that finds nothing to do moves the clock to the next thing that its own device waits for,
-/// at most by `wait_ns`. A connection that is not accepted, and one whose transport goes, is reset.
+/// A connection is made or refused after a round trip (two delays); the acceptor gets it half a round trip later. A
+/// Transport::progress with nothing to do moves the clock to the next event of its own device, at most by `wait_ns`. A
+/// connection that is not accepted, and one whose transport is destroyed, is reset.
 class MemoryNetwork : public std::enable_shared_from_this<MemoryNetwork> {
 public:
     static std::shared_ptr<MemoryNetwork> make(const Impairment& impairment = {});
@@ -47,7 +47,7 @@ public:
         /// What has arrived and was not yet taken.
         virtual std::vector<std::byte> take() = 0;
         virtual bool connected() const = 0;
-        virtual bool peer_closed() const = 0;  ///< its FIN has come
+        virtual bool peer_closed() const = 0;  ///< its FIN has arrived
         virtual bool peer_reset() const = 0;
     };
     /// Connected at once, or, if no process listens, reset. Dropping the peer resets the connection.
@@ -57,13 +57,13 @@ public:
     std::unique_ptr<RawPeer> accept_raw(const std::string& host, std::uint16_t port);
 
     std::int64_t now_ns() const;
-    /// Moves the clock; what falls due is performed by the devices' next progress().
+    /// Moves the clock; due events are performed by the devices' next progress().
     void advance(std::int64_t ns);
-    /// Performs everything that needs no waiting, on all devices, until nothing moves; with `limit_ns` also moves the
-    /// clock from event to event, at most so far. Returns whether anything happened.
+    /// Performs everything that needs no waiting, on all devices, until nothing moves. With `limit_ns` also moves the
+    /// clock from event to event, at most that far. Returns whether anything happened.
     bool run(std::int64_t limit_ns = 0);
 
-    /// One piece, seen where it was sent: damaged, if so, but not yet delayed.
+    /// One piece, seen where it was sent: already damaged, but not yet delayed.
     struct Passed {
         std::int64_t time_ns;
         std::string from, to;

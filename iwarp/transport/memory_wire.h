@@ -14,7 +14,7 @@
 
 #include "iwarp/transport/memory_network.h"
 
-/// The inside of MemoryNetwork: what lies between the hosts.
+/// The inside of MemoryNetwork: the state between the hosts.
 namespace iwarp::transport::memory {
 
 inline constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
@@ -22,7 +22,7 @@ inline constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 struct Segment {
     std::int64_t due_ns = 0;
     std::vector<std::byte> octets;
-    bool open = false;  ///< the last of TCP's set-up: the acceptor learns of the connection
+    bool open = false;  ///< the end of TCP's set-up: the acceptor gets the connection
     bool fin = false;
     bool reset = false;
 };
@@ -37,18 +37,18 @@ struct End {
     std::string host;
     std::uint16_t port = 0;
     Host* device = nullptr;      ///< null: a raw peer's
-    std::uint64_t listener = 0;  ///< which has not yet heard of it
+    std::uint64_t listener = 0;  ///< which has not got the connection yet
     std::shared_ptr<verbs::Stream> stream;
     std::deque<Segment> arriving;
     std::size_t under_way = 0;  ///< bytes in `arriving` and `inbox`
     std::int64_t last_due_ns = 0;
     std::int64_t ticked_ns = -1;
-    // What the stream said when it was last asked: after something happened, or on attention.
+    // The stream's values at the last call: after an event, or after attention.
     std::int64_t deadline_ns = never;
     bool paused = false;
     std::vector<std::byte> inbox;  ///< a raw peer's
     bool attention = false;
-    bool blocked = false;  ///< has more to send than the window takes
+    bool blocked = false;  ///< has more to send than the window permits
     bool fin_sent = false;
     bool fin_received = false;
     bool reset_received = false;
@@ -77,7 +77,7 @@ struct Listener {
 
 using Address = std::pair<std::string, std::uint16_t>;
 
-/// What lies between the hosts.
+/// The state between the hosts.
 struct Wire {
     explicit Wire(const Impairment& wanted) : impairment(wanted), random(wanted.seed) {}
 
@@ -88,7 +88,7 @@ struct Wire {
     std::uint16_t last_port = 49151;
     std::vector<Host*> hosts;
     std::map<Address, Listener> listeners;
-    std::vector<std::weak_ptr<Connection>> raw;  ///< with an end that no host looks after
+    std::vector<std::weak_ptr<Connection>> raw;  ///< with an end that belongs to no host
     std::function<void(const MemoryNetwork::Passed&)> tap;
 
     std::size_t draw(std::size_t below) { return static_cast<std::size_t>(random() % below); }

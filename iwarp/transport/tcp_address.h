@@ -24,9 +24,9 @@ std::uint16_t port_of(const TcpAddress& address);
 std::string text_of(const TcpAddress& address);
 std::string text_of(const std::string& host, std::uint16_t port);
 
-/// At least one address, in the order in which they are to be tried, or why there is none, in words. Addresses at once;
-/// a name asks the system's resolver and waits for it. IPv6 may be in brackets. `to_listen`: an empty host stands for
-/// every address of the machine, else for this machine.
+/// At least one address, in the order in which to try them, or the reason in words. Addresses need no lookup; a name
+/// asks the system's resolver and waits for it. IPv6 may be in brackets. `to_listen`: an empty host stands for every
+/// address of the machine, else for this machine.
 base::Result<std::vector<TcpAddress>, std::string> resolve(const std::string& host, std::uint16_t port, bool to_listen);
 
 }  // namespace iwarp::transport

@@ -30,28 +30,28 @@ struct TcpShared {
     std::array<iovec, IOV_MAX> pieces{};
 };
 
-/// What an event of epoll is about.
+/// The source of an event of epoll.
 struct TcpSource {
     enum class Kind : std::uint8_t { connection, listener, timer, alarm };
     explicit TcpSource(Kind what) : kind(what) {}
     Kind kind;
 };
 
-/// A connection that is not yet there: addresses are tried in order.
+/// A connection that is not made yet: addresses are tried in order.
 struct TcpConnecting {
     std::vector<TcpAddress> addresses;
     std::size_t next = 0;
-    std::string name;  ///< as the caller put it, for messages
+    std::string name;  ///< as the caller wrote it, for messages
     std::string congestion_control;
-    std::vector<TcpAddress> sources;  ///< of each family one; empty: as the system routes
+    std::vector<TcpAddress> sources;  ///< one for each family; empty: the system's choice
     std::uint8_t traffic_class = 0;
     std::int64_t give_up_ns = 0;
-    std::int64_t refused_until_ns = 0;  ///< before then a refusal is not the end
-    std::string why;                    ///< the last address failed
+    std::int64_t refused_until_ns = 0;  ///< before this time a refusal is not final
+    std::string why;                    ///< why the last address failed
     Failure failure = Failure::unreachable;
 };
 
-/// One socket and its stream. epoll reports edges; what is known of the socket since is kept in `readable`, `writable`.
+/// One socket and its stream. epoll reports edges; `readable` and `writable` keep the state of the socket since.
 struct TcpConnection : TcpSource, Timer {
     TcpConnection() : TcpSource(Kind::connection) {}
 
@@ -61,43 +61,43 @@ struct TcpConnection : TcpSource, Timer {
     std::unique_ptr<TcpConnecting> connecting;
     std::size_t index = 0;  ///< among the transport's connections
     std::uint64_t octets_sent = 0;
-    std::uint64_t segment_size_asked_at = 0;  ///< bytes sent from which on it is looked up again
+    std::uint64_t segment_size_asked_at = 0;  ///< the sent bytes after which it is read again
     std::uint32_t segment_size = 0;
     int failure = 0;    ///< errno that ended the connection
-    bool bulk = false;  ///< the last read took enough that more is likely to be there
+    bool bulk = false;  ///< the last read was so large that more is probably there
     bool attention = false;
     bool queued = false;
     bool readable = false;
     bool writable = false;
-    bool hang_up = false;  ///< the end is in sight: read until it comes
-    bool error = false;    ///< epoll saw an error
-    bool blocked = false;  ///< the stream has bytes that the socket did not take
-    bool drained = false;  ///< the stream had nothing to send when last asked
+    bool hang_up = false;  ///< the peer has hung up: read until the end
+    bool error = false;    ///< epoll reported an error
+    bool blocked = false;  ///< the stream has bytes that the socket did not accept
+    bool drained = false;  ///< the stream had nothing to send at the last call
     bool fin_sent = false;
     bool fin_received = false;
     bool gone = false;
 
     bool wants_to_receive() const { return readable && !fin_received && !stream->receive_paused(); }
-    /// Both until the socket will not, the stream will not, or the turn is over. Whether anything happened.
+    /// Both continue until the socket or the stream cannot, or the turn is over. Returns whether anything happened.
     bool send(TcpShared& shared);
     bool receive(TcpShared& shared);
-    /// An error that no read or write will tell.
+    /// Finds an error that no read or write will show.
     void look_for_error();
-    /// Payload bytes that a segment of the path carries; 0 where the system does not say.
+    /// Payload bytes that a segment of the path carries; 0 if the system does not report it.
     std::uint32_t current_segment_size() const;
-    /// Orderly: FIN, and what has arrived unread is thrown away, lest TCP should make a reset of it. Else a reset.
+    /// Orderly: sends FIN, and discards unread data, because TCP would otherwise send a reset. Else a reset.
     void close(bool orderly, TcpShared& shared);
 };
 
-/// Non-blocking, closed on exec, without Nagle's algorithm; an empty Descriptor and errno where there is none.
+/// Non-blocking, closed on exec, without Nagle's algorithm; on failure an empty Descriptor and errno.
 base::Descriptor tcp_socket(int family);
 /// Nagle's algorithm off, keepalive on; `congestion_control` if it is not empty. 0 or errno.
 int prepare_tcp_socket(int socket, const std::string& congestion_control);
-/// False where this kernel has no such congestion control, nor a module of it.
+/// False if this kernel has neither this congestion control nor a module of it.
 bool has_congestion_control(const std::string& name);
-/// IPv4's type of service or IPv6's traffic class; 0 leaves the system's. 0 or errno.
+/// IPv4's type of service or IPv6's traffic class; 0 keeps the system's. Returns 0 or errno.
 int set_traffic_class(int socket, int family, std::uint8_t traffic_class);
-/// What an errno of connect(2) or of a socket means for the connection to be.
+/// The meaning of an errno of connect(2) or of a socket for the connection that is being made.
 Failure failure_of(int error);
 /// "Address already in use"
 std::string message_of(int error);

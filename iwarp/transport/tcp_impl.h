@@ -10,7 +10,7 @@
 #include "iwarp/transport/tcp_connection.h"
 #include "iwarp/transport/tcp_transport.h"
 
-/// The inside of TcpTransport: tcp_loop.cpp drives, tcp_set_up.cpp connects and accepts, tcp.cpp is the face.
+/// The inside of TcpTransport: tcp_loop.cpp drives, tcp_set_up.cpp connects and accepts, tcp.cpp is the interface.
 namespace iwarp::transport {
 
 inline constexpr std::int64_t never = INT64_MAX;
@@ -23,8 +23,8 @@ struct TcpListener : TcpSource {
     bool ready = false;
 };
 
-/// Whether to spin before sleeping: where events come sooner than that, mostly, and not where spinning found nothing:
-/// the peer may be waiting for this very processor.
+/// Decides whether to spin before sleeping: yes if events mostly come sooner than that; no if spinning found nothing,
+/// because the peer may be waiting for this very processor.
 class Spin {
 public:
     std::int64_t budget_ns(std::int64_t max_ns) {
@@ -99,8 +99,8 @@ struct TcpTransport::Impl {
     bool may_spin = several_processors();
     Spin spin;
     base::Descriptor epoll;
-    base::Descriptor reserve;  ///< given up for a moment where there is no other left
-    base::Descriptor timer;    ///< once descriptor() was asked for
+    base::Descriptor reserve;  ///< closed for a moment if there is no other descriptor left
+    base::Descriptor timer;    ///< made when descriptor() is first called
     TcpSource timer_source{TcpSource::Kind::timer};
     base::Descriptor alarm;  ///< ends long sleeps
     TcpSource alarm_source{TcpSource::Kind::alarm};

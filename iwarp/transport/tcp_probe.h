@@ -10,7 +10,7 @@ namespace iwarp::transport {
 
 /// "192.0.2.1:4791", "[2001:db8::1]:4791", as text_of writes it.
 std::optional<TcpAddress> address_of(const std::string& text);
-/// Of a socket address of any length, as a C interface hands it over; nothing where it is neither IPv4 nor IPv6.
+/// The address in a socket address of any length, as a C interface passes it; no value if it is neither IPv4 nor IPv6.
 std::optional<TcpAddress> address_of(const sockaddr* address);
 bool is_any(const TcpAddress& address);
 /// Without the port; an IPv4 address equals its IPv6 mapping.
@@ -19,17 +19,17 @@ bool same_host(const TcpAddress& one, const TcpAddress& other);
 std::string bare_host_text(const TcpAddress& address);
 void set_port(TcpAddress& address, std::uint16_t port);
 
-/// The local address, with port 0, from which the system would send to `target`. Nothing, and errno, where there is no
-/// route.
+/// The local address, with port 0, from which the system would send to `target`. On failure no value, and errno: there
+/// is no route.
 std::optional<TcpAddress> source_towards(const TcpAddress& target);
 
-/// A local address and port that stay bound until this goes: a connection or a listener may then have them, but no
-/// other program without SO_REUSEADDR.
+/// A local address and port that stay bound until this object is destroyed: a connection or a listener may use them,
+/// but no other program without SO_REUSEADDR.
 struct Reservation {
     base::Descriptor socket;
-    TcpAddress address;  ///< with the port that the system chose where 0 was asked for
+    TcpAddress address;  ///< with the port that the system chose if 0 was requested
 };
-/// Nothing, and errno as of bind(2).
+/// On failure no value, and errno as of bind(2).
 std::optional<Reservation> reserve(const TcpAddress& address, bool ipv6_only);
 
 }  // namespace iwarp::transport

@@ -9,16 +9,16 @@
 namespace iwarp::transport {
 
 struct TcpOptions {
-    /// Bytes of a stream's room (Stream::room) from which on they are received where they belong; below it, and what
-    /// comes after them, through the transport's one buffer.
+    /// If a stream's room (Stream::room) has at least this number of bytes, they are received straight into it;
+    /// otherwise, and for bytes after them, through the transport's one buffer.
     std::size_t direct_octets = 16 * 1024;
-    /// This part of that buffer is offered to a connection at first: no more need be kept of one that is not looked at
-    /// for a while.
+    /// The part of that buffer that a connection gets at first: only this much is kept for a connection that is not
+    /// read for a while.
     std::size_t staging_octets = 64 * 1024;
-    /// And this part once a read has taken as many. It, what the kernel copies from and what is copied to should stay
+    /// The part that it gets after a read has filled the first part. It, the kernel's data and the target should stay
     /// in a second-level cache together.
     std::size_t bulk_octets = 256 * 1024;
-    /// After this number of bytes in one direction the next connection has its turn.
+    /// After this number of bytes in one direction it is the next connection's turn.
     std::size_t turn_octets = 512 * 1024;
     /// The longest that progress() spins before it sleeps, and only while answers keep coming sooner than that.
     std::int64_t max_spin_ns = 100'000;
@@ -34,18 +34,19 @@ struct TcpCounters {
     std::uint64_t without_descriptor = 0;  ///< reset at once because the process had no descriptor left
     std::uint64_t sends = 0;               ///< system calls
     std::uint64_t receives = 0;
-    std::uint64_t direct_octets = 0;  ///< received where they belong
+    std::uint64_t direct_octets = 0;  ///< received straight into their target
     std::uint64_t staged_octets = 0;
     std::uint64_t waits = 0;  ///< sleeps of progress()
 };
 
 /// Streams over the TCP of this machine: epoll, sockets that never block, a system call for a batch of FPDUs.
 ///
-/// Names of hosts are looked up by the call of connect() or listen(), which waits for the answer; addresses do not
-/// wait. A connection that its acceptor declines, and every connection that is open when the transport goes, is reset.
+/// Names of hosts are looked up by the call of connect() or listen(), which waits for the answer; addresses need no
+/// lookup. A connection that its acceptor declines is reset, and so is every open connection when the transport is
+/// destroyed.
 class TcpTransport final : public iwarp::verbs::Transport {
 public:
-    /// Throws Error where the system has no epoll instance left.
+    /// Throws Error if the system has no epoll instance left.
     explicit TcpTransport(const TcpOptions& options = {});
     TcpTransport(const TcpTransport&) = delete;
     TcpTransport& operator=(const TcpTransport&) = delete;
@@ -60,7 +61,7 @@ public:
     void attention(verbs::Stream& stream) override;
     std::string local(const verbs::Stream& stream) const override;
     bool progress(std::int64_t wait_ns) override;
-    /// Readable also when a deadline has come or attention() was called; asking for it costs a timer from then on.
+    /// Also readable when a deadline has come or attention() was called; after the first call it costs a timer.
     int descriptor() const override;
     bool work_waits() const override;
 

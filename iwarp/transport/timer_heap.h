@@ -7,14 +7,14 @@
 
 namespace iwarp::transport {
 
-/// What a TimerHeap holds: derive from it.
+/// The elements of a TimerHeap derive from this.
 struct Timer {
     static constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
     std::int64_t due_ns = 0;
     std::size_t place = nowhere;  ///< the heap's own
 };
 
-/// Timers by the time they are due; a change is O(log n), and nothing is allocated for a timer that was in before.
+/// Timers by their due time; a change is O(log n), and nothing is allocated for a timer that was in the heap before.
 class TimerHeap {
 public:
     bool empty() const { return heap_.empty(); }

@@ -10,17 +10,17 @@ namespace iwarp {
 struct CompletionQueue::Impl {
     ~Impl();
     void push(const Completion& completion);
-    /// Whether the completion is one of those that an event was asked for.
+    /// Whether the completion raises a requested event.
     bool raises_event(const Completion& completion) const;
-    /// Whether one of the completions that wait to be polled is.
+    /// Whether one of the waiting completions does.
     bool holds_event() const;
-    /// Raises the event. The queue is armed no more.
+    /// Raises the event and disarms the queue.
     void wake();
     void grow();
 
     std::shared_ptr<Device> device;
     std::weak_ptr<CompletionQueue> self;
-    std::vector<QueuePair::Impl*> users;  ///< a queue pair stands here for each of its sides
+    std::vector<QueuePair::Impl*> users;  ///< each queue pair once for each of its sides
     std::vector<Completion> ring;         ///< grows up to capacity
     std::size_t capacity = 0;
     std::size_t first = 0;

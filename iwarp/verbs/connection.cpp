@@ -26,7 +26,7 @@ void check_options(const ConnectionOptions& options, bool initiates) {
     check(options.max_ulpdu == 0 || (options.max_ulpdu >= 128 && options.max_ulpdu <= wire::mpa_ulpdu_max),
           "max_ulpdu is 0 or 128 to 64768");
     check(!initiates || options.private_data.size() <= mpa::Handshake::private_data_limit(options.revision == 2),
-          "private_data has at most 512 octets, 508 with revision 2");
+          "private_data has at most 512 bytes, 508 with revision 2");
     check(options.receive_patience.count() >= 0, "receive_patience is not negative");
     for (const auto time :
          {options.request_timeout, options.reply_timeout, options.connect_timeout, options.close_timeout})
@@ -496,7 +496,7 @@ void Connection::close(Closing how) {
         traffic_->receive.wait().end();
     }
     buffer_.clear();
-    // No user has seen it: peers that come and go leave nothing behind.
+    // The application has not seen it: it is removed, so that peers that come and go do not fill memory.
     if (std::exchange(request_pending_, false))
         context_.device.forget([&](const PendingEvent& event) { return event.request.get() == this; });
     if (std::exchange(counted_, false)) --context_.device.connections;

@@ -14,11 +14,11 @@
 
 namespace iwarp::verbs {
 
-/// Throws Error, naming the option and its range. The request decides how much private data an answer may have.
+/// Throws Error with the option and its range. The request decides how much private data an answer may have.
 void check_options(const ConnectionOptions& options, bool initiates);
 
 /// A connection's life between the queue pair (above) and the transport (below): Negotiation, then SendSide and
-/// ReceiveSide, then a Terminate or a graceful close. What one part reports is handed to the others here.
+/// ReceiveSide, then a Terminate or a graceful close. This class passes reports between the parts.
 class Connection final : public Stream, private NegotiationEvents, private ReceiveEvents {
 public:
     static std::shared_ptr<Connection> initiator(Device::Impl& device, QueuePair::Impl& pair,
@@ -42,7 +42,7 @@ public:
     void tick(std::int64_t now_ns) override;
     Output output(std::int64_t now_ns) override;
     void sent(std::size_t bytes, std::int64_t now_ns) override;
-    /// What is owed IRD bounds; but a message may wait for a receive.
+    /// IRD bounds the owed answers; but a message may wait for a receive.
     bool receive_paused() const override { return waits_for_receive() && termination_.is_open(); }
     Closing closing() const override { return termination_.closing(); }
     std::optional<std::int64_t> deadline_ns() const override;
@@ -53,15 +53,15 @@ public:
     void disconnect();
     void abort(const std::string& why);
     void fail(const std::string& why);
-    /// The queue pair goes: no more of it is to be touched.
+    /// The queue pair is destroyed: it must not be used any more.
     void abandon();
-    /// The queue pair begins again, while a Terminate of its last connection is still under way.
+    /// The queue pair is reused while a Terminate of its last connection is still under way.
     void detach() { context_.pair = nullptr; }
-    /// The receive that a message was being placed into; returned once.
+    /// The receive of an incomplete message; returned once.
     std::optional<std::uint64_t> take_unfinished_receive();
     /// A receive was posted.
     void receive_posted();
-    /// The connection no longer stands among those that wait for a receive of a shared queue.
+    /// Removes the connection from those that wait for a receive of a shared queue.
     void leave_receive_queue();
 
     // The side of listener and connection request.
@@ -70,11 +70,11 @@ public:
     const mpa::Handshake& handshake() const { return negotiation_->handshake(); }
     void accept(QueuePair::Impl& pair, const ConnectionOptions& options);
     void reject(std::span<const std::byte> private_data);
-    /// The user has the event with the request.
+    /// The user has fetched the event with the request.
     void request_seen() { request_pending_ = false; }
-    /// The connection has sent no whole Request, and another one needs its place.
+    /// Ends a connection that has sent no whole Request, because another one needs its place.
     void give_way();
-    /// The listener goes; what it has not answered is rejected.
+    /// The listener is destroyed; requests without an answer are rejected.
     void forget_listener();
     const std::string& peer() const { return context_.peer; }
     const Listener::Impl* listener() const { return negotiation_ ? negotiation_->listener() : nullptr; }
@@ -82,7 +82,7 @@ public:
 private:
     static constexpr std::uint64_t no_ticket = SendSide::no_ticket;
     using Phase = ConnectionPhase;
-    /// What there is of a connection only while FPDUs pass.
+    /// The parts of a connection that exist only while FPDUs pass.
     struct Traffic {
         Traffic(Connection& connection, const mpa::Terms& terms, std::uint32_t max_ulpdu)
             : owed(terms.ird),
@@ -94,8 +94,8 @@ private:
         ReceiveSide receive;
         SendSide send;
     };
-    /// Every call from the transport or from above that may change something: the connection outlives it, and what
-    /// followed from it is settled at its end.
+    /// Around every call from the transport or from above that may change something: keeps the connection alive, and
+    /// handles the consequences at its end.
     class Entry {
     public:
         Entry(Connection& connection, std::int64_t now_ns)
@@ -139,7 +139,7 @@ private:
     void begin_close();
     void settle();
     void close(Closing how);
-    /// `ticket` completes with `status`, the rest is flushed.
+    /// `ticket` completes with `status`, the others are flushed.
     void end(Closing how, const std::string& text, std::uint64_t ticket = no_ticket, Status status = Status::flushed);
 
     ConnectionContext context_;
@@ -149,7 +149,7 @@ private:
     std::unique_ptr<Traffic> traffic_;          ///< from then on
     std::uint32_t emss_ = 0;
     bool counted_ = true;           ///< in the device's connections
-    bool request_pending_ = false;  ///< an event with its request waits to be seen
+    bool request_pending_ = false;  ///< the event with its request was not fetched yet
 };
 
 }  // namespace iwarp::verbs

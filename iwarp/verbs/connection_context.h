@@ -14,7 +14,7 @@ namespace iwarp::verbs {
 enum class ConnectionPhase : std::uint8_t {
     starting,     ///< TCP and the start frames: see Negotiation
     operating,    ///< FPDUs
-    terminating,  ///< what is received is dropped; a Terminate is under way, has come, or can be sent no more
+    terminating,  ///< received data is dropped; a Terminate is under way, has come, or can no longer be sent
     over,
 };
 
@@ -26,19 +26,19 @@ struct ConnectionContext {
     ConnectionContext& operator=(const ConnectionContext&) = delete;
 
     bool is_operating() const { return phase == ConnectionPhase::operating; }
-    /// "192.0.2.1:4791", or what the user asked for.
+    /// "192.0.2.1:4791", or the target as the user wrote it.
     const std::string& name() const { return peer.empty() ? target : peer; }
     void set_deadline(std::chrono::milliseconds after) {
         deadline_ns = now_ns + std::chrono::nanoseconds(after).count();
     }
-    /// The transport shall look at the stream again.
+    /// Asks the transport to look at the stream again.
     void attention() { device.transport->attention(stream); }
 
     Device::Impl& device;
     Stream& stream;
     ConnectionOptions options;
     QueuePair::Impl* pair = nullptr;
-    std::string target;  ///< what the user asked for, in error messages
+    std::string target;  ///< the target as the user wrote it, for error messages
     std::string peer;
     std::int64_t now_ns;
     std::optional<std::int64_t> deadline_ns;  ///< of the present phase

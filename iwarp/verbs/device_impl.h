@@ -18,19 +18,19 @@ namespace verbs {
 class Connection;
 class SendBuffer;
 
-/// What a Reply tells the initiator's user.
+/// The values of a Reply for the initiator's user.
 struct PeersAnswer {
     std::vector<std::byte> private_data;
     std::uint16_t ird = wire::mpa_depth_unspecified;
     std::uint16_t ord = wire::mpa_depth_unspecified;
 };
 
-/// An Event that is not fetched yet. Holds no object alive: a program that drops its handles gets no news of
+/// An Event that was not fetched yet. Keeps no object alive: a program that drops its handles gets no events about
 /// them.
 struct PendingEvent {
     Event::Kind kind = Event::Kind::disconnected;
     std::weak_ptr<QueuePair> queue_pair;
-    const QueuePair::Impl* of = nullptr;  ///< its, for comparing alone
+    const QueuePair::Impl* of = nullptr;  ///< its queue pair, only for comparison
     std::weak_ptr<CompletionQueue> completion_queue;
     std::weak_ptr<SharedReceiveQueue> shared_receive_queue;
     std::shared_ptr<Connection> request;
@@ -46,7 +46,7 @@ struct Device::Impl {
     explicit Impl(const DeviceOptions&);
     ~Impl();
 
-    /// Work that must not be done in the depth of another object's call; at the end of every call from outside.
+    /// Work that must not be done inside another object's call; done at the end of every call from outside.
     class Scope {
     public:
         explicit Scope(Impl& device) : device_(device) { ++device_.depth; }
@@ -61,13 +61,13 @@ struct Device::Impl {
     };
 
     void raise(verbs::PendingEvent event) { events.push_back(std::move(event)); }
-    /// Takes out what `which` says.
+    /// Removes the events that `which` selects.
     template <class Which>
     void forget(Which which) {
         std::erase_if(events, which);
     }
     void end_overflowed();
-    /// The owner takes this memory away: whatever still leaves from it is copied first.
+    /// The owner removes this memory: data that is still to be sent from it is copied first.
     void withdraw(std::span<const std::byte> memory);
 
     DeviceOptions options;
@@ -80,10 +80,10 @@ struct Device::Impl {
     std::uint32_t last_queue_pair = 0;
     std::size_t queue_pairs = 0;
     std::size_t connections = 0;
-    std::vector<verbs::SendBuffer*> sending;  ///< those with bytes that wait for the transport
+    std::vector<verbs::SendBuffer*> sending;  ///< buffers with bytes that wait for the transport
     std::vector<CompletionQueue::Impl*> overflowed;
     unsigned depth = 0;
-    /// Last: its streams go first.
+    /// Last, so that its streams are destroyed first.
     std::unique_ptr<verbs::Transport> transport;
 };
 

@@ -10,7 +10,7 @@ namespace iwarp {
 namespace verbs {
 
 void check_registration(std::span<const std::byte> memory, Access access) {
-    if (memory.empty() || memory.data() == nullptr) throw Error("a region needs at least one octet of memory");
+    if (memory.empty() || memory.data() == nullptr) throw Error("a region needs at least one byte of memory");
     if (!rdmap::consistent(access))
         throw Error("a region that peers may write or do atomics to needs Access::local_write as well");
 }
@@ -45,7 +45,7 @@ void MemoryRegion::reregister(std::span<std::byte> memory, Access access) {
     ddp::TaggedBuffer& buffer = *device.memory.find(impl_->handle->stag);
     if (buffer.windows != 0)
         throw Error(
-            "the region has memory windows bound to it; unbind or invalidate them before it is registered anew");
+            "the region has memory windows bound to it; unbind or invalidate them before it is registered again");
     const std::span<const std::byte> before{buffer.memory, buffer.length};
     buffer.valid = true;
     buffer.access = access;

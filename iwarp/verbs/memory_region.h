@@ -17,7 +17,7 @@ struct MemoryRegion::Impl {
 };
 
 namespace verbs {
-/// Throws Error, in the words of registration, where memory and rights do not go together.
+/// Throws Error, in the words of registration, if memory and rights do not fit each other.
 void check_registration(std::span<const std::byte> memory, Access access);
 /// Tagged offset of the first byte.
 std::uint64_t first_offset_of(std::span<const std::byte> memory, Access access);

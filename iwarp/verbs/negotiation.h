@@ -12,13 +12,13 @@ namespace iwarp::verbs {
 
 class Connection;
 
-/// Why there will be no FPDUs.
+/// Why no FPDUs will pass.
 struct NegotiationFailure {
     Failure kind = Failure::none;  ///< none: the peer rejected the connection
     std::string why = {};
     Stream::Closing how = Stream::Closing::reset;
     PeersAnswer answer = {};
-    /// FPDUs are possible all the same, and the first of them says why there are no more. RFC 6581, 9.
+    /// FPDUs are possible all the same, and the first of them carries the reason. RFC 6581, 9.
     std::optional<Fault> fault = {};
     mpa::Terms terms = {};
 };
@@ -47,7 +47,7 @@ public:
     // What the transport reports.
 
     void connected();
-    /// Consumes what there is of a start frame; leaves bytes that follow it, if they may.
+    /// Consumes the bytes of a start frame; leaves bytes that follow it, if they may.
     void receive(base::Bytes& bytes);
     std::span<const base::Bytes> output();
     void sent(std::size_t bytes);
@@ -55,7 +55,7 @@ public:
     void lost(const std::string& why);
     void timed_out();
 
-    // What the user of a responder decides.
+    // The decisions of a responder's user.
 
     /// Throws Error if the options do not fit the Request.
     void accept(const ConnectionOptions& options);
@@ -68,7 +68,7 @@ public:
     void leave_listener();
     /// A newer connection needs the place: this one is reset.
     void give_way();
-    /// The listener goes: a request is rejected, and a connection that has not come to one is reset.
+    /// The listener is destroyed: a request is rejected, and a connection without a request is reset.
     void forget_listener();
 
 private:
@@ -77,7 +77,7 @@ private:
         exchanging,  ///< start frames
         requested,   ///< responder: the user has not answered yet
         replying,    ///< responder: an accepting Reply is under way
-        refusing,    ///< responder: a rejecting one is, then nothing more comes
+        refusing,    ///< responder: a rejecting Reply is under way, then nothing more comes
     };
     bool is(Phase phase) const { return context_.phase == ConnectionPhase::starting && phase_ == phase; }
     bool expects_bytes() const { return is(Phase::exchanging) || is(Phase::requested) || is(Phase::replying); }

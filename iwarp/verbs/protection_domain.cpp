@@ -46,7 +46,7 @@ std::shared_ptr<MemoryRegion> ProtectionDomain::register_memory(std::span<std::b
 }
 
 std::shared_ptr<MemoryRegion> ProtectionDomain::allocate_region(std::uint64_t max_length) {
-    if (max_length == 0) throw Error("a region for fast registration needs a max_length of at least 1 octet");
+    if (max_length == 0) throw Error("a region for fast registration needs a max_length of at least 1 byte");
     ddp::TaggedBuffer buffer;
     buffer.max_length = max_length;
     return region_of(impl_->self.lock(), insert(*impl_, buffer));

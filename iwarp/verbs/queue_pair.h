@@ -10,7 +10,7 @@
 
 namespace iwarp {
 
-/// The queues and the state; whatever has to do with the stream is the Connection's.
+/// The queues and the state; the Connection handles everything about the stream.
 struct QueuePair::Impl {
     Impl(std::shared_ptr<Device> on_device, const QueuePairOptions& wanted);
     ~Impl();
@@ -18,7 +18,7 @@ struct QueuePair::Impl {
     ddp::ReceiveQueue& receive_queue() const;
     bool uses(const CompletionQueue::Impl& queue) const;
 
-    // What the connection tells.
+    // What the connection reports.
 
     void change_state(QueuePairState to);
     /// At most one event of each kind waits: a later one replaces it.
@@ -29,23 +29,23 @@ struct QueuePair::Impl {
     bool is_pending(Event::Kind kind) const { return (pending_kinds & bit(kind)) != 0; }
     void established(const Agreement& with, verbs::PeersAnswer answer);
     void terminated(Terminate why);
-    /// Completes what the send queue has finished. `false` where one of them failed in that.
+    /// Completes what the send queue has finished. `false` if one of the completions failed.
     bool retire();
     /// Ends everything outstanding: `ticket` with `status`, the rest flushed.
     static constexpr std::uint64_t no_ticket = ~std::uint64_t{0};
     void flush(std::uint64_t ticket = no_ticket, Status status = Status::flushed);
     void complete_send(const rdmap::WorkRequest& work, Status status);
     void complete_receive(const Completion& completion);
-    /// The peer has written into this side's memory by an RDMA WRITE.
+    /// The peer has written into this side's memory with an RDMA WRITE.
     void written();
-    /// A program whose requests have all completed without a completion may sleep for an event that nothing is left to
-    /// raise, while it waits for what the peer writes: perftest with -e does so for its credits. An event without a
-    /// completion is permitted, and programs that sleep are ready for it.
+    /// A program whose requests have all completed silently may sleep for an event although none will come, while it
+    /// waits for the peer's writes: perftest with -e does so for its credits. An event without a completion is
+    /// permitted, and programs that sleep can handle it.
     void wake_waiting_for_memory();
-    /// For one that is posted too late: flushed, once all that was posted before it has completed (RFC 5040 section
-    /// 5.5, rule 15). For the state closing and those after it.
+    /// For a request that is posted too late: flushed once all earlier requests have completed (RFC 5040 section 5.5,
+    /// rule 15). For the state closing and later ones.
     Posted flush_in_turn(rdmap::WorkRequest work);
-    /// There will be no connection: as before connect(), receives stay posted. Failure::none: the peer rejected it.
+    /// The connection failed: as before connect(), receives stay posted. Failure::none: the peer rejected it.
     void connect_failed(Failure failure, std::string text, verbs::PeersAnswer answer = {});
     /// The connection is over.
     void disconnected(std::string text);
@@ -59,12 +59,12 @@ struct QueuePair::Impl {
     std::shared_ptr<CompletionQueue> receive_completions;
     std::shared_ptr<SharedReceiveQueue> shared_receives;
     std::weak_ptr<QueuePair> self;
-    unsigned pending_kinds = 0;  ///< bits: of events that are not fetched yet
+    unsigned pending_kinds = 0;  ///< bits: events that were not fetched yet
     QueuePairOptions options;
     std::uint32_t number = 0;
     QueuePairState state = QueuePairState::idle;
     rdmap::SendQueue sends;
-    bool completed_silently = false;  ///< the last request to complete made no completion
+    bool completed_silently = false;  ///< the last completed request made no completion
     bool has_unseen_writes = false;   ///< the peer has written since the send queue's last event or completion
     std::deque<rdmap::WorkRequest> late_sends;  ///< flushed when `sends` is empty
     std::unique_ptr<ddp::ReceiveQueue> own_receives;

@@ -10,7 +10,8 @@ namespace iwarp::verbs {
 
 class Connection;
 
-/// A message that waits for a receive: until when, and its place among those that wait for a receive of a shared queue.
+/// The wait of a message for a receive: its deadline, and its place among those that wait for a receive of a shared
+/// queue.
 class ReceiveWait {
 public:
     explicit ReceiveWait(Connection& connection) : connection_(connection) {}
@@ -18,10 +19,10 @@ public:
     ReceiveWait& operator=(const ReceiveWait&) = delete;
     ~ReceiveWait() { leave_queue(); }
 
-    /// Waits, or goes on to wait. `queue`: nullptr if the receives are the queue pair's own.
+    /// Begins or continues to wait. `queue`: nullptr if the receives are the queue pair's own.
     void begin(SharedReceiveQueue::Impl* queue, std::int64_t now_ns, std::chrono::milliseconds patience);
     void end();
-    /// Another message has a patience of its own.
+    /// Another message gets its own time.
     void forget_deadline() { until_ns_.reset(); }
     void leave_queue();
     std::optional<std::int64_t> deadline_ns() const { return until_ns_; }
@@ -30,7 +31,7 @@ private:
     Connection& connection_;
     std::optional<std::int64_t> until_ns_;
     SharedReceiveQueue::Impl* queue_ = nullptr;
-    std::list<Connection*> entry_;  ///< in the queue's list while it waits there: so that waiting allocates once
+    std::list<Connection*> entry_;  ///< in the queue's list while it waits there, so that waiting allocates once
     std::list<Connection*>::iterator place_;
 };
 

@@ -10,8 +10,8 @@
 
 namespace iwarp::verbs {
 
-/// What a stream has made ready and the transport has not taken. Payload lies where the user has it, and is copied
-/// before that memory may change or go. The device knows the buffers that are not empty, to find those that refer to
+/// What a stream has made ready and the transport has not sent. Payload lies in the user's memory, and is copied before
+/// that memory may change or vanish. The device knows the buffers that are not empty, to find those that refer to
 /// memory which its owner withdraws.
 class SendBuffer {
 public:
@@ -30,18 +30,18 @@ public:
     void sent(std::size_t bytes, std::int64_t now_ns);
     void clear();
 
-    /// Whether the memory of the device's streams is exceeded.
+    /// Whether the memory of the device's streams exceeds its limit.
     bool is_memory_exceeded() const { return device_.stages->account.exceeded(); }
     /// Whether there is memory for a copy of the batch; sizes of copies are powers of two.
     bool has_room_for_copy() const;
-    /// Copies the rest of the batch, which is empty afterwards.
+    /// Copies the rest of the batch, which is then empty.
     void copy_batch();
     /// Copies the payload of the rest of the batch into the batch.
     void detach_payload() { batch_.detach(); }
-    /// The owner takes this memory away.
+    /// The owner removes this memory.
     void withdraw(std::span<const std::byte> memory);
 
-    /// When to look whether the memory of the batch is still of use.
+    /// When to check whether the batch's memory is still needed.
     std::optional<std::int64_t> shrink_ns() const { return shrink_ns_; }
     void shrink_if_idle(std::int64_t now_ns);
 
@@ -53,10 +53,10 @@ private:
 
     Device::Impl& device_;
     mpa::Batch batch_;
-    std::vector<std::byte> copy_;  ///< leaves before the batch
+    std::vector<std::byte> copy_;  ///< is sent before the batch
     std::size_t copy_sent_ = 0;
     mpa::StreamMemory::Part copy_memory_;
-    base::Bytes piece_;                   ///< what output() shows of the copy
+    base::Bytes piece_;                   ///< the part of the copy that output() returns
     std::size_t device_place_ = nowhere;  ///< in Device::Impl::sending
     std::optional<std::int64_t> shrink_ns_;
     std::int64_t sent_ns_ = 0;

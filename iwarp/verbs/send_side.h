@@ -14,7 +14,7 @@ namespace iwarp::verbs {
 /// The largest ULPDU for segments of `emss` bytes. RFC 5044 sections 3 and 4.5.
 std::uint32_t ulpdu_limit(const ConnectionOptions& options, std::uint32_t emss, bool markers);
 
-/// What leaves while FPDUs pass: fills the buffer from the send queue and the answers owed, and counts.
+/// Everything that is sent while FPDUs pass: fills the buffer from the send queue and the owed answers, and counts.
 class SendSide final : private rdmap::OutboundEvents {
 public:
     static constexpr std::uint64_t no_ticket = ~std::uint64_t{0};
@@ -25,16 +25,16 @@ public:
     /// A responder waits for the first FPDU. RFC 5044 section 7.1.2.
     void permit() { permitted_ = true; }
     bool is_permitted() const { return permitted_; }
-    /// Of the segments from here on.
+    /// Applies to the segments from here on.
     void limit_ulpdu(std::uint32_t max_ulpdu) { outbound_.limit_ulpdu(max_ulpdu); }
 
     /// Fills the buffer with what may be sent now.
     void fill();
-    /// The last that leaves besides a Terminate: answers, as far as they fit.
+    /// Fills in the last data before a Terminate: answers, as far as they fit.
     void fill_answers();
     void add_terminate(base::Bytes body);
 
-    /// Why nothing more will be filled in, and what becomes of the request at fault.
+    /// Why nothing more is filled in, and the result of the request at fault.
     struct SendFailure {
         Fault fault;
         std::vector<std::byte> body;  ///< of the Terminate
@@ -43,9 +43,10 @@ public:
         Status status = Status::flushed;
     };
     std::optional<SendFailure> failure() const;
-    /// Nothing of the send queue can go on before something arrives.
+    /// No request of the send queue can continue before something arrives.
     bool waits_for_answers() { return outbound_.waits_for_answers(); }
-    /// Whether what was filled in since the last call refers to memory that others may write, while a CRC was taken.
+    /// Whether data filled in since the last call refers to memory that others may write, although its CRC was
+    /// computed.
     bool take_may_change();
 
 private:

@@ -16,7 +16,8 @@ struct SharedReceiveQueue::Impl {
     std::shared_ptr<ProtectionDomain> domain;
     std::weak_ptr<SharedReceiveQueue> self;
     ddp::ReceiveQueue receives;
-    std::list<verbs::Connection*> waiting;  ///< with a message for a receive; the one served last is last
+    std::list<verbs::Connection*> waiting;  ///< connections with a message for a receive; the one served last stands
+                                            ///< last
     bool limit_pending = false;
 };
 

@@ -11,32 +11,33 @@
 namespace iwarp::verbs {
 
 /// One TCP connection from start frames to the last FIN, without its socket and without a clock: a transport calls it
-/// with what happened and the time, and performs what it wants. Times are nanoseconds since any fixed moment; they
-/// never go back.
+/// with events and the time, and performs what it requests. Times are nanoseconds since any fixed moment; they never go
+/// back.
 class Stream : public std::enable_shared_from_this<Stream> {
 public:
     virtual ~Stream() = default;
 
-    // What happened. Each may change what output(), closing() and deadline_ns() say.
+    // Events. Each may change output(), closing() and deadline_ns().
 
     /// TCP is connected. `emss`: payload bytes a segment of this path carries. `peer`: "192.0.2.1:4791".
     virtual void connected(const std::string& peer, std::uint32_t emss, std::int64_t now_ns) = 0;
-    /// The path's segments carry another number of bytes than was said before.
+    /// The path's segments carry a different number of bytes from now on.
     virtual void segment_size_changed(std::uint32_t emss, std::int64_t now_ns) {
         static_cast<void>(emss);
         static_cast<void>(now_ns);
     }
-    /// TCP will not be: refused, unreachable, timed out, in words.
+    /// TCP failed: refused, unreachable, timed out, in words.
     virtual void connect_failed(Failure kind, const std::string& why, std::int64_t now_ns) = 0;
     virtual void receive(base::Bytes bytes, std::int64_t now_ns) = 0;
-    /// Where the transport may receive directly, if at least `minimum` bytes fit; see mpa::FpduReader::room.
+    /// The memory into which the transport may receive directly, if at least `minimum` bytes fit; see
+    /// mpa::FpduReader::room.
     virtual std::span<const base::MutableBytes> room(std::size_t minimum) = 0;
     virtual void received(std::size_t bytes, std::int64_t now_ns) = 0;
     /// The peer's FIN, after all bytes before it.
     virtual void peer_closed(std::int64_t now_ns) = 0;
     /// Reset, or an error of the network, in words.
     virtual void lost(const std::string& why, std::int64_t now_ns) = 0;
-    /// To be called when deadline_ns() has come.
+    /// Call this when deadline_ns() has come.
     virtual void tick(std::int64_t now_ns) = 0;
 
     // What is requested.
@@ -45,16 +46,16 @@ public:
         std::span<const base::Bytes> pieces;
         bool end_of_segment = false;  ///< the next byte must begin a TCP segment (ConnectionOptions::align)
     };
-    /// Bytes to be sent now, made ready if need be; the pieces stay valid until sent() took them all, whatever else
-    /// is called. Empty: nothing (ask again when Transport::attention was called or something happened).
+    /// Bytes to send now; the pieces stay valid until sent() consumed them all, whatever else is called. Empty: nothing
+    /// (ask again after Transport::attention or an event).
     virtual Output output(std::int64_t now_ns) = 0;
     virtual void sent(std::size_t bytes, std::int64_t now_ns) = 0;
-    /// Whether receiving should pause, because answers to what was received must leave first.
+    /// Whether receiving should pause, because answers to received requests must be sent first.
     virtual bool receive_paused() const = 0;
     enum class Closing : std::uint8_t {
         no,
         half,   ///< FIN, when output() is empty; receiving goes on
-        full,   ///< close in an orderly way: FIN if there was none, then let go of it
+        full,   ///< close in an orderly way: FIN if there was none, then drop the stream
         reset,  ///< RST, at once
     };
     virtual Closing closing() const = 0;

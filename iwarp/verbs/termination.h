@@ -8,7 +8,7 @@
 
 namespace iwarp::verbs {
 
-/// How far a connection is on its way to its end: who asked for it, which FINs there are, and why. RFC 5041, 6.2.1.
+/// The progress of a connection towards its end: who requested it, which FINs there are, and why. RFC 5041, 6.2.1.
 class Termination {
 public:
     using Closing = Stream::Closing;
@@ -35,9 +35,9 @@ private:
     std::string reason_;
 };
 
-/// What a Terminate of the peer means for the requests of this side.
+/// The effect of the peer's Terminate on this side's requests.
 struct AffectedRequest {
-    std::uint64_t ticket;  ///< of the oldest request that it can mean; the largest number if there is none
+    std::uint64_t ticket;  ///< of the oldest request that it can be about; the largest number if there is none
     Status status;         ///< that it completes with
 };
 AffectedRequest affected_by(const Terminate& why, rdmap::SendQueue& sends);

@@ -6,7 +6,7 @@
 #include "iwarp/iwarp.h"
 #include "iwarp/verbs/stream.h"
 
-/// Who performs what the streams want.
+/// The part that performs the requests of streams.
 namespace iwarp::verbs {
 
 struct Listening {
@@ -26,21 +26,21 @@ public:
 class Transport {
 public:
     virtual ~Transport() = default;
-    /// The time that streams are called with; stands still within one call of progress() at least per stream.
+    /// The time passed to streams; constant within one call of progress(), at least for each stream.
     virtual std::int64_t now_ns() const = 0;
-    /// Begins a connection; Stream::connected or connect_failed is called from progress(). Of `options` the time-out of
-    /// TCP's connection, the patience with refusals, `align`, `congestion_control`, `traffic_class` and the source
-    /// count. The stream is held until it is closed.
+    /// Begins a connection; progress() calls Stream::connected or connect_failed. Of `options` the time-out of TCP's
+    /// connection, the patience with refusals, `align`, `congestion_control`, `traffic_class` and the source count. The
+    /// transport holds the stream until it is closed.
     virtual void connect(std::shared_ptr<verbs::Stream> stream, const std::string& host, std::uint16_t port,
                          const ConnectionOptions& options) = 0;
-    /// Throws Error, saying which address and why. `acceptor` must stay until stop_listening.
+    /// Throws Error with the address and the reason. `acceptor` must stay until stop_listening.
     virtual Listening listen(const std::string& host, std::uint16_t port, int backlog, const ConnectionOptions& options,
                              Acceptor& acceptor) = 0;
     virtual void stop_listening(std::uint64_t handle) = 0;
     /// A stream has something to send, or its closing() or deadline_ns() changed, by a call from above. Cheap, and
-    /// harmless if repeated; acted on in progress().
+    /// harmless if repeated; handled in progress().
     virtual void attention(verbs::Stream& stream) = 0;
-    /// This side's address of a stream that is connected: "192.0.2.1:4791". Empty where there is none.
+    /// This side's address of a connected stream: "192.0.2.1:4791". Empty if there is none.
     virtual std::string local(const verbs::Stream& stream) const {
         static_cast<void>(stream);
         return {};

@@ -39,7 +39,7 @@ enum class EvidenceUnit : std::uint8_t {
 std::string_view name_of(EvidenceUnit unit);      ///< "bytes/s", "packets"; "" of `none`
 std::string_view singular_of(EvidenceUnit unit);  ///< "packet", "recovery"
 
-/// One figure behind an answer, and the frames that show it.
+/// One figure that supports an answer, and the frames that show it.
 struct Evidence {
     std::string what;  ///< "packets transmitted again"
     double value = 0;
@@ -91,7 +91,7 @@ Grade grade_of(const Snapshot& snapshot, std::span<const Answer> answers);
 class HostNames {
 public:
     virtual ~HostNames() = default;
-    virtual std::string name(const Address& address) const = 0;  ///< empty where none is known
+    virtual std::string name(const Address& address) const = 0;  ///< empty if there is none
 };
 
 /// All answers, the findings that raise an alarm first, worst first, then one for every question that has none.

@@ -276,7 +276,7 @@ Words read_depth(const FlowContext& context) {
                         "spent waiting for one to return ({}).",
                         read_limit(flow), context.way, context.share(State::read_window), context.rate),
             fmt::format("Raise initiator_depth on {} and responder_resources on {} when connecting (max_rd_atomic, "
-                        "max_dest_rd_atomic; `ibv_devinfo -v` shows what the devices bear), or read more octets at a "
+                        "max_dest_rd_atomic; `ibv_devinfo -v` shows what the devices bear), or read more bytes at a "
                         "time.",
                         context.sender, context.receiver)};
 }
@@ -391,7 +391,7 @@ Words requester_idle(const FlowContext& context, State state) {
     return {
         fmt::format("{} asks for too little at a time: READ responses {} wait for its requests, {} of the time ({}).",
                     context.receiver, context.way, context.share(state), context.rate),
-        fmt::format("On {} keep more READs outstanding, or read more octets at a time.", context.receiver)};
+        fmt::format("On {} keep more READs outstanding, or read more bytes at a time.", context.receiver)};
 }
 
 Words application_depth(const FlowContext& context) {
@@ -455,7 +455,7 @@ Words unknown_depth(const FlowContext& context) {
                             context.way, context.rate, share, context.receiver, context.sender, why),
                 advice};
     return {fmt::format("What is sent {} moves {}, and {} of the time passes between messages: whether the application "
-                        "posts too little or waits for answers cannot be told, for {}.",
+                        "posts too little or waits for answers is unknown: {}.",
                         context.way, context.rate, share, why),
             advice + fmt::format(" Or trace the program on {}: `rdmascope run --trace FILE`.", context.sender)};
 }
@@ -471,13 +471,13 @@ Words undecidable(const FlowContext& context) {
             ratio(static_cast<double>(flow.tcp->unread_bytes), static_cast<double>(flow.tcp->connection_bytes));
         const bool cut = context.subject.snapshot().capture.truncated != 0;
         return {
-            fmt::format("{} of the octets {} and back cannot be followed as FPDUs{}.", percent(unread), context.way,
+            fmt::format("{} of the bytes {} and back cannot be followed as FPDUs{}.", percent(unread), context.way,
                         cut ? ": their segments hold many, and the capture only the beginning of each segment" : ""),
             unread_advice(context.subject)};
     }
     if (flow.wall_ns() == 0)
-        return {fmt::format("All packets {} have one time, so no rate can be told.", context.way),
-                "Capture with time stamps that tell packets apart, and while the load runs."};
+        return {fmt::format("All packets {} have one time, so no rate can be computed.", context.way),
+                "Capture with time stamps that differ between packets, and while the load runs."};
     if (share_of(flow, {State::unobserved}, flow.wall_ns()) < unobserved_share && !knows_depth(flow))
         return unknown_depth(context);
     return {fmt::format("Too much of the traffic {} is not in the capture to judge bandwidth.", context.way),
@@ -624,7 +624,7 @@ std::string unknown_revision(const Subject& subject) {
 Answer nothing_moved(const Subject& subject) {
     std::vector<Affected> no_flows;
     Answer answer = finding(Question::bandwidth, Verdict::undecidable, no_flows);
-    answer.summary = "No RDMA message was seen of which the bandwidth could be judged.";
+    answer.summary = "No RDMA message was seen whose bandwidth could be judged.";
     answer.advice = "Capture while the load runs, both directions: `rdmascope dump -i IFACE -s 128 -w FILE`.";
     if (const std::string words = unknown_revision(subject); !words.empty()) {
         answer.summary += words;
@@ -635,7 +635,7 @@ Answer nothing_moved(const Subject& subject) {
     }
     if (!holds_silent_streams(subject)) return answer;
     answer.summary +=
-        " iWARP connections were set up, and nobody sent anything on them: the accepting side may not be the "
+        " iWARP connections were set up, and neither side sent anything on them: the accepting side may not be the "
         "first, unless both have agreed on peer-to-peer set-up (RFC 5044, 7.1.2).";
     answer.advice +=
         " For peer-to-peer set-up Linux siw has the parameter peer_to_peer, `rdmascope run` --peer-to-peer=on.";

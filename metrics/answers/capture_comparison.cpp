@@ -181,7 +181,7 @@ const Answer* find_alarm(std::span<const Answer> answers, const Answer& like) {
     return found == answers.end() ? nullptr : &*found;
 }
 
-/// Less of a difference is none: captures of the same traffic differ by as much.
+/// A smaller difference does not count: captures of the same traffic differ by as much.
 FindingChange change_of(const Answer& before, const Answer& after) {
     constexpr double least_share = 0.005;
     constexpr double least_factor = 1.2;

@@ -59,7 +59,7 @@ struct ComparedGroup {
     Address source;
     Address destination;
     GroupRole role{};
-    std::optional<std::uint16_t> server_port;  ///< iWARP, where one of the two ports is no client's
+    std::optional<std::uint16_t> server_port;  ///< iWARP, if one of the two ports is a server's
     std::optional<FlowGroup> before;           ///< absent: only the other capture has such flows
     std::optional<FlowGroup> after;
     std::vector<FigureChange> changes;  ///< those worth reporting, the worst first
@@ -82,8 +82,8 @@ struct ComparedFinding {
 struct CaptureComparison {
     std::vector<ComparedFinding> findings;  ///< what got worse first, the most costly first
     std::vector<ComparedGroup> groups;      ///< the same
-    /// Of what got worse: the worst grade of a finding that appeared or costs more; `suspected` if only a latency
-    /// doubled or a rate halved; else `ok`.
+    /// The worst grade of a finding that appeared or costs more; `suspected` if only a latency doubled or a rate
+    /// halved; else `ok`.
     Grade grade{};
 };
 

@@ -26,7 +26,7 @@ MaybeNote incomplete(const Snapshot& snapshot) {
         parts.push_back(counted(*capture.kernel_dropped, "packet was", "packets were") +
                         " dropped by the capturing kernel");
     if (capture.stream_octets_lost > 0)
-        parts.push_back(counted(capture.stream_octets_lost, "octet") + " of TCP streams are not in it");
+        parts.push_back(counted(capture.stream_octets_lost, "byte") + " of TCP streams are not in it");
     if (capture.flows_evicted > 0)
         parts.push_back(counted(capture.flows_evicted, "flow was", "flows were") + " forgotten for want of room");
     if (parts.empty()) return std::nullopt;
@@ -83,7 +83,7 @@ std::string headers_cut(const Snapshot& snapshot) {
                        iwarp ? "keep whole frames (`-s 0`)" : "keep 128 bytes of each frame or more");
 }
 
-/// Segments that hold many FPDUs, of which the capture holds the first head alone.
+/// Segments that hold many FPDUs; the capture holds only the first head of each segment.
 std::string fpdus_cut(const Snapshot& snapshot) {
     if (snapshot.capture.truncated == 0) return {};
     const auto unread = static_cast<std::uint64_t>(std::count_if(
@@ -165,7 +165,7 @@ MaybeNote sample(const Snapshot& snapshot) {
         fmt::format(
             "the capture is a sample: it holds about 1 in {} packets ({} of them). Holes lie evenly between its "
             "packets, no host asked for any of them, and none was sent again. Loss, latency and queue depth "
-            "cannot be told from a sample.",
+            "cannot be determined from a sample.",
             rough(std::round(sample->one_in())), percent(1 / sample->one_in())),
         {}};
 }

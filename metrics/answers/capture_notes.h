@@ -13,7 +13,7 @@ namespace metrics::inline answers {
 enum class NoteKind : std::uint8_t {
     incomplete,           ///< packets were dropped or forgotten
     unsorted,             ///< times run backwards
-    unread_carriers,      ///< frames that were not looked into may hold RDMA
+    unread_carriers,      ///< frames that were not read may hold RDMA
     copies,               ///< packets are there several times, as one place saw them
     merged,               ///< packets are there several times, as two places saw them
     cut,                  ///< frames are shorter than their packets were, and it matters

@@ -212,7 +212,7 @@ void find_notifications(const Subject& subject, const Way& way, std::vector<Answ
     answer.summary = fmt::format(
         "{} asked {} {} to slow down ({}); {}.", subject.host(way.receiver), subject.short_name(way.sender),
         counted(sums.cnp, "time"), subject.requests(flows),
-        !found ? "where its packets were marked cannot be told, for the flow that they are of was not found"
+        !found ? "where its packets were marked is unknown: their flow was not found"
         : carried.ce == 0
             ? std::string("the marks were made after the capture point")
             : fmt::format("only {} of {} were marked before the capture point, so most marks were made after it",

@@ -7,13 +7,13 @@
 
 namespace metrics::inline answers {
 
-/// As answer(), with what this machine's devices counted in the same time: a counter is evidence of the answers that it
-/// speaks for, by its own name, and where packets show nothing of what it tells, an answer by itself. Of one flow they
-/// say nothing: with `flow` they are left aside.
+/// As answer(), with the counters of this machine's devices for the same time. A counter is evidence for the answers
+/// that it supports, under its own name; if packets do not show what it counts, it is an answer by itself. Counters say
+/// nothing about a single flow: with `flow` they are ignored.
 std::vector<Answer> answer(const Snapshot& snapshot, const HostNames& names, const DeviceFigures& devices,
                            const std::uint64_t* flow = nullptr);
 
-/// The part of it that looks at counters; `answers` in any order.
+/// The part of it that reads counters; `answers` in any order.
 void add_counters(const Snapshot& snapshot, const DeviceFigures& devices, std::vector<Answer>& answers);
 /// Findings that alarm first, worst first, then one for every question that has none.
 void sort(std::vector<Answer>& answers);

@@ -44,7 +44,7 @@ constexpr std::array<Refusal, 4> refusals{{
      "IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC."},
     {NakCode::invalid_request, Verdict::invalid_request, "found requests that it cannot take",
      "See on {} what the queue pair permits (qp_access_flags, max_dest_rd_atomic) and whether the request fits: "
-     "atomics must be aligned to 8 octets, READs need responder resources, a message must not be longer than "
+     "atomics must be aligned to 8 bytes, READs need responder resources, a message must not be longer than "
      "announced."},
     {NakCode::remote_operational_error, Verdict::remote_operational_error, "could not carry out requests",
      "Look into the completion queue and the log of {} for its own error; the usual cause is a SEND longer than the "
@@ -136,7 +136,7 @@ std::string_view access_advice(const Report& report) {
     constexpr unsigned rdmap_rights = 2;
     switch (report.code) {
         case invalid_stag:
-            return "The STag that the request names (`dump -V` of the Terminate quotes it) is none of {}'s: it was "
+            return "The STag that the request names (`dump -V` of the Terminate quotes it) is not one of {}'s: it was "
                    "invalidated or deregistered before, or the two sides exchanged a wrong one.";
         case bounds:
             return "The request goes beyond the region: compare the tagged offset and length that the Terminate quotes "
@@ -352,15 +352,18 @@ constexpr std::array<Rejection, 6> rejections{{
     {RejectReason::no_queue_pair, false, lacks_resources},
     {RejectReason::no_resources, false, lacks_resources},
     {RejectReason::timeout, false,
-     "{0} had waited in vain for {1} to go on: see whether messages of the set-up get lost on the way (`dump` shows "
+     "{0} had waited without success for {1} to go on: see whether messages of the set-up get lost on the way (`dump` "
+     "shows "
      "those "
      "that came here), and whether the program on {1} takes long to answer."},
     {RejectReason::timeout, true,
-     "{1} had waited in vain for {0} to answer: see whether {0} can be reached (ping), whether UDP port 4791 is open "
+     "{1} had waited without success for {0} to answer: see whether {0} can be reached (ping), whether UDP port 4791 "
+     "is open "
      "on "
      "the way, whether its RDMA device is up (`rdma link show`), and whether its program takes long to accept."},
     {RejectReason::invalid_service_id, false,
-     "Nobody listens for that service on {0}: start the server, or compare its port and address (`rdma resource show "
+     "No program listens for that service on {0}: start the server, or compare its port and address (`rdma resource "
+     "show "
      "cm_id`) with what the client asks for."},
     {RejectReason::stale_connection, false,
      "{0} still has a connection with that queue pair of {1}, whose end it was not told: ask again a moment later, "

@@ -8,7 +8,7 @@
 
 namespace metrics::inline answers {
 
-/// A flow with the problem that is looked for, and how severe it is: 0 to 1.
+/// A flow with the problem in question, and its severity: 0 to 1.
 struct Affected {
     const FlowSnapshot* flow = nullptr;
     double severity = 0;

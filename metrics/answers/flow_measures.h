@@ -14,7 +14,7 @@ std::uint64_t active_ns(const FlowSnapshot& flow);
 std::uint64_t time_in(const FlowSnapshot& flow, std::initializer_list<State> states);
 /// Retransmitting, and waiting for it: after NAKs, RNR NAKs and time-outs.
 std::uint64_t repair_ns(const FlowSnapshot& flow);
-double ratio(double part, double whole);  ///< 0 where the whole is 0; at most 1
+double ratio(double part, double whole);  ///< 0 if the whole is 0; at most 1
 bool carries_data(const FlowSnapshot& flow);
 bool requests_responses(const FlowSnapshot& flow);       ///< READs or atomics are among its messages
 bool only_requests_responses(const FlowSnapshot& flow);  ///< READ and atomics and nothing else

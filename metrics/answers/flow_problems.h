@@ -16,7 +16,7 @@ struct FlowProblem {
     Cost cost = {};                  ///< of the finding, whose flows share it
     std::string cause;               ///< in a word or two: "rnr", "loss before", "terminate: invalid STag"
 };
-/// By the id of the flow; flows of which nothing is wrong are absent.
+/// By the id of the flow; flows without a problem are absent.
 using FlowProblems = std::unordered_map<std::uint64_t, FlowProblem>;
 
 /// The problems that `answers` about the snapshot name, which are in the order of `answer()`.

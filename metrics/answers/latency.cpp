@@ -165,9 +165,9 @@ std::optional<OwnPart> own_part(const FlowSnapshot& flow) {
 
 std::string what_was_measured(const FlowSnapshot& flow) {
     if (flow.transport == wire::Transport::iwarp)
-        return "SEND and WRITE are measured to TCP's acknowledgement, READ to its last octet.";
+        return "SEND and WRITE are measured to TCP's acknowledgement, READ to its last byte.";
     return "SEND and WRITE are measured to the adapter's acknowledgement, without the remote application; READ to its "
-           "last octet.";
+           "last byte.";
 }
 
 /// The flow that spends most time on repairs, if they take a good part of its busy time. Such a flow may have few
@@ -291,8 +291,8 @@ std::optional<Explanation> waits_for_itself(const Measured& measured) {
             fmt::format("Of the time from post to completion {}, {} is over before the first packet leaves: "
                         "{} on average (on the wire: {}).",
                         measured.way, percent(own->share), duration(own->mean_ns), measured.spread),
-            fmt::format("Work requests of {} wait behind others in its send queue, or for the adapter: the "
-                        "answer about queue depth tells how many. A shorter queue has the same bandwidth, as "
+            fmt::format("Work requests of {} wait for others in its send queue, or for the adapter: the "
+                        "answer about queue depth says how many. A shorter queue has the same bandwidth, as "
                         "long as it does not run empty.",
                         program)};
     return Explanation{

@@ -77,7 +77,7 @@ void describe(Answer& answer, const Subject& subject, const FlowSnapshot& flow, 
     } else if (answer.verdict == Verdict::underused) {
         answer.summary = fmt::format("The send queue of {} {} is mostly empty: {}.", program, way, figures);
         answer.advice = fmt::format(
-            "Nothing needs to be done, unless more bandwidth is wanted: then post earlier. It was empty {} of the "
+            "Nothing needs to be done, unless more bandwidth is needed: then post earlier. It was empty {} of the "
             "time.",
             percent(ratio(static_cast<double>(queue.empty_ns), observed)));
     } else {
@@ -143,13 +143,13 @@ void describe(Answer& answer, const Subject& subject, const FlowSnapshot& flow, 
                           sender)
                     : fmt::format(
                           "Raise max_send_wr on {}, if the answer about bandwidth says that the window limits; the "
-                          "wire shows what is outstanding, not what is posted behind it.",
+                          "wire shows what is outstanding, not what is posted after it.",
                           sender);
             answer.confidence *= depth.reads ? 1.0 : 0.8;
             return;
         case Verdict::underused:
             answer.summary = fmt::format("The queue {} is mostly empty: {}.", way, figures);
-            answer.advice = "Nothing needs to be done, unless more bandwidth is wanted: then post earlier.";
+            answer.advice = "Nothing needs to be done, unless more bandwidth is needed: then post earlier.";
             answer.confidence *= 0.8;
             return;
         default:
@@ -164,8 +164,8 @@ void describe(Answer& answer, const Subject& subject, const FlowSnapshot& flow, 
 void add_figures(Answer& answer, const FlowSnapshot& flow) {
     add_evidence(answer, "outstanding, mean", flow.messages_mean, EvidenceUnit::messages);
     add_evidence(answer, "outstanding, most", static_cast<double>(flow.messages_max), EvidenceUnit::messages);
-    add_evidence(answer, "outstanding octets, mean", flow.bytes_mean, EvidenceUnit::bytes);
-    add_evidence(answer, "outstanding octets, most", static_cast<double>(flow.bytes_max), EvidenceUnit::bytes);
+    add_evidence(answer, "outstanding bytes, mean", flow.bytes_mean, EvidenceUnit::bytes);
+    add_evidence(answer, "outstanding bytes, most", static_cast<double>(flow.bytes_max), EvidenceUnit::bytes);
     add_evidence(answer, "READs and atomics outstanding, most", static_cast<double>(flow.responses_max),
                  EvidenceUnit::messages);
     if (flow.connection->initiator_depth)

@@ -57,7 +57,8 @@ std::uint64_t sequence_naks(const FlowSnapshot& flow) { return shows_its_own(flo
 /// Those that ask for packets of another, which was not found.
 std::uint64_t naks_of_another(const FlowSnapshot& flow) { return shows_its_own(flow) ? all_sequence_naks(flow) : 0; }
 
-/// What a sender that gave up has repeated before. Holes before the tap, bad checksums and disorder stand beside that.
+/// Causes of the repeats of a sender that gave up. Holes before the tap, bad checksums and disorder only accompany
+/// them.
 bool explains_repeats(Cause cause) {
     return cause == Cause::rnr || cause == Cause::timeout || cause == Cause::loss_after;
 }
@@ -263,7 +264,7 @@ std::string_view host_counters(const RepairedFlows& repaired) {
 
 void explain_loss_before(const RepairedFlows& repaired, Answer& answer) {
     const RepairSums& sums = repaired.sums;
-    // A repeat that is lost as well leaves no new hole; the receiver's NAKs tell of some of those.
+    // A repeat that is lost as well leaves no new hole; the receiver's NAKs show some of those.
     answer.summary = fmt::format(
         "{}{} {} were lost before they came to this capture point{}.", sums.naks > sums.missing ? "At least " : "",
         share_of(sums.missing, sums.packets + sums.missing), repaired.way, repair_share_text(sums));
@@ -332,7 +333,7 @@ void explain_loss_elsewhere(const RepairedFlows& repaired, Answer& answer) {
     const Address& requester = requester_of(*repaired.flows.front()).address;
     answer.summary = fmt::format(
         "Packets {} were lost: {} asked for some again ({}). The flow that lost them was not found in this capture, so "
-        "on which side of the capture point that was cannot be told.",
+        "the side of the capture point where that happened is unknown.",
         repaired.subject.requests(repaired.flows), repaired.responder, counted(repaired.sums.naks_of_another, "time"));
     answer.advice = fmt::format(
         "Capture both directions to learn where they are lost. Until then look for drops all the way from {0} to {1}: "
@@ -397,7 +398,7 @@ void explain_rnr(const RepairedFlows& repaired, Cause cause, Answer& answer) {
     const RepairSums& sums = repaired.sums;
     std::string waited;
     if (cause == Cause::rnr_elsewhere)
-        waited = "; how long the sender waited for it cannot be told, for the flow was not found";
+        waited = "; how long the sender waited for it is unknown: the flow was not found";
     else if (sums.rnr_ns > 0)
         waited = fmt::format(", and the sender waited {} for it ({} of its busy time)",
                              duration(static_cast<double>(sums.rnr_ns)),
@@ -456,7 +457,7 @@ void explain_early_timeout(const RepairedFlows& repaired, Answer& answer) {
         repaired.sender, counted(repaired.sums.again, "packet"), repaired.way,
         counted(repaired.sums.timeouts, "time-out"));
     answer.advice = fmt::format(
-        "With so much outstanding, answers of {} take longer than {} waits for them: give the queue pair a longer "
+        "With that much outstanding, answers of {} take longer than {} waits for them: give the queue pair a longer "
         "local ACK timeout (ibv_modify_qp, rdma_set_option), or keep fewer requests outstanding.",
         repaired.receiver, repaired.sender);
 }

@@ -19,8 +19,8 @@ struct Sample {
 /// sender filled, are the sample's. What is lost is asked for, or ends the queue pair.
 std::optional<Sample> sample_of(const Snapshot& snapshot);
 
-/// Takes back what a sample cannot show (loss, latency, depth, what limits a flow) and says so for each question that
-/// has no answer left.
+/// Removes the answers that a sample cannot give (loss, latency, depth, what limits a flow) and says so for each
+/// question that has no answer left.
 void withhold_for_sample(const Sample& sample, std::vector<Answer>& answers);
 
 }  // namespace metrics::answers

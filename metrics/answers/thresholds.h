@@ -32,7 +32,7 @@ inline constexpr double probe_share = 0.01;
 
 /// A share of the time that names what binds a flow.
 inline constexpr double binding_share = 0.25;
-/// A link that carries frames for this share of the time has no room left between them.
+/// A link that carries frames for this share of the time has no gaps left between them.
 inline constexpr double full_share = 0.8;
 /// Below this size the cost of a message does not depend on its size: headers alone are 82 bytes a packet.
 inline constexpr double small_message_bytes = 512;
@@ -61,8 +61,8 @@ inline constexpr double marked_share = 0.001;
 /// port (some 100 kB at 100 Gbit/s and 10 us of excess).
 inline constexpr std::uint64_t incast_senders = 4;
 
-/// No adapter on the market keeps fewer queue pairs at hand: throughput is flat up to some hundred connections even on
-/// the oldest that were measured (FaRM, NSDI'14; eRPC, NSDI'19).
+/// No adapter on the market caches fewer queue pairs: throughput is flat up to some hundred connections even on the
+/// oldest that were measured (FaRM, NSDI'14; eRPC, NSDI'19).
 inline constexpr std::uint64_t small_working_set = 64;
 /// Turnarounds on each side of a knee, below which it could be chance.
 inline constexpr std::uint64_t knee_samples = 200;

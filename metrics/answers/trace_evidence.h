@@ -6,8 +6,8 @@
 
 namespace metrics::inline answers {
 
-/// Of the traced sender of a flow, where it is one: time between messages with work posted and not sent (which is part
-/// of nic_stall), and with nothing posted while an answered request's completion was not taken.
+/// For the traced sender of a flow, if it is traced: time between messages with work posted and not sent (which is part
+/// of nic_stall), and time with nothing posted while the completion of an answered request was not polled.
 std::uint64_t held_ns(const FlowSnapshot& flow);
 std::uint64_t unpolled_ns(const FlowSnapshot& flow);
 std::uint64_t unpolled_ns(const FlowSnapshot& flow, State application);

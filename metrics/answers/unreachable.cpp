@@ -113,7 +113,7 @@ std::string_view icmp_words(IcmpErrorKind kind) {
     return "other errors";
 }
 
-/// Linux' bound for the MTU of a RoCEv2 port: the longest headers, with GRH for IPv6, fit beside the payload.
+/// Linux' bound for the MTU of a RoCEv2 port: the longest headers, with GRH for IPv6, fit in addition to the payload.
 std::optional<std::uint32_t> fitting_path_mtu(std::uint32_t mtu) {
     constexpr std::uint32_t headers = 40 + 8 + 12 + 4 + 28 + 4;
     for (std::uint32_t payload = 4096; payload >= 256; payload /= 2)

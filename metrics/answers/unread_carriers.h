@@ -5,8 +5,8 @@
 
 namespace metrics::inline answers {
 
-/// "12 frames of EtherType 0x8999 were not looked into"; empty if every frame was looked into as far as RDMA may be in
-/// it. If the text is not empty, RDMA may be in the capture although none was found.
+/// "12 frames of EtherType 0x8999 were not looked into"; empty if every frame was read as far as RDMA may be in it. If
+/// the text is not empty, RDMA may be in the capture although none was found.
 std::string describe_unread_carriers(const CaptureFigures& capture);
 
 /// "1,204 packets are cut by the snapshot length, and of no known flow: ...", with what helps; empty if there are no

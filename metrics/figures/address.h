@@ -11,7 +11,7 @@
 
 namespace metrics::inline figures {
 
-/// An IPv4, IPv6 or GID address, or a LID: 16 octets whatever it is, the unused ones zero.
+/// An IPv4, IPv6 or GID address, or a LID: always 16 bytes, the unused ones zero.
 struct Address {
     std::array<std::uint8_t, 16> octets{};
     wire::AddressFamily family = wire::AddressFamily::none;

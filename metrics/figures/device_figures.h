@@ -26,7 +26,7 @@ constexpr CounterUnit counter_unit_named(std::string_view name) {
     return CounterUnit::unknown;
 }
 
-/// What a device of this machine counted while it was looked at, by one of its counters.
+/// The count of one counter of a device of this machine during the measurement.
 struct DeviceCounter {
     std::string device;      ///< "mlx5_0", or the Ethernet interface under it: "eth2"
     std::uint32_t port = 0;  ///< from 1; 0: of the device as a whole, or of an interface
@@ -59,13 +59,13 @@ struct DeviceQueuePair {
     std::uint32_t peer_number = 0;  ///< of RC and UC; 0: none
     std::string type = {};          ///< "RC", "UC", "UD", "GSI", ...
     std::string state = {};         ///< "INIT", "RTS", ...
-    std::uint32_t process = 0;      ///< 0: the kernel's own, or not told
+    std::uint32_t process = 0;      ///< 0: the kernel's own, or unknown
     std::string owner = {};         ///< who has it in the kernel: "nvme_rdma"
 
     bool operator==(const DeviceQueuePair&) const = default;
 };
 
-/// What this machine's RDMA devices say of themselves. Empty where there are none.
+/// The figures that this machine's RDMA devices report. Empty if there are no devices.
 struct DeviceFigures {
     std::uint64_t length_ns = 0;               ///< from the first look to the last
     std::vector<DeviceCounter> counters = {};  ///< by device, port, name
@@ -78,8 +78,8 @@ struct DeviceFigures {
     bool operator==(const DeviceFigures&) const = default;
 };
 
-/// What was counted in between; ports and queue pairs are those of the later. A counter that is less than before
-/// belongs to somebody who began anew: it is taken as it is.
+/// What was counted in between; ports and queue pairs are those of the later. A counter that is less than before was
+/// restarted by its device: its value is taken as it is.
 DeviceFigures difference(const DeviceFigures& earlier, const DeviceFigures& later);
 
 }  // namespace metrics::figures

@@ -20,8 +20,8 @@ constexpr std::string_view name_of(wire::Transport transport) {
     return names[static_cast<std::size_t>(transport)];
 }
 
-/// What tells one direction of a queue pair's conversation from all others: on RoCE and InfiniBand the addresses, the
-/// destination QPN (24 bits) and the service; on iWARP the addresses and both ports (source in the upper half).
+/// The identity of one direction of a queue pair's conversation: on RoCE and InfiniBand the addresses, the destination
+/// QPN (24 bits) and the service; on iWARP the addresses and both ports (source in the upper half).
 struct FlowKey {
     std::uint32_t selector = 0;  ///< destination QPN, or source port << 16 | destination port
     Address source;
@@ -49,9 +49,9 @@ struct FlowKey {
     }
 };
 
-/// The key of RoCEv2 over IPv4 in twelve octets; of any other, `service_and_qp` is zero.
+/// The key of RoCEv2 over IPv4 in twelve bytes; for any other flow, `service_and_qp` is zero.
 struct PlainKey {
-    std::uint64_t addresses = 0;       ///< source and destination, as the header has them one behind the other
+    std::uint64_t addresses = 0;       ///< source and destination, in the order of the header
     std::uint32_t service_and_qp = 0;  ///< the service above the QPN, counted from 1
 
     PlainKey() = default;
@@ -66,7 +66,7 @@ struct PlainKey {
         std::memcpy(both.data() + 4, key.destination.octets.data(), 4);
         *this = PlainKey(load(both.data()), key.service, key.selector);
     }
-    /// Of the eight octets of an IPv4 header that hold the addresses.
+    /// Loads the eight bytes of an IPv4 header that hold the addresses.
     static std::uint64_t load(const void* addresses) {
         std::uint64_t both;
         std::memcpy(&both, addresses, sizeof both);

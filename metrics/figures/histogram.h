@@ -55,7 +55,7 @@ public:
     void merge(const Histogram& other);
     /// What came on top of `earlier`, a former state of this one. Least and greatest value are then those of buckets.
     Histogram since(const Histogram& earlier) const;
-    /// One that was taken apart: nothing where no histogram has such buckets (ascending, none empty) and bounds.
+    /// A histogram from its parts; no value if no histogram has such buckets (ascending, none empty) and bounds.
     static std::optional<Histogram> restore(std::vector<Bucket> buckets, std::uint64_t sum, std::uint64_t min,
                                             std::uint64_t max);
 
@@ -66,7 +66,7 @@ public:
     std::optional<std::uint64_t> max() const;
     std::optional<double> mean() const;
     /// `share` 0 to 1: the least value that at least that share of the values does not exceed (nearest rank), within 1
-    /// %; 0 is exactly min, 1 exactly max. Absent where nothing was recorded.
+    /// %; 0 is exactly min, 1 exactly max. No value if nothing was recorded.
     std::optional<std::uint64_t> quantile(double share) const;
     const std::vector<Bucket>& buckets() const;
 

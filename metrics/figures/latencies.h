@@ -16,9 +16,9 @@ struct LatencySet {
 /// "Sends", "WRITEs", "READs"; constant.
 std::string_view plural_of(Operation operation);
 
-/// The operation that a flow does most; of several, the first. Absent where the flow has no messages.
+/// The most frequent operation of a flow; of several, the first. No value if the flow has no messages.
 std::optional<Operation> main_operation(const FlowSnapshot& flow);
-/// The latencies that `flows`, `top` and `replay --compare` show: of main_operation(). Empty where there is none.
+/// The latencies that `flows`, `top` and `replay --compare` show: of main_operation(). Empty if there are none.
 LatencySet main_latencies(const FlowSnapshot& flow);
 /// Of all operations. Where one alone has latencies, the set has its name.
 LatencySet all_latencies(const FlowSnapshot& flow);

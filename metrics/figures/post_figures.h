@@ -8,13 +8,13 @@
 #include "metrics/figures/histogram.h"
 #include "metrics/figures/operation.h"
 
-/// What programs did with queue pairs, as trace records tell: docs/trace.md. Times are nanoseconds.
+/// What programs did with queue pairs, according to trace records: docs/trace.md. Times are nanoseconds.
 namespace metrics::inline figures {
 
 /// Who owns a queue pair.
 struct Process {
     std::uint32_t pid = 0;    ///< as the initial namespace of who recorded sees it; 0: not known
-    std::string command;      ///< its command line; empty where not known
+    std::string command;      ///< its command line; empty if unknown
     std::string container{};  ///< its id; empty outside of containers
     bool operator==(const Process&) const = default;
 };
@@ -26,7 +26,7 @@ struct LevelFigures {
     std::uint64_t max = 0;
     std::uint64_t observed_ns = 0;  ///< from the first work request to the last record of the queue pair
     std::uint64_t empty_ns = 0;     ///< of it, with nothing in the queue
-    std::uint64_t full_ns = 0;      ///< of it, with as many as fit: as `capacity` says
+    std::uint64_t full_ns = 0;      ///< time with as many as fit: `capacity`
     bool operator==(const LevelFigures&) const = default;
 };
 
@@ -34,7 +34,7 @@ struct LevelFigures {
 /// sums. Only messages whose post, packets and own completion were all seen are in here, each once.
 struct DelayFigures {
     Histogram post_to_wire_ns;  ///< work request posted -> first packet at the tap
-    Histogram wire_ns;          ///< first -> last packet; 0 where there is but one. READ, atomics: of the request
+    Histogram wire_ns;          ///< first -> last packet; 0 if there is only one. READ, atomics: of the request
     Histogram wire_to_ack_ns;   ///< last packet -> acknowledgement; READ, atomics: -> last response packet
     Histogram ack_to_poll_ns;   ///< acknowledgement -> the program took the completion
     Histogram whole_ns;         ///< post -> the program took the completion
@@ -72,7 +72,8 @@ struct VerbsFigures {
     std::uint64_t completions = 0;        ///< of sends, that the program took
     std::uint64_t completion_errors = 0;  ///< of them and of those of receives, with a status other than success
     std::vector<StatusCount> statuses;    ///< of completions, ascending, success among them
-    std::uint64_t records_lost = 0;  ///< of the process, while the queue pair lived: then depths may be off by as many
+    std::uint64_t records_lost = 0;  ///< of the process, while the queue pair lived: depths may then be wrong by this
+                                     ///< number
     std::uint64_t completions_missed =
         0;  ///< signalled requests whose completion was never seen, though later ones were
 
@@ -84,15 +85,15 @@ struct VerbsFigures {
     std::vector<OperationWaits> operations;  ///< ascending; those that were posted
 
     std::uint64_t messages_matched = 0;    ///< whose work request is known
-    std::uint64_t messages_unmatched = 0;  ///< of which several, or none, could be it
+    std::uint64_t messages_unmatched = 0;  ///< matched by several work requests, or by none
     std::uint64_t polled_early = 0;        ///< completions that the program took before the acknowledgement passed
-    ApplicationTimes held_ns{};            ///< of these gaps, what lies behind the post: it was not the application
+    ApplicationTimes held_ns{};            ///< the part of these gaps after the post: it was not the application
     ApplicationTimes unpolled_ns{};  ///< what lies before it, while an answered request's completion was not taken
 
     /// Whether all that the program did is known.
     bool exact() const { return !midway && records_lost == 0 && completions_missed == 0; }
-    OperationWaits& waits(Operation operation);  ///< made where it is missing
-    StatusCount& status(std::uint8_t code);      ///< likewise
+    OperationWaits& waits(Operation operation);  ///< made if it is missing
+    StatusCount& status(std::uint8_t code);      ///< the same for a code
     DelayFigures delays() const;                 ///< of all operations together
     bool operator==(const VerbsFigures&) const = default;
 };

@@ -23,13 +23,13 @@ constexpr std::string_view name_of(RepairCause cause) { return repair_cause_name
 struct Repair {
     RepairCause cause{};
     bool of_lost =
-        false;  ///< the packet is the one that was lost; else its sender went back further, and no times tell
+        false;  ///< the packet is the one that was lost; else its sender went back further, and times do not say which
     std::uint64_t lost_frame = 0;  ///< that carried the lost packet, where the tap saw it; filled in by FrameNotes
     std::uint64_t first_out_of_sequence_frame = 0;  ///< the first past the hole (a READ's: the first response); 0: none
     std::uint64_t nak_frame = 0;                    ///< the NAK, or the first duplicate ACK; 0: none
     std::optional<std::uint64_t> nak_generation_ns;  ///< first out of sequence -> NAK
     std::optional<std::uint64_t> nak_reaction_ns;    ///< NAK -> this packet
-    std::optional<std::uint64_t> total_ns;  ///< lost packet, or where it was not seen the first past the hole -> this
+    std::optional<std::uint64_t> total_ns;  ///< lost packet, or if it was not seen the first one after the hole -> this
 };
 
 }  // namespace metrics::figures

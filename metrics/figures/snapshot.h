@@ -18,12 +18,12 @@
 #include "wire/management_kind.h"
 #include "wire/transport.h"
 
-/// What the engine knows, copied out of it at one moment: plain values that are shown, merged and subtracted. Nobody
-/// outside the engine sees anything else. Times are nanoseconds since 1970-01-01 UTC, a value that the traffic cannot
-/// tell is absent, frames are numbers as `dump` shows them.
+/// The engine's state, copied out of it at one moment: plain values to show, merge and subtract. Code outside the
+/// engine sees nothing else of the engine. Times are nanoseconds since 1970-01-01 UTC. A value that the traffic does
+/// not show is absent. Frames are numbers as `dump` shows them.
 namespace metrics::inline figures {
 
-/// How the opposite direction was found; `none` where it was not.
+/// How the opposite direction was found; `none` if it was not.
 enum class PairingMethod : std::uint8_t { none, tcp, cm, source_qp, psn };
 constexpr std::string_view name_of(PairingMethod method) {
     constexpr std::array<std::string_view, 5> names{"none", "tcp", "cm", "source_qp", "psn"};
@@ -49,8 +49,8 @@ struct Endpoint {
 };
 
 struct OperationFigures {
-    std::uint64_t count = 0;  ///< messages of which the last packet was seen, each once
-    std::uint64_t bytes = 0;  ///< upper-layer octets of the messages, each once
+    std::uint64_t count = 0;  ///< messages whose last packet was seen, each once
+    std::uint64_t bytes = 0;  ///< upper-layer bytes of the messages, each once
     Histogram
         latency_ns;  ///< SEND, WRITE: last packet -> acknowledgement; READ, atomics: request -> last response packet
     Histogram first_response_ns;  ///< READ: request -> first response packet
@@ -78,9 +78,9 @@ inline constexpr std::array<std::string_view, nak_code_count> nak_code_names{
 /// What happened at a frame, worth pointing at.
 enum class EventKind : std::uint8_t {
     retransmission,  ///< value: packets of the run
-    gap,             ///< value: packets (TCP: octets) missing at the tap
+    gap,             ///< value: packets (TCP: bytes) missing at the tap
     duplicate,
-    reordered,  ///< value: how far behind, in packets
+    reordered,  ///< value: how many packets late
     nak,        ///< value: NakCode
     rnr_nak,    ///< value: the timer, ns
     timeout,    ///< a retransmission that nothing but a timer explains; value: the silence before it, ns
@@ -104,7 +104,7 @@ enum class EventKind : std::uint8_t {
                           ///< far off
     go_back_incomplete,   ///< the sender did not repeat all that followed; value: packets left out
     nak_wrong_psn,        ///< the receiver's NAK names another PSN than the first missing one; value: difference
-    nak_missing,          ///< the receiver saw a hole and told nobody; value: packets that arrived past it
+    nak_missing,          ///< the receiver saw a hole and sent no NAK; value: packets that arrived past it
     read_restart_wrong,   ///< a repeated READ request does not start at the first missing response; value: difference
     icmp_error,           ///< an ICMP error about a packet of the flow; value: wire::IcmpErrorKind
 };
@@ -152,12 +152,12 @@ struct ConnectionFigures {
     std::optional<std::uint64_t> setup_ns;             ///< request -> ready (RTU, or the MPA reply)
     std::optional<std::uint32_t> initiator_depth;      ///< ORD of this flow's sender
     std::optional<std::uint32_t> responder_resources;  ///< IRD of this flow's receiver, as far as negotiated
-    std::optional<std::uint32_t> path_mtu;             ///< payload octets
+    std::optional<std::uint32_t> path_mtu;             ///< payload bytes
     std::optional<std::uint64_t> ack_timeout_ns;       ///< local ACK timeout of this flow's sender
     std::optional<std::uint32_t> retry_count;
     std::optional<std::uint32_t> rnr_retry_count;  ///< 7 = for ever
     std::optional<std::uint32_t> starting_psn;
-    std::optional<std::uint32_t> mpa_revision;  ///< iWARP: of the reply, or of the request while there is none
+    std::optional<std::uint32_t> mpa_revision;  ///< iWARP: of the reply, or of the request until there is a reply
     std::optional<bool> mpa_crc;                ///< iWARP: FPDUs carry CRCs
     std::optional<bool> mpa_markers;            ///< iWARP: this flow's stream has markers
     std::optional<EndKind> end_kind;            ///< absent while it lives
@@ -179,20 +179,20 @@ struct TcpFigures {
     std::uint64_t zero_windows = 0;  ///< advertised by the receiver of this flow
     std::uint64_t ece_acks = 0;      ///< ACKs with ECE, that is this flow was marked. RFC 3168
     std::uint64_t cwr_segments = 0;
-    Histogram round_trip_ns;                    ///< octets -> ACK, at the tap (Karn)
+    Histogram round_trip_ns;                    ///< bytes -> ACK, at the tap (Karn)
     std::optional<std::uint64_t> handshake_ns;  ///< SYN -> SYN ACK -> ACK, both halves
     std::optional<std::uint32_t> mss;
-    std::optional<std::uint64_t> receive_window_min;  ///< octets, scaled
+    std::optional<std::uint64_t> receive_window_min;  ///< bytes, scaled
     std::optional<std::uint64_t> receive_window_max;
     std::uint64_t window_limited_ns = 0;
-    std::uint64_t connection_bytes = 0;  ///< octets of the connection's two streams that passed, each once
-    /// Of them, those in which no FPDU could be followed: segments that hold many FPDUs (GSO, GRO) and of which a snap
-    /// length kept the first head alone.
+    std::uint64_t connection_bytes = 0;  ///< bytes of the connection's two streams that passed, each once
+    /// The part of them whose FPDUs could not be followed: a snap length cut segments with many FPDUs (GSO, GRO) after
+    /// the first head.
     std::uint64_t unread_bytes = 0;
     std::uint64_t fpdu_bytes_max = 0;  ///< the longest FPDU of this flow's sender, with markers and CRC
 };
 
-/// A request, as far as one of its packets tells.
+/// A request, as far as one of its packets shows it.
 struct RequestFigures {
     Operation operation{};
     std::uint64_t message_bytes = 0;  ///< of the whole message
@@ -205,7 +205,7 @@ struct RequestFigures {
 /// vol. 1, 9.7.6 (timer and retry counter), 9.7.5.2.8 (RNR NAK).
 struct RetryFigures {
     RequestFigures request;
-    bool is_first = false;              ///< the capture has no request of the flow before it
+    bool is_first = false;              ///< the capture has no earlier request of the flow
     std::uint64_t repeats = 0;          ///< sendings after the first one that no RNR NAK asked for
     std::uint64_t rnr_naks = 0;         ///< that refused it
     bool refused_last = false;          ///< an RNR NAK refused it, and it was not sent since
@@ -239,7 +239,7 @@ struct IcmpFigures {
         bool operator==(const Errors&) const = default;
     };
     std::array<Errors, wire::icmp_error_kind_count> kinds;  ///< by wire::IcmpErrorKind
-    std::optional<std::uint32_t> mtu;  ///< octets of an IP packet: the least that a next hop takes, where one was named
+    std::optional<std::uint32_t> mtu;  ///< bytes of an IP packet: the least MTU of a next hop, if one was named
 
     const Errors& of(wire::IcmpErrorKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
     void add(wire::IcmpErrorKind kind, const Address& sender, const std::optional<std::uint32_t>& next_mtu);
@@ -275,11 +275,11 @@ struct FlowSnapshot {
     bool finished = false;  ///< the connection ended, or its QPN was used again
 
     std::uint64_t packets = 0;     ///< frames (iWARP: TCP segments)
-    std::uint64_t wire_bytes = 0;  ///< octets of those frames, preamble, FCS and gap not counted
+    std::uint64_t wire_bytes = 0;  ///< bytes of those frames, preamble, FCS and gap not counted
     std::uint64_t payload_bytes =
-        0;  ///< upper-layer octets that passed in this direction, READ responses among them, repeats not
+        0;  ///< upper-layer bytes that passed in this direction, READ responses included, repeats not
     std::uint64_t acknowledgement_packets = 0;
-    std::optional<std::uint64_t> retransmitted_packets;  ///< absent where the service repeats nothing (UC, UD)
+    std::optional<std::uint64_t> retransmitted_packets;  ///< no value if the service repeats nothing (UC, UD)
     std::optional<std::uint64_t> duplicate_packets;      ///< doubled by the network
     std::optional<std::uint64_t> reordered_packets;      ///< late, but not sent again
     std::optional<std::uint64_t> missing_packets;        ///< never seen at the tap when later ones were: lost before it
@@ -301,7 +301,7 @@ struct FlowSnapshot {
     base::CompactArray<std::uint64_t, nak_code_count> naks;  ///< in answer to this flow's requests; RNR not among them
     std::uint64_t rnr_naks = 0;
     Histogram rnr_timer_ns;
-    std::optional<std::uint8_t> credits_last;  ///< AETH credit count, as a code; absent where the responder gives none
+    std::optional<std::uint8_t> credits_last;  ///< AETH credit count, as a code; no value if the responder gives none
     std::uint64_t credits_exhausted = 0;
     std::uint64_t ecn_ce_packets = 0;
     std::uint64_t ecn_capable_packets = 0;  ///< ECT(0), ECT(1) or CE
@@ -324,15 +324,15 @@ struct FlowSnapshot {
     RecoveryFigures recovery;
     base::CompactValue<ConnectionFigures> connection;  ///< empty if its set-up was not captured
     base::CompactOptional<TcpFigures> tcp;
-    base::CompactOptional<VerbsFigures> verbs;  ///< of the sending process, where it was traced
+    base::CompactOptional<VerbsFigures> verbs;  ///< of the sending process, if it was traced
     std::vector<EventSummary> event_summaries;  ///< by kind; kinds that did not happen are not there
     std::uint64_t last_answer_frame = 0;        ///< RoCE: the last answer to the flow's requests; 0 = none was seen
     base::CompactOptional<RetryFigures> retries;
     base::CompactOptional<RequestFigures> refused;  ///< by the last NAK that ends a queue pair
     base::CompactOptional<RepeatAnswerFigures> repeat_answers;
     std::optional<std::uint16_t> udp_port;    ///< RoCEv2: the source port of the flow's first packet
-    std::uint64_t udp_ports = 0;              ///< how many different ones it used; at most 4 are told apart
-    base::CompactOptional<IcmpFigures> icmp;  ///< absent where no error was seen
+    std::uint64_t udp_ports = 0;              ///< the number of different ones it used; at most 4 are distinguished
+    base::CompactOptional<IcmpFigures> icmp;  ///< empty if no error was seen
 
     std::uint64_t icrc_zero = 0;               ///< of icrc_bad, those whose ICRC is 0: it was not filled in yet
     std::uint64_t icrc_taken = 0;              ///< of icrc_bad, those that the receiver acknowledged without a repeat
@@ -342,7 +342,7 @@ struct FlowSnapshot {
     std::uint64_t messages_total() const;
     std::uint64_t message_bytes_total() const;
     std::uint64_t wall_ns() const { return static_cast<std::uint64_t>(last_ns) - static_cast<std::uint64_t>(first_ns); }
-    /// messages' octets by the flow's wall time; absent where the wall time is zero, and where partly_read()
+    /// messages' bytes by the flow's wall time; no value if the wall time is zero, or if partly_read()
     std::optional<double> goodput_bytes_per_sec() const;
 };
 
@@ -388,7 +388,7 @@ constexpr std::uint64_t bytes_on_link(std::uint64_t wire_bytes, std::uint64_t pa
 /// they asked for.
 struct StopTimes {
     std::uint64_t all_ns = 0;                    ///< by PAUSE; the senders of pauses added up
-    std::array<std::uint64_t, 8> priority_ns{};  ///< by priority flow control, likewise
+    std::array<std::uint64_t, 8> priority_ns{};  ///< by priority flow control, in the same way
     bool operator==(const StopTimes&) const = default;
 };
 
@@ -414,7 +414,7 @@ struct PauseSnapshot {
     std::array<std::uint64_t, 8> priority_frames{};  ///< of pfc_frames, those that stop this priority
     std::array<std::uint64_t, 8> priority_quanta{};  ///< sum of the times asked for, of 512 bit times each
     std::vector<std::uint64_t> frames;               ///< the first few
-    std::optional<StopTimes> stopped_ns;             ///< absent where the link's rate is not known
+    std::optional<StopTimes> stopped_ns;             ///< no value if the link's rate is unknown
     std::vector<PauseSender> senders;                ///< ascending MAC; at most 64
 };
 
@@ -428,7 +428,7 @@ constexpr std::string_view name_of(AttemptOutcome outcome) {
 /// `unknown` if no outcome has this name.
 AttemptOutcome attempt_outcome_named(std::string_view name);
 
-/// A connection that did not come about, or one without flows.
+/// A connection that failed, or one without flows.
 struct ConnectionAttempt {
     wire::Transport transport{};
     Endpoint client;
@@ -438,13 +438,14 @@ struct ConnectionAttempt {
     std::uint64_t end_frame = 0;
     std::int64_t request_ns = 0;
     AttemptOutcome outcome = AttemptOutcome::unknown;
-    std::string reason;      ///< in words: as `dump` says them, or what of MPA was refused; empty where none was given
+    std::string reason;      ///< in words: as `dump` says them, or what part of MPA was refused; empty if none was
+                             ///< given
     bool by_client = false;  ///< it is the client that rejected
     std::optional<RejectReason> reject_reason;  ///< absent if the reason is another one
     base::CompactOptional<IcmpFigures> icmp;    ///< about its requests
 };
 
-/// It is acknowledged by the other direction, and that one was not captured: what is outstanding cannot be told.
+/// The other direction acknowledges it, and was not captured: what is outstanding is unknown.
 inline bool lacks_answers(const FlowSnapshot& flow) {
     if (flow.reverse || (flow.service != Service::rc && flow.service != Service::xrc)) return false;
     for (const OperationFigures& operation : flow.operations)
@@ -452,24 +453,24 @@ inline bool lacks_answers(const FlowSnapshot& flow) {
     return true;
 }
 
-/// So much of the connection cannot be read that what is known of its messages is no measure of them: more than 2 %.
+/// More than 2 % of the connection cannot be read, so that the known messages are no measure of it.
 inline bool partly_read(const FlowSnapshot& flow) {
     return flow.tcp && flow.tcp->unread_bytes > flow.tcp->connection_bytes / 50;
 }
 
-/// READs alone, of which no length is known: a snap length cut their RETH.
+/// Only READs whose lengths are unknown: a snap length cut their RETH.
 inline bool lacks_lengths(const FlowSnapshot& flow) {
     return flow.messages_total() > 0 && flow.message_bytes_total() == 0 && flow.message_bytes.empty();
 }
 
-/// Octets of messages passed, none of which has ended. Where nothing was outstanding they are a responder's.
+/// Bytes of messages passed, but no message has ended. If nothing was outstanding, the bytes are a responder's.
 inline bool only_begun(const FlowSnapshot& flow) {
     if (flow.payload_bytes == 0 || flow.messages_total() != 0) return false;
-    // The greatest number is that of the flow's life, of which an interval is but a part.
+    // The maximum is that of the flow's whole life; an interval is only a part of it.
     return flow.wall_ns() == 0 ? flow.messages_max > 0 : flow.messages_mean > 0;
 }
 
-/// What is outstanding can be told.
+/// Whether what is outstanding is known.
 inline bool knows_depth(const FlowSnapshot& flow) { return !lacks_answers(flow) && !partly_read(flow); }
 
 struct CaptureFigures {
@@ -489,15 +490,15 @@ struct CaptureFigures {
     std::uint64_t streams_evicted = 0;
     std::uint64_t stream_octets_lost = 0;
     std::uint64_t stream_octets_skipped = 0;
-    std::uint64_t values_misplaced = 0;  ///< of distributions, in a neighbour's bucket for want of memory
-    std::uint64_t beyond_hosts = 0;      ///< frames of hosts beyond those of which figures are kept
-    wire::CarrierCounts unread;          ///< frames that were not looked into, although RDMA may be in them
+    std::uint64_t values_misplaced = 0;  ///< of distributions, in a neighbour's bucket for lack of memory
+    std::uint64_t beyond_hosts = 0;      ///< frames of hosts beyond those that have figures
+    wire::CarrierCounts unread;          ///< frames that were not read, although RDMA may be in them
     std::uint64_t copies = 0;            ///< of seen_twice, those on the interface of the frame that they copy
     std::uint64_t copies_elsewhere = 0;  ///< of copies, those with another hop limit or other MAC addresses
     Histogram copy_distance_ns;          ///< between a frame and its copy on one interface
     std::array<std::uint64_t, wire::management_kind_count> management{};  ///< datagrams, by wire::ManagementKind
     std::uint64_t cut_by_mirror = 0;  ///< of packets, frames that came to the capture shorter than their IP headers say
-    std::uint64_t headers_cut = 0;    ///< of truncated, packets and FPDUs of which a header of RDMA is not complete
+    std::uint64_t headers_cut = 0;    ///< the truncated packets and FPDUs whose RDMA headers are not complete
 };
 
 struct Snapshot {

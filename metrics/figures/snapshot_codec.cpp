@@ -10,13 +10,13 @@
 #include <type_traits>
 
 /// Every member is named once, in members(): Writer and Reader walk the same list, over a const snapshot or over one
-/// that is being filled. A member of a later version goes to the end of its list, behind `if (c.version() >= N)`.
+/// that is being filled. A member of a later version goes to the end of its list, after `if (c.version() >= N)`.
 namespace metrics::inline figures {
 namespace {
 
-constexpr std::size_t longest_text = 4096;  ///< octets; what is longer is cut
+constexpr std::size_t longest_text = 4096;  ///< bytes; a longer text is cut
 
-/// Octets that one takes at least: a count reserves no more memory than the octets behind it bear out.
+/// The least number of bytes of one element: a count reserves no more memory than the bytes that follow it can fill.
 template <class T>
 constexpr std::size_t least_octets = 1;
 template <>
@@ -208,7 +208,7 @@ public:
     template <class T>
     std::size_t count_of(std::vector<T>& list) {
         const std::uint64_t count = number();
-        if (count > left() / least_octets<T>) fail(fmt::format("{} more entries than its octets can hold", count));
+        if (count > left() / least_octets<T>) fail(fmt::format("{} more entries than its bytes can hold", count));
         if (good()) list.reserve(count);
         return good() ? count : 0;
     }
@@ -454,7 +454,8 @@ void members(C& c, Of<CaptureFigures> auto& f) {
     if (c.version() >= 8) all(c, f.cut_by_mirror, f.headers_cut);
 }
 
-/// Flows and attempts are near one another, and near the capture's beginning: `id` and time are told by how near.
+/// Flows and attempts are close to one another and to the capture's beginning: `id` and time are written as
+/// differences.
 template <class C>
 void members(C& c, Of<FlowSnapshot> auto& f, std::uint64_t last_id, std::int64_t begin_ns) {
     c.near(f.id, last_id);
@@ -613,7 +614,7 @@ base::Result<Snapshot, CodecError> decode_snapshot(base::Bytes octets) {
     Reader reader(octets, 2, version);
     Snapshot snapshot;
     members(reader, snapshot);
-    if (reader.left() != 0) reader.fail(fmt::format("{} octets too many", reader.left()));
+    if (reader.left() != 0) reader.fail(fmt::format("{} bytes too many", reader.left()));
     if (!reader.good()) return base::Failure{reader.error()};
     return snapshot;
 }

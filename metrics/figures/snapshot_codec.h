@@ -16,15 +16,15 @@ inline constexpr std::uint16_t snapshot_version = 8;
 
 struct CodecError {
     std::string message;       ///< what is wrong: "made by a later version (7; this one reads up to 5)"
-    std::uint64_t offset = 0;  ///< octets
+    std::uint64_t offset = 0;  ///< in bytes
 };
 
-/// A snapshot as octets, complete: decode(encode(s)) equals s in every member. Little-endian varints; a flow without
-/// anything unusual takes a few hundred octets before compression. `out` is appended to.
-/// An older `version` leaves out what later versions added.
+/// A snapshot as bytes, complete: decode(encode(s)) equals s in every member. Little-endian varints; an ordinary flow
+/// takes a few hundred bytes before compression. Appends to `out`. An older `version` leaves out what later versions
+/// added.
 void encode(const Snapshot& snapshot, std::vector<std::byte>& out, std::uint16_t version = snapshot_version);
 
-/// Total: any octets give a snapshot or an error, in memory bounded by a small multiple of the octets given.
+/// Never fails to return: any bytes give a snapshot or an error, in memory bounded by a small multiple of their number.
 base::Result<Snapshot, CodecError> decode_snapshot(base::Bytes octets);
 
 }  // namespace metrics::figures

@@ -104,7 +104,7 @@ void subtract_counters(FlowSnapshot& flow, const FlowSnapshot& earlier) {
     subtract_icmp(flow.icmp, earlier.icmp);
 }
 
-/// Maxima and settings stay those of the whole life: what they were in the interval alone, nobody knows.
+/// Maxima and settings stay those of the whole life: their values in the interval alone are unknown.
 void subtract_flow(FlowSnapshot& flow, const FlowSnapshot& earlier) {
     flow.messages_mean = mean_since(flow.messages_mean, flow.wall_ns(), earlier.messages_mean, earlier.wall_ns());
     flow.bytes_mean = mean_since(flow.bytes_mean, flow.wall_ns(), earlier.bytes_mean, earlier.wall_ns());

@@ -123,7 +123,7 @@ inline auto key_of(const FlowSnapshot& flow) {
                       tcp ? std::nullopt : flow.destination.qpn);
 }
 
-/// Rows of reuse are told apart by the power of two in which their mean distance lies.
+/// Rows of reuse are distinguished by the power of two of their mean distance.
 inline unsigned octave_of(const ReuseBin& bin) {
     constexpr double most = 0x1p62;
     return static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(std::clamp(bin.distance, 0.0, most))));

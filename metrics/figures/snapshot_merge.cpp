@@ -300,8 +300,8 @@ std::uint64_t hash_of(const FlowSnapshot& flow) {
                                : flow.destination.qpn.value_or(0));
 }
 
-/// The flows of two snapshots by key, and the parts of each key in the order of time. Who belongs to whom is found
-/// before anything is moved or mixed: flows are large, and in a row of intervals mostly stay where they are.
+/// The flows of two snapshots by key, and the parts of each key in the order of time. All matches are found before
+/// anything is moved or mixed: flows are large, and in consecutive intervals mostly stay where they are.
 class FlowMerge {
 public:
     FlowMerge(std::vector<FlowSnapshot>& into, std::vector<FlowSnapshot>& other) : into_(into), other_(other) {}

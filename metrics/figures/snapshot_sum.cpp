@@ -8,7 +8,7 @@ namespace {
 /// Those of the latest traffic stay.
 void forget(Snapshot& snapshot, std::size_t most) {
     if (snapshot.flows.size() <= most) return;
-    // Some more than must be, so that not every snapshot that comes sorts anew.
+    // Removes a few more than necessary, so that not every snapshot causes a new sort.
     const std::size_t gone = snapshot.flows.size() - most + most / 8;
     std::vector<std::int64_t> ends;
     ends.reserve(snapshot.flows.size());

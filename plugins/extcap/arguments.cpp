@@ -48,7 +48,7 @@ Fault take_flag(const std::string& value, bool& into) {
 
 Fault take_snaplen(Arguments& arguments, const std::string& value) {
     const auto octets = number(value, capture::max_snaplen);
-    if (!octets) return fmt::format("a number of octets from 0 (whole frames) to {}", capture::max_snaplen);
+    if (!octets) return fmt::format("a number of bytes from 0 (whole frames) to {}", capture::max_snaplen);
     arguments.snaplen = *octets;
     return {};
 }
@@ -161,7 +161,7 @@ base::Result<Arguments, std::string> parse(const std::vector<std::string>& words
         const Option& option = options[step.found->index];
         const std::string& value = step.found->value;
         if (const Fault wanted = option.take(arguments, value); !wanted.empty())
-            return base::Failure{fmt::format("--{} {}: {} is wanted", option.name, value, wanted)};
+            return base::Failure{fmt::format("--{} {}: {} is expected", option.name, value, wanted)};
         filter_given = filter_given || option.asks == Asks::filter_check;
         version_asked = version_asked || (option.asks == Asks::version && value.empty());
     }

@@ -8,19 +8,19 @@
 
 namespace plugins::extcap {
 
-/// What Wireshark wants of us.
+/// The calls that Wireshark makes.
 enum class Call : std::uint8_t {
     help,
     version,
     interfaces,
     dlts,
     config,
-    check_filter,  ///< a capture filter without a capture: is it one?
+    check_filter,  ///< checks a capture filter without a capture
     capture,
 };
 
-/// What an interface is made of; its name for Wireshark is `rdmascope-` and the kernel's name, or one of two that no
-/// interface can have, for the colon in them.
+/// The kinds of interfaces. Wireshark's name of one is `rdmascope-` and the kernel's name, or one of two names with a
+/// colon, which no interface can have.
 enum class Kind : std::uint8_t { live, daemon, recorder };
 
 struct Arguments {
@@ -28,7 +28,7 @@ struct Arguments {
     std::string interface = {};  ///< as Wireshark names it
     Kind kind = Kind::live;
     std::string device = {};  ///< of a live one, the kernel's name, or `any`
-    std::string reload = {};  ///< the option whose choices alone are asked for
+    std::string reload = {};  ///< the option whose choices are requested
     std::string fifo = {};
     std::string filter = {};  ///< pcap-filter(7)
     bool headers_only = false;
@@ -42,12 +42,13 @@ struct Arguments {
 inline constexpr const char* live_prefix = "rdmascope-";
 inline constexpr const char* daemon_name = "rdmascope:daemon";
 inline constexpr const char* recorder_name = "rdmascope:recorder";
-inline constexpr std::uint32_t header_octets = 192;  ///< what rdmascope's own daemon keeps, and why: rdmascope.toml(5)
+inline constexpr std::uint32_t header_octets = 192;  ///< what rdmascope's own daemon keeps; rdmascope.toml(5) has the
+                                                     ///< reason
 
 /// Fails with a sentence.
 base::Result<Arguments, std::string> parse(const std::vector<std::string>& words);
 
-/// What --fifo says, whatever else is wrong with the words; empty where it says nothing.
+/// The value of --fifo, even if other words are wrong; empty if there is none.
 std::string fifo_of(const std::vector<std::string>& words);
 
 }  // namespace plugins::extcap

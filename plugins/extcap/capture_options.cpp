@@ -52,8 +52,8 @@ constexpr const char* timestamp_values =
 std::string live_options() {
     return fmt::format(
                "arg {{number=0}}{{call=--headers-only}}{{display=Headers only}}{{type=boolflag}}{{default=false}}"
-               "{{tooltip=Keep the first {} octets of each frame: all RDMA headers, little of the payload}}\n"
-               "arg {{number=1}}{{call=--snaplen}}{{display=Octets kept of each frame}}{{type=unsigned}}"
+               "{{tooltip=Keep the first {} bytes of each frame: all RDMA headers, little of the payload}}\n"
+               "arg {{number=1}}{{call=--snaplen}}{{display=Bytes kept of each frame}}{{type=unsigned}}"
                "{{range=0,{}}}{{default=0}}{{tooltip=0 keeps whole frames}}\n",
                header_octets, 262144) +
            "arg {number=2}{call=--promiscuous}{display=Promiscuous}{type=boolean}{default=true}"
@@ -119,8 +119,8 @@ std::string help() {
         "where it lies in one of their extcap folders.\n"
         "\n"
         "  rdmascope-eth0, ...       live: RoCE and iWARP alone, chosen by the kernel\n"
-        "    --headers-only          {} octets of each frame\n"
-        "    --snaplen OCTETS        so many octets of each frame (0: all)\n"
+        "    --headers-only          {} bytes of each frame\n"
+        "    --snaplen BYTES         the bytes that are kept of each frame (0: all)\n"
         "    --promiscuous BOOLEAN   frames for others, too (true)\n"
         "    --timestamps WHOSE      automatic, hardware or software\n"
         "    --iwarp-ports PORTS     TCP ports that carry iWARP, separated by commas\n"

@@ -3,7 +3,7 @@
 
 #include "plugins/extcap/arguments.h"
 
-/// What Wireshark gets before a capture, in the sentences of its extcap interface:
+/// The answers to Wireshark before a capture, in the sentences of its extcap interface:
 /// https://www.wireshark.org/docs/wsdg_html_chunked/ChCaptureExtcap.html
 namespace plugins::extcap {
 
@@ -13,7 +13,7 @@ std::string interface_sentences();
 std::string dlt_sentences(const Arguments& arguments);
 /// The interface's options; with Arguments::reload, the choices of that one.
 std::string config_sentences(const Arguments& arguments);
-/// Nothing where the filter is one: what is printed is shown to the user as what is wrong with it.
+/// Empty if the filter is valid: Wireshark shows the printed text as the filter's mistake.
 std::string filter_fault(const Arguments& arguments);
 /// For people.
 std::string help();

@@ -8,13 +8,13 @@
 
 namespace plugins::extcap {
 
-/// Where Wireshark reads: a pcapng, given to it at every batch.
+/// The pipe from which Wireshark reads a pcapng; every batch is written to it.
 class Fifo {
 public:
-    /// Waits until somebody reads. Fails with a sentence, an empty one if it has to end meanwhile.
+    /// Waits until a process reads. Fails with a sentence, an empty one if it has to end meanwhile.
     static base::Result<std::unique_ptr<Fifo>, std::string> open(const std::string& path, const std::string& comment);
     capture::Writer& writer() { return *writer_; }
-    /// No process reads any more. Asked while no frames come, where no write would tell.
+    /// No process reads any more. Checked while no frames come, because no write would show it.
     bool closed() const;
 
 private:
@@ -29,8 +29,8 @@ private:
 bool is_end_requested();
 void handle_signals();
 
-/// Opens the named pipe at `path` and closes it, where it was not opened yet: a reader that waits there for the first
-/// frame of a capture that cannot be made waits for ever otherwise. Waits itself, a little, for who is about to.
+/// Opens the named pipe at `path` and closes it, if it was not opened yet: otherwise a reader would wait for ever for
+/// the first frame of a capture that cannot be made. Waits a short time for such a reader.
 void let_go(const std::string& path);
 
 }  // namespace plugins::extcap

@@ -69,7 +69,7 @@ std::string refusal(capture::Tap& tap, const Arguments& arguments) {
     return {};
 }
 
-/// Empty where the fifo was closed: whoever reads has enough.
+/// Empty if the fifo was closed: its reader has enough.
 std::string write_fault(Fifo& fifo) {
     return fifo.closed() || is_end_requested() ? std::string{} : fifo.writer().error().text();
 }
@@ -128,7 +128,7 @@ std::string of_daemon(const Arguments& arguments) {
     const bool recorder = arguments.kind == Kind::recorder;
     auto stream = (*client)->frames(recorder ? control::FramesOf::recorder : control::FramesOf::now);
     if (!stream) return stream.error().text();
-    // The capture's reader takes standard input, of which we have no other use.
+    // The capture's reader takes standard input, which has no other use here.
     if (::dup2(stream->number(), STDIN_FILENO) < 0) return "no descriptors are left";
     stream->reset();
     auto fifo = Fifo::open(arguments.fifo, recorder ? "what the flight recorder held" : "");

@@ -11,20 +11,21 @@
 
 namespace plugins::wireshark {
 
-/// What a file's analysis depends on; another choice means another analysis, of all frames.
+/// The options of a file's analysis; a change means another analysis of all frames.
 struct AnalysisOptions {
     bool verify_crc = true;
     std::optional<std::uint64_t> link_bits_per_sec;
     LackingOptions lacking;
 };
 
-/// A file as far as it was read: fed once with every frame, then asked for any frame as often as Wireshark likes.
+/// A file as far as it was read: every frame is fed once, and then any frame can be requested any number of times.
 class Analysis {
 public:
     explicit Analysis(const AnalysisOptions& options);
     ~Analysis();
 
-    /// A frame, ascending; one that was fed before changes nothing. `layers` are what Wireshark found in it.
+    /// A frame, in ascending order; a frame that was fed before changes nothing. `layers` are those that Wireshark
+    /// found in it.
     void feed(const wire::Frame& frame, const FoundLayers& layers);
     /// No more frames will come; the figures are final.
     void finish();

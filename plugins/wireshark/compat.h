@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
-/// Wireshark's headers, and whatever differs between 4.0 and 4.4. No other file of the plugin asks for a version.
+/// Wireshark's headers, and the differences between 4.0 and 4.4. No other file of the plugin depends on a version.
 #ifndef WS_BUILD_DLL
 #define WS_BUILD_DLL  // the symbols that Wireshark looks for are exported
 #endif
@@ -19,12 +19,12 @@
 
 namespace plugins::wireshark {
 
-/// What a preference that is on or off is kept in: gboolean, and bool since 4.4.
+/// The type of an on/off preference: gboolean, and bool since 4.4.
 template <class Flag>
 Flag flag_of(void (*)(module_t*, const char*, const char*, const char*, Flag*));
 using Flag = decltype(flag_of(prefs_register_bool_preference));
 
-/// Number of the bytes that a frame's tvbuff holds; wider than int in none of the versions.
+/// Number of the bytes that a frame's tvbuff holds; never wider than int.
 inline std::size_t captured_octets(tvbuff_t* tvb) { return static_cast<std::size_t>(tvb_captured_length(tvb)); }
 
 }  // namespace plugins::wireshark

@@ -8,17 +8,17 @@
 
 namespace plugins::wireshark {
 
-/// What metrics has a name for, as a field of its own and as an item of Expert Information.
+/// The events of metrics, each as a field of its own and as an item of Expert Information.
 class Events {
 public:
     Events();
-    /// Once in a process.
+    /// Call it once in a process.
     void register_fields(int protocol);
     /// Adds the event's field to `tree`, and its expert item to `item`.
     void show(const metrics::FrameNote::Event& event, proto_tree* tree, proto_item* item, tvbuff_t* tvb,
               packet_info* pinfo) const;
     void show_retransmission(proto_tree* tree, tvbuff_t* tvb, packet_info* pinfo) const;
-    /// "RNR NAK, 640 us to wait": for the Info column; empty for what is not worth its room.
+    /// "RNR NAK, 640 us to wait": for the Info column; empty for unimportant events.
     static std::string brief(const metrics::FrameNote::Event& event);
 
 private:

@@ -7,7 +7,7 @@
 
 namespace plugins::wireshark {
 
-/// The analysis' own fields, below `rdma.`; what each means stands in the table of fields.cpp, once.
+/// The analysis' own fields, below `rdma.`; the table of fields.cpp describes them.
 enum class FieldId : std::size_t {
     flow,
     flow_reverse,
@@ -46,7 +46,7 @@ enum class FieldId : std::size_t {
 class Fields {
 public:
     Fields() { ids_.fill(-1); }
-    /// Once in a process.
+    /// Call it once in a process.
     void register_fields(int protocol);
     int operator[](FieldId field) const { return ids_[static_cast<std::size_t>(field)]; }
 

@@ -6,11 +6,11 @@
 
 namespace plugins::wireshark {
 
-/// Tells the user what failed, the first time that something does.
+/// Reports a failure to the user, the first time only.
 void report_failure_once(const char* what, const char* reason);
 
-/// Runs what Wireshark has called: C code, through which no exception may pass. Wireshark's own way out of a dissector
-/// (except.h) is a longjmp, which this lets pass.
+/// Runs a function that Wireshark, C code, has called: no exception may leave it. Wireshark's own exit from a dissector
+/// (except.h) is a longjmp, which this permits.
 template <class Work>
 void guarded(const char* what, Work&& work) {
     try {

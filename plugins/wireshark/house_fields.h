@@ -10,15 +10,15 @@
 
 namespace plugins::wireshark {
 
-/// Our dissector's fields among Wireshark's: by Wireshark's own registration where it has one of that name, so that its
+/// Our dissector's fields among Wireshark's: by Wireshark's own registration if it has one of that name, so that its
 /// filters find them, else by one of ours.
 class HouseFields {
 public:
     HouseFields();
     ~HouseFields();
-    /// Wireshark's protocols are registered; `protocol` is the one that ours belong to. Once in a process.
+    /// Call it after Wireshark's protocols are registered, once in a process; our fields belong to `protocol`.
     void register_fields(int protocol);
-    /// -1 where the field is not shown at all, as those of `frame` are.
+    /// Returns -1 if the field is not shown, as those of `frame`.
     int id_of(const wire::FieldInfo& info) const;
 
 private:
@@ -45,7 +45,7 @@ private:
     const HouseFields& fields_;
     tvbuff_t* tvb_;
     int fold_;
-    std::uint32_t frame_offset_;  ///< bytes of the frame that the tvbuff lacks in front
+    std::uint32_t frame_offset_;  ///< bytes of the frame before the beginning of the tvbuff
     std::vector<proto_tree*> trees_;
 };
 

@@ -13,24 +13,25 @@
 
 namespace plugins::wireshark {
 
-/// What a visitor was shown of each frame, kept to be shown again: some tens of bytes a message. TCP streams can
-/// be reassembled once only, frames are looked at in any order and often.
+/// What a visitor was shown of each frame, kept to show it again: some tens of bytes for each message. TCP streams can
+/// be reassembled only once, but frames are shown in any order and often.
 class Journal final : public dissect::Visitor {
 public:
-    static constexpr std::size_t max_octets = 256;  ///< of one value; what is longer is kept by its place alone
+    static constexpr std::size_t max_octets = 256;  ///< of one value; only the place of a longer one is kept
 
-    /// Entries that follow belong to the frame; frames come in ascending order. Places in `described` bytes become
-    /// places in `frame`, where they lie in it.
+    /// The entries that follow belong to the frame; frames come in ascending order. Places in `described` bytes become
+    /// places in `frame`, if they lie in it.
     void begin(std::uint64_t frame, base::Bytes frame_octets);
     void describing(base::Bytes described);
-    /// The frame is one packet that can be taken apart again whenever it is shown: what cannot be seen in it alone.
+    /// The frame is one packet that can be parsed again whenever it is shown: the values that the packet alone does not
+    /// contain.
     struct Packet {
         wire::Transport transport{};
         std::uint64_t repeats_frame = 0;
     };
-    /// False where something of the frame is kept already; the packet is then to be shown like the rest.
+    /// False if something of the frame is kept already; the packet then has to be shown like the rest.
     bool keep(const Packet& packet);
-    /// Layers of the frame follow: what Wireshark's own fields are asked for in.
+    /// Layers of the frame follow: Wireshark's own fields are looked up in them.
     void mark_layers();
 
     void open(const wire::FieldInfo& heading, const wire::Value& value, dissect::Extent extent) override;
@@ -40,7 +41,7 @@ public:
     bool holds(std::uint64_t frame) const;
     bool holds_layers(std::uint64_t frame) const;
     std::optional<Packet> packet(std::uint64_t frame) const;
-    /// Shows what was kept of a frame, in addition to its Packet. An extent of no bytes has no place in the frame.
+    /// Shows what was kept of a frame, in addition to its Packet. An extent without bytes has no place in the frame.
     void replay(std::uint64_t frame, dissect::Visitor& visitor) const;
     std::size_t memory_octets() const;
 

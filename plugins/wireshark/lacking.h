@@ -5,15 +5,15 @@
 
 namespace plugins::wireshark {
 
-/// Which of the layers that Wireshark 4.0 cannot read, or reads wrongly, are added to its tree.
+/// The layers that Wireshark 4.0 cannot read, or reads wrongly, and that are added to its tree.
 struct LackingOptions {
     bool cnp = true;             ///< RoCEv2 congestion notification packets. IBTA annex A17, 17.9.3
     bool xrc = true;             ///< XRCETH and what follows it. IBTA annex A14
-    bool rd = true;              ///< reliable datagrams, which Wireshark takes for a vendor's protocol
+    bool rd = true;              ///< reliable datagrams, which Wireshark mistakes for a vendor's protocol
     bool immediate = true;       ///< Immediate Data of iWARP. RFC 7306, 6.
     bool terminate = true;       ///< the headers of the segment that a Terminate is about. RFC 5040, 4.8
     bool mpa_parameters = true;  ///< IRD and ORD of MPA revision 2. RFC 6581, 9.
-    bool streams_midway = true;  ///< iWARP whose MPA request is not in the capture
+    bool streams_midway = true;  ///< iWARP whose MPA request was not captured
 };
 
 /// What Wireshark's own dissectors have found in a frame.
@@ -23,7 +23,7 @@ struct FoundLayers {
 
 /// Whether describe_lacking() visits any layer of an InfiniBand transport packet.
 bool lacks_packet(const dissect::Dissection& packet, const LackingOptions& options);
-/// Visits the layers of a unit that Wireshark lacks; none, and false, for most.
+/// Visits the layers of a unit that Wireshark lacks; for most units there are none, and it returns false.
 bool describe_lacking(const dissect::Unit& unit, const FoundLayers& found, const LackingOptions& options,
                       dissect::Visitor& visitor);
 

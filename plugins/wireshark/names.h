@@ -4,7 +4,7 @@
 
 namespace plugins::wireshark {
 
-/// Hosts as Wireshark calls them; without names if it resolves none.
+/// Hosts as Wireshark names them; without names if it resolves none.
 class WiresharkNames final : public metrics::HostNames {
 public:
     std::string name(const metrics::Address& address) const override;

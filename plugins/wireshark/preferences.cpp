@@ -13,13 +13,13 @@ void Preferences::register_all(int protocol) {
     prefs_register_uint_preference(module, "link_rate", "Link rate of every host, Mbit/s",
                                    "What wire times are computed with; 0: learnt from what hosts send", 10,
                                    &link_mbit_per_sec_);
-    flag("units", "Show message units", "What `rdmascope dump` says of each message unit: operation, position, CRC",
+    flag("units", "Show RDMA messages", "What `rdmascope dump` says of each RDMA message: operation, position, CRC",
          units_);
     flag("info_column", "Tell events in the Info column", "Retransmissions, NAKs, CNPs and the like, in brackets",
          info_column_);
-    flag("dissect_cnp", "Dissect RoCEv2 CNP", "Congestion notification packets: their reserved octets and ICRC", cnp_);
-    flag("dissect_xrc", "Dissect XRC", "XRCETH, and the headers behind it at their true places", xrc_);
-    flag("dissect_rd", "Dissect RD", "Reliable datagrams: RDETH, DETH and the headers behind them", rd_);
+    flag("dissect_cnp", "Dissect RoCEv2 CNP", "Congestion notification packets: their reserved bytes and ICRC", cnp_);
+    flag("dissect_xrc", "Dissect XRC", "XRCETH, and the headers after it at their true places", xrc_);
+    flag("dissect_rd", "Dissect RD", "Reliable datagrams: RDETH, DETH and the headers after them", rd_);
     flag("dissect_immediate", "Dissect iWARP Immediate Data", "RFC 7306, section 6", immediate_);
     flag("dissect_terminate", "Dissect the headers in a Terminate",
          "The DDP and RDMAP headers of the segment that the Terminate is about", terminate_);

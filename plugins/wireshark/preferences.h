@@ -6,7 +6,7 @@
 
 namespace plugins::wireshark {
 
-/// What Wireshark keeps in its preferences for the protocol "rdma". A change makes it dissect the file again.
+/// Wireshark's preferences for the protocol "rdma". A change makes Wireshark dissect the file again.
 class Preferences {
 public:
     void register_all(int protocol);

@@ -53,10 +53,10 @@ private:
     proto_tree* tree_;
 };
 
-/// "write 17, 65536 octets"
+/// "write 17, 65536 bytes"
 std::string message_text(const FrameNote::Message& message) {
     return fmt::format("{} {}, {}", metrics::name_of(message.operation), message.number,
-                       base::format_counted(message.bytes, "octet"));
+                       base::format_counted(message.bytes, "byte"));
 }
 
 bool has(const FrameNote& note, metrics::EventKind kind) {

@@ -7,7 +7,7 @@
 
 namespace plugins::wireshark {
 
-/// What was registered with Wireshark: written once, at its start.
+/// What was registered with Wireshark: set once, at its start.
 struct Registrations {
     int protocol = -1;
     int tap = -1;
@@ -24,8 +24,8 @@ struct ShowOptions {
     bool info_column = true;  ///< events in the Info column
 };
 
-/// Adds to Wireshark's tree, columns and expert items what the analysis says of the frame by now. `tvb` holds the
-/// frame's bytes except those in front that Wireshark has taken for itself.
+/// Adds the analysis' present knowledge of the frame to Wireshark's tree, columns and expert items. `tvb` holds the
+/// frame's bytes except those at the beginning that Wireshark has removed.
 void show(const Analysis& analysis, const Registrations& registered, const ShowOptions& options,
           const wire::Frame& frame, tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree);
 

@@ -5,16 +5,16 @@
 
 namespace plugins::wireshark {
 
-/// The analysis of the file that is open; nullptr where there is none.
+/// The analysis of the open file; nullptr if there is none.
 using CurrentAnalysis = Analysis* (*)();
 
-/// `tshark -z rdma,flows` and its like, each with a display filter after it optionally: then the report is about the
-/// flows of the frames that pass.
+/// `tshark -z rdma,flows` and the like, each with an optional display filter: then the report is about the flows of the
+/// frames that pass.
 void register_statistics_commands(CurrentAnalysis current);
 /// Wireshark's menu Statistics: the same reports in a window of text.
 void register_statistics_menu(CurrentAnalysis current);
 
-/// Tells the taps which flows a frame belongs to.
+/// Passes the flows of a frame to the taps.
 void offer_to_taps(const Analysis& analysis, int tap, packet_info* pinfo);
 
 }  // namespace plugins::wireshark

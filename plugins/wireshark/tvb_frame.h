@@ -7,8 +7,8 @@
 
 namespace plugins::wireshark {
 
-/// Wireshark's frame as ours. Where its file reader has taken a header away (ERF), it is put in front again, in
-/// `rebuilt`, which must live as long as the frame.
+/// Wireshark's frame as ours. If Wireshark's file reader has removed a header (ERF), it is put back in `rebuilt`, which
+/// must live as long as the frame.
 wire::Frame frame_of(tvbuff_t* tvb, const packet_info& pinfo, std::vector<std::byte>& rebuilt);
 
 /// Whether Wireshark has found a protocol in the frame. Unlike proto_is_frame_protocol() it compares no names.

@@ -11,7 +11,7 @@
 
 namespace replay::inline compare {
 
-/// What is set side by side of a flow.
+/// The figures of a flow that are compared.
 struct Figures {
     metrics::OperationTable operations;
     std::uint64_t messages = 0;
@@ -20,25 +20,25 @@ struct Figures {
 };
 Figures figures_of(const metrics::FlowSnapshot& flow);
 
-/// The operations that a flow's re-enactment over iWARP must show: Sends with Immediate of RoCE are Sends and Immediate
-/// Data behind them, which carries none of the octets.
+/// The operations that a flow's re-enactment over iWARP must show. Sends with Immediate of RoCE become Sends, each
+/// followed by Immediate Data, which carries none of the bytes.
 metrics::OperationTable over_iwarp(const metrics::FlowSnapshot& original);
 
-/// A flow and its re-enactment: the first copy's, where there are several.
+/// A flow and its re-enactment: the first copy's, if there are several.
 struct ComparedFlow {
     const metrics::FlowSnapshot* original = nullptr;
-    const metrics::FlowSnapshot* replayed = nullptr;  ///< null where nothing was captured of it
-    bool equal = false;                               ///< operations: kinds, counts, octets
+    const metrics::FlowSnapshot* replayed = nullptr;  ///< null if nothing of it was captured
+    bool equal = false;                               ///< operations: kinds, counts, bytes
     struct Why {
         metrics::Question question{};
         metrics::Verdict original{};
         metrics::Verdict replayed{};
     };
-    std::vector<Why> why;    ///< questions on whose answer both differ
-    std::string difference;  ///< where the time went otherwise, in a sentence; empty where nothing is to be told
+    std::vector<Why> why;    ///< questions whose answers differ
+    std::string difference;  ///< how the use of time differs, in a sentence; empty if there is nothing to report
 };
 
-/// `recorded` must outlive what is returned, as the survey must. Only flows with operations; of endpoints here.
+/// `recorded` and the survey must outlive the result. Only flows with operations; of endpoints here.
 std::vector<ComparedFlow> compare_runs(const Survey& survey, const Reenactment& run, const metrics::Snapshot& recorded,
                                        const metrics::HostNames& names);
 

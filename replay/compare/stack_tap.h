@@ -16,22 +16,22 @@
 
 namespace replay::inline compare {
 
-/// What two devices of this process hand to TCP and take from it, as frames: for those who may not capture. A segment
-/// passes when its sender's TCP has it, an acknowledgement when the receiver's stack has taken the bytes; what
-/// the kernel does between them (its own segments, acknowledgements, losses) is not seen. Its calls may come from
-/// several threads.
+/// What two devices of this process pass to TCP and receive from it, as frames: for users who may not capture. A
+/// segment passes when its sender's TCP has it, an acknowledgement when the receiver's stack has read the bytes; what
+/// the kernel does in between (its own segments, acknowledgements, losses) is not seen. Its functions may be called
+/// from several threads.
 class StackTap {
 public:
-    /// `path`: where frames are kept; empty: nowhere. `why`: there is no capture, for finish() to say.
+    /// `path`: the file for the frames; empty: none. `why`: the reason why there is no capture, for finish() to report.
     static base::Result<std::unique_ptr<StackTap>> open(const std::string& path, const std::string& why);
     ~StackTap();
 
-    /// A device of one end; its connections are seen. The tap must outlive it.
+    /// A device of one end, whose connections are seen. The tap must outlive it.
     std::shared_ptr<iwarp::Device> device(bool initiator);
-    /// To be called once, when the devices are idle.
+    /// Call it once, when the devices are idle.
     Recording finish();
 
-    /// Of the connection from the initiator's port; side 0 is the initiator's. What a stream was given or asked.
+    /// The connection from the initiator's port; side 0 is the initiator's. Calls and requests of a stream.
     void opened(unsigned side, std::uint16_t initiator_port, std::uint16_t acceptor_port);
     void sent(unsigned side, std::uint16_t initiator_port, std::vector<std::byte> octets);
     void received(unsigned side, std::uint16_t initiator_port, std::size_t octets);
@@ -53,7 +53,7 @@ private:
         bool begun = false;
     };
     explicit StackTap(std::unique_ptr<capture::Writer> writer);
-    /// Lets pass what can have happened: nothing is taken before it was sent.
+    /// Emits what can have happened: no bytes are read before they were sent.
     void pass(Connection& connection);
     void write(Connection& connection, unsigned side, bool syn, std::span<const std::byte> data);
 

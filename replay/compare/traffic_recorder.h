@@ -12,22 +12,22 @@
 
 namespace replay::inline compare {
 
-/// What was seen of a re-enactment.
+/// The captured traffic of a re-enactment.
 struct Recording {
     metrics::Snapshot snapshot;
     std::uint64_t lost = 0;  ///< frames that the kernel dropped
     std::string source;      ///< in words
-    std::string error;       ///< empty: nothing went wrong
+    std::string error;       ///< empty: there was no error
 };
 
-/// How a comparison measures what it has captured.
+/// The options with which a comparison measures its capture.
 metrics::AnalyzerOptions comparison_analyzer_options();
 
-/// What keeps the frames of a re-enactment, in the format that the name asks for; nothing where the path is empty.
+/// The writer for the frames of a re-enactment, in the format of the name; null if the path is empty.
 base::Result<std::unique_ptr<capture::Writer>> open_recording(const std::string& path);
 
-/// Captures an interface's traffic of one TCP port, from its making until finish(), measures it, and keeps it where a
-/// path is given. Frames are not held.
+/// Captures an interface's traffic of one TCP port, from its construction until finish(), measures it, and stores it if
+/// there is a path. Frames are not held in memory.
 class Recorder {
 public:
     static base::Result<std::unique_ptr<Recorder>> open(const std::string& interface, std::uint16_t port,
@@ -36,7 +36,7 @@ public:
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
 
-    /// To be called once.
+    /// Call it once.
     Recording finish();
 
 private:

@@ -118,7 +118,7 @@ Result<std::size_t> ConnectionSide::post(std::int64_t now_ns, std::int64_t start
         if (!posted) return base::Failure{posted.error()};
         if (*posted == iwarp::Posted::queue_full) break;
         if (*posted != iwarp::Posted::ok)
-            return failure(fmt::format("{}: a {} of {} octets was not taken: {}", queue_pair_->peer(),
+            return failure(fmt::format("{}: a {} of {} bytes was not taken: {}", queue_pair_->peer(),
                                        name_of(operation.kind), operation.bytes, iwarp::name_of(*posted)));
         note(operation);
         if (shared_.speed) result_.late_ns.record(static_cast<std::uint64_t>(now_ns - due));
@@ -150,7 +150,7 @@ Result<iwarp::Posted> ConnectionSide::post_one(const Operation& operation) {
     const bool atomic = answered && operation.kind != Kind::read;
     const std::uint64_t octets = atomic ? 8 : operation.bytes;
     if (octets > shared_.source.size())
-        return failure(fmt::format("frame {}: a message of {} octets, longer than the first reading said",
+        return failure(fmt::format("frame {}: a message of {} bytes, longer than the first reading said",
                                    operation.frame, octets));
     const PatternMemory& local = answered ? shared_.sink : shared_.source;
     iwarp::Sge piece{local.data(), static_cast<std::uint32_t>(octets),

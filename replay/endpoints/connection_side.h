@@ -27,7 +27,7 @@ struct SideResult {
     std::array<Sum, kind_count> kinds{};
     std::uint64_t with_payload = 0;  ///< posted with the captured bytes
     std::uint64_t could_have = 0;    ///< Sends and Writes that are not empty
-    metrics::Histogram late_ns;      ///< how much later than due operations were posted
+    metrics::Histogram late_ns;      ///< how late the operations were posted
     std::int64_t first_ns = 0;       ///< of the posts, by the steady clock
     std::int64_t last_ns = 0;
     std::uint64_t posted() const {
@@ -37,11 +37,11 @@ struct SideResult {
     }
 };
 
-/// One side of one connection (of one copy): posts its operations in their order, each when it is due and what it
-/// waits for has come about.
+/// One side of one connection (of one copy): posts its operations in their order, each when it is due and when the
+/// events that it waits for have happened.
 class ConnectionSide {
 public:
-    /// What all sides of one endpoint have in common.
+    /// What all sides of one endpoint share.
     struct Shared {
         iwarp::Device& device;
         std::shared_ptr<iwarp::ProtectionDomain> domain;
@@ -49,7 +49,7 @@ public:
         const Survey& survey;
         PatternMemory& source;  ///< what is sent
         PatternMemory& target;  ///< what peers write to and read
-        PatternMemory& sink;    ///< where receives and the answers to READs go
+        PatternMemory& sink;    ///< for receives and the answers to READs
         std::shared_ptr<iwarp::MemoryRegion> source_region;
         std::shared_ptr<iwarp::MemoryRegion> target_region;
         std::shared_ptr<iwarp::MemoryRegion> sink_region;
@@ -69,11 +69,11 @@ public:
     /// Completions that may wait at once.
     std::size_t completions() const { return std::size_t{max_send} + receives_; }
 
-    /// `initiator_side`: the peer learns from it which side it is.
+    /// `initiator_side`: informs the peer which side it is.
     std::vector<std::byte> advertisement(std::uint8_t initiator_side) const;
     /// Posts its receives; before the connection is made.
     void begin();
-    /// The peer is there, with the memory that it advertises.
+    /// The peer is connected, with the memory that it advertises.
     Status connected(const Advertisement& advertisement);
     bool is_connected() const { return connected_; }
 
@@ -81,23 +81,23 @@ public:
     void expect(Kind kind) { expected_ += messages_of(kind); }
     std::size_t pending() const { return pending_.size(); }
 
-    /// When the next operation is due; absent where there is none, the start where time does not matter.
+    /// When the next operation is due; no value if there is none; the start if time does not matter.
     std::optional<std::int64_t> due_ns(std::int64_t start_ns) const;
-    /// Posts what is due and may be posted. Returns the number of operations.
+    /// Posts the operations that are due and may be posted. Returns their number.
     Result<std::size_t> post(std::int64_t now_ns, std::int64_t start_ns);
-    /// What the next one waits for, in words; empty if only its time has to come.
+    /// The event that the next one waits for, in words; empty if it waits only for its time.
     std::string waits_for() const;
 
     /// `tag`: lower half of the completion's id.
     void completed(std::uint32_t tag, const iwarp::Completion& completion);
-    /// The peer reports it.
+    /// The peer reports arrivals.
     void arrived(std::uint64_t messages) { arrived_ = std::max(arrived_, messages); }
 
-    /// Messages of the peer that have come, if the peer does not know their number.
+    /// The number of the peer's messages that have come, if the peer does not know it.
     std::optional<std::uint64_t> unreported_arrivals() const;
     void reported() { reported_ = received(); }
 
-    /// Whatever was to be done so far is done, here and there.
+    /// Everything that was due so far is done, on both ends.
     bool settled() const {
         return pending_.empty() && posted_ == arrived_ && requests_ == answered_ && received() == expected_;
     }
@@ -139,7 +139,7 @@ private:
     std::uint64_t reported_ = 0;                    ///< of the messages received
     std::uint64_t invalidated_ = 0;                 ///< Sends with Invalidate that were posted
     std::deque<std::uint64_t> invalidations_ = {};  ///< `posted_` after each of the last ones
-    /// A Send or Write that is under way; they complete in their order.
+    /// A Send or Write under way; they complete in their order.
     struct Sent {
         std::shared_ptr<Payload> payload;
         std::shared_ptr<iwarp::MemoryRegion> region;

@@ -10,11 +10,11 @@
 
 namespace replay::inline endpoints {
 
-/// The connection on which the two ends of a re-enactment agree. Its messages are counted on both sides, so that none
-/// comes to a peer without a receive.
+/// The connection through which the two ends of a re-enactment agree. Both sides count its messages, so that none
+/// reaches a peer without a receive.
 class ControlConnection {
 public:
-    static constexpr std::uint32_t number = 0xffff'ffff;  ///< of its completions, in the place of a side's
+    static constexpr std::uint32_t number = 0xffff'ffff;  ///< of its completions, instead of a side's number
     static constexpr std::size_t slots = 128;
 
     ControlConnection(iwarp::Device& device, const std::shared_ptr<iwarp::ProtectionDomain>& domain,
@@ -24,14 +24,14 @@ public:
     static constexpr std::size_t reserve = 16;
     static constexpr std::size_t completions() { return 2 * slots; }
 
-    /// Whether a message may be sent now. Reports of arrivals leave the last few places free: these are for saying how
-    /// many messages of the peer have been received, or both ends might wait for that.
+    /// Whether a message may be sent now. Reports of arrivals leave the last few places free for acknowledging the
+    /// peer's messages; otherwise both ends might wait for that.
     bool room(bool for_arrivals) const;
-    /// Where there is room.
+    /// Requires room().
     void send(ControlMessage message);
-    /// The peer has to learn soon how many of its messages have been received.
+    /// The peer must soon be informed how many of its messages have been received.
     bool owes_report() const { return received_ - reported_ >= slots / 4; }
-    /// `tag`: lower half of the completion's id. Absent where it was no message, or none that is understood.
+    /// `tag`: lower half of the completion's id. No value if it was not a message, or not a known one.
     std::optional<ControlMessage> completed(std::uint32_t tag, const iwarp::Completion& completion);
 
 private:
@@ -39,14 +39,14 @@ private:
     std::byte* slot(std::size_t at) const { return memory_.get() + at * ControlMessage::octets; }
     void offer(std::uint32_t at);
 
-    std::unique_ptr<std::byte[]> memory_;  ///< first what is sent, then what is received
+    std::unique_ptr<std::byte[]> memory_;  ///< first the sent messages, then the received ones
     std::shared_ptr<iwarp::MemoryRegion> region_;
     std::shared_ptr<iwarp::QueuePair> queue_pair_;
     std::uint64_t sent_ = 0;
     std::uint64_t completed_ = 0;
-    std::uint64_t taken_ = 0;  ///< of what was sent, as the peer has reported
+    std::uint64_t taken_ = 0;  ///< of the sent ones, according to the peer
     std::uint64_t received_ = 0;
-    std::uint64_t reported_ = 0;  ///< of what was received
+    std::uint64_t reported_ = 0;  ///< of the received ones
 };
 
 }  // namespace replay::endpoints

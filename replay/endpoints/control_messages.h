@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-/// What the two ends of a re-enactment exchange in addition: private data of the connections' set-up, and
-/// messages on a connection of their own, so that the re-enacted ones carry nothing but their operations. All numbers
-/// are big-endian. docs/replay.md has the layout.
+/// What the two ends of a re-enactment exchange in addition: private data of the connections' set-up, and messages on a
+/// connection of their own, so that the re-enacted connections carry nothing but their operations. All numbers are
+/// big-endian. docs/replay.md has the layout.
 namespace replay::inline endpoints {
 
 /// What both ends must agree on; the initiator decides. Private data of the control connection's Request.
@@ -16,7 +16,7 @@ struct Terms {
     std::uint64_t fingerprint = 0;
     std::uint64_t loops = 1;
     std::uint32_t copies = 1;
-    std::optional<double> speed = 1;  ///< absent: as fast as it goes
+    std::optional<double> speed = 1;  ///< no value: as fast as possible
     std::vector<std::byte> encode() const;
     static std::optional<Terms> decode(std::span<const std::byte> data);
 };
@@ -31,7 +31,7 @@ struct Advertisement {
     std::uint32_t data_stag = 0;  ///< to be read and written, from offset 0
     std::uint64_t data_octets = 0;
     std::uint32_t atomics_stag = 0;  ///< the same, eight bytes at offset 0
-    /// To be invalidated one after the other, and again from the first, each time with the next key: low byte plus 1.
+    /// STags to invalidate one after the other, and again from the first, each time with the next key: low byte plus 1.
     std::vector<std::uint32_t> invalidatable = {};
     std::vector<std::byte> encode() const;
     static std::optional<Advertisement> decode(std::span<const std::byte> data);
@@ -51,7 +51,7 @@ struct ControlMessage {
     enum class Type : std::uint8_t {
         start = 1,     ///< the re-enactment begins now
         arrived = 2,   ///< `counts`: messages that have come on connections since they began
-        finished = 3,  ///< all that this end had to do is done
+        finished = 3,  ///< this end has done everything
         failed = 4,    ///< `text`: why
     };
     struct Count {
@@ -63,7 +63,7 @@ struct ControlMessage {
     std::uint64_t taken = 0;  ///< control messages that this end has received
     std::vector<Count> counts = {};
     std::string text = {};
-    /// Returns how many bytes of `out`.
+    /// Returns the number of bytes in `out`.
     std::size_t encode(std::span<std::byte> out) const;
     static std::optional<ControlMessage> decode(std::span<const std::byte> data);
 };

@@ -16,7 +16,7 @@ namespace {
 
 [[noreturn]] void fail(std::uint64_t octets) {
     throw iwarp::Error(
-        fmt::format("memory for messages of {} octets is not to be had: {}", octets, std::strerror(errno)));
+        fmt::format("memory for messages of {} bytes is not to be had: {}", octets, std::strerror(errno)));
 }
 
 }  // namespace

@@ -19,28 +19,27 @@ struct ReenactmentOptions {
     std::uint16_t port = 0;
     std::uint64_t loops = 1;
     std::uint32_t copies = 1;
-    std::optional<double> speed = 1;  ///< absent: as fast as it goes
+    std::optional<double> speed = 1;  ///< no value: as fast as possible
     std::optional<bool> crc = {};     ///< absent: as captured
-    bool payload = false;             ///< Sends and Writes bring their captured bytes, where those are whole
+    bool payload = false;             ///< Sends and Writes have their captured bytes, if those are complete
     std::uint64_t timeout_ns = 10'000'000'000;
-    std::function<bool()> stopped = {};  ///< asked from the threads that work, at the same time
-    /// The end that accepts waits there; before anything else happens. May return another port of this machine that
-    /// leads there, to which the other end of a loopback connects.
+    std::function<bool()> stopped = {};  ///< called from the working threads, at the same time
+    /// The accepting end waits there; called before anything else happens. May return another port of this machine that
+    /// leads there; the other end of a loopback connects to that.
     std::function<std::uint16_t(const std::string& address, std::uint16_t port)> listening = {};
     /// For the end that connects, and the one that accepts.
     std::function<std::shared_ptr<iwarp::Device>(bool initiator)> device = {};
 };
 
-/// What the ends on this machine did: one, or both.
+/// The results of the ends on this machine: one, or both.
 struct Reenactment {
     std::vector<EndpointResult> endpoints;  ///< the one that connects first
-    std::string error() const;              ///< of the first that failed; empty: all came about
+    std::string error() const;              ///< of the first that failed; empty: all succeeded
     bool stopped() const;
-    std::uint64_t duration_ns() const;  ///< from the start to the last thing done; 0 without a start
+    std::uint64_t duration_ns() const;  ///< from the start to the last event; 0 without a start
 };
 
-/// Posts the survey's operations again. Throws iwarp::Error where it cannot begin; what goes wrong later stands in the
-/// result.
+/// Posts the survey's operations again. Throws iwarp::Error if it cannot begin; later errors are in the result.
 Reenactment re_enact(const Survey& survey, const ReenactmentOptions& options);
 
 }  // namespace replay::endpoints

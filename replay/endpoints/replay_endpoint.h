@@ -18,16 +18,16 @@
 
 namespace replay::inline endpoints {
 
-/// How an end of a re-enactment works.
+/// The options of an end of a re-enactment.
 struct EndpointOptions {
     bool initiator = false;
     std::string host;
     std::uint16_t port = 0;
     Terms terms;                                ///< the initiator's; the other end follows
-    std::optional<bool> crc;                    ///< MPA's; absent: as captured
-    std::uint64_t timeout_ns = 10'000'000'000;  ///< without anything that comes about, though something is due
-    std::function<bool()> stopped;              ///< asked ten times a second, and more often
-    /// The two ends have found each other and agreed: operations are expected in the queue from now on.
+    std::optional<bool> crc;                    ///< MPA's CRC; no value: as captured
+    std::uint64_t timeout_ns = 10'000'000'000;  ///< the longest time without progress although something is due
+    std::function<bool()> stopped;              ///< called at least ten times a second
+    /// Called when the two ends have found each other and agreed: operations are expected in the queue from now on.
     std::function<void(const Terms&)> begin;
 };
 
@@ -41,25 +41,25 @@ struct EndpointResult {
         SideResult done;
     };
     std::vector<Side> sides;
-    std::int64_t start_ns = 0;  ///< steady clock; 0 where it never began
+    std::int64_t start_ns = 0;  ///< steady clock; 0 if it never began
     std::int64_t end_ns = 0;
     bool stopped = false;
-    bool by_peer = false;  ///< the error is what the other end said
-    std::string error;     ///< empty: all came about
+    bool by_peer = false;  ///< the other end reported the error
+    std::string error;     ///< empty: success
 };
 
-/// One end of a re-enactment: a side of every connection. Driven by the thread that calls run().
+/// One end of a re-enactment: one side of every connection. Driven by the thread that calls run().
 class ReplayEndpoint {
 public:
-    /// Listens, or is ready to connect. Throws iwarp::Error.
+    /// Listens, or prepares to connect. Throws iwarp::Error.
     ReplayEndpoint(std::shared_ptr<iwarp::Device> device, const Survey& survey, OperationQueue& operations,
                    EndpointOptions options);
     ~ReplayEndpoint();
-    /// Where it listens; 0 of one that connects.
+    /// The port where it listens; 0 if it connects.
     std::uint16_t port() const { return listener_ ? listener_->port() : std::uint16_t{0}; }
     std::string address() const { return listener_ ? listener_->address() : std::string(); }
 
-    /// From the first connection to the end of the last one. What goes wrong is in the result.
+    /// Runs from the first connection to the end of the last one. Errors are in the result.
     EndpointResult run();
 
 private:
@@ -121,7 +121,7 @@ private:
     std::size_t closed_sides_ = 0;  ///< of the connected sides
     bool control_closed_ = false;
     std::int64_t start_ns_ = 0;
-    std::int64_t progress_ns_ = 0;  ///< when something came about last
+    std::int64_t progress_ns_ = 0;  ///< the time of the last progress
     EndpointResult result_;
 };
 

@@ -4,8 +4,8 @@
 
 namespace replay::inline frames {
 
-/// Makes the checksums of a frame that was changed in place agree with it as they did with what it was `before`; see
-/// Rewriter. False where an ICRC that covers what was changed is not in the frame, or covers other frames' bytes.
+/// Adjusts the checksums of a frame that was changed in place, so that they fit as they did `before`; see Rewriter.
+/// Returns false if an ICRC over the changed bytes is not in the frame, or covers other frames' bytes.
 bool mend_checksums(base::Bytes before, base::MutableBytes after, const dissect::Dissection& dissection);
 
 }  // namespace replay::frames

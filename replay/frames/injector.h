@@ -11,36 +11,36 @@
 
 namespace replay::inline frames {
 
-/// Where frames go, several at once.
+/// An output for frames, several at once.
 class FrameOutput {
 public:
     virtual ~FrameOutput() = default;
     enum class Outcome : std::uint8_t {
         sent,
-        too_long,  ///< more than the interface takes
+        too_long,  ///< longer than the interface permits
         lost,      ///< see error(): nothing can be sent any more
     };
     struct Sent {
-        std::size_t frames = 0;        ///< of those given, from the first
-        Outcome next = Outcome::sent;  ///< what befell the one after them, if not all were sent
+        std::size_t frames = 0;        ///< the number of sent frames, from the first
+        Outcome next = Outcome::sent;  ///< what happened to the next one, if not all were sent
     };
     virtual Sent send(const std::vector<base::Bytes>& frames) = 0;
     virtual const std::string& error() const = 0;
 };
 
-/// The time that pacing goes by; a test has its own.
+/// The clock for pacing; a test has its own.
 class InjectClock {
 public:
     virtual ~InjectClock() = default;
     virtual std::int64_t now_ns() = 0;
-    /// Returns at `until_ns` or, where told to stop, sooner.
+    /// Returns at `until_ns`, or sooner after a stop.
     virtual void wait(std::int64_t until_ns) = 0;
 };
 
 struct InjectSettings {
-    std::optional<double> speed = 1;  ///< times the captured; absent: no waiting
+    std::optional<double> speed = 1;  ///< a multiple of the captured speed; no value: no waiting
     ImpairmentSettings impairment = {};
-    bool (*stop)() = nullptr;  ///< asked before every frame; null is never
+    bool (*stop)() = nullptr;  ///< called before every frame; null: never stops
 };
 
 struct InjectReport {
@@ -48,28 +48,28 @@ struct InjectReport {
     std::uint64_t loops = 0;  ///< completed
     std::uint64_t sent = 0;
     std::uint64_t octets = 0;         ///< of those, without preamble, check sequence and gap
-    std::uint64_t too_long = 0;       ///< more than the interface takes; not sent
-    std::uint64_t out_of_order = 0;   ///< stamped before the frame in front of them; sent right after it
-    std::int64_t begun_ns = 0;        ///< when the first was sent
+    std::uint64_t too_long = 0;       ///< longer than the interface permits; not sent
+    std::uint64_t out_of_order = 0;   ///< stamped before the previous frame; sent right after it
+    std::int64_t begun_ns = 0;        ///< the time of the first one
     std::int64_t ended_ns = 0;        ///< and the last
-    metrics::Histogram late_ns = {};  ///< how much later than due each was handed over; empty without pacing
-    std::string error = {};           ///< why it ended early; empty where it did not
+    metrics::Histogram late_ns = {};  ///< how late each was sent; empty without pacing
+    std::string error = {};           ///< why it ended early; empty if it did not
     bool stopped = false;
 
     double seconds() const { return static_cast<double>(ended_ns - begun_ns) / 1e9; }
 };
 
-/// Puts a capture's frames on an output when they are due: as far from the first as they were captured, divided by the
-/// speed. Late frames follow without waiting; nothing is sent early. A loop begins a mean gap after the end of the one
-/// before. With impairments the times are theirs, and what happens is decided by the times at which frames are due, so
-/// that it does not depend on how busy the machine is (without pacing a rate and a delay have only the clock to go by).
+/// Puts a capture's frames on an output when they are due: at their captured distance from the first, divided by the
+/// speed. Late frames follow without waiting; nothing is sent early. A loop begins a mean gap after the end of the
+/// previous one. With impairments, times are the impaired ones, and decisions depend on the times at which frames are
+/// due, so that they do not depend on how busy the machine is (without pacing, a rate and a delay use the clock).
 class Injector {
 public:
     Injector(FrameOutput& output, InjectClock& clock, Outgoing& outgoing, const InjectSettings& settings);
 
-    /// All frames of `source`, once. False where it ends here: see report().error.
+    /// Sends all frames of `source`, once. False if it ends here: see report().error.
     bool run(capture::Source& source);
-    /// What the line still holds is sent.
+    /// Sends what the line still holds.
     bool finish();
     const InjectReport& report() const { return report_; }
     const FrameLineCounters& impaired() const { return line_.counters(); }

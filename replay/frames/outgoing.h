@@ -13,14 +13,14 @@
 
 namespace replay::inline frames {
 
-/// Why a captured frame is not put on the wire.
+/// Why a captured frame cannot be sent.
 enum class Unfit : std::uint8_t {
     none,
-    cut,        ///< the capture kept less than there was
-    link,       ///< of a link that cannot go through an Ethernet interface
-    addresses,  ///< has no Ethernet header, and no option gives the addresses of one
-    family,     ///< has no Ethernet header, and is neither IPv4 nor IPv6 nor of another EtherType
-    too_short,  ///< has not even its link header
+    cut,        ///< the capture holds only a part
+    link,       ///< of a link type that an Ethernet interface cannot send
+    addresses,  ///< without an Ethernet header, and no option gives the addresses of one
+    family,     ///< without an Ethernet header, and neither IPv4 nor IPv6 nor of another EtherType
+    too_short,  ///< not even its link header is complete
     count_,
 };
 /// "cut short by the capture".
@@ -31,11 +31,11 @@ struct EtherAddresses {
     wire::MacAddress destination{};
     wire::MacAddress source{};
 };
-/// "DST" or "DST,SRC", each as 02:00:00:00:00:01; the source then is `own`. Nothing where it is not understood.
+/// "DST" or "DST,SRC", each as 02:00:00:00:00:01; the default of the source is `own`. No value if the text is invalid.
 std::optional<EtherAddresses> parse_ether(const std::string& text, const wire::MacAddress& own);
 
-/// Captured frames → bytes that an Ethernet interface can send: a frame check sequence that the capture kept is taken
-/// off, what has no Ethernet header gets one (raw IP, Linux cooked, BSD loopback), what was asked for is written again.
+/// Turns captured frames into bytes that an Ethernet interface can send: removes a captured frame check sequence, adds
+/// an Ethernet header to frames without one (raw IP, Linux cooked, BSD loopback), and applies the requested changes.
 class Outgoing {
 public:
     Outgoing(Rewriter rewriter, std::optional<EtherAddresses> ether);

@@ -11,11 +11,11 @@
 
 namespace replay::inline frames {
 
-/// What of a frame may be written again.
+/// The fields of a frame that can be rewritten.
 enum class RewriteField : std::uint8_t {
     mac_source,
     mac_destination,
-    ip_source,  ///< IPv4, IPv6, and the GIDs of a GRH, which are written as IPv6 addresses
+    ip_source,  ///< IPv4, IPv6, and the GIDs of a GRH, which have the form of IPv6 addresses
     ip_destination,
     source_port,  ///< UDP and TCP
     destination_port,
@@ -23,7 +23,7 @@ enum class RewriteField : std::uint8_t {
     destination_qp,  ///< of the BTH
 };
 
-/// One value in place of another, or of any.
+/// Replaces one value, or any value, by another.
 struct RewriteRule {
     struct Value {
         std::array<std::byte, 16> octets = {};
@@ -31,24 +31,23 @@ struct RewriteRule {
         bool operator==(const Value&) const = default;
     };
     std::array<std::optional<RewriteField>, 2> fields = {};
-    std::optional<Value> from = {};  ///< absent: any of the same size
+    std::optional<Value> from = {};  ///< no value: any of the same size
     Value to = {};
 };
 
 /// "ip:192.0.2.1=10.0.0.1", "mac.dst:any=02:00:00:00:00:01", "port:4791=4792", "qpn:0x11=0x22"; without `.src` or
-/// `.dst` it is of both. Returns the rule, or what is expected in place of the text.
+/// `.dst` the rule applies to both. Returns the rule, or what is expected instead of the text.
 base::Result<RewriteRule, std::string> parse_rewrite(const std::string& text);
 
 struct RewriteCounters {
-    std::uint64_t frames = 0;      ///< in which something was changed
-    std::uint64_t unfollowed = 0;  ///< changed fragments: an ICRC covers the datagram, and cannot follow
+    std::uint64_t frames = 0;      ///< frames with a change
+    std::uint64_t unfollowed = 0;  ///< changed fragments: an ICRC covers the whole datagram, and cannot be adjusted
 };
 
-/// Writes a frame's addresses, ports and queue pair numbers again, and then the checksums that cover them, from the
-/// inside to the outside: ICRC, TCP and UDP, IPv4. What was right is right afterwards; what was wrong stays wrong by
-/// the same difference, because it may be what the capture is about; a UDP checksum of zero stays; one that an adapter
-/// was still to finish (the sum of the pseudo-header alone) is finished. Of a fragment, checksums are adjusted by what
-/// changed in it.
+/// Rewrites a frame's addresses, ports and queue pair numbers, and then the checksums over them, from the inside to the
+/// outside: ICRC, TCP and UDP, IPv4. A right checksum stays right. A wrong one stays wrong by the same difference,
+/// because it may be the subject of the capture. A UDP checksum of zero stays. A checksum that an adapter was to finish
+/// (the sum of the pseudo-header alone) is finished. In a fragment, checksums are adjusted by the changes in it.
 class Rewriter {
 public:
     explicit Rewriter(std::vector<RewriteRule> rules) : rules_(std::move(rules)) {}
@@ -64,8 +63,8 @@ private:
     std::vector<RewriteRule> rules_;
     RewriteCounters counters_;
     std::vector<std::byte> before_;
-    bool changed_ = false;          ///< of the frame at hand
-    bool covered_changed_ = false;  ///< something that checksums cover
+    bool changed_ = false;          ///< of the present frame
+    bool covered_changed_ = false;  ///< something under a checksum has changed
 };
 
 }  // namespace replay::frames

@@ -3,11 +3,11 @@
 
 namespace replay::inline frames {
 
-/// CLOCK_MONOTONIC: sleeps until shortly before, and looks at the clock for the rest, as a sleep ends late by what the
-/// scheduler needs.
+/// CLOCK_MONOTONIC: sleeps until shortly before the time, and polls the clock for the rest, because the scheduler ends
+/// a sleep late.
 class SteadyClock final : public InjectClock {
 public:
-    /// `stop`: asked at least ten times a second while it waits; null is never.
+    /// `stop`: called at least ten times a second while it waits; null: never stops.
     explicit SteadyClock(bool (*stop)());
 
     std::int64_t now_ns() override;

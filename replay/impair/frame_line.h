@@ -11,10 +11,10 @@
 
 namespace replay::inline impair {
 
-/// Where a frame's bytes have a meaning for what happens to it.
+/// The places in a frame that impairments depend on.
 struct FramePlaces {
-    std::size_t link_octets = 0;              ///< its link header: never corrupted, or it would go astray
-    std::optional<std::size_t> network = {};  ///< where an IPv4 or IPv6 header begins that may be marked
+    std::size_t link_octets = 0;              ///< its link header: never corrupted, because the frame would not arrive
+    std::optional<std::size_t> network = {};  ///< the beginning of an IPv4 or IPv6 header that may be marked
 };
 
 struct FrameLineCounters {
@@ -23,20 +23,20 @@ struct FrameLineCounters {
     std::uint64_t lost = 0;
     std::uint64_t duplicated = 0;
     std::uint64_t corrupted = 0;
-    std::uint64_t reordered = 0;  ///< held back and in fact overtaken
+    std::uint64_t reordered = 0;  ///< held back, and overtaken
     std::uint64_t marked = 0;
-    std::uint64_t not_markable = 0;  ///< drawn to be marked, but no IP, or its sender does not know ECN
+    std::uint64_t not_markable = 0;  ///< chosen for a mark, but without IP, or its sender does not support ECN
 };
 
-/// What happens to frames on a way that is not what it should be: (frame, now) → which leave when. A pure function of
-/// the settings, the seed and what was put in: no clock, no other randomness.
+/// Impairs frames: (frame, now) → which frames leave when. A pure function of the settings, the seed and the input: no
+/// clock, no other randomness.
 ///
 /// In this order: loss; marking; one bit corrupted; duplication (a whole copy right after); the rate, of the frame's
-/// bytes as they are put in; the delay, and a jitter that is as likely to be anything from none to its most;
-/// reordering (the frame is overtaken by one to three of those after it, or waits `longest_hold_ns` for them at most).
-/// Frames that were not chosen to be reordered keep their order: a jitter cannot make one overtake another.
+/// bytes as they were put in; the delay, and a jitter that is uniform from none to its maximum; reordering (the frame
+/// is overtaken by one to three of those after it, or waits `longest_hold_ns` for them at most). Frames that were not
+/// chosen for reordering keep their order: a jitter cannot make one overtake another.
 ///
-/// The draws for one impairment are the same whatever the others are set to.
+/// The random draws for one impairment do not depend on the settings of the others.
 class FrameLine {
 public:
     static constexpr std::int64_t longest_hold_ns = 10'000'000;
@@ -44,20 +44,20 @@ public:
 
     explicit FrameLine(const ImpairmentSettings& settings);
 
-    /// A frame comes; `now_ns` never goes back. It is copied.
+    /// Puts a frame in; `now_ns` never goes back. The frame is copied.
     void put(base::Bytes octets, const FramePlaces& places, std::int64_t now_ns);
-    /// No more will come: what is held back to be overtaken leaves when it would have left.
+    /// No more frames will come: a frame that is held back leaves at its normal time.
     void end();
 
-    /// Enough waits here: a caller that can wait puts nothing more in before some has left.
+    /// The line holds enough: a caller that can wait puts in nothing more before some has left.
     bool full() const { return waiting_octets_ >= queue_octets; }
     bool empty() const { return queue_.empty() && held_.empty(); }
-    /// When the next frame leaves; nothing where none waits.
+    /// When the next frame leaves; no value if none waits.
     std::optional<std::int64_t> next_ns() const;
 
     struct Leaving {
         std::int64_t at_ns = 0;
-        std::uint64_t number = 0;  ///< of the frame put in, from 1; a copy has its original's
+        std::uint64_t number = 0;  ///< of the frame put in, from 1; a copy has the number of its original
         base::Bytes octets = {};   ///< valid until the next call
     };
     /// The next one that leaves at `now_ns` or before.
@@ -68,9 +68,9 @@ public:
 private:
     struct Waiting {
         std::int64_t leaves_ns = 0;
-        std::uint64_t order = 0;  ///< among those of one time
+        std::uint64_t order = 0;  ///< among those with the same time
         std::uint64_t number = 0;
-        unsigned passes_wanted = 0;  ///< held: number of frames that are to leave first
+        unsigned passes_wanted = 0;  ///< held: the number of frames that leave first
         bool overtaken = false;
         std::vector<std::byte> octets = {};
     };
@@ -94,7 +94,7 @@ private:
     std::uint64_t order_ = 0;
     std::vector<Waiting> queue_;  ///< a heap, the next one to leave on top
     std::vector<Waiting> held_;
-    std::vector<std::vector<std::byte>> spare_;  ///< memory for frames to come
+    std::vector<std::vector<std::byte>> spare_;  ///< memory for later frames
     std::vector<std::byte> leaving_;
     std::size_t waiting_octets_ = 0;
     FrameLineCounters counters_;

@@ -4,8 +4,8 @@
 
 namespace replay::inline impair {
 
-/// What is put in the way of frames, or of the bytes between two endpoints. Shares are of 1, each frame drawn on its
-/// own; the same seed draws the same.
+/// The impairments of frames, or of the bytes between two endpoints. Shares are of 1, each frame drawn on its own; the
+/// same seed gives the same draws.
 struct ImpairmentSettings {
     double loss = 0;
     double reorder = 0;

@@ -5,12 +5,12 @@
 
 namespace replay::inline impair {
 
-/// A line with a rate in bits per second: one thing after the other, none sooner than it has come.
+/// A line with a rate in bits per second: one thing after the other, none before it has come.
 class Pace {
 public:
     explicit Pace(std::optional<std::uint64_t> bits_per_sec) : bits_per_sec_(bits_per_sec) {}
 
-    /// When the last bit of `octets` that come at `now_ns` has passed. Parts of a nanosecond are carried over.
+    /// When the last bit of `octets` bytes that come at `now_ns` has passed. Parts of a nanosecond are carried over.
     std::int64_t pass(std::uint64_t octets, std::int64_t now_ns) {
         if (!bits_per_sec_) return now_ns;
         if (now_ns > free_ns_) {

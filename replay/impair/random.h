@@ -3,11 +3,10 @@
 
 namespace replay::inline impair {
 
-/// SplitMix64: a sequence that is the same on every machine and with every library, unlike the distributions of
-/// <random>.
+/// SplitMix64: the same sequence on every machine and with every library, unlike the distributions of <random>.
 class Random {
 public:
-    /// `purpose` parts the sequences of one seed from each other: a draw for one of them moves no other.
+    /// `purpose` separates the sequences of one seed: a draw from one does not move the others.
     Random(std::uint64_t seed, std::uint64_t purpose) : state_(seed) {
         state_ = next() + purpose * 0x9e37'79b9'7f4a'7c15;
         state_ = next();
@@ -20,9 +19,9 @@ public:
         mixed = (mixed ^ mixed >> 27) * 0x94d0'49bb'1331'11eb;
         return mixed ^ mixed >> 31;
     }
-    /// True with a probability of `share`; draws in any case.
+    /// True with a probability of `share`; always draws.
     bool chance(double share) {
-        constexpr double unit = 1.0 / 9007199254740992.0;  // 2^53: what a double holds
+        constexpr double unit = 1.0 / 9007199254740992.0;  // 2^53: the integer precision of a double
         return static_cast<double>(next() >> 11) * unit < share;
     }
     /// From 0 to `most`, each as likely as the others (except 2^-64 of them).

@@ -25,7 +25,7 @@ std::string text_of(const ConversationEnd& end);
 /// How a side ended its stream.
 enum class StreamEnd : std::uint8_t { open, closed, reset };
 
-/// What one side of a captured connection sent.
+/// The bytes that one side of a captured connection sent.
 struct ConversationSide {
     struct Item {
         PieceKind kind = PieceKind::rest;
@@ -43,35 +43,35 @@ struct ConversationSide {
     bool markers = false;  ///< in its FPDUs
     StreamEnd ended = StreamEnd::open;
     std::uint64_t end_frame = 0;
-    std::uint64_t missing = 0;  ///< bytes that the capture has after a gap, and that are of no use
+    std::uint64_t missing = 0;  ///< unusable bytes after a gap in the capture
 };
 
 struct Conversation {
     std::array<ConversationSide, 2> sides = {};  ///< the initiator and the responder
-    bool crc = false;                            ///< one of the start frames wants CRCs
+    bool crc = false;                            ///< one of the start frames requests CRCs
     bool rejected = false;
 };
 
-/// The two requested ends; the first connection between them that begins with start frames is taken.
+/// The two requested ends; the first connection between them that begins with start frames is chosen.
 struct WantedEnds {
     ConversationEnd one = {};
     ConversationEnd other = {};
 };
 
-/// Frames → one iWARP connection from its beginning. Copes with retransmission, reordering and overlap; takes at most
-/// `most_octets` of both sides together.
+/// Turns frames into one iWARP connection from its beginning. Handles retransmission, reordering and overlap; holds at
+/// most `most_octets` bytes of both sides together.
 class ConversationReader {
 public:
     static constexpr std::size_t most_octets = std::size_t{256} << 20;
 
     explicit ConversationReader(const WantedEnds& ends);
     void take(const wire::Frame& frame);
-    /// Why there is nothing to be played, or what there is.
+    /// The conversation, or why there is none to play.
     base::Result<Conversation, std::string> finish();
 
 private:
     struct Mark {
-        std::size_t begin = 0;  ///< bytes from here on came with this frame
+        std::size_t begin = 0;  ///< bytes from here on came in this frame
         std::uint64_t frame = 0;
     };
     struct Stream {

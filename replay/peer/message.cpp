@@ -34,7 +34,7 @@ std::string words_of_terminate(const Message& message) {
 std::string words_of_start(const Message& message) {
     const wire::MpaStart& start = *message.start;
     const bool reply = start.key == wire::mpa_reply_key;
-    return fmt::format("MPA {} revision {}{}{}{}, {} octets of private data", reply ? "Reply" : "Request",
+    return fmt::format("MPA {} revision {}{}{}{}, {} bytes of private data", reply ? "Reply" : "Request",
                        start.revision, start.crc ? ", CRC" : "", start.marker ? ", markers" : "",
                        reply && start.rejected ? ", rejected" : "", message.body.size());
 }
@@ -53,9 +53,9 @@ std::string text_of(const Message& message) {
     if (text.empty()) text = fmt::format("opcode {}", message.opcode);
     if (message.channel == Channel::terminate) return text + ": " + words_of_terminate(message);
     if (message.tagged())
-        return fmt::format("{} stag 0x{:08x} to 0x{:x}, {} octets", text, message.stag, message.offset,
+        return fmt::format("{} stag 0x{:08x} to 0x{:x}, {} bytes", text, message.stag, message.offset,
                            message.body.size());
-    return fmt::format("{} queue {} msn {}, {} octets", text, message.queue, message.msn, message.body.size());
+    return fmt::format("{} queue {} msn {}, {} bytes", text, message.queue, message.msn, message.body.size());
 }
 
 Message MessageBuilder::start_frame(base::Bytes octets, std::uint64_t first_frame, std::uint64_t last_frame) {

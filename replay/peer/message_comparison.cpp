@@ -53,7 +53,7 @@ void compare_bodies(const Message& captured, const Message& live, const std::vec
     }
     if (different == 0) return;
     constexpr std::size_t shown = 16;
-    to.add(fmt::format("{} octets, from octet {}", different, first), hex(captured.body, first, first + shown),
+    to.add(fmt::format("{} bytes, from byte {}", different, first), hex(captured.body, first, first + shown),
            hex(live.body, first, first + shown));
 }
 

@@ -93,7 +93,7 @@ std::string Player::excess() const {
         return fmt::format("{}: {} messages have come, the capture has {}", what, captured_came_ + not_captured_came_,
                            peer().messages.size());
     if (received_ <= captured_octets() + more_octets) return {};
-    std::string text = fmt::format("{}: {} octets have come, the capture has {}", what, received_, captured_octets());
+    std::string text = fmt::format("{}: {} bytes have come, the capture has {}", what, received_, captured_octets());
     if (const Message* const open = builder_.longest_open())
         text += fmt::format("; one message does not end: {} so far", text_of(*open));
     return text;
@@ -243,19 +243,18 @@ PlayReport Player::report() const {
     note_regions(report);
     if (!input_.empty())
         report.notes.push_back(
-            fmt::format("{} octets at the end of what the peer sent are no whole FPDU", input_.size()));
+            fmt::format("{} bytes at the end of what the peer sent are no whole FPDU", input_.size()));
     if (peer_end_ != peer().ended)
         report.notes.push_back(
             fmt::format("the captured peer {}, the live one {}", words_of(peer().ended), words_of(peer_end_)));
     if (peer().missing != 0)
         report.notes.push_back(
-            fmt::format("{} octets of the captured peer come after a gap: not compared", peer().missing));
+            fmt::format("{} bytes of the captured peer come after a gap: not compared", peer().missing));
     if (played().missing != 0)
-        report.notes.push_back(
-            fmt::format("{} octets of the played side come after a gap: not sent", played().missing));
+        report.notes.push_back(fmt::format("{} bytes of the played side come after a gap: not sent", played().missing));
     if (peer().messages.empty())
         report.notes.emplace_back("the capture has nothing of the peer: nothing was waited for or compared");
-    if (timed_out_) report.notes.emplace_back("the peer was waited for in vain; --timeout says for how long");
+    if (timed_out_) report.notes.emplace_back("the peer did not come in time; --timeout sets how long to wait");
     return report;
 }
 

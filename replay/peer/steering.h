@@ -29,10 +29,10 @@ public:
 
     /// Where the captured message of the peer (by its number among all of them) holds such values.
     const std::vector<SteeringPlace>& places(std::size_t message) const;
-    /// The live peer has said this in its place.
+    /// The live peer has sent this message in its place.
     void learn(std::size_t message, const Message& live);
-    /// Writes the live peer's values into a FPDU of the played side, and the CRC again as it was: right where it was
-    /// right, wrong by the same difference where it was not, untouched where there is none.
+    /// Writes the live peer's values into an FPDU of the played side, and adjusts the CRC: a right CRC stays right, a
+    /// wrong one stays wrong by the same difference, and no CRC stays as it is.
     void apply(base::MutableBytes fpdu, const ConversationSide::Item& item, bool markers, bool crc);
 
     struct Region {
@@ -40,10 +40,10 @@ public:
         std::optional<std::uint64_t> captured_base = {};
         std::optional<std::uint64_t> base = {};  ///< the live peer's
         bool reported = false;                   ///< the captured peer reported it
-        std::uint64_t lowest = UINT64_MAX;       ///< tagged offset that the played side names
+        std::uint64_t lowest = UINT64_MAX;       ///< lowest tagged offset that the played side uses
         std::uint64_t highest = 0;
     };
-    /// By captured STag: all that the played side names.
+    /// By captured STag: everything that the played side refers to.
     const std::map<std::uint32_t, Region>& regions() const { return regions_; }
 
 private:

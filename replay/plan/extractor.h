@@ -11,12 +11,13 @@
 
 namespace replay::inline plan {
 
-/// When frames were captured, of a number of last ones.
+/// The capture times of a number of recent frames.
 class FrameTimes {
 public:
-    static constexpr std::size_t remembered = std::size_t{1} << 20;  ///< 8 MiB; a message of 1 GiB has no more packets
+    static constexpr std::size_t remembered = std::size_t{1} << 20;  ///< 8 MiB; a message of 1 GiB does not have more
+                                                                     ///< packets
     void note(std::uint64_t frame, std::int64_t time_ns);
-    /// Of a frame that is too old, the oldest that is remembered.
+    /// For a frame that is too old, the time of the oldest one that is remembered.
     std::int64_t of(std::uint64_t frame) const;
 
 private:
@@ -24,20 +25,20 @@ private:
     std::uint64_t last_ = 0;
 };
 
-/// Operations out of what an engine says of frames: the same messages that `flows` counts, each when its last packet
-/// has passed. Also the engine's listener, for the frames' times. Memory is bounded: what is outstanding and what has
-/// happened is remembered for a number of last messages of a flow.
+/// Makes operations from what an engine reports of frames: the same messages that `flows` counts, each when its last
+/// packet has passed. Also the engine's listener, for the frames' times. Memory is bounded: only a number of recent
+/// messages of a flow, outstanding or finished, are remembered.
 class Extractor final : public metrics::FrameObserver, public dissect::Sink {
 public:
-    /// `payload`: keeps messages' bytes; absent: they are of no interest.
+    /// `payload`: keeps messages' bytes; null: they are not needed.
     Extractor(const Survey& survey, PayloadCollector* payload);
 
-    /// The capture is read again from its beginning, `later_ns` after the run before.
+    /// The capture is read again from its beginning, `later_ns` after the previous run.
     void begin_run(std::int64_t later_ns);
-    /// What has been found since the last call; to be emptied by the caller.
+    /// The operations since the last call; the caller empties the list.
     std::vector<Operation>& found() { return found_; }
     std::uint64_t operations() const { return operations_; }
-    /// When the last operation so far began, since the beginning of the plan.
+    /// When the latest operation so far began, since the beginning of the plan.
     std::int64_t last_ns() const { return last_ns_; }
 
     void on_frame(const wire::Frame& frame, const dissect::Dissection&) override {
@@ -71,7 +72,7 @@ private:
     static constexpr std::size_t history = 4096;
     static constexpr std::size_t most_outstanding = std::size_t{1} << 14;
 
-    /// How far a count had come at a time.
+    /// The value of a count at a time.
     struct Mark {
         std::int64_t time_ns = 0;
         std::uint64_t count = 0;
@@ -79,7 +80,7 @@ private:
     class Marks {
     public:
         void add(std::int64_t time_ns, std::uint64_t count);
-        /// How far at that time.
+        /// The value at that time.
         std::uint64_t at(std::int64_t time_ns) const;
 
     private:

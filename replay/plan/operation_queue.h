@@ -10,12 +10,12 @@
 
 namespace replay::inline plan {
 
-/// Operations on their way from the thread that reads them to the one that posts them: a limited number.
+/// Operations on their way from the reading thread to the posting one: a limited number.
 class OperationQueue {
 public:
     static constexpr std::size_t capacity = std::size_t{1} << 15;
 
-    /// Waits while there is no room; false if no thread takes any more.
+    /// Waits while there is no room; false if no thread takes operations any more.
     bool push(const std::vector<Operation>& operations) {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return closed_ || queue_.size() < capacity; });
@@ -23,7 +23,7 @@ public:
         queue_.insert(queue_.end(), operations.begin(), operations.end());
         return true;
     }
-    /// Takes what there is, `most` at most; does not wait.
+    /// Takes what there is, at most `most`; does not wait.
     std::size_t take(std::vector<Operation>& into, std::size_t most) {
         const std::lock_guard lock(mutex_);
         const std::size_t count = queue_.size() < most ? queue_.size() : most;
@@ -32,7 +32,7 @@ public:
         if (count != 0) changed_.notify_all();
         return count;
     }
-    /// No more will come; `why` where that is a failure.
+    /// No more will come; `why` if that is a failure.
     void end(const std::string& why) {
         const std::lock_guard lock(mutex_);
         ended_ = true;
@@ -46,7 +46,7 @@ public:
         const std::lock_guard lock(mutex_);
         return failure_;
     }
-    /// No thread takes any more.
+    /// No thread takes operations any more.
     void close() {
         const std::lock_guard lock(mutex_);
         closed_ = true;

@@ -15,11 +15,11 @@
 
 namespace replay::inline plan {
 
-/// How many captured bytes are on their way from the file to the peer: the one that reads waits where they are many.
+/// The captured bytes on their way from the file to the peer: the reading thread waits if there are too many.
 class PayloadWindow {
 public:
     static constexpr std::uint64_t most = std::uint64_t{64}
-                                          << 20;  ///< bytes; what one batch of frames ends comes on top
+                                          << 20;  ///< bytes; the messages of one batch of frames come in addition
 
     void take(std::uint64_t octets);
     void give_back(std::uint64_t octets);
@@ -35,7 +35,7 @@ private:
     bool closed_ = false;
 };
 
-/// A message's bytes as they were captured, all of them. Those who post it (copies, both ends) share it.
+/// A message's captured bytes, all of them. All posters (copies, both ends) share it.
 class Payload {
 public:
     Payload(std::vector<std::byte> octets, std::shared_ptr<PayloadWindow> window);
@@ -43,7 +43,7 @@ public:
     Payload(const Payload&) = delete;
     Payload& operator=(const Payload&) = delete;
 
-    /// To be registered as memory, which asks for the right to write; no code writes.
+    /// For registration as memory, which requires the right to write; no code writes.
     std::span<std::byte> octets() { return octets_; }
 
 private:
@@ -51,14 +51,13 @@ private:
     std::shared_ptr<PayloadWindow> window_;
 };
 
-/// Keeps the bytes of Sends and Writes until their messages are whole. A message has its own only where every packet
-/// of it was captured to its last byte and none is damaged. Listens to the dissector in front of the engine, and is
-/// asked with what the engine says of messages. Memory is bounded: what was begun longest ago is given up.
+/// Keeps the bytes of Sends and Writes until their messages are whole. A message has its own bytes only if every packet
+/// of it was captured completely and none is damaged. Listens to the dissector before the engine, and is called with
+/// what the engine reports of messages. Memory is bounded: the message that began first is dropped.
 class PayloadCollector {
 public:
-    static constexpr std::size_t most = std::size_t{64} << 20;  ///< bytes of messages that are not whole yet
-    /// Packets that were not asked for are forgotten this number of frames later: far fewer than it takes for a PSN to
-    /// return.
+    static constexpr std::size_t most = std::size_t{64} << 20;  ///< bytes of incomplete messages
+    /// Packets that were not requested are forgotten after this number of frames: far fewer than a PSN takes to return.
     static constexpr std::uint64_t most_frames = std::uint64_t{1} << 20;
 
     explicit PayloadCollector(std::shared_ptr<PayloadWindow> window) : window_(std::move(window)) {}
@@ -72,8 +71,8 @@ public:
     /// metrics::FrameObserver, of flows that are re-enacted.
     void packet(std::uint64_t flow, std::uint64_t frame);
     void taken_back(std::uint64_t flow, std::uint64_t frame);
-    /// What a Send or Write of the flow holds that ended in `frame`; nullptr where that is not known to the last byte,
-    /// or nothing. Can be asked once.
+    /// The content of a Send or Write of the flow that ended in `frame`; nullptr if it is not completely known, or
+    /// empty. Can be called once.
     std::shared_ptr<Payload> message(std::uint64_t flow, const metrics::FrameObserver::Message& message,
                                      std::uint64_t frame);
 
@@ -89,22 +88,22 @@ private:
     };
     using Packets = std::map<std::uint64_t, Packet>;
 
-    /// One direction of an iWARP stream. RFC 5041 lets no message begin on a queue before the one in front has ended.
+    /// One direction of an iWARP stream. RFC 5041 lets no message begin on a queue before the previous one has ended.
     struct Growing {
         std::vector<std::byte> octets = {};
-        std::uint64_t next = 0;  ///< offset of the next segment, as its header must say
+        std::uint64_t next = 0;  ///< offset of the next segment, according to its header
         std::uint32_t key = 0;   ///< Write: STag; Send: MSN
         bool open = false;
         bool broken = false;  ///< until its last segment
     };
     struct Direction {
         std::uint64_t key = 0;
-        std::uint64_t frame = 0;  ///< the last that it grew by
+        std::uint64_t frame = 0;  ///< the last frame with bytes of it
         Growing send = {};
         Growing write = {};
     };
     using Directions = std::list<Direction>;  ///< in the order of `frame`
-    /// The message that the unit at hand has ended.
+    /// The message that the present unit has ended.
     struct Ended {
         std::uint64_t frame = 0;
         bool write = false;
@@ -127,7 +126,7 @@ private:
     Directions directions_;
     std::unordered_map<std::uint64_t, Directions::iterator> by_stream_;
     Ended ended_;
-    std::size_t held_ = 0;  ///< bytes, and what is kept with them
+    std::size_t held_ = 0;  ///< bytes, including what is stored with them
 };
 
 }  // namespace replay::plan

@@ -10,13 +10,13 @@
 
 namespace replay::inline plan {
 
-/// Reads a capture as often as it is to be re-enacted and gives its operations to all who take part, in a thread of its
+/// Reads a capture as often as it is to be re-enacted and passes its operations to all consumers, in a thread of its
 /// own, which waits if they are late.
 class PlanReader {
 public:
-    /// `payload`: operations bring their bytes, where the capture holds them.
+    /// `payload`: operations have their bytes, if the capture holds them.
     PlanReader(const Survey& survey, std::uint64_t loops, bool payload, std::vector<OperationQueue*> into);
-    /// Ends it, whatever is left.
+    /// Ends it, even if operations are left.
     ~PlanReader();
     PlanReader(const PlanReader&) = delete;
     PlanReader& operator=(const PlanReader&) = delete;

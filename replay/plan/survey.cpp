@@ -77,7 +77,7 @@ void note_flow(const FlowSnapshot& flow, std::vector<std::string>& notes) {
         note("its reverse was not captured: what its operations waited for is not known");
     if (const std::uint64_t count = count_of(flow, Operation::send_immediate);
         count != 0 && flow.transport != wire::Transport::iwarp)
-        note(fmt::format("{} Sends with Immediate become Sends with Immediate Data (RFC 7306) behind them", count));
+        note(fmt::format("{} Sends with Immediate become Sends, each followed by Immediate Data (RFC 7306)", count));
     if (flow.missing_packets.value_or(0) != 0)
         note(fmt::format("{} packets were not captured: messages that end in one are missing", *flow.missing_packets));
     if (flow.tcp && flow.unseen_acknowledged_packets != 0)
@@ -91,7 +91,7 @@ void note_capture(const metrics::CaptureFigures& figures, std::vector<std::strin
                                     figures.truncated));
     if (figures.malformed != 0) notes.push_back(fmt::format("{} packets are malformed", figures.malformed));
     if (figures.stream_octets_lost != 0)
-        notes.push_back(fmt::format("{} octets of TCP streams were not captured", figures.stream_octets_lost));
+        notes.push_back(fmt::format("{} bytes of TCP streams were not captured", figures.stream_octets_lost));
     if (figures.flows_evicted != 0)
         notes.push_back(fmt::format("{} flows were forgotten: there are too many", figures.flows_evicted));
 }

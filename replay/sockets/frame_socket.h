@@ -11,7 +11,7 @@ namespace replay::inline sockets {
 /// A packet socket that sends whole Ethernet frames by one interface, and receives nothing. packet(7).
 class FrameSocket final : public FrameOutput {
 public:
-    /// Fails where this process may not, with the capability that it lacks.
+    /// Fails if this process lacks the permission, and names the capability.
     static SocketResult<std::unique_ptr<FrameSocket>> open(const InterfaceFacts& interface);
 
     /// Waits while the interface's queue is full.

@@ -8,7 +8,7 @@
 
 namespace replay::inline sockets {
 
-/// What has to be known of an interface before frames are put on it.
+/// The properties of an interface that must be known before frames are sent on it.
 struct InterfaceFacts {
     std::string name = {};
     int index = 0;
@@ -19,11 +19,11 @@ struct InterfaceFacts {
     wire::MacAddress address{};
 };
 
-/// Of an interface of this network namespace; where there is none of that name, the message lists those there are.
+/// An interface of this network namespace; if there is none of that name, the message lists the existing ones.
 SocketResult<InterfaceFacts> learn_interface(const std::string& name);
 
-/// Which default routes leave by this interface, or by one above it (a bridge, bond or VLAN that it is part of): "IPv4
-/// by eth0"; empty where none does. All tables of the kernel are looked at.
+/// The default routes by this interface, or by one above it (a bridge, bond or VLAN that it is part of): "IPv4 by
+/// eth0"; empty if there are none. All tables of the kernel are read.
 SocketResult<std::vector<std::string>> default_routes_by(const InterfaceFacts& interface);
 
 }  // namespace replay::sockets

@@ -12,25 +12,24 @@ namespace replay::inline sockets {
 
 struct RelayCounters {
     std::uint64_t connections = 0;
-    std::uint64_t octets_there = 0;  ///< from those who connect to the target
+    std::uint64_t octets_there = 0;  ///< from clients to the target
     std::uint64_t octets_back = 0;
     std::uint64_t corrupted_blocks = 0;  ///< both ways; of StreamLine::block_octets
     std::uint64_t reset = 0;             ///< connections that ended by a reset or could not be passed on
     std::uint64_t not_reached = 0;       ///< of these: the target could not be connected to
-    std::string last_error = {};         ///< why one of them could not
+    std::string last_error = {};         ///< the reason of the last one
 };
 
-/// Stands between two endpoints: takes TCP connections and passes each on to the target, late, slowly or with wrong
-/// bytes, as StreamLine says. What one side ends, the other sees end: a closed stream is closed once all that came
-/// before has left, a reset is passed on at once. The Nth connection draws by the seed and N. Runs in a thread of its
-/// own.
+/// Stands between two endpoints: accepts TCP connections and passes each on to the target, late, slowly or with wrong
+/// bytes, as StreamLine says. When one side ends, so does the other: a closed stream is closed after its last byte, a
+/// reset is passed on at once. The Nth connection draws by the seed and N. Runs in a thread of its own.
 class Relay {
 public:
     struct Target {
         std::string host;
         std::uint16_t port = 0;
     };
-    /// Listens on `host` and `port` (0: any free one) from now on.
+    /// Listens on `host` and `port` (0: any free port) from now on.
     static SocketResult<std::unique_ptr<Relay>> open(const std::string& host, std::uint16_t port, Target target,
                                                      const ImpairmentSettings& settings);
     ~Relay();
@@ -38,7 +37,7 @@ public:
     Relay& operator=(const Relay&) = delete;
 
     std::uint16_t port() const { return port_; }
-    /// Ends what is open by a reset, and the thread; the counts are whole from then on.
+    /// Resets open connections and ends the thread; the counts are final from then on.
     const RelayCounters& stop();
 
 private:

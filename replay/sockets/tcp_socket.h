@@ -8,26 +8,26 @@
 #include "base/result.h"
 #include "iwarp/transport/tcp_address.h"
 
-/// TCP as two programs use it that pass bytes on: sockets that do not block, faults in words. tcp(7).
+/// TCP for programs that pass bytes on: sockets that do not block, errors in words. tcp(7).
 namespace replay::inline sockets {
 
 template <class T>
 using SocketResult = base::Result<T, std::string>;
 
-/// A listening socket; port 0 is any free one. Addresses and names as the endpoints take them.
+/// A listening socket; port 0 is any free port. Addresses and names in the form of the endpoints.
 SocketResult<base::Descriptor> listen_tcp(const std::string& host, std::uint16_t port);
-/// Connects to a name, one of its addresses after the other: somebody listens on one of them.
+/// Connects to a name, one of its addresses after the other: a process listens on one of them.
 class TcpAttempt {
 public:
     TcpAttempt(const std::string& host, std::uint16_t port);
     TcpAttempt(std::string what, std::vector<iwarp::transport::TcpAddress> addresses);
-    /// A connection to the next address that is being made: it has succeeded or failed once it can be written to, see
-    /// connect_error(). None where no address is left.
+    /// Begins a connection to the next address: it has succeeded or failed once it can be written to, see
+    /// connect_error(). No value if no address is left.
     base::Descriptor next();
-    /// Why there is no connection to the last one.
+    /// Reports why the last one failed.
     void failed(const std::string& why);
     std::size_t left() const { return addresses_.size() - at_; }
-    /// "cannot connect to localhost:7174: Connection refused"; of more than one address each with its reason.
+    /// "cannot connect to localhost:7174: Connection refused"; if there are several addresses, each with its reason.
     std::string error() const;
 
 private:
@@ -36,12 +36,12 @@ private:
     std::size_t at_ = 0;
     std::vector<std::string> reasons_ = {};
 };
-/// Waits until it has been made; an address that does not answer leaves the others their share of the time.
+/// Waits for the connection; an address that does not answer leaves time for the others.
 SocketResult<base::Descriptor> connect_tcp(TcpAttempt attempt, std::int64_t timeout_ns);
 SocketResult<base::Descriptor> connect_tcp(const std::string& host, std::uint16_t port, std::int64_t timeout_ns);
-/// Why a connection could not be made; empty where it was.
+/// Why a connection could not be made; empty if it was made.
 std::string connect_error(const base::Descriptor& socket);
-/// The next one that has come; none where no one waits.
+/// The next incoming connection; an empty Descriptor if there is none.
 SocketResult<base::Descriptor> accept_tcp(const base::Descriptor& listener);
 
 /// "192.0.2.1:7174".
@@ -54,10 +54,10 @@ struct Transferred {
     bool ended = false;      ///< received: the peer will send no more
     std::string error = {};  ///< the connection is lost; "Connection reset by peer"
 };
-/// What can be had or given at once.
+/// The bytes that can be transferred at once.
 Transferred receive_some(const base::Descriptor& socket, base::MutableBytes into);
 Transferred send_some(const base::Descriptor& socket, base::Bytes octets);
-/// The peer will see the end of the stream.
+/// Ends this direction: the peer sees the end of the stream.
 void end_sending(const base::Descriptor& socket);
 /// Closes with a reset, as a program that died would.
 void reset(base::Descriptor& socket);

@@ -20,7 +20,7 @@ def totals(flows):
 def compared(page):
     """Operation -> what the endpoints counted, what the capture shows, as the page has it."""
     found = {}
-    for name, *numbers in re.findall(r"^(\w+) +(\d+) +(\d+) octets +(\d+) +(\d+) octets$", page, re.MULTILINE):
+    for name, *numbers in re.findall(r"^(\w+) +(\d+) +(\d+) bytes +(\d+) +(\d+) bytes$", page, re.MULTILINE):
         numbers = list(map(int, numbers))
         found[name] = tuple(numbers[:2]), tuple(numbers[2:])
     return found

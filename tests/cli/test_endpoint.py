@@ -106,7 +106,7 @@ class Together(TestCase):
 
     def test_ping_in_words(self):
         out = self.succeeds(ping(self.server.address))
-        self.assertEqual(len(re.findall(r"^64 octets from \S+: ping=\d time=", out, re.MULTILINE)), 3)
+        self.assertEqual(len(re.findall(r"^64 bytes from \S+: ping=\d time=", out, re.MULTILINE)), 3)
         self.assertIn("3 pings, 3 answered, 0 with wrong data", out)
 
     def test_every_operation_at_every_size(self):

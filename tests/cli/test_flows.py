@@ -377,7 +377,7 @@ class Text(FlowsTestCase):
 
     def test_says_what_the_capture_was_like(self):
         message = flows("-r", WRITE).stderr
-        self.assertRegex(message, r"^1,050 packets in \d[\d.]* m?s, [\d,]+ RDMA message units in 4 flows, ")
+        self.assertRegex(message, r"^1,050 packets in \d[\d.]* m?s, [\d,]+ RDMA messages in 4 flows, ")
         self.assertEqual(message.count("\n"), 1)
 
     def test_nothing_found_says_where_to_look(self):

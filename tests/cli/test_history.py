@@ -136,7 +136,7 @@ class Errors(HistoryTestCase):
                 (["--history", "x", "udp"], "an expression"),
                 (["--history", "x", "-c", "5"], "-c says how packets are to be looked at"),
                 (["--history", "x", "--seconds", "5"], "say --from and --to"),
-                (["--history="], "--history '': a directory is wanted"),
+                (["--history="], "--history '': a directory is expected"),
                 (["--from", "yesterday"], "--from yesterday: a time such as 10:00"),
                 (["--from", "-1h", "--to", "-2h"], "is not before --to")):
             with self.subTest(arguments=arguments):

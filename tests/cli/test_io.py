@@ -126,8 +126,8 @@ class Kinds(IoTestCase):
 
 class Usage(IoTestCase):
     def test_contradictions_are_explained(self):
-        for arguments, words in ((["-r", NVME, "--sort", "latency"], "beside --each"),
-                                 (["-r", NVME, "--top", "3"], "beside --each"),
+        for arguments, words in ((["-r", NVME, "--sort", "latency"], "with --each"),
+                                 (["-r", NVME, "--top", "3"], "with --each"),
                                  (["-r", NVME, "--each", "--sort", "latncy"], "latency"),
                                  (["-r", NVME, "--json", "--csv"], "one or the other"),
                                  (["-r", NVME, "-i", "lo"], "one or the other"),
@@ -195,7 +195,7 @@ class Dump(TestCase):
         text = self.succeeds(dump("-n", "-v", "-r", cut))
         self.assertIn("NVMe Read", text)
         self.assertNotIn("malformed", text)
-        self.assertRegex(text, r"NVMe Read .*\[truncated: .* needs 64 octets")
+        self.assertRegex(text, r"NVMe Read .*\[truncated: .* needs 64 bytes")
 
 
 if __name__ == "__main__":

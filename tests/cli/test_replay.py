@@ -316,7 +316,7 @@ class CapturedPayload(TestCase):
 
     def kept(self, path, *arguments):
         if not shutil.which("tshark") or not may_capture():
-            self.skipTest("tshark is wanted, and the right to capture")
+            self.skipTest("tshark is required, and the right to capture")
         kept = self.folder / "kept.pcapng"
         told = json.loads(self.succeeds(replay(path, "--loopback", "--speed", "max", "--compare", "--save", kept, "--json",
                                                *arguments)))

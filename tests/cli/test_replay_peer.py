@@ -232,8 +232,8 @@ class Steered(TestCase):
         done = run("replay", file, "--as", "initiator", "--to", parrot.address, "--json", "--timeout", "1s")
         self.assertEqual(done.returncode, 1)
         told = [(d["frame"], d["what"], d["captured"], d["live"]) for d in json.loads(done.stdout)["differences"]]
-        self.assertEqual(told, [(2, "CRC asked for", "yes", "no"), (2, "3 octets, from octet 1", b"our".hex(), b"ive".hex()),
-                                (4, "1 octets, from octet 3", b"answer".hex(), b"Answer".hex()), (5, "did not come", told[3][2], None)])
+        self.assertEqual(told, [(2, "CRC asked for", "yes", "no"), (2, "3 bytes, from byte 1", b"our".hex(), b"ive".hex()),
+                                (4, "1 bytes, from byte 3", b"answer".hex(), b"Answer".hex()), (5, "did not come", told[3][2], None)])
 
 
     def test_a_single_one_is_counted_as_one(self):
@@ -417,7 +417,7 @@ class Refused(TestCase):
                     peer.sendall(endless)
         status, report = serve.finish()
         self.assertEqual(status, 1)
-        self.assertRegex(report["error"], r"far more than it did in the capture.*one message does not end: Send queue 0 msn 1, \d+ octets so far")
+        self.assertRegex(report["error"], r"far more than it did in the capture.*one message does not end: Send queue 0 msn 1, \d+ bytes so far")
 
     def test_one_sided_captures(self):
         file = self.folder / "one.pcap"

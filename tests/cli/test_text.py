@@ -1,4 +1,4 @@
-"""What is printed: times and octets as tcpdump prints them, fields as tshark does, colour only where it is wanted."""
+"""What is printed: times and octets as tcpdump prints them, fields as tshark does, colour only where it is expected."""
 import json
 import os
 import pty

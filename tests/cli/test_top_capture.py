@@ -104,7 +104,7 @@ class OnACapture(TestCase):
         screen.press("J")
         screen.type("nowhere")
         screen.press("Enter")
-        screen.shows("is wanted")
+        screen.shows("is expected")
         screen.press("Escape", "q")
         self.assertEqual(screen.ended(), 0)
 
@@ -170,7 +170,7 @@ class OnACapture(TestCase):
 
     def test_settings_that_cannot_be_understood_or_stored(self):
         (self.folder / "config").mkdir()
-        (self.folder / "config/rdmascope").write_text("a file where a directory is wanted")
+        (self.folder / "config/rdmascope").write_text("a file where a directory is expected")
         screen = Screen(self, command=told("-n", "-r", LOSSY, "--speed", "max"))
         screen.shows(" END ")
         screen.press("N", "q")

@@ -166,7 +166,7 @@ class Once(TestCase):
         (self.folder / "rdmascope").mkdir()
         (self.folder / "rdmascope/top.toml").write_text('theme = 3\ngroup = "x"\nfoo = 1\n')
         told = top("--once", "-r", RPING, env={**ENVIRONMENT, "XDG_CONFIG_HOME": str(self.folder)}).stderr
-        self.assertRegex(told, "top.toml: line 1: theme: .*; line 2: group: .* or process is wanted; line 3: foo is no setting")
+        self.assertRegex(told, "top.toml: line 1: theme: .*; line 2: group: .* or process is expected; line 3: foo is no setting")
 
     def test_a_capture_that_comes_through_a_pipe(self):
         with RPING.open("rb") as capture:

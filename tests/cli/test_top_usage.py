@@ -30,7 +30,7 @@ class Usage(TestCase):
 
     def test_a_group_of_columns_is_none(self):
         message = self.fails(top("--once", "-r", RPING, "--columns", "latency_ns.write"), 2)
-        self.assertIn("a group of columns; one of them is wanted, such as latency_ns.write.", message)
+        self.assertIn("a group of columns; one column is expected, such as latency_ns.write.", message)
         self.assertIn("did you mean 'packets'?", self.fails(top("--once", "-r", RPING, "--columns", "packet"), 2))
 
     def test_sources_that_are_none(self):

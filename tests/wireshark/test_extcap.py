@@ -115,8 +115,8 @@ class Contract(unittest.TestCase):
                 (["--extcap-interfacse"], "did you mean"),
                 (["--capture", "--fifo", "x"], "--extcap-interface is needed"),
                 (["--extcap-dlts"], "--extcap-interface is needed"),
-                (["--extcap-interface", "eth0", "--extcap-dlts"], "an interface of --extcap-interfaces is wanted"),
-                (["--extcap-interface", "rdmascope-", "--extcap-dlts"], "an interface of --extcap-interfaces is wanted"),
+                (["--extcap-interface", "eth0", "--extcap-dlts"], "an interface of --extcap-interfaces is expected"),
+                (["--extcap-interface", "rdmascope-", "--extcap-dlts"], "an interface of --extcap-interfaces is expected"),
                 (["--extcap-interface", LIVE, "--capture"], "--fifo is needed"),
                 (["--extcap-interface"], "--extcap-interface needs a value"),
                 (["--capture=yes"], "--capture takes no value"),
@@ -124,7 +124,7 @@ class Contract(unittest.TestCase):
                 (["--extcap-interface", LIVE, *fifo, "--snaplen", "12x"], "from 0 (whole frames) to 262144"),
                 (["--extcap-interface", LIVE, *fifo, "--iwarp-ports", "4420,,1"], "TCP ports from 1 to 65535"),
                 (["--extcap-interface", LIVE, *fifo, "--iwarp-ports", "70000"], "TCP ports from 1 to 65535"),
-                (["--extcap-interface", LIVE, *fifo, "--promiscuous", "maybe"], "true or false is wanted"),
+                (["--extcap-interface", LIVE, *fifo, "--promiscuous", "maybe"], "true or false is expected"),
                 (["--extcap-interface", LIVE, *fifo, "--timestamps", "sundial"], "automatic, hardware or software")):
             with self.subTest(arguments=arguments):
                 said = call(*arguments)
@@ -454,7 +454,7 @@ class Tshark(OnAWire):
     def test_tshark_ends_and_says_why_where_there_is_nothing_to_capture(self):
         for arguments, why in ((["-i", DAEMON, "-o", f"extcap.rdmascope_daemon.socket:{self.folder}/none"], "no daemon answers at"),
                                (["-i", LIVE, "-f", "udp prot 4791"], "syntax error"),
-                               (["-i", LIVE, "-o", "extcap.rdmascope_tap0.snaplen:999999999"], "is wanted")):
+                               (["-i", LIVE, "-o", "extcap.rdmascope_tap0.snaplen:999999999"], "is expected")):
             with self.subTest(arguments=arguments):
                 process = self.tshark(*arguments)
                 _, errors = process.communicate(timeout=PATIENCE_SECONDS)

@@ -21,8 +21,8 @@ class Words(unittest.TestCase):
         path.write_text(text, encoding="utf-8")
         rows = self.root / "exceptions.txt"
         rows.write_text(exceptions, encoding="utf-8")
-        done = subprocess.run([sys.executable, "-B", HERE / "words.py", "--root", self.root, "--exceptions", rows, "--later",
-                               "/dev/null", name], capture_output=True, text=True, check=False)
+        done = subprocess.run([sys.executable, "-B", HERE / "words.py", "--root", self.root, "--exceptions", rows, name],
+                              capture_output=True, text=True, check=False)
         return [line.split(": ")[0] + " " + line.split("'")[1] for line in done.stdout.splitlines() if "'" in line]
 
     def test_prose_of_a_page_is_read_and_code_is_not(self):

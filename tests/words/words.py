@@ -6,7 +6,7 @@
   words.py --root . --summary        only the number of findings for each file
 
 A rule is a pattern with the words to use instead. exceptions.txt lists what is right although a rule matches, each with its
-reason. later.txt lists the files that are still to be mended; remove a row once its file passes with --later /dev/null. Prints one line for each finding, and exits with 1 if there is one.
+reason. Prints one line for each finding, and exits with 1 if there is one.
 """
 import argparse
 import pathlib
@@ -134,13 +134,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=pathlib.Path, required=True)
     parser.add_argument("--exceptions", type=pathlib.Path, default=pathlib.Path(__file__).with_name("exceptions.txt"))
-    parser.add_argument("--later", type=pathlib.Path, default=pathlib.Path(__file__).with_name("later.txt"))
     parser.add_argument("--summary", action="store_true")
     parser.add_argument("files", nargs="*")
     arguments = parser.parse_args()
     rows = read_exceptions(arguments.exceptions)
-    rows += [[place, "*", "later"] for place in arguments.later.read_text(encoding="utf-8").split("\n")
-             if place and not place.startswith("#")]
     count = 0
     for place in arguments.files or files_of(arguments.root):
         found = list(findings(arguments.root, place, rows))

@@ -180,7 +180,7 @@ base::Result<TraceFileReader> TraceFileReader::read(std::FILE* stream, std::stri
         return reader.fail(
             fmt::format("is a trace of version {}, and this rdmascope reads version {}", header.version, version));
     if (header.record_octets != sizeof(Record))
-        return reader.fail(fmt::format("has records of {} octets, not {}", header.record_octets, sizeof(Record)));
+        return reader.fail(fmt::format("has records of {} bytes, not {}", header.record_octets, sizeof(Record)));
     return reader;
 }
 
@@ -227,7 +227,7 @@ base::Result<void> TraceFileReader::read_process(std::span<const std::byte> octe
 
 base::Result<void> TraceFileReader::read_records(std::span<const std::byte> octets) {
     if (octets.size() % sizeof(Record) != 0)
-        return fail(fmt::format("{} octets of records, which have {} each", octets.size(), sizeof(Record)));
+        return fail(fmt::format("{} bytes of records, which have {} each", octets.size(), sizeof(Record)));
     batch_.resize(octets.size() / sizeof(Record));
     if (!octets.empty()) std::memcpy(batch_.data(), octets.data(), octets.size());
     for (const Record& record : batch_)
@@ -241,7 +241,7 @@ base::Result<void> TraceFileReader::read_end(std::span<const std::byte> octets) 
     const End end{taker.take<std::uint64_t>(), taker.take<std::uint64_t>()};
     if (!taker.ok()) return fail("the end is shorter than it should be");
     if (end.records != records_)
-        return fail(fmt::format("the end tells of {} records, and there were {}", end.records, records_));
+        return fail(fmt::format("the end announces {} records, and there were {}", end.records, records_));
     lost_ = end.lost;
     complete_ = true;
     return {};
@@ -255,7 +255,7 @@ base::Result<std::span<const Record>> TraceFileReader::next() {
         if (got == Got::nothing) break;
         if (got == Got::part) return fail("ends within a block's header");
         if (header.octets > most_block_octets)
-            return fail(fmt::format("a block of {} octets, where {} are the most", header.octets, most_block_octets));
+            return fail(fmt::format("a block of {} bytes, where {} are the most", header.octets, most_block_octets));
         block_.resize(header.octets);
         if (header.octets > 0 && get(block_.data(), block_.size()) != Got::all) return fail("ends within a block");
         base::Result<void> read;

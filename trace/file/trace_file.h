@@ -12,7 +12,8 @@
 #include "trace/process.h"
 #include "trace/record.h"
 
-/// A trace in a file: `run --trace FILE` writes it, what takes `--trace FILE` reads it. docs/trace.md says the format.
+/// A trace in a file: `run --trace FILE` writes it, and commands with `--trace FILE` read it. docs/trace.md describes
+/// the format.
 namespace trace::inline file {
 
 class TraceFileWriter {
@@ -20,10 +21,11 @@ public:
     /// Makes the file, or empties it.
     static base::Result<TraceFileWriter> open(const std::string& path);
 
-    /// Records, and before them what is new of `processes`. After a failure, every later call returns the same failure.
+    /// Writes records, and before them what is new in `processes`. After a failure, every later call returns the same
+    /// failure.
     base::Result<void> write(std::span<const Record> records, const std::deque<Process>& processes);
-    /// Writes the mark of the file's end; without this mark, the file was cut short. `lost`: records that there were
-    /// besides.
+    /// Writes the mark of the file's end; without this mark, the file was cut short. `lost`: the number of records that
+    /// are not in it.
     base::Result<void> close(std::uint64_t lost);
 
     std::uint64_t records() const { return records_; }
@@ -47,25 +49,25 @@ private:
     std::optional<base::Error> error_ = {};  ///< of the first call that failed
 };
 
-/// Reads a trace from somebody else: every field is checked, and memory does not depend on what it says.
+/// Reads a trace from an untrusted source: every field is checked, and memory does not depend on its content.
 class TraceFileReader {
 public:
     static base::Result<TraceFileReader> open(const std::string& path);
-    /// Takes the stream over. `path` is for messages.
+    /// Takes ownership of the stream. `path` is for messages.
     static base::Result<TraceFileReader> read(std::FILE* stream, std::string path);
 
-    /// The records of the next block, valid until the next call; none at the end. An error says where the file stops
-    /// making sense; what was read before it holds, and there is nothing after it.
+    /// The records of the next block, valid until the next call; empty at the end. An error says where the file is
+    /// damaged; records before that place are valid, and nothing after it is read.
     base::Result<std::span<const Record>> next();
 
-    /// Those that are written so far, each before its first record, the devices as known by then; of thousands, the
+    /// The processes so far, each before its first record, with the devices known by then; if there are thousands, the
     /// latest.
     const std::deque<Process>& processes() const { return processes_; }
-    /// How many there were, the forgotten ones among them.
+    /// The number of processes, including forgotten ones.
     std::uint64_t processes_met() const { return forgotten_ + processes_.size(); }
-    /// Whether the file's own end was read. Without, the writer was stopped.
+    /// Whether the file's end was read. Otherwise the writer was interrupted.
     bool is_complete() const { return complete_; }
-    /// Records that were lost when it was made, as its end says.
+    /// Records that were lost when it was made, according to its end.
     std::uint64_t lost() const { return lost_; }
     std::uint64_t records() const { return records_; }
 

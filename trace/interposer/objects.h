@@ -4,11 +4,11 @@
 #include "trace/interposer/pointer_table.h"
 #include "trace/interposer/recorder.h"
 
-/// The interposer's record of the program's contexts, queue pairs and completion queues, and how it gets in between:
-/// libibverbs' hot calls are inline functions that jump through pointers in its own objects, which are replaced.
+/// The interposer's record of the program's contexts, queue pairs and completion queues. The interposer replaces
+/// pointers in libibverbs' objects, because the hot calls are inline functions that jump through them.
 namespace trace::interposer {
 
-/// An open device, with what its pointers were before ours took their place.
+/// An open device, with its pointers before ours replaced them.
 struct Device {
     ibv_context* context = nullptr;
     decltype(ibv_context_ops::post_send) post_send = nullptr;
@@ -27,8 +27,8 @@ struct ExtendedSends;
 struct Pair {
     Device* device = nullptr;
     std::uint32_t number = 0;
-    bool all_signalled = false;         ///< sq_sig_all: what a request's own flags say does not matter
-    ExtendedSends* extended = nullptr;  ///< where ibv_wr_* are used
+    bool all_signalled = false;         ///< sq_sig_all: the flags of single requests do not matter
+    ExtendedSends* extended = nullptr;  ///< if ibv_wr_* are used
     QueuePairChange change = {};        ///< what is known so far
 };
 
@@ -36,7 +36,7 @@ struct Queue {
     // Of an extended queue, its own pointers.
     decltype(ibv_cq_ex::start_poll) start_poll = nullptr;
     decltype(ibv_cq_ex::next_poll) next_poll = nullptr;
-    /// Which queues' completions come here; where both do, an error's opcode has to tell.
+    /// The kinds of queues whose completions come here; if both do, an error's opcode has to distinguish them.
     static constexpr std::uint8_t sends = 1;
     static constexpr std::uint8_t receives = 2;
     std::atomic<std::uint8_t> serves = 0;
@@ -62,26 +62,27 @@ extern PointerTable<Device, 256> devices;
 extern PointerTable<Pair, 65536> pairs;
 extern PointerTable<Queue, 65536> queues;
 
-/// A number for a shared receive queue: few providers tell theirs, but all have a handle.
+/// A number for a shared receive queue: few providers report theirs, but all have a handle.
 inline std::uint32_t number_of(const ibv_srq& queue) { return (queue.handle + 1) & 0xffffff; }
 
-/// ibv_query_qp; false where it fails.
+/// ibv_query_qp; false if it fails.
 bool query(ibv_qp* pair, ibv_qp_attr& attributes, int mask);
 
-/// From now on the context's calls are recorded. May be called again for one.
+/// Records the context's calls from now on. May be called again for the same context.
 void trace(ibv_context* context);
 /// The context is about to be closed.
 void leave(ibv_context* context);
 
-/// A queue pair that the program has, with what it was asked for and granted; again: nothing.
+/// A queue pair of the program, with its requested and granted limits; a second call does nothing.
 void note_created(ibv_qp* pair, const ibv_qp_cap* granted, bool all_signalled);
 void note_created_extended(ibv_qp* pair, const ibv_qp_init_attr_ex& attributes);
-/// One that is used and was never recorded: its program found its functions by dlsym(3). It is asked what it is.
+/// A queue pair that is used and was never recorded: its program found its functions by dlsym(3). Its properties are
+/// queried.
 void note_found(ibv_qp* pair);
 void note_changed(ibv_qp* pair, const ibv_qp_attr& attributes, int mask);
 
-/// A queue pair that is about to be destroyed is forgotten before that, since another may get its address at once, and
-/// recorded afterwards, if it succeeded.
+/// A queue pair that is about to be destroyed is forgotten before that, because another may get its address at once; it
+/// is recorded afterwards, if the call succeeded.
 class Leaving {
 public:
     explicit Leaving(ibv_qp* pair);
@@ -97,10 +98,10 @@ private:
 void trace_extended(ibv_qp_ex* pair, bool with_atomic_write);
 void forget_extended(const Pair& pair);
 void trace_extended(ibv_cq_ex* queue);
-/// With the flags that the records need; a device that refuses them is asked as the program asked.
+/// With the flags that the records need; if the device refuses them, with the program's own flags.
 ibv_cq_ex* create_queue(const Device& device, ibv_context* context, ibv_cq_init_attr_ex* attributes);
 
-/// A completion as either kind of queue tells it.
+/// A completion, for either kind of queue.
 struct Completion {
     std::uint64_t id;
     std::uint32_t number;

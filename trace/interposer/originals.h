@@ -4,14 +4,14 @@
 
 namespace trace::interposer {
 
-/// A function of libibverbs or librdmacm that ours stands before.
+/// A function of libibverbs or librdmacm that ours replaces.
 template <class Function>
 class Original {
 public:
     constexpr Original(const char* name, const char* version, const char* library)
         : name_(name), version_(version), library_(library) {}
 
-    /// Null where the process has no such function.
+    /// Null if the process has no such function.
     Function* find();
 
 private:
@@ -21,7 +21,7 @@ private:
     std::atomic<Function*> found_ = nullptr;
 };
 
-/// The next function of this name and version after ours, also where its library was loaded later, and for itself.
+/// The next function of this name and version after ours, also if its library was loaded later, and only for itself.
 void* find_original(const char* name, const char* version, const char* library);
 
 template <class Function>

@@ -11,8 +11,8 @@ namespace trace::interposer {
 /// For changes of the tables. fork(2) waits for it, so that the child finds it open.
 extern pthread_mutex_t tables_mutex;
 
-/// Held while a thread looks at an object that is not yet known, puts our pointers in place of its own and notes what
-/// those were: two that did so at the same time would take ours for the object's. Nests; comes before `tables_mutex`.
+/// Held while a thread examines a new object, replaces its pointers by ours and notes the original ones: two threads
+/// that did so at the same time would take ours for the object's. Nests; comes before `tables_mutex`.
 class Learning {
 public:
     Learning() {
@@ -34,8 +34,8 @@ private:
 };
 
 /// What is known of objects of libibverbs, by their address. All zero in the beginning: it takes memory as it fills.
-/// Looking up takes no lock and allocates nothing; the table is of a fixed size, and what does not fit is not traced.
-/// An object must not be forgotten while it is in use, which is what the verbs ask of programs too.
+/// Looking up takes no lock and allocates nothing; the table has a fixed size, and objects without room are not traced.
+/// An object must not be forgotten while it is in use; the verbs ask the same of programs.
 template <class Value, std::size_t slots>
 class PointerTable {
     static_assert((slots & (slots - 1)) == 0);
@@ -49,7 +49,7 @@ public:
         }
     }
 
-    /// What is known of the object from now on. Null where the table is full.
+    /// Stores what is known of the object. Null if the table is full.
     Value* insert(const void* object, const Value& value) {
         const Lock lock;
         Slot* place = nullptr;
@@ -62,7 +62,7 @@ public:
             if (key == grave() && place == nullptr) place = &slots_[i];
             if (key != nullptr) continue;
             if (place == nullptr) {
-                // One in four stays empty, for searches to end.
+                // One in four stays empty, so that searches end.
                 if (used_ >= slots / 4 * 3) return nullptr;
                 ++used_;
                 place = &slots_[i];
@@ -97,7 +97,7 @@ private:
         Lock& operator=(const Lock&) = delete;
     };
 
-    /// The key of a slot whose object is gone: searches go on after it.
+    /// The key of a slot whose object is gone: searches continue after it.
     const void* grave() const { return this; }
     static std::size_t first(const void* object) {
         return (reinterpret_cast<std::uintptr_t>(object) >> 4) * base::golden >> 32 & (slots - 1);

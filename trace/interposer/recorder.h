@@ -9,7 +9,7 @@
 
 namespace trace::interposer {
 
-/// The processor's counter, where the kernel keeps its own time by it.
+/// The processor's counter, if the kernel keeps its own time by it.
 struct Ticks {
     static inline std::atomic<bool> trusted = false;
     std::uint64_t operator()() const { return trusted.load(std::memory_order_relaxed) ? ProcessorCounter::read() : 0; }
@@ -21,18 +21,18 @@ extern constinit thread_local CounterClock<Ticks, SystemClock> this_threads_cloc
 
 inline std::int64_t now_ns() { return this_threads_clock.now_ns(); }
 
-/// The ring of this process and the lanes of its threads. The ring is made for the first record, so that a program
-/// that never uses verbs leaves no file; a child of fork(2) gets a ring of its own. Where no ring can be made, that is
-/// said once, and the program goes on untraced.
+/// The ring of this process and the lanes of its threads. The ring is made for the first record, so that a program that
+/// never uses verbs leaves no file; a child of fork(2) gets a ring of its own. If no ring can be made, that is reported
+/// once, and the program runs untraced.
 class Recorder {
 public:
-    /// The calling thread's lane; null where it cannot record.
+    /// The calling thread's lane; null if it cannot record.
     Lane* lane() {
         Lane* const mine = current_;
         return mine != nullptr ? mine : first_record();
     }
 
-    /// The number that records bear for a device. Remembered beyond the ring, for rings of children.
+    /// The device's number in records. Remembered beyond the ring, for rings of children.
     std::uint8_t device(const char* name);
 
 private:
@@ -68,7 +68,7 @@ public:
     Recording& operator=(const Recording&) = delete;
 
     std::int64_t time_ns() const { return time_ns_; }
-    /// A record of this call, to be filled in where it lies, and published before the next.
+    /// A record of this call, to be filled in in place, and published before the next.
     Record& next(RecordKind kind, std::uint32_t number, std::uint8_t device) {
         Record& record = lane_.next();
         record.time_ns = time_ns_;
@@ -83,7 +83,8 @@ public:
     }
     void publish() { lane_.publish(); }
 
-    /// How long the call has taken, in Record's unit; only of one call in sixteen, since a clock costs half of it all.
+    /// How long the call has taken, in Record's unit; only for one call in sixteen, because a clock costs half of the
+    /// recording.
     std::uint16_t duration() const {
         constexpr std::uint64_t one_in = 16;
         constexpr std::int64_t unit_ns = 16;

@@ -11,11 +11,11 @@
 #include "trace/perf/tracefs.h"
 #include "trace/trace_source.h"
 
-/// The kernel's trace events about RDMA, and which of them mean something that happened to a queue pair.
+/// The kernel's trace events about RDMA, and those that mean something for a queue pair.
 namespace trace::inline kernel {
 
-/// Groups of events to look for, as patterns of Tracefs::events: the core, the connection managers, management
-/// datagrams, NFS over RDMA, and drivers that have some.
+/// Groups of events to search for, as patterns of Tracefs::events: the core, the connection managers, management
+/// datagrams, NFS over RDMA, and drivers with events.
 const std::vector<std::string>& rdma_event_groups();
 
 /// What an event becomes.
@@ -33,10 +33,10 @@ struct ConnectionNumbers;
 /// identifier has, and which process asked for it, of at most 65536 identifiers.
 class KernelEvents {
 public:
-    /// Whether a pid is a thread of the kernel: what happens there was asked for by somebody else.
+    /// Whether a pid is a thread of the kernel: its work was requested by another process.
     using IsKernelThread = std::function<bool(std::uint32_t)>;
     explicit KernelEvents(IsKernelThread is_kernel = {});
-    /// Without value where the event means no record, or this kernel's event lacks a field that it takes.
+    /// No value if the event makes no record, or if this kernel's event lacks a required field.
     Converter converter(std::string_view event, const Format& format) const;
 
 private:
@@ -46,14 +46,14 @@ private:
 struct KernelTraceOptions {
     /// Patterns of Tracefs::events, each has to fit an event; empty: rdma_event_groups(), where one has to.
     std::vector<std::string> events = {};
-    std::string tracefs = {};  ///< where it is mounted; empty: where it usually is
+    std::string tracefs = {};  ///< where it is mounted; empty: the usual place
     PerfOptions perf = {};
 };
 
 /// The machine's RDMA trace events from now on. An error says what is missing.
 base::Result<std::unique_ptr<TraceSource>> open_kernel_trace(const KernelTraceOptions& options);
 
-/// As /proc tells it; a pid that is not there is none.
+/// According to /proc; false for a pid that does not exist.
 bool is_kernel_thread(std::uint32_t process);
 
 }  // namespace trace::kernel

@@ -3,13 +3,13 @@
 
 namespace trace::inline perf {
 
-/// A clock of nanoseconds read by a processor's counter: where the clock itself takes half of the time of what is to be
-/// timed. The clock is asked once in a millisecond, and the counter's rate measured from one time to the next, so that
-/// what adjusts the clock (NTP) is followed; both agree within tens of nanoseconds. Times of one object do not go back,
-/// unless the clock is set back.
+/// A clock of nanoseconds read by a processor's counter, for measurements where the clock itself would take half the
+/// time. The clock is read once in a millisecond, and the counter's rate is measured from one time to the next, so that
+/// adjustments of the clock (NTP) are followed; both agree within tens of nanoseconds. Times of one object do not go
+/// back, unless the clock is set back.
 ///
-/// `Counter` and `Clock` are called without arguments; the one returns ticks, the other nanoseconds. A counter that
-/// stands still leaves everything to the clock. For one thread.
+/// `Counter` and `Clock` are called without arguments; the first returns ticks, the second nanoseconds. If the counter
+/// stands still, all times come from the clock. For one thread.
 template <class Counter, class Clock>
 class CounterClock {
 public:
@@ -46,7 +46,7 @@ private:
         const std::uint64_t elapsed_ticks = ticks - base_ticks_;
         const std::int64_t elapsed_ns = now - base_ns_;
         if (!based_ || elapsed_ns < 0 || elapsed_ns > longest_measure_ns || elapsed_ticks == 0) {
-            // Too long ago, or the first: what the rate was is not known to hold.
+            // Too long ago, or the first: the former rate may no longer be right.
             begin_at(ticks, now);
             return now;
         }
@@ -77,7 +77,7 @@ private:
     Clock clock_;
     bool based_ = false;
     std::uint64_t base_ticks_ = 0;
-    std::uint64_t good_ticks_ = 0;   ///< after the base: 0 while the rate is not known
+    std::uint64_t good_ticks_ = 0;   ///< after the base: 0 while the rate is unknown
     std::uint64_t ns_per_tick_ = 0;  ///< with fraction_bits of fraction
     std::int64_t base_ns_ = 0;
     std::int64_t last_ns_ = 0;

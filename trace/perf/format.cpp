@@ -206,7 +206,7 @@ std::optional<std::string_view> parse_field(std::string_view line, Field& field)
     field.offset = *offset;
     field.size = *size;
     field.is_signed = number_after(line, "signed:").value_or(0) != 0;
-    if (field.place != Field::Place::fixed && field.size != 4) return "a __data_loc that is not of four octets";
+    if (field.place != Field::Place::fixed && field.size != 4) return "a __data_loc that is not of four bytes";
     shape(field);
     return std::nullopt;
 }

@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
-/// What a trace event's records look like, as the running kernel tells in `events/GROUP/NAME/format` of tracefs.
+/// The form of a trace event's records, as the running kernel describes it in `events/GROUP/NAME/format` of tracefs.
 /// Nothing is assumed of any event: the same event has other fields, at other places, in another kernel. Linux,
 /// Documentation/trace/events.rst, "Event formats".
 namespace trace::inline perf {
@@ -32,18 +32,18 @@ struct Field {
     bool is_signed = false;
     bool characters = false;  ///< an array of char: a text
     bool pointer = false;
-    bool socket_address = false;  ///< a sockaddr of IPv4 or IPv6, by the way it is printed
+    bool socket_address = false;  ///< a sockaddr of IPv4 or IPv6, according to its print format
     Place place = Place::fixed;
     std::vector<std::pair<std::uint64_t, std::string>> names = {};  ///< of its values, by `__print_symbolic`
 
     /// Whether number() can have an answer: one integer of 1, 2, 4 or 8 bytes.
     bool is_number() const;
-    /// What a value is called; empty where it has no name.
+    /// The name of a value; empty if it has none.
     std::string_view name_of(std::uint64_t value) const;
 };
 
-/// All that `format` says about one event. Reading a record never fails by the record's bytes: what lies beyond its end
-/// is not there.
+/// All that `format` says about one event. Reading a record never fails, whatever its bytes: fields beyond its end are
+/// absent.
 class Format {
 public:
     /// The text of a `format` file; at most 256 KiB and 1024 fields, records of at most 64 KiB. An error says the line.

@@ -13,16 +13,16 @@
 
 namespace trace::inline perf {
 
-/// A trace event to be read, and what becomes of it.
+/// A trace event to read, and its use.
 struct PerfEvent {
     std::string name;        ///< "rdma_core:cq_poll", or the name of a probe
     Format format;           ///< its id is the one in tracefs of this machine
-    Converter convert = {};  ///< none: counted, and told to the listener
+    Converter convert = {};  ///< null: counted, and passed to the listener
 };
 
 struct PerfOptions {
     std::uint32_t ring_octets = 512 * 1024;  ///< for each processor; a power of two, at least a page
-    int process = 0;                         ///< only of this one, until it ends; 0: of all
+    int process = 0;                         ///< only of this process, until it ends; 0: of all
     Listener listener = {};
 };
 
@@ -37,7 +37,7 @@ struct PerfOptions {
 /// Threads that it makes later are followed.
 class PerfSource : public TraceSource {
 public:
-    /// Starts at once. An error says which right, or what else, is missing.
+    /// Starts at once. An error says which right is missing, or what else.
     static base::Result<std::unique_ptr<PerfSource>> open(std::vector<PerfEvent> events, const PerfOptions& options);
     ~PerfSource() override;
     PerfSource(const PerfSource&) = delete;
@@ -73,7 +73,7 @@ private:
     bool ended_ = false;
     std::uint64_t lost_ = 0;
     std::int64_t latest_ns_ = 0;
-    std::optional<std::int64_t> offset_ns_ = {};  ///< what is added to a record's time
+    std::optional<std::int64_t> offset_ns_ = {};  ///< the number that is added to a record's time
     std::vector<std::string> warnings_ = {};
     base::Error error_ = {};
 };

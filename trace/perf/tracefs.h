@@ -10,19 +10,19 @@ namespace trace::inline perf {
 /// The kernel's own file system of trace events. Linux, Documentation/trace/ftrace.rst.
 class Tracefs {
 public:
-    /// The one that is mounted: /sys/kernel/tracing, or in debugfs; or the folder `root`. An error says how to mount
-    /// it, or which right is missing.
+    /// The mounted one: /sys/kernel/tracing, or in debugfs; or the folder `root`. An error says how to mount it, or
+    /// which right is missing.
     static base::Result<Tracefs> find(const std::string& root = {});
 
     const std::string& root() const { return root_; }
     /// Names of the events that match one of `patterns`, ordered: "rdma_core:cq_poll". A pattern is GROUP:NAME, where
     /// `*` and `?` are as in the shell; without a colon it is a group.
     std::vector<std::string> events(const std::vector<std::string>& patterns) const;
-    /// Where "rdma_core:cq_poll" is described.
+    /// The file that describes "rdma_core:cq_poll".
     std::string format_path(std::string_view event) const;
 
-    /// Writes a line of uprobe_events (Documentation/trace/uprobetracer.rst). An error has the kernel's own reason
-    /// where there is one in error_log.
+    /// Writes a line of uprobe_events (Documentation/trace/uprobetracer.rst). An error has the kernel's own reason if
+    /// error_log has one.
     base::Result<void> change_uprobes(const std::string& line) const;
 
 private:

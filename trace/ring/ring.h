@@ -11,12 +11,12 @@ namespace trace::inline ring {
 /// A thread's part of its process's ring. A record costs a clock and one cache line.
 class Lane {
 public:
-    /// Before what is to be recorded begins: readers wait for its records before they hand out later ones.
+    /// Call it before the recorded work begins: readers wait for its records before they pass on later ones.
     void begin(std::int64_t now_ns) { busy().store(now_ns, std::memory_order_relaxed); }
     void end() { busy().store(0, std::memory_order_release); }
 
-    /// The place of the next record, to be filled in and then published. Filling it in where it lies is three times as
-    /// fast as copying a record whose small fields have just been written.
+    /// The place of the next record, to be filled in and then published. Filling it in in place is three times as fast
+    /// as copying a record whose small fields have just been written.
     Record& next() {
         // A reader that sees any of what is written now sees the count before it, and so knows that it is new.
         std::atomic_thread_fence(std::memory_order_release);
@@ -56,20 +56,20 @@ public:
     Ring& operator=(const Ring&) = delete;
     ~Ring() = default;  ///< the mapping stays: threads may still record while a program ends
 
-    /// Makes the file in `directory`, whose other rings of this very process, from before an exec(2), are marked to
-    /// have ended; this user's rings of processes that are long gone are removed. `capacity` is rounded to a power of
-    /// two within bounds. Returns 0, else an errno.
+    /// Makes the file in `directory`. Other rings of this process in it, from before an exec(2), are marked as ended;
+    /// this user's rings of processes that ended long ago are removed. `capacity` is rounded to a power of two within
+    /// bounds. Returns 0, else an errno.
     int open(const char* directory, std::uint32_t capacity, std::uint64_t session);
     bool is_open() const { return header_ != nullptr; }
 
-    /// A lane for the calling thread; null where all are taken, or there is no memory for one more.
+    /// A lane for the calling thread; null if all are in use, or if there is no memory for one more.
     Lane* claim();
     /// The thread records no more.
     static void give_back(Lane& lane);
-    /// A record that no lane could take.
+    /// Counts a record that found no lane.
     void lose() { std::atomic_ref<std::uint64_t>(header_->unplaced).fetch_add(1, std::memory_order_relaxed); }
 
-    /// The index of a device of this name, which may be new; `unknown_device` where there are too many. Not for two
+    /// The index of a device of this name, which may be new; `unknown_device` if there are too many. Not for two
     /// threads at once.
     std::uint8_t device(const char* name);
 
@@ -83,7 +83,7 @@ private:
     layout::Header* header_ = nullptr;
     std::uint64_t octets_ = 0;
     std::uint32_t capacity_ = 0;
-    std::uint64_t device_ = 0;  ///< st_dev and st_ino of the file, to know it again
+    std::uint64_t device_ = 0;  ///< st_dev and st_ino of the file, to recognise it
     std::uint64_t inode_ = 0;
     char path_[4096] = {};
     Lane lanes_[lanes] = {};

@@ -21,7 +21,7 @@ namespace trace::inline ring::layout {
 constexpr std::array<char, 8> magic{'r', 's', 'c', 'o', 'p', 'e', 'r', 'g'};
 constexpr std::uint32_t version = 1;
 constexpr std::uint32_t page = 4096;
-/// What a reader accepts, whatever a header says.
+/// The limits of what a reader accepts, whatever a header says.
 constexpr std::uint32_t most_lanes = 256;
 constexpr std::uint32_t least_capacity = 256;
 constexpr std::uint32_t most_capacity = 1U << 22;
@@ -30,7 +30,7 @@ constexpr std::uint8_t unknown_device = 255;
 
 using Name = std::array<char, 64>;  ///< ends at the first NUL, or with the array
 
-/// Complete before the file has the name that readers look for, except what says otherwise.
+/// Complete before the file gets the name that readers look for, except members marked otherwise.
 struct Header {
     std::array<char, 8> magic{};
     std::uint32_t version = 0;
@@ -39,11 +39,11 @@ struct Header {
     std::uint32_t capacity = 0;  ///< records a lane; a power of two
     std::uint32_t pid = 0;       ///< as the process sees itself
     std::uint32_t user = 0;
-    std::uint64_t pid_namespace = 0;        ///< inode of /proc/self/ns/pid; 0: not known
-    std::uint64_t start_ticks = 0;          ///< field 22 of /proc/self/stat; 0: not known
+    std::uint64_t pid_namespace = 0;        ///< inode of /proc/self/ns/pid; 0: unknown
+    std::uint64_t start_ticks = 0;          ///< field 22 of /proc/self/stat; 0: unknown
     std::int64_t started_ns = 0;            ///< CLOCK_REALTIME of the ring's making
     std::uint64_t session = 0;              ///< of the `run` that asked for it; 0: none
-    std::uint64_t unplaced = 0;             ///< records lost since more threads recorded than there are lanes; grows
+    std::uint64_t unplaced = 0;             ///< records lost because more threads recorded than there are lanes; grows
     std::uint32_t devices = 0;              ///< names below; grows, each name before its number
     std::uint32_t ended = 0;                ///< 1: the program is gone, though its process lives
     std::array<char, 1024> command{};       ///< /proc/self/cmdline, words apart by a blank
@@ -53,8 +53,8 @@ struct Header {
 };
 static_assert(sizeof(Header) == page);
 
-/// Two cache lines: what one thread writes all the time shares no line with other threads, nor do its neighbours come
-/// along.
+/// Two cache lines: what one thread writes all the time shares no line with other threads, and adjacent lines are not
+/// fetched with it.
 struct LaneHeader {
     std::uint64_t written = 0;  ///< records so far, by all the lane's owners; the next goes to `written % capacity`
     std::int64_t busy_since_ns = 0;  ///< the owner is about to add records with this time or later; 0: it is not
@@ -72,7 +72,7 @@ constexpr std::uint64_t file_octets(std::uint32_t lanes, std::uint32_t capacity)
     return records_at(lanes) + lanes * lane_octets(capacity);
 }
 
-/// A ring's name ends so; what has another name is no ring, or not yet.
+/// A ring's name ends with this; a file with another name is not a ring, or not yet.
 constexpr char suffix[] = ".ring";
 
 /// Environment of a traced process.

@@ -20,7 +20,8 @@ namespace {
 
 /// Records that a lane may count ahead of the clock: clocks are set, and a reader may have to wait.
 constexpr std::uint64_t most_allowed = std::uint64_t{1} << 26;
-/// What is counted as lost of the time before the reader came: the process states it, and nobody has seen it.
+/// The most records that count as lost before the reader came: only the process states that number, and it cannot be
+/// checked.
 constexpr std::uint64_t most_before = std::uint64_t{1} << 20;
 constexpr std::uint64_t chunk = 4096;  ///< records taken from a lane at once
 
@@ -37,7 +38,7 @@ base::Result<void> check_header(const layout::Header& header, std::uint64_t octe
             fmt::format("is a ring of version {}, and this rdmascope reads version {}: trace with the same release",
                         header.version, layout::version));
     if (header.record_octets != sizeof(Record))
-        return wrong(fmt::format("has records of {} octets", header.record_octets));
+        return wrong(fmt::format("has records of {} bytes", header.record_octets));
     if (header.lanes == 0 || header.lanes > layout::most_lanes) return wrong(fmt::format("has {} lanes", header.lanes));
     if (header.capacity < layout::least_capacity || header.capacity > layout::most_capacity ||
         !std::has_single_bit(header.capacity))
@@ -79,7 +80,7 @@ RingReader::RingReader(std::string path, std::shared_ptr<base::Descriptor> file,
     identify(owner);
 }
 
-/// What the process says of itself holds where nobody knows better; whose it is, the file system knows.
+/// What the process says of itself is used where there is no better source; the owner is known from the file system.
 void RingReader::identify(std::uint32_t owner) {
     const auto found = find_process({header_.pid, header_.pid_namespace, header_.start_ticks, owner});
     process_.pid = found.value_or(0);
@@ -105,8 +106,8 @@ bool RingReader::read(std::uint64_t offset, void* to, std::size_t octets) const 
     return pread(file_->number(), to, octets, static_cast<off_t>(offset)) == static_cast<ssize_t>(octets);
 }
 
-/// Whether so many records can have come. The counters are the process's own, and the sums over all rings must not
-/// depend on what one process claims.
+/// Whether that number of records can have come. The counters are the process's own, and the sums over all rings must
+/// not depend on what one process claims.
 bool RingReader::takes_from(std::uint64_t& allowed, std::uint64_t most, std::uint64_t more) const {
     constexpr std::uint64_t least_ns = 4;  // no thread makes a record in less
     allowed = std::min(most, base::saturating::add(allowed, since_ns_ / least_ns));
@@ -123,7 +124,7 @@ void RingReader::give_up(const char* reason) {
 }
 
 std::int64_t RingReader::look(std::int64_t now_ns) {
-    // A call that has been going on for longer holds up nobody: a thread may be stopped in it.
+    // A call that takes longer does not hold up the others: its thread may be stopped.
     constexpr std::int64_t patience_ns = 100'000'000;
     // Between a thread's clock and its `busy_since_ns` is a moment.
     constexpr std::int64_t moment_ns = 50'000;

@@ -20,20 +20,20 @@ struct RingRefusal {
     bool passing = false;  ///< a later attempt may succeed: files or memory ran out
 };
 
-/// Reads one process's ring, by pread(2): the file is the process's, which may change or shorten it at any time, and
-/// nothing that it does can harm a reader that looks only at copies.
+/// Reads one process's ring, by pread(2). The file belongs to the process, which may change or shorten it at any time;
+/// nothing that it does can harm a reader that uses only copies.
 class RingReader {
 public:
-    /// Anything but a ring, of this version, in a regular file is refused.
+    /// Refuses anything except a ring of this version in a regular file.
     static base::Result<RingReader, RingRefusal> open(const std::string& path);
 
-    /// Looks at what was written, at `now_ns`. Returns the time up to which all records are there: later ones may still
-    /// get earlier company.
+    /// Reads what was written, at `now_ns`. Returns the time up to which all records are there: earlier records than
+    /// the later ones may still come.
     std::int64_t look(std::int64_t now_ns);
 
-    /// The earliest record that is there; null where there is none. Lost ones are told of by RecordKind::lost.
+    /// The earliest record; null if there is none. RecordKind::lost reports lost ones.
     const Record* head();
-    /// What the head is sorted by: its time, or when it was seen, if that is earlier.
+    /// The sort key of the head: its time, or when it was seen, if that is earlier.
     std::int64_t head_time_ns() const { return head_ns_; }
     void pop();
 
@@ -42,20 +42,20 @@ public:
     std::uint64_t lost() const { return lost_; }
     const std::string& path() const { return path_; }
 
-    /// Why the ring is not read any further: its counters say what no process can have done. Reported once.
+    /// Why the ring is not read any further: its counters have impossible values. Reported once.
     std::optional<base::Error> take_damage() { return std::exchange(damage_, std::nullopt); }
 
-    /// Whether more may come: the process runs, and still the program that made the ring.
+    /// Whether more may come: the process runs, and it is still the program that made the ring.
     bool is_alive() const;
-    /// The file's own; no error where it is gone already.
+    /// Removes the file if it is still this ring's; no error if it is gone.
     void remove() const;
 
 private:
     struct Lane {
         std::uint64_t next = 0;     ///< of the ring's records, the first not taken
-        std::uint64_t written = 0;  ///< when last looked at
-        std::uint64_t allowed = 0;  ///< how far it may count on at once
-        std::uint64_t lost = 0;     ///< to be told of before the next record
+        std::uint64_t written = 0;  ///< at the last look
+        std::uint64_t allowed = 0;  ///< the most by which it may advance at once
+        std::uint64_t lost = 0;     ///< to be reported before the next record
         std::uint32_t owner = 0;
         std::vector<Record> records = {};
         std::size_t at = 0;
@@ -82,7 +82,7 @@ private:
     std::vector<Lane> lanes_;
     std::vector<std::byte> looked_ = {};
     std::int64_t now_ns_ = 0;
-    std::uint64_t since_ns_ = 0;  ///< from the look before to now_ns_
+    std::uint64_t since_ns_ = 0;  ///< from the previous look to now_ns_
     std::optional<base::Error> damage_ = {};
     std::uint64_t lost_ = 0;
     std::uint64_t unplaced_ = 0;

@@ -25,7 +25,7 @@ namespace trace::inline ring {
 class Rings {
 public:
     struct Options {
-        std::string directory = {};                 ///< empty: where traced processes put them by themselves
+        std::string directory = {};                 ///< empty: the default directory of traced processes
         std::optional<std::uint64_t> session = {};  ///< only the rings of this `run`
         bool remove = true;                         ///< the rings of processes that have ended
         std::size_t most = 1024;                    ///< rings at once; those of one user: has_place()
@@ -35,23 +35,23 @@ public:
     Rings(const Rings&) = delete;
     Rings& operator=(const Rings&) = delete;
 
-    /// Copies the records that are ready, earliest first, as many as there is room for; 0: none is by now. Does not
-    /// wait: a ring holds what a busy process does in about 20 ms.
+    /// Copies the records that are ready, earliest first, as many as fit; 0 if none is ready. Does not wait: a ring
+    /// holds what a busy process does in about 20 ms.
     std::size_t next(std::span<Record> out);
     /// The following next() looks for new rings and ended processes, which it does ten times a second by itself.
     void look_again() { looked_ns_ = retried_ns_ = 0; }
 
-    /// All processes so far, the latest last; of those that have ended the earliest are forgotten in the end.
+    /// All processes so far, the latest last; the earliest ones that have ended are forgotten in the end.
     const std::deque<Process>& processes() const { return processes_; }
-    /// How many there were, the forgotten ones among them.
+    /// The number of processes, including forgotten ones.
     std::uint64_t processes_met() const { return forgotten_ + processes_.size(); }
     /// Records that were overwritten before they were read, or that their process had no room for.
     std::uint64_t lost() const { return lost_; }
     /// Rings that are being read.
     std::size_t open() const { return rings_.size(); }
-    /// Why a file that is named as a ring is not read: at most the last few.
+    /// Why a file with a ring's name is not read: at most the last few.
     const std::deque<base::Error>& refusals() const { return refusals_; }
-    /// How many there were, the forgotten ones among them.
+    /// The number of refusals, including forgotten ones.
     std::uint64_t refused() const { return refused_; }
     const std::string& directory() const { return directory_; }
 
@@ -82,8 +82,8 @@ private:
     std::size_t forgotten_ = 0;  ///< processes before the first of `processes_`
     std::deque<base::Error> refusals_ = {};
     std::uint64_t refused_ = 0;
-    std::vector<std::string> known_ = {};      ///< names in the directory that were looked at
-    std::vector<std::string> postponed_ = {};  ///< of these, those that there was no room for; told of already
+    std::vector<std::string> known_ = {};      ///< names in the directory that were examined
+    std::vector<std::string> postponed_ = {};  ///< of these, those that found no room; already reported
     std::int64_t retried_ns_ = 0;
     base::Descriptor watch_ = {};
     bool watched_ = false;

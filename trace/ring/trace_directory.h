@@ -3,7 +3,7 @@
 
 namespace trace::inline ring {
 
-/// The folder of all users, where there is one.
+/// The folder of all users, if there is one.
 inline constexpr char machines_directory[] = "/run/rdmascope/trace";
 
 /// Where rings are: $RDMASCOPE_TRACE_DIR; else `everybodys` where it is a folder, not a link, and this process may

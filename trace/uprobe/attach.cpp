@@ -251,8 +251,8 @@ std::vector<std::string> sentences_of(const std::vector<NotTraced>& all) {
             if (std::find(files.begin(), files.end(), name) == files.end()) files.push_back(std::move(name));
         }
         sentences.push_back(count == 1 ? fmt::format("{}: {} {}", first.path, first.what, first.why)
-                                       : fmt::format("{}: {} and {} more like it, each of which {}",
-                                                     fmt::join(files, ", "), first.what, count - 1, first.why));
+                                       : fmt::format("{}: {} and {} more like it; each {}", fmt::join(files, ", "),
+                                                     first.what, count - 1, first.why));
     }
     return sentences;
 }

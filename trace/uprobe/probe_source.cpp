@@ -22,7 +22,7 @@ using base::Failure;
 namespace {
 
 constexpr std::string_view group_prefix = "rdmascope_";
-constexpr std::size_t max_name = 40;  // the kernel takes 63 octets
+constexpr std::size_t max_name = 40;  // bytes; the kernel accepts 63
 
 std::string event_name(const ProbePoint& point, std::size_t number) {
     std::string name = point.name.substr(0, max_name);

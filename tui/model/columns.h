@@ -14,7 +14,7 @@ namespace tui::inline model {
 enum class CellForm : std::uint8_t {
     field,   ///< exporters::cell()
     ends,    ///< "source > destination", as much of it as fits
-    cause,   ///< what is wrong, coloured by its grade; the mark of the row says that something is
+    cause,   ///< the problem, coloured by its grade; the mark of the row shows that there is one
     mix,     ///< the operations' shares
     states,  ///< where the time went, as a bar
 };
@@ -39,14 +39,16 @@ struct Column {
     bool left_aligned = false;
     unsigned least_width = 0;  ///< columns on the screen
     Emphasis emphasis = Emphasis::none;
-    unsigned weight = 0;  ///< 0: stays on the narrowest screen; the greatest goes first where there is no room
+    unsigned weight = 0;  ///< 0: stays on the narrowest screen; without room, the column with the greatest weight is
+                          ///< dropped first
 };
 
-/// The usual table, and what `column_named` also knows.
+/// The default table, and the other columns that `column_named` knows.
 const std::vector<Column>& usual_columns();
-/// A usual column by its name, or one made of any field of exporters::find_fields(); absent where there is none.
+/// A default column by its name, or one made of any field of exporters::find_fields(); no value if there is no such
+/// name.
 std::optional<Column> column_named(std::string_view name);
-/// The chosen columns, the usual ones where `names` is empty. Names that are none are left out.
+/// The chosen columns; the usual ones if `names` is empty. Unknown names are left out.
 std::vector<Column> columns_of(std::span<const std::string> names);
 
 }  // namespace tui::model

@@ -67,7 +67,7 @@ std::string direction_filter(const metrics::Endpoint& from, const metrics::Endpo
                    condition_on("infiniband.bth.destqp", to.qpn ? fmt::format("{:#x}", *to.qpn) : "")});
 }
 
-/// A direction of which nothing is known but the hosts would show all of their packets.
+/// If nothing but the two hosts of a direction is known, a filter would show all packets between them.
 bool is_told_apart(const metrics::Endpoint& from, const metrics::Endpoint& to) {
     return to.qpn || (from.port && to.port);
 }

@@ -26,18 +26,18 @@ struct Controller {
     std::vector<Request> requests = {};
     std::uint64_t last_serial = 0;
     std::int64_t now_ns = 0;
-    bool window_chosen = false;  ///< by the user: the end of a file leaves it alone
+    bool window_chosen = false;  ///< by the user: the end of a file does not change it
 
-    std::array<std::size_t, view_count> pages;  ///< rows of each view that fit, as far as known
+    std::array<std::size_t, view_count> pages;  ///< rows that fit, for each view, as far as known
     std::size_t overlay_page = 10;
     std::vector<Hit> hits = {};
     std::vector<std::uint64_t> evidence = {};  ///< frames that an answer of why names
-    /// By view: the selection stays on what it is on. Else on the first row, whatever comes there, or the last of
-    /// events and packets, which follow what comes.
+    /// For each view: the selection stays on its row. Otherwise it stays on the first row, whatever comes there, or on
+    /// the last row of events and packets, which follow new lines.
     std::array<bool, view_count> held{};
 
     std::string text_before = {};  ///< of the prompt that is open: what Escape brings back
-    /// What was typed and accepted, by purpose, the latest last; and how far Up has gone back in it.
+    /// Accepted texts, by purpose, the latest last; and how far Up has gone back in them.
     std::array<std::vector<std::string>, prompt_purposes> typed_before = {};
     std::size_t typed_ago = 0;
     Settings settings_before = {};             ///< the same of the menu
@@ -46,15 +46,15 @@ struct Controller {
     void say(std::string text);
     void complain(std::string text);
     void ask(Request::Kind kind);
-    /// Settings have changed: they are to be kept.
+    /// Settings have changed: asks for them to be stored.
     void keep() { ask(Request::Kind::settings); }
 
     // Lists; controller.cpp.
-    void rebuild();          ///< all lists, from the reading and the choice; selections stay where they are
-    void rebuild_packets();  ///< goes through the frames anew
+    void rebuild();          ///< all lists, from the reading and the choice; selections stay on their rows
+    void rebuild_packets();  ///< goes through the frames again
     void count_rows();       ///< of every view; selections and what is in sight stay within them
     void say_who_follows();
-    void follow_flow();  ///< the plot of sequence is that of the flow of the view of one flow
+    void follow_flow();  ///< the plot of sequence follows the flow of the view of one flow
     std::size_t rows(View view) const;
     void select(View view, std::size_t row);
     void move(std::ptrdiff_t rows);
@@ -63,15 +63,15 @@ struct Controller {
     void open_frame(std::uint64_t frame);      ///< the packet among its neighbours, with all its fields
     void show_packets_of(std::uint64_t flow);  ///< the packets of both directions
     void open_details();                       ///< of the packet that is selected
-    bool show_details(std::uint64_t frame);    ///< false, with a complaint: the frame is no longer kept
+    bool show_details(std::uint64_t frame);    ///< false, with a message: the frame is no longer kept
     base::Result<void> apply_filter(const std::string& text);
     base::Result<void> apply_packet_filter(const std::string& text);
 
-    /// The flow that the selected row, or the view of one flow, is about; absent on groups, hosts, packets, counters.
+    /// The flow of the selected row, or of the view of one flow; no value on groups, hosts, packets, counters.
     std::optional<std::uint64_t> selected_flow() const;
-    const FlowLine* selected_line() const;  ///< null where there is none
+    const FlowLine* selected_line() const;  ///< null if there is none
 
-    // What a user has chosen; choices.cpp.
+    // The user's choices; choices.cpp.
     void sort_by(const std::string& column, bool turned);
     std::string sort_column() const;
     void show_columns(std::vector<std::string> column_names);
@@ -98,10 +98,10 @@ private:
     void restore(const Anchor& anchor);
 };
 
-/// Sorted by where nothing else was chosen.
+/// The default order.
 inline constexpr std::string_view usual_sort = "cause";
 
-/// How far one sees: `place` has `count` rows of which `page` fit.
+/// Bounds a place in a list: `place` has `count` rows, and `page` of them fit.
 void settle(Place& place, std::size_t count, std::size_t page);
 
 }  // namespace tui::model

@@ -18,7 +18,7 @@ namespace {
 using metrics::EndKind;
 using metrics::EventKind;
 
-/// What is no news, or is told by the figures: where the longest silence was, and set-ups that came about.
+/// Excludes what the figures already show: the place of the longest silence, and set-ups that succeeded.
 bool is_worth_a_line(EventKind kind) {
     switch (kind) {
         case EventKind::long_gap:
@@ -75,7 +75,7 @@ std::uint64_t value_of(const metrics::FlowSnapshot& flow, const metrics::EventSu
     if (summary.kind == EventKind::rnr_nak)
         if (const auto timer = flow.rnr_timer_ns.max()) return nearest_rnr_timer_ns(*timer);
     if (summary.kind == EventKind::terminate) return summary.value_max;
-    // The greatest of an interval is not known; it is none that exceeds their sum.
+    // The greatest value of an interval is not known, but it cannot exceed the sum of the interval.
     return std::min(summary.value_max, summary.value_sum);
 }
 

@@ -16,7 +16,7 @@ using metrics::FlowSnapshot;
 /// What a line is sorted by, brought into unsigned numbers once, so that comparing costs nothing.
 struct SortKey {
     bool unknown = false;
-    std::uint64_t number = 0;  ///< of texts: the first octets
+    std::uint64_t number = 0;  ///< of texts: the first bytes
     std::string text = {};
 };
 
@@ -54,7 +54,7 @@ bool is_urgent(const FlowLine& line) {
     return line.group || !line.idle || !line.flow->finished || metrics::outlives_connection(line.problem->verdict);
 }
 
-/// Places of lines, with their keys beside them.
+/// Places of lines, with their keys next to them.
 class Sorter {
 public:
     Sorter(const FlowChoice& choice, const Reading& reading, const metrics::HostNames* names)

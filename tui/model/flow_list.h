@@ -20,11 +20,10 @@ struct Groups;
 
 /// A row of the table of flows: a flow, or the heading of a group with the sum of its members.
 struct FlowLine {
-    const metrics::FlowSnapshot* flow = nullptr;   ///< figures of the window; a group's are its members' sum
-    const metrics::FlowSnapshot* whole = nullptr;  ///< the flow since the beginning; null for a group
-    const metrics::FlowProblem* problem =
-        nullptr;        ///< what is wrong with it; null where nothing is; a group's: the worst
-    bool idle = false;  ///< window interval: nothing passed in it, `flow` is `whole`
+    const metrics::FlowSnapshot* flow = nullptr;    ///< figures of the window; a group's are its members' sum
+    const metrics::FlowSnapshot* whole = nullptr;   ///< the flow since the beginning; null for a group
+    const metrics::FlowProblem* problem = nullptr;  ///< the problem; null if there is none; a group's: the worst
+    bool idle = false;                              ///< window interval: nothing passed in it, `flow` is `whole`
     bool pinned = false;
     bool group = false;
     bool folded = false;      ///< a group whose members are not listed
@@ -33,36 +32,36 @@ struct FlowLine {
     std::uint64_t id() const { return flow->id; }
 };
 
-/// How the table is to be made.
+/// The choices for the table.
 struct FlowChoice {
     exporters::FlowOrder order;
     Grouping grouping = Grouping::none;
     Window window = Window::interval;
     std::set<std::uint64_t> pinned = {};  ///< flow ids: first, in the same order among themselves
     std::set<std::string> folded = {};    ///< titles of groups
-    bool only_problems = false;           ///< flows of which nothing is wrong are hidden
+    bool only_problems = false;           ///< flows without a problem are hidden
 };
 
-/// What a line is to be read with: of the window `interval` the figures of a line that is not idle are the interval's,
-/// so that rates are by its length; all others are of the flow's own time.
+/// How to read a line's figures. In the window `interval`, a line that is not idle has the interval's figures, so that
+/// rates are by its length; all others are of the flow's own time.
 exporters::Context context_of(const FlowLine& line, Window window, const Reading& reading,
                               const metrics::HostNames* names);
 
-/// The order of the lines: pinned flows; groups, each heading in front of its members; flows that passed something in
-/// the interval; idle ones, which have counts of all their life and no pace (exporters::is_pace). Each by the order
-/// chosen, equals by id. Where the order is by the cause of a problem, flows with a problem stand above all others,
-/// idle or not: a flow that stands still may be the worst. Only those whose connection ended after repairs do not, as
-/// nothing can be mended there. Pinned flows stand above the groups and are part of their sums.
+/// The order of the lines: pinned flows; groups, each with its heading before its members; flows that passed something
+/// in the interval; idle flows, which have counts of all their life and no pace (exporters::is_pace). Each part has the
+/// chosen order; equals are ordered by id. If the order is by the cause of a problem, flows with a problem stand above
+/// all others, idle or not: a flow that stands still may be the worst. Flows whose connection ended after repairs are
+/// not among them, because nothing can be mended there. Pinned flows stand above the groups and are part of their sums.
 ///
-/// A group's sum, of its members that are not idle where there are any: counters, histograms and state times add up,
-/// and all that follows from them; means of what was outstanding add up (of all since the beginning, over time), maxima
-/// add up to a bound on what was outstanding at once, as do limits (ORD). What has no sum (set-up, ends of several
-/// hosts, pairing) is absent. Rates are by the interval's length, so that they add up too; of all since the beginning,
-/// by the time from the first member's begin to the last one's end, as members that lived one after the other never
-/// were as fast together as the sum of them.
+/// A group's sum is the sum of its members that are not idle, or of all members if all are idle. Counters, histograms
+/// and state times add up, and all that follows from them. Means of what was outstanding add up (of all since the
+/// beginning, over time); maxima add up to a bound on what was outstanding at once, as do limits (ORD). What has no sum
+/// (set-up, ends of several hosts, pairing) is absent. Rates are by the interval's length, so that they add up too.
+/// Rates since the beginning are by the time from the first member's begin to the last one's end: members that lived
+/// one after the other never reached the sum of their rates together.
 ///
-/// The rows of the table. Made anew when a reading comes or the choice changes; 100,000 flows in well under a tenth of
-/// a second. Points into the reading, which it keeps.
+/// The rows of the table. Built again when a reading comes or the choice changes; 100,000 flows take well under a tenth
+/// of a second. Points into the reading, which it keeps.
 class FlowList {
 public:
     void build(const ReadingPtr& reading, const FlowChoice& choice, exporters::filter::FlowFilter& filter,
@@ -70,10 +69,10 @@ public:
 
     const std::vector<FlowLine>& lines() const { return lines_; }
     std::size_t flows() const { return flows_; }        ///< in the reading
-    std::size_t hidden() const { return hidden_; }      ///< that the filter, or the choice of problems, keeps back
-    std::size_t problems() const { return problems_; }  ///< flows with a problem, of those that the filter lets through
+    std::size_t hidden() const { return hidden_; }      ///< hidden by the filter, or by the choice of problems
+    std::size_t problems() const { return problems_; }  ///< flows with a problem, among those that the filter passes
     std::size_t idle() const { return idle_; }          ///< of those that it does not
-    /// The line of a flow; absent where it is not listed.
+    /// The line of a flow; no value if it is not listed.
     std::optional<std::size_t> find(std::uint64_t id) const;
 
 private:

@@ -8,7 +8,7 @@
 
 namespace tui::inline model {
 
-/// Which group every flow of a list belongs to.
+/// The group of every flow of a list.
 struct Groups {
     std::vector<std::string> titles = {};  ///< in the order of their first flow
     std::vector<std::size_t> of = {};      ///< by flow: index in titles
@@ -16,7 +16,7 @@ struct Groups {
 Groups groups_of(const std::vector<const metrics::FlowSnapshot*>& flows, Grouping grouping,
                  const metrics::HostNames* names);
 
-/// Takes another flow into a sum, as flow_list.h says. A sum begins as a copy of its first flow.
+/// Adds another flow to a sum, as flow_list.h says. A sum begins as a copy of its first flow.
 void add_up(metrics::FlowSnapshot& sum, const metrics::FlowSnapshot& flow, Window window);
 
 }  // namespace tui::model

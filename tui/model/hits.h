@@ -5,14 +5,14 @@
 
 namespace tui::inline model {
 
-/// What a place on the screen is, so that a click finds it. Made by the view with each picture.
+/// The meaning of a place on the screen, for clicks. The view makes hits with each picture.
 struct Hit {
     enum class Target : std::uint8_t {
         row,       ///< `value`: index of the row of the view's list
         heading,   ///< `value`: index of the column in ModelState::columns
         tab,       ///< `value`: a View
         item,      ///< `value`: index in the menu that is open
-        play,      ///< pause or go on
+        play,      ///< pause or continue
         position,  ///< the bar that shows how far a source is; `value`: permille of its width, of this cell
     } target = Target::row;
     int x = 0;
@@ -22,7 +22,7 @@ struct Hit {
     std::size_t value = 0;
 };
 
-/// What drawing found out.
+/// The results of drawing.
 struct Drawn {
     std::vector<Hit> hits = {};                ///< later ones lie above earlier ones
     std::size_t page = 1;                      ///< rows of the view's list that fit; at least 1

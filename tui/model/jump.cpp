@@ -10,7 +10,7 @@ namespace tui::inline model {
 
 namespace {
 
-base::Failure<base::Error> expected(const std::string& what) { return {{.message = what + " is wanted"}}; }
+base::Failure<base::Error> expected(const std::string& what) { return {{.message = what + " is expected"}}; }
 
 }  // namespace
 

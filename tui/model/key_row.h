@@ -3,7 +3,7 @@
 
 namespace tui::inline model {
 
-/// A key with all that there is of it: its words for help and manual, and what it does.
+/// A key with everything about it: its words for help and manual, and its action.
 struct KeyRow {
     /// Where a key acts: on the view; while something lies over it; or always.
     enum class Where : std::uint8_t { view, prompt, menu, text, always };
@@ -15,10 +15,10 @@ struct KeyRow {
 
 /// All of them; keys.cpp.
 std::span<const KeyRow> key_table();
-/// What a key does in a view, or in what lies over it; null where it does nothing.
+/// The row of a key in a view, or in what lies over it; null if the key does nothing.
 const KeyRow* find_key(const Key& key, View view, Overlay overlay);
 
-/// The functions behind the keys, by where help lists them.
+/// The functions of the keys, in the order in which help lists them.
 namespace move {
 void down(Controller& controller);
 void up(Controller& controller);
@@ -68,7 +68,7 @@ void unfold(Controller& controller);
 void turn_fold(Controller& controller);
 void turn_all_folds(Controller& controller);
 void pin(Controller& controller);
-/// By a click on its heading: again turns the order round.
+/// A click on a heading: a second click reverses the order.
 void heading(Controller& controller, std::size_t column);
 }  // namespace choose
 
@@ -81,9 +81,9 @@ void faster_playback(Controller& controller);
 void step_forward(Controller& controller);
 void step_back(Controller& controller);
 void jump(Controller& controller);
-/// To where a permille of the source's time has passed.
+/// Jumps to a permille of the source's time.
 void jump_to_share(Controller& controller, std::size_t permille);
-/// To the time that was typed for jump(); fails where the text is no time.
+/// Jumps to the typed time; fails if the text is not a time.
 base::Result<void> jump_to(Controller& controller, const std::string& text);
 }  // namespace time
 
@@ -123,7 +123,7 @@ void first(Controller& controller);
 void last(Controller& controller);
 void toggle(Controller& controller);
 void accept(Controller& controller);
-void done(Controller& controller);  ///< closes it; what was chosen is kept
+void done(Controller& controller);  ///< closes it and keeps the choices
 void cancel(Controller& controller);
 void erase_letter(Controller& controller);
 }  // namespace menu

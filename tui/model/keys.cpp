@@ -93,7 +93,7 @@ constexpr std::array table{
     KeyRow{{"q", "quit", "Program", in_every_view}, Where::view, program::quit},
     KeyRow{{"Ctrl-C", "quit", "Program", in_every_view}, Where::always, program::quit},
     KeyRow{{"Ctrl-Z", "suspend; fg comes back", "Program", in_every_view}, Where::always, program::suspend},
-    KeyRow{{"Ctrl-L", "draw anew", "Program", in_every_view}, Where::always, program::redraw},
+    KeyRow{{"Ctrl-L", "draw again", "Program", in_every_view}, Where::always, program::redraw},
 
     KeyRow{{"Enter", "done", "In a prompt", in_every_view}, Where::prompt, prompt::accept},
     KeyRow{{"Escape", "as it was before", "In a prompt", in_every_view}, Where::prompt, prompt::cancel},

@@ -48,7 +48,7 @@ inline constexpr std::size_t view_count = 7;
 std::string_view name_of(View view);
 constexpr std::uint32_t bit_of(View view) { return 1U << static_cast<unsigned>(view); }
 
-/// What a key does. Made of the table of keys in keys.cpp, which has each one's function as well.
+/// What a key does. Derived from the table of keys in keys.cpp, which also has each key's function.
 struct KeyText {
     std::string_view keys;   ///< as help shows them: "j, Down"
     std::string_view help;   ///< "the next row"
@@ -56,7 +56,7 @@ struct KeyText {
                              ///< something lies over the view: "In a prompt", "In a menu", "In a text"
     std::uint32_t views;     ///< bits of the views in which it does something
 };
-/// Every key that does something, in the order of help and of the manual.
+/// Every key with an action, in the order of help and of the manual.
 std::span<const KeyText> key_texts();
 /// The keys that `KeyText::keys` names. Ctrl-D is the character 4, Ctrl-Z 26; Space is a blank.
 std::vector<Key> keys_named(std::string_view keys);

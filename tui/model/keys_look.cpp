@@ -12,7 +12,7 @@ struct NoNames final : metrics::HostNames {
     std::string name(const metrics::Address& /*address*/) const override { return {}; }
 };
 
-/// Where Tab goes: the view of one flow has a neighbour, but is none.
+/// Where Tab goes. The view of one flow is not part of the row of views, but Tab leads from it to a neighbour.
 void by(Controller& controller, int step) {
     constexpr int tabs = view_count - 1;
     const View from = controller.state.view == View::flow ? controller.state.back : controller.state.view;

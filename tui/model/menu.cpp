@@ -64,7 +64,7 @@ void mark_chosen(Controller& controller) {
     for (const std::string& item : menu.items) menu.chosen.push_back(is_chosen(controller, item));
 }
 
-/// Takes a column away, or shows it behind the others. One at least stays.
+/// Removes a column, or appends it to the others. At least one column stays.
 void turn_column(Controller& controller, const std::string& name) {
     std::vector<std::string> names = names_of(controller.state.columns);
     const auto at = std::find(names.begin(), names.end(), name);

@@ -23,7 +23,7 @@
 
 namespace tui::inline model {
 
-/// Where one is in a list.
+/// The user's place in a list.
 struct Place {
     std::size_t selected = 0;
     std::size_t top = 0;    ///< the first row on the screen
@@ -36,14 +36,14 @@ enum class Overlay : std::uint8_t { none, help, letters, prompt, menu, answers, 
 struct Prompt {
     enum class Purpose : std::uint8_t { filter, packet_filter, jump } purpose = Purpose::filter;
     std::string text = {};   ///< UTF-8
-    std::size_t cursor = 0;  ///< octets before it
+    std::size_t cursor = 0;  ///< in bytes, before the cursor
     std::string error = {};  ///< what is wrong with the text as it stands
 };
 
 struct Menu {
     enum class Purpose : std::uint8_t { sort, columns, grouping, theme } purpose = Purpose::sort;
     std::vector<std::string> items = {};
-    std::vector<bool> chosen = {};  ///< one an item: of columns, those that are shown; else, the one that holds
+    std::vector<bool> chosen = {};  ///< one for each item: columns that are shown; otherwise the one that is active
     Place place = {};
     std::string typed = {};  ///< narrows the items: letters go here
 };
@@ -51,28 +51,28 @@ struct Menu {
 /// Of the view of one flow, in the order of the keys: where the time went, latency, sequence, outstanding.
 inline constexpr unsigned chart_count = 4;
 
-/// Everything that a picture is made of. The view reads it and nothing else.
+/// Everything that a picture needs. The view reads nothing else.
 struct ModelState {
     Settings settings;
     FeedStatus feed;
     ReadingPtr reading;                         ///< null before the first
-    const metrics::HostNames* names = nullptr;  ///< null where numbers are wanted
+    const metrics::HostNames* names = nullptr;  ///< null to show numbers
 
     View view = View::flows;
-    View back = View::flows;                 ///< where Escape goes from the view of one flow
+    View back = View::flows;                 ///< where Escape leads from the view of one flow
     std::array<Place, view_count> places{};  ///< by View; rows of events and packets are indices of their lines(): the
                                              ///< oldest first. Of View::flow: the flow's place in `list`
-    bool frozen = false;                     ///< a live screen that was told to stand still
+    bool frozen = false;                     ///< a live screen that is paused
     Overlay overlay = Overlay::none;
     Place overlay_place;
     Prompt prompt;
     Menu menu;
     std::string message;  ///< of the last key, until the next one: "saved as ...", "no such time"
     bool message_is_error = false;
-    bool spread = false;  ///< of the view of one flow: the chart chosen fills the screen
-    unsigned chart = 0;   ///< of the view of one flow: the one that is chosen
+    bool spread = false;  ///< in the view of one flow: the chosen chart fills the screen
+    unsigned chart = 0;   ///< in the view of one flow: the chosen chart
 
-    std::string filter_text;         ///< of flows; what is in force
+    std::string filter_text;         ///< of flows; the active one
     std::string packet_filter_text;  ///< of packets
     FlowChoice choice;
     std::vector<Column> columns;
@@ -84,7 +84,7 @@ struct ModelState {
     std::vector<metrics::Answer> answers = {};
     std::vector<std::string> details = {};  ///< of the packet selected: a line each
     std::uint64_t details_frame = 0;
-    bool follow_packets = true;  ///< the newest is in sight
+    bool follow_packets = true;  ///< the newest line is visible
     bool follow_events = true;
 
     Timeline timeline;
@@ -94,22 +94,22 @@ struct ModelState {
 
     const Place& place() const { return places[static_cast<std::size_t>(view)]; }
     Place& place() { return places[static_cast<std::size_t>(view)]; }
-    /// The snapshot of the window chosen: interval, or total; null before the first reading.
+    /// The snapshot of the chosen window: interval, or total; null before the first reading.
     const metrics::Snapshot* shown() const;
-    /// The flow of the view of one flow since the beginning, and in the interval; null where it is gone or silent.
+    /// The flow of the view of one flow since the beginning, and in the interval; null if it is gone or silent.
     const metrics::FlowSnapshot* flow_total() const;
     const metrics::FlowSnapshot* flow_interval() const;
 };
 
-/// What a key asks of whoever runs the screen.
+/// What a key asks of the program that runs the screen.
 struct Request {
     enum class Kind : std::uint8_t { quit, suspend, redraw, save, theme, settings } kind = Kind::quit;
 };
 
 struct Controller;
 
-/// The state and the keys. No terminal, no clock, no thread: whoever runs the screen gives it keys, readings and the
-/// time.
+/// The state and the keys. There is no terminal, clock or thread in it: the program that runs the screen passes keys,
+/// readings and the time.
 class Model {
 public:
     /// `feed` and `names` outlive it; `names` may be null.
@@ -118,13 +118,13 @@ public:
 
     void press(const Key& key);
     void click(const Mouse& mouse);
-    /// Looks at the feed: its status, and the readings that are new. Returns whether there is something new to draw.
+    /// Reads the feed: its status, and the new readings. Returns whether there is something new to draw.
     bool refresh(std::int64_t now_ns);
-    /// What the last picture found out.
+    /// Passes on the results of the last drawing.
     void drawn(Drawn drawn);
-    /// What keys have asked for since the last call, in order.
+    /// The requests of keys since the last call, in order.
     std::vector<Request> take_requests();
-    /// Something for the user to read, until the next key: ModelState::message.
+    /// A message for the user, until the next key: ModelState::message.
     void say(std::string message, bool is_error);
 
     const ModelState& state() const;

@@ -26,7 +26,7 @@ private:
     void show(const wire::Frame&) override {}
 };
 
-/// Frames that are gone through before the one whose details are wanted.
+/// Frames that may be read before the one whose details are shown.
 constexpr std::uint64_t details_reach = 100'000;
 /// Frames after the one that is shown among its neighbours.
 constexpr std::uint64_t neighbours = 200;
@@ -90,7 +90,7 @@ struct PacketList::State final : dissect::Sink {
         return filter->matches(filter_fields->collector());
     }
 
-    /// The frame is complete: its lines, where it is wanted. Each unit and notice has one, in their order.
+    /// The frame is complete: adds its lines, if it is shown. Each unit and notice has one line, in their order.
     void settle(std::uint64_t frame) {
         const bool shown = wanted();
         if (filter_fields) filter_fields->end_frame(shown);

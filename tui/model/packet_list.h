@@ -21,8 +21,8 @@ struct PacketLine {
     bool bad = false;  ///< a NAK, a retransmission, a bad CRC, a Terminate: worth a colour
 };
 
-/// The newest frames as lines of `dump`, filtered by its `-Y` language. Follows the source; where frames come faster
-/// than they can be read, or are shown, older ones are passed over and counted.
+/// The newest frames as lines of `dump`, filtered by its `-Y` language. Follows the source; if frames come faster than
+/// they can be read or shown, older ones are skipped and counted.
 class PacketList {
 public:
     explicit PacketList(const dissect::FieldRegistry& registry, dissect::output::HostNames names = {},
@@ -32,16 +32,16 @@ public:
     /// Empty shows all. Starts again with the oldest frame kept. The error as `dump -Y` says it.
     base::Result<void> filter(std::string_view expression);
     void clear();
-    /// Goes through the frames anew up to this one and a few after it, and stays there until clear() or filter().
+    /// Goes through the frames again up to this one and a few after it, and stays there until clear() or filter().
     void read_around(std::uint64_t frame);
     bool stays() const;  ///< read_around() holds
-    /// A call a refresh. Returns whether lines came.
+    /// Call it once for each refresh. Returns whether lines came.
     bool advance(Feed& feed, std::size_t most = 20'000);
 
     const std::deque<PacketLine>& lines() const;  ///< oldest first
     std::uint64_t passed_over() const;
-    /// All fields of a frame as `dump -V` shows them, a line each; frames before it are gone through first, so that
-    /// iWARP streams are known. Empty where the frame has gone.
+    /// All fields of a frame as `dump -V` shows them, one line each. Frames before it are read first, so that iWARP
+    /// streams are known. Empty if the frame has gone.
     std::vector<std::string> details(Feed& feed, std::uint64_t frame) const;
 
 private:

@@ -11,7 +11,7 @@ namespace tui::inline model {
 
 namespace {
 
-constexpr std::size_t longest_prompt = 4096;  ///< octets
+constexpr std::size_t longest_prompt = 4096;  ///< in bytes
 constexpr std::size_t most_remembered = 50;
 
 bool continues_letter(char octet) { return (static_cast<unsigned char>(octet) & 0xc0U) == 0x80U; }
@@ -82,7 +82,7 @@ void Controller::type(char32_t character) {
 namespace prompt {
 
 namespace {
-/// Without the octets from `from` to `to`.
+/// Removes the bytes from `from` to `to`.
 void cut(Controller& controller, std::size_t from, std::size_t to) {
     std::string text = controller.state.prompt.text;
     text.erase(from, to - from);
@@ -101,7 +101,7 @@ void remember(Controller& controller, const Prompt& accepted) {
     if (typed.size() > most_remembered) typed.erase(typed.begin());
 }
 
-/// What was typed so many times ago; 0: what the prompt began with.
+/// Shows the text that was typed `ago` entries before; 0: the text that the prompt began with.
 void recall(Controller& controller, std::size_t ago) {
     const std::vector<std::string>& typed = typed_before(controller);
     controller.typed_ago = std::min(ago, typed.size());

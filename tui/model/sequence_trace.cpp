@@ -51,8 +51,8 @@ private:
 /// The numbers of one direction, and how far it has come.
 struct Space {
     Unwrapped numbers;
-    std::optional<std::int64_t> next = {};           ///< behind the highest that was sent
-    std::optional<std::int64_t> next_response = {};  ///< RoCE: behind the highest READ response
+    std::optional<std::int64_t> next = {};           ///< one more than the highest that was sent
+    std::optional<std::int64_t> next_response = {};  ///< RoCE: one more than the highest READ response
     std::optional<std::int64_t> acknowledged = {};   ///< iWARP: by the highest acknowledgement
     std::uint16_t window = 0;                        ///< iWARP: of the last acknowledgement
     std::uint32_t response_octets = 0;               ///< RoCE: a READ response's payload, where it is full
@@ -188,7 +188,7 @@ void SequenceTrace::State::response(const wire::Frame& frame, Space& space, bool
 /// An ACK is for all up to its PSN; NAK and RNR NAK name the PSN that they want. IBTA vol. 1, 9.7.5.1.
 void SequenceTrace::State::answer(const wire::Frame& frame, Space& space, bool reverse) {
     const std::int64_t sequence = space.numbers.at(dissection.bth.psn);
-    // Where the snap length cut the AETH, nobody knows what it was.
+    // If the snap length cut the AETH, its meaning is unknown.
     if (!dissection.has(dissect::LayerId::aeth)) return;
     const wire::AethKind kind = wire::kind_of_syndrome(dissection.bth.syndrome);
     const bool negative = kind == wire::AethKind::nak || kind == wire::AethKind::rnr_nak;

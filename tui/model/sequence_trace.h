@@ -8,11 +8,11 @@
 
 namespace tui::inline model {
 
-/// A point of the plot of sequence against time (W. R. Stevens' plot): PSNs on RoCE and InfiniBand, octets of TCP's
-/// stream on iWARP, both counted on without wrap from the first that was seen.
+/// A point of the plot of sequence against time (W. R. Stevens' plot): PSNs on RoCE and InfiniBand, bytes of TCP's
+/// stream on iWARP. Both are counted without wrap from the first that was seen.
 struct SequencePoint {
     enum class Kind : std::uint8_t {
-        data,      ///< sent for the first time; `length` packets or octets from `sequence` on
+        data,      ///< sent for the first time; `length` packets or bytes from `sequence` on
         repeated,  ///< sent again
         response,  ///< READ response
         ack,       ///< acknowledged up to and without `sequence`
@@ -31,12 +31,12 @@ public:
     explicit SequenceTrace(std::size_t max_points = 1 << 16);
     ~SequenceTrace();
 
-    /// Another flow: forgets all; the frames that the source still has are gone through from the oldest.
+    /// Follows another flow: forgets everything, and reads the frames that the source still has from the oldest on.
     void follow(const metrics::FlowSnapshot& flow);
-    /// Whether it follows this flow, by all that is known of its ends: a QPN may become known later, by pairing.
+    /// Whether it follows this flow, as far as the flow's ends are known: a QPN may become known later, by pairing.
     bool follows(const metrics::FlowSnapshot& flow) const;
     void clear();
-    /// Takes in frames that are new, at most `most`: a call a refresh. Returns whether there are more.
+    /// Reads new frames, at most `most`; call it once for each refresh. Returns whether there are more.
     bool advance(Feed& feed, std::size_t most = 50'000);
 
     const std::deque<SequencePoint>& points() const;  ///< in the order of time; the oldest go first

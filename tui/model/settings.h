@@ -10,16 +10,16 @@ namespace tui::inline model {
 enum class Grouping : std::uint8_t { none, source, destination, transport, traffic_class, process };
 std::string_view name_of(Grouping grouping);
 
-/// What figures are about: the last interval, or all since the source began.
+/// The time that figures cover: the last interval, or all since the source began.
 enum class Window : std::uint8_t { interval, total };
 
-/// Choices of colours, the usual one first; view/theme.h has the colours themselves.
+/// Colour schemes, the default first; view/theme.h has the colours themselves.
 inline constexpr std::array<std::string_view, 4> theme_names{"safe", "classic", "light", "plain"};
 
-/// What a user has chosen and finds again the next time: ~/.config/rdmascope/top.toml.
+/// A user's choices that are stored for the next time: ~/.config/rdmascope/top.toml.
 struct Settings {
     std::vector<std::string> columns;  ///< names of model/columns.h; empty: the usual ones
-    std::string sort;  ///< a column's name, `-` in front of it for the other direction; empty: the usual
+    std::string sort;  ///< a column's name, with `-` before it for the reverse order; empty: the default
     Grouping grouping = Grouping::none;
     Window window = Window::interval;
     std::string theme = std::string(theme_names.front());  ///< one of theme_names

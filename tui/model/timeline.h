@@ -30,12 +30,12 @@ struct Pulse {
     std::uint64_t active_flows = 0;
 };
 
-/// One flow in one interval, in few octets.
+/// One flow in one interval, in a few bytes.
 struct Beat {
     static constexpr std::size_t latency_bins = 40;  ///< bin i: latencies of [2^i, 2^(i+1)) ns; the last: all above
     std::int64_t start_ns = 0;
     std::uint32_t length_us = 0;
-    float goodput = 0;           ///< octets of messages per second
+    float goodput = 0;           ///< bytes of messages per second
     float outstanding_mean = 0;  ///< messages
     std::uint32_t outstanding_max = 0;
     std::uint32_t messages = 0;
@@ -47,9 +47,9 @@ struct Beat {
     std::array<std::uint16_t, latency_bins> latency{};        ///< of all operations; stays at 65535
 };
 
-/// What has passed, interval by interval, within a bound of memory: the pulse of everything, and beats of each flow,
-/// for a shorter time where many flows are busy: the oldest beats go first, whose they may be. Intervals in which a
-/// flow was silent have no beat of it.
+/// The past, interval by interval, within a bound of memory: the pulse of everything, and beats of each flow. If many
+/// flows are busy, beats are kept for a shorter time: the oldest go first, whichever flow they belong to. Intervals in
+/// which a flow was silent have no beat of it.
 class Timeline {
 public:
     explicit Timeline(std::size_t max_octets = std::size_t{48} << 20, std::size_t max_intervals = 1200);
@@ -63,7 +63,7 @@ public:
     std::size_t octets() const;
 
 private:
-    /// Beats of all flows in the order of time; each knows the one before it of the same flow.
+    /// Beats of all flows in the order of time; each refers to the previous one of the same flow.
     struct Link {
         std::uint64_t flow = 0;
         std::uint64_t previous = 0;  ///< serial of the beat; 0: none

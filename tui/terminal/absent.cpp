@@ -10,7 +10,7 @@ base::Result<std::unique_ptr<Terminal>> Terminal::open(const TerminalOptions&) {
     return base::Failure{base::Error{"this rdmascope was built without ncurses and has no screen"}};
 }
 
-// None of the rest is ever called: nobody has a Terminal.
+// The functions below are never called, because no Terminal can be made.
 Terminal::Terminal(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Terminal::~Terminal() = default;
 int Terminal::width() const { return 0; }

@@ -3,7 +3,8 @@
 
 namespace tui::inline terminal {
 
-/// Those of the Linux console, whose fonts have what code page 437 had: half a block and shades, no eighths.
+/// The letters of the Linux console, whose fonts have the characters of code page 437: half a block and shades, no
+/// eighths.
 Letters console_letters();
 
 }  // namespace tui::terminal

@@ -135,7 +135,8 @@ void KeyReader::take_escape(std::vector<Input>& inputs) {
     const std::optional<Code> second = next();
     if (second && !second->function && second->value == '[') {
         std::optional<Code> code = next();
-        // A mouse report of the old form, from a terminal that was asked for the new one, has three octets more.
+        // A mouse report of the old form has three more bytes; some terminals send it although the new form was
+        // requested.
         if (code && code->value == 'M')
             for (int octets = 0; octets < 3 && code && !code->function; ++octets) code = next();
         while (code && !code->function && code->value >= 0x20 && code->value < 0x40) code = next();

@@ -9,18 +9,18 @@
 
 namespace tui::inline terminal {
 
-/// What comes from the keyboard and the mouse, by ncurses.
+/// Input from the keyboard and the mouse, by ncurses.
 class KeyReader {
 public:
-    /// To be made once ncurses runs.
+    /// Construct this after ncurses has started.
     explicit KeyReader(bool mouse);
     ~KeyReader();
     KeyReader(const KeyReader&) = delete;
     KeyReader& operator=(const KeyReader&) = delete;
 
-    /// All there is, but no more at once than a screen should let pass before it is drawn again.
+    /// Reads all input, but no more at once than a screen should handle before it is drawn again.
     void read(std::vector<Input>& inputs);
-    /// ncurses may still hold some that the descriptor knows nothing of.
+    /// ncurses may still hold input that the descriptor does not show.
     bool more() const { return more_; }
 
 private:

@@ -4,11 +4,11 @@
 
 namespace tui::inline terminal {
 
-/// Gives the terminal back where the program ends without unwinding: an exception that nobody caught, abort(), a
-/// fault. One at a time; handlers that others have installed are left alone.
+/// Restores the terminal if the program ends without unwinding: an exception that was not caught, abort(), a fault. One
+/// object at a time; handlers that others have installed stay.
 class LastResort {
 public:
-    /// `leave`: what a terminal must be sent to be as it was before.
+    /// `leave`: the bytes that restore the terminal's former state.
     LastResort(int descriptor, const termios& before, std::string_view leave);
     ~LastResort();
     LastResort(const LastResort&) = delete;

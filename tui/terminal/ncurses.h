@@ -1,5 +1,5 @@
 #pragma once
-// ncurses with wide characters, and without the macros that would take the names of others. Of this folder alone.
+// ncurses with wide characters, and without macros whose names would collide with others. Only for this folder.
 #define NCURSES_NOMACROS 1
 #define NCURSES_WIDECHAR 1
 #include <curses.h>

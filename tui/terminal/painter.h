@@ -18,7 +18,7 @@ struct Look {
 /// is first shown.
 class Painter {
 public:
-    /// To be made once ncurses runs.
+    /// Construct this after ncurses has started.
     explicit Painter(bool colors);
 
     bool has_colors() const { return depth_ != 0; }

@@ -94,7 +94,7 @@ struct Terminal::State {
     std::optional<KeyReader> reader;
     LastResort last_resort;
     TerminalSignals signals = {};
-    Grid last = {};  ///< what ncurses was told
+    Grid last = {};  ///< what ncurses shows
     std::string_view theme = {};
     bool gone = false;
 };
@@ -201,7 +201,7 @@ void Terminal::State::take_keys(std::vector<Input>& inputs) {
     const std::size_t before = inputs.size();
     reader->read(inputs);
     if (inputs.size() != before) return;
-    // Readable, with nothing to be read, again and again: nobody is there any more.
+    // Readable again and again without input: the terminal is gone.
     pollfd keys{::fileno(keyboard.get()), POLLIN, 0};
     if (::poll(&keys, 1, 0) <= 0) return;
     int octets = 0;
@@ -238,7 +238,7 @@ void Terminal::State::put(int x, int y, const Cell& cell) {
     const std::array<wchar_t, 2> text{shown(cell.glyph), L'\0'};
     cchar_t made{};
     int pair = look.pair;
-    // The pair's number does not fit a short: it is given beside it (curs_getcchar(3X), extended pairs).
+    // A pair's number that does not fit a short is passed separately (curs_getcchar(3X), extended pairs).
     ::setcchar(&made, text.data(), look.attributes, static_cast<short>(std::min(pair, 255)), &pair);
     ::mvwadd_wch(stdscr, y, x, &made);
 }

@@ -15,26 +15,26 @@ namespace tui::inline terminal {
 
 struct TerminalOptions {
     enum class Glyphs : std::uint8_t { automatic, ascii, utf8 } glyphs = Glyphs::automatic;
-    bool colors = true;  ///< where the terminal has them; NO_COLOR is the caller's to look at
+    bool colors = true;  ///< if the terminal has them; the caller checks NO_COLOR
     bool mouse = true;
 };
 
-/// What a user did, or what became of the terminal.
+/// A user's action, or a change of the terminal.
 struct Input {
     enum class Kind : std::uint8_t {
         key,
         mouse,
         resized,  ///< width() and height() are new
-        gone,     ///< nobody is there any more: to be left without another word
+        gone,     ///< the terminal is gone: leave without writing to it
     } kind = Kind::key;
     Key key = {};
     Mouse mouse = {};
 };
 
-/// The screen, by ncurses: the only place that knows it. One at a time; the destructor leaves the terminal as it was.
+/// The screen, by ncurses; no other part uses ncurses. One object at a time; the destructor restores the terminal.
 class Terminal {
 public:
-    /// The error says what is missing: standard input or output is no terminal, TERM is unknown here.
+    /// The error says what is missing: standard input or output is not a terminal, or TERM is unknown here.
     static base::Result<std::unique_ptr<Terminal>> open(const TerminalOptions& options);
     ~Terminal();
     Terminal(const Terminal&) = delete;
@@ -47,12 +47,12 @@ public:
 
     /// Only cells that changed since the last picture are sent. Without colours, roles become bold and reverse.
     void show(const Grid& grid, const Theme& theme);
-    /// The next picture is sent as a whole: something else wrote on the screen.
+    /// The next picture is sent as a whole, because something else wrote on the screen.
     void redraw();
-    /// Waits until there is input, `wake` (a descriptor; -1: none) is readable, or the time has passed. All input that
-    /// is there, in order; escape sequences that are none become Escape after 25 ms.
+    /// Waits until there is input, `wake` (a descriptor; -1: none) is readable, or the time has passed. Returns all
+    /// input so far, in order; an unknown escape sequence becomes Escape after 25 ms.
     std::vector<Input> wait(std::uint64_t timeout_ns, int wake);
-    /// Ctrl-Z: gives the terminal back, stops the process, and takes it again when it goes on.
+    /// Ctrl-Z: restores the terminal, stops the process, and takes the terminal again when the process continues.
     void suspend();
 
 private:

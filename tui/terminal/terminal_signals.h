@@ -3,8 +3,8 @@
 
 namespace tui::inline terminal {
 
-/// The signals of job control and of a window that changes its size, while a screen is up. One at a time; the
-/// destructor gives them back. Signals that were ignored before stay so.
+/// The signals of job control and of changes of the window's size, while a screen is shown. One object at a time; the
+/// destructor restores them. Signals that were ignored before stay ignored.
 class TerminalSignals {
 public:
     TerminalSignals();
@@ -14,15 +14,15 @@ public:
 
     struct Said {
         bool resized = false;
-        bool stop = false;       ///< SIGTSTP, of somebody else than the keyboard
-        bool continued = false;  ///< the process had been stopped: others may have used the terminal
+        bool stop = false;       ///< SIGTSTP that does not come from the keyboard
+        bool continued = false;  ///< the process had been stopped: other programs may have used the terminal
     };
-    /// Readable when something has been said.
+    /// Readable after a signal.
     int descriptor() const { return descriptor_.number(); }
-    /// What was said since the last call.
+    /// The signals since the last call.
     Said take();
 
-    /// Stops the process group, as the keyboard would; returns when it goes on. False where stopping is ignored.
+    /// Stops the process group, as the keyboard would; returns when it continues. False if stopping is ignored.
     bool stop();
 
 private:

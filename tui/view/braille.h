@@ -7,11 +7,11 @@
 
 namespace tui::inline view {
 
-/// What dots are drawn with. Where several meet in a cell, the one that comes last in the palette is seen.
+/// How dots are drawn. If several meet in a cell, the last one in the palette is shown.
 struct Ink {
     Role role = Role::chart;
-    char32_t letter = 0;  ///< stands in place of dots; 0: dots, where the font has them
-    char32_t ascii = 0;   ///< stands in place of dots where it has not
+    char32_t letter = 0;  ///< instead of dots; 0: dots, if the font has them
+    char32_t ascii = 0;   ///< instead of dots if the font has none
 };
 
 /// A plot of dots, two columns and four rows of them in each cell.
@@ -24,7 +24,7 @@ public:
 
     int dot_width() const { return width_ * dots_across; }
     int dot_height() const { return height_ * dots_down; }
-    /// A dot, from the top left; what lies outside is cut. `ink` is an index in the palette.
+    /// A dot, from the top left; dots outside are cut. `ink` is an index in the palette.
     void dot(int x, int y, std::uint8_t ink);
     void draw(Pane& pane, int x, int y, const std::vector<Ink>& palette) const;
 

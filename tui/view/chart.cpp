@@ -30,7 +30,7 @@ std::int64_t end_of(const Pulse& pulse) {
 
 using Pulses = std::deque<Pulse>::const_iterator;
 
-/// A beat for each interval, silent ones among them; absent behind the last, of which nobody knows yet.
+/// A beat for each interval, silent ones among them; none after the last, which is not complete yet.
 std::deque<Beat> lived(const std::vector<Beat>& beats, Pulses first, Pulses last) {
     std::deque<Beat> all;
     auto beat = beats.begin();

@@ -12,7 +12,7 @@
 /// What the charts of one flow have in common: intervals from left to right, the latest at the right.
 namespace tui::inline view {
 
-/// A flow as its view shows it. Everything may be missing but the state.
+/// A flow as its view shows it. Every member except the state may be null.
 struct FlowPicture {
     const ModelState& state;
     const metrics::FlowSnapshot* total = nullptr;
@@ -25,9 +25,9 @@ FlowPicture picture_of(const ModelState& state);
 
 /// The intervals that a chart shows: a column of the screen has one or several, or an interval has several columns.
 struct TimeColumns {
-    std::vector<const Beat*> beats = {};  ///< by column; null where nothing is known
-    std::deque<Beat> merged = {};         ///< what they point to; silent intervals have one too
-    int first = 0;                        ///< the first column that an interval has
+    std::vector<const Beat*> beats = {};  ///< by column; null if unknown
+    std::deque<Beat> merged = {};         ///< the beats that they point to; silent intervals have one too
+    int first = 0;                        ///< the first column with an interval
     std::int64_t begin_ns = 0;            ///< of the first interval shown
     std::int64_t end_ns = 0;              ///< of the last
 
@@ -38,8 +38,8 @@ struct TimeColumns {
 
     bool empty() const { return begin_ns == end_ns; }
 };
-/// Intervals since the flow's first beat, wider where there are few. Where they do not fit `width` columns, the newest;
-/// of a source that is played back, all: several to a column.
+/// Intervals since the flow's first beat, wider if there are few. If they do not fit `width` columns, the newest; for a
+/// source that is played back, all: several in each column.
 TimeColumns time_columns(const FlowPicture& picture, int width);
 
 /// Room of a chart: title above, times below, figures at the left.
@@ -53,13 +53,13 @@ struct Plot {
 };
 inline constexpr int axis_width = 9;  ///< "16777215", the highest PSN, and the line
 
-/// Title and axis lines into the pane; what is left is the plot's. `right` columns are kept free for words.
+/// Draws title and axis lines; returns the room for the plot. `right` columns are kept free for words.
 Plot frame_chart(Pane& pane, std::string_view title, bool chosen, int right);
-/// A figure beside the axis, in the row of the plot.
+/// A figure next to the axis, in the row of the plot.
 void label_row(Pane& pane, const Plot& plot, int row, std::string_view text);
 /// Times below the plot: at column `first` of it, and at its end.
 void label_times(Pane& pane, const Plot& plot, int first, std::int64_t begin_ns, std::int64_t end_ns);
-/// In the plot's place: why there is nothing to see, and what to do.
+/// Instead of the plot: why there is nothing to show, and what to do.
 void explain(Pane& pane, const Plot& plot, std::span<const std::string> lines);
 
 /// The charts, in the order of ModelState::chart.

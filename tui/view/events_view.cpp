@@ -22,7 +22,7 @@ Role event_role(const EventLine& event) {
 
 constexpr int time_width = 12;  ///< "02:14:21.115"
 constexpr int narrow_events =
-    100;  ///< below this, how often is told with what, and frames are seen by opening the flow
+    100;  ///< on fewer columns, the count is joined to the description, and frames are seen by opening the flow
 
 std::vector<TableColumn> columns_of(int width) {
     std::vector<TableColumn> made(width < narrow_events ? 3 : 5);

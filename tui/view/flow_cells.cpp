@@ -137,7 +137,7 @@ std::string shortened(const End& end, int room, const Letters& letters) {
     }
     append_utf8(out, letters.ellipsis);
     if (front < kept) {
-        // Octets are columns in an address. A piece of a number would be another number.
+        // Bytes of an address are its columns. A cut number would be another number.
         std::string_view behind =
             std::string_view(end.host).substr(end.host.size() - static_cast<std::size_t>(kept - taken));
         const std::size_t whole = behind.find_first_of(".:");
@@ -204,7 +204,7 @@ std::string flow_text(const FlowRow& row, const Letters& letters, int room) {
 
 TableCell flow_cell(const Column& column, const FlowRow& row, const Letters& letters, bool idle) {
     const FlowSnapshot& flow = row.flow;
-    // What an idle flow once suffered is not news; what made it sick is.
+    // The past problems of an idle flow are dim; the cause that made the flow stop is not.
     const auto style = [idle](Role role) { return Style{idle && role != Role::bad ? Role::dim : role}; };
     if (column.form == CellForm::states) {
         TableCell cell;

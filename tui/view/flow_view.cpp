@@ -51,7 +51,7 @@ int draw_identity(Canvas& canvas, Area area, const FlowPicture& picture) {
     return y;
 }
 
-/// Where there is no room, how it ended is left to whoever opens the events.
+/// If there is no room, how the flow ended is left to the events view.
 void keep_causes(std::vector<const EventLine*>& events) {
     const auto is_end = [](const EventLine* event) {
         return event->kind == metrics::EventKind::disconnected || event->kind == metrics::EventKind::reset;
@@ -97,7 +97,7 @@ void draw_gone(Canvas& canvas, Area area) {
     Pane pane(canvas, area);
     if (!canvas.state.reading) return draw_no_reading(pane, canvas.state);
     draw_notice(pane, std::array<std::string, 2>{"this flow is no longer there",
-                                                 "it was idle for long, or the source began anew; Escape goes back"});
+                                                 "it was idle for long, or the source began again; Escape goes back"});
 }
 
 }  // namespace

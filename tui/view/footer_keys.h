@@ -7,7 +7,7 @@
 
 namespace tui::inline view {
 
-/// A key in the last line: one that people want to be reminded of, in fewer words than help has for it.
+/// A key in the last line: one that users should be reminded of, in fewer words than in help.
 struct FooterKey {
     std::string_view key;
     std::string_view does;

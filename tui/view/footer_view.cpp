@@ -174,7 +174,7 @@ void draw_status(const ModelState& state, Pane& pane, int y) {
     int x = 1;
     if (const std::string_view why = standstill(state); !why.empty())
         x += pane.text(x, y, why, {Role::warning, false, true}) + 2;
-    // What is said stays but for a moment: it goes before what stands there all the time.
+    // A message stays only for a moment: it replaces the standing text.
     const auto fits = [&](const std::string& standing) {
         return x + width_of(state.message) + 2 <= pane.width() - 1 - width_of(standing);
     };

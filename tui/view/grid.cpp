@@ -74,7 +74,7 @@ void Grid::put(int x, int y, char32_t glyph, Style style) {
         return cells_[static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) +
                       static_cast<std::size_t>(column)];
     };
-    // Half of a wide glyph is none.
+    // A wide glyph cannot be cut in half.
     if (cell(x).glyph == 0 && x > 0) cell(x - 1).glyph = U' ';
     if (x + 1 < width_ && cell(x + 1).glyph == 0) cell(x + 1).glyph = U' ';
     const int columns = width_of(glyph);

@@ -10,7 +10,7 @@
 /// The picture: a grid of styled cells, without a terminal.
 namespace tui::inline view {
 
-/// What a cell is, not what it looks like: a theme (theme.h) gives roles their colours.
+/// The meaning of a cell, not its look: a theme (theme.h) gives roles their colours.
 enum class Role : std::uint8_t {
     normal,
     dim,     ///< of less weight: units, what is idle
@@ -19,9 +19,9 @@ enum class Role : std::uint8_t {
     good,
     warning,
     bad,     ///< something is wrong
-    alarm,   ///< and must be seen at once: the drops badge
-    bar,     ///< the lines with the heading and the keys, all their width
-    sorted,  ///< the heading that the table is sorted by
+    alarm,   ///< must be seen at once: the drops badge
+    bar,     ///< the lines with the heading and the keys, in their full width
+    sorted,  ///< the heading of the column that orders the table
     chart,
     chart_second,
     heat_0,  ///< seven steps of a scale: little ...
@@ -44,7 +44,7 @@ constexpr Role heat(unsigned step) {
 
 struct Style {
     Role role = Role::normal;
-    bool selected = false;  ///< the row that one is on: reversed where there are no colours
+    bool selected = false;  ///< the selected row: reversed if there are no colours
     bool bold = false;
     bool underlined = false;
     bool operator==(const Style&) const = default;
@@ -58,14 +58,14 @@ struct Cell {
 
 /// Columns that a character takes on a terminal: 0 (combining, control), 1 or 2.
 int width_of(char32_t character);
-/// Columns of a UTF-8 text; octets that are no UTF-8 count as one.
+/// Columns of a UTF-8 text; a byte that is not UTF-8 counts as one column.
 int width_of(std::string_view text);
-/// The next character of a UTF-8 text, which is shortened by it; U+FFFD for octets that are none. Control characters
-/// become U+FFFD too, so that no text can move a cursor.
+/// Takes the next character off a UTF-8 text; U+FFFD for bytes that are not UTF-8. Control characters become U+FFFD
+/// too, so that no text can move a cursor.
 char32_t take_character(std::string_view& text);
 using base::append_utf8;
 
-/// Rows and columns from 0. Everything outside is silently cut: no picture needs to know how large the screen is.
+/// Rows and columns from 0. Everything outside is silently cut: the code that draws need not know the screen's size.
 class Grid {
 public:
     Grid() = default;
@@ -80,19 +80,19 @@ public:
     }
 
     void put(int x, int y, char32_t glyph, Style style = {});
-    /// UTF-8, at most `room` columns, the last of which is an ellipsis where it does not fit (`…`, `~` in ASCII).
+    /// UTF-8, at most `room` columns. If the text does not fit, the last column is an ellipsis (`…`, `~` in ASCII).
     /// Returns the columns taken.
     int text(int x, int y, std::string_view text, Style style = {}, int room = 1 << 20);
     /// The same, ending at column `x + room`.
     int right(int x, int y, std::string_view text, Style style, int room);
     void fill(int x, int y, int width, int height, char32_t glyph, Style style);
-    /// Changes the style's `selected` of a stretch, not its glyphs or roles.
+    /// Sets the `selected` of a stretch's style; glyphs and roles stay.
     void select(int x, int y, int width);
 
     /// The glyph that ends a text which was cut.
     void set_ellipsis(char32_t glyph) { ellipsis_ = glyph; }
 
-    /// Rows as UTF-8 without the blanks at their ends, a newline behind each: for tests and for saving.
+    /// Rows as UTF-8 without trailing blanks, each with a newline: for tests and for saving.
     std::string plain() const;
     /// The same shape with a letter for each cell's style in place of its glyph (tests): see grid.cpp.
     std::string styles() const;

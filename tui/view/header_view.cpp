@@ -135,7 +135,7 @@ Pulse measured(const ModelState& state) {
 void draw_gauges(const ModelState& state, Pane& pane, int y) {
     const auto& pulses = state.timeline.pulses();
     const Pulse now = measured(state);
-    // A capture of one packet lasts a nanosecond, of which there is no rate.
+    // A capture of one packet lasts a nanosecond, which gives no rate.
     const bool timed = now.length_ns > 1 || now.packets == 0;
     const double seconds = static_cast<double>(std::max<std::uint64_t>(now.length_ns, 1)) / 1e9;
     const auto per_sec = [&](std::uint64_t count, const auto& text) {

@@ -1,4 +1,4 @@
-// How long operations took: a heat map, and percentiles beside it.
+// How long operations took: a heat map, and percentiles next to it.
 #include "tui/view/heat_map.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 
 namespace tui::inline view {
 
-/// The glyphs that pictures are made of: those of UTF-8 terminals, or of ASCII alone.
+/// The glyphs of pictures: those of UTF-8 terminals, or ASCII only.
 struct Letters {
     bool utf8 = true;
     std::array<char32_t, 9> levels;  ///< an eighth each, from nothing to full, growing upwards: sparklines
@@ -34,10 +34,10 @@ struct Letters {
 extern const Letters utf8_letters;
 extern const Letters ascii_letters;
 
-/// A letter for each state, so that bars read without colours: T transmit_new, R transmit_again (resent), ...
-/// Lower case for what is nobody's fault (application, idle).
+/// A letter for each state, so that bars read without colours: T transmit_new, R transmit_again (resent), ... Lower
+/// case for states that are no problem (application, idle).
 char state_letter(metrics::State state);
-/// "read window", "idle": the state's name in words. Whose fault it is, its letter's case says.
+/// "read window", "idle": the state's name in words. The case of its letter says whether it is a problem.
 std::string state_words(metrics::State state);
 
 }  // namespace tui::view

@@ -27,7 +27,7 @@ constexpr std::array<StateMeaning, metrics::state_count> meanings{{
     {metrics::State::credit, "the receiver has no room: credits, TCP window"},
     {metrics::State::ack_window, "the send window is full"},
     {metrics::State::link_shared, "other flows of the host fill its link"},
-    {metrics::State::congestion_paced, "the sender was told to slow down"},
+    {metrics::State::congestion_paced, "the sender was asked to slow down"},
     {metrics::State::nic_stall, "a message stops, and nothing else is a reason"},
     {metrics::State::application_in_flight, "messages are open, the application gives no more"},
     {metrics::State::peer_wait, "nothing is open until the peer sends"},

@@ -57,7 +57,7 @@ void draw_outstanding_chart(Canvas& canvas, Area area, const FlowPicture& pictur
         return explain(pane, plot, std::array<std::string, 1>{"nothing was outstanding: this direction only answers"});
     if (const metrics::FlowSnapshot* const flow = picture.any(); flow != nullptr && !metrics::knows_depth(*flow))
         return explain(pane, plot,
-                       std::array<std::string, 2>{"what was outstanding cannot be told:",
+                       std::array<std::string, 2>{"what was outstanding is unknown:",
                                                   metrics::partly_read(*flow) ? "not all of the stream could be read"
                                                                               : "no answers were captured"});
     most = std::max(most, static_cast<double>(limit.value_or(0)));

@@ -14,7 +14,7 @@ namespace {
 constexpr int number_width = 7;
 constexpr int text_at = number_width + 2;
 constexpr int whole_from = 150;   ///< columns: lines of `dump` mostly fit
-constexpr int beside_from = 180;  ///< columns: details beside the list; on fewer, below it
+constexpr int beside_from = 180;  ///< columns: details next to the list; on fewer, below it
 
 /// Rows of packets: below the heading, and above what of the selected one does not fit.
 int list_rows(Area area) { return std::max(area.height - 1 - (area.width < whole_from ? 1 : 0), 0); }

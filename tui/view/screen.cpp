@@ -36,7 +36,7 @@ void draw_overlay(Canvas& canvas, Area area) {
     }
 }
 
-/// What is wanted of a small screen, or nothing.
+/// The size that a small screen lacks, or an empty text.
 std::string size_wanted(const Grid& grid, const Letters& letters) {
     if (grid.width() >= least_width && grid.height() >= least_height) return {};
     const char* const times = letters.utf8 ? "×" : "x";

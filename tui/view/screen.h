@@ -6,7 +6,7 @@
 
 namespace tui::inline view {
 
-/// The least screen on which everything is shown. On smaller ones a line says so.
+/// The least screen that shows everything. A smaller screen shows a line that says so.
 inline constexpr int least_width = 80;
 inline constexpr int least_height = 24;
 
@@ -22,7 +22,8 @@ struct Area {
     int height = 0;
 };
 
-/// One function a view, each in a file of its name (flows_view.cpp, ...). They draw into `area` alone and add hits.
+/// One function for each view, in a file of its name (flows_view.cpp, ...). The functions draw only into `area` and add
+/// hits.
 struct Canvas {
     const ModelState& state;
     const Letters& letters;

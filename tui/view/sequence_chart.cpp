@@ -14,8 +14,8 @@ namespace {
 
 using Kind = SequencePoint::Kind;
 
-/// In the order in which they may hide one another: ACKs are seen where they lag behind the data. What stands out are
-/// letters on every terminal.
+/// In the order in which marks may hide one another: ACKs are seen where they lag after the data. The marks that stand
+/// out are letters on every terminal.
 const std::vector<Ink> palette{
     {Role::chart_second, U'-', U'-'},  // ACKs
     {Role::chart, 0, U'.'},            // data
@@ -38,10 +38,10 @@ struct Bounds {
     std::int64_t from_ns = 0;
     std::int64_t to_ns = 0;
     std::int64_t low = 0;
-    std::int64_t high = 0;  ///< one behind
+    std::int64_t high = 0;  ///< one more than the highest
 };
 
-/// Of the time that the charts beside it show; `reverse`: of the opposite direction's numbers.
+/// Bounds for the time that the charts next to this one show; `reverse`: of the opposite direction's numbers.
 std::optional<Bounds> bounds_of(const std::deque<SequencePoint>& points, bool reverse, std::int64_t from_ns) {
     std::optional<Bounds> bounds;
     for (const SequencePoint& point : points) {
@@ -115,7 +115,7 @@ void draw_sequence_chart(Canvas& canvas, Area area, const FlowPicture& picture, 
     const std::deque<SequencePoint>& points = picture.state.trace.points();
     // Who only answers READs sends PSNs of the opposite direction's.
     const bool reverse = std::all_of(points.begin(), points.end(), [](const auto& point) { return point.reverse; });
-    const std::string title = fmt::format("{} against time{}", iwarp ? "octets of the TCP stream" : "PSN",
+    const std::string title = fmt::format("{} against time{}", iwarp ? "bytes of the TCP stream" : "PSN",
                                           reverse && !points.empty() ? ", of the opposite direction" : "");
     Plot plot = frame_chart(pane, title, chosen, 0);
     if (plot.empty()) return;

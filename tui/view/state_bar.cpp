@@ -18,7 +18,7 @@ void draw_state_bar(Pane& pane, int x, int y, int width, const metrics::StateTim
 
 namespace {
 
-/// What is in the way of traffic comes before what is nobody's fault.
+/// States that block traffic come before states that are no problem.
 int rank_of(metrics::State state) {
     switch (metrics::group_of(state)) {
         case metrics::StateGroup::recover: return 0;

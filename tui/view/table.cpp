@@ -69,7 +69,7 @@ void draw_heading(Pane& pane, int y, std::span<const TableColumn> columns, const
         if (widths[i] == 0) continue;
         const TableColumn& column = columns[i];
         const Style style{column.sorted ? Role::sorted : Role::bar, false, true};
-        // The mark lies in the gap beside the title, so that sorting moves nothing.
+        // The mark lies in the gap next to the title, so that sorting moves nothing.
         if (column.sorted && column.left_aligned) {
             const int taken = pane.text(x, y, column.title, style, widths[i]);
             pane.put(x + taken, y, sort_mark(column, pane.letters), style);

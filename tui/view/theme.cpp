@@ -6,8 +6,8 @@ namespace tui::inline view {
 
 namespace {
 
-/// Numbers of xterm's 256 colours: 16 + 36 r + 6 g + b, r g b in 0..5, and greys from 232 on; behind them the nearest
-/// of the 16, which terminals define as they like.
+/// Numbers of xterm's 256 colours: 16 + 36 r + 6 g + b, r g b in 0..5, and greys from 232 on. After them the nearest of
+/// the 16 colours, which terminals define as they like.
 constexpr std::int16_t own = -1;
 enum Ansi : std::int16_t {
     black,

@@ -13,13 +13,14 @@ namespace tui::inline view {
 struct Paint {
     std::int16_t fore = -1;
     std::int16_t back = -1;
-    std::int16_t fore_16 = -1;  ///< where the terminal has but 8 or 16
+    std::int16_t fore_16 = -1;  ///< if the terminal has only 8 or 16
     std::int16_t back_16 = -1;
     bool bold = false;
     bool reverse = false;
 };
 
-/// Colours by role. Every theme must also read without any: what matters has letters, brackets or words of its own.
+/// Colours by role. Every theme must also be readable without colours: important things have letters, brackets or words
+/// of their own.
 struct Theme {
     std::string_view name;
     std::array<Paint, role_count> paints;

@@ -8,7 +8,7 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-/// An echo is found up to so many times the least round trip to the sender: queues may lie in between.
+/// An echo is searched for up to this multiple of the least round trip to the sender: queues may lie in between.
 constexpr std::uint64_t echo_round_trips = 8;
 
 /// Answers that all came in this part of a gap were not waited for. A window that is empty for 99 % of a round trip is
@@ -17,7 +17,7 @@ constexpr std::uint64_t echo_round_trips = 8;
 constexpr std::uint64_t early_part = 100;
 constexpr std::uint64_t early_part_of_long_gap = 20;
 constexpr std::uint64_t long_gap_least_ns = 1'000'000;
-/// Answers are taken for a round trip's if they come within so many times the distance to the sender.
+/// Answers count as a round trip's if they come within this multiple of the distance to the sender.
 constexpr std::uint64_t far_round_trips = 2;
 
 /// After one CNP, DCQCN comes back to nearly its former rate in five periods of fast recovery (Zhu et al., SIGCOMM'15,
@@ -49,7 +49,7 @@ struct Attribution::Clues {
     std::uint32_t level;  ///< messages outstanding when the gap began, or before its last acknowledgement if more
     bool left_alone;      ///< all answers came at the very beginning of the gap: the sender waited for nothing
     bool held;            ///< by its window, if that was full
-    bool echoed;          ///< it began just the time behind an acknowledgement that it always takes
+    bool echoed;          ///< it began at the sender's usual time after an acknowledgement
 };
 
 std::uint64_t wire_time_ns(std::uint64_t bytes, std::uint64_t bits_per_sec) {
@@ -153,7 +153,7 @@ Attribution::Clues Attribution::clues_of(const Situation& situation, std::uint64
     if (own_pace) {
         weaken_echo();
     } else if (begins && may_echo && clues.rest_ns >= echo_least_ns && !(waited && level_ >= situation.messages_max)) {
-        // Sizes differ: its first octet is what followed.
+        // Packets differ in size, so the time of the packet's first byte counts.
         const bool hit = echoes(static_cast<std::int64_t>(static_cast<std::uint64_t>(situation.now_ns) - wire_ns)) &&
                          echo_ns_ <= echo_most_ns;
         clues.echoed = hit && echo_score_ >= echo_believed;
@@ -339,9 +339,9 @@ bool Attribution::echoes_after(std::uint32_t& echo_ns, std::uint32_t now, std::u
     return true;
 }
 
-/// Whether the sender began just the time behind an acknowledgement that it always takes. That time is found by trial:
-/// the ages of the acknowledgements, the youngest first, each until it has failed as often as not. Where several stay
-/// true (rounds that are all alike), the one that explains what the others do not is believed.
+/// Whether the sender began at its usual time after an acknowledgement. That time is found by trial: the candidates are
+/// the ages of the acknowledgements, the youngest first, and each stays until it has failed as often as not. If several
+/// candidates stay true (all rounds are alike), the one that explains most of the rest is chosen.
 bool Attribution::echoes(std::int64_t now_ns) {
     constexpr std::uint8_t most = 64;
     if (frees_ == 0 || now_ns < newest_free_ns_ ||

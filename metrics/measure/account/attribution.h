@@ -8,14 +8,14 @@
 
 namespace metrics::inline measure::inline account {
 
-/// Why a packet was transmitted again, as far as the wire tells.
+/// Why a packet was transmitted again, as far as the wire shows.
 enum class RepeatCause : std::uint8_t { none, rnr_nak, nak, timeout };
 
-/// All that the rules may know when a data packet closes the gap behind its predecessor. Times are ns of the capture's
-/// clock; a time that never came is `never`. Data packets are requests with or without payload and READ responses, not
+/// What the rules may use when a data packet closes the gap after its predecessor. Times are ns of the capture's clock;
+/// a time that never came is `never`. Data packets are requests with or without payload and READ responses, not
 /// acknowledgements.
 ///
-/// `cause` is other than `none` for the first packet of a run of repeated ones alone, whether or not the tap saw it the
+/// `cause` is other than `none` only for the first packet of a run of repeated ones, whether or not the tap saw it the
 /// first time (a loss before the tap); the gaps within the run are named as others are.
 struct Situation {
     static constexpr std::int64_t never = INT64_MIN;
@@ -24,7 +24,7 @@ struct Situation {
     std::uint32_t wire_bytes = 0;  ///< of the closing packet, preamble and gap included
     bool again = false;            ///< the closing packet repeats one
     RepeatCause cause = RepeatCause::none;
-    bool mid_message = false;     ///< the closing packet goes on with a message that its predecessor left unfinished
+    bool mid_message = false;     ///< the closing packet continues a message that its predecessor left unfinished
     bool response = false;        ///< the closing packet is a READ response: the responder's time
     bool unobserved = false;      ///< packets are missing at the tap between the two, or the tap dropped some
     bool wants_response = false;  ///< the closing packet asks for a response (READ, atomic)
@@ -35,7 +35,7 @@ struct Situation {
     std::uint32_t messages_max = 0;  ///< running maximum
     std::uint64_t bytes_max = 0;
     std::uint32_t responses_max = 0;
-    std::uint32_t responses_limit = 0;  ///< ORD, where the set-up told it; else 0
+    std::uint32_t responses_limit = 0;  ///< ORD, if the set-up showed it; else 0
 
     std::int64_t freed_ns = never;     ///< when an acknowledgement last took messages from the ledger
     std::uint32_t freed_messages = 0;  ///< how many it took
@@ -50,9 +50,9 @@ struct Situation {
     std::uint64_t link_bits_per_sec = 0;  ///< 0 = unknown: then wire times are zero
     std::uint64_t round_trip_min_ns = 0;  ///< 0 = unknown
 
-    bool byte_window = false;  ///< the window counts octets (TCP): freed_ns is of any acknowledgement of new octets
-    /// tap -> sender -> tap without its application: the least time in which it acknowledged the peer's packets.
-    /// 0 = unknown. Bounds the tolerance that is learnt: a reaction far beyond it is somebody thinking.
+    bool byte_window = false;  ///< the window counts bytes (TCP): freed_ns is of any acknowledgement of new bytes
+    /// tap -> sender -> tap without its application: the least time in which it acknowledged the peer's packets. 0 =
+    /// unknown. Bounds the tolerance that is learnt: a reaction far beyond it includes the application's time.
     std::uint64_t sender_round_trip_min_ns = 0;
     /// The same where neither end's application had a part in it (set-up, acknowledgements without data): it proves
     /// that the sender is so far away. 0 = unknown.
@@ -62,49 +62,49 @@ struct Situation {
 
 struct AttributionOptions {
     std::uint64_t reaction_tolerance_ns = 0;           ///< ε; 0 = learnt from the flow's own fastest reactions
-    std::uint64_t congestion_memory_ns = 300'000'000;  ///< τ: longest time for which a CNP can explain a gap
+    std::uint64_t congestion_memory_ns = 300'000'000;  ///< τ: the longest time for which a CNP can explain a gap
     double sibling_share = 0.7;                        ///< θ
 };
 
 /// Splits the wall time of one flow's send direction. Trivially copyable, no pointers, no allocation; at most 256
-/// octets. The sum of `states(last)` is exactly the time from the first packet to `last`.
+/// bytes. The sum of `states(last)` is exactly the time from the first packet to `last`.
 ///
 /// Every gap has two parts: the wire time of the closing packet (the packet whose stamp ends the gap: taps stamp a
 /// frame when they have all of it), which goes to transmit_new or transmit_again, and the rest, which the rules name.
-/// What the rules leave open is decided thus:
-/// - A window was full if it was so after the gap's first packet; until the gap closes it can only empty, and one
+/// Where several rules could apply, these decide:
+/// - A window was full if it was full after the gap's first packet. Until the gap closes it can only empty, and one
 ///   acknowledgement may free many places. The acknowledgement (response, message) must have come within the gap.
 /// - A full window held the sender if the acknowledgement took longer than the reaction to it, or if without that
-///   acknowledgement it would be full still. Else the sender had let other chances pass: it had nothing to send.
+///   acknowledgement it would be full still. Otherwise the sender had missed other chances: it had nothing to send.
 /// - Away from the sender a reaction takes the path's round trip, too, and acknowledgements that are on their way hide
-///   how full the window is. There a sender that begins again and again the same time after an acknowledgement is held
-///   by its window. Such a time is looked for where most of the gap came after the acknowledgement, and believed when
+///   how full the window is. There, a sender that repeatedly begins at the same time after an acknowledgement is held
+///   by its window. Such a time is searched for if most of the gap came after the acknowledgement, and is accepted if
 ///   it explains clearly more than half of these gaps.
 /// - A sender that got all answers at the very beginning of a gap (a hundredth of it, a twentieth of a gap of 1 ms and
-///   more) was not waiting for them: it paces itself, or has nothing to send. No echo, no window and no dialogue is
-///   believed then, unless the sender is known to be so far away. Between addresses of one machine no echo is believed.
-/// - A sender of one message at a time whose messages keep a beat, whatever time their acknowledgements took, is not
-///   held by these.
+///   more) was not waiting for them: it paces itself, or has nothing to send. Then no echo, window or dialogue explains
+///   the gap, unless the sender is known to be that far away. Between addresses of one machine no echo is accepted.
+/// - A sender of one message at a time whose messages have a constant period, however long their acknowledgements take,
+///   is not held by the acknowledgements.
 /// - What was acknowledged less than 2 µs (or that time) ago is in flight still, as far as the sender can know.
-/// - Where ε is learnt, a reaction within a quarter of the gap counts, too (up to 100 ms): a gap has one name, and most
-///   of it was the wait. An ε that was asked for is taken as it is.
+/// - If ε is learnt, a reaction within a quarter of the gap counts, too (up to 100 ms): a gap has one name, and most
+///   of it was the wait. An ε from the options is used as it is.
 /// - Packets of a run of repeated ones are posted already: between messages, too, their gaps are not the application's.
 /// - A sender that has no more than one message under way and sends within ε of the peer's message waited for that
 ///   message (peer_wait), whether the acknowledgement of its own came before, after, or not yet: a latency test. With
-///   more under way it is the later of the two that counts, and the acknowledgement where any is still outstanding.
-/// - Where nobody told ORD, the running maximum stands for it from two on; READs one by one are an ack_window.
+///   more under way, the later of the two counts, and the acknowledgement if any is still outstanding.
+/// - If ORD is unknown, the running maximum stands for it from two on; READs one by one are an ack_window.
 /// - A pause frame in a gap explains it better than an old congestion signal: nic_stall.
 class Attribution {
 public:
     /// A data packet has passed. The first one starts the clock. Packets whose time lies before their predecessor's
     /// close a gap of zero.
     void packet(const Situation& situation, const AttributionOptions& options);
-    /// The commonest packets without a Situation: a request sent for the first time that wants no response; nothing is
-    /// missing before it, credits (the receive window) suffice, and signal_ns() is what it was. What the window counts
-    /// does not matter: where that decides, in the middle of a message, packet() is called.
-    /// `news_ns`: the latest of freed_ns, response_ns, inbound_ns and credit_freed_ns. False, with nothing done, unless
-    /// it came as soon as the link allows, or begins a message so soon, with others outstanding and no news since its
-    /// predecessor, that nobody has waited for anything; then packet() must be called.
+    /// The commonest packets without a Situation: a request sent for the first time that needs no response; nothing is
+    /// missing before it, credits (the receive window) suffice, and signal_ns() is unchanged. The window's unit does
+    /// not matter: where it decides, in the middle of a message, packet() is called. `news_ns`: the latest of freed_ns,
+    /// response_ns, inbound_ns and credit_freed_ns. Returns true in two cases. The packet came as soon as the link
+    /// allows; or it begins a message so soon, with others outstanding and no news since its predecessor, that the
+    /// sender did not wait. Otherwise returns false and does nothing; packet() must then be called.
     [[gnu::always_inline]] bool at_once(std::int64_t now_ns, std::uint32_t wire_bytes, std::uint64_t link_bits_per_sec,
                                         std::int64_t news_ns, std::uint32_t messages, std::uint32_t responses,
                                         bool mid_message) {
@@ -157,7 +157,7 @@ public:
     std::uint64_t queueing_ns() const { return queueing_ns_; }  ///< of ack_window: beyond the least round trip
     std::uint64_t reaction_tolerance_ns() const { return tolerance_ns_; }  ///< ε in force; 0 = not needed so far
     std::uint64_t reaction_ns() const { return reaction_ns_; }             ///< that ε was learnt from; 0 = none
-    /// After which time the sender begins again and again behind an acknowledgement; 0 = no such time is known.
+    /// The time after which the sender repeatedly begins after an acknowledgement; 0 = no such time is known.
     std::uint64_t echo_ns() const { return echo_score_ >= echo_believed ? echo_ns_ : 0; }
     std::int64_t signal_ns() const { return signal_ns_; }       ///< the last congestion signal that was heeded
     State last_state() const { return last_state_; }            ///< what the last gap was, beyond wire time
@@ -196,8 +196,8 @@ private:
 
     /// ε is this many times the flow's fast reactions: room for what scheduling adds to the least.
     static constexpr std::uint64_t tolerance_factor = 4;
-    /// Below it stamps and polling loops differ by chance; above it nobody is reacting. A tap at the receiver sees
-    /// reactions longer by the path's whole round trip, therefore so much.
+    /// Below it stamps and polling loops differ by chance; above it the sender is not reacting. A tap at the receiver
+    /// sees reactions longer by the path's whole round trip, so the limit is generous.
     static constexpr std::uint64_t tolerance_least_ns = 2'000;
     static constexpr std::uint64_t tolerance_most_ns = 100'000'000;
     /// An application that sleeps until its completion comes needs this much even on the fastest adapter.
@@ -232,7 +232,7 @@ private:
     std::uint32_t wire_bytes_ = 0;
     std::uint32_t reaction_ns_ = 0;     // the flow's fast reactions
     std::uint32_t level_ = 0;           // messages outstanding when the gap began
-    std::uint32_t response_level_ = 0;  // of them, those that want a response
+    std::uint32_t response_level_ = 0;  // those of them that need a response
     std::uint32_t echo_ns_ = 0;
     std::uint32_t echo_trial_ns_ = 0;
     std::array<std::uint32_t, 6> free_ns_{};  // low halves of the times of the last acknowledgements, youngest first
@@ -247,7 +247,7 @@ private:
 };
 static_assert(sizeof(Attribution) <= 256 && std::is_trivially_copyable_v<Attribution>);
 
-/// How long octets take on a link of that rate; rounded up; 0 where the rate is unknown.
+/// How long bytes take on a link of that rate; rounded up; 0 if the rate is unknown.
 std::uint64_t wire_time_ns(std::uint64_t bytes, std::uint64_t bits_per_sec);
 
 }  // namespace metrics::measure::account

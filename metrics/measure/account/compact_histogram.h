@@ -97,10 +97,10 @@ struct HistogramOwner {
     std::uint16_t pages = 0;
 };
 
-/// A histogram as a flow keeps it: 64 octets and its pages. Trivially copyable, but its pages have one owner: copy to
-/// move; `release` gives the pages back, nothing else does. Recording takes about two dozen instructions where values
-/// lie within a factor of 256, as most do. Count, sum, least and greatest value are exact whatever happens; where a
-/// bound keeps a page away, the value is counted in the nearest bucket of the nearest page.
+/// A histogram as a flow keeps it: 64 bytes and its pages. Trivially copyable, but its pages have one owner: copy to
+/// move; only `release` returns the pages. Recording takes about two dozen instructions where values lie within a
+/// factor of 256, as most do. Count, sum, least and greatest value are exact always; if a bound denies a page, the
+/// value is counted in the nearest bucket of the nearest page.
 class alignas(64) CompactHistogram {
 public:
     void record(HistogramPages& pages, HistogramOwner& owner, std::uint64_t value) {
@@ -122,7 +122,7 @@ public:
     void release(HistogramPages& pages, HistogramOwner& owner);
     std::uint64_t count() const { return count_; }
     std::uint64_t sum() const { return sum_; }
-    std::uint64_t min() const { return min_; }  ///< 2^64 - 1 where nothing was recorded
+    std::uint64_t min() const { return min_; }  ///< 2^64 - 1 if nothing was recorded
     std::uint64_t max() const { return max_; }
 
 private:

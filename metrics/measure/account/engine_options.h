@@ -17,7 +17,7 @@ struct EngineOptions {
     bool shortcut = true;  ///< plain packets are not taken apart layer by layer, the commonest skip the rules
     bool reuse = true;     ///< working sets and reuse distances of QPs, remote keys and pages
     FrameObserver* observer =
-        nullptr;  ///< is told of every single frame; of one worker alone. Takes the place of `shortcut`
+        nullptr;  ///< gets every single frame; for one worker alone. Takes the place of `shortcut`
 };
 
 }  // namespace metrics::measure::account

@@ -5,9 +5,9 @@
 
 namespace metrics::inline measure::inline account {
 
-/// What a frame's place among all frames of the capture says, whoever works on the flow it belongs to: counted in the
-/// order of the capture, before frames are dealt to workers. That is how flows learn of their siblings' and of pauses
-/// without looking at each other, and why results do not depend on the number of workers.
+/// A frame's place among all frames of the capture, for any worker: counted in the order of the capture, before frames
+/// are dealt to workers. Flows learn from it about their siblings and about pauses without reading each other.
+/// Therefore results do not depend on the number of workers.
 struct FrameContext {
     std::uint64_t source_wire_bytes =
         0;  ///< that the frame's source host had put on the wire before it, overhead included
@@ -22,7 +22,7 @@ struct FrameContext {
     bool seen_twice = false;     ///< a copy of a frame met before: no flow counts it again
 };
 
-/// Octets that every Ethernet frame takes beyond those captured: preamble 8, FCS 4, gap 12. IEEE 802.3, 3.1.1, 4.4.2.
+/// Bytes that every Ethernet frame takes beyond those captured: preamble 8, FCS 4, gap 12. IEEE 802.3, 3.1.1, 4.4.2.
 inline constexpr std::uint32_t ethernet_overhead = link_overhead_bytes;
 
 }  // namespace metrics::measure::account

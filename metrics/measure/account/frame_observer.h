@@ -29,11 +29,11 @@ public:
         State state{};              ///< that names the gap
         std::uint64_t ns = 0;       ///< without the packet's own wire time, unless that was all
         bool again = false;         ///< the packet that ended it was sent again
-        std::uint64_t wire_ns = 0;  ///< beside `ns`; of transmit_again where `again`, else of transmit_new
+        std::uint64_t wire_ns = 0;  ///< in addition to `ns`; of transmit_again where `again`, else of transmit_new
     };
-    /// A data packet ended a gap of the flow's sending: where that time went.
+    /// A data packet ended a gap in the flow's sending: how that time was used.
     virtual void gap(std::uint64_t flow, const Gap& gap, std::uint64_t frame) = 0;
-    /// The frame repeats what an earlier one carried; 0 where that one is not known.
+    /// The frame repeats what an earlier one carried; 0 if that one is unknown.
     virtual void repeats(std::uint64_t flow, std::uint64_t frame, std::uint64_t of_frame) = 0;
 
     /// The packet of the flow in the frame begins to repair a loss. What the figures hold of `repair` is recorded
@@ -44,17 +44,17 @@ public:
         Operation operation{};
         std::uint64_t position =
             0;  ///< names it until it is answered; 0: it is answered already, or never will be (UC, UD)
-        std::uint64_t bytes = 0;        ///< 0 where its beginning was not seen and nothing else tells
-        std::uint64_t first_frame = 0;  ///< 0 where its beginning was not seen
+        std::uint64_t bytes = 0;        ///< 0 if its beginning was not seen and nothing else shows the size
+        std::uint64_t first_frame = 0;  ///< 0 if its beginning was not seen
         bool late = false;              ///< messages of greater positions came before it
     };
     /// In the positions of iWARP's READs and atomics. They are answered apart from the rest, in an order of their own:
     /// what answered() says up to a position with this bit is about those with it, and the other way round.
     static constexpr std::uint64_t answered_apart = std::uint64_t{1} << 63;
 
-    /// A message was posted as a whole: its last packet passed in `frame`, and the operation's count goes up. Where
-    /// that is 0, its last packet is missing and `position` where it will have been at the latest: it counts by another
-    /// call, once that has passed after all.
+    /// A message was posted as a whole: its last packet passed in `frame`, and the operation's count goes up. If
+    /// `frame` is 0, its last packet is missing, and `position` is the last place where it can have been: another call
+    /// counts it if that packet passes after all.
     virtual void message(std::uint64_t flow, const Message& message, std::uint64_t frame) = 0;
     /// The flow's last message, a Write, ends only with the Immediate Data in this frame, and counts as
     /// write_immediate. Where it is not answered yet, `position` is its new one. RFC 7306, 6.
@@ -66,16 +66,16 @@ public:
         static_cast<void>(position);
         static_cast<void>(last);
     }
-    /// The message at `position` was answered by the frame, an ACK or a response of the reverse flow, and its latency
-    /// was recorded; without one, all that were posted before the first that lies behind `position` are answered,
-    /// whatever became of their latencies (sent again, merged). `frame` is 0 where they had been answered before they
+    /// The frame, an ACK or a response of the reverse flow, answered the message at `position`, and its latency was
+    /// recorded. Without a position, all messages are answered that were posted before the first one after `position`,
+    /// whatever happened to their latencies (sent again, merged). `frame` is 0 if they had been answered before they
     /// were seen.
     virtual void answered(std::uint64_t flow, std::uint64_t position, const std::uint64_t* latency_ns,
                           std::uint64_t frame) = 0;
-    /// The flow's outstanding messages were given up: nobody will say when they are answered. Where `apart`, only those
-    /// whose positions have answered_apart; else all others.
+    /// The flow's outstanding messages were given up: their answers will not be reported. If `apart`, only those whose
+    /// positions have answered_apart; else all others.
     virtual void forgotten(std::uint64_t flow, bool apart) = 0;
-    /// The engine has taken leave of the flow, for its idleness or for want of room: its id comes no more.
+    /// The engine has dropped the flow, because it was idle or room was short: its id does not come again.
     virtual void left(std::uint64_t flow) { static_cast<void>(flow); }
     /// What is outstanding on the flow after the packet, as far as it was worked off; the last call for a frame holds.
     virtual void outstanding(std::uint64_t flow, std::uint64_t messages, std::uint64_t bytes, std::uint64_t frame) = 0;

@@ -20,7 +20,7 @@ struct LedgerPool::State {
     std::size_t entries = 0;  ///< in slabs
     std::size_t used = 0;
     std::vector<Slab> slabs;
-    std::array<OutstandingMessage*, capacities.size()> free{};  ///< a free ring's first octets hold its successor
+    std::array<OutstandingMessage*, capacities.size()> free{};  ///< the first bytes of a free ring hold its successor
 
     static unsigned class_of(unsigned capacity) { return capacity <= 4 ? 0 : capacity <= 16 ? 1 : 2; }
 
@@ -108,9 +108,9 @@ bool Ledger::make_room(LedgerPool& pool) {
 }
 
 void Ledger::thin_out() {
-    // Neighbours are joined up to a size of which a third of the places would hold all: two entries that are left side
-    // by side exceed it together. So all entries stand for about as many, and latencies are sampled evenly. The oldest
-    // stays by itself, since its response may be under way; those that are not counted cannot be joined.
+    // Neighbours are joined up to a size at which a third of the places would hold all: two entries that are left side
+    // by side exceed it together. So all entries stand for about the same number, and latencies are sampled evenly. The
+    // oldest stays by itself, because its response may be under way; entries that are not counted cannot be joined.
     std::uint64_t all = 0;
     for (unsigned i = 1; i < size_; ++i) all += at(i).messages;
     const std::uint64_t most = (3 * all + size_ - 2u) / (size_ - 1u);
@@ -204,7 +204,7 @@ void Ledger::mark_again(LedgerPool&, std::uint64_t position) {
 }
 
 void Ledger::mark_again(LedgerPool&, std::uint64_t begin, std::uint64_t end) {
-    // A message takes the octets behind its predecessor up to its own position.
+    // A message takes the bytes after its predecessor up to its own position.
     std::uint64_t from = floor_ == no_floor ? 0 : floor_;
     for (unsigned i = 0; i < size_; ++i) {
         if (at(i).position > begin && from < end) at(i).again = 1;

@@ -21,10 +21,11 @@ struct OutstandingMessage {
     std::uint64_t again : 1 = 0;      ///< some of it was transmitted again: no latency is taken from it (Karn)
     std::uint64_t responded : 1 = 0;  ///< a first response packet was seen
     std::uint64_t merged : 1 = 0;     ///< stands for several messages, because the ring was full: no latency either
-    std::uint64_t mark : 9 = 0;       ///< tells its response from others'; 0: nothing does. Or: see move_newest()
+    std::uint64_t mark : 9 = 0;       ///< distinguishes its response from others'; 0: nothing does. Or: see
+                                      ///< move_newest()
     std::uint32_t bytes = 0;
     std::uint16_t messages = 1;   ///< how many it stands for; 0: one that is not counted
-    std::uint16_t responses = 0;  ///< how many of these want a response
+    std::uint16_t responses = 0;  ///< the number of these that need a response
 };
 static_assert(sizeof(OutstandingMessage) == 24);
 
@@ -71,8 +72,8 @@ public:
     /// room, and it is forgotten.
     bool post(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position, std::uint32_t bytes,
               std::uint16_t mark = 0);
-    /// One that passed before anybody looked, and is known only now: how many were outstanding with it cannot be told,
-    /// and it counts as none. Only for complete_oldest(). False: as above.
+    /// A message that passed before it could be recognised. The number outstanding with it is unknown, and it does not
+    /// count as outstanding. Only for complete_oldest(). False: as above.
     bool post_late(LedgerPool& pool, std::int64_t passed_ns, Operation operation, std::uint64_t position,
                    std::uint32_t bytes, std::uint16_t mark);
 
@@ -95,24 +96,25 @@ public:
         }
     }
     OutstandingMessage* oldest(LedgerPool&) { return size_ == 0 ? nullptr : &at(0); }
-    /// The oldest that wants a response (READ, atomic) and whose position is at least `position`; nullptr where none
-    /// is.
+    /// The oldest that needs a response (READ, atomic) and whose position is at least `position`; nullptr if there is
+    /// none.
     OutstandingMessage* oldest_response(LedgerPool& pool, std::uint64_t position);
     /// Marks every message from `position` on as transmitted again, the begun one among them.
     void mark_again(LedgerPool& pool, std::uint64_t position);
     /// Marks those alone that have something of [begin, end): TCP repeats a segment and not all that followed.
     void mark_again(LedgerPool& pool, std::uint64_t begin, std::uint64_t end);
-    /// The end of the message at `position`, taken for passed unseen, passes only now: its latency begins here.
+    /// The end of the message at `position`, which was assumed to have passed unseen, passes only now: its latency
+    /// begins here.
     void end_late(std::int64_t now_ns, std::uint64_t position);
-    /// The newest message, if its last packet had that position, reaches farther: a READ whose extent was not known.
-    /// Where that is `guessed`, shorten() may take it back; such a message has no other mark.
+    /// The newest message, if its last packet had that position, is longer: a READ whose extent was unknown. If the
+    /// length is `guessed`, shorten() may undo it; such a message has no other mark.
     void move_newest(std::uint64_t from, std::uint64_t to, bool guessed = false);
     /// The positions from `begin` on, as far as a message was given them by a guess, are not that message's. Returns
     /// one past the last that it had; 0: none is so.
     std::uint64_t shorten(std::uint64_t begin);
     /// Forgets them all: the connection is gone or its sequence jumped. Gives the ring back.
     void clear(LedgerPool& pool, std::int64_t now_ns);
-    /// Gives the ring back where nothing is in it: for flows that have gone idle.
+    /// Returns an empty ring to the pool: for flows that have become idle.
     void trim(LedgerPool& pool);
 
     /// Asks for the memory of the next message's place and the oldest's.
@@ -130,7 +132,7 @@ public:
     std::uint64_t bytes_max() const { return bytes_max_; }
     std::uint32_t responses_max() const { return responses_max_; }
     std::uint32_t merged() const { return merged_; }  ///< messages without a latency, because they were merged
-    /// Integral of the outstanding messages over time up to `now_ns`, in message-nanoseconds; of the bytes likewise. A
+    /// Integral of the outstanding messages over time up to `now_ns`, in message-nanoseconds; the bytes have one too. A
     /// time before that of the last change counts as that one.
     Wide message_ns(std::int64_t now_ns) const;
     Wide byte_ns(std::int64_t now_ns) const;
@@ -289,7 +291,7 @@ inline bool Ledger::push(LedgerPool& pool, std::int64_t now_ns, Operation operat
     }
     if (floor_ == no_floor) [[unlikely]]
         floor_ = place == 0 ? 0 : place - 1u;
-    // Straight into its place, in one piece: octets stored apart and loaded together would stall.
+    // Written straight into its place, in one piece: bytes stored apart and loaded together would stall.
     at(size_) = OutstandingMessage{.last_ns = now_ns,
                                    .position = place & max_position,
                                    .operation = static_cast<std::uint8_t>(operation) & 15u,
@@ -333,7 +335,7 @@ unsigned Ledger::acknowledge(LedgerPool&, std::int64_t now_ns, std::uint64_t pos
             bytes_ -= bytes;
             responses_ -= responses;
             count += taken;
-            // Nobody takes their places while `done` looks at them.
+            // Their places are not reused while `done` looks at them.
             for (unsigned i = 0; i < taken; ++i) done(std::as_const(ring[(first + i) & mask]));
             if (taken == size) break;
         }

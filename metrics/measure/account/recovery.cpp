@@ -123,17 +123,17 @@ void Recovery::receive(const RecoveryPacket& packet) {
     if (past_ != UINT16_MAX) ++past_;
 }
 
-/// Whether the pending NAK asks for nothing any more: its packet was acknowledged, or came within an earlier run, and
-/// the sender has had time to heed it. A missing response that came late is asked for at once, or not at all.
+/// Whether the pending NAK no longer asks for anything: its packet was acknowledged, or came within an earlier run, and
+/// the sender has had time to follow it. A missing response that came late is asked for at once, or not at all.
 bool Recovery::is_spent(const RecoveryPacket& packet, const RecoveryVantage& vantage) const {
     const std::uint64_t since_ns = base::elapsed(signal_ns_, packet.now_ns);
     if (implied_ && oldest_ > signal_ && since_ns >= shortest_timer_ns) return true;
     return (passed_ && since_ns >= timer_of(vantage)) || (oldest_ > signal_ && since_ns > stale_signal_ns);
 }
 
-/// Whether the sender's timer cannot have fired yet, so that the network has shuffled packets or the sender did it of
-/// its own accord. What a timer repeats first is the oldest packet, or one before it where the acknowledgement is still
-/// under way; that of rxe fires in the midst of a stream, too.
+/// Whether the sender's timer cannot have fired yet, so that the network has reordered packets, or the sender has
+/// repeated of its own accord. A timer first repeats the oldest packet, or one before it if the acknowledgement is
+/// still under way; the timer of rxe fires inside a stream, too.
 bool Recovery::too_soon_for_timer(const RecoveryPacket& packet, const RecoveryVantage& vantage) const {
     const std::uint64_t timer_ns = timer_of(vantage);
     if (packet.sent_ns != Situation::never && base::elapsed(packet.sent_ns, packet.now_ns) < timer_ns) return true;
@@ -152,7 +152,7 @@ bool Recovery::too_soon_for_timer(const RecoveryPacket& packet, const RecoveryVa
 /// which notices when the next one comes, or by its timer.
 bool Recovery::lacks_responses(const RecoveryPacket& packet, const RecoveryVantage& vantage) const {
     if ((!packet.read && !packet.atomic) || packet.position >= oldest_) return false;
-    // Of the last response nothing tells but what is answered behind it.
+    // Only answers to later packets show that the last response is missing.
     const bool is_shown = packet.position + 1 < oldest_;
     if (last_ns_ == Situation::never) return packet.read;
     const std::uint64_t silence_ns = base::elapsed(last_ns_, packet.now_ns);
@@ -258,7 +258,7 @@ void Recovery::measure(const RecoveryPacket& packet, RepeatCause cause, Findings
 void Recovery::go_on(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings) {
     if (suspicion_ == Suspicion::too_far_back || suspicion_ == Suspicion::second_start)
         settle(packet.position == suspect_first_, findings);
-    // An acknowledgement may have told the sender meanwhile that it need not repeat so much.
+    // Meanwhile an acknowledgement may have told the sender to repeat less.
     const std::uint64_t from = std::max(run_next_, oldest_);
     const std::uint64_t to = std::min(packet.position, run_end_);
     if (packet.position > run_next_) {
@@ -321,7 +321,7 @@ bool Recovery::see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind
     }
     nak_sent_ = true;
     if (pending_ == RepeatCause::rnr_nak && kind == NakKind::sequence) {
-        return false;  // packets behind the one that found no receive: rxe complains of them, too; the timer decides
+        return false;  // packets after the one that found no receive: rxe complains of them, too; the timer decides
     }
     if (pending_ != RepeatCause::none && !implied_ && !passed_ && signal_ == position && kind == NakKind::sequence)
         return false;

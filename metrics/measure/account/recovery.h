@@ -18,9 +18,9 @@ enum class RecoveryStep : std::uint8_t {
     total,           ///< lost packet (or the first after the hole) -> its retransmission; value: ns
 };
 
-/// What decides how much may be concluded. A packet lost, late or doubled between the sender and the tap looks like a
-/// sender's mistake, a NAK lost between the receiver and the tap like a receiver's: where that is possible, nothing is
-/// said.
+/// The properties of the tap that decide which conclusions are safe. A packet lost, late or doubled between the sender
+/// and the tap looks like a sender's mistake, a NAK lost between the receiver and the tap like a receiver's: if that is
+/// possible, no mistake is reported.
 struct RecoveryVantage {
     bool at_sender = false;    ///< the tap sees all that the sender sends, in its order
     bool at_receiver = false;  ///< the tap sees all that the receiver sends, and the receiver all that passes the tap
@@ -34,24 +34,24 @@ struct RecoveryPacket {
     std::uint32_t span = 1;      ///< positions that it takes: a READ request takes one for each response packet
     bool read = false;           ///< a READ request
     bool late = false;           ///< known to be late or doubled by the network, not transmitted again
-    std::int64_t sent_ns = Situation::never;  ///< when it was sent before, where that is known
+    std::int64_t sent_ns = Situation::never;  ///< when it was sent before, if that is known
     bool atomic = false;                      ///< an atomic's
 };
 
 /// How one RC flow repairs losses: why a packet is repeated, how long the steps took, and whether sender and receiver
-/// keep to go-back-N (IBTA vol. 1, 9.7.5, 9.9.2). Made at a flow's first trouble; at most 128 octets, trivially
+/// keep to go-back-N (IBTA vol. 1, 9.7.5, 9.9.2). Made at a flow's first trouble; at most 128 bytes, trivially
 /// copyable, allocates nothing.
 ///
-/// While busy(), every request packet, NAK and cumulative acknowledgement of the flow must be told in the order of the
-/// capture. While not, nothing needs to be; then the next trouble begins with resume().
+/// While busy(), every request packet, NAK and cumulative acknowledgement of the flow must be passed on in the order of
+/// the capture. Otherwise none needs to be; the next trouble then begins with resume().
 ///
 /// `report` is called as report(EventKind, std::uint64_t value) with the kinds go_back_*, nak_* and read_restart_wrong,
 /// and as report(RecoveryStep, std::uint64_t value).
 class Recovery {
 public:
-    /// The flow was in order until now: `next` is the position after the highest packet seen (before the event that
-    /// is told next), `oldest` the first that is not acknowledged yet, `last_ns` when either direction last carried
-    /// something of it, where that is known. Does nothing while busy().
+    /// The flow was in order until now. `next` is the position after the highest packet seen (before the event that is
+    /// reported next), `oldest` the first that is not acknowledged yet, `last_ns` the last time that either direction
+    /// carried something of it, if known. Does nothing while busy().
     void resume(std::uint64_t next, std::uint64_t oldest, std::int64_t last_ns = Situation::never);
     bool busy() const;
 
@@ -65,8 +65,9 @@ public:
         findings.deliver(report);
         return cause;
     }
-    /// A NAK, which also acknowledges all before `position`: tell the NAK alone. `sent_ns`: when the packet that it
-    /// names was last sent, where that is known. False where nothing is put down to it: another one is pending.
+    /// A NAK, which also acknowledges everything before `position`: report only the NAK. `sent_ns`: when the packet
+    /// that it names was last sent, if that is known. Returns false if nothing is attributed to it: another one is
+    /// pending.
     template <class Report>
     bool nak(std::int64_t now_ns, std::uint64_t position, NakKind kind, std::int64_t sent_ns, Report&& report) {
         Findings findings;
@@ -86,8 +87,8 @@ public:
     bool response_missing(std::int64_t now_ns, std::uint64_t missing);
     /// Packets may have passed unseen: what is pending is not judged.
     void lost_sight();
-    /// The last packet, taken for the first of a run or for one of it, had only been late. The signal that it seemed to
-    /// answer still waits; the run goes on where it was.
+    /// The last packet, which was assumed to begin a run or to be part of one, had only been late. The signal that it
+    /// seemed to answer still waits; the run continues where it was.
     void was_late();
 
     /// What the next repeated packet would be put down to.
@@ -179,7 +180,7 @@ private:
     bool contiguous_ : 1 = false;           // no position was left out of the run so far
     bool at_receiver_ : 1 = false;          // the tap, when the last packet came
     bool has_acknowledgement_ : 1 = false;  // oldest_ comes from an acknowledgement
-    bool loose_ : 1 = false;  // the last packet was a READ request that takes nobody knows how many positions
+    bool loose_ : 1 = false;  // the last packet was a READ request that takes an unknown number of positions
 };
 static_assert(sizeof(Recovery) <= 128 && std::is_trivially_copyable_v<Recovery>);
 

@@ -8,7 +8,7 @@
 #include "metrics/figures/flow_key.h"
 #include "metrics/figures/snapshot.h"
 
-/// What Connections needs of the messages that set connections up, taken out of their octets.
+/// What Connections needs of the messages that set connections up, read from their bytes.
 namespace metrics::inline measure::inline connection::cm {
 
 /// A REQ. IBTA vol. 1, 12.6.5.
@@ -30,7 +30,7 @@ struct Request {
     std::optional<Address> local;
     std::optional<Address> remote;
 
-    /// The same request once more, as far as can be told.
+    /// The same request once more, as far as the capture shows.
     bool same_as(const Request& other) const {
         return service_id == other.service_id && qpn == other.qpn && starting_psn == other.starting_psn &&
                service == other.service;
@@ -52,7 +52,7 @@ struct Message {
     Address source;
     Address destination;
     std::uint32_t local_id = 0;   ///< the sender's communication id; the request id of a SIDR message
-    std::uint32_t remote_id = 0;  ///< 0 where the message has none
+    std::uint32_t remote_id = 0;  ///< 0 if the message has none
     Request request;              ///< of a REQ; its ports of a SIDR_REQ
     Reply reply;
     std::uint16_t reason = 0;      ///< of a REJ; the status of a SIDR_REP
@@ -65,11 +65,11 @@ bool read(const dissect::Unit& unit, Message& out);
 /// As `dump` names it; "reason 99" for one without a name.
 std::string reject_words(std::uint16_t reason);
 std::string resolution_words(std::uint16_t status);
-/// Without value if the reason is another one than figures know.
+/// No value if the reason is not one of the known ones.
 std::optional<RejectReason> reject_reason(std::uint16_t reason);
 std::optional<RejectReason> resolution_reject_reason(std::uint16_t status);
 
-/// How many READs a side takes and makes; absent where that is not negotiated. RFC 6581, 9.
+/// How many READs a side accepts and makes; no value if that is not negotiated. RFC 6581, 9.
 struct Limits {
     std::optional<std::uint32_t> ird;
     std::optional<std::uint32_t> ord;
@@ -78,7 +78,7 @@ struct MpaFrame {
     bool request = false;
     bool rejected = false;
     bool crc = false;
-    bool markers = false;  ///< its sender wants them in what it receives
+    bool markers = false;  ///< its sender requests them in what it receives
     std::uint32_t revision = 0;
     Limits limits;
     bool by_convention = false;  ///< `limits` are private data of revision 1: valid where both start frames have them

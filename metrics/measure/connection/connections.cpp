@@ -55,7 +55,7 @@ struct Connection {
     AttemptProgress progress = AttemptProgress::requested;
     cm::Request request;
     cm::Limits mpa_request;
-    std::uint32_t mpa_sequence = 0;  ///< of the Request's first octet
+    std::uint32_t mpa_sequence = 0;  ///< of the Request's first byte
     std::uint32_t mpa_revision = 0;  ///< of the Request
     bool mpa_by_convention = false;  ///< as cm::MpaFrame has it, of the Request; so is the next
     bool mpa_peer_to_peer = false;
@@ -470,7 +470,7 @@ void Connections::on_mpa(const dissect::Unit& unit, const FlowKey& key) {
         state_->mpa_request(start, unit, key);
     else
         state_->mpa_reply(start, unit.frame, key);
-    // Where this frame has ended the connection, too, that was told before there was one.
+    // If this frame has ended the connection, too, that was reported before there was a connection.
     if (start.request && concerns(unit.frame_dissection.tcp)) on_tcp(unit.frame, unit.frame_dissection, key);
 }
 
@@ -533,7 +533,7 @@ void Connections::on_reuse(const FlowKey& key, std::uint64_t frame) {
 }
 
 /// The initiator sends none before it has the Reply, and the responder none before it has one of the initiator's. RFC
-/// 5044, 7.1.2. They may be told of after the end: those behind a hole are.
+/// 5044, 7.1.2. FPDUs after a hole may be reported after the end.
 void Connections::on_fpdus(const FlowKey& key) {
     const auto known = state_->by_flow.find(key);
     if (known == state_->by_flow.end()) return;

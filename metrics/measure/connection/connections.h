@@ -18,7 +18,7 @@ namespace metrics::inline measure::inline connection {
 /// MPA start frames (RFC 5044, 6581) for iWARP. Bounded; the oldest finished attempt goes first.
 class Connections {
 public:
-    /// Two queue pairs that belong together, as REQ and REP tell, known from the REP on.
+    /// Two queue pairs that belong together according to REQ and REP, known from the REP on.
     struct QueuePairs {
         std::uint64_t serial = 0;  ///< grows: a later connection of the same numbers is another one
         FlowKey to_server;         ///< destination QPN: the server's
@@ -35,7 +35,7 @@ public:
     Connections& operator=(const Connections&) = delete;
 
     /// A CM message (a UD packet to QP 1 with a MAD). Returns the pair that became known (REP) or ended (DREQ, DREP,
-    /// REJ) by it, valid until the next call; nullptr for all others. `ended` tells which.
+    /// REJ) by it, valid until the next call; nullptr for all others. `ended` says which.
     const QueuePairs* on_management(const dissect::Unit& unit, bool& ended);
     /// An MPA start frame: request or reply, accepted or rejected. `key` is the flow's that carries it.
     void on_mpa(const dissect::Unit& unit, const FlowKey& key);
@@ -48,8 +48,8 @@ public:
     void on_tcp(const wire::Frame& frame, const dissect::Dissection& dissection, const FlowKey& key);
     /// From that frame on, the flow's ports are used by another connection, whose SYN was not captured.
     void on_reuse(const FlowKey& key, std::uint64_t frame);
-    /// An ICMP error about a message of the communication manager, or about a packet of which no more is quoted than
-    /// who sent it to whom: `client_id` is the communication id of a quoted REQ.
+    /// An ICMP error about a message of the communication manager, or about a packet that is quoted only up to its
+    /// addresses: `client_id` is the communication id of a quoted REQ.
     void on_icmp_error(const Address& client, const Address& server, const std::optional<std::uint32_t>& client_id,
                        const dissect::IcmpError& error, const Address& sender);
     /// FPDUs pass on the flow, which they do once the Request is accepted: whether the Reply was captured or not.
@@ -57,7 +57,7 @@ public:
 
     /// The figures of the flow's connection; nullptr where its set-up was not captured. Valid until the next call.
     const ConnectionFigures* about(const FlowKey& key) const;
-    /// The same of the flow of which `first_frame` was the first. Where it is `finished`, its key may lead to a later
+    /// The same for the flow whose first frame was `first_frame`. If it is `finished`, its key may lead to a later
     /// connection by now.
     const ConnectionFigures* about(const FlowKey& key, std::uint64_t first_frame, bool finished) const;
     /// Forgets what came to its end, or was last asked for, before `before_ns`, unless `in_use` says that one of its

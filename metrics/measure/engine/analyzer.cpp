@@ -22,9 +22,8 @@ EngineOptions share_of(EngineOptions options, unsigned threads) {
     return options;
 }
 
-/// A mapped file's octets come from memory: those of the headers are asked for a few frames early, and the payload's
-/// too where this thread will compute a CRC of them. (Inline, or GCC takes functions without visible effects for such
-/// as need not be called.)
+/// The bytes of a mapped file come from memory: the headers are prefetched a few frames early, and the payload too if
+/// this thread will compute its CRC. (Inline, because GCC may omit calls of functions without visible effects.)
 constexpr std::size_t frames_ahead = 6;
 
 [[gnu::always_inline]] inline void ask_headers(base::Bytes bytes) {
@@ -77,7 +76,7 @@ struct Analyzer::State {
             note(frames[i]);
             FrameContext& context = chunk.contexts.emplace_back();
             clock.observe(frames[i], context);
-            // The hash's upper half: the lower one may be used by tables behind it.
+            // The hash's upper half: tables that follow may use the lower half.
             const std::size_t share = (static_cast<std::uint64_t>(context.shard_hash) * threads) >> 32;
             if (!context.seen_twice) chunk.shares[share].push_back(static_cast<std::uint16_t>(i));
         }
@@ -182,7 +181,7 @@ struct Analyzer::State {
     static constexpr std::size_t first_chunks = 8;
     std::vector<std::unique_ptr<Chunk>> first_frames;  ///< that are kept until they show what the capture is
     bool keeps_first;
-    bool all_last = true;  ///< the octets of all of these
+    bool all_last = true;  ///< the bytes of all of these
     HostClock clock;
     unsigned threads;
     std::size_t interfaces = 1;  ///< that the clock expects

@@ -15,8 +15,8 @@ struct AnalyzerOptions {
     EngineOptions engine;
     dissect::DissectorOptions dissector;  ///< for each worker; its parse options say whether CRCs are verified
     unsigned threads = 1;                 ///< workers; results are the same for any number
-    /// With an observer: is told all that the dissector finds, in every frame, those that were captured twice too,
-    /// before the engine is. Nobody has to take frames apart a second time. It must outlive the analyzer.
+    /// With an observer: gets all that the dissector finds in every frame, before the engine does, and also for frames
+    /// that were captured twice. So no frame has to be dissected a second time. It must outlive the analyzer.
     dissect::Sink* listener = nullptr;
 };
 
@@ -32,11 +32,11 @@ public:
     /// With an observer, before any frame is fed: the frames with which the capture begins, which are fed after this.
     /// They show whether the capture holds each packet several times. Without an observer feed() keeps them itself.
     void learn_copies(std::span<const wire::Frame> frames);
-    /// Frames in the order of the capture. Where `lasting`, their octets stay valid until finish() has returned (a
-    /// mapped file); otherwise they are done with, or copied, when this returns.
+    /// Frames in the order of the capture. If `lasting`, their bytes stay valid until finish() has returned (a mapped
+    /// file); otherwise they have been used, or copied, when this returns.
     void feed(std::span<const wire::Frame> frames, bool lasting = false);
-    /// Where frames that last may be put before they are fed, from its beginning, all of them at once: with several
-    /// threads they need not be copied then. Empty where it makes no difference.
+    /// A place for frames before they are fed, from its beginning, all of them at once: with several threads lasting
+    /// frames then need not be copied. Empty if it makes no difference.
     std::span<wire::Frame> room();
     /// How many interfaces the capture is known to have so far, before any frame of the latest of them is fed: see
     /// HostClock. Without it, copies of frames that were on their way when a second one shows up may be counted again.
@@ -45,7 +45,7 @@ public:
     void finish();
     /// Waits for the frames fed so far, then copies the figures out. Kernel drops are the caller's to fill in.
     Snapshot snapshot();
-    /// The last snapshot: the flows' memory is given back while it is made. Only the destructor may be called then.
+    /// The last snapshot: the flows' memory is freed while it is made. Only the destructor may be called afterwards.
     Snapshot take_snapshot();
     /// For an analyzer that runs for months, between two snapshots: later events show frames of their own, and flows
     /// without traffic since `idle_since_ns`, in neither direction, are forgotten. Returns how many.
@@ -55,8 +55,7 @@ public:
     const dissect::DissectorCounters& counters();
     /// How many flows are remembered.
     std::size_t flows();
-    /// With an observer: who talks to whom on a flow, and its reverse's id; no figures. False where there is no such
-    /// flow.
+    /// With an observer: the two ends of a flow, and its reverse's id; no figures. False if there is no such flow.
     bool identify(std::uint64_t flow, FlowSnapshot& out) const;
 
 private:

@@ -52,7 +52,7 @@ private:
     /// By what a CNP to its sender has in common with it: the queue pairs that datagrams name as their source, and the
     /// senders of UC, which name nothing.
     std::unordered_map<FlowKey, Sender, FlowKeyHash> senders_;
-    bool has_guessed_ = false;  ///< CNPs have made flows, whose service nothing may have told
+    bool has_guessed_ = false;  ///< CNPs have made flows whose service may be unknown
 };
 
 }  // namespace metrics::measure::engine

@@ -261,7 +261,7 @@ void Engine::find_flow(PacketRecord& record) {
 void Engine::work_off(PacketRecord& record) {
     Flow& flow = store_.table[record.flow];
     if (record.source_qp != Flow::no_queue_pair && flow.source_qp == Flow::no_queue_pair) [[unlikely]] {
-        // A CNP made the flow, or a datagram of which too little was captured; this one names its sender.
+        // The flow was made by a CNP, or by a datagram that was cut too short; this one names its sender.
         flow.source_qp = record.source_qp;
         cnps_.on_sender(record.flow);
         if (flow.reverse == no_flow) partners_.introduce(record.flow);
@@ -304,7 +304,7 @@ void Engine::flush() {
     waiting_count_ = 0;
 }
 
-/// What a MAD is about; that of which too little was captured is something else.
+/// What a MAD is about; a MAD that was cut too short counts as other.
 void Engine::count_management(const dissect::Unit& unit) {
     constexpr std::uint32_t class_at = 1;
     const dissect::LayerRef* const mad = unit.dissection.find(dissect::LayerId::mad);

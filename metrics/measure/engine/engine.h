@@ -19,8 +19,8 @@
 
 namespace metrics::inline measure::inline engine {
 
-/// One worker's part of the engine: message units in, flows kept. The caller says each frame's context before the
-/// dissector is given the frame. Not thread-safe.
+/// One worker's part of the engine: takes RDMA messages, keeps flows. The caller sets each frame's context before the
+/// dissector gets the frame. Not thread-safe.
 class Engine final : public dissect::Sink {
 public:
     explicit Engine(const EngineOptions& options);
@@ -35,8 +35,8 @@ public:
 
     /// A frame that HostClock found to be plain, in place of the dissector. Counted in plain_frames().
     void on_plain(const wire::Frame& frame, const FrameContext& context, bool verify_crc);
-    /// Says that on_plain() will be called with this frame, after those expected before: their flows' memory is asked
-    /// for by fetch(), all at once, where there are too many flows for the caches. More than `batch` are not heeded.
+    /// Announces that on_plain() will be called with this frame, after those announced before: fetch() prefetches their
+    /// flows' memory, all at once, if there are too many flows for the caches. More than `batch` frames are ignored.
     void expect_plain(const wire::Frame& frame) {
         if (has_many_flows()) note_expected(frame);
     }
@@ -55,7 +55,7 @@ public:
     /// For an engine that runs for months: a new interval shows frames of its own, and flows idle since `idle_since_ns`
     /// (with their reverses) are forgotten. Returns how many.
     std::size_t begin_interval(std::int64_t idle_since_ns);
-    /// Frames were lost: no flow knows what passed meanwhile.
+    /// Frames were lost: what passed meanwhile is unknown to every flow.
     void dropped() { ++store_.drop_epoch; }
     /// Adds the flows (in no order), the reuse figures of hosts, the attempts at connections, and what they hold in
     /// memory.
@@ -63,15 +63,14 @@ public:
     /// The same, and gives the memory of flows back as soon as they are described: nothing but the destructor may
     /// follow. Flows and their figures are then not held twice.
     void describe_and_release(Snapshot& out, std::int64_t now_ns);
-    /// With an observer: who talks to whom on a flow, and its reverse's id; no figures. False where there is no such
-    /// flow.
+    /// With an observer: the two ends of a flow, and its reverse's id; no figures. False if there is no such flow.
     bool identify(std::uint64_t id, FlowSnapshot& out) const;
 
 private:
     static constexpr std::size_t batch = 32;
-    /// So many flows fit the caches: their memory need not be asked for early.
+    /// Up to this number, flows fit the caches: their memory need not be prefetched.
     static constexpr std::size_t few_flows = 128;
-    /// Plain frames of one flow that are to come, one behind the other.
+    /// Plain frames of one flow that are to come, in order.
     struct Expected {
         PlainKey key;
         std::uint32_t hash = 0;

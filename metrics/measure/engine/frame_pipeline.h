@@ -19,7 +19,7 @@ struct Chunk {
     static constexpr std::size_t frames_max = 1024;
     static constexpr std::size_t octets_max = 1u << 20;
 
-    /// Takes frames off the front, as many as there is room for. Where `lasting`, their octets need not be copied.
+    /// Takes frames from the front, as many as fit. If `lasting`, their bytes need not be copied.
     void add(std::span<const wire::Frame>& more, bool lasting);
     void clear();
     std::span<const wire::Frame> frames() const { return {places.data(), count}; }
@@ -27,11 +27,11 @@ struct Chunk {
     std::span<wire::Frame> room() { return std::span(places).subspan(count); }
 
     static constexpr std::size_t cache_line = 64;  ///< one a frame: they go from processor to processor
-    alignas(cache_line) std::array<wire::Frame, frames_max> places;  ///< comments are not looked at, and need not last
+    alignas(cache_line) std::array<wire::Frame, frames_max> places;  ///< comments are not used, and need not last
     std::size_t count = 0;                                           ///< of the frames
     std::vector<FrameContext> contexts;
     std::vector<std::vector<std::uint16_t>> shares;  ///< which frames are whose
-    std::vector<std::byte> kept;                     ///< octets that would not last; never moved once frames point here
+    std::vector<std::byte> kept;                     ///< copied bytes; never moved once frames point here
     bool full = false;
 };
 
@@ -47,13 +47,13 @@ public:
         std::function<void(Chunk&)> observe;                  ///< fills in contexts and shares
         std::function<void(std::size_t share, Chunk&)> work;  ///< frames of that share
     };
-    /// `threads` at least 1, the caller's among them; as many shares.
+    /// `threads` is at least 1, including the caller's; the number of shares is the same.
     FramePipeline(unsigned threads, Stages stages);
     ~FramePipeline();
     FramePipeline(const FramePipeline&) = delete;
     FramePipeline& operator=(const FramePipeline&) = delete;
 
-    /// Where `lasting`, the frames' octets stay valid until settle() has returned; else they are copied.
+    /// If `lasting`, the frames' bytes stay valid until settle() has returned; else they are copied.
     void feed(std::span<const wire::Frame> frames, bool lasting);
     /// Where frames that last may be put before they are fed, from its beginning, all of them at once: they need not be
     /// copied then. Never empty.

@@ -18,7 +18,7 @@ public:
         if (made_) [[unlikely]]
             add(key);
     }
-    /// Of the flows from one host to the other, that with the latest packet, if they are not too many; no_flow where
+    /// The flow with the latest packet among those from one host to the other, if they are not too many; no_flow if
     /// there is none.
     FlowIndex latest(const Address& source, const Address& destination);
     void clear();

@@ -6,7 +6,7 @@ namespace metrics::inline measure::inline engine {
 /// Tells two what a dissector finds, the listener first.
 class Tee final : public dissect::Sink {
 public:
-    /// Nothing may be told where there is no listener.
+    /// Without a listener, no function of Tee may be called.
     Tee(dissect::Sink* listener, dissect::Sink& engine) : listener_(listener), engine_(engine) {}
 
     void on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) override {

@@ -15,7 +15,7 @@
 namespace metrics::inline measure::inline engine {
 
 /// A dissector with its engine: all that is done for the flows of one share of the addresses. With an observer there
-/// may be a listener, who is told of every frame what the dissector finds.
+/// may be a listener, which gets what the dissector finds in every frame.
 class Worker {
 public:
     Worker(const dissect::DissectorOptions& dissector, const EngineOptions& engine, dissect::Sink* listener)
@@ -38,7 +38,7 @@ public:
             dissector_.dissect(frame, sink());
         if (!shortcut_) engine_.end_frame();
     }
-    /// A frame that the capture holds twice counts once. The listener is told of both.
+    /// A frame that the capture holds twice counts once. The listener gets both.
     void seen_twice(const wire::Frame& frame) {
         if (listener_ == nullptr) return;
         const dissect::DissectorCounters before = dissector_.counters();
@@ -89,7 +89,7 @@ private:
     dissect::Dissector dissector_;
     Tee both_;
     dissect::Sink* listener_;
-    dissect::DissectorCounters uncounted_;               ///< of what the listener alone was told
+    dissect::DissectorCounters uncounted_;               ///< of what only the listener got
     std::array<dissect::Ipv4Ends, most_trains> trains_;  ///< of the frames that are expected
     std::size_t trains_count_ = 0;
     dissect::Ipv4Ends last_train_;

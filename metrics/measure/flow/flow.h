@@ -46,7 +46,7 @@ struct PacketCounts {
     std::uint32_t crc_bad = 0;
 };
 
-/// What PacketCounts has no bits for: 2^48 packets are a year of 8 million a second. Touched once in 2^32.
+/// The high bits of PacketCounts: 2^48 packets are a year of 8 million a second. Used once in 2^32 packets.
 struct CountsAbove {
     std::uint16_t acknowledgements = 0;
     std::uint16_t ce = 0;
@@ -110,7 +110,7 @@ struct ResponseState {
     std::uint64_t next = 0;  ///< position of the response packet that continues the one under way; 0 = none seen yet
     std::uint32_t repeated = 0;
     std::uint32_t missing = 0;
-    std::uint32_t read_bytes = 0;  ///< of the present response, if its READ does not tell the length
+    std::uint32_t read_bytes = 0;  ///< of the present response, if its READ does not state the length
     std::uint16_t mtu_payload = 0;
     bool in_response = false;
     bool incomplete = false;             ///< of the present response, packets are missing
@@ -134,7 +134,7 @@ struct MissingRanges {
         bool asked = false;  ///< of responses: their requester has asked again, and what came is not known
     };
     std::array<Range, 8> ranges{};
-    /// Positions of stretches for which there was no room, and where these lie.
+    /// Positions of stretches that found no room, and where these lie.
     std::uint32_t given_up = 0;
     std::uint64_t given_up_begin = 0;
     std::uint64_t given_up_end = 0;
@@ -153,7 +153,7 @@ struct MessagePiece {
     Operation operation = Operation::send;
     bool starts : 1 = false;  ///< the message's first packet is of it
     bool ends : 1 = false;
-    bool known : 1 = false;  ///< `operation` is the message's, which its last packet tells: that was counted
+    bool known : 1 = false;  ///< `operation` is the message's, which its last packet showed: it was counted
 };
 static_assert(sizeof(MessagePiece) == 48);
 
@@ -239,7 +239,7 @@ struct FlowTrouble {
     std::uint64_t asked_begin = 0;
     std::uint64_t asked_end = 0;
     std::int64_t asked_ns = Situation::never;  ///< when it began to
-    std::uint64_t doubtful = 0;  ///< position that was taken for one sent again, unless new data follows it; 0 = none
+    std::uint64_t doubtful = 0;  ///< position that was assumed to be sent again, unless new data follows it; 0 = none
     bool doubtful_timeout = false;
     std::uint64_t repeats_end = 0;  ///< past the last position that may have been sent again
     Recovery recovery;
@@ -291,7 +291,7 @@ struct alignas(64) Flow {
     static constexpr std::uint32_t no_message = 0xffffffff;
     static constexpr std::uint32_t no_queue_pair = 0xffffffff;
 
-    PlainKey plain_key;  ///< of `key`, where that is of a plain frame
+    PlainKey plain_key;  ///< of `key`, if that is of a plain frame
     FlowIndex reverse = no_flow;
     std::uint32_t trouble = no_block;
     std::uint8_t drop_epoch = 0;  ///< FlowStore::drop_epoch when its last data packet passed

@@ -24,7 +24,7 @@ bool is_one_machine(const Address& source, const Address& destination) {
            destination.octets[0] == loopback;
 }
 
-/// Pages of 72 octets: a flow's share leaves room within 4 KiB for all else that it has.
+/// Pages of 72 bytes: a flow's share leaves room within 4 KiB for all else that it has.
 constexpr unsigned histogram_share = 28;
 constexpr std::size_t histogram_reserve = 4096;
 
@@ -296,7 +296,7 @@ void FlowStore::close_gap(Flow& flow, Situation& situation, const FrameContext& 
     request.sibling_bytes_then = context.source_wire_bytes;
     request.own_bytes_since = situation.wire_bytes;
     request.pauses_then = context.source_pauses;
-    // The frame behind the longest silence; only those that would be worth a look.
+    // The frame after the longest silence; only silences that are worth a look.
     if (started && flow.attribution.last_gap_ns() >= long_gap_ns && flow.attribution.last_state() >= State::rnr_wait)
         show_longest(flow, EventKind::long_gap, frame, flow.attribution.last_gap_ns());
 }

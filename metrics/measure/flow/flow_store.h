@@ -17,7 +17,7 @@ class FlowStore {
 public:
     explicit FlowStore(const EngineOptions& options);
 
-    /// Finds the flow or makes it, evicting the idlest where there is no room. A new one's id is made of `frame`.
+    /// Finds the flow or makes it, evicting the idlest if there is no room. `frame` becomes the id of a new one.
     FlowIndex obtain(const FlowKey& key, std::uint32_t hash, std::uint64_t frame, std::int64_t now_ns);
     /// Lets the two be each other's reverse.
     void pair(FlowIndex one, FlowIndex other, PairingMethod method, double confidence);
@@ -26,7 +26,7 @@ public:
     void evict(FlowIndex index);
     /// Takes leave of flows that, as their reverses, had no packet since `before_ns`. Returns how many they were.
     std::size_t forget_idle(std::int64_t before_ns);
-    /// Later events show their own frames, though as many were shown before as are kept. Counts go on.
+    /// Makes later events show their own frames, although as many as are kept were shown before. Counts continue.
     void forget_frames();
 
     void record(Flow& flow, FlowHistogram which, std::uint64_t value) {
@@ -42,7 +42,7 @@ public:
     }
     /// A message has ended: its size. Most flows send messages of one.
     void record_message(Flow& flow, std::uint64_t bytes) {
-        const bool room = flow.usual_messages - 1 < 0xfffffffe;  // neither the first, nor more than fit
+        const bool room = flow.usual_messages - 1 < 0xfffffffe;  // neither the first, nor more than the field holds
         if (bytes == flow.usual_message_bytes && room) [[likely]]
             ++flow.usual_messages;
         else
@@ -94,15 +94,15 @@ public:
             note_other_udp_port(flow, port);
     }
 
-    /// A data packet closes the gap behind its predecessor: fills in what the ledger, the request state and the frame's
-    /// context tell, and hands it to the flow's attribution. `situation` holds what only the tracker knows: now_ns,
-    /// wire_bytes, again, cause, mid_message, response, unobserved, wants_response, responses_limit, inbound_ns,
-    /// signal_ns, credit_exhausted.
+    /// A data packet closes the gap after its predecessor: fills in what the ledger, the request state and the frame's
+    /// context know about the gap, and passes it to the flow's attribution. `situation` holds what only the tracker
+    /// knows: now_ns, wire_bytes, again, cause, mid_message, response, unobserved, wants_response, responses_limit,
+    /// inbound_ns, signal_ns, credit_exhausted.
     void close_gap(Flow& flow, Situation& situation, const FrameContext& context, std::uint64_t frame);
 
-    /// Who talks to whom, as far as the flow itself can tell.
+    /// The ends of the flow, as far as the flow itself knows them.
     void identify(FlowIndex index, FlowSnapshot& out) const;
-    /// All that the flow itself can tell; pairing, connection and the reverse's part are put in by the engine.
+    /// All figures of the flow itself; the engine adds pairing, connection and the reverse's part.
     void describe(FlowIndex index, FlowSnapshot& out) const;
 
     /// Calls report(ObservedFlows&) if the options name an observer. Where packets pass, this is the only test for
@@ -125,9 +125,9 @@ public:
     Slab<EventSummaryRow> rows;
     Slab<RequestMarks> marks;
     PsnPairing pairing;
-    /// Told before a flow is evicted, so that trackers give back what they hang on it.
+    /// Called before a flow is evicted, so that trackers free what they attached to it.
     std::function<void(FlowIndex)> on_leave;
-    std::uint8_t drop_epoch = 0;  ///< changes when the capture lost frames: no flow knows what passed meanwhile
+    std::uint8_t drop_epoch = 0;  ///< changes when the capture lost frames: what passed meanwhile is unknown
     std::unique_ptr<ObservedFlows> observed;  ///< if the options name an observer
     std::uint64_t evicted = 0;
     std::uint64_t seen = 0;

@@ -36,7 +36,7 @@ struct FlowKeyHash {
     std::size_t operator()(const FlowKey& key) const { return hash_of(key); }
 };
 inline std::uint32_t hash_of(const PlainKey& key, std::uint32_t qp, Service service) {
-    // The addresses' words as FlowKey has them: four octets in front, zeroes behind.
+    // The addresses' words as FlowKey has them: four bytes first, then zeros.
     constexpr bool little = std::endian::native == std::endian::little;
     const std::uint64_t front = key.addresses & (little ? 0x00000000ffffffffu : 0xffffffff00000000u);
     const std::uint64_t back = little ? key.addresses >> 32 : key.addresses << 32;
@@ -97,7 +97,7 @@ public:
     std::size_t octets() const;
     /// Flows lie in blocks, in the order of their indices.
     static constexpr std::size_t block_of(FlowIndex index) { return index >> chunk_bits; }
-    /// Gives a block's memory back for good: its flows must not be looked at again, and none be added.
+    /// Frees a block's memory for good: its flows must not be used again, and none may be added.
     void release_block(std::size_t block);
 
 private:

@@ -23,12 +23,12 @@ struct ObservedFlows {
         Beginning past;  ///< of one that has packets missing, or is being sent again
     };
 
-    /// What the repair of a flow's next loss may be put down to: the frames that the engine knows the times of.
+    /// The possible signals for the repair of a flow's next loss: the frames whose times the engine knows.
     struct Signals {
         std::uint64_t past_hole_frame = 0;      ///< the first packet past the present hole
         std::uint64_t response_frame = 0;       ///< the READ response before which another one was missing
         std::uint64_t nak_frame = 0;            ///< the NAK that waits for its repair, or the first duplicate ACK
-        std::uint64_t nak_past_hole_frame = 0;  ///< where that NAK's hole began
+        std::uint64_t nak_past_hole_frame = 0;  ///< where the hole of that NAK began
         std::optional<std::uint64_t> nak_generation_ns;  ///< from there to the NAK
         /// iWARP, where holes are filled one by one: when the last of them were noticed, and where.
         std::array<std::pair<std::int64_t, std::uint64_t>, 16> holes{};
@@ -59,7 +59,7 @@ struct ObservedFlows {
 
     explicit ObservedFlows(FrameObserver& frame_observer) : observer(frame_observer) {}
 
-    /// Nothing will tell when the flow's messages are answered.
+    /// The answers of the flow's messages will not be seen.
     void give_up(const Flow& flow) {
         for (const bool apart : {false, true}) observer.forgotten(flow.id, apart);
     }

@@ -23,8 +23,8 @@ public:
         double confidence = 0;          ///< 0 to 1; below 0.99 wait for more answers before others rely on it
     };
 
-    /// `max_requests`: packets remembered, 16 octets each. Those of flows with more than 1024 sequence numbers since
-    /// (16 of its longest READs, where that is more), and those older than four seconds, are no candidates any more.
+    /// `max_requests`: packets remembered, 16 bytes each. A packet is no longer a candidate after four seconds, or once
+    /// its flow has sent more than 1024 later sequence numbers (or 16 of its longest READs, if that is more).
     explicit PsnPairing(std::size_t max_requests);
     ~PsnPairing();
     PsnPairing(const PsnPairing&) = delete;

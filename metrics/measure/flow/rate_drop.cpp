@@ -9,7 +9,7 @@ void RateDrop::data(std::int64_t now_ns, std::uint32_t wire_octets) {
                                      ? 2 * window_ns
                                      : static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(begin_ns);
     if (age_ns >= window_ns) {
-        // The first whole window behind the CNP shows its effect; a silent one shows that nothing was to be sent.
+        // The first whole window after the CNP shows its effect; a silent one shows that nothing was to be sent.
         if (signal_ns != Situation::never && begin_ns >= signal_ns) {
             if (age_ns < 2 * window_ns) {
                 sum += std::min(1.0, static_cast<double>(octets) / static_cast<double>(before));

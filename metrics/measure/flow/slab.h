@@ -6,8 +6,8 @@
 
 namespace metrics::inline measure::inline flow {
 
-/// Objects of one kind, found by number, taken and given back without asking the system once it has grown. Addresses
-/// stay valid; not thread-safe.
+/// Objects of one kind, found by number, allocated and freed without system calls once it has grown. Addresses stay
+/// valid; not thread-safe.
 template <class T>
 class Slab {
 public:

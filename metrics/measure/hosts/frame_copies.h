@@ -11,7 +11,7 @@
 
 namespace metrics::inline measure::inline hosts {
 
-/// What tells a packet from others, wherever on its path it was captured.
+/// The identity of a packet, wherever on its path it was captured.
 struct FramePrint {
     std::uint64_t packet = 0;  ///< hash of the interface, the addresses, IPv4's identification and the transport header
     std::int64_t time_ns = 0;

@@ -15,19 +15,20 @@
 namespace metrics::inline measure::inline hosts {
 
 /// Looks at every frame of a capture once, in order, before it is dealt to a worker, and counts per host what flows
-/// must know of each other. It reads addresses, the BTH where it lies in its usual place, and lengths; what it cannot
-/// read directly (tunnels, extension headers, fragments) goes through dissect::dissect_frame. Budget: 15 ns a frame.
+/// must know about each other. It reads addresses, the BTH where it lies in its usual place, and lengths; what it
+/// cannot read directly (tunnels, extension headers, fragments) goes through dissect::dissect_frame. Budget: 15 ns a
+/// frame.
 ///
-/// - A frame that was met before on another interface within a second (same addresses, IP identification and BTH or
-///   TCP header) sets FrameContext::seen_twice and is counted nowhere else. So does one that was met before on the same
-///   interface, if the capture holds each packet several times: see FrameCopies.
+/// - A frame that was seen before on another interface within a second (same addresses, IP identification and BTH or
+///   TCP header) sets FrameContext::seen_twice and is counted nowhere else. So does one that was seen before on the
+///   same interface, if the capture holds each packet several times: see FrameCopies.
 /// - FrameContext::destination_requests counts request packets, and TCP segments with payload, for a TCP stream does
 ///   not show its requests in its headers; HostSnapshot::received_requests has the former alone.
 /// - FrameContext::source_pauses counts the pauses seen on the frame's own interface, whichever way they went.
 class HostClock {
 public:
-    /// `link_bits_per_sec`: of every host; absent = learnt. Hosts beyond `max_hosts` share one entry, of which no rate
-    /// is learnt, and their frames are counted.
+    /// `link_bits_per_sec`: of every host; absent = learnt. Hosts beyond `max_hosts` share one entry without a learnt
+    /// rate, and their frames are counted.
     explicit HostClock(std::optional<std::uint64_t> link_bits_per_sec, std::size_t max_hosts = 65536);
     ~HostClock();
     HostClock(const HostClock&) = delete;
@@ -46,10 +47,10 @@ public:
         observe(frame, context);
         return context;
     }
-    /// The same where it is to stay: whatever `context` held before is lost.
+    /// The same for a context that is kept: its former content is replaced.
     void observe(const wire::Frame& frame, FrameContext& context);
-    /// Addresses, octets, link rates, incast and pauses, as far as the frames alone tell; reuse figures and senders are
-    /// the engines'. Hosts that are listed already are filled in.
+    /// Addresses, bytes, link rates, incast and pauses, as far as the frames alone show them. Reuse figures and senders
+    /// come from the engines. Hosts that are listed already are filled in.
     void describe(std::vector<HostSnapshot>& hosts, std::vector<PauseSnapshot>& pauses) const;
     /// Hosts that no frame came from or went to since `before_ns`, by the clock of `now_ns`, are no longer described.
     /// One that comes back is described by what it did since. Call it regularly: it looks at what has changed in
@@ -62,7 +63,7 @@ public:
     const FrameCopies& copies() const;          ///< those on the same
     std::uint64_t beyond_hosts() const;         ///< frames of hosts beyond the bound
     const MirrorCuts& cuts() const;             ///< frames shorter than their IP headers say
-    const wire::CarrierCounts& unread() const;  ///< frames that were not looked into, although RDMA may be in them
+    const wire::CarrierCounts& unread() const;  ///< frames that were not read, although RDMA may be in them
     std::size_t octets() const;
 
 private:

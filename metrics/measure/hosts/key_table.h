@@ -14,7 +14,7 @@ public:
 
     explicit KeyTable(std::size_t max_keys) : max_keys_(max_keys < 16 ? 16 : max_keys), slots_(64) {}
 
-    /// Notes a use and returns the clock of the one before. A key is known by its hash alone, of which 0 is none.
+    /// Notes a use and returns the clock of the one before. A key is known by its hash alone; 0 stands for no key.
     std::uint64_t use(std::uint64_t hash, std::uint64_t clock) {
         hash |= hash == 0;
         const std::size_t mask = slots_.size() - 1;

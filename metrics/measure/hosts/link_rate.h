@@ -7,9 +7,9 @@
 
 namespace metrics::inline measure::inline hosts {
 
-/// Learns a link's rate from how fast frames follow each other where nothing but the link can hold them back: inside
-/// one message, with nothing else of the host in between. The figure is the tenth percentile of the time an octet
-/// took, so that neither a few frames that were stamped in a batch nor all the waiting on the slow side decide.
+/// Learns a link's rate from how fast frames follow each other where only the link can delay them: inside one message,
+/// with nothing else of the host in between. The figure is the tenth percentile of the time that a byte took, so that
+/// neither a few frames that were stamped in a batch nor all the waiting on the slow side decide.
 class LinkRate {
 public:
     /// `ns` for `octets` of consecutive frames.
@@ -37,7 +37,7 @@ public:
     }
 
 private:
-    // 8 ps an octet are 1 Tbit/s, 2^22 ps are 1.9 Mbit/s; 32 steps to each power of two are within 1.6 %.
+    // 8 ps a byte are 1 Tbit/s, 2^22 ps are 1.9 Mbit/s; 32 steps to each power of two are within 1.6 %.
     static constexpr unsigned steps_bits = 5;
     static constexpr unsigned steps = 1u << steps_bits;
     static constexpr unsigned least_bits = 3;

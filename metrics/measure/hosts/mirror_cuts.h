@@ -7,8 +7,8 @@
 namespace metrics::inline measure::inline hosts {
 
 /// Frames that are shorter than their IP headers say, although all of the frame was captured. A mirror or a packet
-/// broker that cuts leaves the same number of bytes of each long frame, or a few numbers where it cuts after headers of
-/// different sizes. Frames that end anywhere were damaged.
+/// broker that cuts frames leaves the same number of bytes of each long frame, or a few numbers if it cuts after
+/// headers of different sizes. Frames of arbitrary lengths were damaged.
 class MirrorCuts {
 public:
     void add(std::uint32_t left_bytes, std::uint32_t cut_bytes) {

@@ -7,20 +7,20 @@
 
 namespace metrics::inline measure::inline hosts {
 
-/// For how long the pauses on one interface held. Whoever is asked to pause keeps a timer by priority: a later value
-/// takes the place of the one that runs, whatever is left of it, and zero ends it (IEEE 802.3, 31B.2; 802.1Q, 36.1).
-/// So a value holds until the next one from the same sender, but no longer than it says. Times asked for are in quanta
-/// of 512 bit times: what they are is not known before the link's rate is, and the values of until then are kept.
+/// How long the pauses on one interface held. The station that is asked to pause keeps a timer for each priority: a
+/// later value replaces the running one, whatever is left of it, and zero ends it (IEEE 802.3, 31B.2; 802.1Q, 36.1). So
+/// a value holds until the next one from the same sender, but no longer than it says. Requested times are in quanta of
+/// 512 bit times, whose length is unknown before the link's rate is; values until then are kept.
 class PauseTimers {
 public:
-    static constexpr std::size_t all = 8;  ///< place of PAUSE, which stops everything, behind the priorities
+    static constexpr std::size_t all = 8;  ///< place of PAUSE, which stops everything, after the priorities
     static constexpr std::size_t places = 9;
     using Times = std::array<std::uint64_t, places>;  ///< ns, of all senders added up
 
     /// `bits_per_sec`: 0 while it is not known.
     void note(std::uint64_t sender, std::size_t place, std::uint16_t quanta, std::int64_t now_ns,
               std::uint64_t bits_per_sec);
-    /// Until now. Absent where the rate is not known, or became known after more values than are kept.
+    /// Until now. No value if the rate is unknown, or became known after more values than are kept.
     std::optional<Times> stopped(std::int64_t now_ns, std::uint64_t bits_per_sec) const;
     std::size_t octets() const;
 

@@ -17,7 +17,7 @@ constexpr std::uint64_t half_ns = near_ns / 2;
 bool near(std::int64_t one_ns, std::int64_t other_ns) {
     return base::elapsed(std::min(one_ns, other_ns), std::max(one_ns, other_ns)) <= near_ns;
 }
-/// One more, or as many as can be told.
+/// Adds one, up to the largest value of the type.
 void count_up(std::uint16_t& count) { count += count != std::numeric_limits<std::uint16_t>::max(); }
 
 }  // namespace

@@ -6,14 +6,14 @@
 
 namespace metrics::inline measure::inline hosts {
 
-/// Recognises a frame that passed on another interface shortly before. A capture of one interface costs it next to
-/// nothing: the last few frames are kept in case that a second interface shows up.
+/// Recognises a frame that passed on another interface shortly before. With one interface this costs next to nothing:
+/// the last few frames are kept in case a second interface appears.
 ///
-/// Of frames that look the same, each interface may have met as many as passed: only one more than on any other is new.
-/// Exact for the last `frames_max` frames that are not copies, as far as a second reaches; the oldest give way.
+/// Equal frames may pass each interface as often as they passed any other; only one more is new. Exact for the last
+/// `frames_max` frames that are not copies, within a second; the oldest are dropped.
 class RepeatedFrames {
 public:
-    /// What tells a frame from others. Hashed only once there are two interfaces.
+    /// The identity of a frame. Hashed only once there are two interfaces.
     struct Marks {
         std::uint64_t addresses = 0;
         std::uint64_t first = 0;
@@ -28,14 +28,14 @@ public:
             return false;
         return note_on_another(marks, interface, time_ns);
     }
-    /// The same where the frame crossed the only interface so far; false, with nothing done, where it did not.
+    /// The same if all frames so far came on one interface; otherwise returns false and does nothing.
     bool note_on_only(const Marks& marks, std::uint64_t interface, std::int64_t time_ns) {
         if (interface != only_interface_) return false;
         recent_[next_++ & recent_mask_] = {marks, time_ns};
         return true;
     }
-    /// The capture has several interfaces: so many frames more of the first one are kept as may be on their way when
-    /// the second one shows up.
+    /// The capture has several interfaces: keeps more frames of the first one, as many as may be on their way when the
+    /// second one appears.
     void expect_others();
     std::size_t octets() const;
 
@@ -50,7 +50,7 @@ private:
         Marks marks;
         std::int64_t time_ns = 0;
     };
-    /// Frames that look the same: how many passed, and how many of these have yet to pass each interface.
+    /// Equal frames: how many passed, and how many of these have yet to pass each interface.
     struct Passing {
         std::uint64_t fingerprint = 0;  ///< 0: none
         std::int64_t since_ns = 0;
@@ -79,8 +79,8 @@ private:
     std::size_t recent_mask_ = recent_usual - 1;
     std::size_t next_ = 0;
     std::uint64_t only_interface_ = none;  ///< that was seen so far
-    // In the order of their coming, over and over; chains of equal hashes lead from the newest to older ones, and end
-    // where what they lead to is overwritten. As in deflate's windows nothing is ever taken out.
+    // In the order of arrival, cyclically; chains of equal hashes lead from the newest to older ones, and end where an
+    // entry was overwritten. As in deflate's windows, entries are never removed.
     std::vector<Passing> ring_;
     std::vector<std::uint32_t> heads_;  ///< by hash: place of the newest, not reduced to the ring's size
     std::uint32_t place_ = 0;           ///< of the next one

@@ -35,7 +35,7 @@ public:
         std::uint64_t previous_clock = 0;  ///< of the same queue pair; ~0 = first use
         std::uint32_t remote_key = 0;      ///< 0 = none
         std::uint64_t virtual_address = 0;
-        std::uint32_t length = 0;  ///< octets from virtual_address
+        std::uint32_t length = 0;  ///< bytes from virtual_address
     };
     /// A request message began at `source` for `destination`. Returns a handle (the three bins that the turnaround of
     /// this message belongs to) for `turnaround`.
@@ -55,7 +55,7 @@ public:
     /// Fills in queue_pairs, remote_keys, pages of the hosts that are listed already, and adds those that are not.
     /// Where several trackers share the traffic of a host, ReuseTotals is exact; this adds rows up.
     void describe(std::vector<HostSnapshot>& hosts) const;
-    std::uint64_t evicted() const;  ///< keys and hosts forgotten, or never noted, for want of room
+    std::uint64_t evicted() const;  ///< keys and hosts forgotten, or never stored, for lack of room
     std::size_t octets() const;
 
 private:

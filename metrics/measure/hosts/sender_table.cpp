@@ -64,7 +64,7 @@ void SenderTable::forget_before(SenderWindow& window, std::int64_t now_ns) {
         remove(window.oldest);
 }
 
-/// Where the pair is, or may be: then the place belongs to nobody any more.
+/// The place where the pair is, or may be: the place is free afterwards.
 std::uint32_t SenderTable::place_of(std::uint32_t source, std::uint32_t destination, const SenderWindow& to,
                                     std::int64_t time_ns) {
     std::uint64_t hash = (std::uint64_t{destination} << 32 | source) * base::golden;
@@ -111,7 +111,7 @@ void SenderTable::remove(std::uint32_t place) {
     entries_[place].window = nullptr;
 }
 
-/// Behind `older`, which may be none.
+/// Inserts after `older`, which may be none.
 void SenderTable::link(std::uint32_t place, std::uint32_t older, SenderWindow& window) {
     Entry& entry = entries_[place];
     std::uint32_t& before = older != no_entry ? entries_[older].newer : window.oldest;

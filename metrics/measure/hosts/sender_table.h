@@ -9,18 +9,18 @@ namespace metrics::inline measure::inline hosts {
 struct SenderWindow {
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-    std::int64_t newest_ns = 0;        ///< of all frames; the list has not heard of those that `last_sender` sent since
+    std::int64_t newest_ns = 0;        ///< of all frames; the list does not include those that `last_sender` sent since
     std::uint32_t last_sender = none;  ///< whose frame that was, and who is the newest of the list
     std::uint32_t oldest = none;       ///< places in the table
     std::uint32_t newest = none;
     std::uint32_t senders = 0;
     std::uint64_t senders_max = 0;
-    std::uint64_t senders_frame = 0;  ///< at which there were so many
+    std::uint64_t senders_frame = 0;  ///< the frame at which that number was reached
 };
 
-/// Counts how many hosts have sent to one within any millisecond, wherever it begins: with each frame, those whose last
-/// one is less than a millisecond older. Frames that come in the order of their times are counted exactly, as long as
-/// the table has room; what it has no room for, and what comes too late, is not counted, so that no figure is ever too
+/// Counts how many hosts have sent to one within any millisecond, wherever it begins: with each frame, the hosts whose
+/// last frame is less than a millisecond older. Frames in the order of their times are counted exactly, as long as the
+/// table has room. Hosts without room, and frames that come too late, are not counted, so that no figure is ever too
 /// large.
 class SenderTable {
 public:
@@ -29,7 +29,7 @@ public:
     /// Data of `source` to `destination`, whose window is `to`; windows stay where they are.
     void note(std::uint32_t source, std::uint32_t destination, SenderWindow& to, std::int64_t time_ns,
               std::uint64_t frame) {
-        // Nobody is new, and some may have left.
+        // There is no new sender, and some may have left.
         if (source == to.last_sender) [[likely]] {
             if (time_ns > to.newest_ns) to.newest_ns = time_ns;
         } else {

@@ -30,7 +30,7 @@ inline constexpr std::uint64_t highest_position = std::uint64_t{1} << 47;
 
 /// RDMAP messages under way in one direction. RFC 5040.
 struct MessageState {
-    std::uint64_t next_offset = 0;  ///< tagged offset at which the Write goes on
+    std::uint64_t next_offset = 0;  ///< tagged offset at which the Write continues
     std::uint32_t stag = 0;         ///< of the Write
     std::uint32_t message_sequence = 0;
     std::uint64_t bytes_missing = 0;  ///< of the stream, while `cut`
@@ -42,17 +42,17 @@ struct MessageState {
     bool awaited = true;                ///< no FPDU has come since the start frame, or a gap
     bool request_seen = false;          ///< a READ or atomic request was captured
     bool cut = false;                   ///< bytes just before the next FPDU were not captured
-    bool begun_unseen = false;          ///< nor, perhaps, was something of the message under way, its beginning or more
+    bool begun_unseen = false;          ///< the message may have begun in bytes that were not captured
     bool response_cut = false;          ///< something of the READ response under way was not captured
     bool in_sync = false;               ///< a READ or atomic request was answered
-    std::uint32_t forgotten = 0;        ///< READs and atomics given up, whose responses may still come
-    std::uint32_t not_kept = 0;         ///< the same of those for which there was no room
+    std::uint32_t forgotten = 0;        ///< READs and atomics that were given up; their responses may still come
+    std::uint32_t not_kept = 0;         ///< the same for those that found no room
     std::uint32_t doubtful = 0;         ///< most outstanding before it was doubtful which are answered; 0: it is not
     std::uint32_t unmatched = 0;        ///< responses in a row that answer none of the requests outstanding
-    std::uint32_t unmatched_limit = 0;  ///< at this number of them the requests are given up
+    std::uint32_t unmatched_limit = 0;  ///< at this number the requests are given up
     std::uint64_t answered = 0;         ///< the oldest READ or atomic outstanding lies after this position
     std::uint64_t response_bytes = 0;
-    std::uint64_t response_offset = 0;  ///< tagged offset at which the READ response under way goes on
+    std::uint64_t response_offset = 0;  ///< tagged offset at which the present READ response continues
     std::uint32_t response_stag = 0;
     std::uint64_t first_frame = 0;        ///< that held the first byte of the message under way
     std::uint64_t response_frame = 0;     ///< the same of the READ response under way
@@ -87,7 +87,7 @@ struct OutstandingLevel {
 struct SentData {
     LossRecovery recovery;
     std::uint64_t retransmitted_bytes = 0;
-    std::uint64_t holes_lost = 0;  ///< up to here a hole may have been given up
+    std::uint64_t holes_lost = 0;  ///< a hole up to here may have been given up
     std::uint64_t probe_end = 0;   ///< `next` when the newest segment was last sent again as a probe
     std::uint64_t new_bytes = 0;   ///< of the stream, that passed for the first time
     SentMarks marks;
@@ -145,7 +145,7 @@ struct Direction {
     std::uint32_t fpdu_bytes_max = 0;
     bool closed = false;  ///< both FINs, or a RST
 
-    /// Bytes in which no FPDU was found, nor will be.
+    /// Bytes in which no FPDU was found, nor will be found.
     std::uint64_t unread_bytes() const {
         const std::uint64_t known = fpdu_bytes + skipped_bytes;
         const std::uint64_t waiting = sent.new_bytes - std::min(sent.new_bytes, known);

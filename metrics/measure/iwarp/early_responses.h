@@ -5,9 +5,10 @@
 
 namespace metrics::inline measure::iwarp {
 
-/// Responses that were delivered before their requests: those of a capture's first ones may have passed before it
-/// began, and while FPDU boundaries are looked for, or a hole is waited for, one direction may be behind the other. A
-/// request that passed before such a response, and is delivered after it, is answered already. The latest 64.
+/// Responses that were delivered before their requests. The requests of a capture's first responses may have passed
+/// before it began. While FPDU boundaries are looked for, or a hole is waited for, one direction may lag after the
+/// other. A request that passed before such a response, and is delivered after it, is answered already. Keeps the
+/// latest 64.
 class EarlyResponses {
 public:
     struct Response {
@@ -15,7 +16,7 @@ public:
         std::int64_t passed_ns = 0;     ///< when its last one passed
         bool atomic = false;            ///< else of a READ
         bool counted = false;           ///< its requester's flow was known, and has it among its messages
-        bool forgotten = false;         ///< it was taken for that to a request given up
+        bool forgotten = false;         ///< it was assumed to answer a request that was given up
     };
     void note(const Response& response) {
         responses_[(head_ + count_) % capacity] = response;
@@ -24,8 +25,8 @@ public:
         else
             head_ = static_cast<std::uint8_t>((head_ + 1) % capacity);
     }
-    /// The response to the next request, which passed in `request_frame`: what began before that, or is of the other
-    /// kind, answers earlier ones, and is forgotten. Absent where none is left.
+    /// The response to the next request, which passed in `request_frame`. Responses that began before that, or of the
+    /// other kind, answer earlier requests, and are forgotten. No value if none is left.
     std::optional<Response> answer_to(std::uint64_t request_frame, bool atomic) {
         while (count_ != 0) {
             const Response oldest = responses_[head_];

@@ -8,7 +8,7 @@
 
 namespace metrics::inline measure::iwarp {
 
-/// What stands at the head of an FPDU, as far as it tells segments of one message from those of another.
+/// The head of an FPDU, as far as it distinguishes segments of one message from those of another.
 struct FpduHead {
     std::uint32_t size = 0;  ///< bytes of the stream, without markers
     std::uint8_t opcode = 0;
@@ -29,10 +29,10 @@ inline bool read_head(base::Bytes bytes, FpduHead& head) {
 }
 
 /// Follows FPDU boundaries through the segments of a direction as they pass, before the stream's bytes are put in
-/// order: what a segment goes on with must be known when it passes, not when a hole before it has been filled.
+/// order: the content of a segment must be known when it passes, not when a hole before it has been filled.
 class FpduWalk {
 public:
-    /// Whether the bytes from `position` to `end` are one FPDU where one begins, and which. Nothing is done.
+    /// Whether the bytes from `position` to `end` are one FPDU, if one begins there, and which. Changes nothing.
     [[gnu::always_inline]] bool is_next(std::uint64_t position, std::uint64_t end, base::Bytes bytes,
                                         FpduHead& head) const {
         return known_ && position == end_ && !markers_ && read_head(bytes, head) && head.size == end - position;
@@ -43,8 +43,8 @@ public:
         opcode_ = head.opcode;
         last_ = head.last;
     }
-    /// New bytes from `position` to `end`, of which `bytes` were captured. Returns the opcode of the first FPDU that
-    /// they hold some of, or the last one known.
+    /// New bytes from `position` to `end`; `bytes` are those of them that were captured. Returns the opcode of the
+    /// first FPDU that they hold some of, or the last one known.
     std::uint8_t advance(std::uint64_t position, std::uint64_t end, base::Bytes bytes) {
         FpduHead head;
         if (!is_next(position, end, bytes, head)) return advance_any(position, end, bytes);
@@ -61,7 +61,7 @@ public:
         known_ = true;
     }
     void lose() { known_ = false; }
-    /// Bytes from `position` on pass after all, though they had been taken for lost.
+    /// Bytes from `position` on pass after all, although they had been counted as lost.
     void find_again(std::uint64_t position) { known_ = known_ || end_ >= position; }
     void move_back(std::uint64_t by) { end_ = end_ > by ? end_ - by : 0; }
 

@@ -33,8 +33,9 @@ struct Handshake {
     }
 };
 
-/// The TCP connections set up of late, RDMA or not: whether they carry RDMA shows later. It grows while all that it has
-/// may still be asked for, up to a bound; then, and where there are such that will not, the oldest gives way.
+/// The TCP connections that were set up recently, RDMA or not: whether they carry RDMA shows later. The table grows
+/// while all of its entries may still be requested, up to a bound; then the oldest entry is replaced, preferably one
+/// that will not be requested.
 class HandshakeTable {
 public:
     explicit HandshakeTable(std::size_t max_flows);
@@ -44,10 +45,10 @@ public:
 
     /// A segment of a connection that is not known to carry RDMA. `key` is its own direction.
     void segment(const FlowKey& key, const Segment& segment);
-    /// For the flow that this direction is now. `by_client` tells whether the key's source opened the connection.
-    /// nullptr where the table does not know it. Valid until the next call.
+    /// The entry for the present flow of this direction. `by_client` says whether the key's source opened the
+    /// connection. nullptr if the table does not have it. Valid until the next call.
     const Handshake* take(const FlowKey& key, bool& by_client);
-    /// What it knows of these ports is of a connection that is over, and another one uses them.
+    /// Forgets what is known of these ports: that connection is over, and another one uses them.
     void forget(const FlowKey& key);
     std::size_t octets() const;
 

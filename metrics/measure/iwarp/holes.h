@@ -25,24 +25,24 @@ struct Hole {
 /// The holes of one direction, from its first on until all is acknowledged: on a path that reorders there are many.
 class Holes {
 public:
-    /// Where there is no place, one repaired or acknowledged or else the oldest is given up, though for what is
-    /// acknowledged no open one. Returns false where an open one was, or should be.
+    /// If there is no room, a repaired or acknowledged hole is given up, or else the oldest one; but not an open one
+    /// for the sake of an acknowledged one. Returns false if an open hole was given up, or would have to be.
     bool note(const Hole& hole);
-    /// A hole (or a repaired one) that the bytes from `begin` to `end` touch; nullptr where there is none.
+    /// A hole (or a repaired one) that the bytes from `begin` to `end` touch; nullptr if there is none.
     Hole* find(std::uint64_t begin, std::uint64_t end, bool repaired);
     const Hole* find(std::uint64_t begin, std::uint64_t end, bool repaired) const;
     /// The same of what is acknowledged and has not passed.
     Hole* find_acknowledged(std::uint64_t begin, std::uint64_t end);
-    /// Whether anything was acknowledged within so long before `now_ns` that has not passed.
+    /// Whether anything that has not passed was acknowledged within this time before `now_ns`.
     bool expect_acknowledged(std::int64_t now_ns, std::uint64_t within_ns) const;
     struct Filled {
         std::uint64_t bytes = 0;   ///< that had been missing
-        std::int64_t packets = 0;  ///< no longer counted for what is left of the hole; below zero where it takes more
+        std::int64_t packets = 0;  ///< no longer counted for the rest of the hole; below zero if it takes more
     };
     /// The bytes from `begin` to `end` are there now.
     Filled fill(Hole& hole, std::uint64_t begin, std::uint64_t end);
-    /// Calls lost(bytes, packets, settled) for each hole below `position`, which will not be filled any more: so many
-    /// segments it will have been, and so many fewer are counted for what is left of it.
+    /// Calls lost(bytes, packets, settled) for each hole below `position`, which will not be filled any more. `packets`
+    /// is the number of segments that it will have been; the rest of the hole counts as that many fewer.
     template <class Lost>
     void acknowledge(std::uint64_t position, Lost&& lost) {
         for (Hole& hole : holes_) {
@@ -59,7 +59,7 @@ public:
     bool empty() const;
 
 private:
-    /// How many of the hole's segments so many of its bytes take.
+    /// How many of the hole's segments this number of its bytes takes.
     static std::uint32_t share(const Hole& hole, std::uint64_t bytes);
 
     std::array<Hole, 32> holes_{};

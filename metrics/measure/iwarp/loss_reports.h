@@ -13,7 +13,7 @@ class LossReports {
 public:
     /// Whether the receiver has said that bytes from `position` on are missing.
     bool cover(std::uint64_t position) const { return position < end_; }
-    /// Whether duplicate acknowledgements alone say so. Three are taken for a loss: RFC 5681, 3.2.
+    /// Whether only duplicate acknowledgements show it. Three count as a loss: RFC 5681, 3.2.
     bool duplicates_show_loss() const { return duplicate_run_ >= duplicates_that_show_loss; }
     /// Whether the last acknowledgement was a duplicate.
     bool in_duplicates() const { return duplicate_run_ != 0; }
@@ -45,7 +45,7 @@ public:
         return first_ns == Situation::never ? std::nullopt : std::optional{first_ns};
     }
 
-    /// The sequence goes on far away.
+    /// The sequence continues far away.
     void lose() {
         end_ = 0;
         duplicate_run_ = 0;

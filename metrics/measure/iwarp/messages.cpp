@@ -87,9 +87,9 @@ void Messages::immediate(const Half& half, const Part& part) {
     covered(half, part.end, part.now_ns());
 }
 
-/// A Write of which the capture lacks bytes goes on where it may be by now. Where another one of the same place has
-/// begun meanwhile, that cannot be told: the bytes are Writes' all the same, but no single one's size or time is
-/// known.
+/// A Write with bytes missing from the capture continues where it may be by now. If another Write of the same place has
+/// begun meanwhile, the two cannot be distinguished: the bytes count as Writes' all the same, but the size and time of
+/// either Write are unknown.
 bool Messages::resumes(const Half& half, const Part& part) {
     RequestState& request = half.request();
     MessageState& message = half.direction->message;
@@ -110,7 +110,7 @@ void Messages::gap(const Half& half, const Half& back, std::uint64_t bytes, std:
     message.awaited = message.cut = true;
     message.bytes_missing += bytes;
     if (half.flow->responder != Flow::no_block) store_.responder(*half.flow).in_response = false;
-    if (back) give_up(back, now_ns);  // which of the responses lay in the gap cannot be told
+    if (back) give_up(back, now_ns);  // it is unknown which of the responses lay in the gap
 }
 
 }  // namespace metrics::measure::iwarp

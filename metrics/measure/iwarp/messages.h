@@ -24,7 +24,8 @@ public:
 
 private:
     /// An FPDU and where its bytes end. Its bytes pass, and then it is delivered: at once, unless something before it
-    /// is missing. What was on its way when is told by the former, what its receiver could know by the latter.
+    /// is missing. The passing of its bytes shows what was on its way when; its delivery shows what the receiver could
+    /// know.
     struct Part {
         const dissect::Unit& unit;
         const dissect::DdpSummary& ddp;

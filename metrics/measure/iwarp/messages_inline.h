@@ -25,7 +25,7 @@ inline void Messages::unit(const Half& half, const Half& back, const dissect::Un
     }
 }
 
-/// Immediate Data tells only afterwards what a Write was: its end is entered when the next message begins, or when it
+/// Immediate Data shows only afterwards what a Write was: its end is recorded when the next message begins, or when it
 /// is acknowledged. RFC 7306, 6.
 inline void Messages::settle_write(const Half& half) {
     MessageState& message = half.direction->message;

@@ -93,7 +93,7 @@ inline void Receiver::advertise(const Half& half, const Segment& segment, std::u
     watch_window(half, segment.now_ns());
 }
 
-/// Least time tap -> sender -> tap, as far as the opposite direction tells; 0 = unknown.
+/// Least time tap -> sender -> tap, as far as the opposite direction shows it; 0 = unknown.
 inline std::uint64_t Receiver::way_to_sender_ns(const Half& half) const {
     if (half.flow->reverse == no_flow) return 0;
     const std::uint32_t round_trip_ns = store_.table[half.flow->reverse].request.round_trip_min_ns;

@@ -4,7 +4,7 @@
 
 namespace metrics::inline measure::iwarp {
 
-/// What tells a segment doubled by the network from one sent again.
+/// The values that distinguish a segment doubled by the network from one sent again.
 struct SegmentPrint {
     std::uint32_t sequence = 0;
     std::uint32_t length = 0;  ///< 0: unused

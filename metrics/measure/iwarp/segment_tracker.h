@@ -14,7 +14,7 @@ public:
 
     /// A segment of `half`. `back` is the opposite direction, or nothing.
     void segment(const Half& half, const Half& back, const Segment& segment);
-    /// The dissector knows that the receiver dropped the segment, or an FPDU of it though TCP's checksum is right.
+    /// According to the dissector, the receiver dropped the segment, or an FPDU of it although TCP's checksum is right.
     void dropped(const Half& half, std::uint64_t frame, bool checksum_right) {
         sender_.dropped(half, frame, checksum_right);
     }

@@ -5,15 +5,15 @@
 
 namespace metrics::inline measure::iwarp {
 
-/// What tells in which order a sender made its segments: TSval (RFC 7323) and IPv4's identification, if its sender
-/// counts it up.
+/// The values that show in which order a sender made its segments: TSval (RFC 7323) and IPv4's identification, if its
+/// sender counts it up.
 struct SendOrder {
     std::uint32_t timestamp = 0;
     std::uint16_t identification = 0;
     bool has_timestamp = false;
     bool has_identification = false;
 
-    /// Below zero: made before `other`; above: after it; 0: cannot be told.
+    /// Below zero: made before `other`; above: after it; 0: unknown.
     int compare(const SendOrder& other) const {
         if (has_timestamp && other.has_timestamp && timestamp != other.timestamp)
             return static_cast<std::int32_t>(timestamp - other.timestamp) < 0 ? -1 : 1;

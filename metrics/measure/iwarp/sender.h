@@ -21,13 +21,13 @@ public:
     /// The commonest segment, with all that segment() would do to it; false, with nothing done, if it is another one.
     /// It carries one FPDU of a Send or a Write, in order, and says nothing new about `back`.
     bool common(const Half& half, const Half& back, const Segment& segment, const Segment::Plain& plain);
-    /// The receiver acknowledges `bytes` bytes that have not passed. False if the segment is not to be believed.
+    /// The receiver acknowledges `bytes` bytes that have not passed. False if the segment is not plausible.
     bool acknowledged_unseen(const Half& half, const Segment& segment, std::uint32_t bytes);
     /// The receiver has everything before `position`: the holes there were not lost before the capture point, but by
     /// the capture.
     void acknowledged_holes(const Half& half, std::uint64_t position, std::uint64_t frame, std::int64_t now_ns);
-    /// The dissector knows that the receiver dropped the segment.
-    /// `checksum_right`: that of TCP, so that the bytes are those that the sender's TCP summed.
+    /// According to the dissector, the receiver dropped the segment. `checksum_right`: TCP's checksum is right, so that
+    /// the bytes are those that the sender's TCP summed.
     void dropped(const Half& half, std::uint64_t frame, bool checksum_right);
 
 private:

@@ -129,7 +129,7 @@ inline void Sender::close_gap(const Half& half, const Half& back, const Arrival&
     const std::int64_t now_ns = arrival.now_ns();
     situation.now_ns = now_ns;
     situation.wire_bytes = arrival.segment.wire_length() + ethernet_overhead;
-    // What the sender had to do cannot be told while messages pass unread.
+    // What the sender had to do is unknown while messages pass unread.
     if (direction.lacks_messages() || (back && back.direction->lacks_messages())) [[unlikely]]
         request.unobserved = true;
     situation.unobserved = request.unobserved;

@@ -14,7 +14,7 @@ public:
     /// Everything before `position` is acknowledged. Returns the round trip of the bytes just before it, ns; absent
     /// where these are not marked: earlier ones waited for a delayed acknowledgement as well.
     std::optional<std::uint64_t> acknowledged(std::uint64_t position, std::int64_t now_ns);
-    /// Something was sent again: which of the two an acknowledgement answers cannot be told (Karn).
+    /// Something was sent again: an acknowledgement does not show which of the two it answers (Karn).
     void clear() { count_ = 0; }
 
 private:

@@ -27,11 +27,11 @@ public:
     /// An FPDU or MPA start frame. `context` is that of the frame which completed it.
     void on_unit(const dissect::Unit& unit, const FrameContext& context);
     void on_notice(const dissect::Notice& notice, const FrameContext& context);
-    /// The part of a snapshot that only TCP knows.
+    /// The part of a snapshot that comes from TCP.
     void describe(FlowIndex index, FlowSnapshot& out) const;
-    /// READs and atomics that are outstanding beside Flow::ledger; nullptr where there are none.
+    /// READs and atomics that are outstanding in addition to Flow::ledger; nullptr if there are none.
     const Ledger* responses_of(const Flow& flow) const;
-    /// The store takes leave of a flow: what hangs on Flow::stream is given back.
+    /// The store drops a flow: frees what is attached to Flow::stream.
     void forget(FlowIndex index);
     std::size_t octets() const;
 

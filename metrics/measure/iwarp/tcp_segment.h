@@ -57,11 +57,11 @@ struct Segment {
         if (header_bytes() == 20) return std::nullopt;
         return has_aligned_timestamps() ? base::load_be32(header() + 24) : options().timestamp;
     }
-    /// Octets of the frame, as it was before a mirror cut it.
+    /// Bytes of the frame, as it was before a mirror cut it.
     std::uint32_t wire_length() const { return frame.wire_length + dissection.cut_octets; }
-    /// Whether there may be options beside timestamps in the usual place.
+    /// Whether there may be options other than timestamps in the usual place.
     bool has_other_options() const { return header_bytes() != 20 && !has_aligned_timestamps(); }
-    /// TCP's checksum; 0 where it was not captured.
+    /// TCP's checksum; 0 if it was not captured.
     std::uint16_t checksum() const {
         constexpr std::size_t checksum_at = 16;
         const dissect::LayerRef* layer = find(dissect::LayerId::tcp, 1);
@@ -77,14 +77,14 @@ struct Segment {
         return base::load_be16(frame.bytes.data() + layer->offset + identification_at);
     }
 
-    /// What the headers have beside TcpSummary where everything lies in its usual place.
+    /// What the headers have in addition to TcpSummary if everything lies in its usual place.
     struct Plain {
-        std::uint32_t timestamp = 0;  ///< TSval, where there is one
+        std::uint32_t timestamp = 0;  ///< TSval, if there is one
         std::uint16_t identification = 0;
         std::uint16_t checksum = 0;
         bool has_timestamp = false;
     };
-    /// False unless the frame is_plain_segment() of IPv4, without options beside timestamps.
+    /// False unless the frame is_plain_segment() of IPv4, without options other than timestamps.
     bool read_plain(Plain& out) const {
         if (!context.plain_segment) return false;
         const std::byte* const tcp = frame.bytes.data() + dissect::plain_tcp_offset;
@@ -101,7 +101,7 @@ private:
     static constexpr std::uint32_t aligned_timestamps = 0x0101080a;  ///< RFC 7323, appendix A: nearly every segment
 
     const std::byte* header() const { return frame.bytes.data() + find(dissect::LayerId::tcp, 1)->offset; }
-    /// As many as were captured; 20 where there is no header.
+    /// The captured bytes of the header; 20 if there is none.
     std::size_t header_bytes() const {
         const dissect::LayerRef* layer = find(dissect::LayerId::tcp, 1);
         if (layer == nullptr) return 20;

@@ -16,14 +16,14 @@ namespace metrics::inline measure::inline notes {
 struct FrameNote {
     std::uint64_t frame = 0;
     std::uint64_t flow = 0;  ///< id, as in FlowSnapshot
-    bool packet = true;      ///< the frame has a packet of the flow; else it only told something about it
+    bool packet = true;      ///< the frame has a packet of the flow; else it only says something about the flow
 
     struct Message {
         Operation operation{};
         std::uint64_t number = 0;          ///< of the flow's messages, from 1; 0: its last packet was not seen
-        std::uint64_t bytes = 0;           ///< 0, too, where a message without its beginning does not tell
+        std::uint64_t bytes = 0;           ///< also 0 if a message without its beginning does not show its size
         std::uint64_t first_frame = 0;     ///< 0: its beginning was not seen
-        std::uint64_t last_frame = 0;      ///< where it was complete (READ, atomics: the request)
+        std::uint64_t last_frame = 0;      ///< the frame that completed it (READ, atomics: the request)
         std::uint64_t response_frame = 0;  ///< that acknowledged or answered it; 0: none yet
         std::optional<std::uint64_t> latency_ns;
     };
@@ -46,19 +46,19 @@ struct FrameNote {
     std::uint64_t outstanding_bytes = 0;
 };
 
-/// Frames in, notes on each of them out: an Analyzer with an observer. Notes are kept for all frames (a protocol
-/// analyser has all frames at hand, too): 64 octets a packet of a flow, 64 a message, 24 an event or repeat; of a flow
-/// about 100. A frame ends as many messages as it has FPDUs, or one packet's.
+/// Takes frames, and makes notes on each of them: an Analyzer with an observer. Notes are kept for all frames (a
+/// protocol analyser has all frames at hand, too). A packet of a flow takes 64 bytes, a message 64, an event or repeat
+/// 24, a flow about 100. A frame ends as many messages as it has FPDUs, or one packet's.
 class FrameNotes {
 public:
-    /// `listener`, where there is one, is told what the dissector finds in each frame while that is fed, in frames that
-    /// were captured twice, too; it must outlive the notes.
+    /// `listener`, if there is one, gets what the dissector finds in each frame while the frame is fed, also in frames
+    /// that were captured twice. It must outlive the notes.
     FrameNotes(const EngineOptions& engine, const dissect::DissectorOptions& dissector,
                dissect::Sink* listener = nullptr);
     ~FrameNotes();
 
-    /// Frames in ascending order of their numbers; the octets are not needed afterwards. Of frames with the same number
-    /// the notes add up.
+    /// Frames in ascending order of their numbers; the bytes are not needed afterwards. Notes on frames with the same
+    /// number add up.
     void feed(const wire::Frame& frame);
     /// As Analyzer has it, before the first frame.
     void expect_interfaces(std::size_t count);
@@ -70,7 +70,7 @@ public:
     static constexpr std::size_t kept_notes = 256;
     /// The figures, as Analyzer::snapshot() has them.
     Snapshot snapshot() const;
-    /// A flow's identity at this moment, and its reverse's id: cheap, unlike snapshot(). Null where there is none.
+    /// A flow's identity at this moment, and its reverse's id: cheap, unlike snapshot(). Null if there is no such flow.
     const FlowSnapshot* flow(std::uint64_t id) const;
     std::size_t memory_octets() const;
 

@@ -40,7 +40,7 @@ public:
 private:
     static constexpr std::uint32_t none = 0xffffffff;
     static constexpr std::uint32_t stray = 0x80000000;  ///< the note is in strays_
-    /// If that many messages wait for an answer, the oldest are given up.
+    /// If this number of messages wait for an answer, the oldest are given up.
     static constexpr std::uint32_t most_pending = 1u << 14;
     static constexpr std::uint64_t no_latency = ~std::uint64_t{0};
     static constexpr std::int64_t no_time = INT64_MIN;
@@ -120,7 +120,7 @@ private:
     std::deque<Event> events_;
     std::vector<Flow> flows_;
     std::unordered_map<std::uint64_t, std::uint32_t> places_;
-    std::deque<Note> strays_;  ///< on frames that came behind those of greater numbers
+    std::deque<Note> strays_;  ///< on frames that came after frames with greater numbers
     std::multimap<std::uint64_t, std::uint32_t> strays_of_;
     std::unordered_map<std::uint32_t, Repair> repairs_;  ///< by note
     std::uint64_t last_id_ = ~std::uint64_t{0};          ///< that place_of() was asked for, and what it said
@@ -130,7 +130,7 @@ private:
     std::uint32_t last_packet_ = none;  ///< the note of its last packet
     std::size_t notes_before_ = 0;      ///< those that there were when it was begun
     std::size_t strays_before_ = 0;
-    mutable std::size_t asked_ = 0;  ///< behind the notes that find() was last asked for
+    mutable std::size_t asked_ = 0;  ///< after the notes that find() last returned
 };
 
 }  // namespace metrics::measure::notes

@@ -11,10 +11,10 @@
 
 namespace metrics::inline measure::inline notes {
 
-/// Frames in, notes on the frame that was fed last out, for a program that shows each frame at once. Unlike FrameNotes
-/// nothing is kept of earlier frames except messages that wait for their answer, at most 16384 a flow, so that the
-/// memory does not grow with the capture. Notes lack what later frames tell: Message::response_frame and latency_ns of
-/// `messages`, and the time of a repair that only the frame of the lost packet would give.
+/// Takes frames, and makes notes on the last one, for a program that shows each frame at once. Unlike FrameNotes it
+/// keeps nothing of earlier frames except messages that wait for their answer, at most 16384 for each flow, so that the
+/// memory does not grow with the capture. Notes lack what later frames would show: Message::response_frame and
+/// latency_ns of `messages`, and the time of a repair that only the frame of the lost packet would give.
 class PresentNotes {
 public:
     /// `listener` as FrameNotes has it.

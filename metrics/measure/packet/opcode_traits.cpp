@@ -41,7 +41,7 @@ std::array<OpcodeTraits, 256> make_traits() {
 
 }  // namespace
 
-// wire::bth_opcodes, of which it is made, is there before anything is initialised at run time.
+// wire::bth_opcodes, the source of this table, exists before anything is initialised at run time.
 const std::array<OpcodeTraits, 256> opcode_traits = make_traits();
 
 Service service_of(wire::BthService service) {

@@ -7,7 +7,7 @@
 
 namespace metrics::inline measure::inline packet {
 
-/// Of the packet alone: a SEND MIDDLE does not know yet that its message has immediate data.
+/// From the packet alone: a SEND MIDDLE does not show that its message has immediate data.
 inline Operation operation_of(const wire::BthOpcode& opcode) {
     switch (opcode.operation) {
         case wire::BthOperation::write:
@@ -24,7 +24,7 @@ inline Operation operation_of(const wire::BthOpcode& opcode) {
     }
 }
 
-/// What the first packet of a message tells of the operation of the message.
+/// The operation of a message, as far as its first packet shows it.
 inline Operation first_packet_operation(Operation operation) {
     switch (operation) {
         case Operation::write_immediate: return Operation::write;

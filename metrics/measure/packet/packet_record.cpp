@@ -43,7 +43,7 @@ bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketR
     out.hop_limit = routed ? dissection.network.hop_limit : std::uint8_t{0};
     out.identification = 0;
     if (dissection.network.family == wire::AddressFamily::ipv4 && unit.in_frame)
-        // The source address is 12 octets into the header, the identification 4.
+        // The source address is 12 bytes into the header, the identification 4.
         out.identification = base::load_be16(unit.bytes.data() + dissection.network.source_offset - 8);
     out.udp_port = unit.transport == wire::Transport::roce2 ? dissection.source_port : std::uint16_t{0};
     out.direction = unit.frame.direction;
@@ -67,8 +67,8 @@ void make_plain_record(const wire::Frame& frame, const FrameContext& context, bo
     const std::byte* const first = frame.bytes.data();
     const std::byte* const network = first + 14;
     const std::byte* const bth = first + context.plain_bth;
-    // All is read before anything is written: octets that are stored might be those that are read, for all the
-    // compiler knows.
+    // All is read before anything is written: as far as the compiler knows, bytes that are stored might be those that
+    // are read.
     const std::uint8_t number = base::load_u8(bth);
     const wire::BthOpcode& opcode = wire::bth_opcode(number);
     const unsigned header_count = opcode.header_count;

@@ -7,19 +7,19 @@
 
 namespace metrics::inline measure::inline packet {
 
-/// An InfiniBand transport packet, reduced to what the metrics need and free of the frame's octets, so that a few dozen
-/// can wait while their flows are fetched from memory.
+/// An InfiniBand transport packet, reduced to what the metrics need and independent of the frame's bytes, so that a few
+/// dozen can wait while their flows are fetched from memory.
 struct PacketRecord {
     FlowKey key;
     std::uint32_t hash = 0;
     std::uint32_t flow = 0xffffffff;  ///< FlowIndex, once it is known
     std::int64_t time_ns = 0;
     std::uint64_t frame = 0;
-    std::uint64_t repeats_frame = 0;  ///< that carried the same PSN before; 0: none, or nobody has looked
+    std::uint64_t repeats_frame = 0;  ///< that carried the same PSN before; 0: none, or not looked for
     FrameContext context;
     std::uint32_t interface = 0;
     std::uint32_t psn = 0;
-    std::uint32_t wire_length = 0;     ///< octets of the frame, as it was before a mirror cut it
+    std::uint32_t wire_length = 0;     ///< bytes of the frame, as it was before a mirror cut it
     std::uint32_t overhead = 0;        ///< that the link adds to it
     std::uint32_t payload_length = 0;  ///< without pad
     std::uint32_t dma_length = 0;
@@ -29,7 +29,7 @@ struct PacketRecord {
     std::uint16_t identification = 0;  ///< IPv4's; 0 = none
     std::uint16_t udp_port = 0;        ///< RoCEv2: the source port
     std::uint8_t opcode = 0;
-    std::uint8_t syndrome = 0;  ///< where there is no AETH: one that says nothing
+    std::uint8_t syndrome = 0;  ///< without an AETH: a value without meaning
     std::uint8_t traffic_class = 0;
     std::uint8_t hop_limit = 0;  ///< 0 = none
     wire::Direction direction = wire::Direction::unknown;
@@ -41,7 +41,7 @@ struct PacketRecord {
     std::uint32_t wire_bytes() const { return wire_length + overhead; }
 };
 
-/// False where the unit is no packet that a flow could have: no BTH, or an opcode that nobody has defined.
+/// False if the unit is no packet that a flow could have: no BTH, or an undefined opcode.
 bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketRecord& out);
 
 /// The same of a frame that HostClock has found to be plain (FrameContext::plain_bth), without a dissector.

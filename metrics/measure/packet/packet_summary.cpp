@@ -162,7 +162,7 @@ bool read_usual(const wire::Frame& frame, PacketSummary& out) {
     }
 }
 
-/// The outermost datagram of which the frame has but a fragment.
+/// The outermost datagram that the frame holds only a fragment of.
 void set_fragment_addresses(const dissect::Dissection& dissection, base::Bytes bytes, PacketSummary& out) {
     for (unsigned i = 0; i < dissection.own_layer_count(); ++i) {
         const dissect::LayerRef& layer = dissection.layers[i];

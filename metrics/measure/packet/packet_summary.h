@@ -22,20 +22,20 @@ struct TransportSummary {
     std::uint8_t opcode = 0;           ///< of the BTH
     std::uint8_t flags = 0;            ///< of TCP, FIN lowest
     bool plain = false;                ///< see read_plain
-    std::uint32_t identification = 0;  ///< of IPv4; 0 where there is none
+    std::uint32_t identification = 0;  ///< of IPv4; 0 if there is none
     std::uint32_t offset = 0;          ///< of the BTH, TCP header or MAC control opcode
     std::uint32_t selector = 0;        ///< destination QPN, or both ports
     std::uint32_t position = 0;        ///< PSN, or sequence number
-    std::uint32_t payload = 0;         ///< octets on the wire
+    std::uint32_t payload = 0;         ///< bytes on the wire
     std::uint32_t cut_octets = 0;      ///< dissect::Dissection::cut_octets
 };
 
-/// What can be told of a frame without remembering any other; the innermost addresses as dissect::Dissection has them.
+/// What a frame shows by itself, without any other frame; the innermost addresses as dissect::Dissection has them.
 struct PacketSummary : TransportSummary {
-    Address source;  ///< Family::none where the frame has no network layer
+    Address source;  ///< Family::none if the frame has no network layer
     Address destination;
-    wire::Carrier unread;   ///< what the frame goes on with and is not looked into, if RDMA may be in it
-    Address quoted_source;  ///< of the packet that an ICMP error quotes; Family::none where there is none
+    wire::Carrier unread;   ///< how the frame continues beyond what is read, if RDMA may be in it
+    Address quoted_source;  ///< of the packet that an ICMP error quotes; Family::none if there is none
     Address quoted_destination;
 };
 
@@ -51,9 +51,10 @@ inline bool comes_from_management(const OpcodeTraits& traits, const std::byte* b
     return wire::is_management_qp(base::load_be24(bth + 12 + rdeth + 5));
 }
 
-/// Ethernet, IPv4 without options, UDP, and a BTH with all of its extended headers and its ICRC, every length of which
-/// agrees with every other, captured whole, and no management datagram: nothing that a dissector would say more of.
-/// The traits of its opcode, and how much is not headers; nullptr where the frame is not of that shape.
+/// Whether a frame is plain: Ethernet, IPv4 without options, UDP, and a BTH with all of its extended headers and its
+/// ICRC. All lengths agree, all of it was captured, and it is no management datagram: a dissector would find nothing
+/// more. Returns the traits of its opcode, and the size of the rest after the headers; nullptr if the frame is not of
+/// that shape.
 inline const OpcodeTraits* plain_opcode(const wire::Frame& frame, std::uint32_t& payload) {
     constexpr std::uint32_t ip = 14;
     constexpr std::uint32_t udp = ip + 20;
@@ -65,7 +66,7 @@ inline const OpcodeTraits* plain_opcode(const wire::Frame& frame, std::uint32_t&
         frame.link_type != wire::LinkType::ethernet)
         return nullptr;
     const std::uint32_t total = static_cast<std::uint32_t>(size) - ip;
-    // Each comparison leaves zero where it holds: one branch for all. EtherType, version and length, total length; no
+    // Each comparison gives zero if it holds: one branch for all. EtherType, version and length, total length; no
     // fragment, protocol; port and length.
     const std::uint64_t front = base::load_be64(p + 12) ^ (std::uint64_t{0x08004500} << 32 | total << 16);
     const std::uint32_t middle = base::load_be32(p + ip + 6) ^ 17u;
@@ -86,7 +87,7 @@ inline const OpcodeTraits* plain_opcode(const wire::Frame& frame, std::uint32_t&
     return &traits;
 }
 
-/// Of a frame for which plain_opcode() has an opcode.
+/// For a frame for which plain_opcode() has an opcode.
 inline TransportSummary summarize_plain(const wire::Frame& frame, std::uint32_t payload) {
     const std::byte* const bth = frame.bytes.data() + plain_bth_offset;
     TransportSummary out;

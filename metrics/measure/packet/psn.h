@@ -44,7 +44,7 @@ inline std::uint8_t mtu_exponent_of(std::uint32_t payload) {
     return static_cast<std::uint8_t>(std::clamp(exponent, 8, 12));
 }
 
-/// By how many positions a READ of that length may be longer than one, where that is the least that the MTU may be.
+/// The number of positions by which a READ of that length may be longer than one, if that is the least possible MTU.
 /// IBTA vol. 1, 9.7.3.1.
 inline std::uint16_t slack_of(std::uint32_t read_length, std::uint8_t mtu_exponent) {
     const std::uint32_t most = read_length == 0 ? 0 : (read_length - 1) >> mtu_exponent;

@@ -71,7 +71,7 @@ QueuePairTable::Handle find_owner(QueuePairTable& table, const FlowSnapshot& flo
         const auto fits = [&](const QueuePair& life) { return fits_iwarp(life, flow); };
         const auto both = table.by_ports(*flow.source.port, *flow.destination.port);
         if (const auto found = choose(table, both, flow, at_ns, fits); found != QueuePairTable::none) return found;
-        // Who connects may not be told its own port.
+        // The side that connects may not know its own port.
         return choose(table, table.by_peer_port(*flow.destination.port), flow, at_ns,
                       [&](const QueuePair& life) { return life.local.port == 0 && fits(life); });
     }

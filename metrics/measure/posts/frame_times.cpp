@@ -20,7 +20,7 @@ void FrameTimes::add(const Entry& entry) {
 
 void FrameTimes::add(std::span<const wire::Frame> frames) {
     for (const wire::Frame& frame : frames) {
-        // A live interface that begins anew would number from 1: what was before is not asked for again.
+        // A live interface that is opened again numbers frames from 1: earlier frames will not be asked for again.
         if (count_ > 0 && frame.number <= entry(count_ - 1).frame) head_ = count_ = 0;
         add(Entry{frame.number, frame.time_ns});
     }

@@ -10,7 +10,8 @@ namespace {
 
 enum class Kind : std::uint8_t { send, write, read, fetch_add, compare_swap };
 
-/// Operations that may be one another's: what a Send or Write carries beside its octets is told by its last packet.
+/// Operations that may be one another's: only the last packet shows what a Send or Write carries in addition to its
+/// bytes.
 Kind kind_of(Operation operation) {
     switch (operation) {
         case Operation::send:
@@ -31,7 +32,7 @@ std::uint64_t passed(std::int64_t from_ns, std::int64_t to_ns) {
     return to_ns <= from_ns ? 0 : static_cast<std::uint64_t>(to_ns) - static_cast<std::uint64_t>(from_ns);
 }
 
-/// Whether `early` can be before `late` or at the same time, if clocks differ by so much.
+/// Whether `early` can be before `late` or at the same time, if clocks differ by the tolerance.
 bool in_order(std::int64_t early_ns, std::int64_t late_ns, std::int64_t tolerance_ns) {
     return early_ns == unknown_time || late_ns == unknown_time || early_ns <= late_ns ||
            passed(late_ns, early_ns) <= static_cast<std::uint64_t>(tolerance_ns);
@@ -71,14 +72,14 @@ void Posts::drop(std::size_t count) {
     first_ += count;
 }
 
-// ---- messages, as packets tell of them ----
+// ---- messages, as packets show them ----
 
 void MessageJoin::message(const WireMessage& message, bool late) {
     const auto same = [&](const WireMessage& wire) {
         return wire.unseen && wire.position == message.position && wire.operation == message.operation;
     };
     if (late) {
-        // Its end was missing, and has passed after all; or it was overtaken by those that were posted behind it.
+        // Its end was missing, and has passed after all; or messages that were posted after it have overtaken it.
         const auto known = std::find_if(wires_.begin(), wires_.end(), same);
         if (known != wires_.end()) {
             known->unseen = message.unseen;
@@ -91,7 +92,7 @@ void MessageJoin::message(const WireMessage& message, bool late) {
             return ((wire.position ^ message.position) & FrameObserver::answered_apart) == 0 &&
                    wire.position > message.position;
         });
-        // Those behind it have been given its post already.
+        // Messages after it have its post already.
         if (static_cast<std::uint64_t>(behind - wires_.begin()) < introduced_) return lose();
         unanswered_ = std::min(unanswered_, first_ + static_cast<std::uint64_t>(behind - wires_.begin()));
         wires_.insert(behind, message);
@@ -169,7 +170,7 @@ bool MessageJoin::fits(const Post& post, const WireMessage& wire, const JoinRule
                        std::int64_t tolerance_ns) const {
     const Kind kind = kind_of(post.operation);
     if (kind != kind_of(wire.operation)) return false;
-    // An atomic's octets are those of its answer, or none, as one likes to count.
+    // An atomic's bytes are those of its answer, or zero: recorders count either way.
     if (wire.bytes != 0 && wire.bytes != post.bytes && !is_atomic(kind)) return false;
     if (!in_order(post.post_ns, wire.first_ns, tolerance_ns)) return false;
     if (!post.retired || post.failed || post.doubtful) return true;
@@ -247,7 +248,7 @@ void MessageJoin::advance(Posts& posts, const JoinRules& rules, bool last) {
     }
 }
 
-/// The gap before the message is divided at its post: what lies behind was the adapter's or the stack's.
+/// The gap before the message is divided at its post: the part after the post was the adapter's or the stack's.
 void MessageJoin::introduce(const Post& post, const WireMessage& wire) {
     ++found_.messages_matched;
     if (!wire.gap_state || wire.gap_end_ns == unknown_time) return;

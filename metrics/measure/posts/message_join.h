@@ -10,8 +10,8 @@
 /// The nth work request of a queue pair that becomes a message, and the nth message of its flow, are the same thing.
 namespace metrics::inline measure::posts {
 
-/// How far the clocks of trace and capture may be apart. Both are this machine's system clock, where the kernel stamps
-/// frames; an adapter's, where it is used, is within 20 us of it.
+/// How far the clocks of trace and capture may differ. Both are this machine's system clock if the kernel stamps
+/// frames; an adapter's clock, if used, is within 20 us of it.
 inline constexpr std::int64_t clock_tolerance_ns = 100'000;
 inline constexpr std::int64_t unknown_time = std::numeric_limits<std::int64_t>::min();
 
@@ -31,7 +31,7 @@ struct Post {
 class Posts {
 public:
     static constexpr std::size_t most = 65'536;        ///< where a flow takes them; devices grant some ten thousand
-    static constexpr std::size_t most_waiting = 8192;  ///< where none is known
+    static constexpr std::size_t most_waiting = 8192;  ///< if none is known
 
     void set_taken(bool taken) { taken_ = taken; }
     bool taken() const { return taken_; }
@@ -87,7 +87,7 @@ class MessageJoin {
 public:
     /// From packets: in the order of FrameObserver.
     void message(const WireMessage& message, bool late);
-    /// The same, of one that came before all others; has no effect once any has been matched.
+    /// The same, for a message that came before all others; has no effect once any has been matched.
     void put_first(const WireMessage& message);
     void continued(std::uint64_t position, std::int64_t last_ns);
     void answered(std::uint64_t position, bool single, std::int64_t time_ns);
@@ -104,13 +104,13 @@ public:
     /// Adds matched, unmatched, polled_early, delays, held_ns and unpolled_ns.
     void describe(VerbsFigures& out) const;
     std::size_t waiting() const { return wires_.size(); }
-    /// Forgets messages that nobody will match.
+    /// Forgets messages that cannot be matched any more.
     void discard();
 
 private:
     static constexpr std::size_t most = 65'536;
-    static constexpr std::size_t few = 8;             ///< messages that must agree before a place is believed
-    static constexpr std::size_t search_most = 1024;  ///< of both, that are looked at
+    static constexpr std::size_t few = 8;             ///< messages that must agree before a place is accepted
+    static constexpr std::size_t search_most = 1024;  ///< of both, that are searched
 
     std::uint64_t end() const { return first_ + wires_.size(); }
     void pop_front();

@@ -38,7 +38,7 @@ OutstandingPosts::Completed OutstandingPosts::find(std::uint64_t id, bool failed
         const auto place = static_cast<std::size_t>(signalled_[i] - popped_);
         if (at(place).id == id) return {place + 1, i};
     }
-    // A failed one, or whoever recorded did not know that all requests of the queue pair are signalled (sq_sig_all).
+    // A failed one, or the recorder did not know that all requests of the queue pair are signalled (sq_sig_all).
     std::size_t missed = 0;
     for (std::size_t place = 0; place < std::min(count_, farthest); ++place) {
         if (at(place).id == id) return {place + 1, missed};

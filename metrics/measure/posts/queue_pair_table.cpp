@@ -226,8 +226,9 @@ std::uint64_t QueuePairTable::lost(const QueuePair& life) const {
 
 // ---- work ----
 
-/// Where records are missing, what is in the queue is known again once ids tell requests apart, or it was empty for so
-/// long that no completion can be on its way. Until then completions may be those of requests that nobody saw posted.
+/// If records are missing, the queue's content is known again once ids distinguish requests, or once it was empty for
+/// so long that no completion can be on its way. Until then completions may be those of requests whose posts were not
+/// recorded.
 void QueuePairTable::look_for_losses(QueuePair& life, std::int64_t now_ns) {
     if (const std::uint64_t missing = lost(life); missing != life.trusted_lost) {
         life.trusted_lost = missing;
@@ -360,7 +361,7 @@ void QueuePairTable::change(const Record& record) {
     QueuePair& life = at(record);
     if (is_new && fresh) life.whole = life.trusted = true;
     if (const auto asked = asked_.find(record.process); is_new && asked != asked_.end()) {
-        // Of several, nobody says which it was made for.
+        // If there are several, it is unknown which of them the queue pair was made for.
         if (asked->second.count == 1) connect(living_.at(key_of(record)), asked->second.local, asked->second.peer);
         if (--asked->second.count == 0) asked_.erase(asked);
     }
@@ -396,7 +397,7 @@ void QueuePairTable::connection(const Record& record) {
         static_cast<void>(at(record));
         return connect(living_.at(key_of(record)), local, peer);
     }
-    // A server makes the queue pair when it is asked; not all of them then wait to be told that it is connected.
+    // A server makes the queue pair when it gets a request; some servers do not wait until it is connected.
     if (change.event != connect_request) return;
     // One that was refused, or forgotten, is not waited for.
     const auto is_past = [&](const Asked& asked) { return time_passed(asked.time_ns, record.time_ns) >= quiet_ns; };

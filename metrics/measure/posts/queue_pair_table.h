@@ -17,11 +17,11 @@ namespace metrics::inline measure::posts {
 struct QueuePairTableOptions {
     std::size_t max_queue_pairs = 65'536;  ///< remembered at once; of those over the limit, the idlest go
     std::size_t max_requests = 65'536;     ///< outstanding of one queue pair; devices grant some ten thousand
-    std::size_t max_processes = 65'536;    ///< known by name; those go first of whom no queue pair lives
+    std::size_t max_processes = 65'536;    ///< known by name; processes without a living queue pair are dropped first
     std::size_t max_waiting = 2'000'000;   ///< work requests, of all queue pairs, that wait for a flow to be theirs
 };
 
-/// One end of a connection, as the connection manager of its host told it: without it, all zero.
+/// One end of a connection, according to the connection manager of its host; all zero without it.
 struct ConnectionEnd {
     Address address;
     std::uint16_t port = 0;
@@ -53,8 +53,8 @@ struct QueuePair {
     Posts posts;
     std::int64_t last_post_ns = unknown_time;
     std::int64_t last_work_ns = 0;    ///< of a post or a completion of it
-    bool trusted = false;             ///< it is known what is in the queue; else only ids can tell
-    std::uint64_t trusted_lost = 0;   ///< records of the process that were lost, when that was last looked at
+    bool trusted = false;             ///< the queue's content is known; else only ids can identify requests
+    std::uint64_t trusted_lost = 0;   ///< lost records of the process, at the last check
     std::uint64_t last_id = 0;        ///< of a post
     std::uint32_t different_ids = 0;  ///< in a row
     std::uint64_t lost_before = 0;    ///< records of the process, when it began
@@ -62,8 +62,8 @@ struct QueuePair {
     VerbsFigures counts;  ///< what is merely counted
 };
 
-/// Reads records: what each queue pair did, and how full its queues are. Holds so many queue pairs at once as it may;
-/// what it is given may be anything.
+/// Reads records: what each queue pair did, and how full its queues are. Holds a bounded number of queue pairs at once;
+/// its input may be anything.
 class QueuePairTable {
 public:
     explicit QueuePairTable(const QueuePairTableOptions& options = {});
@@ -76,13 +76,13 @@ public:
     /// Records in the order of their times, or nearly.
     void add(const wire::trace::Record& record);
 
-    /// Changes when queue pairs come, go or tell who their peers are.
+    /// Changes when queue pairs appear or vanish, or when their peers become known.
     std::uint64_t identities() const { return identities_; }
-    /// A queue pair's life; it stays where it is while it is remembered.
+    /// A queue pair's life; it stays in place while it is remembered.
     using Handle = std::uint64_t;
     static constexpr Handle none = 0;
     QueuePair* find(Handle handle);
-    /// Lives of queue pairs that know this: newest last, at most 64.
+    /// Lives of queue pairs with this value: newest last, at most 64.
     std::vector<Handle> by_number(std::uint32_t number) const { return looked_up(Key::number, number); }
     std::vector<Handle> by_peer_number(std::uint32_t number) const { return looked_up(Key::peer_number, number); }
     std::vector<Handle> by_peer_port(std::uint16_t port) const { return looked_up(Key::peer_port, port); }
@@ -90,7 +90,7 @@ public:
         return looked_up(Key::ports, static_cast<std::uint32_t>(local) << 16 | peer);
     }
 
-    /// What is known of a queue pair, without what only packets tell.
+    /// What is known of a queue pair, without what only packets show.
     VerbsFigures figures(const QueuePair& queue_pair) const;
     /// Records of the queue pair's process that were lost so far.
     std::uint64_t lost(const QueuePair& queue_pair) const;
@@ -102,7 +102,7 @@ public:
     std::uint64_t records_lost() const { return records_lost_; }
     std::uint64_t evicted() const { return evicted_; }        ///< queue pairs that were forgotten
     std::uint64_t unexpected() const { return unexpected_; }  ///< completions of requests whose post was not recorded
-    std::uint64_t odd() const { return odd_; }                ///< records that say nothing one could know
+    std::uint64_t odd() const { return odd_; }                ///< records without a known meaning
     std::size_t queue_pairs() const { return lives_.size(); }
 
 private:
@@ -113,7 +113,7 @@ private:
         std::uint64_t serial = 0;  ///< in the order in which they became known
     };
 
-    /// Connection requests that the process has been told of, and no queue pair made for.
+    /// Connection requests that were reported to the process, and for which no queue pair was made.
     struct Asked {
         std::size_t count = 0;
         std::int64_t time_ns = 0;  ///< of the last
@@ -157,7 +157,7 @@ private:
     std::uint64_t unexpected_ = 0;
     std::uint64_t odd_ = 0;
     std::uint64_t processes_known_ = 0;  ///< ever
-    std::uint32_t in_vain_ = 0;          ///< so many times more forget_processes() does not look
+    std::uint32_t in_vain_ = 0;          ///< forget_processes() skips this number of calls
     std::size_t added_ = 0;              ///< to posts, since they were last counted
 };
 

@@ -27,7 +27,7 @@ void TraceJoin::touch(std::uint64_t id, Flow& flow) {
     touched_.push_back(id);
 }
 
-/// None of a flow that nobody who is traced has sent, as far as one knows.
+/// Null for a flow that, as far as is known, no traced process has sent.
 TraceJoin::Messages* TraceJoin::messages_of(Flow& flow) const {
     const bool pointless =
         !flow.joins || (flow.owner == QueuePairTable::none && flow.looked_for == table_.identities());
@@ -136,7 +136,7 @@ void TraceJoin::look_for_owner(std::uint64_t id, Flow& flow, const Identify& ide
     flow.owner = owner;
     bind(flow, owner, who);
     if (!flow.joins) return;
-    // A flow that begins anew, as the engine sees it, takes over.
+    // A flow that the engine sees begin again takes over.
     const auto [former, fresh] = owned_.try_emplace(owner, id);
     if (fresh) return;
     if (const auto old = flows_.find(former->second); old != flows_.end()) old->second->joins = false;
@@ -145,8 +145,8 @@ void TraceJoin::look_for_owner(std::uint64_t id, Flow& flow, const Identify& ide
     if (flow.messages != nullptr) flow.messages->join.lose();
 }
 
-/// With MPA revision 2, who connects may have to send something first: a message without octets, which no work request
-/// asks for (RFC 6581, 9). It is the program's own where that has posted such a one before.
+/// With MPA revision 2, the side that connects may have to send something first: a message without bytes, which no work
+/// request asks for (RFC 6581, 9). It is the program's own if that has posted such a message before.
 void TraceJoin::place_first(Flow& flow, const QueuePair& life) const {
     if (flow.first == nullptr || flow.messages == nullptr) return;
     const bool own =
@@ -160,7 +160,7 @@ void TraceJoin::bind(Flow& flow, QueuePairTable::Handle owner, const FlowSnapsho
     QueuePair& life = *table_.find(owner);
     flow.rules.acknowledged = who.service != Service::uc && who.service != Service::ud;
     flow.rules.completes_late = who.transport != wire::Transport::iwarp;
-    // Datagrams go to many flows, and nobody says which request went to which.
+    // Datagrams go to many flows, and nothing shows which request went to which.
     flow.joins = who.service != Service::ud && who.service != Service::rd;
     flow.lost = table_.lost(life);
     if (!flow.joins) return;
@@ -199,7 +199,7 @@ void TraceJoin::settle(const Identify& identify, bool last) {
         if (flow.owner != QueuePairTable::none) {
             advance(flow, last);
         } else if (flow.messages != nullptr) {
-            // Records come before packets: it is nobody's who is traced.
+            // Records come before packets: the message belongs to no traced process.
             flow.missed |= flow.messages->join.waiting() > 0;
             flow.messages.reset();
         }

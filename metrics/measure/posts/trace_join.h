@@ -23,7 +23,7 @@ class TraceJoin final : public FrameObserver {
 public:
     explicit TraceJoin(const QueuePairTableOptions& options = {}) : table_(options) {}
 
-    /// Records are wanted so far ahead of frames: stamps of both may be that much apart.
+    /// Records are needed this far ahead of frames: stamps of both may differ by as much.
     static constexpr std::int64_t lead_ns = 1'000'000;
 
     QueuePairTable& queue_pairs() { return table_; }
@@ -33,7 +33,7 @@ public:
     using Identify = std::function<bool(std::uint64_t, FlowSnapshot&)>;
     /// The engine has worked the frames off. `last`: no more of either will come.
     void settle(const Identify& identify, bool last = false);
-    /// Flows that are remembered: as many as the engine has.
+    /// The remembered flows: as many as the engine has.
     std::size_t flows() const { return flows_.size(); }
     /// Packets were lost to the capture.
     void dropped();
@@ -71,15 +71,14 @@ private:
     struct Flow {
         std::unique_ptr<Messages> messages;
         QueuePairTable::Handle owner = QueuePairTable::none;
-        std::uint64_t looked_for =
-            ~std::uint64_t{0};   ///< QueuePairTable::identities() when an owner was last looked for
-        std::uint64_t lost = 0;  ///< records of its process that were lost, when last looked
+        std::uint64_t looked_for = ~std::uint64_t{0};  ///< QueuePairTable::identities() at the last search for an owner
+        std::uint64_t lost = 0;                        ///< records of its process that were lost, when last looked
         JoinRules rules;
         bool joins = true;                   ///< its messages are those of one queue pair alone
         bool begun = false;                  ///< a message has passed
         bool whole = false;                  ///< messages and posts are known from their beginning, and not aligned yet
         bool missed = false;                 ///< messages passed before an owner was known
-        std::unique_ptr<WireMessage> first;  ///< without octets: it may be none of the program's
+        std::unique_ptr<WireMessage> first;  ///< without bytes: it may not be the program's
         bool listed = false;
         std::int64_t seen_ns = unknown_time;
     };

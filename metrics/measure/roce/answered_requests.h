@@ -9,8 +9,8 @@
 
 namespace metrics::inline measure::inline roce {
 
-/// What answers of every kind (acknowledgements, NAKs, responses) tell of the requests that they answer. A requester is
-/// the flow that sent the requests, the carrier the flow that the answer is a packet of.
+/// What answers of every kind (acknowledgements, NAKs, responses) show of the requests that they answer. A requester is
+/// the flow that sent the requests, the carrier the flow whose packet the answer is.
 class AnsweredRequests {
 public:
     /// After a second answer within the window of the flow that the first one named: chance would have to strike twice.

@@ -6,8 +6,8 @@
 
 namespace metrics::inline measure::inline roce {
 
-/// The way of the commonest packets: everything that RoceTracker::on_packet() would do to them, and nothing that it
-/// would look for without success.
+/// The path of the commonest packets: does everything that RoceTracker::on_packet() would do to them, without its
+/// searches that would find nothing.
 class CommonPath {
 public:
     CommonPath(Tracking& tracking, const AwaitedResponses& awaited)

@@ -10,7 +10,7 @@ inline bool lacks_credit(const Flow& carrier, const Flow& requester) {
            requester.ledger.messages() >= wire::credits_of_code[carrier.credits];
 }
 
-/// Of what travels on `carrier`, the credits of an AETH that acknowledges. Returns whether they have run out with it.
+/// The credits of an acknowledging AETH on `carrier`. Returns whether this one used them up.
 inline bool note_credits(Flow& carrier, std::uint8_t syndrome) {
     const std::uint8_t credits = wire::value_of_syndrome(syndrome);
     if (credits == wire::no_credit_limit) return false;

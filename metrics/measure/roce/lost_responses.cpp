@@ -101,7 +101,7 @@ bool LostResponses::wait(Flow& requester, Flow& carrier, const PacketRecord& rec
     const std::uint64_t here = psn::position_of(record.psn, responses.next);
     if (here > responses.next) {
         note_skipped(&requester, carrier, record, {responses.next, here, here, true}, false);
-        // An acknowledgement of a READ is none of its responses.
+        // An acknowledgement of a READ is not one of its responses.
         const OutstandingMessage* const mine = requester.ledger.oldest_response(store_.rings, position);
         const std::uint64_t after = mine == nullptr ? end : std::min(end, awaited_.begin_of(requester, *mine));
         responses.next = here - position + after;

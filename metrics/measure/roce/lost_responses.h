@@ -34,8 +34,8 @@ public:
     }
     /// The responses that were missing have come.
     void end_gap(Flow& requester);
-    /// Whether the requester drops the response that begins at `position`, since an older one is missing. If the
-    /// requester went on all the same, with READs posted long after, it got what the tap has missed.
+    /// Whether the requester drops the response that begins at `position`, because an older one is missing. If the
+    /// requester continued all the same, with READs posted long after, it got what the tap has missed.
     bool holds_back(Flow& requester, std::uint64_t position);
     /// An answer to the request at `position`, with which all before `end` has been received. If the response to a READ
     /// or atomic before it has not passed, that was lost: responders answer in the order of PSNs. Returns whether
@@ -44,8 +44,8 @@ public:
     /// A new message, with which more would be outstanding than ever before, while a response is missing: the requester
     /// has had that response, and whatever else it had answers to, and the tap has missed it.
     void release(Flow& requester, const PacketRecord& record, const wire::BthOpcode& opcode);
-    /// The conversation goes on though responses have not passed. The requester would have asked for them again, if it
-    /// lacked them.
+    /// The conversation continues although responses have not passed. The requester would have asked for them again if
+    /// it lacked them.
     void settle(Flow& requester, std::int64_t now_ns, std::uint64_t frame);
 
 private:

@@ -6,7 +6,7 @@
 
 namespace metrics::inline measure::inline roce {
 
-/// A message of which enough has passed to know its size.
+/// A message whose size is known because enough of it has passed.
 struct MessageFound {
     std::uint32_t bytes = 0;
     std::int64_t first_ns = 0;  ///< when its first packet passed

@@ -15,7 +15,7 @@ void note_answered(MissingRanges& missing, const MissingRanges::Range& hole);
 bool take_missing(MissingRanges& missing, std::uint64_t position, MissingRanges::Range& out);
 /// The receiver asks for the position: it has not received it.
 void refuse_missing(MissingRanges& missing, std::uint64_t position);
-/// The position is sent again: what was given up may be of the same loss.
+/// The position is sent again: stretches that were given up may be of the same loss.
 void repeat_missing(MissingRanges& missing, std::uint64_t position);
 
 /// The receiver has all before `end`. Calls `received(begin, end, refused)` for each counted stretch of it that has not
@@ -49,7 +49,7 @@ bool acknowledge_missing(MissingRanges& missing, std::uint64_t end, Received&& r
 std::uint32_t received_missing(MissingRanges& missing, std::int64_t noticed_ns, bool& remains);
 /// The receiver asks again for everything that is missing.
 void refuse_all_missing(MissingRanges& missing);
-/// The same of responses, also where it is not the first time: they will come, or be missing once more.
+/// The same for responses, even if it is not the first time: they will come, or be missing once more.
 void ask_for_missing(MissingRanges& missing);
 /// The response at `position` has come again. Of those before it that were asked for, the first that did not come.
 std::optional<std::uint64_t> missing_again(MissingRanges& missing, std::uint64_t position);

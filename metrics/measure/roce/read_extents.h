@@ -15,10 +15,10 @@ public:
     std::uint32_t span_of(const Flow& requester, std::uint32_t length) const;
     /// A READ request has passed whose extent is not known.
     static void note_unknown(RequestState& request, const PacketRecord& record, const wire::BthOpcode& opcode);
-    /// Before a READ request at `position`: what the requests before it tell of the MTU.
+    /// Called before a READ request at `position`: learns the MTU from the requests before it.
     static void learn_mtu_before(Flow& requester, std::uint64_t position);
-    /// What a response tells of READs of unknown extent. How many packets the responses of the last READ take shows in
-    /// its first response, or in a response to an earlier READ.
+    /// Learns from a response about READs of unknown extent. The number of packets of the last READ's responses shows
+    /// in its first response, or in a response to an earlier READ.
     void learn_from_response(Flow& requester, const PacketRecord& response, const wire::BthOpcode& opcode);
     /// The last request was a READ whose responses take the PSNs before `end`. If `guessed`, that is only likely: the
     /// next request begins there.

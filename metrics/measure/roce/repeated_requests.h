@@ -6,7 +6,7 @@
 namespace metrics::inline measure::inline roce {
 
 /// Follows the oldest request that is not acknowledged: how often its sender sends it again, and whether the responder
-/// refuses it. What is left of it at the end of a flow tells whether the sender gave up.
+/// refuses it. Its state at the end of a flow shows whether the sender gave up.
 class RepeatedRequests {
 public:
     explicit RepeatedRequests(FlowStore& store) : store_(store) {}

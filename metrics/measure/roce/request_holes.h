@@ -26,7 +26,7 @@ public:
     /// The responder has everything before `end`: packets with a bad ICRC that were not sent again were whole when they
     /// came to it. The flow has trouble.
     void take_damaged(Flow& flow, std::uint64_t end);
-    /// A packet passes at a position where one with a bad ICRC has passed. The flow has trouble.
+    /// A packet passes at a position where one with a bad ICRC has passed. The flow has a problem.
     void repeat_damaged(Flow& flow, std::uint64_t position);
 
 private:

@@ -17,7 +17,7 @@ public:
 
     /// An acknowledgement, a NAK or an RNR NAK.
     void on_acknowledgement(const RocePacket& packet);
-    /// A CNP tells the sender of the reverse flow to slow down. IBTA annex A17.
+    /// A CNP asks the sender of the reverse flow to slow down. IBTA annex A17.
     void on_notification(const RocePacket& packet);
 
 private:

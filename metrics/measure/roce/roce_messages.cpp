@@ -17,7 +17,8 @@ bool continues_message(const RequestState& request, const Progress& packet, std:
     return packet.ends ? place == packets : place < packets;
 }
 
-/// The size and duration of a message of several packets, of which this is the next: known if all of it has passed.
+/// The size and duration of a message of several packets; this is its next packet. They are known if all of it has
+/// passed.
 [[gnu::always_inline]] inline void RoceMessages::measure_part(Flow& flow, const Progress& packet) {
     RequestState& request = flow.request;
     if (packet.starts) {

@@ -30,9 +30,9 @@ bool was_answered_early(const Flow& flow, const FlowTrouble& trouble, std::int64
            !is_asked_for(trouble, position) && psn::elapsed(hole.noticed_ns, now_ns) < psn::network_disorder_ns;
 }
 
-/// Whether the sender of a packet, which counts identifications up, made it before others that have passed: what it
-/// sends again is made anew. A count that several queue pairs share may have gone half way round since: then the
-/// distance is that of the packets in between, or the time too short for that.
+/// Whether the sender of a packet, which counts identifications up, made it before others that have passed. A repeat is
+/// a new packet with a new identification. A count that several queue pairs share may have gone half way round since:
+/// then the distance is that of the packets in between, or the time is too short for that.
 bool was_made_before(const RequestState& request, const PacketRecord& record, std::uint64_t position,
                      std::uint64_t silence_ns) {
     if (position == request.last_position) return false;  // not a copy of that packet, whose identification is another
@@ -141,7 +141,7 @@ bool RoceRepairs::has_been_answered(const Flow& flow, std::uint64_t position) co
            position < psn::position_of(static_cast<std::uint32_t>(responses->next), flow.request.next);
 }
 
-/// A packet of which was_answered_early() is true: nothing was lost, nor sent again, nor out of its order.
+/// A packet for which was_answered_early() is true: it was not lost, not sent again, and in order.
 void RoceRepairs::on_answered_early(const RequestPacket& packet, const Progress& progress,
                                     const MissingRanges::Range& hole) {
     const PacketRecord& record = packet.record;

@@ -26,9 +26,10 @@ public:
     /// Reports the request to the recovery that its flow is in. `late`: the network has delayed or doubled it. Returns
     /// what the sender repeats it for.
     RepeatCause report(const RequestPacket& packet, bool late);
-    /// The request at `position` shows whether a packet that filled a hole, and was taken for one sent again, had only
-    /// been late. A sender that goes back begins with the oldest, repeats all that followed and never returns to an
-    /// older one: so the packet was late if an older one follows, or new data follows what seemed to begin going back.
+    /// The request at `position` shows whether a packet that filled a hole, and was assumed to be sent again, had only
+    /// been late. A sender that goes back begins with the oldest, repeats everything that followed and never returns to
+    /// an older one: so the packet was late if an older one follows, or if new data follows what seemed to begin going
+    /// back.
     void decide_doubt(Flow& flow, std::uint64_t position);
 
 private:

@@ -99,8 +99,8 @@ void RoceResponses::measure_read(Flow& requester, ResponseState& responses, cons
     if (packet.opcode.ends_message() && !responses.incomplete) store_.record_message(requester, responses.read_bytes);
 }
 
-/// What a response tells of its request if the tap has not seen that: the responder has received it. Of the PSNs that a
-/// READ takes, one is a packet of the requester's.
+/// What a response shows of its request if the tap has not seen the request: the responder has received it. Of the PSNs
+/// that a READ takes, one is a packet of the requester's.
 void RoceResponses::note_request(Flow& requester, Flow& carrier, const RocePacket& packet, bool continues) {
     RequestState& request = requester.request;
     const std::uint64_t position = psn::position_of(packet.record.psn, request.next);

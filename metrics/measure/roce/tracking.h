@@ -22,8 +22,8 @@ public:
     /// Adds the packet to the counts of its flow.
     void count(Flow& flow, const PacketRecord& record);
 
-    /// A data packet ends the gap since the flow's last one: fills in what both directions of the flow know of the gap,
-    /// and hands it to the flow's attribution.
+    /// A data packet ends the gap since the flow's last one: fills in what both directions of the flow know about the
+    /// gap, and passes it to the flow's attribution.
     void close_gap(Flow& flow, const GapEnd& end, Situation& situation);
     void close_gap(Flow& flow, const PacketRecord& record, Situation& situation) {
         close_gap(flow, gap_end_of(record), situation);
@@ -40,7 +40,7 @@ public:
     /// Whether the PSN has jumped so often after a few packets that another jump shows no other connection. A flow for
     /// each jump would let a sender take memory with every packet.
     static bool has_unsteady_psn(const Flow& flow);
-    /// The same flow goes on at another PSN: positions only grow, and nothing before them is waited for.
+    /// The same flow continues at another PSN: positions only grow, and nothing before them is waited for.
     void go_on_at(Flow& flow, const PacketRecord& record);
 };
 

@@ -107,12 +107,12 @@ TEST(OptionTable, what_is_not_given_stays) {
 }
 
 TEST(OptionTable, a_wrong_value_is_reported_with_what_is_expected) {
-    EXPECT_EQ(mistake({"--depth", "0"}), "-d 0: a number from 1 to 9 is wanted");
-    EXPECT_EQ(mistake({"-d", ""}), "-d '': a number from 1 to 9 is wanted");
-    EXPECT_EQ(mistake({"-dx"}), "-d x: a number from 1 to 9 is wanted");
-    EXPECT_EQ(mistake({"--shade", "red"}), "--shade red: dark or light is wanted");
-    EXPECT_EQ(mistake({"--color=red"}), "--color red: auto, never or always is wanted");
-    EXPECT_EQ(mistake({"--path="}), "--path '': a file is wanted");
+    EXPECT_EQ(mistake({"--depth", "0"}), "-d 0: a number from 1 to 9 is expected");
+    EXPECT_EQ(mistake({"-d", ""}), "-d '': a number from 1 to 9 is expected");
+    EXPECT_EQ(mistake({"-dx"}), "-d x: a number from 1 to 9 is expected");
+    EXPECT_EQ(mistake({"--shade", "red"}), "--shade red: dark or light is expected");
+    EXPECT_EQ(mistake({"--color=red"}), "--color red: auto, never or always is expected");
+    EXPECT_EQ(mistake({"--path="}), "--path '': a file is expected");
     EXPECT_THAT(mistake({"--wait", "soon"}), HasSubstr("--wait soon: "));
     EXPECT_THAT(mistake({"--crc", "yes"}), HasSubstr("--crc yes: "));
     EXPECT_THAT(mistake({"--size", "5K"}), HasSubstr("--size 5K: "));

@@ -139,7 +139,7 @@ TEST(DumpOptions, a_snapshot_length_of_0_is_the_default) {
 }
 
 TEST(DumpOptions, says_which_number_is_wrong) {
-    EXPECT_EQ(refused({"-rx", "-c", "0"}), "-c 0: a number from 1 to 9223372036854775807 is wanted");
+    EXPECT_EQ(refused({"-rx", "-c", "0"}), "-c 0: a number from 1 to 9223372036854775807 is expected");
     EXPECT_THAT(refused({"-rx", "-c", "-1"}), HasSubstr("-c -1"));
     EXPECT_THAT(refused({"-rx", "-c", "99999999999999999999"}), HasSubstr("-c 9999"));
     EXPECT_THAT(refused({"-rx", "-c", "5x"}), HasSubstr("-c 5x"));

@@ -131,7 +131,7 @@ TEST_F(SettingsFileTest, BadValuesAreLeftOutEachByItself) {
             wanted.theme = "light";
         EXPECT_EQ(settings(), wanted) << line;
         EXPECT_THAT(complaint(), HasSubstr("top.toml: line 2: ")) << line;
-        EXPECT_THAT(complaint(), HasSubstr("is wanted")) << line;
+        EXPECT_THAT(complaint(), HasSubstr("is expected")) << line;
     }
 }
 
@@ -156,7 +156,7 @@ TEST_F(SettingsFileTest, ALinkToAFileElsewhereStaysOne) {
 }
 
 TEST_F(SettingsFileTest, WhereNothingCanBeWrittenTheReasonIsTold) {
-    std::ofstream(folder_ / "config") << "a file where a directory is wanted";
+    std::ofstream(folder_ / "config") << "a file where a directory is expected";
     EXPECT_THAT(SettingsFile(path_).write({}, others()), HasSubstr("top.toml: "));
     EXPECT_EQ(settings(), tui::Settings{});
 }

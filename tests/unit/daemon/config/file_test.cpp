@@ -45,9 +45,9 @@ TEST(ConfigFile, all_mistakes_are_told_in_the_order_of_the_file) {
                          "snaplenn = 1\n"
                          "  snaplen = 5\n"
                          "[prometeus]\n"),
-                ElementsAre(R"(f:2:9: log.level: 5 is given, "error", "warning", "info" or "debug" is wanted)",
+                ElementsAre(R"(f:2:9: log.level: 5 is given, "error", "warning", "info" or "debug" is expected)",
                             "f:4:1: capture.snaplenn: there is no such key, did you mean 'snaplen'?",
-                            R"(f:5:13: capture.snaplen: 5 is given, a size from 96 to "256KiB", or 0, is wanted)",
+                            R"(f:5:13: capture.snaplen: 5 is given, a size from 96 to "256KiB", or 0, is expected)",
                             "f:6:2: prometeus: there is no such section, did you mean 'prometheus'?"));
 }
 
@@ -60,14 +60,15 @@ TEST(ConfigFile, what_is_known_elsewhere_is_named) {
                 ElementsAre(HasSubstr("recorder.triggers: there is no such key, did you mean 'trigger'?")));
     EXPECT_THAT(mistakes("[xyzzy]\n"), ElementsAre("f:1:2: xyzzy: there is no such section"));
     EXPECT_THAT(mistakes("capture.snaplen = 96\nlog = 3\n"),
-                ElementsAre("f:2:1: log: 3 is given, a section [log] is wanted"));
-    EXPECT_THAT(mistakes("[[log]]\n"), ElementsAre(HasSubstr("log: a list is given, a section [log] is wanted")));
+                ElementsAre("f:2:1: log: 3 is given, a section [log] is expected"));
+    EXPECT_THAT(mistakes("[[log]]\n"), ElementsAre(HasSubstr("log: a list is given, a section [log] is expected")));
 }
 
 TEST(ConfigFile, an_element_of_a_list_is_pointed_at) {
     EXPECT_THAT(
         mistakes("[capture]\ninterfaces = [\"eth0\",\n  \"a/b\"]\n"),
-        ElementsAre(R"(f:3:3: capture.interfaces: "a/b" is given, a list of names such as ["eth0", "en*"] is wanted)"));
+        ElementsAre(
+            R"(f:3:3: capture.interfaces: "a/b" is given, a list of names such as ["eth0", "en*"] is expected)"));
 }
 
 TEST(ConfigFile, syntax_has_its_place) {
@@ -103,18 +104,18 @@ TEST(Contradictions, are_told_where_they_are_written) {
     EXPECT_THAT(
         mistakes("[engine]\ninterval = \"3s\"\n[history]\ninterval = \"10s\"\n"),
         ElementsAre("f:4:12: history.interval: \"10s\" is given, a multiple of engine.interval, which is \"3s\", "
-                    "is wanted"));
+                    "is expected"));
     EXPECT_THAT(mistakes("[engine]\ninterval = \"3s\"\n"), ElementsAre(StartsWith("f:2:12: history.interval: ")));
     EXPECT_THAT(mistakes("[capture]\ninterfaces = []\n"), ElementsAre(HasSubstr("there is nothing to capture from")));
     EXPECT_TRUE(mistakes("[capture]\ninterfaces = []\nverbs_devices = [\"mlx5_0\"]\n").empty());
     EXPECT_THAT(mistakes("[recorder]\nmax_file_size = \"1MiB\"\n"),
                 ElementsAre("f:2:17: recorder.max_file_size: \"1MiB\" is given, at least recorder.memory, which is "
-                            "\"64MiB\", is wanted"));
+                            "\"64MiB\", is expected"));
 }
 
 TEST(Contradictions, of_traces_and_threads) {
     EXPECT_THAT(mistakes("[engine]\nthreads = 4\n[traces]\nprograms = true\n"),
-                ElementsAre("f:2:11: engine.threads: 4 is given, 1 is wanted where traces.programs is set"));
+                ElementsAre("f:2:11: engine.threads: 4 is given, 1 is expected where traces.programs is set"));
     EXPECT_THAT(mistakes("[engine]\nthreads = 2\n[traces]\nkernel_events = [\"rdma_cma\"]\n"),
                 ElementsAre(HasSubstr("where traces.kernel_events is set")));
     EXPECT_TRUE(mistakes("[engine]\nthreads = 1\n[traces]\nprograms = true\n").empty());
@@ -128,17 +129,17 @@ TEST(Contradictions, are_not_told_of_a_key_that_is_wrong_by_itself) {
 
 TEST(Contradictions, of_triggers) {
     EXPECT_THAT(mistakes("[[recorder.trigger]]\n"),
-                ElementsAre("f:1:1: recorder.trigger[0]: a name is wanted",
-                            "f:1:1: recorder.trigger[0]: a condition is wanted: when or verdict"));
+                ElementsAre("f:1:1: recorder.trigger[0]: a name is required",
+                            "f:1:1: recorder.trigger[0]: a condition is required: when or verdict"));
     EXPECT_THAT(mistakes("[[recorder.trigger]]\nname = \"a\"\nwhen = \"x > 1\"\nverdict = \"rnr\"\n"),
-                ElementsAre(HasSubstr("recorder.trigger[0]: when and verdict are given, one of them is wanted")));
+                ElementsAre(HasSubstr("recorder.trigger[0]: when and verdict are given, only one is allowed")));
     EXPECT_THAT(mistakes("[[recorder.trigger]]\nname = \"a\"\nwhen = \"x > 1\"\n"
                          "[[recorder.trigger]]\nname = \"a\"\nwhen = \"y > 1\"\n"),
                 ElementsAre("f:5:8: recorder.trigger[1].name: \"a\" is the name of another trigger"));
     EXPECT_THAT(mistakes("[recorder.trigger]\nname = \"a\"\n"),
-                ElementsAre(HasSubstr("a table is given, tables [[recorder.trigger]] are wanted")));
+                ElementsAre(HasSubstr("a table is given, tables [[recorder.trigger]] are expected")));
     EXPECT_THAT(mistakes("[recorder]\ntrigger = [1]\n"),
-                ElementsAre(HasSubstr("tables [[recorder.trigger]] are wanted")));
+                ElementsAre(HasSubstr("tables [[recorder.trigger]] are expected")));
     for (const char* name : {"", "a/b", "a.b", "a b", "\\u00e9", "123456789012345678901234567890123"})
         EXPECT_THAT(mistakes(fmt::format("[[recorder.trigger]]\nwhen = \"x > 1\"\nname = \"{}\"\n", name)),
                     ElementsAre(HasSubstr("a name of up to 32 letters")))

@@ -307,7 +307,7 @@ TEST_P(EveryKey, refuses_what_is_bad_and_says_what_is_wanted_and_where) {
         EXPECT_THAT(read.error().lines.front(), testing::StartsWith("f:" + std::to_string(line) + ":")) << value;
         EXPECT_THAT(read.error().lines.front(), testing::HasSubstr(std::string(": ") + each.path + ": ")) << value;
         EXPECT_THAT(read.error().lines.front(), testing::HasSubstr(" is given, ")) << value;
-        EXPECT_THAT(read.error().lines.front(), testing::EndsWith(" is wanted")) << value;
+        EXPECT_THAT(read.error().lines.front(), testing::EndsWith(" is expected")) << value;
     }
 }
 

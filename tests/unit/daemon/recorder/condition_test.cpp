@@ -109,14 +109,14 @@ TEST(Condition, mistakes_say_what_to_write) {
     EXPECT_THAT(mistake("latency_ns.write > 1ms"), HasSubstr("'latency_ns.write' is a group of figures"));
     EXPECT_THAT(mistake("latency_ns.write > 1ms"), HasSubstr("latency_ns.write.count"));
     EXPECT_THAT(mistake("exhibits.nak.frames > 1"), HasSubstr("exhibits.nak.count can"));
-    EXPECT_THAT(mistake(""), HasSubstr("a figure's name is wanted before 'the end'"));
-    EXPECT_THAT(mistake("> 100"), HasSubstr("a figure's name is wanted before '> 100'"));
-    EXPECT_THAT(mistake("packets"), HasSubstr("one of > >= < <= == != is wanted after 'packets'"));
-    EXPECT_THAT(mistake("packets = 100"), HasSubstr("is wanted after 'packets'"));
-    EXPECT_THAT(mistake("packets >"), HasSubstr("a number is wanted for 'packets', not ''"));
-    EXPECT_THAT(mistake("packets > many"), HasSubstr("a number is wanted for 'packets', not 'many'"));
-    EXPECT_THAT(mistake("packets > 1 or packets < 2"), HasSubstr("'and' is wanted before the next figure, not 'or'"));
-    EXPECT_THAT(mistake("packets > 1 and"), HasSubstr("a figure's name is wanted before 'the end'"));
+    EXPECT_THAT(mistake(""), HasSubstr("a figure's name is expected before 'the end'"));
+    EXPECT_THAT(mistake("> 100"), HasSubstr("a figure's name is expected before '> 100'"));
+    EXPECT_THAT(mistake("packets"), HasSubstr("one of > >= < <= == != is expected after 'packets'"));
+    EXPECT_THAT(mistake("packets = 100"), HasSubstr("is expected after 'packets'"));
+    EXPECT_THAT(mistake("packets >"), HasSubstr("a number is expected for 'packets', not ''"));
+    EXPECT_THAT(mistake("packets > many"), HasSubstr("a number is expected for 'packets', not 'many'"));
+    EXPECT_THAT(mistake("packets > 1 or packets < 2"), HasSubstr("'and' is expected before the next figure, not 'or'"));
+    EXPECT_THAT(mistake("packets > 1 and"), HasSubstr("a figure's name is expected before 'the end'"));
     EXPECT_THAT(mistake("transport > roce2"), HasSubstr("is compared by == and !=, not by >"));
     EXPECT_THAT(mistake("transport == \"roce2"), HasSubstr("no closing quotation mark"));
     EXPECT_THAT(mistake("latency_ns.write.p99 > 2000"), HasSubstr("a time with its unit"));
@@ -126,7 +126,7 @@ TEST(Condition, mistakes_say_what_to_write) {
     EXPECT_THAT(mistake("goodput_bytes_per_sec > 10G"), HasSubstr("1GiB/s or 10Gbit/s"));
     EXPECT_THAT(mistake("confidence > half"), HasSubstr("a share such as"));
     for (const char* const not_finite : {"packets > nan", "packets > inf", "confidence > nan%", "packets > 1e999"})
-        EXPECT_THAT(mistake(not_finite), HasSubstr("is wanted")) << not_finite;
+        EXPECT_THAT(mistake(not_finite), HasSubstr("is expected")) << not_finite;
 }
 
 TEST(Condition, any_text_is_survived) {

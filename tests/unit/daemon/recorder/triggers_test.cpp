@@ -157,9 +157,9 @@ TEST(Triggers, every_mistake_is_told) {
     EXPECT_THAT(lines[0], HasSubstr("trigger 'a': 'packts' is no figure of a flow, did you mean 'packets'?"));
     EXPECT_THAT(lines[1], HasSubstr("'remote_acess_error' is no verdict of why, did you mean 'remote_access_error'?"));
     EXPECT_THAT(lines[2], HasSubstr("verdict 'not_limited' describes and raises no alarm"));
-    EXPECT_THAT(lines[3], HasSubstr("either `when` or `verdict` is wanted"));
-    EXPECT_THAT(lines[4], HasSubstr("either `when` or `verdict` is wanted"));
-    EXPECT_THAT(lines[5], HasSubstr("a name is wanted"));
+    EXPECT_THAT(lines[3], HasSubstr("either `when` or `verdict` is required"));
+    EXPECT_THAT(lines[4], HasSubstr("either `when` or `verdict` is required"));
+    EXPECT_THAT(lines[5], HasSubstr("a name is required"));
     EXPECT_THAT(lines[6], HasSubstr("trigger 'f': another trigger has this name"));
 }
 

@@ -72,8 +72,8 @@ TEST(Protocol, WhatIsNoRequestIsToldWhere) {
     EXPECT_NE(error_of("status").find("octet 1 "), std::string::npos);
     EXPECT_NE(error_of(R"({"command":"status")").find("octet"), std::string::npos);
     EXPECT_NE(error_of("[]").find("no object"), std::string::npos);
-    EXPECT_NE(error_of(R"({"command":7})").find("\"command\" is wanted"), std::string::npos);
-    EXPECT_NE(error_of("{}").find("\"command\" is wanted"), std::string::npos);
+    EXPECT_NE(error_of(R"({"command":7})").find("\"command\" is required"), std::string::npos);
+    EXPECT_NE(error_of("{}").find("\"command\" is required"), std::string::npos);
     EXPECT_NE(error_of("{\"command\":\"status\",\"id\":\"\xff\"}").find("no JSON"), std::string::npos);
     EXPECT_NE(error_of(std::string("\0\1\2\xfe", 4)).find("no JSON"), std::string::npos);
     EXPECT_NE(error_of(R"({"id":1e999,"command":"help"})").find("no JSON"), std::string::npos);
@@ -100,10 +100,11 @@ TEST(Protocol, ValuesHaveBounds) {
     for (const char* members :
          {R"("columns":"id")", R"("columns":[])", R"("columns":[7])", R"("columns":[""])", R"("sort":1)",
           R"("limit":-1)", R"("limit":1.5)", R"("flow":"7")", R"("max_age_ms":60001)", R"("limit":null)"})
-        EXPECT_NE(error_of(std::string(R"({"command":"flows",)") + members + "}").find(" is wanted"), std::string::npos)
+        EXPECT_NE(error_of(std::string(R"({"command":"flows",)") + members + "}").find(" is expected"),
+                  std::string::npos)
             << members;
     for (const char* members : {R"("interval_ms":99)", R"("interval_ms":3600001)", R"("what":"top")", R"("what":3)"})
-        EXPECT_NE(error_of(std::string(R"({"command":"subscribe",)") + members + "}").find(" is wanted"),
+        EXPECT_NE(error_of(std::string(R"({"command":"subscribe",)") + members + "}").find(" is expected"),
                   std::string::npos)
             << members;
     EXPECT_NE(error_of(R"({"command":"subscribe"})").find("what: "), std::string::npos);

@@ -191,7 +191,7 @@ TEST(InfinibandTransport, CutWithoutSnapLength) {
 }
 
 TEST(InfinibandTransport, OddAndUnsupported) {
-    // An Acknowledge with four octets too many.
+    // An Acknowledge with four bytes too many.
     const Described odd{octets("1100ffff0000001900323deb20000000 01020304 ee6e4af8"), LayerId::bth};
     EXPECT_EQ(odd.found.odd.reason, Reason::wrong_length);
     EXPECT_EQ(odd["infiniband.payload"], "01020304");

@@ -122,7 +122,7 @@ TEST(Text, CutHeadersAreTold) {
     Dissector dissector;
     dissector.dissect(frame, printer);
     printer.end_frame(true);
-    EXPECT_NE(out.find("psn 6580053  [truncated: AETH needs 4 octets at 54, 2 captured]\n"), std::string::npos) << out;
+    EXPECT_NE(out.find("psn 6580053  [truncated: AETH needs 4 bytes at 54, 2 captured]\n"), std::string::npos) << out;
 }
 
 TEST(Text, OtherFramesInTcpdumpsWords) {

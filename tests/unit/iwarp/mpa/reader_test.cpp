@@ -96,7 +96,7 @@ TEST_P(EverySetting, segments_that_wait_are_offered_again) {
         FpduReader reader{settings(), sink};
         std::size_t held = 0;
         for (std::size_t at = 0; at < sent.octets.size(); at += size) {
-            // What comes while one waits is kept behind it; two parts may lie there before the first is wanted.
+            // What comes while one waits is kept behind it; two parts may lie there before the first is expected.
             ASSERT_EQ(give(reader, base::Bytes{sent.octets}.subspan(at, std::min(size, sent.octets.size() - at))),
                       std::nullopt);
             if (reader.paused() && ++held % 3 == 0) {

@@ -58,7 +58,7 @@ TEST(Bandwidth, ConnectionsOnWhichNobodySpeaksFirst) {
     flow.connection->setup_ns = 1'000'000;
     const auto silent = bandwidth_of(flow);
     EXPECT_EQ(silent.verdict, Verdict::undecidable);
-    EXPECT_THAT(silent.summary, HasSubstr("nobody sent anything on them"));
+    EXPECT_THAT(silent.summary, HasSubstr("neither side sent anything on them"));
     EXPECT_THAT(silent.advice, HasSubstr("peer-to-peer"));
 
     const auto is_told = [](const metrics::FlowSnapshot& of) {

@@ -74,7 +74,7 @@ TEST(Repairs, NaksWithoutTheFlowTheyAreAboutAreItsLoss) {
     ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:loss_after_tap"));
     EXPECT_THAT(answers[0].summary, HasSubstr("Packets from 192.0.2.1 to 192.0.2.2 were lost"));
     EXPECT_THAT(answers[0].summary, HasSubstr("192.0.2.2 asked for some again (6 times)"));
-    EXPECT_THAT(answers[0].summary, HasSubstr("on which side of the capture point that was cannot be told"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("the side of the capture point where that happened is unknown"));
     EXPECT_THAT(answers[0].advice, HasSubstr("from 192.0.2.1 to 192.0.2.2"));
     EXPECT_DOUBLE_EQ(answers[0].confidence, 0.6);
     EXPECT_DOUBLE_EQ(answers[0].severity, 6.0 / 66);

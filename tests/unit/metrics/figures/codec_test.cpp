@@ -209,7 +209,7 @@ TEST(SnapshotCodec, a_count_reserves_no_memory_that_octets_do_not_bear_out) {
     octets.resize(octets.size() + 5000);
     const auto snapshot = decode_snapshot(octets);
     ASSERT_FALSE(snapshot.ok());
-    EXPECT_EQ(snapshot.error().message, "18446744073709551615 more entries than its octets can hold");
+    EXPECT_EQ(snapshot.error().message, "18446744073709551615 more entries than its bytes can hold");
 }
 
 /// In front of the flows are the version, thirteen counters of one octet each, the flags and two times; then came

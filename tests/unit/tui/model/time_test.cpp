@@ -117,7 +117,7 @@ TEST(Time, jumps) {
     EXPECT_EQ(bench.state().overlay, Overlay::none);
     bench.press(":").type(U"soon").press("Enter");
     EXPECT_EQ(bench.state().overlay, Overlay::prompt);
-    EXPECT_THAT(bench.state().prompt.error, HasSubstr("is wanted"));
+    EXPECT_THAT(bench.state().prompt.error, HasSubstr("is expected"));
     bench.press("Ctrl-U").type(U"25%").press("Enter");
     EXPECT_EQ(bench.feed.orders.back(), "seek 1030000000000");
     bench.press(": Escape");
@@ -154,7 +154,7 @@ TEST(Jump, targets) {
     EXPECT_EQ(to("0%").value(), 1000 * second);
     EXPECT_EQ(to("12.5%").value(), 1015 * second);
     for (const char* wrong : {"", "%", "101%", "-5%", "abc%", "+", "-", "+x", "25:00:00", "nan%", "+1e9d"})
-        EXPECT_THAT(to(wrong).error().message, HasSubstr("is wanted")) << wrong;
+        EXPECT_THAT(to(wrong).error().message, HasSubstr("is expected")) << wrong;
     status.end_ns.reset();
     EXPECT_THAT(to("50%").error().message, HasSubstr("read to the end"));
     EXPECT_EQ(to("start").value(), 1000 * second);
