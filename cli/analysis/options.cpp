@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fmt/core.h>
 #include <limits>
+#include <sched.h>
 
 #include "base/memory_size.h"
 #include "base/moment.h"
@@ -98,7 +100,9 @@ constexpr std::array shared_rows{
     Row{{0, "crc", {}, "verify them, which is the default"},
         Section::measuring,
         options::turn_on<&AnalysisOptions::verify_crc>},
-    Row{{0, "threads", "N", "number of worker threads; the figures are the same for any number (default 1)"},
+    Row{{0, "threads", "N",
+         "number of worker threads; the figures are the same for any number (default: one per processor for large "
+         "files)"},
         Section::measuring,
         options::number<1, 256, &AnalysisOptions::threads>},
     Row{{0, "link-rate", "BITS", "what the hosts' links carry, as in 100G (default: learnt from what they send)"},
@@ -130,7 +134,7 @@ std::string contradiction_of_figures(const AnalysisOptions& options, std::string
     if (options.buffer_kib != 0) given = "-B";
     if (!options.promiscuous) given = "-p";
     if (!options.verify_crc) given = "-K";
-    if (options.threads != untouched.threads) given = "--threads";
+    if (options.threads) given = "--threads";
     if (options.link_bits_per_sec) given = "--link-rate";
     if (options.max_flows != untouched.max_flows) given = "--max-flows";
     if (options.trace_path) given = "--trace";
@@ -162,6 +166,20 @@ std::size_t default_max_flows() {
     constexpr std::uint64_t most = 1'000'000;
     constexpr std::uint64_t least = 10'000;
     return static_cast<std::size_t>(std::clamp(base::memory_size() / 4 / flow_bytes, least, most));
+}
+
+unsigned thread_count(const AnalysisOptions& options) {
+    constexpr std::uintmax_t large = 16'000'000;
+    constexpr unsigned most = 8;  // more have to wait for the one that reads the file
+    if (options.threads) return *options.threads;
+    if (options.max_flows != default_max_flows()) return 1;
+    std::uintmax_t size = 0;
+    std::error_code ignored;
+    for (const std::string& path : options.read_paths)
+        if (std::filesystem::is_regular_file(path, ignored)) size += std::filesystem::file_size(path, ignored);
+    cpu_set_t processors;
+    if (size < large || ::sched_getaffinity(0, sizeof processors, &processors) != 0) return 1;
+    return std::clamp(static_cast<unsigned>(CPU_COUNT(&processors)), 1U, most);
 }
 
 std::span<const options::Option<AnalysisOptions>> shared_options() { return shared_rows; }

@@ -38,12 +38,17 @@ struct AnalysisOptions : options::HelpOptions {
 
     bool names = true;
     bool verify_crc = true;
-    unsigned threads = 1;
+    std::optional<unsigned> threads = {};  ///< see thread_count()
     std::optional<std::uint64_t> link_bits_per_sec = {};
     std::size_t max_flows = default_max_flows();
 
     bool recalls() const { return history || from_ns || to_ns; }
 };
+
+/// Worker threads: as many as the user asked for. Otherwise one for each processor that this process may use, up to 8,
+/// if large files are read, and one thread for small files, pipes and live capture. One, too, if the user bounds the
+/// number of flows, since each thread forgets flows by itself.
+unsigned thread_count(const AnalysisOptions& options);
 
 /// The options that all commands over AnalysisOptions have.
 std::span<const options::Option<AnalysisOptions>> shared_options();

@@ -139,7 +139,7 @@ bool Session::State::open() {
     }
     capture::FileOptions reading;
     reading.stop = Signals::stop;
-    reading.keep = options.threads > 1;
+    reading.keep = thread_count(options) > 1;
     auto opened = FileInput::open(options.read_paths, reading);
     if (!opened) {
         fail(opened.error().text());

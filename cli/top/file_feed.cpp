@@ -62,7 +62,7 @@ FileFeed::FileFeed(const analysis::AnalysisOptions& options, const Pace& pace, s
 std::string FileFeed::open_files() {
     if (const auto error = measuring_.take_error()) return error->text();
     capture::FileOptions reading;
-    reading.keep = options_.threads > 1;
+    reading.keep = analysis::thread_count(options_) > 1;
     auto opened = analysis::FileInput::open(options_.read_paths, reading);
     if (!opened) return opened.error().text();
     files_ = std::move(opened).value();

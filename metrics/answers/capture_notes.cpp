@@ -72,12 +72,15 @@ std::string cut_by_mirror(const CaptureFigures& capture) {
         number(capture.cut_by_mirror), number(capture.packets));
 }
 
-std::string headers_cut(const CaptureFigures& capture) {
-    if (capture.headers_cut == 0) return {};
-    return fmt::format(
-        "In {} a header of RDMA is cut off, so lengths, keys and answers may be unknown: keep 128 bytes "
-        "of each frame or more. ",
-        counted(capture.headers_cut, "packet"));
+/// A segment of TCP may hold FPDUs anywhere; the headers of a RoCE packet are in its first 128 bytes.
+std::string headers_cut(const Snapshot& snapshot) {
+    if (snapshot.capture.headers_cut == 0) return {};
+    const bool iwarp = std::any_of(snapshot.flows.begin(), snapshot.flows.end(), [](const FlowSnapshot& flow) {
+        return flow.transport == wire::Transport::iwarp;
+    });
+    return fmt::format("In {} a header of RDMA is cut off, so lengths, keys and answers may be unknown: {}. ",
+                       counted(snapshot.capture.headers_cut, "packet"),
+                       iwarp ? "keep whole frames (`-s 0`)" : "keep 128 bytes of each frame or more");
 }
 
 /// Segments that hold many FPDUs; the capture holds only the first head of each segment.
@@ -92,7 +95,7 @@ std::string fpdus_cut(const Snapshot& snapshot) {
 
 /// A snap length that keeps all headers is how RDMA is captured: nothing to be known.
 MaybeNote cut(const Snapshot& snapshot) {
-    std::string text = cut_by_mirror(snapshot.capture) + headers_cut(snapshot.capture) + fpdus_cut(snapshot);
+    std::string text = cut_by_mirror(snapshot.capture) + headers_cut(snapshot) + fpdus_cut(snapshot);
     if (text.empty()) return std::nullopt;
     text.pop_back();
     return CaptureNote{NoteKind::cut, std::move(text), {}};

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Whole commands on files of a gigabyte, against tshark and tcpdump, interleaved in one run: `./dev bench whole`.
 
-`dump` reads a file that repeats RoCE captures with ascending time stamps; `flows` reads synthetic traffic between many pairs
-of hosts, of large packets, small messages, and iWARP. Files are in the page cache. Nothing is subtracted: start-up counts for
+`dump` reads a file that repeats RoCE captures, each round between hosts of its own; `flows` reads synthetic traffic between
+many pairs of hosts, of large packets, small messages, and iWARP, and then real captures that are repeated in the same way. Files are in the page cache. Nothing is subtracted: start-up counts for
 all alike. tshark reads a slice of the file, since it would take minutes, so it is compared by rate; the slice is long enough
 that its start-up is a small part. Everything prints into /dev/null but `-w`, which writes into the build folder, and where
 it is compared with `flows`, into /dev/null too. Figures vary by machine: this reports, it never fails.
@@ -24,6 +24,12 @@ EXPRESSION = "udp dst port 4791 and greater 200"
 # What `flows` reads, as make_traffic calls it, and the field that tshark prints of it.
 TRAFFIC = {"roce-1k": "infiniband.bth.opcode", "roce-64": "infiniband.bth.opcode", "iwarp-64": "iwarp_rdma.opcode",
            "iwarp-1420": "iwarp_rdma.opcode"}
+# What people have: 200 MB of real captures, each repeated between hosts of its own, and the field that tshark prints.
+REAL = {"nvme-rdma-rxe": "infiniband.bth.opcode", "iser-rxe": "infiniband.bth.opcode", "nfs-rdma-rxe": "infiniband.bth.opcode",
+        "nfs-rdma-siw": "iwarp_rdma.opcode", "rxe-atomic-fetchadd-bw": "infiniband.bth.opcode",
+        "rxe-read-bw-64k": "infiniband.bth.opcode", "rxe-write-bw-64k": "infiniband.bth.opcode",
+        "siw-write-bw-64k-crc": "iwarp_rdma.opcode"}
+REAL_BYTES = 200_000_000
 PAIRS = 32  # of hosts
 FLOWS = 16  # connections of each
 
@@ -107,7 +113,7 @@ def bench_dump(arguments, binary, folder):
     maker = arguments.maker or str(pathlib.Path(binary).parent / "bench_make_file")
     large, part = folder / "roce.pcap", folder / "slice.pcap"
     copies = {"ours": folder / "ours.pcap", "theirs": folder / "theirs.pcap"}
-    subprocess.run([maker, str(large), str(arguments.octets), *(str(ROOT / f"pcaps/{name}.pcap") for name in MIX)], check=True)
+    subprocess.run([maker, str(large), str(arguments.octets), *(str(capture_named(name)) for name in MIX)], check=True)
     first_octets(large, arguments.slice, part)
     packets, slice_packets = frames_in(large), frames_in(part)
     print(f"dump: {large.stat().st_size / 1e9:.2f} GB, {packets} packets; tshark reads the first {slice_packets}; medians of {arguments.rounds} runs")
@@ -183,6 +189,44 @@ def bench_flows(arguments, binary, folder):
         part.unlink()
 
 
+def capture_named(name):
+    return next(ROOT.glob(f"pcaps/{name}.pcap*"))
+
+
+def bench_real(arguments, binary, folder):
+    """With the defaults of `flows`: one thread for each processor, CRCs verified."""
+    maker = arguments.maker or str(pathlib.Path(binary).parent / "bench_make_file")
+    rows = []
+    for name, field in REAL.items():
+        large, part, fresh = folder / f"{name}.pcap", folder / "slice.pcap", folder / "fresh.pcap"
+        subprocess.run([maker, str(large), str(REAL_BYTES), str(capture_named(name))], check=True)
+        first_octets(large, REAL_BYTES // 10, part)
+        packets, slice_packets = frames_in(large), frames_in(part)
+        shutil.copyfile(large, fresh)
+        into_cache(large, part)
+
+        def read_fresh():
+            os.utime(fresh)
+            return Run([binary, "flows", "-n", "--json", "-r", str(fresh)])
+
+        times = interleaved(arguments.rounds, ours=lambda: Run([binary, "flows", "-n", "--json", "-r", str(large)]),
+                            one=lambda: Run([binary, "flows", "-n", "--json", "--threads", "1", "-r", str(large)]), fresh=read_fresh,
+                            tcpdump=lambda: Run(["tcpdump", "-n", "-r", str(large), "-w", "/dev/null"]),
+                            tshark=lambda: Run(["tshark", "-n", "-r", str(part), "-T", "fields", "-e", field]))
+        theirs, dumped = slice_packets / times["tshark"][0], times["tcpdump"][0]
+        for run, what, target in (("ours", name, 1.0), ("one", "one thread", None), ("fresh", "written within the last minute", None)):
+            seconds = times[run][0]
+            reached = None if target is None else dumped >= seconds * target
+            rows.append((what, f"{packets / seconds / 1e6:.2f} M packets/s", f"tcpdump {packets / dumped / 1e6:.2f} M packets/s",
+                         f"{dumped / seconds:.2f} x", f">= {target} x" if target else "", reached))
+        rate = packets / times["ours"][0]
+        rows.append(("", "", f"tshark {theirs / 1e3:.0f} k packets/s", f"{rate / theirs:.0f} x", ">= 100 x", rate / theirs >= 100))
+        for path in (large, part, fresh):
+            path.unlink()
+    print(f"flows, real captures repeated to {REAL_BYTES / 1e6:.0f} MB; medians of {arguments.rounds} runs")
+    show(rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", default=ROOT / "build/release/rdmascope")
@@ -190,17 +234,16 @@ def main():
     parser.add_argument("--octets", type=int, default=1_100_000_000)
     parser.add_argument("--slice", type=int, default=120_000_000, help="octets of the file that tshark reads")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", choices=("dump", "flows"), help="one of the two commands")
+    parser.add_argument("--only", choices=("dump", "flows", "real"), help="one of the parts; real: flows of real captures")
     arguments = parser.parse_args()
     binary = os.path.abspath(arguments.binary)
     folder = pathlib.Path(binary).parent / "bench"
     folder.mkdir(exist_ok=True)
     print(f"load at the beginning: {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
     try:
-        if arguments.only != "flows":
-            bench_dump(arguments, binary, folder)
-        if arguments.only != "dump":
-            bench_flows(arguments, binary, folder)
+        for part, bench in (("dump", bench_dump), ("flows", bench_flows), ("real", bench_real)):
+            if arguments.only in (None, part):
+                bench(arguments, binary, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
