@@ -422,7 +422,7 @@ class Refused(TestCase):
     def test_one_sided_captures(self):
         file = self.folder / "one.pcap"
         write_capture(file, [(True, start(b"Req")), (True, fpdu(untagged(3, 0, 1, b"x")))])
-        self.assertIn("no octet of the responder", self.fails(run("replay", file, "--as", "responder", "--to", "127.0.0.1:1")))
+        self.assertIn("no byte of the responder", self.fails(run("replay", file, "--as", "responder", "--to", "127.0.0.1:1")))
         parrot = Parrot(start(b"Rep"), 20)
         done = run("replay", file, "--as", "initiator", "--to", parrot.address, "--timeout", "1s")
         self.assertIn("the capture has nothing of the peer", done.stdout)

@@ -49,7 +49,7 @@ class Joined(TestCase):
         self.assertTrue(flow["process"]["command"].startswith(f"{program} -R -F -p {port}"), flow["process"])
         # The summary of `run` names the same process.
         self.assertIn(f"process {flow['process']['pid']}: {program} -R", printed)
-        self.assertRegex(printed, rf"QP 0x[0-9a-f]+: {count} posts of {count * size} octets")
+        self.assertRegex(printed, rf"QP 0x[0-9a-f]+: {count} posts of {count * size} bytes")
         # The server was not traced.
         reverse = next(one for one in flows if one["id"] == flow["reverse"])
         self.assertIsNone(reverse["process"])

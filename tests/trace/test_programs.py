@@ -60,7 +60,7 @@ class TestRun(Base):
         # The summary has the sums.
         for number in {post[0] for post in posts}:
             mine = [post for post in posts if post[0] == number and post[4] == 0]
-            self.assertRegex(result.stderr, rf"QP {number:#x}: {len(mine)} posts of {sum(post[3] for post in mine)} octets")
+            self.assertRegex(result.stderr, rf"QP {number:#x}: {len(mine)} posts of {sum(post[3] for post in mine)} bytes")
 
     def test_the_exit_status_is_the_programs_own(self):
         for command, status in ((("sh", "-c", "exit 7"), 7), (("sh", "-c", "kill -9 $$"), 128 + signal.SIGKILL), (("true",), 0)):

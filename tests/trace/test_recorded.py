@@ -104,7 +104,7 @@ class Recorded(unittest.TestCase):
     def test_the_summary_of_the_run_was_right(self):
         def check(run):
             number, _ = run.flow()
-            told = re.search(rf"QP {number:#x}: (\d+) posts of (\d+) octets, depth [<\d.,]+ on average, (\d+) at most", run.client["output"])
+            told = re.search(rf"QP {number:#x}: (\d+) posts of (\d+) (?:bytes|octets), depth [<\d.,]+ on average, (\d+) at most", run.client["output"])
             self.assertIsNotNone(told, run.client["output"])
             self.assertEqual(tuple(map(int, told.groups())), (run.count, run.count * run.size, run.depth))
         self.each(check)

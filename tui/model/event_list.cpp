@@ -227,7 +227,7 @@ std::string terminate_text(const EventLine& event) {
 }
 
 std::string gap_text(const EventLine& event) {
-    const std::string_view unit = event.transport == wire::Transport::iwarp ? "octet" : "packet";
+    const std::string_view unit = event.transport == wire::Transport::iwarp ? "byte" : "packet";
     const std::string missing = base::format_counted(event.value_sum, unit);
     return event.count == 1 ? "gap of " + missing : "gaps, together " + missing;
 }

@@ -118,7 +118,7 @@ TEST(DaemonOptions, what_cannot_be_obeyed_says_what_is_wanted) {
     EXPECT_THAT(refused({"--prometheus", "localhost"}), HasSubstr("127.0.0.1:9879"));
     EXPECT_THAT(refused({"--prometheus", ""}), HasSubstr("is expected"));
     EXPECT_THAT(refused({"--history", ""}), HasSubstr("a path"));
-    EXPECT_THAT(refused({"--socket", "/" + std::string(200, 'x')}), HasSubstr("107 octets"));
+    EXPECT_THAT(refused({"--socket", "/" + std::string(200, 'x')}), HasSubstr("107 bytes"));
     EXPECT_THAT(refused({"--log-level", "loud"}), HasSubstr("\"warning\""));
     EXPECT_THAT(refused({"--config"}), HasSubstr("needs a value"));
     EXPECT_THAT(refused({"--recrod", "x"}), HasSubstr("did you mean '--record'?"));

@@ -100,7 +100,7 @@ TEST(TextOutput, a_full_disk_is_told_with_the_place) {
     TextOutput output(full);
     output.text() += "a line\n";
     EXPECT_FALSE(output.flush());
-    EXPECT_THAT(output.error(), HasSubstr("the disk is full (after 0 octets)"));
+    EXPECT_THAT(output.error(), HasSubstr("the disk is full (after 0 bytes)"));
     EXPECT_FALSE(output.reader_is_gone());
     ::close(full);
 }

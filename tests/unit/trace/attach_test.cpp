@@ -152,8 +152,7 @@ TEST(Attach, says_a_reason_once) {
                                      {"/opt/libefa.so.1", "an argument", "cannot be fetched"},
                                      {"/usr/lib/libibverbs/librxe-rdmav34.so", "rxe_post_send", "is not there"}};
     EXPECT_EQ(sentences_of(all),
-              (std::vector<std::string>{"libefa.so.1, librxe-rdmav34.so: efa_post_send and 2 more like it, each of "
-                                        "which is not there",
+              (std::vector<std::string>{"libefa.so.1, librxe-rdmav34.so: efa_post_send and 2 more like it; each is not there",
                                         "/opt/libefa.so.1: an argument cannot be fetched"}));
     EXPECT_TRUE(sentences_of({}).empty());
 }

@@ -193,7 +193,7 @@ TEST(TraceFile, SaysWhatIsWrong) {
     };
     EXPECT_NE(complaint(with(0, "pcap")).find("is no trace"), std::string::npos);
     EXPECT_NE(complaint(with(8, "\2")).find("version 2"), std::string::npos);
-    EXPECT_NE(complaint(with(12, "\x20")).find("records of 32 octets"), std::string::npos);
+    EXPECT_NE(complaint(with(12, "\x20")).find("records of 32 bytes"), std::string::npos);
     EXPECT_NE(complaint(with(32 + 6, "\x7f")).find("are the most"), std::string::npos);
     EXPECT_NE(complaint(with(32 + 56 + 4, "\xbf")).find("191 bytes of records"), std::string::npos);
     EXPECT_NE(complaint(with(32 + 56 + 8 + 16, "\x77")).find("unknown kind 119"), std::string::npos);

@@ -146,7 +146,7 @@ TEST(Contradictions, of_triggers) {
             << name;
     std::string many;
     for (int i = 0; i < 65; ++i) many += fmt::format("[[recorder.trigger]]\nname = \"n{}\"\nverdict = \"rnr\"\n", i);
-    EXPECT_THAT(mistakes(many), ElementsAre(HasSubstr("65 triggers are given, at most 64 are wanted")));
+    EXPECT_THAT(mistakes(many), ElementsAre(HasSubstr("65 triggers are given, at most 64 are allowed")));
 }
 
 TEST(Contradictions, of_a_struct) {

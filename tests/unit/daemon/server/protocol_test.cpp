@@ -69,8 +69,8 @@ TEST(Protocol, TheIdComesBackWhateverItIs) {
 }
 
 TEST(Protocol, WhatIsNoRequestIsToldWhere) {
-    EXPECT_NE(error_of("status").find("octet 1 "), std::string::npos);
-    EXPECT_NE(error_of(R"({"command":"status")").find("octet"), std::string::npos);
+    EXPECT_NE(error_of("status").find("byte 1 "), std::string::npos);
+    EXPECT_NE(error_of(R"({"command":"status")").find("byte"), std::string::npos);
     EXPECT_NE(error_of("[]").find("no object"), std::string::npos);
     EXPECT_NE(error_of(R"({"command":7})").find("\"command\" is required"), std::string::npos);
     EXPECT_NE(error_of("{}").find("\"command\" is required"), std::string::npos);
@@ -109,7 +109,7 @@ TEST(Protocol, ValuesHaveBounds) {
             << members;
     EXPECT_NE(error_of(R"({"command":"subscribe"})").find("what: "), std::string::npos);
     EXPECT_NE(error_of(R"({"command":"trigger","reason":"two\nlines"})").find("one line"), std::string::npos);
-    EXPECT_NE(error_of(R"({"command":"trigger","reason":")" + std::string(501, 'x') + "\"}").find("500 octets"),
+    EXPECT_NE(error_of(R"({"command":"trigger","reason":")" + std::string(501, 'x') + "\"}").find("500 bytes"),
               std::string::npos);
     EXPECT_TRUE(control::parse_request(R"({"command":"trigger","reason":")" + std::string(500, 'x') + "\"}"));
 }

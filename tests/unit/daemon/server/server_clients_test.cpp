@@ -106,7 +106,7 @@ TEST_F(ControlSocket, GarbageIsAnsweredAndALineTooLongEndsIt) {
 
     Peer other(path());
     other.say(std::string(5000, 'x'));
-    EXPECT_NE(line_of(other)["error"].get<std::string>().find("at most 1000 octets"), std::string::npos);
+    EXPECT_NE(line_of(other)["error"].get<std::string>().find("at most 1000 bytes"), std::string::npos);
     EXPECT_TRUE(ends(other));
     Peer whole(path());  // the same where the newline is there already
     whole.say(std::string(1001, ' ') + "\n");

@@ -128,7 +128,7 @@ TEST_F(ControlSocket, WhatCannotBeOpenedIsExplained) {
     EXPECT_NE(error(file).find("no socket"), std::string::npos);
     EXPECT_TRUE(std::filesystem::exists(file));
     EXPECT_NE(error((folder.path / "a/b/control.sock").string()).find("make it"), std::string::npos);
-    EXPECT_NE(error(std::string(200, 'x')).find("1 to 107 octets"), std::string::npos);
+    EXPECT_NE(error(std::string(200, 'x')).find("1 to 107 bytes"), std::string::npos);
     EXPECT_NE(error(path(), "no-such-group").find("there is no group"), std::string::npos);
     EXPECT_FALSE(std::filesystem::exists(path()));
     EXPECT_EQ(error((folder.path / "made/control.sock").string()), "opened");  // one folder is made

@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"ip.src == 192.0.2.1/33", "prefix length", 10, 12},
         ErrorCase{"ip.src == host", "not an IPv4 address", 10, 4},
         ErrorCase{"ipv6.src == 1:2", "not an IPv6 address", 12, 3},
-        ErrorCase{"eth.src == 52:54", "has 2 octets", 11, 5}, ErrorCase{"eth.src == broadcast", "MAC", 11, 9},
+        ErrorCase{"eth.src == 52:54", "has 2 bytes", 11, 5}, ErrorCase{"eth.src == broadcast", "MAC", 11, 9},
         ErrorCase{"ip.src == eth.src", "cannot be compared", 10, 7},
         ErrorCase{"frame.len == frame.time_relative", "cannot be compared", 13, 19},
         ErrorCase{"ip.src contains 02", "contains looks into", 0, 6},

@@ -456,7 +456,7 @@ TEST(PartlyRead, NothingIsSaidOfItsMessages) {
     few.packets = 5;
     EXPECT_NE(bandwidth_of(few).summary.find("Too little was sent"), std::string::npos);
     few.tcp->unread_bytes = 2'000'000;
-    EXPECT_NE(bandwidth_of(few).summary.find("33.3 % of the octets"), std::string::npos);
+    EXPECT_NE(bandwidth_of(few).summary.find("33.3 % of the bytes"), std::string::npos);
 
     flow.tcp->unread_bytes = 2'000'000;
     auto snapshot = snapshot_of({flow});
@@ -469,7 +469,7 @@ TEST(PartlyRead, NothingIsSaidOfItsMessages) {
             EXPECT_EQ(about(answers, question).advice.find("-s 0") != std::string::npos, cut != 0);
         }
         EXPECT_EQ(about(answers, Question::congestion).verdict, Verdict::none);
-        EXPECT_THAT(about(answers, Question::bandwidth).summary, HasSubstr("33.3 % of the octets"));
+        EXPECT_THAT(about(answers, Question::bandwidth).summary, HasSubstr("33.3 % of the bytes"));
         EXPECT_THAT(about(answers, Question::queue_depth).summary, HasSubstr("could not be read"));
     }
 }

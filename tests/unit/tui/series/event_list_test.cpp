@@ -48,7 +48,7 @@ TEST(EventList, gaps_are_of_packets_or_octets) {
     metrics::FlowSnapshot flow = flow_with(1, EventKind::gap, 1, 3);
     EXPECT_EQ(words_of(flow), "gap of 3 packets");
     flow.transport = wire::Transport::iwarp;
-    EXPECT_EQ(words_of(flow), "gap of 3 octets");
+    EXPECT_EQ(words_of(flow), "gap of 3 bytes");
     // The greatest is that of the whole life: of the interval, only the sum is known.
     EXPECT_EQ(words_of(flow_with(1, EventKind::gap, 2, 5, 99)), "gaps, together 5 packets");
 }
