@@ -43,7 +43,7 @@ bool may_differ(const std::vector<SteeringPlace>& places, std::size_t at) {
 
 void compare_bodies(const Message& captured, const Message& live, const std::vector<SteeringPlace>& places,
                     Comparison& to) {
-    to.same("octets", captured.body.size(), live.body.size());
+    to.same("bytes", captured.body.size(), live.body.size());
     const std::size_t common = std::min(captured.body.size(), live.body.size());
     std::size_t different = 0;
     std::size_t first = 0;
