@@ -62,7 +62,7 @@ TEST(Bandwidth, ConnectionsOnWhichNobodySpeaksFirst) {
     EXPECT_THAT(silent.advice, HasSubstr("peer-to-peer"));
 
     const auto is_told = [](const metrics::FlowSnapshot& of) {
-        return bandwidth_of(of).summary.find("nobody sent anything") != std::string::npos;
+        return bandwidth_of(of).summary.find("neither side sent anything") != std::string::npos;
     };
     auto other = flow;
     other.connection->setup_ns.reset();
