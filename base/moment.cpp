@@ -75,7 +75,7 @@ void take_time(Reader& from, Clock& clock) {
     if (from.take('.')) clock.ns = from.fraction();
 }
 
-/// East of Greenwich, in seconds; absent where none is given.
+/// East of Greenwich, in seconds; no value if none is given.
 std::optional<int> take_zone(Reader& from) {
     if (from.take('Z') || from.take('z')) return 0;
     const bool west = from.rest.starts_with('-');

@@ -75,7 +75,7 @@ std::optional<std::size_t> OptionParser::find_letter(char letter) const {
     return static_cast<std::size_t>(at - options_.begin());
 }
 
-/// The option of that name, else all whose names begin with it.
+/// The option of that name, else all options whose names begin with it.
 std::vector<std::size_t> OptionParser::find_long_names(std::string_view name) const {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < options_.size(); ++i) {

@@ -33,7 +33,7 @@ int unknown(std::string_view name, std::span<const Command> commands) {
     if (name.starts_with('-')) {
         constexpr std::array<std::string_view, 2> options{"--help", "--version"};
         std::string meant = base::did_you_mean(name, options);
-        // Who knows tcpdump begins with an option.
+        // A user who knows tcpdump begins with an option.
         if (meant.empty())
             meant = fmt::format("; a command comes first, as in `rdmascope {} {}`", commands.front().name, name);
         print_message("rdmascope: there is no option {}{}\nrdmascope: `rdmascope help` lists the commands", name,

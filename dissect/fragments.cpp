@@ -180,7 +180,7 @@ void FragmentTable::give_up(std::uint32_t index) {
     release(index);
 }
 
-/// Takes a datagram that is not in the list any more out of its bucket.
+/// Removes a datagram, which is no longer in the list, from its bucket.
 void FragmentTable::release(std::uint32_t index) {
     std::uint32_t* at = &bucket_of(datagrams_[index].key);
     while (*at != index) at = &datagrams_[*at].chained;

@@ -66,7 +66,7 @@ std::optional<double> message_rate(const FlowRow& row) {
 
 bool has_depth(const FlowSnapshot& flow) { return flow.messages_max != 0 && metrics::knows_depth(flow); }
 
-/// How many messages may be outstanding, as far as the traffic tells: what both ends agreed on (ORD) where only READs
+/// The most messages that may be outstanding, as far as the traffic shows: what both ends agreed on (ORD) if only READs
 /// and atomics were sent, else the most that was seen.
 std::uint64_t depth_limit(const FlowSnapshot& flow) {
     for (std::size_t i = 0; i < metrics::operation_count; ++i)

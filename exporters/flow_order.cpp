@@ -23,7 +23,7 @@ base::Result<FlowOrder, NoOrder> flow_order(std::string_view name, bool first_on
     const FlowColumns found = find_fields(name);
     if (found.size() != 1) return base::Failure{NoOrder{std::string(name), found.empty() ? nullptr : found.front()}};
     const FlowField* const field = found.front();
-    // Ids tell when a flow began: they go upwards.
+    // Ids grow with the time at which a flow began: they are sorted upwards.
     const bool downwards = (field->rank || !is_left_aligned(field->unit)) && !by_id;
     FlowOrder order{field, downwards != turned};
     if (field->rank) order.then = worst_first().then;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t between = 2;  ///< blanks between columns
 
-/// The columns for people from left to right, and how soon each gives way to the others.
+/// The columns for people from left to right, and the order in which they are dropped.
 struct Choice {
     std::string_view name;
     int importance;

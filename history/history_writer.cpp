@@ -77,7 +77,7 @@ private:
     HistoryOptions options_;
     std::optional<base::Folder> folder_;  ///< from begin() on
     base::Descriptor lock_;
-    base::Descriptor current_;  ///< of segments_.back(); none where the next append begins one
+    base::Descriptor current_;  ///< of segments_.back(); empty if the next append begins a segment
     std::vector<Segment> segments_;
     std::uint64_t next_number_ = 1;
     Ageing ageing_;

@@ -22,9 +22,9 @@ constexpr mode_t shared = S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO;
 /// The folder above it is this process's, and others may pass through.
 constexpr mode_t passable = S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH;
 
-/// A folder `name` in another one, made with that mode, whatever the umask, where it is not there; one that is stays as
-/// it is. Nothing, and errno, where it cannot be had. No link is followed by what changes a mode: who could put one
-/// there between a look and a change would have the change made elsewhere.
+/// Opens or makes a folder `name` in another one. A new one gets that mode, whatever the umask; an existing one stays
+/// as it is. On failure no value, and errno. A call that changes a mode follows no link: a user who could put one there
+/// between a check and a change would have the change made elsewhere.
 base::Descriptor open_folder(int in, const char* name, mode_t mode, int follow) {
     const bool made = ::mkdirat(in, name, S_IRWXU) == 0;
     if (!made && errno != EEXIST) return base::Descriptor();

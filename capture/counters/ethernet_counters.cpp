@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint32_t max_counters = 65536;
 
-/// A socket, since the ioctl wants one of any kind.
+/// A socket of any kind, because the ioctl needs one.
 class AnySocket {
 public:
     bool ask(const std::string& interface, void* request) const {

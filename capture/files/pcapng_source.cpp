@@ -14,7 +14,7 @@ namespace {
 using namespace pcapng;
 
 constexpr std::size_t smallest_block = 12;
-/// A block that is looked into: the largest frame and as much of options as anybody writes.
+/// The largest block that is read: the largest frame and generous options.
 constexpr std::uint32_t max_block_octets = max_frame_octets + (std::uint32_t{1} << 20);
 /// What a hostile file may make us remember.
 constexpr std::size_t max_interfaces = 65'536;
@@ -87,8 +87,8 @@ public:
     FileFormat format() const override { return FileFormat::pcapng; }
     std::span<const SectionInfo> sections() const override { return sections_; }
 
-    /// The last Interface Statistics Block; where there is none, the sum of the drop counts in the packet blocks, which
-    /// do not say who dropped and count as the kernel's.
+    /// The last Interface Statistics Block; if there is none, the sum of the drop counts in the packet blocks. Those do
+    /// not say which part dropped the frames, and count as the kernel's.
     Statistics statistics(std::size_t interface) const override {
         const State& state = states_[interface];
         Statistics counts = state.counts;
@@ -441,7 +441,7 @@ private:
     std::uint32_t type_ = 0;  ///< of the block in place
     std::uint32_t length_ = 0;
     std::size_t first_of_section_ = 0;
-    std::vector<State> states_ = {};  ///< in step with interfaces_
+    std::vector<State> states_ = {};  ///< parallel to interfaces_
     std::vector<SectionInfo> sections_ = {};
     std::int64_t last_ns_ = 0;  ///< the time of the latest frame that had one
     std::size_t metadata_octets_ = 0;

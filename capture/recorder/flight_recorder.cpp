@@ -26,7 +26,7 @@ static_assert(sizeof(Header) == 40);
 
 constexpr std::uint64_t size_of_record(std::uint64_t octets) { return sizeof(Header) + (octets + 7) / 8 * 8; }
 
-/// Anonymous memory, whose pages come into being when they are written to.
+/// Anonymous memory, whose pages are allocated when they are written.
 class Memory {
 public:
     explicit Memory(std::size_t octets) : octets_(octets) {
@@ -50,7 +50,7 @@ private:
 /// Frames of one batch come from one interface, and batches of several interfaces overlap in time.
 constexpr std::uint64_t late_ns = 1'000'000'000;
 
-/// Time as the frames tell it, going forward only. It may wrap around: only differences mean something, and those are
+/// Time according to the frames, going forward only. It may wrap around: only differences are meaningful, and those are
 /// bounded.
 class FrameClock {
 public:
@@ -60,7 +60,7 @@ public:
     std::uint64_t at(std::uint32_t interface, std::int64_t time_ns) {
         Hand& hand = hands_[interface % hands_.size()];
         if (!hand.seen) hand = {time_ns, now_ns_, true};
-        // Unsigned, since far-off times of a broken clock lie further apart than a signed number tells.
+        // Unsigned, because times of a broken clock may differ by more than a signed number holds.
         const std::uint64_t passed = static_cast<std::uint64_t>(time_ns) - static_cast<std::uint64_t>(hand.time_ns);
         if (time_ns > hand.time_ns) {
             hand.clock_ns += std::min(passed, most_ns_);

@@ -32,7 +32,7 @@ int set_non_blocking(int descriptor) {
 struct Queue {
     ibv_comp_channel* channel = nullptr;
     ibv_cq* plain = nullptr;
-    ibv_cq_ex* timed = nullptr;  ///< the same queue, seen as one that tells times
+    ibv_cq_ex* timed = nullptr;  ///< the same queue as one with times
     unsigned events = 0;         ///< taken from the channel, not yet acknowledged
 };
 

@@ -20,7 +20,7 @@ using base::Failure;
 constexpr const char* built_without =
     "this program was built without libibverbs; build it where libibverbs-dev is installed";
 
-/// Polls without a frame that the filter wants, before the caller is heard again.
+/// Polls without a frame that passes the filter, before the call returns.
 constexpr int max_rounds = 16;
 
 bool is_not_permitted(int code) { return code == EPERM || code == EACCES; }

@@ -119,7 +119,7 @@ constexpr std::array shared_rows{
     options::version<AnalysisOptions>,
 };
 
-/// What is said of packets has no meaning where they were looked at before, by `who`.
+/// Options about packets have no meaning if `who` has read the packets before.
 std::string contradiction_of_figures(const AnalysisOptions& options, std::string_view source, std::string_view who) {
     if (!options.read_paths.empty())
         return fmt::format("{} and -r are given: figures come from one or the other", source);
@@ -160,7 +160,8 @@ std::string contradiction_of_history(const AnalysisOptions& options) {
 }  // namespace
 
 std::size_t default_max_flows() {
-    // An ordinary flow with its figures. All pools of the engine together take no more for each flow of the bound.
+    // An ordinary flow with its figures. All pools of the engine together take no more than this for each flow of the
+    // bound.
     constexpr std::uint64_t flow_bytes = 4096;
     constexpr std::uint64_t most = 1'000'000;
     constexpr std::uint64_t least = 10'000;

@@ -75,7 +75,7 @@ std::optional<options::UsageError> parse(const std::vector<std::string>& argumen
 
 void failed(const std::string& what) { print_message("rdmascope demo: {}", what); }
 
-/// What is on the page besides the tables.
+/// The text on the page in addition to the tables.
 class Writing {
 public:
     Writing() : style_(why::style_for_terminal(STDOUT_FILENO)) {}
@@ -112,7 +112,8 @@ private:
     metrics::Analyzer analyzer_;
 };
 
-/// Captures what `traffic` does, from its beginning to a moment after its end. Absent where that failed; told.
+/// Captures what `traffic` does, from its beginning to a moment after its end. No value if that failed; the error was
+/// reported.
 std::optional<metrics::Snapshot> capture_live(LiveSources& source, Traffic& traffic, const std::string& save_path) {
     std::unique_ptr<capture::Writer> writer;
     if (!save_path.empty()) {

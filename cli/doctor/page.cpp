@@ -21,7 +21,7 @@ using ::doctor::Severity;
 constexpr unsigned narrowest = 60, widest = 110;
 constexpr std::size_t label_column = 10;
 
-/// SGR of a severity; empty where it has none.
+/// SGR of a severity; empty if it has none.
 std::string_view color_of(Severity severity) {
     switch (severity) {
         case Severity::broken: return "\x1b[1;31m";

@@ -23,8 +23,8 @@ using dissect::output::AnalysisField;
 using metrics::EventKind;
 using metrics::FrameNote;
 
-/// The field that has an event's value. None for events that say nothing at this frame (retransmission, whose value is
-/// the length of a run) and for values that are differences.
+/// The field for an event's value. No value for events that say nothing about this frame (retransmission, whose value
+/// is the length of a run) and for values that are differences.
 std::optional<AnalysisField> field_of_event(EventKind kind) {
     using F = AnalysisField;
     switch (kind) {

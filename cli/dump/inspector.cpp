@@ -163,7 +163,7 @@ dissect::DissectorOptions dissector_options(const DumpOptions& options, const Ne
 
 }  // namespace
 
-/// The sink of the dissector: hands on to the printer and to what the display filter looks at.
+/// The sink of the dissector: passes everything on to the printer and to the display filter.
 struct Inspector::State final : dissect::Sink {
     State(const DumpOptions& settings, TextOutput& text_output)
         : options(settings),

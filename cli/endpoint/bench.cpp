@@ -119,7 +119,7 @@ void Bench::measure_paced(std::int64_t begun_ns) {
     for (std::uint32_t i = 0; i < lanes_.size(); ++i) queue.push({due_of(i, 0), i});
     stop_ns_ = options_.count != 0 ? std::numeric_limits<std::int64_t>::max()
                                    : begun_ns + static_cast<std::int64_t>(options_.duration_ns);
-    // Who was held up begins late what was due; who cannot keep the rate would never have done.
+    // A sender that was delayed starts its due requests late; a sender that cannot keep the rate would never catch up.
     const auto far_behind = [&](const Lane& lane, std::int64_t due_ns) {
         const double left = static_cast<double>(stop_ns_ - due_ns) / period;
         return left > static_cast<double>(lane.posted()) / 10 + static_cast<double>(options_.depth);

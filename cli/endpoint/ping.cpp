@@ -21,7 +21,7 @@ using options::Section;
 
 struct PingOptions : CommonOptions {
     Address to = {};
-    std::uint64_t count = 0;  ///< 0: until told to end
+    std::uint64_t count = 0;  ///< 0: until the user ends it
     std::uint64_t size = 64;
     std::uint64_t interval_ns = 1'000'000'000;
     std::uint64_t timeout_ns = 10'000'000'000;
@@ -92,7 +92,7 @@ public:
         return {took, std::memcmp(source_.data(), sink_.data(), source_.size()) == 0};
     }
 
-    /// Keeps the connection alive until then; false where the user wants to end.
+    /// Keeps the connection alive until then; false if the user wants to end.
     bool wait_until(std::int64_t until) {
         for (std::int64_t now = base::steady_ns(); now < until; now = base::steady_ns()) {
             if (Signals::stop()) return false;
@@ -108,7 +108,7 @@ private:
     static constexpr std::size_t slot_octets = 64;
     static constexpr std::int64_t look_about_ns = 100'000'000;
 
-    /// As rping's server wants it: text that ends with a zero, since it sends back as much as strlen(3) finds.
+    /// As rping's server needs it: text that ends with a zero, because it sends back the part that strlen(3) finds.
     void fill(std::uint64_t number) {
         constexpr std::string_view letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
         const std::string title = fmt::format("rdma-ping-{}: ", number);

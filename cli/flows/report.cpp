@@ -93,7 +93,7 @@ bool Report::print(const metrics::Snapshot& snapshot, exporters::Context context
     return true;
 }
 
-/// The answers about a million flows take their time: only for those who read them.
+/// Computing the answers for a million flows takes long: only if the output shows them.
 bool Report::asks_for_problems() const {
     const auto is_of_problem = [](const exporters::FlowField* field) {
         return field->rank || field->path.starts_with("problem.");

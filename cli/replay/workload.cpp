@@ -56,7 +56,7 @@ struct Watching {
         else
             refused = opened.error().text();
     }
-    /// Where both ends are here, the stack itself can tell what the interface may not be asked for.
+    /// If both ends are here, the stack itself can report the traffic that the user may not capture on the interface.
     void prepare(const ReplayOptions& options, ::replay::ReenactmentOptions& how) {
         const auto permitted = ::replay::Recorder::open("lo", 1, {});
         if (permitted) return;
@@ -85,7 +85,7 @@ struct Between {
         relay = std::move(opened).value();
         return relay->port();
     }
-    /// The relay is met under an address of its own, which means nothing to anybody else.
+    /// The relay listens at an address of its own, which means nothing to the user.
     void report_reason(const ReplayOptions& options, ::replay::Reenactment& run) const {
         if (!relay || run.error().empty()) return;
         const std::string internal = endpoint::text_of({"127.0.0.1", relay->port()});

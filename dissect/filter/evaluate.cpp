@@ -108,7 +108,7 @@ bool in_layers(const std::vector<Range>& ranges, std::int64_t layer, std::int64_
     });
 }
 
-/// The bytes a range names, empty where they are not all there.
+/// The bytes of a range; empty if they are not all there.
 std::string_view cut(std::string_view whole, const Range& range) {
     const auto size = static_cast<std::int64_t>(whole.size());
     const auto from_start = [&](std::int64_t offset) { return offset < 0 ? size + offset : offset; };

@@ -65,7 +65,7 @@ bool Regex::search(std::string_view subject) const {
                            state_->limits.get());
     };
     const int result = run(0);
-    // The translated code has a small fixed stack; the interpreter goes on where that is exhausted.
+    // The translated code has a small fixed stack; the interpreter continues if that is exhausted.
     return (result == PCRE2_ERROR_JIT_STACKLIMIT ? run(PCRE2_NO_JIT) : result) >= 0;
 }
 

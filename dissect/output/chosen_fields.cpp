@@ -77,7 +77,7 @@ void ChosenFields::end_frame(bool shown) {
 }
 
 namespace {
-/// A protocol is printed as its name, as tshark prints those that it knows no more about.
+/// A protocol is printed as its name, as tshark prints protocols without further text.
 void append_occurrence(std::string& out, const RegisteredField& field, const FoundValue& found) {
     const bool protocol = field.heading && field.info->name == field.protocol;
     if (protocol)

@@ -133,7 +133,7 @@ void endpoints(std::string& out, const Dissection& dissection, base::Bytes bytes
 
 namespace {
 
-/// ` In `, `Out `: which way a frame went, as Linux' cooked headers tell it.
+/// ` In `, `Out `: the direction of a frame, according to Linux' cooked headers.
 std::string_view direction_name(std::uint8_t packet_type) {
     constexpr std::array<std::string_view, 5> names{"In", "B", "M", "P", "Out"};
     return packet_type < names.size() ? names[packet_type] : "?";
@@ -153,7 +153,7 @@ bool append_cooked(std::string& out, wire::View<H> header, const TextOptions& op
     return true;
 }
 
-/// What goes before the length; false where tcpdump tells none.
+/// The text before the length; false if tcpdump prints no length.
 bool append_link(std::string& out, const wire::Frame& frame, const Dissection& dissection, const TextOptions& options) {
     if (const auto header = view_of<wire::Ethernet>(dissection, LayerId::ethernet, frame.bytes)) {
         append_macs(out, *header);

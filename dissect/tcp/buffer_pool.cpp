@@ -18,7 +18,7 @@ BufferPool::Buffer BufferPool::acquire(std::size_t size) {
 BufferPool::Buffer BufferPool::take(std::size_t size) {
     for (std::uint32_t i = 0; i < sizes.size(); ++i) {
         if (sizes[i] < size) continue;
-        // Where the fitting size has run out for good, a larger piece does as well.
+        // If the fitting size has run out, a larger piece is used.
         if (open_[i] == none && !grow(i)) continue;
         const std::uint32_t index = open_[i];
         Slab& slab = slabs_[index];

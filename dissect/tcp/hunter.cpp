@@ -129,7 +129,7 @@ bool Hunter::check_markers(Candidate& c, const SegmentStore& store, std::uint32_
     return true;
 }
 
-/// No more bytes for now: where none will come at all, what there is has to do.
+/// No more bytes for now: if none will come at all, the decision uses what there is.
 Hunter::Step Hunter::waiting(const Candidate& candidate, const HuntRules& rules) const {
     return rules.hurry && enough(candidate, rules) ? Step::found : Step::wait;
 }

@@ -22,8 +22,8 @@ bool StreamTable::reconsider(Connection& connection) {
     return true;
 }
 
-/// Gives back what connections hold that are over, once as many others have ended that nothing of them is on its way
-/// any more, and what idle hunts do.
+/// Frees the memory of connections that are over, once enough others have ended that none of their bytes can be on the
+/// way any more, and of idle hunts.
 void StreamTable::tidy() {
     while (table_.size(Standing::ended) > most_ended_) retire(*table_.idlest(Standing::ended));
     for (unsigned i = 0; i < 2; ++i) {
@@ -97,7 +97,8 @@ Connection* StreamTable::spare(Standing standing, bool with_octets) {
     return nullptr;
 }
 
-/// Takes a connection's memory. One that may be no RDMA stays known: it may be looked at again when it goes on.
+/// Takes a connection's memory. A connection that may not be RDMA stays known: it may be examined again when it
+/// continues.
 void StreamTable::let_go(Connection& connection) {
     if (connection.standing != Standing::hunting) return forget(connection);
     for (Side& side : connection.sides) {

@@ -2,7 +2,7 @@
 
 #include "dissect/tcp/stream_table.h"
 
-/// Where a stream goes on: the search for an FPDU boundary, from its beginning to the bytes in which none was found.
+/// The search for an FPDU boundary, from its beginning to the bytes in which none was found.
 namespace dissect::tcp {
 
 namespace {
@@ -21,7 +21,7 @@ void StreamTable::begin_hunt(Work& work, std::uint32_t sequence) {
     flow.begin_hunt().begin(sequence);
 }
 
-/// Whether the stream goes on with a piece that is far from all that has come of it.
+/// Whether the stream continues with a piece that is far from everything that has come of it.
 bool StreamTable::moves(Work& work, const Piece& piece) const {
     Side& side = work.side();
     const std::uint32_t expected =

@@ -41,7 +41,7 @@ bool is_rdma_library(std::string_view name) {
                        [name](std::string_view known) { return name.starts_with(known.substr(0, known.rfind('.'))); });
 }
 
-/// The package of Debian that has a library; empty where it is not one of RDMA's.
+/// The package of Debian that has a library; empty if the library is not part of RDMA.
 std::string_view package_of(std::string_view library) {
     constexpr std::array packages{
         std::pair{std::string_view("libibverbs.so.1"), std::string_view("libibverbs1")},

@@ -23,7 +23,7 @@ bool is_address(int family, std::string_view text) {
     return ::inet_pton(family, terminated.c_str(), octets.data()) == 1;
 }
 
-/// What kind of address a run of hexadecimal digits, colons and dots is; empty where none.
+/// The kind of address in a run of hexadecimal digits, colons and dots; empty if it is not an address.
 std::string_view kind_of(std::string_view run) {
     const auto groups = split(run, ':');
     if (groups.size() > 1) {

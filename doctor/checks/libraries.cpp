@@ -57,7 +57,7 @@ void check_several_cores(const Inventory& machine, Report& report) {
     std::string remedy;
     for (const auto& [id, library] : different) {
         all.push_back(described(*library));
-        // What no package owns is what somebody left there.
+        // A file without a package was installed by hand.
         if (library->package.empty())
             remedy = fmt::format("rm {} && ldconfig  # if nothing needs it", shell_word(library->path));
         else if (library != core && remedy.empty())

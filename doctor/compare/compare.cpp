@@ -66,7 +66,7 @@ const Json& preferred_core(const Json& inventory) {
     return nothing;
 }
 
-/// "RoCE", "iWARP", "InfiniBand"; empty where it is not known.
+/// "RoCE", "iWARP", "InfiniBand"; empty if unknown.
 std::string transport(const Json& device) {
     if (text(device, "node_type").starts_with('4')) return "iWARP";
     for (const Json* port : elements(member(device, "ports"))) {

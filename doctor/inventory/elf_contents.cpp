@@ -15,8 +15,8 @@ std::optional<AbiRange> provider_range(const base::ElfImage& file, std::string_v
         const auto place = file.offset_of(pointer);
         if (!text || !place || file.octets().compare(*text, with_end.size(), with_end) != 0) return;
         const auto found = file.at<AbiRange>(*place + 8);
-        // Neither other numbers nor a pointer's halves look so: ABI versions have two digits at most, or a provider
-        // takes whatever comes.
+        // Neither other numbers nor a pointer's halves look like this: ABI versions have two digits at most, or a
+        // provider accepts any.
         constexpr std::uint32_t highest = 999, any = 0x7fffffff;
         if (!found || found->least > found->most || found->least > highest ||
             (found->most > highest && found->most < any))

@@ -57,7 +57,7 @@ void look_at_pam_limits(const Root& root, const std::string& path, std::vector<L
     for (std::string_view line : lines(file.octets)) {
         line = base::trimmed(line.substr(0, line.find('#')));
         const auto parts = words(line);
-        // limits.conf(5): who, soft or hard or both, what, how much; memlock in KiB.
+        // limits.conf(5): user, soft or hard or both, limit, value; memlock in KiB.
         if (parts.size() == 4 && parts[2] == "memlock")
             out.push_back({path, std::string(line), octets_of(parts[3], 1024)});
     }

@@ -59,7 +59,7 @@ const DriverRow* row_of(std::string_view driver) {
     return at == driver_rows.end() ? nullptr : at;
 }
 
-/// At most longest_module bytes of a compressed file; empty where it cannot be unpacked.
+/// At most longest_module bytes of a compressed file; empty if it cannot be unpacked.
 std::string unpack_zstd(const std::string& packed) {
     const std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
     std::string out;
@@ -129,7 +129,7 @@ std::map<std::string, std::string> index_of(const Root& root, const std::string&
     return files;
 }
 
-/// The release whose modules there are: the running kernel's, or of an image the only one.
+/// The release of the installed modules: the running kernel's, or the only one in an image.
 std::string modules_folder(const Root& root, const std::string& release) {
     if (!release.empty()) return "/lib/modules/" + release;
     const auto there = root.list("/lib/modules");

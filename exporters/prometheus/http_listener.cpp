@@ -103,7 +103,7 @@ class HttpListener final : public Listener {
 public:
     HttpListener(ListeningSocket socket, Pages pages)
         : socket_(std::move(socket)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), pages_(std::move(pages)) {
-        // The thread inherits the mask: signals are for those who wait for them.
+        // The thread inherits the mask: other threads wait for signals.
         sigset_t all;
         sigset_t before;
         sigfillset(&all);

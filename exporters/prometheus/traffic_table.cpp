@@ -33,7 +33,7 @@ FlowCounter counter(std::string_view name, std::string_view unit, std::string_vi
 }
 
 bool is_iwarp(const FlowSnapshot& flow) { return flow.transport == wire::Transport::iwarp; }
-/// Services in which somebody acknowledges.
+/// Services with acknowledgements.
 bool is_reliable(const FlowSnapshot& flow) { return flow.retransmitted_packets.has_value(); }
 
 template <auto member>

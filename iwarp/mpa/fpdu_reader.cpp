@@ -123,7 +123,7 @@ std::optional<Fault> FpduReader::conclude(std::optional<Fault> fault) {
     return fault;
 }
 
-/// Of the FPDU whose first bytes, up to its length, are at `fpdu`.
+/// The size of the FPDU whose first bytes, up to its length, are at `fpdu`.
 std::size_t FpduReader::whole_size(const std::byte* fpdu) const {
     const std::uint32_t plain = wire::mpa_fpdu_size(base::load_be16(fpdu + lead()));
     return settings_.markers ? plain + wire::mpa_marker_size * wire::mpa_markers(plain, phase_) : plain;
@@ -216,7 +216,7 @@ void FpduReader::release_stage() {
     stage_part_.set(0);
 }
 
-/// An FPDU with all its bytes in one place: nothing of it is believed before its CRC. RFC 5044 sections 4.4, 6.
+/// An FPDU with all its bytes in one place: nothing of it is used before its CRC was checked. RFC 5044 sections 4.4, 6.
 std::optional<Fault> FpduReader::whole(base::Bytes fpdu) {
     const base::Bytes covered = fpdu.first(fpdu.size() - wire::mpa_crc_size);
     if (settings_.crc && wire::crc32c(covered) != wire::load_crc32c(fpdu.data() + covered.size())) return fault::crc;

@@ -32,7 +32,7 @@ void deliver(Qp& qp, ibv_event_type type) {
     to_context(qp.qp_base.context).async_events.push(event);
 }
 
-/// Who broke the rules, in the words of the verbs.
+/// The event, in the words of the verbs, for the side that broke the rules.
 ibv_event_type kind_of(const Terminate& terminate) {
     constexpr std::uint8_t rdmap = 0;
     constexpr std::uint8_t ddp = 1;

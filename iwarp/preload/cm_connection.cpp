@@ -50,7 +50,7 @@ int connect(ProgressEngine& engine, Id& id, const rdma_conn_param* parameters) {
     ConnectionOptions options = engine.settings().connection;
     if (const int failure = options_of(id, parameters, options)) return failure;
     const transport::TcpAddress source = source_of(id), target = destination_of(id);
-    // Some servers tell their port and only then listen (qperf, perftest); adapters take their time to find a
+    // Some servers announce their port and only then listen (qperf, perftest); adapters take that time to find a
     // neighbour.
     options.refused_patience = std::chrono::milliseconds(1000);
     // Between request and answer programs register their memory, and fill it (perftest); InfiniBand's connection

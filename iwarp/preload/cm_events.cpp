@@ -168,7 +168,7 @@ void Observer::queue_pair_destroyed(Qp& qp) {
     qp.cm = nullptr;
     if (id == nullptr || id->pair != &qp) return;
     id->pair = nullptr;
-    // Its end is not observed any more; the program may be waiting for it.
+    // Its end is no longer observed; the program may be waiting for it.
     if (id->stage == Stage::connected || id->stage == Stage::disconnecting) ended(*id, {});
 }
 
@@ -283,8 +283,8 @@ RDMA_ABI int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** even
         engine.yield_driving();
         return 0;
     });
-    // Who is a moment late waits with those who were in time: rping asks on while it tidies up, and would take an error
-    // for one of its own.
+    // A thread that is a moment late waits with those that were in time: rping continues to poll while it cleans up,
+    // and would treat an error as its own.
     while (failure == EINPROGRESS) pause();
     if (failure != 0) return cm::fail(failure);
     const auto taken = events.take([](cm::EventBox* box) {

@@ -59,7 +59,7 @@ void discard(Id* id) {
     delete id;
 }
 
-/// Its part in the device: nothing more is heard of it.
+/// Removes its part in the device: there will be no more events from it.
 static void detach(Id& id) {
     if (id.stage == Stage::listening) stopped_listening(id);
     id.listeners.clear();

@@ -50,7 +50,7 @@ std::size_t poll(ProgressEngine& engine, Cq& cq, std::span<Completion> into) {
     if (found != 0)
         engine.found_something();
     else if (cq.queue->impl().armed)
-        engine.yield_driving();  // who looks once more after it has asked for an event is going to sleep
+        engine.yield_driving();  // a thread that polls once more after it has requested an event is going to sleep
     else
         engine.found_nothing();
     return found;
@@ -103,7 +103,7 @@ ibv_cq* create_cq(ProgressEngine& engine, ibv_context* context, std::uint32_t ca
 int operations::poll_cq(ibv_cq* abi, int most, ibv_wc* into) {
     ProgressEngine& engine = ProgressEngine::instance();
     if (!engine.usable() || most < 0) return -1;
-    // Other threads of the program wait for the lock, which who polls without a pause would hardly ever leave them.
+    // Other threads of the program wait for the lock; a thread that polls without a pause would hardly ever release it.
     if (engine.lock().contended()) std::this_thread::yield();
     const int found = take(engine, to_cq(abi), std::span(into, static_cast<std::size_t>(most)));
     if (found > 0)

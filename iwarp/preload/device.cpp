@@ -27,7 +27,7 @@ constexpr std::uint16_t full_pkey = 0xffff;
 // A locally administered OUI, because no vendor makes this adapter.
 constexpr std::uint32_t vendor = 0x027264;
 
-/// EUI-64 of the first interface that has a hardware address; made up where none has.
+/// EUI-64 of the first interface that has a hardware address; an invented one if none has.
 std::uint64_t node_guid() {
     std::array<std::uint8_t, 6> address{0x02, 'r', 'd', 'm', 'a', 0};
     for (const LocalAddress& local : local_addresses(ProgressEngine::instance().settings())) {

@@ -10,7 +10,7 @@
 namespace iwarp::preload {
 namespace {
 
-/// Value of RDMASCOPE_SOFTWARE_`name`; empty where it is not set.
+/// Value of RDMASCOPE_SOFTWARE_`name`; empty if it is not set.
 std::string_view variable(const char* name) {
     const char* const value = std::getenv(fmt::format("RDMASCOPE_SOFTWARE_{}", name).c_str());
     return value == nullptr ? std::string_view() : std::string_view(value);

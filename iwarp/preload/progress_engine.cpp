@@ -22,9 +22,9 @@
 namespace iwarp::preload {
 namespace {
 
-/// A thread that polled without success polls again, be it after others had the processor; a thread that is posting
-/// will poll. Who found a completion may watch memory now for the answer (ib_write_lat), and that takes at least this
-/// long to come; unless it has always come back sooner.
+/// A thread that polled without success polls again, perhaps after other threads had the processor; a thread that is
+/// posting will poll. A thread that found a completion may now watch memory for the answer (ib_write_lat). That takes
+/// at least this long, unless the thread has always come back sooner.
 constexpr std::int64_t after_nothing_ns = 300'000;
 constexpr std::int64_t after_something_ns = 3'000;
 constexpr unsigned enough_quick_returns = 8;

@@ -58,7 +58,7 @@ RDMA_ABI ibv_ah* ibv_create_ah(ibv_pd*, ibv_ah_attr*)
                                                                                                           uint32_t)
                             RDMASCOPE_REFUSE_POINTER(ibv_import_dm, no_import)
 
-    // Of what cannot be imported there is none to give back; ECE is RoCE's.
+    // Objects that cannot be imported cannot be released either; ECE is RoCE's.
     RDMA_ABI void ibv_unimport_pd(ibv_pd*) {}
 RDMA_ABI void ibv_unimport_mr(ibv_mr*) {}
 RDMA_ABI void ibv_unimport_dm(ibv_dm*) {}

@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t shortest_rest_ns = 20'000;
 constexpr std::int64_t longest_rest_ns = 250'000;
 constexpr std::int64_t longest_rest_of_driven_ns = 1'000'000;
-/// Who wakes so often to find that the program has done it all already had better not wake.
+/// After this number of wake-ups without work, because the program had done it already, the thread rests.
 constexpr int patience = 3;
 
 void check(int failure, const char* what) {
@@ -69,7 +69,7 @@ void ProgressEngine::Service::work_left() {
     if (sleeping_.exchange(false, std::memory_order_relaxed)) wake();  // else it looks for work before it sleeps
 }
 
-/// Until then, or until somebody wants it.
+/// Rests until then, or until it is needed.
 void ProgressEngine::Service::rest(std::int64_t for_ns) {
     pollfd woken{wake_.number(), POLLIN, 0};
     const timespec time{0, for_ns};
@@ -83,7 +83,7 @@ void ProgressEngine::Service::give_way() {
         resting_.store(true, std::memory_order_seq_cst);
         const std::int64_t driven_ns = driven_until_ns_.load(std::memory_order_seq_cst) - base::steady_ns();
         if (driven_ns <= 0) break;
-        // Who has driven for so long will drive on.
+        // A program that has driven for that long will continue.
         rest(rest_ns > longest_rest_ns ? rest_ns : std::clamp(driven_ns, shortest_rest_ns, longest_rest_ns));
     }
     resting_.store(false, std::memory_order_seq_cst);

@@ -98,7 +98,7 @@ std::string reason_of(const Terminate& why, const FaultyRequest& request) {
     return text.empty() ? text : text + details_of(request);
 }
 
-/// The request whose segment has these headers; nothing for answers, and where the headers do not tell.
+/// The request whose segment has these headers; no value for answers, or if the headers do not show it.
 std::optional<FaultyRequest> request_of(base::Bytes body) {
     const auto parts = wire::parse_terminate(body);
     if (!parts || parts->ddp_header.size == 0) return std::nullopt;

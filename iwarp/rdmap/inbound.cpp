@@ -63,7 +63,7 @@ Fault atomic_fault(MemoryFault fault) {
     }
 }
 
-/// Whether it is anybody's memory is not known yet: numbers are added, not pointers.
+/// The memory may not be valid: numbers are added, not pointers.
 Sge part_of(const Sge& piece, std::uint32_t from, std::uint32_t octets) {
     return {std::bit_cast<std::byte*>(std::bit_cast<std::uintptr_t>(piece.address) + from), octets, piece.stag};
 }

@@ -151,7 +151,7 @@ bool Host::tick(End& end) {
     return true;
 }
 
-/// Bytes, FIN, RST: what the stream wants.
+/// Sends bytes, FIN or RST, as the stream requests.
 bool Host::send(End& end) {
     if (!end.stream) return false;
     const std::shared_ptr<Stream> stream = end.stream;
@@ -217,7 +217,7 @@ bool Host::work() {
     return moved;
 }
 
-/// When something happens here without anybody's doing.
+/// The time of the next event that no call causes.
 std::int64_t Host::next_ns() const {
     std::int64_t next = never;
     for (const Pending& pending : pending_) next = std::min({next, pending.answer_ns, pending.give_up_ns});

@@ -99,7 +99,7 @@ bool TcpConnection::send(TcpShared& shared) {
         IWARP_PROBE(socket_send, socket.number(), taken, used);
         moved = true;
         stream->sent(taken, shared.now_ns);
-        if (taken < octets) writable = false;  // full; epoll tells when it is not
+        if (taken < octets) writable = false;  // full; epoll reports when it is not
         budget -= std::min(budget, taken);
         if (octets_sent >= segment_size_asked_at) {
             const std::uint32_t size = current_segment_size();
@@ -151,7 +151,7 @@ bool TcpConnection::receive(TcpShared& shared) {
         if (placed > 0) stream->received(placed, shared.now_ns);
         if (octets > placed) stream->receive({shared.staging.get(), octets - placed}, shared.now_ns);
         bulk = octets >= shared.options.staging_octets;
-        if (octets < asked && !hang_up) readable = false;  // empty; epoll tells when it is not
+        if (octets < asked && !hang_up) readable = false;  // empty; epoll reports when it is not
         budget -= std::min(budget, octets);
     }
     return moved;

@@ -79,7 +79,7 @@ void TcpTransport::Impl::queue(TcpConnection& connection) {
     waiting.push_back(&connection);
 }
 
-/// The transport forgets the stream; the connection's memory goes when no list knows it any more.
+/// The transport forgets the stream; the connection is freed when no list has it any more.
 void TcpTransport::Impl::let_go(TcpConnection& connection, bool orderly) {
     if (connection.gone) return;
     connection.gone = true;
@@ -117,7 +117,7 @@ bool TcpTransport::Impl::serve(TcpConnection& connection) {
     return true;
 }
 
-/// FIN, RST and deadline, as the stream wants them now.
+/// FIN, RST and deadline, as the stream requests them now.
 bool TcpTransport::Impl::look_after(TcpConnection& connection) {
     const Stream& stream = *connection.stream;
     const Stream::Closing closing = stream.closing();
@@ -299,7 +299,7 @@ bool TcpTransport::Impl::progress(std::int64_t wait_ns) {
     return moved;
 }
 
-/// For those who wait for the descriptor: it becomes readable with the next deadline, or at once where work is left.
+/// For callers that wait for the descriptor: it becomes readable at the next deadline, or at once if work is left.
 void TcpTransport::Impl::wind_timer() {
     const std::int64_t wanted = waiting.empty() && !listener_ready ? next_ns() : 0;
     if (wanted == timer_ns) return;

@@ -36,7 +36,7 @@ void Negotiation::receive(base::Bytes& bytes) {
                 if (is(Phase::exchanging)) return agreed();
                 break;
             case State::rejected:
-                // RFC 5044, 7.1.2 would leave TCP to the user, who cannot use it here.
+                // RFC 5044, 7.1.2 would leave TCP to the user; here the user cannot use it.
                 events_.negotiation_failed({Failure::none, fmt::format("{} rejected the connection", context_.name()),
                                             Closing::full, peers_answer()});
                 break;

@@ -192,7 +192,7 @@ struct Words {
     std::string advice;
 };
 
-/// Of the messages that ended; where none did, of what passed.
+/// The rate of the messages that ended; if none did, of the bytes that passed.
 std::optional<double> rate_of(const FlowSnapshot& flow) {
     const auto goodput = flow.goodput_bytes_per_sec();
     if (!goodput || flow.messages_total() > 0) return goodput;
@@ -429,7 +429,7 @@ Words not_limited(const FlowContext& context) {
             "Nothing needs to be done."};
 }
 
-/// Packets the other way whose flow might be the other half, but found none either.
+/// Packets the other way whose flow might be the missing half, but is unpaired too.
 bool has_unpaired_reverse(const Subject& subject, const FlowSnapshot& flow) {
     const std::vector<FlowSnapshot>& flows = subject.snapshot().flows;
     return std::any_of(flows.begin(), flows.end(), [&flow](const FlowSnapshot& other) {
@@ -606,7 +606,7 @@ bool holds_silent_streams(const Subject& subject) {
     });
 }
 
-/// No RFC says how a start frame of another revision goes on.
+/// No RFC says how a start frame of another revision continues.
 std::string unknown_revision(const Subject& subject) {
     constexpr std::uint32_t newest = 2;
     for (const FlowSnapshot* flow : subject.flows()) {

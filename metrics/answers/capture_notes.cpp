@@ -35,7 +35,7 @@ MaybeNote incomplete(const Snapshot& snapshot) {
     return CaptureNote{NoteKind::incomplete, text + ". Packets that it lacks can look like losses.", {}};
 }
 
-/// Nothing is missing then: processors hand over what each has, or files were put together.
+/// Nothing is missing then: each processor delivered its frames separately, or files were joined.
 MaybeNote unsorted(const Snapshot& snapshot) {
     const std::uint64_t count = snapshot.capture.unsorted;
     if (count == 0) return std::nullopt;
@@ -111,7 +111,7 @@ bool has_way_back(const Snapshot& snapshot, const FlowSnapshot& flow) {
 
 bool asks_or_answers(const FlowSnapshot& flow) { return carries_data(flow) || flow.acknowledgement_packets > 0; }
 
-/// A reliable sender that gets no answer stops, and sends the oldest packets again. One that goes on was answered.
+/// A reliable sender without answers stops, and sends the oldest packets again. A sender that continues was answered.
 bool lacks_way_back(const Snapshot& snapshot, const FlowSnapshot& flow) {
     constexpr std::uint64_t packets_enough = 16;
     return lacks_answers(flow) && asks_or_answers(flow) && flow.packets >= packets_enough &&

@@ -32,7 +32,7 @@ bool was_disconnected(const FlowSnapshot& flow) {
     return flow.retries && flow.connection->end_kind && flow.connection->end_frame > flow.retries->last_frame;
 }
 
-/// How long the capture goes on after the last sending, or refusal.
+/// How long the capture continues after the last sending, or refusal.
 std::uint64_t silence_after(const Subject& subject, const RetryFigures& retries) {
     const std::int64_t end_ns = subject.snapshot().capture.last_ns;
     return end_ns <= retries.last_ns ? 0

@@ -98,7 +98,7 @@ void find_refusal(const Subject& subject, const Group& group, const Refusal& ref
     out.push_back(std::move(answer));
 }
 
-/// NAKs that travelled on a flow whose partner was not found are another host's than those that are about a flow.
+/// NAKs on a flow without a partner come from another host than NAKs about a flow.
 void find_refusals(const Subject& subject, const Group& group, std::vector<Answer>& out) {
     for (const Refusal& refusal : refusals)
         for (const bool elsewhere : {false, true}) find_refusal(subject, group, refusal, elsewhere, out);
@@ -215,8 +215,8 @@ Diagnosis diagnose(const Report& report) {
             "No specification knows this code: compare the implementation and release of {} with its peer's."};
 }
 
-/// The responder has broken the set-up: RFC 6581, 9.2 wants A in the reply where the request has it. Empty where it
-/// did not.
+/// The responder has broken the set-up: RFC 6581, 9.2 requires A in the reply if the request has it. Empty if it did
+/// not.
 std::string peer_to_peer_advice(const Subject& subject, const FlowSnapshot& flow, const Report& report) {
     constexpr std::uint8_t no_ready_to_receive = 7;
     const std::uint64_t reply = flow.connection->refused_peer_to_peer_frame;

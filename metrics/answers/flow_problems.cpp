@@ -18,7 +18,7 @@ struct CauseWord {
     Verdict verdict;
     std::string_view word;
 };
-/// Of verdicts whose names are too long, or too terse, for a column. Others stand as they are named, with blanks.
+/// For verdicts whose names are too long, or too short, for a column. Other names are used as they are, with blanks.
 constexpr std::array cause_words{
     CauseWord{Verdict::remote_access_error, "remote access"},
     CauseWord{Verdict::remote_operational_error, "remote operation"},

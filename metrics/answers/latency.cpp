@@ -127,7 +127,7 @@ std::optional<Slowness> slow_responder(const FlowSnapshot& flow) {
     return worst;
 }
 
-/// A flow whose latencies are the most.
+/// The flow with the most latencies.
 const FlowSnapshot* most_sampled(const Subject& subject) {
     const FlowSnapshot* best = nullptr;
     std::uint64_t most = 0;
@@ -170,8 +170,7 @@ std::string what_was_measured(const FlowSnapshot& flow) {
            "last byte.";
 }
 
-/// The flow that spends most time on repairs, if they take a good part of its busy time. Such a flow may have few
-/// latencies or none.
+/// SENDs have neither keys nor pages
 const FlowSnapshot* most_repaired(const Subject& subject) {
     const FlowSnapshot* worst = nullptr;
     for (const FlowSnapshot* flow : subject.flows())

@@ -40,7 +40,7 @@ Verdict illness_verdicts(Cause cause) {
         case Cause::corruption: return Verdict::corruption;
         case Cause::reordering: return Verdict::reordering;
         case Cause::loss_before: return Verdict::loss_before_tap;
-        // No hole was seen of what another flow lost: as far as this capture point can tell, it was lost after it.
+        // No hole was seen for what another flow lost: as far as this capture point shows, it was lost after it.
         case Cause::loss_after:
         case Cause::loss_elsewhere: return Verdict::loss_after_tap;
         case Cause::timeout: return Verdict::timeout_recovery;
@@ -103,9 +103,9 @@ bool was_only_probed(const FlowSnapshot& flow) {
            (again <= few_probes || ratio(static_cast<double>(again), static_cast<double>(flow.packets)) < probe_share);
 }
 
-/// READ requests are repeated where responses were lost, and responses because requests were repeated: which of the two
-/// it was, time-outs tell. A responder sends again as often as it is asked; a requester asks again at once where it saw
-/// a hole, and late where it saw nothing.
+/// READ requests are repeated if responses were lost, and responses if requests were repeated: time-outs show which of
+/// the two it was. A responder sends again as often as it is asked; a requester asks again at once if it saw a hole,
+/// and late if it saw nothing.
 bool follows_from_reverse(const Subject& subject, const FlowSnapshot& flow) {
     const FlowSnapshot* other = subject.reverse(flow);
     if (other == nullptr || repeated_packets(*other) == 0 || flow.tcp) return false;
@@ -328,7 +328,7 @@ void explain_loss_after(const RepairedFlows& repaired, Answer& answer) {
         repaired.receiver, host_counters(repaired));
 }
 
-/// Which packets were lost is not known, nor where: only that their receiver asked for them.
+/// It is unknown which packets were lost, and where; only their receiver's request is known.
 void explain_loss_elsewhere(const RepairedFlows& repaired, Answer& answer) {
     const Address& requester = requester_of(*repaired.flows.front()).address;
     answer.summary = fmt::format(

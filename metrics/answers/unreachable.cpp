@@ -47,8 +47,8 @@ bool was_answered(const FlowSnapshot& flow) {
     });
 }
 
-/// An error that a flow went on after shows a route that changed, or TCP as it looks for the path's MTU (RFC 1191):
-/// TCP sends the segment again at once, in smaller pieces.
+/// If a flow continued after an error, the route changed, or TCP was finding the path's MTU (RFC 1191): TCP then sends
+/// the segment again at once, in smaller pieces.
 bool suffers_from_errors(const FlowSnapshot& flow) {
     if (flow.tcp) return flow.timeouts > 0;
     return repeats_nothing(flow) || repeated_packets(flow) > 0 || !was_answered(flow);

@@ -9,7 +9,7 @@
 
 /// Merging is commutative, and associative as far as time allows: parts of a flow that lie apart in time, or a flow
 /// that ended and one that began later with the same key, must be neighbours in the order of time. Optional values that
-/// are not counters are therefore joined by least or greatest, never by who comes first.
+/// are not counters are therefore joined by least or greatest, never by order.
 namespace metrics::inline figures {
 namespace {
 using fields::add;
@@ -115,7 +115,7 @@ void merge_icmp(base::CompactOptional<IcmpFigures>& into, const base::CompactOpt
     keep_least(into->mtu, other->mtu);
 }
 
-/// Both tell all that was known of the same attempt so far.
+/// Each holds everything that was known of the same attempt so far.
 void merge_attempt_icmp(base::CompactOptional<IcmpFigures>& into, const base::CompactOptional<IcmpFigures>& other) {
     if (!into || !other) {
         if (other) into = other;
@@ -199,7 +199,7 @@ void merge_maxima(FlowSnapshot& into, const FlowSnapshot& other) {
     keep_least(into.reaction_min_ns, other.reaction_min_ns);
 }
 
-/// Before the counters are added: it wants to know how many CNPs each side had.
+/// Call it before the counters are added: it needs the number of CNPs of each side.
 void merge_rate_drop(FlowSnapshot& into, const FlowSnapshot& other) {
     if (!other.rate_drop_after_cnp) return;
     if (!into.rate_drop_after_cnp) {
@@ -260,7 +260,7 @@ void merge_flow(FlowSnapshot& into, const FlowSnapshot& other) {
     merge_icmp(into.icmp, other.icmp);
     merge_endpoint(into.source, other.source);
     merge_endpoint(into.destination, other.destination);
-    // unknown < one side < mid_path: who saw it at both sides saw it from nowhere in particular.
+    // unknown < one side < mid_path: two different sides give no particular place.
     into.vantage = into.vantage == Vantage::unknown                                     ? other.vantage
                    : other.vantage == Vantage::unknown || other.vantage == into.vantage ? into.vantage
                                                                                         : Vantage::mid_path;
@@ -269,7 +269,7 @@ void merge_flow(FlowSnapshot& into, const FlowSnapshot& other) {
     std::tie(into.id, into.traffic_class, into.interface) = std::min(place(into), place(other));
 }
 
-/// As much of a life as says whether a younger flow goes on with it.
+/// The part of a life that shows whether a younger flow continues it.
 struct Life {
     std::int64_t last_ns;
     bool finished;

@@ -14,7 +14,7 @@
 namespace plugins::extcap {
 namespace {
 
-using Fault = std::string;  ///< empty where all is well
+using Fault = std::string;  ///< empty if there is no fault
 
 using Value = base::OptionValue;
 
@@ -105,7 +105,7 @@ Fault pass_over(Arguments&, const std::string&) { return {}; }
 constexpr std::array options{
     Option{"help", Value::none, [](Arguments& a, const std::string&) { return call(a, Call::help); }},
     Option{"version", Value::none, [](Arguments& a, const std::string&) { return call(a, Call::version); }},
-    // With a value it is Wireshark that tells its own.
+    // With a value, Wireshark states its own version.
     Option{"extcap-version", Value::optional, pass_over, Asks::version},
     Option{"extcap-interfaces", Value::none,
            [](Arguments& a, const std::string&) { return call(a, Call::interfaces); }},
@@ -139,7 +139,7 @@ std::vector<base::OptionSyntax> syntax() {
 
 Fault unknown(const std::string& message) { return message + "; --help lists those that there are"; }
 
-/// What a call needs besides itself.
+/// What a call needs in addition to itself.
 Fault incomplete(const Arguments& arguments, bool filter_given) {
     const Call call = arguments.call;
     const bool of_one = call == Call::dlts || call == Call::config || call == Call::capture || filter_given;

@@ -50,7 +50,7 @@ capture::TapOptions tap_options(const Arguments& arguments) {
     options.ring.snaplen = arguments.headers_only && (arguments.snaplen == 0 || arguments.snaplen > header_octets)
                                ? header_octets
                                : arguments.snaplen;
-    // Who says how much gets no more of anything, the management of connections among it.
+    // With an explicit length, nothing is kept beyond it, not even of connection management.
     if (options.ring.snaplen != header_octets || !arguments.headers_only) options.ring.management_octets = 0;
     options.ring.iwarp_snaplen = options.ring.snaplen;  // what is captured here is stored
     options.ring.promiscuous = arguments.promiscuous;

@@ -81,7 +81,7 @@ Analysis::Analysis(const AnalysisOptions& options)
     : options_(options),
       recorder_(std::make_unique<Recorder>(journal_, options.lacking)),
       notes_(engine_options(options), dissector_options(options), recorder_.get()) {
-    notes_.expect_interfaces(2);  // how many the file has, Wireshark does not tell
+    notes_.expect_interfaces(2);  // Wireshark does not report how many the file has
 }
 Analysis::~Analysis() = default;
 

@@ -27,7 +27,7 @@ struct EventRow {
 using E = EventKind;
 
 // In the order of EventKind. Errors end a connection or break the specification, warnings cost throughput, notes
-// explain, chats tell the connection's life.
+// explain, chats report the connection's life.
 constexpr EventRow event_rows[] = {
     {E::retransmission, "rdma.retransmission.first", "First of what is transmitted again", Form::flag, PI_SEQUENCE,
      PI_WARN, "The sender begins to transmit again", false},

@@ -118,7 +118,7 @@ void TreeWriter::close() {
 
 proto_item* TreeWriter::add_number(int id, const header_field_info& kind, std::uint64_t number, int offset,
                                    int length) {
-    // A field that Wireshark reads out of its bytes by a mask: it masks and shifts once more.
+    // Wireshark reads this field from its bytes by a mask: it masks and shifts once more.
     if (kind.bitmask != 0) number <<= std::countr_zero(kind.bitmask);
     proto_tree* tree = trees_.back();
     switch (kind.type) {

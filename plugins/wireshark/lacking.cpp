@@ -33,7 +33,7 @@ LayerSet all_of_iwarp() {
                    LayerId::ulp_payload});
 }
 
-/// Lets pass a heading whose name begins with `prefix`, and all below it.
+/// Passes a heading whose name begins with `prefix`, and everything below it.
 class Only final : public dissect::Visitor {
 public:
     Only(std::string_view prefix, dissect::Visitor& visitor) : prefix_(prefix), visitor_(visitor) {}

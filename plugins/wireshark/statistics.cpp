@@ -37,7 +37,7 @@ struct Listener {
     FlowIds chosen;
 };
 
-/// Wireshark, unlike tshark, goes on capturing while statistics are drawn.
+/// Wireshark, unlike tshark, continues to capture while statistics are drawn.
 bool may_go_on() {
     const funnel_ops_t* ops = funnel_get_funnel_ops();
     return ops != nullptr && ops->get_filter != nullptr;

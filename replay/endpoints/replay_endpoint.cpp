@@ -374,7 +374,7 @@ void ReplayEndpoint::read_operations() {
     operations_.take(taken_, read_at_once);
     for (const Operation& operation : taken_) {
         for (std::uint32_t copy = 0; copy < options_.terms.copies; ++copy) {
-            // Who posts first connects: in iWARP the initiator must be the first to send. RFC 5044, 7.1.2.
+            // The side that posts first connects: in iWARP the initiator must be the first to send. RFC 5044, 7.1.2.
             ConnectionSide& side =
                 side_of(operation.connection, copy,
                         options_.initiator ? operation.side : static_cast<std::uint8_t>(1 - operation.side));

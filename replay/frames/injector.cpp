@@ -76,7 +76,7 @@ bool Injector::take(const wire::Frame& frame, const capture::InterfaceInfo& inte
     if (!impaired_) return emit(made.octets, due_ns);
     if (!let_leave(due_ns)) return false;
     line_.put(made.octets, made.places, due_ns);
-    // Who reads a file can wait: nothing is dropped because the line is slow.
+    // A reader of a file can wait: nothing is dropped because the line is slow.
     while (line_.full() && !stop()) {
         if (!let_leave(line_.next_ns().value_or(due_ns))) return false;
     }

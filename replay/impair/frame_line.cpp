@@ -100,7 +100,7 @@ void FrameLine::queue(Waiting frame) {
     std::push_heap(queue_.begin(), queue_.end(), later);
 }
 
-/// Lets go of the held frames whose time was up before `by_ns`, at that time.
+/// Releases the held frames whose time was up before `by_ns`, at that time.
 void FrameLine::release_held(std::int64_t by_ns) {
     for (std::size_t i = 0; i < held_.size();) {
         if (held_[i].leaves_ns > by_ns - longest_hold_ns) {

@@ -11,7 +11,7 @@ namespace {
 
 using Opcode = wire::RdmapOpcode;
 
-constexpr std::size_t longest_searched = 4096;  ///< bytes of a message: those that tell where memory is are short
+constexpr std::size_t longest_searched = 4096;  ///< bytes of a message: messages that name places in memory are short
 constexpr std::size_t base_distance = 32;       ///< bytes between an STag and its address
 constexpr std::size_t stag_at = 2;              ///< in a ULPDU: of a tagged segment, and of a Send with Invalidate
 constexpr std::size_t offset_at = 6;
@@ -109,7 +109,7 @@ std::optional<std::size_t> Steering::find_base(const Message& message, std::size
     for (std::size_t at = from; at + 8 <= message.body.size() && at <= stag_place + base_distance; ++at) {
         if (at + 8 > stag_place && at < stag_place + 4) continue;
         const std::uint64_t value = load64(&message.body[at], little);
-        // A region has no more bytes than a message can have.
+        // A region does not have more bytes than a message can have.
         if (value <= nearest || value > region.lowest || region.highest - value > UINT32_MAX) continue;
         nearest = value;
         best = at;

@@ -114,7 +114,7 @@ void Extractor::add(const Poster& place, Kind kind, std::uint64_t bytes, std::ui
 
 void Extractor::message(std::uint64_t flow, const Message& message, std::uint64_t frame) {
     Poster place;
-    // Of a message whose last packet is missing we hear again, if that comes after all.
+    // A message whose last packet is missing is reported again if that packet comes after all.
     if (frame == 0 || side_of(flow, place) == nullptr) return;
     const bool iwarp = survey_.connections[place.connection].flows[place.side]->transport == wire::Transport::iwarp;
     if (message.operation == metrics::Operation::send_immediate && iwarp) {

@@ -27,7 +27,7 @@ bool is_write(metrics::Operation operation) {
     return operation == metrics::Operation::write || operation == metrics::Operation::write_immediate;
 }
 
-/// What the unit carries; absent where the snap length cut that or a header in front of it.
+/// The payload of the unit; no value if the snap length cut it or a header before it.
 std::optional<base::Bytes> payload_of(const dissect::Unit& unit, dissect::LayerId id) {
     const dissect::LayerRef* const layer = unit.dissection.find(id);
     if (layer == nullptr)
@@ -272,7 +272,8 @@ std::shared_ptr<Payload> PayloadCollector::message(std::uint64_t flow, const met
         octets = of_packets(flow, frame);
     else if (ended_.frame == frame && ended_.write == is_write(message.operation))
         octets = std::exchange(ended_, {}).octets;
-    // The engine knows what of a message was not captured at all, and says so by its length, or by no first frame.
+    // The engine knows which parts of a message were not captured at all, and shows it by its length, or by a missing
+    // first frame.
     if (message.first_frame == 0 || octets.empty() || octets.size() != message.bytes) return nullptr;
     return std::make_shared<Payload>(std::move(octets), window_);
 }

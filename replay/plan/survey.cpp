@@ -47,7 +47,7 @@ bool is_wanted(const FlowSnapshot& flow, const std::vector<std::uint64_t>& wante
     return wanted.empty() || named(flow.id) || (flow.reverse && named(*flow.reverse));
 }
 
-/// What is acknowledged at the tap takes the flow's sender so long to react to, and half of it for sure.
+/// After an acknowledgement passes the tap, the flow's sender takes this time to react, and certainly half of it.
 std::uint64_t reaction_of(const FlowSnapshot* flow) {
     return flow == nullptr ? 0 : flow->reaction_min_ns.value_or(0) / 2;
 }

@@ -21,7 +21,7 @@ struct Way {
     StreamLine line;
     bool ended = false;    ///< its source will send no more
     bool closed = false;   ///< and its target knows
-    bool blocked = false;  ///< its target takes no more for now
+    bool blocked = false;  ///< its target accepts no more for now
 };
 
 struct Pair {
@@ -29,7 +29,7 @@ struct Pair {
         : sockets{std::move(from), std::move(to)},
           attempt(std::move(onward)),
           ways{Way{settings, 0}, Way{settings, 1}} {}
-    std::array<base::Descriptor, 2> sockets;  ///< who connected, and the target
+    std::array<base::Descriptor, 2> sockets;  ///< the client and the target
     TcpAttempt attempt;                       ///< to reach the target
     std::array<Way, 2> ways;                  ///< there and back
     bool connected = false;                   ///< the target has answered

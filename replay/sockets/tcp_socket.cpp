@@ -117,7 +117,7 @@ SocketResult<base::Descriptor> accept_tcp(const base::Descriptor& listener) {
         set_no_delay(socket.number());
         return socket;
     }
-    // accept(2): what befell a connection before it was accepted is not the listener's fault.
+    // accept(2): an error of a connection before it was accepted is not the listener's fault.
     switch (errno) {
         case EAGAIN:
         case EINTR:

@@ -1,4 +1,4 @@
-// The extended verbs: ibv_wr_* and ibv_start_poll and its fellows, whose pointers lie in the queues themselves.
+// The extended verbs: ibv_wr_*, ibv_start_poll and the like, whose pointers lie in the queues themselves.
 #include <cerrno>
 #include <cstdlib>
 #include <new>

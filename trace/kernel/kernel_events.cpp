@@ -125,8 +125,8 @@ Converter queue_pair_destroyed(const Format& format, std::shared_ptr<ConnectionN
     };
 }
 
-/// A REQ or REP of ours names the queue pair, which the events of its connection do not. A program's is sent by the
-/// program itself, whose queue pairs no other event of the kernel names.
+/// A REQ or REP of ours names the queue pair, which the events of its connection do not. A program sends its own, and
+/// no other event of the kernel names its queue pairs.
 Converter queue_pair_named(const Format& format, std::shared_ptr<ConnectionNumbers> connections) {
     const Fields fields(format, {"cm_id", "qp_num"});
     if (!fields.complete()) return {};
@@ -154,7 +154,7 @@ Converter identifier_destroyed(const Format& format, std::shared_ptr<ConnectionN
         const auto known = connections->known_of(fields.number(0, sample.record));
         connections->known.erase(fields.number(0, sample.record));
         if (known.number == 0 || known.process == 0) return false;
-        // Of a program's queue pair no event tells the end: it goes before its connection's identifier does.
+        // No event shows the end of a program's queue pair: it goes before its connection's identifier does.
         into.kind = RecordKind::queue_pair;
         into.number = known.number;
         into.process = known.process;

@@ -94,7 +94,7 @@ void shape(Field& field) {
         field.elements = each != 0 && field.size % each == 0 ? field.size / each : field.size;
 }
 
-/// The name after the last `REC->` of an expression; empty where it is more than that field (and casts of it).
+/// The name after the last `REC->` of an expression; empty if the expression is more than that field (and casts of it).
 std::string_view plain_field(std::string_view expression) {
     expression = base::trimmed(expression, blanks);
     const std::size_t at = expression.rfind("REC->");

@@ -66,7 +66,7 @@ perf_event_attr attributes_of(std::uint32_t type, std::uint64_t config) {
     return attributes;
 }
 
-/// What a refusal of perf_event_open means to a user who wants to trace.
+/// The meaning of a refusal of perf_event_open for a user who traces.
 base::Error explain(int fault, const std::string& what) {
     switch (fault) {
         case EACCES:
@@ -158,7 +158,7 @@ base::Result<std::unique_ptr<PerfSource>> PerfSource::open(std::vector<PerfEvent
         const auto opened = source->open_processor(number);
         if (!opened) return Failure{opened.error()};
     }
-    // Threads that an opened one makes are followed; those made by others meanwhile are found by looking once more.
+    // Threads of an opened thread are followed; those that other threads made meanwhile are found by a second search.
     std::set<int> opened_threads;
     for (bool more = true; more;) {
         more = false;

@@ -74,7 +74,7 @@ void end_former(int folder, const char* name) {
         pwrite(file.number(), &ended, sizeof ended, offsetof(layout::Header, ended));
 }
 
-/// What processes have left unread. Readers, who may want the records, have had a minute to open it.
+/// Removes rings that were left unread. Readers, which may need the records, have had a minute to open it.
 void remove_abandoned(int folder, const char* name, std::uint64_t pid_namespace) {
     constexpr std::int64_t patience_sec = 60;
     unsigned long long space = 0;
@@ -126,7 +126,7 @@ int Ring::open(const char* directory, std::uint32_t capacity, std::uint64_t sess
     std::snprintf(path_, sizeof path_, "%.*s%s", named, name, layout::suffix);
 
     const std::uint64_t octets = layout::file_octets(lanes, header.capacity);
-    // Beyond the limit there is a signal besides the error.
+    // Beyond the limit there is a signal in addition to the error.
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < octets) return EFBIG;
     const base::Descriptor file(::open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
@@ -197,8 +197,8 @@ bool Ring::provide(Lane& lane, std::uint32_t index) {
     return true;
 }
 
-/// For kernels before 5.14. The file is opened again: a descriptor that was kept might be somebody else's by now, since
-/// programs that become daemons close them all.
+/// For kernels before 5.14. The file is opened again: a kept descriptor might belong to another file by now, because
+/// programs that become daemons close all descriptors.
 bool Ring::reserve_in_file(std::uint64_t offset, std::uint64_t octets) const {
     const base::Descriptor file(::open(path_, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat identity {};

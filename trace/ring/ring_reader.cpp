@@ -84,7 +84,7 @@ RingReader::RingReader(std::string path, std::shared_ptr<base::Descriptor> file,
 void RingReader::identify(std::uint32_t owner) {
     const auto found = find_process({header_.pid, header_.pid_namespace, header_.start_ticks, owner});
     process_.pid = found.value_or(0);
-    // It may have ended already. Then its number is its word, unless somebody else has it by now.
+    // It may have ended already. Then its own claim counts, unless another process has that number by now.
     const bool could_be_seen = sees_processes_of(header_.pid_namespace);
     if (!found && could_be_seen && !is_running(header_.pid, 0)) process_.pid = header_.pid;
     process_.user = owner;
@@ -171,7 +171,7 @@ void RingReader::note_lane(Lane& lane, const layout::LaneHeader& header, bool is
     if (!is_first && !takes_from(lane.allowed, most, header.written - lane.written))
         return give_up("counts more records than its process can have made: it is not read any further");
     lane.written = header.written;
-    // What is about to be overwritten is given up with what is, lest every look loses some.
+    // Records that are about to be overwritten are given up as well; otherwise every look would lose some.
     const std::uint64_t kept = header_.capacity - header_.capacity / 8;
     if (lane.written - lane.next >= header_.capacity) {
         const std::uint64_t lost = lane.written - kept - lane.next;

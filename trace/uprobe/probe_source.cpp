@@ -31,7 +31,7 @@ std::string event_name(const ProbePoint& point, std::size_t number) {
     return fmt::format("p_{}_{}", name, number);
 }
 
-/// Removes the definitions of tracers that are no more: groups are called rdmascope_PID_NUMBER.
+/// Removes the definitions of tracers that have ended: groups are named rdmascope_PID_NUMBER.
 void remove_abandoned(const Tracefs& tracefs) {
     std::istringstream file(base::read_file(tracefs.root() + "/uprobe_events").value_or(std::string()));
     std::vector<std::string> abandoned;

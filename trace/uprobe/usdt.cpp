@@ -274,7 +274,7 @@ std::optional<std::string> fetch_text(const UsdtArgument& argument, const UsdtPr
         case UsdtArgument::Place::at_symbol: {
             for (const base::ElfSymbol& symbol : file.symbols()) {
                 if (symbol.name != argument.symbol) continue;
-                // The kernel adds to the place where the file's beginning would be, as the probe's own place tells it.
+                // The kernel adds to the place where the file's beginning would be, according to the probe's own place.
                 const std::uint64_t address = symbol.address + static_cast<std::uint64_t>(argument.displacement);
                 return fmt::format("@+{}:{}", address - probe.address + probe.file_offset, type);
             }

@@ -26,7 +26,7 @@ constexpr std::uint64_t far_round_trips = 2;
 constexpr std::uint64_t fast_recovery_ns = 1'500'000;
 constexpr std::uint8_t signals_most = 32;
 
-/// Time since an event of the gap that began at `begin`; absent where it came before, never, or later than `now`.
+/// Time since an event of the gap that began at `begin`; no_event if it came before, never, or later than `now`.
 constexpr std::uint64_t no_event = UINT64_MAX;
 std::uint64_t since(std::int64_t event_ns, std::int64_t begin_ns, std::int64_t now_ns) {
     if (event_ns == Situation::never || event_ns < begin_ns || event_ns > now_ns) {
@@ -90,7 +90,7 @@ void Attribution::packet(const Situation& situation, const AttributionOptions& o
             times_[index_of(transmit)] += wire_ns;
             const Clues clues = clues_of(situation, gap_ns, wire_ns);
             learn(situation, clues, options);
-            // Who reacted within a quarter of the gap had waited for most of it.
+            // A sender that reacted within a quarter of the gap had waited for most of it.
             const std::uint64_t share_ns =
                 options.reaction_tolerance_ns != 0 ? 0 : std::min(clues.rest_ns / 4, tolerance_most_ns);
             const std::uint64_t half_ns = std::max(tolerance_ns_ / 2, share_ns);
@@ -212,11 +212,11 @@ void Attribution::learn(const Situation& situation, const Clues& clues, const At
         tolerance_ns_ = options.reaction_tolerance_ns;
         return;
     }
-    // Who began later after an acknowledgement than that took to come may have been thinking.
+    // A sender that began later after an acknowledgement than that acknowledgement took may have been busy itself.
     const bool to_freed = clues.held || clues.echoed || clues.since_freed_ns <= wakeup_ns;
     const std::uint64_t reaction_ns = std::min({to_freed ? clues.since_freed_ns : no_event, clues.since_response_ns,
                                                 clues.since_inbound_ns, clues.since_credit_ns});
-    // Only who had to wait reacts: otherwise the packet may have been on its way already.
+    // A sender that did not have to wait does not react: the packet may have been on its way already.
     const bool waited = situation.messages == 0 || level_ >= situation.messages_max;
     if (reaction_ns != no_event && waited && !situation.mid_message && !situation.again && !situation.unobserved &&
         situation.cause == RepeatCause::none && reaction_ns <= tolerance_most_ns) {

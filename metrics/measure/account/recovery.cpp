@@ -11,10 +11,10 @@ namespace {
 constexpr std::uint64_t disorder_most_ns = 5'000'000;
 /// The same where the timeout is not known: it may be as short as a few round trips.
 constexpr std::uint64_t shortest_timer_ns = 1'000'000;
-/// Where a run begins once more so soon, its first packet is more likely to be the one that it repeats, held back on
-/// its way until then.
+/// If a run begins again within this time, its first packet is more likely the repeated packet itself, held back on its
+/// way until then.
 constexpr std::uint64_t run_overtaken_ns = 100'000;
-/// A NAK whose packet was acknowledged after all has no effect any more after this.
+/// After this time, a NAK whose packet was acknowledged after all has no effect any more.
 constexpr std::uint64_t stale_signal_ns = 100'000'000;
 
 /// No timer fires sooner.
@@ -96,7 +96,7 @@ RepeatCause Recovery::see_data(const RecoveryPacket& packet, const RecoveryVanta
     } else if (running_) {
         go_on(packet, vantage, findings);
     } else if (packet.position >= next_ && is_spent(packet, vantage)) {
-        pending_ = RepeatCause::none;  // the receiver got it late, and the sender goes on with new ones
+        pending_ = RepeatCause::none;  // the receiver got it late, and the sender continues with new ones
     }
     receive(packet);
     next_ = std::max(next_, end_of(packet));
@@ -235,7 +235,7 @@ void Recovery::check_start(const RecoveryPacket& packet, const RecoveryVantage& 
         if (packet.read && vantage.at_sender)
             suspect(Suspicion::too_far_back, end_of(packet), asked - packet.position, true, findings);
     } else if (packet.position < asked && !timer && oldest_before_ != 0 && packet.position > oldest_before_) {
-        // Neither this NAK asks for it, nor can a timer or an earlier acknowledgement.
+        // This NAK does not ask for it, and neither a timer nor an earlier acknowledgement can.
         read_ = false;
         suspect(Suspicion::too_far_back, end_of(packet), asked - packet.position, vantage.at_sender, findings);
     }

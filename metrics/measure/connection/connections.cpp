@@ -60,7 +60,7 @@ struct Connection {
     bool mpa_by_convention = false;  ///< as cm::MpaFrame has it, of the Request; so is the next
     bool mpa_peer_to_peer = false;
     bool mpa_crc = false;
-    bool reply_unseen = false;  ///< FPDUs alone have told that the Request was accepted
+    bool reply_unseen = false;  ///< only FPDUs have shown that the Request was accepted
     ConnectionAttempt attempt;
     std::int64_t last_request_ns = 0;
     std::uint64_t reused_frame = 0;  ///< the first in which its ports are used for another one
@@ -376,7 +376,7 @@ void Connections::State::mpa_request(const cm::MpaFrame& start, const dissect::U
     know(std::prev(live.end()), key, key.reversed());
 }
 
-/// What the Request asked for and the Reply refuses; empty where they agree, or the Reply asks for more. RFC 5044, 7.1.
+/// What the Request asked for and the Reply refuses; empty if they agree, or if the Reply asks for more. RFC 5044, 7.1.
 std::string Connections::State::disagreement(const Connection& connection, const cm::MpaFrame& reply) {
     std::string wanted;
     const auto add = [&wanted](bool refused, std::string_view what) {
@@ -481,7 +481,7 @@ void Connections::on_tcp(const wire::Frame& frame, const dissect::Dissection& di
     if (known == s.by_flow.end()) return;
     const State::Place place = known->second.place;
     const dissect::TcpSummary& tcp = dissection.tcp;
-    // Its own SYN, sent or captured once more, or the answer to that, begins nothing.
+    // Its own SYN, sent or captured once more, or the answer to it, begins nothing.
     const bool own = known->second.client && tcp.sequence + 1 == place->mpa_sequence;
     const bool opens = (tcp.flags & (tcp_syn | tcp_rst | tcp_ack)) == tcp_syn && !own;
     if (opens && place->reused_frame == 0) place->reused_frame = frame.number;

@@ -32,7 +32,7 @@ constexpr std::size_t frames_ahead = 6;
     __builtin_prefetch(bytes.data() + std::min<std::size_t>(bytes.size() - 1, 64));
 }
 [[gnu::always_inline]] inline void ask_payload(base::Bytes bytes) {
-    constexpr std::size_t most = 2048;  // the processor itself goes on with longer ones
+    constexpr std::size_t most = 2048;  // the processor's own prefetcher continues with longer ones
     for (std::size_t at = 128; at < std::min(bytes.size(), most); at += 64) __builtin_prefetch(bytes.data() + at);
 }
 [[gnu::always_inline]] inline void ask_ahead(std::span<const wire::Frame> frames, std::size_t now, bool payloads) {
@@ -140,7 +140,7 @@ struct Analyzer::State {
         first_frames.back()->add(frames, lasting);
         if (first_frames.back()->full && first_frames.size() == first_chunks) release_first();
     }
-    /// They have shown whether the capture holds each packet several times, or there are no more of them.
+    /// They have shown whether the capture holds each packet several times, or there are no more frames.
     void release_first() {
         if (!std::exchange(keeps_first, false)) return;
         std::vector<wire::Frame> all;

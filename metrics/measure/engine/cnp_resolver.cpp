@@ -58,7 +58,7 @@ FlowIndex CnpResolver::resolve_service(PacketRecord& record) const {
     }
     if (const auto found = senders_.find(record.key); found != senders_.end())
         return flow_from(found->second, record.key);
-    // UC names no source: if there is one such flow that way, its service is likely, and no more.
+    // UC names no source: if there is one such flow that way, its service is only likely.
     set_service(record, Service::uc);
     FlowKey any = record.key;
     any.selector = 0;

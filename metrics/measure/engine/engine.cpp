@@ -217,7 +217,8 @@ void Engine::note_expected(const wire::Frame& frame) {
 /// Three passes, so that the memory of one packet's flow arrives while the others' is asked for.
 void Engine::fetch_expected() {
     constexpr unsigned all_lines = sizeof(Flow) / 64;
-    constexpr unsigned answer_lines = 2;  // what an acknowledgement changes on its own flow, and what says whose it is
+    constexpr unsigned answer_lines = 2;  // what an acknowledgement changes on its own flow, and what identifies that
+                                          // flow
     constexpr unsigned message_end_line = offsetof(Flow, request.message_end_ns) / 64;
     const std::span expected(expected_.data(), expected_count_);
     for (const Expected& one : expected) {

@@ -8,7 +8,7 @@ constexpr std::uint32_t unknown_ns = 0xffffffff;
 /// Both halves hold an adapter, only one of them the wire where the tap is at an end: it is the longer by far.
 constexpr std::uint64_t clearly = 3;
 
-/// A sender that mostly had nothing to send tells nothing by when it began. iWARP's set-up has told.
+/// When a sender mostly had nothing to send, its start times show nothing. For iWARP the set-up has shown it.
 std::uint32_t reaction_of(const Flow& flow) {
     const Attribution& attribution = flow.attribution;
     const bool waits = attribution.time_in(State::ack_window) >=

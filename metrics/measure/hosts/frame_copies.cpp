@@ -174,7 +174,7 @@ void FrameCopies::learn(std::span<const FramePrint> prints) {
         } else if (one.eligible + other.eligible >= copies_that_decide) {
             all = false;
         } else {
-            known = Pair{};  // too little to tell; as the others
+            known = Pair{};  // too little to decide; like the others
             known.times = 0;
         }
     }
@@ -191,7 +191,7 @@ void FrameCopies::turn_on() {
     watched_frames_ = {};
 }
 
-/// Where the packet is remembered, or may be: the oldest of a few places gives way.
+/// The place where the packet is remembered, or may be: the oldest of a few places is replaced.
 FrameCopies::Met& FrameCopies::place_of(const FramePrint& print) {
     Met* const set = &met_[set_of(print.packet, met_.size())];
     Met* oldest = set;
@@ -207,7 +207,7 @@ FrameCopies::Met& FrameCopies::place_of(const FramePrint& print) {
     return *oldest;
 }
 
-/// The packet that would give way may have its copy still to come, as copies came so far.
+/// The packet to be replaced may still get a copy, at the distance of the copies so far.
 bool FrameCopies::is_short_of_places(const Met& given_up, const FramePrint& print) const {
     if (met_.size() >= places_most || given_up.times > 1) return false;
     return distance_of(given_up.time_ns, print.time_ns) < lag_ns_.value_or(copy_within_ns);

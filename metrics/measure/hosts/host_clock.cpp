@@ -184,7 +184,7 @@ struct HostClock::State {
     }
     Host beyond;
     std::deque<LinkRate> rates;
-    const Host* fastest = nullptr;  ///< of those whose link's rate was learnt
+    const Host* fastest = nullptr;  ///< the fastest with a learnt link rate
     std::vector<Interface> interfaces = std::vector<Interface>(1);
     static constexpr unsigned pairs_bits = 10;
     std::array<KnownPair, 1u << pairs_bits> pairs;
@@ -310,7 +310,7 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     if (given)
         ;  // nothing to learn
     else if (seen.kind == PacketSummary::Kind::bth && wire::bth_opcode(seen.opcode).part == wire::MessagePart::only)
-        source.run.goes_on = false;  // neither goes on with a message nor leaves one open
+        source.run.goes_on = false;  // neither continues a message nor leaves one open
     else if (source.run.goes_on || seen.kind != PacketSummary::Kind::tcp || opens_run(seen))
         note_run(seen, source, destination.number, frame, wire_octets);
     if (data) note_sender(source, destination, frame);
@@ -349,7 +349,7 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     ++destination.received_frames;
     destination.requests += opcode->requests;
     if (opcode->only()) [[likely]]
-        source.run.goes_on = false;  // neither goes on with a message nor leaves one open
+        source.run.goes_on = false;  // neither continues a message nor leaves one open
     else if (!given)
         note_run(summarize_plain(frame, payload), source, destination.number, frame, wire_octets);
     if (payload != 0 && opcode->has_data) note_sender(source, destination, frame);
@@ -492,7 +492,7 @@ void HostClock::State::note_carried(Host& source) {
     carried.sent = source.sent;
 }
 
-/// A sample takes eight frames, and so long that the clock's resolution does not matter.
+/// A sample takes eight frames, and long enough that the clock's resolution does not matter.
 void HostClock::State::note_sample(Host& source) {
     constexpr std::uint16_t frames = 8;
     constexpr std::uint64_t ticks = 32;
@@ -593,7 +593,7 @@ void HostClock::State::observe_other(const wire::Frame& frame, FrameContext& con
             copies.watch(print_of(seen, frame));
     }
     count(seen, frame, pair, copy, context);
-    // An error is for those who work on the flow that it is about.
+    // An error is for the worker of the flow that it is about.
     if (seen.quoted_source.family != wire::AddressFamily::none) [[unlikely]]
         context.shard_hash = shard_hash_of(hash_of(seen.quoted_source), hash_of(seen.quoted_destination));
 }

@@ -74,7 +74,8 @@ bool RepeatedFrames::met(std::uint64_t fingerprint, std::uint32_t interface, std
     Passing* const known = find(fingerprint);
     if (known != nullptr && known->renew(time_ns)) {
         if (!known->pass(interface)) return true;
-        // What goes on must not be overwritten as old; but its chain would consist of it if it moved every time.
+        // A flow of equal frames must not be overwritten as old; but its chain would consist of it alone if it moved
+        // every time.
         const std::size_t age = (place_ - 1 - static_cast<std::size_t>(known - ring_.data())) & mask();
         if (age < ring_.size() / 2) return false;
         const Passing moved = *known;
@@ -125,7 +126,7 @@ bool RepeatedFrames::Passing::pass(std::uint32_t interface) {
 }
 
 RepeatedFrames::Passing* RepeatedFrames::find(std::uint64_t fingerprint) {
-    // By chance no chain is ever so long; one that was made on purpose costs no more than this.
+    // By chance no chain is this long; a chain that was made on purpose costs no more than this.
     constexpr unsigned looks_max = 32;
     std::uint32_t distance = place_ - head_of(fingerprint);
     for (unsigned looks = 0; looks < looks_max && distance - 1 < ring_.size(); ++looks) {

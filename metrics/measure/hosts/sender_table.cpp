@@ -54,7 +54,7 @@ void SenderTable::forget_most(SenderWindow& to) {
     to.senders_max = to.senders_frame = 0;
 }
 
-/// Tells the list of the frames that it has not heard of.
+/// Adds to the list the frames that it does not include yet.
 void SenderTable::settle(SenderWindow& window) {
     if (window.last_sender != no_entry) entries_[window.newest].last_ns = window.newest_ns;
 }
@@ -72,7 +72,8 @@ std::uint32_t SenderTable::place_of(std::uint32_t source, std::uint32_t destinat
     const auto first = static_cast<std::uint32_t>((hash & (sets - 1)) * ways);
     for (std::uint32_t place = first; place != first + ways; ++place)
         if (entries_[place].window == &to && entries_[place].sender == source) return place;
-    // The one that is furthest away gives way: an hour in the future is where the clock was before it was set back.
+    // The entry whose time differs most is replaced: an hour in the future is a time from before the clock was set
+    // back.
     std::uint32_t furthest = first;
     std::uint64_t distance = 0;
     for (std::uint32_t place = first; place != first + ways; ++place) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t fewest = 2048;
 constexpr std::size_t bound = std::size_t{1} << 16;
-/// MPA's start frames follow the handshake: what has waited for them for so long will hardly see them.
+/// MPA's start frames follow the handshake: a connection without them for this time will hardly have any.
 constexpr std::uint64_t handshake_patience_ns = 60'000'000'000;
 
 }  // namespace

@@ -53,7 +53,7 @@ void Messages::other(const Half& half, const Half& back, const Part& part) {
     }
 }
 
-/// Bytes that a Read Request asks for; absent where the snap length cut it.
+/// Bytes that a Read Request asks for; no value if the snap length cut it.
 std::optional<std::uint32_t> Messages::read_size(const Part& part) {
     const dissect::LayerRef* layer = part.unit.dissection.find(dissect::LayerId::rdmap_read_request);
     if (layer == nullptr || layer->length < layer->wire_length) return std::nullopt;

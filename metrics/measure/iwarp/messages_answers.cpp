@@ -14,12 +14,13 @@ namespace {
 
 constexpr std::size_t untagged_head = 2 + 18;  ///< MPA's length and DDP's header
 constexpr std::size_t tagged_head = 2 + 14;
-/// Responses in a row that answer none of the requests outstanding, after which these are believed to be answered. A
-/// peer that answers what was asked before the capture has done so by the most. Once its requests could be followed, no
-/// more can have been missed than it ever had outstanding: twice that, but not fewer than the fewest, are waited for.
+/// The number of consecutive responses that answer none of the outstanding requests, after which those requests count
+/// as answered. At most a peer answers that many requests from before the capture. Once its requests could be followed,
+/// no more can have been missed than it ever had outstanding: twice that, but not fewer than the fewest, are waited
+/// for.
 constexpr std::uint32_t most_unmatched = 256;
 constexpr std::uint32_t fewest_unmatched = 8;
-/// What waits for so long, while it is doubtful which requests were answered, was.
+/// A request that waits for this time, while it is doubtful which requests were answered, counts as answered.
 constexpr std::uint64_t answer_patience_ns = 1'000'000'000;
 
 std::uint16_t mark_of(std::uint64_t first, std::uint64_t second) {
@@ -27,9 +28,9 @@ std::uint16_t mark_of(std::uint64_t first, std::uint64_t second) {
     return static_cast<std::uint16_t>(1 + (hash >> 32) % 511);
 }
 
-/// Tells one answer from others by what of its request it repeats: a READ response the place that its first byte goes
-/// to (RFC 5040, 4.5), an atomic one its number (RFC 7306, 5.2.2). 0 where the snap length cut the header that has it
-/// (which is not read then), or there is none.
+/// Distinguishes answers by what they repeat of their request: a READ response the place of its first byte (RFC 5040,
+/// 4.5), an atomic one its number (RFC 7306, 5.2.2). 0 if the snap length cut the header with it (which is not read
+/// then), or if there is none.
 std::uint16_t mark_of_request(const dissect::DdpSummary& ddp, Operation operation, std::size_t captured) {
     if (operation != Operation::read)
         return captured < untagged_head + wire::size_of<wire::RdmapAtomicRequest> ? 0 : mark_of(ddp.request_id, 0);
@@ -58,7 +59,7 @@ void Messages::request(const Half& half, const Half& back, const Part& part, Ope
     half.request().message_end_ns = part.now_ns();
     std::optional<EarlyResponses::Response> answer;
     if (back) answer = answer_before(*back.direction, part.unit.first_frame, operation != Operation::read);
-    if (answer && answer->forgotten) ++direction.message.forgotten;  // whose is still to come
+    if (answer && answer->forgotten) ++direction.message.forgotten;  // the answer of that request is still to come
     if (answer && answer->counted) return;
     store_.observe(
         [&](ObservedFlows& observed) { observe_request(observed, half, part, operation, size.value_or(0)); });
@@ -71,7 +72,7 @@ void Messages::request(const Half& half, const Half& back, const Part& part, Ope
     doubt(half, part);
     const std::uint16_t mark = size ? mark_of_request(part.ddp, operation, part.unit.bytes.size()) : std::uint16_t{0};
     // Before the flow was known, or before FPDUs were found in the other direction: answers that passed already may be
-    // among what that one has yet to tell.
+    // among what that direction has yet to deliver.
     const bool late = part.passed_ns() < half.flow->counts.first_ns || (back && back.direction->fpdu_bytes == 0);
     Ledger& requests = direction.responses;
     const std::uint32_t bytes = size.value_or(0);
@@ -143,7 +144,7 @@ bool Messages::belongs(const Half& requester, const Part& part) const {
     const dissect::Dissection& frame = part.unit.frame_dissection;
     if (frame.layer_count == 0 || (frame.tcp.flags & tcp_ack) == 0) return true;
     std::uint64_t acknowledged = position_of(requester.request().next, frame.tcp.acknowledgment);
-    // One that waited for a hole came in another segment, which acknowledged no more than the farthest.
+    // A message that waited for a hole came in an earlier segment, which acknowledged no more than the farthest.
     if (part.unit.first_frame != part.unit.frame.number)
         acknowledged = std::max(acknowledged, requester.request().acknowledged);
     if (oldest->merged) return acknowledged > requester.direction->message.answered;
@@ -184,7 +185,7 @@ void Messages::answered(const Half& requester, const Part& part, std::int64_t pa
     direction.level.note(requester.flow->ledger, direction.responses, now_ns);
 }
 
-/// A READ response goes on where it was: one whose end the capture has not is not taken for the next one's beginning.
+/// A READ response continues where it was: one whose end was not captured is not mistaken for the next one's beginning.
 bool Messages::continues(const MessageState& message, const Part& part) {
     if (part.unit.bytes.size() < tagged_head) return true;  // where it goes was cut off
     return part.ddp.stag == message.response_stag && part.ddp.tagged_offset == message.response_offset;

@@ -23,7 +23,7 @@ void Messages::observe_answered(ObservedFlows& observed, const Half& requester, 
     observed.observer.answered(requester.flow->id, position, latency_ns, frame);
 }
 
-/// A READ whose request passed before the capture began is known by its response alone.
+/// A READ whose request passed before the capture began is known only by its response.
 void Messages::observe_early_response(ObservedFlows& observed, const Half& requester, const Part& part,
                                       std::uint64_t bytes) {
     observed.observer.message(requester.flow->id, {Operation::read, 0, bytes, 0}, part.unit.frame.number);

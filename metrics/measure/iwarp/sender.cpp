@@ -13,15 +13,15 @@ using dissect::tcp::ChecksumVerdict;
 
 namespace {
 
-/// How late a segment may be on a path whose round trip is not known yet, or after its acknowledgement.
+/// How late a segment may be on a path with an unknown round trip, or after its acknowledgement.
 constexpr std::uint64_t network_disorder_ns = 1'000'000;
 /// Data from the first byte on must begin this close to the SYN, or bytes passed before RDMA was known.
 constexpr std::uint32_t early_bytes = 65536;
 
 }  // namespace
 
-/// Whether the receiver has accepted the segment, as far as its checksum tells. Learns whether the sender's checksums
-/// are real in this capture: one taken at the sender sees them before the adapter fills them in.
+/// Whether the receiver has accepted the segment, as far as its checksum shows. Learns whether the sender's checksums
+/// are real in this capture: a capture at the sender sees them before the adapter fills them in.
 bool Sender::is_trusted(SentData& sent, const Segment& segment) {
     constexpr std::uint8_t wrong_that_decide = 3;
     if (sent.checksums == ChecksumVerdict::wrong) return true;
@@ -272,7 +272,7 @@ bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situ
             sent.new_bytes += filled.bytes;
             repaired += filled.packets;
         }
-        // It is one of those that were lost, though more of them were than the hole was taken for.
+        // It is one of the lost ones, although more were lost than was assumed for the hole.
         if (repaired < 1) subtract_missing(request, repaired - 1);
         const auto packets = static_cast<std::uint32_t>(std::max<std::int64_t>(repaired, 1));
         holes->note({arrival.begin, arrival.end, arrival.now_ns(), order, true, packets});
@@ -286,7 +286,7 @@ bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situ
         const bool original_late = repaired != nullptr && order.compare(repaired->order) < 0;
         const bool perhaps_missing = arrival.begin < sent.holes_lost && sent.order.is_before_newest(order);
         if (original_late || perhaps_missing) {
-            // It had been taken for lost before the capture point.
+            // It had been counted as lost before the capture point.
             std::int64_t packets = 1;
             if (repaired != nullptr)
                 packets = std::max<std::int64_t>(holes->fill(*repaired, arrival.begin, arrival.end).packets, 0);
@@ -297,7 +297,7 @@ bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situ
     }
     count_repeat(half, arrival);
     sent.order.keep_newest(order);
-    // Without a probe the gap goes on, and is named by what ends it.
+    // Without a probe the gap continues, and its end decides its name.
     if (is_probe(half, arrival)) return false;
     sent_again(half, arrival, hole_ns, situation);
     return true;
@@ -314,7 +314,7 @@ void Sender::count_repeat(const Half& half, const Arrival& arrival) {
 }
 
 /// A tail loss probe (RFC 8985, 7.3) of a sender that the receiver's window holds back: the newest segment once more,
-/// while nothing is missing. If the window had room, the segment may as well be lost.
+/// while nothing is missing. If the window had room, the segment may have been lost instead.
 bool Sender::is_probe(const Half& half, const Arrival& arrival) {
     SentData& sent = half.sent();
     const ReceiverReports& received = half.received();
@@ -389,7 +389,7 @@ void Sender::forget_positions(const Half& half) {
     sent.recovery.forget_positions();
 }
 
-/// The sequence goes on far away: what was known is of no use.
+/// The sequence continues far away: what was known is useless.
 void Sender::jump(const Half& half, const Segment& segment) {
     Direction& direction = *half.direction;
     RequestState& request = half.request();

@@ -46,8 +46,8 @@ std::uint32_t bounded_size(std::size_t value) {
     return static_cast<std::uint32_t>(std::min<std::size_t>(value, 0xfffffffe));
 }
 
-/// Which flow a direction met of late belongs to, by its ends: found without a key being made. The
-/// place may be another flow's by now, so whose it is must be asked there.
+/// The flow of a recently seen direction, by its ends: found without making a key. The place may belong to another flow
+/// by now, so the flow must be checked there.
 class FlowHints {
 public:
     FlowIndex find(const Ipv4Ends& ends, const FlowTable& table) const {
@@ -84,7 +84,7 @@ struct Train {
     Half half;      ///< its direction
     Half back;      ///< the other one, where that is known
 
-    /// Whether a segment between these ends goes on with it, in either direction; if so, it is the last one now.
+    /// Whether a segment between these ends continues it, in either direction; if so, it is the last one now.
     bool takes(const Ipv4Ends& next) {
         if (next.same(ends)) return true;
         if (!back || !next.opposite(ends)) return false;
@@ -345,13 +345,13 @@ Half StreamTracker::State::find_or_open(const dissect::Unit& unit, const FrameCo
     if (index != no_flow) return half_of(index);
     const Half half = open(key, unit.frame);
     if (!half || !whole) return half;
-    // Bytes of the unit that came in earlier segments passed before anybody knew what they were.
+    // Bytes of the unit that came in earlier segments passed before they could be recognised.
     half.sent().sequence_known = half.sent().sequence_known && unit.first_frame == unit.frame.number;
     take(half, back_of(half), Segment{unit.frame, unit.frame_dissection, context});
     return half;
 }
 
-/// An FPDU, where none was known to come.
+/// An FPDU at a place where none was expected.
 [[gnu::noinline]] void StreamTracker::State::found(const Half& half, const dissect::Unit& unit) {
     Direction& direction = *half.direction;
     direction.message.awaited = false;
@@ -462,7 +462,7 @@ void StreamTracker::describe(FlowIndex index, FlowSnapshot& out) const {
     out.finished = out.finished || direction.closed;
     const auto wall_ns = static_cast<double>(iwarp::elapsed(flow.counts.first_ns, now_ns));
     if (wall_ns > 0) {
-        // The last acknowledgement comes after the flow's last packet: a mean is no more than the most.
+        // The last acknowledgement comes after the flow's last packet: a mean is not greater than the maximum.
         const Wide messages = flow.ledger.message_ns(now_ns) + direction.responses.message_ns(now_ns);
         const Wide bytes = flow.ledger.byte_ns(now_ns) + direction.responses.byte_ns(now_ns);
         out.messages_mean =

@@ -157,7 +157,7 @@ void NoteStore::wait(Queue& queue, std::uint32_t message, bool late) {
     if (fresh.next == none) queue.last = message;
 }
 
-/// The first at that position, taken out of the queue; none where there is none.
+/// Removes the first message at that position from the queue; none if there is none.
 std::uint32_t NoteStore::take(Queue& queue, std::uint64_t position) {
     std::uint32_t before = none;
     std::uint32_t at = queue.first;
@@ -171,8 +171,8 @@ std::uint32_t NoteStore::take(Queue& queue, std::uint64_t position) {
     return at;
 }
 
-/// A message at that position whose end was taken for missing. One of another kind is another one, that is missing,
-/// too.
+/// A message at that position whose end was assumed to be missing. A message of another kind is a different one that is
+/// missing too.
 std::uint32_t NoteStore::find_unseen(const Queue& queue, std::uint64_t position, Operation operation) const {
     for (std::uint32_t at = queue.first; at != none; at = messages_[at].next)
         if (messages_[at].position == position && messages_[at].number == 0 && messages_[at].operation == operation)

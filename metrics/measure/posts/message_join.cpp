@@ -198,7 +198,7 @@ bool MessageJoin::consistent(const Posts& posts, const JoinRules& rules, std::in
     return in_order(wires_.back().last_ns, posts[next].poll_ns, tolerance_ns);
 }
 
-/// Every place that the messages could have among the posts; believed where there is but one.
+/// Tries every place of the messages among the posts; accepts it if there is only one.
 void MessageJoin::search(Posts& posts, const JoinRules& rules, std::size_t need) {
     while (wires_.size() > search_most) {
         pop_front();

@@ -19,9 +19,10 @@ constexpr std::uint8_t state_destroyed = 255;
 // rdma_cm_event_type
 constexpr std::uint8_t connect_request = 4;
 constexpr std::size_t most_of_one_key = 64;
-/// Work requests in a row whose ids differ: then ids tell them apart. Some programs give all the same.
+/// After this number of consecutive work requests with different ids, ids identify requests. Some programs give all the
+/// same id.
 constexpr std::uint32_t enough_ids = 16;
-/// A queue that was empty for so long is: requests complete, or are repeated, within this.
+/// A queue that was empty for this time is really empty: requests complete, or are repeated, within it.
 constexpr std::uint64_t quiet_ns = 1'000'000'000;
 constexpr std::uint32_t number_mask = 0xffffff;
 
@@ -148,7 +149,7 @@ QueuePairTable::Handle QueuePairTable::begin(const Record& record) {
     return handle;
 }
 
-/// The first requests of the queue will not be heard of any more.
+/// The first requests of the queue will not be reported any more.
 void QueuePairTable::give_up(QueuePair& life, std::size_t count, std::int64_t now_ns) {
     for (std::size_t place = 0; place < count; ++place) {
         const Request& request = life.requests.at(place);
@@ -337,7 +338,7 @@ void QueuePairTable::complete_send(QueuePair& life, const Record& record) {
     life.send_level.set(record.time_ns, life.requests.size());
 }
 
-// ---- who it is ----
+// ---- identity ----
 
 void QueuePairTable::change(const Record& record) {
     const wire::trace::QueuePairChange& change = record.change;

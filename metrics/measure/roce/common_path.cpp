@@ -1,4 +1,4 @@
-// What is decided by reading comes first; once something has changed, the packet is not left to on_packet() any more.
+// Decisions that only read come first; once something has changed, the packet is no longer left to on_packet().
 #include "metrics/measure/roce/common_path.h"
 
 #include <algorithm>

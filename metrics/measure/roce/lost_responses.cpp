@@ -128,7 +128,7 @@ bool LostResponses::holds_back(Flow& requester, std::uint64_t position) {
 }
 
 /// Whether the requester sent something so long after responses began to be missing that it would have asked again
-/// before, if it lacked them: the tap has missed what it got.
+/// before if it lacked them: the tap has missed what it got.
 bool LostResponses::went_on(const Flow& requester, std::int64_t sent_ns) const {
     const std::int64_t gap_ns = store_.troubles[requester.trouble].response_gap_ns;
     return sent_ns > gap_ns && psn::elapsed(gap_ns, sent_ns) > response_patience_ns(requester.request);

@@ -10,10 +10,10 @@ bool is_used(const MessagePiece& piece) { return piece.begin != piece.end; }
 bool overlap(const MessagePiece& piece, std::uint64_t begin, std::uint64_t end) {
     return is_used(piece) && piece.begin < end && begin < piece.end;
 }
-/// A message whose size is known, though packets of it are missing.
+/// A message whose size is known, although packets of it are missing.
 bool is_span(const MessagePiece& piece) { return piece.starts && piece.ends; }
 
-/// `next` goes on where `piece` stops.
+/// `next` continues where `piece` stops.
 void join(MessagePiece& piece, const MessagePiece& next) {
     piece.end = next.end;
     piece.bytes += next.bytes;
@@ -34,7 +34,7 @@ bool are_of_one(const MessagePiece& first, const MessagePiece& last) {
     return last.end == first.begin + packets && last.bytes == first.length - skipped * first.mtu_payload;
 }
 
-/// What waited in the piece, if it need wait no more.
+/// Counts what waited in the piece, if it need not wait any more.
 void count(MessagePiece& piece, PieceAdded& added) {
     if (!piece.known) return;
     added.counted += piece.uncounted;
@@ -42,7 +42,7 @@ void count(MessagePiece& piece, PieceAdded& added) {
     piece.uncounted = 0;
 }
 
-/// A packet that was missing in a message whose size is known. That is kept until all of it has passed.
+/// A packet that was missing in a message whose size is known. That message is kept until all of it has passed.
 void fill(MessagePiece& span, MessagePiece piece, PieceAdded& added) {
     piece.known = true;
     piece.operation = span.operation;

@@ -24,7 +24,7 @@ void note_missing(MissingRanges& missing, const MissingRanges::Range& hole) {
             place = &range;
             break;
         }
-        // What is acknowledged can hardly come any more; else the oldest is given up.
+        // Acknowledged packets can hardly come any more; otherwise the oldest is given up.
         if (range.acknowledged != place->acknowledged ? range.acknowledged : range.noticed_ns < place->noticed_ns)
             place = &range;
     }

@@ -20,8 +20,8 @@ std::uint32_t ReadExtents::span_of(const Flow& requester, std::uint32_t length) 
     return static_cast<std::uint32_t>(psn::packets_of(length, mtu));
 }
 
-/// A packet of the path has had a payload of that size, or must have it. A READ whose extent was judged by a smaller
-/// one has less slack now.
+/// A packet of the path has had a payload of that size, or must have it. A READ whose extent was estimated from a
+/// smaller one has less slack now.
 void ReadExtents::learn_mtu(RequestState& request, std::uint32_t payload) {
     const std::uint8_t exponent = psn::mtu_exponent_of(payload);
     if (exponent <= request.mtu_exponent) return;

@@ -158,8 +158,8 @@ void RoceMessages::cut(Flow& flow) {
     request.message_whole = false;
 }
 
-/// No piece waits for the end of their message any more. If packets are repeated until they have arrived, it is most
-/// likely that the end came, and that the message was what it looks like.
+/// No piece waits for the end of their message any more. If packets are repeated until they have arrived, the end most
+/// likely came, and the message was what it looks like.
 void RoceMessages::count_abandoned(Flow& flow, Operation operation, std::uint32_t bytes) {
     const bool repeats = flow.key.service == Service::rc || flow.key.service == Service::xrc;
     if (repeats) store_.count(flow, operation).bytes += bytes;
@@ -176,7 +176,7 @@ void RoceMessages::leave(Flow& flow) {
     request.in_message = false;
 }
 
-/// The message under way turns out to begin at `position`: what passed before is of a message whose end was missing.
+/// The present message turns out to begin at `position`: what passed before belongs to a message whose end was missing.
 void RoceMessages::begin_later(Flow& flow, std::uint64_t position, std::uint32_t length) {
     RequestState& request = flow.request;
     const std::uint32_t held =

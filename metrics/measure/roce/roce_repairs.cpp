@@ -76,7 +76,7 @@ RepeatCause RoceRepairs::report(const RequestPacket& packet, bool late) {
             }
         }
     };
-    // Round trips and hop limits tell the sender's side of the network, where packets can be lost before the tap.
+    // Round trips and hop limits show the sender's side of the network, where packets can be lost before the tap.
     const bool at_sender = flow.outbound && !flow.inbound;
     const RepeatCause cause =
         trouble.recovery.data(repeated, {at_sender, vantage == Vantage::receiver, flow.ack_timeout_ns()}, note);
@@ -100,13 +100,13 @@ bool RoceRepairs::is_late(const Flow& flow, const FlowTrouble& trouble, const Pa
     const std::uint64_t silence = psn::elapsed(request.last_data_ns, record.time_ns);
     if (counted && copied) return true;
     if (hole != nullptr) {
-        // If its acknowledgement showed the hole, the newest packet tells, provided that it came from past the hole.
+        // If its acknowledgement showed the hole, the newest packet decides, provided that it came from after the hole.
         const bool past = !hole->answered || position < request.last_position;
         const Made order =
             made(request, record.identification, hole->answered ? request.identification : hole->identification);
         if (past && order != Made::unknown) return order != Made::later;
     } else if (counted) {
-        // Repeats overtake one another, too: of a position that may have been among them the count tells nothing.
+        // Repeats overtake one another, too: for a position that may have been among them the count shows nothing.
         return position >= trouble.repeats_end && was_made_before(request, record, position, silence);
     } else if (!copied && position == request.last_position && record.identification != 0) {
         return false;  // not the packet that passed before, so its sender has made it again
@@ -120,8 +120,9 @@ bool RoceRepairs::is_late(const Flow& flow, const FlowTrouble& trouble, const Pa
         // Without a signal only a timer makes the sender repeat, and no timer is shorter than the round trip.
         std::uint64_t quiet =
             request.round_trip_min_ns != 0xffffffff ? request.round_trip_min_ns : psn::network_disorder_ns;
-        // The least round trip so far may have been one under load. What was acknowledged has arrived, and can be late
-        // no more; its sender repeats it if the acknowledgement is lost after the tap, once its timer has run out.
+        // The least round trip so far may have been one under load. Acknowledged packets have arrived, and cannot be
+        // late any more; their sender repeats them if the acknowledgement is lost after the tap, once its timer has run
+        // out.
         if (position < request.acknowledged) {
             const std::uint64_t agreed = flow.ack_timeout_ns();
             const std::uint64_t timer = agreed == 0 ? psn::least_timer_ns : std::min(agreed, psn::least_timer_ns);

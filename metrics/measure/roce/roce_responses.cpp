@@ -38,7 +38,7 @@ void RoceResponses::on_response(const RocePacket& packet) {
     } else {
         responses.repeating = false;
         if (ahead > 0 && (!opcode.starts_message() || (known && awaited_.are_skipped_by(*requester, record)))) {
-            // What goes on with a response follows another packet of it.
+            // A packet that continues a response follows another packet of it.
             const bool surely = !opcode.starts_message() && !first_seen;
             const std::uint64_t sure = continues ? responses.next : surely ? here - 1 : here;
             lost_.note_skipped(known ? requester : nullptr, flow, record, {responses.next, sure, here}, continues);
@@ -65,7 +65,7 @@ void RoceResponses::on_response(const RocePacket& packet) {
     if (!situation.again)
         note_request(*requester, flow, packet, continues);
     else if (const auto first = missing_again(store_.trouble(flow).missing_responses, here))
-        // What was asked for again has been lost again: the requester drops what follows, and asks once more.
+        // The repeated request's responses were lost again: the requester drops what follows, and asks once more.
         lost_.note_lost(*requester, record,
                         psn::position_of(static_cast<std::uint32_t>(*first), requester->request.next));
     answer(*requester, flow, packet);

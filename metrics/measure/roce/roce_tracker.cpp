@@ -27,8 +27,9 @@ void RoceTracker::on_packet(const PacketRecord& record) {
 }
 
 /// Counts the packet, whose ICRC is bad. The receiver drops a damaged packet, and nothing in it can be trusted. But the
-/// ICRC says nothing of the packet if it was not filled in yet, if it was right on no packet of the flow (the addresses
-/// were rewritten, or a device on the way computes none), or if the receiver has taken packets with bad ones.
+/// ICRC says nothing about the packet if it was not filled in yet, if it was right on no packet of the flow (the
+/// addresses were rewritten, or a device on the way computes none), or if the receiver has accepted packets with bad
+/// ones.
 bool RoceTracker::is_left_out(const RocePacket& packet) {
     constexpr std::uint32_t taken_that_decide = 2;
     FlowStore& store = tracking_.store;
