@@ -26,7 +26,7 @@ public:
     void dropped(std::int64_t now_ns, std::uint64_t frames);
     void finish();
     metrics::Snapshot snapshot();
-    /// The last one, which gives the flows' memory back: metrics::Analyzer::take_snapshot().
+    /// The last one, which gives the engine's memory back: metrics::Analyzer::take_snapshot().
     metrics::Snapshot take_snapshot();
     /// Between frames: takes what is traced in the meantime, for which there is only so much room where it waits. Where
     /// no frame came since the last time, nothing holds it up.

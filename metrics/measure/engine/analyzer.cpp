@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <malloc.h>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -26,6 +27,9 @@ EngineOptions share_of(EngineOptions options, unsigned threads) {
 /// too where this thread will compute a CRC of them. (Inline, or GCC takes functions without visible effects for such
 /// as need not be called.)
 constexpr std::size_t frames_ahead = 6;
+
+/// Of more, the memory that they took is worth the milliseconds that giving it back takes.
+constexpr std::size_t many_flows = 10'000;
 
 [[gnu::always_inline]] inline void ask_headers(base::Bytes bytes) {
     if (bytes.empty()) return;
@@ -269,9 +273,13 @@ Snapshot Analyzer::snapshot() {
 }
 
 Snapshot Analyzer::take_snapshot() {
-    return state_->describe(counters(), [this](Engine& engine, Snapshot& out) {
+    Snapshot last = state_->describe(counters(), [this](Engine& engine, Snapshot& out) {
         engine.describe_and_release(out, state_->figures.last_ns);
     });
+    state_.reset();
+    // What was freed in small pieces stays with the C library otherwise, out of reach for other threads.
+    if (last.flows.size() > many_flows) ::malloc_trim(0);
+    return last;
 }
 
 template <class DescribeEngine>
