@@ -6,7 +6,7 @@
 /// The layers of the house, in the order a packet has them: X(identifier). A layer `name` is parsed and described by
 /// the row `name_layer`, defined in `dissect/layers/`. This list and `dissect/layer_table.cpp` made from it are the
 /// one dispatch table.
-#define RDMASCOPE_LAYERS(X)                                                                                          \
+#define RDMASCOPE_LAYERS(X)                                                                                           \
     /* link */                                                                                                        \
     X(ethernet) X(linux_sll) X(linux_sll2) X(null_loopback) X(raw_ip) X(ppi) X(erf) X(nflog) X(ipoib) X(lrh) X(rwh)   \
     X(vlan) X(llc) X(mac_control) X(mpls) X(avsp) X(vntag) X(etag) X(cisco_metadata) X(macsec) X(pppoe) X(ppp) X(nsh) \
@@ -21,9 +21,10 @@
     X(cm_lap) X(cm_apr)                                                                                               \
     /* iWARP */                                                                                                       \
     X(mpa_request) X(mpa_reply) X(mpa_fpdu) X(ddp_tagged) X(ddp_untagged) X(rdmap) X(rdmap_read_request)              \
-    X(rdmap_atomic_request) X(rdmap_atomic_response) X(rdmap_immediate) X(rdmap_terminate) X(ulp_payload)              \
+    X(rdmap_atomic_request) X(rdmap_atomic_response) X(rdmap_immediate) X(rdmap_terminate) X(ulp_payload)             \
     /* upper layers */                                                                                                \
-    X(nvme_command) X(nvme_completion) X(nvme_connect_data) X(nvme_rdma_request) X(nvme_rdma_reply) X(nvme_rdma_reject)
+    X(nvme_command) X(nvme_completion) X(nvme_connect_data) X(nvme_rdma_request) X(nvme_rdma_reply) X(nvme_rdma_reject)\
+    X(rpcordma_private) X(rpcordma) X(rpc) X(nfs) X(nfs_acl) X(mount) X(nlm)
 // clang-format on
 
 namespace dissect {
