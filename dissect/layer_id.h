@@ -21,9 +21,10 @@
     X(cm_lap) X(cm_apr)                                                                                               \
     /* iWARP */                                                                                                       \
     X(mpa_request) X(mpa_reply) X(mpa_fpdu) X(ddp_tagged) X(ddp_untagged) X(rdmap) X(rdmap_read_request)              \
-    X(rdmap_atomic_request) X(rdmap_atomic_response) X(rdmap_immediate) X(rdmap_terminate) X(ulp_payload)              \
+    X(rdmap_atomic_request) X(rdmap_atomic_response) X(rdmap_immediate) X(rdmap_terminate) X(ulp_payload)             \
     /* upper layers */                                                                                                \
-    X(nvme_command) X(nvme_completion) X(nvme_connect_data) X(nvme_rdma_request) X(nvme_rdma_reply) X(nvme_rdma_reject)
+    X(nvme_command) X(nvme_completion) X(nvme_connect_data) X(nvme_rdma_request) X(nvme_rdma_reply) X(nvme_rdma_reject)\
+    X(rpcordma_private) X(rpcordma) X(rpc) X(nfs) X(nfs_acl) X(mount) X(nlm)
 // clang-format on
 
 namespace dissect {

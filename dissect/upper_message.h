@@ -41,6 +41,22 @@ struct NvmeContext {
     }
 };
 
+/// What a message of a program of RPC means depends on the call: LayerRef::variant of its layer holds it.
+struct RpcContext {
+    std::uint32_t procedure = 0;  ///< below 32
+    std::uint32_t version = 0;    ///< 1 to 4; of NFS 0 is a callback
+    bool is_call = false;
+
+    constexpr std::uint8_t variant() const {
+        const std::uint32_t code = version == 0 ? 0 : (version - 1) & 3;
+        return static_cast<std::uint8_t>((procedure & 31) | code << 5 | (is_call ? 0x80u : 0u));
+    }
+    /// The version that code 0 stands for is the program's own affair: 1, or a callback's.
+    static constexpr RpcContext from_variant(std::uint8_t variant) {
+        return {variant & 31u, (variant >> 5 & 3u) + 1, (variant & 0x80) != 0};
+    }
+};
+
 /// The parts of a command's latency, in their order. docs/io.md.
 struct CommandParts {
     enum : std::size_t { request, target_before, data, target_after, response, count };
@@ -73,6 +89,7 @@ struct CommandFacts {
     std::string_view target = {};
     std::optional<std::uint16_t> queue = {};
     std::optional<std::uint64_t> bytes = {};
+    std::string_view block_word = {};  ///< what `first_block` is called: "lba"
     std::optional<std::uint64_t> first_block = {};
     std::optional<std::uint32_t> block_count = {};
     std::optional<std::uint32_t> key = {};

@@ -293,7 +293,8 @@ public:
     void resize(std::size_t capacity);
     /// The next completion (`solicited_only`: the next solicited or failed one) raises Event::Kind::completion, once. A
     /// completion that waits to be polled raises it at once, as adapters do: otherwise a completion between the last
-    /// empty poll and this call would leave its program asleep.
+    /// empty poll and this call would leave its program asleep. The completion that the last event was raised for does
+    /// not: a program that calls this before it polls would get an event for a completion that it has taken by then.
     void request_event(bool solicited_only = false);
     /// From now on each completion has its time.
     void stamp_completions();

@@ -26,7 +26,7 @@ public:
     void dropped(std::int64_t now_ns, std::uint64_t frames);
     void finish();
     metrics::Snapshot snapshot();
-    /// The last snapshot; it releases the flows' memory: metrics::Analyzer::take_snapshot().
+    /// The last snapshot; it releases the engine's memory: metrics::Analyzer::take_snapshot().
     metrics::Snapshot take_snapshot();
     /// Between frames: takes what is traced in the meantime, because the room where records wait is bounded. If no
     /// frame came since the last call, records are not held back.

@@ -1,7 +1,9 @@
 """Runs a script of tests as if it had been started itself. Where all its tests were skipped it ends with 77, for ctest to say so."""
+import os
 import pathlib
 import runpy
 import sys
+import tempfile
 import unittest
 
 EXIT_SKIPPED = 77
@@ -22,4 +24,8 @@ if __name__ == "__main__":
     unittest.main = Program
     del sys.argv[0]
     sys.path[0] = str(pathlib.Path(sys.argv[0]).resolve().parent)
-    runpy.run_path(sys.argv[0], run_name="__main__")
+    # Traced programs of tests leave their rings here, and nothing in the folders of this machine.
+    with tempfile.TemporaryDirectory(prefix="rdmascope-rings-") as rings:
+        os.chmod(rings, 0o1777)
+        os.environ.setdefault("RDMASCOPE_TRACE_DIR", rings)
+        runpy.run_path(sys.argv[0], run_name="__main__")

@@ -5,11 +5,15 @@
 namespace upper {
 
 std::string id_text(const Protocol& protocol, std::uint64_t id) {
-    return fmt::format("0x{:0{}x}", id, protocol.id_digits);
+    const std::uint64_t digits =
+        protocol.id_digits >= 16 ? ~std::uint64_t{0} : (std::uint64_t{1} << 4 * protocol.id_digits) - 1;
+    return fmt::format("0x{:0{}x}", id & digits, protocol.id_digits);
 }
 
 std::string target_text(const Protocol& protocol, const Command& command) {
-    return command.target ? fmt::format("{} {}", protocol.target_word, *command.target) : std::string{};
+    if (!command.target) return {};
+    if (protocol.target_digits == 0) return fmt::format("{} {}", protocol.target_word, *command.target);
+    return fmt::format("{} 0x{:0{}x}", protocol.target_word, *command.target, protocol.target_digits);
 }
 
 std::string status_text(const StatusMeaning& meaning, std::uint32_t status) {

@@ -135,7 +135,10 @@ void Flow::extend(Message& message, const Passing& packet, bool is_new) {
     message.end = std::max(message.end, packet.end);
     if (is_new && packet.operation != Operation::read) message.length += packet.length;
     if (packet.invalidated) message.invalidated = packet.invalidated;
-    if (packet.operation == Operation::send && !message.parsed && connection_->keeps_heads()) put_head(message, packet);
+    const bool is_kept = packet.operation == Operation::send
+                             ? !message.parsed && connection_->keeps_heads()
+                             : message.wants_head && packet.operation == Operation::write;
+    if (is_kept) put_head(message, packet);
     if (!packet.ends || packet.operation == Operation::read || message.ended) return;
     message.ended = true;
     message.end_ns = std::max(message.end_ns, packet.end_ns);
@@ -151,7 +154,8 @@ void Flow::complete(Message& message) {
         connection_->send(side_, message, head_of(message));
         release_head(message);
     } else if (message.operation == Operation::write) {
-        connection_->data_ends(side_, message, {});
+        connection_->data_ends(side_, message, head_of(message));
+        release_head(message);
     }
 }
 
@@ -163,6 +167,11 @@ void Flow::pass(const Passing& packet) {
         forward(packet);
     else
         late(packet);
+}
+
+void Flow::begin_data(Message& message, const Passing& packet) {
+    connection_->data_begins(side_, message);
+    if (message.wants_head && packet.operation == Operation::write) put_head(message, packet);
 }
 
 void Flow::forward(const Passing& packet) {
@@ -191,7 +200,7 @@ void Flow::forward(const Passing& packet) {
     extend(message, packet, true);
     if (packet.operation == Operation::read) next_ = std::max(next_, message.end);
     if (repair_ != 0) connection_->touched_by_repair(message, repair_, packet.begin == first_late_);
-    if (begins && packet.starts && packet.operation != Operation::send) connection_->data_begins(side_, message);
+    if (begins && packet.starts && packet.operation != Operation::send) begin_data(message, packet);
     if (packet.ends) {
         current_ = no_message;
         if (packet.operation != Operation::read) complete(message);
@@ -269,7 +278,7 @@ void Flow::late(const Passing& packet) {
     if (message.operation == packet.operation) {
         const bool was_ended = message.ended;
         extend(message, packet, is_new);
-        if (is_new && packet.starts && packet.operation != Operation::send) connection_->data_begins(side_, message);
+        if (is_new && packet.starts && packet.operation != Operation::send) begin_data(message, packet);
         const bool is_complete = packet.ends ? !was_ended && message.ended : packet.starts && message.ended;
         if (is_complete) complete(message);
     }

@@ -96,6 +96,7 @@ private:
         std::uint64_t end = 0;
     };
 
+    void begin_data(Message& message, const Passing& packet);
     void forward(const Passing& packet);
     void late(const Passing& packet);
     std::size_t place_late(const Passing& packet);

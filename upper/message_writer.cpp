@@ -20,9 +20,10 @@ void MessageWriter::describe_head(const MessageNote& note) {
     const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(note.message->length, 1u << 30));
     dissect::dissect_unit(layer, note.head.first(std::min<std::size_t>(note.head.size(), length)), length, {},
                           dissection_);
-    if (is_data || dissection_.layer_count == 0) return;
+    if (dissection_.layer_count == 0) return;
     const std::uint32_t detail = note.command == nullptr ? 0 : note.command->detail;
-    dissection_.layers[0].variant = protocol.variant(note.connection.facts(), detail);
+    if (!is_data) dissection_.layers[0].variant = protocol.variant(note.connection.facts(), detail);
+    if (protocol.add_layers != nullptr) protocol.add_layers(note.head, detail, dissection_);
 }
 
 void MessageWriter::fill_response(const MessageNote& note, dissect::CommandFacts& facts) {
@@ -45,6 +46,7 @@ void MessageWriter::fill_facts(const MessageNote& note, dissect::CommandFacts& f
     const Protocol& protocol = *connection.protocol();
     facts.protocol = protocol.name;
     facts.heading = protocol.heading;
+    facts.block_word = protocol.block_word;
     facts.evidence = name_of(connection.evidence());
     facts.role = note.role;
     facts.queue = connection.facts().queue;
@@ -52,6 +54,7 @@ void MessageWriter::fill_facts(const MessageNote& note, dissect::CommandFacts& f
     facts.begins = note.begins;
     if (note.command == nullptr) return;
     const Command& command = *note.command;
+    if (protocol.heading_of != nullptr && !command.is_orphan) facts.heading = protocol.heading_of(command.detail);
     id_ = id_text(protocol, command.id);
     target_ = target_text(protocol, command);
     facts.number = command.number;
@@ -89,6 +92,7 @@ void MessageWriter::write(const wire::Frame& frame, const MessageNote& note) {
 
 void MessageWriter::write_private_data(const wire::Frame& frame, const Protocol& protocol, std::size_t message,
                                        base::Bytes data) {
+    if (protocol.private_data_layers[message] == dissect::LayerId::none) return;
     const auto length = static_cast<std::uint32_t>(data.size());
     dissect::dissect_unit(protocol.private_data_layers[message], data, length, {}, dissection_);
     dissect::CommandFacts facts;

@@ -17,11 +17,12 @@ struct CommandRef {
 /// A message of one direction. Positions are PSNs or TCP sequence numbers, continued beyond their 24 or 32 bits.
 struct Message {
     Operation operation = Operation::send;
-    bool has_begin = false;   ///< its first packet was seen
-    bool has_target = false;  ///< `key` and `address` are known
-    bool ended = false;       ///< all of it has passed; READ: its last response
-    bool parsed = false;      ///< a SEND that was handed over
-    bool wants_head = false;  ///< a READ whose data say something of the connection
+    bool has_begin = false;      ///< its first packet was seen
+    bool has_target = false;     ///< `key` and `address` are known
+    bool ended = false;          ///< all of it has passed; READ: its last response
+    bool parsed = false;         ///< a SEND that was handed over
+    bool wants_head = false;     ///< a READ or a WRITE whose data say something of the connection or the command
+    bool holds_message = false;  ///< of them, one whose data begin a request or a response
     std::uint64_t begin = 0;
     std::uint64_t end = 0;  ///< after its last position so far
     std::int64_t begin_ns = 0;

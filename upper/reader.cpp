@@ -18,7 +18,7 @@ using dissect::LayerId;
 
 base::Result<Assignment, std::string> parse_assignment(const std::string& text) {
     const base::Failure<std::string> expected{
-        "PORT=PROTOCOL or qp:NUMBER=PROTOCOL, such as 4420=nvme; protocols are: nvme"};
+        "PORT=PROTOCOL or qp:NUMBER=PROTOCOL, such as 4420=nvme; protocols are: " + protocol_names()};
     const std::size_t equal = text.find('=');
     if (equal == std::string::npos) return expected;
     Assignment assignment;
@@ -99,6 +99,7 @@ struct StreamTrack {
         std::uint64_t gap_frame = 0;  ///< that brought it; 0: none yet
         bool writing = false;
         std::uint32_t write_key = 0;
+        std::uint64_t write_first = 0;
         std::uint64_t write_next = 0;
     };
     std::array<Side, 2> sides = {};
@@ -460,13 +461,8 @@ void Reader::State::begin_stream(StreamTrack& stream, const dissect::Unit& unit)
     const Protocol* assigned = assigned_port(destination.number);
     if (assigned == nullptr) assigned = assigned_port(source.number);
     set_up_connection(connection, set_up, assigned, is_request ? std::optional<unsigned>(0) : std::nullopt);
-    if (is_request && set_up.by_private_data != nullptr && writer) {
-        const dissect::LayerRef& layer = *unit.dissection.find(LayerId::mpa_request);
-        const base::Bytes octets = unit.bytes.subspan(layer.offset, layer.length);
-        const std::size_t size = wire::nvme_rdma_request_bytes;
-        if (octets.size() >= size)
-            writer->write_private_data(unit.frame, *set_up.by_private_data, 0, octets.last(size));
-    }
+    if (is_request && set_up.by_private_data != nullptr && writer)
+        writer->write_private_data(unit.frame, *set_up.by_private_data, 0, set_up.private_data);
 }
 
 StreamTrack& Reader::State::stream_of(const dissect::Unit& unit) {
@@ -533,6 +529,8 @@ void Reader::State::tagged(const dissect::Unit& unit, StreamTrack& stream, unsig
     passing.key = ddp.stag;
     passing.address = ddp.tagged_offset;
     passing.asked = passing.length;
+    if (passing.starts) state.write_first = ddp.tagged_offset;
+    passing.offset = ddp.tagged_offset - state.write_first;
     state.writing = !ddp.last;
     state.write_key = ddp.stag;
     state.write_next = ddp.tagged_offset + passing.length;

@@ -13,6 +13,7 @@ namespace upper {
 namespace {
 
 void read_private_data(base::Bytes data, SetUp& set_up) {
+    set_up.private_data = data;
     for (const Protocol* protocol : all_protocols()) {
         if (!protocol->read_private_data(data, set_up.facts)) continue;
         set_up.by_private_data = protocol;

@@ -16,6 +16,7 @@ struct SetUp {
     const Protocol* by_service = nullptr;
     std::uint16_t port = 0;  ///< 0: the service is not one of IP
     ConnectionFacts facts = {};
+    base::Bytes private_data = {};  ///< what the consumer has sent; while the unit lasts
 };
 
 /// A connection that the Communication Manager has made. IBTA vol. 1, 12.9.

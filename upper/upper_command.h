@@ -36,6 +36,9 @@ struct Command {
     bool grants_cut = false;
     bool answered = false;
     bool is_orphan = false;
+    bool is_reverse = false;    ///< asked by the connection's target
+    bool counts_moved = false;  ///< `bytes` is what was moved
+    bool status_known = false;  ///< before the response
     std::optional<std::uint64_t> target = {};
     std::optional<std::uint64_t> bytes = {};
     std::optional<std::uint64_t> first_block = {};

@@ -206,6 +206,8 @@ void Connection::take_send(unsigned side, Message& message, base::Bytes head) {
     if (said.type == Said::Type::nothing) return misfit();
     confirmed_ = confirmed_ || !cut;
     misfits_ = 0;
+    if (said.type == Said::Type::other) return;
+    if (said.is_reverse) said.id |= reverse_ids;
     if (said.type == Said::Type::request) return take_request(side, message, head, said);
     take_response(side, message, head, said);
 }
@@ -244,6 +246,7 @@ void Connection::count_closed(const Command& command, std::int64_t time_ns) {
 }
 
 void Connection::take_request(unsigned side, Message& message, base::Bytes head, const Said& said) {
+    has_reverse_ = has_reverse_ || said.is_reverse;
     if (Command* same = commands_.find(said.id)) finish(*same, CommandEnd::replaced);
     if (!make_room()) return;
     Command& command = commands_.add();
@@ -255,6 +258,8 @@ void Connection::take_request(unsigned side, Message& message, base::Bytes head,
     command.housekeeping = said.housekeeping;
     command.waits_for_event = said.waits_for_event;
     command.wants_data = said.wants_data;
+    command.is_reverse = said.is_reverse;
+    command.counts_moved = said.counts_moved;
     command.grants_cut = said.grants_cut;
     command.target = said.target;
     command.bytes = said.bytes;
@@ -267,9 +272,13 @@ void Connection::take_request(unsigned side, Message& message, base::Bytes head,
     command.request_last_frame = message.last_frame;
     command.request_end_position = message.end;
     commands_.open(command);
+    std::array<std::uint64_t, 2> granted = {};  // of each direction
     for (std::size_t i = 0; i < said.grant_count; ++i) {
-        command.advertised_bytes += said.grants[i].length;
-        commands_.grant(command, said.grants[i]);
+        Grant grant = said.grants[i];
+        grant.offset = granted[grant.out ? 1 : 0];
+        granted[grant.out ? 1 : 0] += grant.length;
+        command.advertised_bytes += grant.length;
+        commands_.grant(command, grant);
     }
     if (said.wants_data && said.inline_bytes != 0 && head.size() > message.length - said.inline_bytes)
         protocol_->read_data(said.detail, head.subspan(message.length - said.inline_bytes), facts_);
@@ -284,7 +293,8 @@ void Connection::take_request(unsigned side, Message& message, base::Bytes head,
 
 void Connection::fill_response(Command& command, const Message& message, const Said& said) {
     command.answered = true;
-    command.status = said.status;
+    if (!said.status_in_data || !command.status_known) command.status = said.status;
+    command.inline_bytes += said.inline_bytes;
     command.response_begin_ns = message.has_begin ? message.begin_ns : message.end_ns;
     command.response_end_ns = message.end_ns;
     command.response_frame = message.last_frame;
@@ -295,7 +305,13 @@ void Connection::take_response(unsigned side, Message& message, base::Bytes head
     static_cast<void>(side);
     Command* command = commands_.find(said.id);
     if (command == nullptr) return take_orphan(message, head, said);
-    fill_response(*command, message, said);
+    if (protocol_->complete_response != nullptr) {
+        Said complete = said;
+        protocol_->complete_response(head, command->detail, facts_, complete);
+        fill_response(*command, message, complete);
+    } else {
+        fill_response(*command, message, said);
+    }
     commands_.close_id(*command);
     message.command = {commands_.slot_of(*command), command->serial};
     count_closed(*command, message.end_ns);
@@ -317,6 +333,7 @@ void Connection::take_orphan(Message& message, base::Bytes head, const Said& sai
     Command& command = commands_.add();
     command.number = ++command_count_;
     command.id = said.id;
+    command.is_reverse = said.is_reverse;
     command.is_orphan = true;
     fill_response(command, message, said);
     note({*this, dissect::CommandRole::response, &command, &message, false, head});
@@ -347,7 +364,7 @@ void Connection::data_begins(unsigned side, Message& message) {
         if (++messages_ > max_messages_without) return ignore();
         return keep(side, message, {});
     }
-    if (!initiator_ || side == *initiator_) return;
+    if (!initiator_ || side == *initiator_) return;  // data of commands that the target asks are not looked at
     ++counts_.operations;
     const bool is_read = message.operation == Operation::read;
     if (message.has_target && message.key == 0 && message.asked == 0) {
@@ -367,7 +384,8 @@ void Connection::data_begins(unsigned side, Message& message) {
         return;
     }
     message.command = {commands_.slot_of(*command), command->serial};
-    message.wants_head = is_read && command->wants_data;
+    message.holds_message = grant != nullptr && grant->holds_message && grant->address == message.address;
+    message.wants_head = message.holds_message || (is_read && command->wants_data);
     if (command->operations == 0 || message.begin_ns < command->data_begin_ns)
         command->data_begin_ns = message.begin_ns;
     if (command->operations == 0) command->data_first_frame = message.first_frame;
@@ -378,8 +396,26 @@ void Connection::data_begins(unsigned side, Message& message) {
     MessageNote begun{*this, is_read ? dissect::CommandRole::data_out : dissect::CommandRole::data_in, command,
                       &message, true};
     begun.data_bytes = message.asked;
-    if (grant != nullptr) begun.data_offset = message.address - grant->address;
+    if (grant != nullptr) begun.data_offset = grant->offset + (message.address - grant->address);
     note(begun);
+}
+
+/// A request or a response that went by RDMA: the SEND that belongs to it does not say what it is.
+void Connection::take_moved_message(Command& command, bool out, base::Bytes head) {
+    Said said;
+    protocol_->read_message(head, out, command.detail, facts_, said);
+    if (said.type == Said::Type::response) {
+        command.status = said.status;
+        command.status_known = true;
+    }
+    if (said.type != Said::Type::request) return;
+    command.kind = said.kind;
+    command.kind_text = said.kind_text;
+    command.detail = said.detail;
+    command.target = said.target;
+    command.first_block = said.first_block;
+    command.bytes = said.bytes;
+    command.counts_moved = said.counts_moved;
 }
 
 void Connection::data_ends(unsigned side, Message& message, base::Bytes head) {
@@ -392,7 +428,8 @@ void Connection::data_ends(unsigned side, Message& message, base::Bytes head) {
     command->data_last_frame = std::max(command->data_last_frame, message.last_frame);
     (is_read ? command->moved_out_bytes : command->moved_in_bytes) += message.length;
     if (command->wants_data) protocol_->read_data(command->detail, head, facts_);
-    const base::Bytes data = command->wants_data ? head : base::Bytes{};
+    if (message.holds_message && !head.empty()) take_moved_message(*command, is_read, head);
+    const base::Bytes data = message.wants_head ? head : base::Bytes{};
     if (message.first_frame == message.last_frame && data.empty()) return;  // noted when it began
     note({*this, is_read ? dissect::CommandRole::data_out : dissect::CommandRole::data_in, command, &message, false,
           data});
@@ -436,7 +473,7 @@ void Connection::moved(unsigned side, const Message& message, std::int64_t time_
         command->data_end_ns = std::max(command->data_end_ns, time_ns);
         return;
     }
-    if (initiator_ && side == *initiator_) {
+    if (initiator_ && (side == *initiator_) != command->is_reverse) {
         // What follows the request shows that it had arrived.
         if (command->operations == 0 && !command->answered)
             command->request_end_ns = std::max(command->request_end_ns, time_ns);
@@ -455,21 +492,24 @@ void Connection::moved(unsigned side, const Message& message, std::int64_t time_
 
 void Connection::acknowledged(unsigned side, std::int64_t time_ns) {
     if (protocol_ == nullptr || !initiator_) return;
-    if (side != *initiator_) return settle(false);
-    const std::uint64_t acked = flows_[side]->acked();
-    for (Command* command = commands_.oldest(); command != nullptr; command = commands_.newer(*command)) {
-        if (command->request_end_position > acked) break;
-        if (command->request_acked) continue;
-        command->request_acked = true;
-        command->request_ack_ns = time_ns;
+    const bool by_target = side != *initiator_;
+    if (!by_target || has_reverse_) {
+        const std::uint64_t acked = flows_[side]->acked();
+        for (Command* command = commands_.oldest(); command != nullptr; command = commands_.newer(*command)) {
+            if (command->is_reverse != by_target) continue;
+            if (command->request_end_position > acked) break;
+            if (command->request_acked) continue;
+            command->request_acked = true;
+            command->request_ack_ns = time_ns;
+        }
     }
+    if (by_target || has_reverse_) settle(false);
 }
 
 // ---- the end of a command ----
 
 /// Commands leave in the order in which they were asked, as soon as their response is known to have arrived.
 void Connection::settle(bool all) {
-    const Flow* target = initiator_ ? flows_[1 - *initiator_] : nullptr;
     while (Command* oldest = commands_.oldest()) {
         if (oldest->waits_for_event && !oldest->answered) {
             // Such a command may stay open for ever: those after it do not wait.
@@ -479,7 +519,9 @@ void Connection::settle(bool all) {
             oldest = next;
         }
         if (!oldest->answered) return;
-        const bool arrived = target != nullptr && target->acked() >= oldest->response_end_position;
+        const unsigned answers = initiator_ ? (oldest->is_reverse ? *initiator_ : 1 - *initiator_) : 0;
+        const Flow* answering = initiator_ ? flows_[answers] : nullptr;
+        const bool arrived = answering != nullptr && answering->acked() >= oldest->response_end_position;
         if (!arrived && !all && unsettled_ <= max_unsettled) return;
         finish(*oldest, CommandEnd::answered);
     }
@@ -549,6 +591,8 @@ void Connection::measure_repairs(const Command& command, const CommandParts& par
 }
 
 void Connection::finish(Command& command, CommandEnd end) {
+    if (command.counts_moved && end == CommandEnd::answered)
+        command.bytes = command.moved_in_bytes + command.moved_out_bytes;
     FinishedCommand finished{command, end, {}, {}, {}, 0, 0};
     if (command.answered) {
         finished.meaning = protocol_->status(command.detail, command.status);

@@ -117,6 +117,9 @@ private:
     /// Answered commands whose response is not known to have arrived.
     static constexpr std::uint32_t max_unsettled = 256;
 
+    /// Sides number their commands apart.
+    static constexpr std::uint64_t reverse_ids = std::uint64_t{1} << 63;
+
     struct Kept {
         unsigned side = 0;
         Message message = {};
@@ -136,6 +139,7 @@ private:
     void take_request(unsigned side, Message& message, base::Bytes head, const Said& said);
     void take_response(unsigned side, Message& message, base::Bytes head, const Said& said);
     void take_orphan(Message& message, base::Bytes head, const Said& said);
+    void take_moved_message(Command& command, bool out, base::Bytes head);
     void fill_response(Command& command, const Message& message, const Said& said);
     Command* find_command(const CommandRef& ref);
     Command* owner_of(const Message& message, bool is_read, const Grant*& granted);
@@ -163,6 +167,7 @@ private:
     bool ignored_ = false;
     bool confirmed_ = false;  ///< a SEND fitted, or nothing else is needed
     bool replaying_ = false;
+    bool has_reverse_ = false;  ///< the target has asked as well
     bool ended_ = false;
     bool retired_ = false;
     std::size_t misfits_ = 0;

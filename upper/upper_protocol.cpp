@@ -4,11 +4,12 @@
 #include <array>
 
 #include "upper/protocols/nvme_protocol.h"
+#include "upper/protocols/rpc_protocol.h"
 
 namespace upper {
 
 namespace {
-constexpr std::array<const Protocol*, 1> known_protocols{&protocols::nvme};
+constexpr std::array<const Protocol*, 2> known_protocols{&protocols::nvme, &protocols::rpc};
 }  // namespace
 
 std::string_view name_of(ErrorClass error) {
@@ -25,6 +26,15 @@ std::string_view name_of(ErrorClass error) {
 }
 
 std::span<const Protocol* const> all_protocols() { return known_protocols; }
+
+std::string protocol_names() {
+    std::string names;
+    for (const Protocol* protocol : known_protocols) {
+        if (!names.empty()) names += ", ";
+        names += protocol->name;
+    }
+    return names;
+}
 
 const Protocol* find_protocol(std::string_view name) {
     for (const Protocol* protocol : known_protocols)

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "dissect/dissection.h"
 #include "dissect/layer_id.h"
 
 namespace upper {
@@ -17,6 +18,8 @@ struct Grant {
     std::uint64_t address = 0;
     std::uint64_t length = 0;
     bool out = false;
+    std::uint64_t offset = 0;    ///< of its first byte in the command's data; set when the command is opened
+    bool holds_message = false;  ///< a part of the request or the response itself, from its beginning on
 };
 
 /// How bad a status is, for all protocols alike.
@@ -30,17 +33,20 @@ struct ConnectionFacts {
     std::optional<std::uint16_t> queue = {};
     std::uint8_t queue_type = 0;              ///< the protocol's own
     std::optional<std::uint32_t> limit = {};  ///< commands that may be open at a time
+    std::optional<std::uint32_t> slots = {};  ///< what another layer of the protocol permits beside
     std::string target_name = {};             ///< a subsystem, a share
     std::string initiator_name = {};
 };
 
 /// What a SEND says.
 struct Said {
-    enum class Type : std::uint8_t { nothing, request, response };
+    /// `other`: it is of the protocol, and of no command.
+    enum class Type : std::uint8_t { nothing, request, response, other };
     static constexpr std::size_t max_grants = 16;
 
     Type type = Type::nothing;
     std::uint64_t id = 0;
+    bool is_reverse = false;  ///< asked by the side that is the target otherwise
 
     // a request
     std::string_view kind = {};       ///< "read"; lasts for ever, as all texts here
@@ -51,6 +57,7 @@ struct Said {
     bool wants_data = false;          ///< its data say something of the connection
     std::optional<std::uint64_t> target = {};
     std::optional<std::uint64_t> bytes = {};  ///< of data, wherever they are; absent where the capture cut them
+    bool counts_moved = false;                ///< the request does not say how much: what is moved counts
     std::uint64_t inline_bytes = 0;
     std::optional<std::uint64_t> first_block = {};
     std::optional<std::uint32_t> block_count = {};
@@ -60,6 +67,7 @@ struct Said {
 
     // a response
     std::uint32_t status = 0;
+    bool status_in_data = false;  ///< what was moved before says it
     std::optional<std::uint16_t> queue_head = {};
 };
 
@@ -78,6 +86,8 @@ struct Protocol {
     std::string_view id_word;      ///< "cid"
     unsigned id_digits;            ///< hexadecimal
     std::string_view target_word;  ///< "ns"
+    unsigned target_digits = 0;    ///< hexadecimal; 0: decimal
+    std::string_view block_word = "lba";
     std::span<const std::uint16_t> ports;
 
     /// Whether the private data of a request for a connection have the protocol's own form; then takes what they say.
@@ -88,6 +98,14 @@ struct Protocol {
     /// The beginning of the data of a request with `wants_data`.
     void (*read_data)(std::uint32_t detail, base::Bytes data, ConnectionFacts& facts);
     StatusMeaning (*status)(std::uint32_t detail, std::uint32_t status);
+    /// What a response says beyond parse(), which depends on its request; nullptr where nothing does.
+    void (*complete_response)(base::Bytes head, std::uint32_t detail, ConnectionFacts& facts, Said& said) = nullptr;
+    /// The beginning of a request (`out`) or of a response that was moved in place of being sent; nullptr where there
+    /// is none. Says what parse() says of one that is sent.
+    void (*read_message)(base::Bytes data, bool out, std::uint32_t detail, ConnectionFacts& facts,
+                         Said& said) = nullptr;
+    /// In place of `heading`, of a command with that detail.
+    std::string_view (*heading_of)(std::uint32_t detail) = nullptr;
 
     // What the bytes are described by.
     dissect::LayerId request_layer;
@@ -95,9 +113,13 @@ struct Protocol {
     dissect::LayerId data_layer;                                                  ///< of a request with `wants_data`
     std::array<dissect::LayerId, 3> private_data_layers;                          ///< of REQ, REP, REJ
     std::uint8_t (*variant)(const ConnectionFacts& facts, std::uint32_t detail);  ///< LayerRef::variant
+    /// Adds layers whose kind depends on the command.
+    void (*add_layers)(base::Bytes head, std::uint32_t detail, dissect::Dissection& out) = nullptr;
 };
 
 std::span<const Protocol* const> all_protocols();
+/// "nvme, rpc"
+std::string protocol_names();
 /// By name; nullptr for one that is not known.
 const Protocol* find_protocol(std::string_view name);
 /// By port of TCP or of the RDMA IP CM service.

@@ -97,6 +97,7 @@ struct Place {
     __u32 destination[4];
     __u8 protocol;
     __u8 fragment; /* not the first one: it has no transport header */
+    __u8 unused[2];
 };
 
 struct Segment {
@@ -109,7 +110,14 @@ struct Segment {
     __u16 destination_port;
     __u8 flags;
     __u8 direction; /* index of its half: 0 from the lower end */
+    __u8 unused[2];
 };
+
+/* Functions that are not static are verified once each, whatever calls them and however often: inlined, they would be
+   verified again for each path that leads to them, and loading would take ten times as long. The verifier demands that
+   such a function compares its pointers with NULL, and that all bytes of what it is given are initialised: the structs
+   have no padding. */
+#define SHARED __attribute__((noinline))
 
 enum { tcp_fin = 1, tcp_syn = 2, tcp_rst = 4, tcp_ack = 16 };
 
@@ -165,8 +173,9 @@ static __always_inline int find_ipv6(struct __sk_buff *skb, __u32 at, struct Pla
     return 1;
 }
 
-static __noinline int find_transport(struct __sk_buff *skb, __u32 at, struct Place *place) {
+SHARED int find_transport(struct __sk_buff *skb, __u32 at, struct Place *place) {
     __u8 version = 0;
+    if (!place) return 0;
     __builtin_memset(place, 0, sizeof *place);
     if (bpf_skb_load_bytes(skb, at, &version, 1) < 0) return 0;
     if (version >> 4 == 4) return find_ipv4(skb, at, place);
@@ -195,13 +204,19 @@ static __always_inline void make_key(struct __sk_buff *skb, const struct Place *
 
 /* ---- FPDUs ---- */
 
+/* Where an FPDU may begin. */
+struct Head {
+    __u8 bytes[fpdu_head];
+};
+
 struct Shape {
     __u32 size;     /* of the FPDU; 0: there is none */
     __u32 evidence; /* what it is worth */
     __u32 stag;
+    __u32 unused;
     __u64 offset; /* of a tagged one that is not the last: where the next one goes on */
-    __u8 tagged;
-    __u8 last;
+    __u32 tagged;
+    __u32 last;
 };
 
 static __always_inline __u32 big_endian(const __u8 *at) {
@@ -210,14 +225,16 @@ static __always_inline __u32 big_endian(const __u8 *at) {
 
 /* RFC 5044 section 4.1, RFC 5041 section 4, RFC 5040 section 4: version 1 of DDP and of RDMAP, nothing reserved, an
    opcode that fits the tagged bit, and, untagged, the queue of this opcode. */
-static __always_inline void find_shape(const __u8 *at, struct Shape *shape) {
+SHARED int find_shape(const struct Head *head, struct Shape *shape) {
+    if (!head || !shape) return 0;
+    const __u8 *at = head->bytes;
     __u32 length = (__u32)at[0] << 8 | at[1];
     __u8 opcode = at[3] & 0x0f;
     __u8 tagged = at[2] >> 7;
     shape->size = 0;
-    if ((at[2] & 0x3f) != 1 || at[3] >> 4 != 4 || opcode > 11) return;
-    if (tagged != (opcode == 0 || opcode == 2)) return;
-    if (length < (tagged ? 14U : 18U)) return;
+    if ((at[2] & 0x3f) != 1 || at[3] >> 4 != 4 || opcode > 11) return 0;
+    if (tagged != (opcode == 0 || opcode == 2)) return 0;
+    if (length < (tagged ? 14U : 18U)) return 0;
     shape->tagged = tagged;
     shape->last = at[2] >> 6 & 1;
     if (tagged) {
@@ -226,10 +243,11 @@ static __always_inline void find_shape(const __u8 *at, struct Shape *shape) {
         shape->evidence = 1;
     } else {
         __u32 queue = opcode == 1 || opcode == 10 ? 1 : opcode == 7 ? 2 : opcode == 11 ? 3 : 0;
-        if (big_endian(at + 8) != queue || big_endian(at + 12) == 0) return;
+        if (big_endian(at + 8) != queue || big_endian(at + 12) == 0) return 0;
         shape->evidence = 2;
     }
     shape->size = ((2 + length + 3) & ~3U) + 4;
+    return 1;
 }
 
 /* What two FPDUs that follow each other are worth together: a message that goes on in the same buffer is worth more. */
@@ -251,19 +269,19 @@ struct Walk {
 };
 
 static long walk_step(__u32 index, struct Walk *walk) {
-    __u8 head[fpdu_head];
+    struct Head head;
     struct Shape shape = {};
     if (walk->at >= walk->bytes) return 1;
-    if (walk->at + fpdu_head > walk->bytes || bpf_skb_load_bytes(walk->skb, walk->payload_at + walk->at, head, sizeof head) < 0) {
+    if (walk->at + fpdu_head > walk->bytes ||
+        bpf_skb_load_bytes(walk->skb, walk->payload_at + walk->at, &head, sizeof head) < 0) {
         walk->split = 1;
         return 1;
     }
-    find_shape(head, &shape);
-    if (!shape.size) {
+    if (!find_shape(&head, &shape)) {
         walk->broken = 1;
         return 1;
     }
-    __u32 ulpdu = (__u32)head[0] << 8 | head[1];
+    __u32 ulpdu = (__u32)head.bytes[0] << 8 | head.bytes[1];
     walk->evidence += shape.evidence + follows(&walk->before, &shape, ulpdu - 14);
     walk->before = shape;
     walk->found = 1;
@@ -273,8 +291,9 @@ static long walk_step(__u32 index, struct Walk *walk) {
 
 /* Steps over the FPDUs of a segment from where the next one begins; notes where that is then, and what they are worth.
    Returns whether there are any; less than 0 where something else stands there. */
-static __noinline int walk_fpdus(struct __sk_buff *skb, struct Segment *segment, struct TapHalf *half) {
+SHARED int walk_fpdus(struct __sk_buff *skb, const struct Segment *segment, struct TapHalf *half) {
     struct Walk walk = {};
+    if (!segment || !half) return 0;
     __s32 ahead = (__s32)(half->next - segment->sequence);
     int known = (half->flags & half_has_next) && ahead >= 0 && ahead < longest_fpdu;
     if (!known) {
@@ -312,29 +331,31 @@ struct Scan {
 };
 
 static long scan_step(__u32 index, struct Scan *scan) {
-    __u8 head[fpdu_head];
+    struct Head head;
     struct Shape first = {};
     struct Shape second = {};
     struct Scratch *memory = scan->scratch;
     if (index + fpdu_head > scan->length) return 1;
-    find_shape(memory->bytes + (index & (scan_bytes - 1)), &first); /* the mask is for the verifier */
-    if (!first.size) return 0;
+    index &= scan_bytes - 1; /* for the verifier */
+    const struct Head *here = (const struct Head *)(memory->bytes + index);
+    if (!find_shape(here, &first)) return 0;
     __u32 next = index + first.size;
     if (next + fpdu_head > scan->payload_bytes) return 0;
-    if (bpf_skb_load_bytes(scan->skb, scan->payload_at + next, head, sizeof head) < 0) return 0;
-    find_shape(head, &second);
-    if (!second.size) return 0;
-    __u32 ulpdu = (__u32)head[0] << 8 | head[1];
+    if (bpf_skb_load_bytes(scan->skb, scan->payload_at + next, &head, sizeof head) < 0) return 0;
+    if (!find_shape(&head, &second)) return 0;
+    __u32 ulpdu = (__u32)head.bytes[0] << 8 | head.bytes[1];
     if (first.evidence + second.evidence + follows(&first, &second, ulpdu - 14) < evidence_enough) return 0;
     scan->found_at = index;
     scan->found = 1;
     return 1;
 }
 
-/* Looks for two FPDUs inside a segment: software stacks fill segments without regard to FPDUs. Now and then: of all unknown connections, those with most segments come first. */
-static __noinline int scan_segment(struct __sk_buff *skb, struct Segment *segment, struct TapHalf *half) {
+/* Looks for two FPDUs inside a segment: software stacks fill segments without regard to FPDUs. Now and then: of all
+   unknown connections, those with most segments come first. */
+SHARED int scan_segment(struct __sk_buff *skb, const struct Segment *segment, struct TapHalf *half) {
     __u32 zero = 0;
     struct Scan scan = {};
+    if (!segment || !half) return 0;
     if (segment->payload_bytes < scan_least) return 0;
     struct Scratch *memory = bpf_map_lookup_elem(&scratch, &zero);
     if (!memory) return 0;

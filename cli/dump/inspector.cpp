@@ -112,7 +112,8 @@ constexpr dissect::LayerSet layers_of_commands() {
 /// Whether a field of the frame is known once its commands are.
 bool is_of_commands(std::string_view field) {
     return field == "rdma" || field.starts_with("rdma.io") || field.starts_with("rdma.ulp") ||
-           field.starts_with("nvme");
+           field.starts_with("nvme") || field.starts_with("rpc") || field.starts_with("nfs") ||
+           field.starts_with("mount.") || field.starts_with("nlm.");
 }
 
 /// What is dear and not needed for everything that is shown.

@@ -11,6 +11,13 @@ namespace cli::top {
 namespace {
 
 constexpr std::size_t frames_per_summary = 4;
+/// Flows of an interval, the busiest: each costs as much as in the whole. What is shown of a file at its end is the
+/// whole, and few of the interval will do.
+constexpr std::size_t most_of_interval = 50'000;
+constexpr std::size_t most_of_last_interval = 10'000;
+
+constexpr std::size_t many_flows = 10'000;
+constexpr std::size_t very_many_flows = 50'000;
 
 /// The frames of `former` come first, as they did.
 void keep_first_frames(metrics::EventSummary& summary, const metrics::EventSummary& former) {
@@ -65,23 +72,31 @@ std::optional<base::Error> Measuring::take_error() {
     return analyzer_->take_error();
 }
 
+bool Measuring::has_many_flows() {
+    const std::size_t flows = analyzer_->flows();
+    if (flows <= many_flows) return false;
+    const std::size_t before = previous_ ? previous_->total.flows.size() : 0;
+    return flows > very_many_flows || flows > before + before / 16;
+}
+
 void Measuring::feed(std::span<const wire::Frame> frames, bool lasting) { analyzer_->feed(frames, lasting); }
 
 std::shared_ptr<tui::Reading> Measuring::close(std::int64_t start_ns, std::uint64_t length_ns,
                                                std::optional<std::uint64_t> kernel_dropped,
                                                std::int64_t idle_since_ns) {
-    auto reading = read(analyzer_->snapshot(), start_ns, length_ns, kernel_dropped);
+    auto reading = read(analyzer_->snapshot(), start_ns, length_ns, kernel_dropped, most_of_interval);
     analyzer_->begin_interval(idle_since_ns);
     return reading;
 }
 
 std::shared_ptr<tui::Reading> Measuring::close_last(std::int64_t start_ns, std::uint64_t length_ns,
                                                     std::optional<std::uint64_t> kernel_dropped) {
-    return read(analyzer_->take_snapshot(), start_ns, length_ns, kernel_dropped);
+    const std::size_t most = analyzer_->flows() > many_flows ? most_of_last_interval : most_of_interval;
+    return read(analyzer_->take_snapshot(), start_ns, length_ns, kernel_dropped, most);
 }
 
 std::shared_ptr<tui::Reading> Measuring::read(metrics::Snapshot&& total, std::int64_t start_ns, std::uint64_t length_ns,
-                                              std::optional<std::uint64_t> kernel_dropped) {
+                                              std::optional<std::uint64_t> kernel_dropped, std::size_t most) {
     static const metrics::Snapshot nothing;
     const metrics::Snapshot& before = previous_ ? previous_->total : nothing;
     auto reading = std::make_shared<tui::Reading>();
@@ -90,7 +105,7 @@ std::shared_ptr<tui::Reading> Measuring::read(metrics::Snapshot&& total, std::in
     reading->crc_verified = options_.dissector.parse.verify_crc;
     reading->total = std::move(total);
     reading->total.capture.kernel_dropped = kernel_dropped;
-    reading->interval = metrics::difference_of_busiest(before, reading->total, many_flows);
+    reading->interval = metrics::difference_of_busiest(before, reading->total, most);
     keep_first_frames(reading->total, before);
     previous_ = reading;
     return reading;

@@ -33,16 +33,15 @@ public:
     /// idle since `idle_since_ns` are forgotten afterwards.
     std::shared_ptr<tui::Reading> close(std::int64_t start_ns, std::uint64_t length_ns,
                                         std::optional<std::uint64_t> kernel_dropped, std::int64_t idle_since_ns);
-    /// The same after finish(): the flows' memory is given back. Only restart() may follow.
+    /// The same after finish(): the engine's memory is given back. Only restart() may follow.
     std::shared_ptr<tui::Reading> close_last(std::int64_t start_ns, std::uint64_t length_ns,
                                              std::optional<std::uint64_t> kernel_dropped);
-    /// With more flows a reading is expensive: intervals have to be few, and show only the busiest flows.
-    static constexpr std::size_t many_flows = 50'000;
-    bool has_many_flows() { return analyzer_->flows() > many_flows; }
+    /// Readings cost so much that a file's intervals have to be few: flows are very many, or many and becoming more.
+    bool has_many_flows();
 
 private:
     std::shared_ptr<tui::Reading> read(metrics::Snapshot&& total, std::int64_t start_ns, std::uint64_t length_ns,
-                                       std::optional<std::uint64_t> kernel_dropped);
+                                       std::optional<std::uint64_t> kernel_dropped, std::size_t most);
     void begin(std::unique_ptr<observe::TraceInput> trace);
 
     metrics::AnalyzerOptions options_;

@@ -41,6 +41,12 @@ inline constexpr wire::FieldInfo ddp_rdmap{"iwarp_ddp_rdmap",
                                            "iWARP Direct Data Placement and Remote Direct Memory Access Protocol"};
 inline constexpr wire::FieldInfo nvme{"nvme", "NVM Express"};
 inline constexpr wire::FieldInfo nvme_rdma{"nvme-rdma", "NVM Express Fabrics RDMA"};
+inline constexpr wire::FieldInfo rpcordma{"rpcordma", "RPC over RDMA"};
+inline constexpr wire::FieldInfo rpc{"rpc", "Remote Procedure Call"};
+inline constexpr wire::FieldInfo nfs{"nfs", "Network File System"};
+inline constexpr wire::FieldInfo nfs_acl{"nfsacl", "Network File System Access Control List (NFSACL)"};
+inline constexpr wire::FieldInfo mount{"mount", "Mount Service"};
+inline constexpr wire::FieldInfo nlm{"nlm", "Network Lock Manager Protocol"};
 inline constexpr wire::FieldInfo data{"data", "Data"};  // what no layer of the house takes apart
 
 }  // namespace dissect::layers::protocol

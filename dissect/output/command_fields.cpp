@@ -31,6 +31,9 @@ template <std::size_t Part>
 bool take_part(const UpperMessage& message, Value& value) {
     return message.facts.parts && take(value, message.facts.parts->ns[Part]);
 }
+bool is_rpc_reply(const UpperMessage& m) {
+    return m.dissection.has(LayerId::rpcordma) && m.facts.role == CommandRole::response && m.facts.parts;
+}
 bool answers_fabrics(const UpperMessage& message) {
     const LayerRef* layer = message.dissection.find(LayerId::nvme_completion);
     return layer != nullptr && NvmeContext::from_variant(layer->variant).is_fabrics();
@@ -47,6 +50,10 @@ constexpr ReadField<UpperMessage> connection_table[] = {
          return m.dissection.has(LayerId::nvme_completion) && !answers_fabrics(m) &&
                 take_known(v, m.facts.request_frame);
      }},
+    {frame_number("rpc.repframe", "This is a reply to a request in frame"),
+     [](const UpperMessage& m, Value& v) { return is_rpc_reply(m) && take_known(v, m.facts.request_frame); }},
+    {duration("rpc.time", "Time from request"),
+     [](const UpperMessage& m, Value& v) { return is_rpc_reply(m) && take(v, m.facts.parts->latency_ns()); }},
     {frame_number("nvme.fabrics.cmd_pkt", "Fabric Cmd in"),
      [](const UpperMessage& m, Value& v) { return answers_fabrics(m) && take_known(v, m.facts.request_frame); }},
 };

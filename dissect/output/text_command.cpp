@@ -33,7 +33,7 @@ void request_words(std::string& out, const CommandFacts& facts) {
     if (facts.queue) word(out, "q", *facts.queue);
     add_words(out, facts.id_word, facts.id);
     add_words(out, {}, facts.target);
-    if (facts.first_block) word(out, "lba", *facts.first_block);
+    if (facts.first_block) word(out, facts.block_word, *facts.first_block);
     if (facts.block_count) word(out, "blocks", *facts.block_count);
     if (facts.bytes && *facts.bytes != 0) word(out, "len", *facts.bytes);
     if (facts.key) word_hex(out, "key", *facts.key, 8);

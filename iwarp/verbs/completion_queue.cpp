@@ -34,17 +34,22 @@ void CompletionQueue::Impl::push(const Completion& completion) {
     ring[slot] = completion;
     if (stamps) ring[slot].time_ns = device->impl().transport->now_ns();
     ++count;
-    if (armed && raises_event(completion)) wake();
+    if (armed && raises_event(completion)) announce(count - 1);
 }
 
 bool CompletionQueue::Impl::raises_event(const Completion& completion) const {
     return !armed_for_solicited || completion.solicited || completion.status != Status::success;
 }
 
-bool CompletionQueue::Impl::holds_event() const {
-    for (std::size_t i = 0; i < count; ++i)
-        if (raises_event(ring[(first + i) % ring.size()])) return true;
-    return false;
+std::optional<std::size_t> CompletionQueue::Impl::find_event() const {
+    for (std::size_t place = 0; place < count; ++place)
+        if (taken + place != announced && raises_event(ring[(first + place) % ring.size()])) return place;
+    return std::nullopt;
+}
+
+void CompletionQueue::Impl::announce(std::size_t place) {
+    announced = taken + place;
+    wake();
 }
 
 void CompletionQueue::Impl::wake() {
@@ -67,6 +72,7 @@ std::size_t CompletionQueue::poll(std::span<Completion> out) {
         if (++impl_->first == impl_->ring.size()) impl_->first = 0;
     }
     impl_->count -= taken;
+    impl_->taken += taken;
     return taken;
 }
 
@@ -92,7 +98,7 @@ void CompletionQueue::request_event(bool solicited_only) {
     // A wish for any completion is not narrowed by a later one for solicited ones alone, as in the verbs.
     impl_->armed_for_solicited = solicited_only && (!impl_->armed || impl_->armed_for_solicited);
     impl_->armed = true;
-    if (impl_->holds_event()) impl_->wake();
+    if (const auto place = impl_->find_event()) impl_->announce(*place);
 }
 
 }  // namespace iwarp

@@ -1,5 +1,5 @@
 /// Writes the seeds of the fuzz targets from pcaps/: make_seeds FOLDER makes FOLDER/frame, /stream, /pcap_file,
-/// /filter, /mpa_stream, /iwarp_peer, /control_line, /snapshot, /trace_file, /trace_ring.
+/// /filter, /mpa_stream, /iwarp_peer, /control_line, /snapshot, /trace_file, /trace_ring, /upper_messages.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -18,6 +18,9 @@
 #include "tests/support/pcaps.h"
 #include "trace/file/trace_file.h"
 #include "trace/ring/ring_layout.h"
+#include "upper/command_listener.h"
+#include "upper/reader.h"
+#include "upper/upper_connection.h"
 
 namespace {
 
@@ -172,18 +175,58 @@ void ring_seed(const fs::path& folder) {
     write(folder / "ring", octets);
 }
 
+/// Messages of upper layers as records of the target `upper_messages`.
+class UpperSeeds final : public upper::Listener {
+public:
+    UpperSeeds(fs::path folder, std::string name) : folder_(std::move(folder)), name_(std::move(name)) {}
+
+    void message(const upper::MessageNote& note) override {
+        const auto protocols = upper::all_protocols();
+        const auto found = std::find(protocols.begin(), protocols.end(), note.connection.protocol());
+        if (seed_.empty()) seed_ += static_cast<char>(found - protocols.begin());
+        if (note.head.empty() || seed_.size() > 6000) return;
+        const bool of_target = note.role != dissect::CommandRole::request;
+        const bool is_data = note.role == dissect::CommandRole::data_in || note.role == dissect::CommandRole::data_out;
+        const unsigned operation = !is_data ? 0 : note.role == dissect::CommandRole::data_in ? 1 : 2;
+        seed_ += static_cast<char>((of_target ? 1u : 0u) | operation << 1);
+        seed_ += static_cast<char>(note.head.size() & 0xff);
+        seed_ += static_cast<char>(note.head.size() >> 8);
+        seed_ += text_of({note.head.begin(), note.head.end()});
+    }
+    void finish() {
+        if (!seed_.empty()) write(folder_ / name_, seed_);
+    }
+
+private:
+    fs::path folder_;
+    std::string name_;
+    std::string seed_ = {};
+};
+
+void upper_seeds(const fs::path& folder, const support::KeptCapture& capture) {
+    UpperSeeds seeds(folder, capture.name);
+    upper::Reader reader({}, nullptr, &seeds);
+    dissect::Dissector dissector{dissect::DissectorOptions{}};
+    std::uint64_t number = 0;
+    for (const support::KeptFrame& kept : capture.frames) dissector.dissect(kept.frame(++number), reader);
+    dissector.finish(reader);
+    reader.finish();
+    seeds.finish();
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     if (count != 2) return std::fputs("usage: make_seeds FOLDER\n", stderr), 2;
     const fs::path folder = arguments[1];
-    for (const char* target :
-         {"frame", "stream", "pcap_file", "filter", "control_line", "snapshot", "trace_file", "trace_ring"})
+    for (const char* target : {"frame", "stream", "pcap_file", "filter", "control_line", "snapshot", "trace_file",
+                               "trace_ring", "upper_messages"})
         fs::create_directories(folder / target);
     for (const support::KeptCapture& capture : support::load_captures(400)) {
         frame_seeds(folder / "frame", capture);
         stream_seed(folder / "stream", capture);
         snapshot_seeds(folder / "snapshot", capture);
+        upper_seeds(folder / "upper_messages", capture);
         erf_seed(folder / "pcap_file", capture);
         const fs::path file = fs::path(support::pcaps()) / capture.name;
         if (fs::file_size(file) < 20'000)

@@ -166,25 +166,47 @@ class Frames(unittest.TestCase):
         kept = daemon.wait_for("the recording", lambda: [file for file in daemon.recordings.glob("*.pcapng")])
         return kept[0].read_bytes()
 
-    def test_a_flood_of_ports_widens_nothing(self):
-        with Wire() as wire:
-            daemon = Daemon(wire, record=True)
-            daemon.write(self.CONFIG.format(daemon.recordings) + "[log]\nmax_lines_per_sec = 10\n")
-            with daemon:
-                # All TCP passes for two seconds at the start, for connections to be found; none of that is kept.
-                send(wire, [tcp(40000, 80, 1, b"GET /before HTTP/1.1"), roce(1, 1)])
-                for begin in range(2000, 2300, 50):
-                    send(wire, [mpa_request(port) for port in range(begin, begin + 50)])
-                send(wire, [tcp(40000, 2001, 1, b"GET /learnt HTTP/1.1"), tcp(40000, 80, 100, b"GET /after HTTP/1.1")])
-                daemon.wait_for("the warning", lambda: "more TCP ports look like iWARP" in daemon.log())
-                daemon.wait_for("the end of discovery",
-                                lambda: not daemon.ask(command="status")["result"]["interfaces"][0]["filter"].endswith(" or tcp"))
-                send(wire, [tcp(40000, 80, 200, b"GET /much-later HTTP/1.1"), tcp(40000, 2299, 1, b"GET /later HTTP/1.1"), roce(1, 2)])
-                octets = self.recording(daemon)
-                self.assertNotIn(b"GET /", octets)
-                self.assertIn(b"MPA ID Req Frame", octets)
-                learnt = len(re.findall("speaks MPA", daemon.log()))
-                self.assertLessEqual(learnt, 70)
+    def flooded(self, wire, environment=None):
+        """A daemon that is to meet forged Requests to 300 ports, next to ordinary traffic before and after them."""
+        daemon = Daemon(wire, record=True, environment=environment)
+        daemon.write(self.CONFIG.format(daemon.recordings) + "[log]\nmax_lines_per_sec = 10\n")
+        return daemon
+
+    def flood(self, wire):
+        send(wire, [tcp(40000, 80, 1, b"GET /before HTTP/1.1"), roce(1, 1)])
+        for begin in range(2000, 2300, 50):
+            send(wire, [mpa_request(port) for port in range(begin, begin + 50)])
+        send(wire, [tcp(40000, 2001, 1, b"GET /learnt HTTP/1.1"), tcp(40000, 80, 100, b"GET /after HTTP/1.1")])
+
+    def nothing_else_was_kept(self, daemon):
+        octets = self.recording(daemon)
+        self.assertNotIn(b"GET /", octets)
+        self.assertIn(b"MPA ID Req Frame", octets)
+
+    def test_a_flood_of_requests_widens_nothing(self):
+        """The kernel learns connections, and none from one frame alone."""
+        with Wire() as wire, self.flooded(wire) as daemon:
+            if daemon.total("rdmascope_iwarp_learning_in_kernel") == 0:
+                self.skipTest("this kernel permits no eBPF")
+            self.flood(wire)
+            # The same ends as those of the Requests: past the 16 KiB that pass while it is not known what they speak, and the other way.
+            send(wire, [tcp(50000, port, 30000, b"GET /same-ends HTTP/1.1") for port in range(2000, 2300)])
+            send(wire, [tcp(40000, 80, 200, b"GET /much-later HTTP/1.1"), tcp(40000, 2299, 1, b"GET /later HTTP/1.1"), roce(1, 2)])
+            daemon.wait_for("the packets", lambda: daemon.ask(command="status")["result"]["packets"] >= 302)
+            self.nothing_else_was_kept(daemon)
+            self.assertEqual(daemon.ask(command="status")["result"]["packets"], 302, "the Requests, and the two RoCE packets")
+            self.assertEqual(daemon.ask(command="status")["result"]["iwarp_learning"]["learnt"], 0)
+
+    def test_a_flood_of_ports_widens_nothing_without_ebpf(self):
+        with Wire() as wire, self.flooded(wire, {"RDMASCOPE_EBPF": "off"}) as daemon:
+            # All TCP passes for two seconds at the start, for connections to be found; none of that is kept.
+            self.flood(wire)
+            daemon.wait_for("the warning", lambda: "more TCP ports look like iWARP" in daemon.log())
+            daemon.wait_for("the end of discovery",
+                            lambda: not daemon.ask(command="status")["result"]["interfaces"][0]["filter"].endswith(" or tcp"))
+            send(wire, [tcp(40000, 80, 200, b"GET /much-later HTTP/1.1"), tcp(40000, 2299, 1, b"GET /later HTTP/1.1"), roce(1, 2)])
+            self.nothing_else_was_kept(daemon)
+            self.assertLessEqual(len(re.findall("speaks MPA", daemon.log())), 70)
 
     def test_what_is_iwarp_is_recorded(self):
         with Wire() as wire:
@@ -206,6 +228,9 @@ class Clients(unittest.TestCase):
             for begin in range(0, 8000, 500):
                 send(wire, [roce(number, 1) for number in range(begin, begin + 500)])
             daemon.wait_for("the flows", lambda: daemon.ask(command="status")["result"]["flows"] > 4000)
+            begun = time.monotonic()
+            self.assertTrue(daemon.ask(command="why")["ok"])
+            one = time.monotonic() - begun  # what a machine that is busy needs for one answer
             heap = b'{"command":"why"}\n' * 500
             clients = []
             for _ in range(59):
@@ -218,8 +243,8 @@ class Clients(unittest.TestCase):
             time.sleep(1)
             begun = time.monotonic()
             self.assertTrue(daemon.ask(command="version")["ok"])
-            self.assertLess(time.monotonic() - begun, 15)
-            self.assertLess(seconds_to_end(daemon, daemon_pid(daemon)), HEARD_SECONDS)
+            self.assertLess(time.monotonic() - begun, 15 + 20 * one)
+            self.assertLess(seconds_to_end(daemon, daemon_pid(daemon)), HEARD_SECONDS + 20 * one)
 
     def test_a_history_of_any_size_is_no_obstacle(self):
         with Wire() as wire:

@@ -11,6 +11,7 @@ import path
 from frames import ethernet, frames_of, ipv4, tcp, udp, with_tags
 from hosts import FOREVER, QUIET_MS, Hosts, Tcpdump, needs_hosts
 from path import PATIENCE_SECONDS
+from side_by_side import load_tests
 
 PCAPS = pathlib.Path(os.environ["RDMASCOPE_PCAPS"])
 LINKTYPE_ETHERNET, LINKTYPE_RAW = 1, 101

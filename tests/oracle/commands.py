@@ -15,7 +15,9 @@ from oracle import Comparison
 from tools import Cache, Failure, both, captures, fail, fields_command, our_fields, parse_records, run, tshark_fields
 
 # Captures, and tshark's protocol, whose fields begin with these words.
-CASES = {"nvme-rdma-rxe": ("nvme-rdma", ("nvme.", "nvme-rdma."))}
+CASES = {"nvme-rdma-rxe": ("nvme-rdma", ("nvme.", "nvme-rdma.")),
+         "nfs-rdma-rxe": ("rpcordma", ("rpcordma.", "rpc.", "nfs.")),
+         "nfs-rdma-siw": ("rpcordma", ("rpcordma.", "rpc.", "nfs."))}
 
 
 def without(options, protocol):

@@ -151,7 +151,7 @@ Controller::Anchor Controller::anchor() const {
     Anchor anchor;
     if (const FlowLine* line = selected_line()) {
         if (line->group)
-            anchor.group = line->title;
+            anchor.group = *line->title;
         else
             anchor.flow = line->id();
     }
@@ -172,7 +172,7 @@ void Controller::restore(const Anchor& anchor) {
         if (!held[index_of_view(view)]) place.top = 0;
     };
     find(View::flows, state.list.lines(), [&](const FlowLine& line) {
-        return line.group ? !anchor.group.empty() && line.title == anchor.group
+        return line.group ? !anchor.group.empty() && *line.title == anchor.group
                           : anchor.group.empty() && line.id() == anchor.flow;
     });
     find(View::hosts, state.hosts, [&](const auto* host) { return host->address == anchor.host; });

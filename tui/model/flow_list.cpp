@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 #include "tui/model/columns.h"
 #include "tui/model/groups.h"
@@ -66,7 +67,7 @@ public:
 
     void reserve(std::size_t lines) { entries_.reserve(lines); }
     void add(const FlowLine& line, std::size_t place) {
-        Entry entry{place, 0, line.idle, true, 0, no_text, line.id()};
+        Entry entry{0, 0, line.id(), static_cast<std::uint32_t>(place), no_text, line.idle, true};
         if (by_problem_ && is_urgent(line)) {
             entry.badness = metrics::badness(*line.problem);
             entry.idle = false;
@@ -77,7 +78,7 @@ public:
             entry.unknown = key.unknown;
             entry.number = key.number;
             if (!key.text.empty()) {
-                entry.text = texts_.size();
+                entry.text = static_cast<std::uint32_t>(texts_.size());
                 texts_.push_back(std::move(key.text));
             }
         }
@@ -94,15 +95,16 @@ public:
     }
 
 private:
-    static constexpr std::size_t no_text = ~std::size_t{0};
+    static constexpr std::uint32_t no_text = ~std::uint32_t{0};
+    /// Small, as there is one a flow.
     struct Entry {
-        std::size_t place;
         double badness;  ///< 0: no problem, or not sorted by problems
+        std::uint64_t number;
+        std::uint64_t id;
+        std::uint32_t place;
+        std::uint32_t text;
         bool idle;
         bool unknown;
-        std::uint64_t number;
-        std::size_t text;
-        std::uint64_t id;
     };
     bool before(const Entry& a, const Entry& b) const {
         if (a.badness != b.badness) return (a.badness < b.badness) != choice_.order.descending;
@@ -124,6 +126,20 @@ private:
     std::vector<Entry> entries_ = {};
     std::vector<std::string> texts_ = {};
 };
+
+/// In place, as a second list of a million lines would take much memory. `order[i]`: where the line is that comes i-th.
+void bring_into_order(std::vector<FlowLine>& lines, std::vector<std::size_t> order) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        std::size_t at = i;
+        while (order[at] != i) {
+            const std::size_t from = order[at];
+            std::swap(lines[at], lines[from]);
+            order[at] = at;
+            at = from;
+        }
+        order[at] = at;
+    }
+}
 
 const metrics::FlowProblem* find_problem(const metrics::FlowProblems& problems, std::uint64_t id) {
     const auto found = problems.find(id);
@@ -206,14 +222,16 @@ void FlowList::arrange(std::vector<FlowLine> flows, const FlowChoice& choice, co
     Sorter others(choice, *reading_, names);
     others.reserve(flows.size());
     for (std::size_t i = 0; i < flows.size(); ++i) (flows[i].pinned ? pinned : others).add(flows[i], i);
-    const std::vector<std::size_t> first = pinned.sorted();
+    std::vector<std::size_t> first = pinned.sorted();
     const std::vector<std::size_t> order = others.sorted();
-    lines_.reserve(flows.size());
-    for (const std::size_t place : first) lines_.push_back(flows[place]);
     if (choice.grouping == Grouping::none) {
-        for (const std::size_t place : order) lines_.push_back(std::move(flows[place]));
+        first.insert(first.end(), order.begin(), order.end());
+        bring_into_order(flows, std::move(first));
+        lines_ = std::move(flows);
         return;
     }
+    lines_.reserve(flows.size());
+    for (const std::size_t place : first) lines_.push_back(flows[place]);
     std::vector<const FlowSnapshot*> wholes;
     wholes.reserve(flows.size());
     for (const FlowLine& line : flows) wholes.push_back(line.whole);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/compact.h"
 #include "exporters/filter/flow_filter.h"
 #include "exporters/flow_fields.h"
 #include "exporters/flow_order.h"
@@ -26,9 +27,9 @@ struct FlowLine {
     bool idle = false;                              ///< window interval: nothing passed in it, `flow` is `whole`
     bool pinned = false;
     bool group = false;
-    bool folded = false;      ///< a group whose members are not listed
-    std::string title = {};   ///< a group's: "storage-3", "roce2 RC", "class 0x68"
-    std::size_t members = 0;  ///< a group's
+    bool folded = false;                         ///< a group whose members are not listed
+    base::CompactValue<std::string> title = {};  ///< a group's: "storage-3", "roce2 RC", "class 0x68"
+    std::size_t members = 0;                     ///< a group's
     std::uint64_t id() const { return flow->id; }
 };
 

@@ -36,7 +36,7 @@ const FlowLine* group_of_row(const Controller& controller) {
 void set_fold(Controller& controller, bool (*wanted)(bool)) {
     const FlowLine* group = group_of_row(controller);
     if (group == nullptr) return controller.say("there are no groups; u makes them");
-    const std::string title = group->title;
+    const std::string title = *group->title;
     const bool folded = group->folded;
     if (wanted(folded) == folded) return controller.say(folded ? "it is folded" : "it is unfolded");
     // A row that goes with its group leaves the selection to the heading.
@@ -98,7 +98,7 @@ void turn_fold(Controller& controller) {
 void turn_all_folds(Controller& controller) {
     std::set<std::string> titles;
     for (const FlowLine& line : controller.state.list.lines())
-        if (line.group) titles.insert(line.title);
+        if (line.group) titles.insert(*line.title);
     if (titles.empty()) return controller.say("there are no groups; u makes them");
     if (const FlowLine* group = group_of_row(controller))
         controller.select(View::flows, static_cast<std::size_t>(group - controller.state.list.lines().data()));

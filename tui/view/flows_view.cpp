@@ -79,7 +79,7 @@ TableRow group_row(const ModelState& state, const FlowLine& line, const exporter
     if (row.cells.empty()) row.cells.emplace_back();
     std::string title;
     append_utf8(title, line.folded ? letters.folded : letters.unfolded);
-    title += fmt::format(" {}, {}", line.title, base::format_counted(line.members, "flow"));
+    title += fmt::format(" {}, {}", *line.title, base::format_counted(line.members, "flow"));
     row.cells.front() = {std::move(title), {Role::title, false, true}};
     return row;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <malloc.h>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -25,6 +26,9 @@ EngineOptions share_of(EngineOptions options, unsigned threads) {
 /// The bytes of a mapped file come from memory: the headers are prefetched a few frames early, and the payload too if
 /// this thread will compute its CRC. (Inline, because GCC may omit calls of functions without visible effects.)
 constexpr std::size_t frames_ahead = 6;
+
+/// Of more, the memory that they took is worth the milliseconds that giving it back takes.
+constexpr std::size_t many_flows = 10'000;
 
 [[gnu::always_inline]] inline void ask_headers(base::Bytes bytes) {
     if (bytes.empty()) return;
@@ -268,9 +272,13 @@ Snapshot Analyzer::snapshot() {
 }
 
 Snapshot Analyzer::take_snapshot() {
-    return state_->describe(counters(), [this](Engine& engine, Snapshot& out) {
+    Snapshot last = state_->describe(counters(), [this](Engine& engine, Snapshot& out) {
         engine.describe_and_release(out, state_->figures.last_ns);
     });
+    state_.reset();
+    // What was freed in small pieces stays with the C library otherwise, out of reach for other threads.
+    if (last.flows.size() > many_flows) ::malloc_trim(0);
+    return last;
 }
 
 template <class DescribeEngine>

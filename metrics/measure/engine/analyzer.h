@@ -45,7 +45,8 @@ public:
     void finish();
     /// Waits for the frames fed so far, then copies the figures out. Kernel drops are the caller's to fill in.
     Snapshot snapshot();
-    /// The last snapshot: the flows' memory is freed while it is made. Only the destructor may be called afterwards.
+    /// The last snapshot: the flows' memory is given back while it is made, all other memory then. Only the destructor
+    /// may be called afterwards.
     Snapshot take_snapshot();
     /// For an analyzer that runs for months, between two snapshots: later events show frames of their own, and flows
     /// without traffic since `idle_since_ns`, in neither direction, are forgotten. Returns how many.

@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include "tests/unit/upper/found_commands.h"
 #include "upper/command_text.h"
 
@@ -5,6 +7,7 @@ namespace upper_test {
 
 void Finder::recognized(const upper::Connection& connection) {
     ++evidence[std::string(name_of(connection.evidence()))];
+    ++protocols[std::string(connection.protocol()->name)];
 }
 
 void Finder::command(const upper::Connection& connection, const upper::FinishedCommand& finished) {
@@ -42,6 +45,33 @@ void Finder::ended(const upper::Connection& connection) {
     limits.push_back(connection.facts().limit.value_or(0));
     for (const std::uint64_t ns : counts.state_ns) state_sum_ns += ns;
     if (counts.first_ns) wall_ns += static_cast<std::uint64_t>(counts.last_ns - *counts.first_ns);
+}
+
+std::string text_of(const Found& found) {
+    std::string text = found.id + " " + found.kind + " advertised " + std::to_string(found.advertised) + " inline " +
+                       std::to_string(found.inline_bytes) + " moved " + std::to_string(found.moved) + " frames " +
+                       std::to_string(found.request_first) + "-" + std::to_string(found.request_last) + " " +
+                       std::to_string(found.operations) + " " + std::to_string(found.data_first) + "-" +
+                       std::to_string(found.data_last) + " > " + std::to_string(found.response) + " begin " +
+                       std::to_string(found.begin_ns) + " parts";
+    for (const std::uint64_t part : found.parts_ns) text += " " + std::to_string(part);
+    return text;
+}
+
+namespace {
+
+/// What the expectation does not have is not compared.
+Found without_network(Found found) {
+    found.request_ack_ns = 0;
+    return found;
+}
+
+}  // namespace
+
+void expect_equal(const std::vector<Found>& found, const std::vector<Found>& expected) {
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i)
+        ASSERT_TRUE(without_network(found[i]) == expected[i]) << text_of(found[i]) << "\n" << text_of(expected[i]);
 }
 
 }  // namespace upper_test

@@ -333,9 +333,9 @@ Finder read(const Frames& frames, const upper::ReaderOptions& options) {
     return finder;
 }
 
-std::vector<Found> expected_nvme() {
+std::vector<Found> expected(const std::string& name) {
     std::vector<Found> all;
-    std::ifstream file(support::pcaps() + "/../tests/unit/upper/nvme-rdma-rxe.tsv");
+    std::ifstream file(support::pcaps() + "/../tests/unit/upper/" + name + ".tsv");
     for (std::string line; std::getline(file, line);) {
         if (line.starts_with('#') || line.starts_with("id")) continue;
         std::istringstream row(line);
@@ -347,11 +347,15 @@ std::vector<Found> expected_nvme() {
         EXPECT_FALSE(row.fail()) << line;
         found.end = "answered";
         found.status = "Success";
+        if (std::string status; row >> std::ws && std::getline(row, status)) found.status = status;
         all.push_back(std::move(found));
     }
+    EXPECT_FALSE(all.empty()) << name;
     std::stable_sort(all.begin(), all.end(),
                      [](const Found& one, const Found& two) { return one.response < two.response; });
     return all;
 }
+
+std::vector<Found> expected_nvme() { return expected("nvme-rdma-rxe"); }
 
 }  // namespace upper_test

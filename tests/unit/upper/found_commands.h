@@ -56,6 +56,7 @@ struct Finder final : upper::Listener {
     std::vector<Found> answered;
     std::map<std::string, unsigned> ends;
     std::map<std::string, unsigned> evidence;  ///< connections by what they were recognized by
+    std::map<std::string, unsigned> protocols;
     std::uint64_t unbound = 0;
     std::uint64_t probes = 0;
     std::uint64_t operations = 0;
@@ -72,7 +73,12 @@ struct Finder final : upper::Listener {
 /// Reads all frames; answered commands in the order of their responses.
 Finder read(const Frames& frames, const upper::ReaderOptions& options = {});
 
-/// The figures beside this file, in the same order.
+/// The figures in a file beside this one, in the same order.
+std::vector<Found> expected(const std::string& name);
 std::vector<Found> expected_nvme();
+/// A command in words, for messages.
+std::string text_of(const Found& found);
+/// All alike, but for what the other reader does not have.
+void expect_equal(const std::vector<Found>& found, const std::vector<Found>& expected);
 
 }  // namespace upper_test

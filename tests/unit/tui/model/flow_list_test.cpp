@@ -181,7 +181,7 @@ TEST(FlowList, a_group_is_the_sum_of_its_members) {
     table.choice.grouping = Grouping::source;
     EXPECT_EQ(table.sort("message_count", true).ids(reading), (Ids{0, 2, 1, 0, 3}));
     const FlowLine& group = table.list.lines()[0];
-    EXPECT_EQ(group.title, "10.0.0.1");
+    EXPECT_EQ(*group.title, "10.0.0.1");
     EXPECT_EQ(group.members, 2U);
     EXPECT_EQ(group.whole, nullptr);
     EXPECT_EQ(group.flow->messages_total(), 40U);
@@ -197,7 +197,7 @@ TEST(FlowList, a_group_is_the_sum_of_its_members) {
     EXPECT_EQ(table.cell(0, "depth", *reading), "3/10");
     // A second of idling, a second of a full window.
     EXPECT_EQ(table.cell(0, "stalled", *reading), "50%");
-    EXPECT_EQ(table.list.lines()[3].title, "10.0.0.2");
+    EXPECT_EQ(*table.list.lines()[3].title, "10.0.0.2");
     EXPECT_EQ(table.list.lines()[3].flow->messages_total(), 35U);
 }
 
@@ -270,7 +270,7 @@ TEST(FlowList, groups_have_names_of_hosts_and_of_what_they_are) {
         table.sort("message_count", true).ids(reading);
         std::vector<std::string> found;
         for (const FlowLine& line : table.list.lines())
-            if (line.group) found.push_back(line.title);
+            if (line.group) found.push_back(*line.title);
         return found;
     };
     EXPECT_EQ(titles(Grouping::source), (std::vector<std::string>{"10.0.0.1", "storage-3"})) << "40 and 35 messages";
@@ -297,7 +297,7 @@ TEST(FlowList, flows_of_a_process_are_a_group_with_the_depth_of_all_its_queues) 
     std::vector<std::string> titles;
     for (const FlowLine& line : table.list.lines()) {
         if (!line.group) continue;
-        titles.push_back(line.title);
+        titles.push_back(*line.title);
         if (line.members != 2) continue;
         ASSERT_TRUE(line.flow->verbs);
         EXPECT_DOUBLE_EQ(line.flow->verbs->send_queue.mean, 15);

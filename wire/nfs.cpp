@@ -1,0 +1,1094 @@
+#include "wire/nfs.h"
+
+#include <array>
+
+namespace wire {
+
+namespace {
+
+using Item = NfsField;
+
+constexpr std::array<std::uint32_t, 256> crc_table = [] {
+    std::array<std::uint32_t, 256> table{};
+    for (std::uint32_t i = 0; i < table.size(); ++i) {
+        std::uint32_t value = i;
+        for (int bit = 0; bit < 8; ++bit) value = (value & 1) != 0 ? value >> 1 ^ 0xedb88320u : value >> 1;
+        table[i] = value;
+    }
+    return table;
+}();
+
+/// Reads items, tells the visitor of them.
+class ItemReader {
+public:
+    ItemReader(const RpcBody& message, base::Bytes bytes, std::uint32_t at, NfsVisitor* visitor)
+        : body(message), xdr(bytes, at), visitor_(visitor), reduced_left_(message.reduced_items) {}
+
+    const RpcBody& body;
+    XdrReader xdr;
+    NfsSummary summary = {};
+
+    std::uint32_t number(Item field) {
+        const std::uint32_t at = xdr.offset();
+        const std::uint32_t value = xdr.u32();
+        if (!xdr.ended() && visitor_ != nullptr) visitor_->number(field, value, at, 4);
+        return value;
+    }
+    std::uint64_t wide(Item field) {
+        const std::uint32_t at = xdr.offset();
+        const std::uint64_t value = xdr.u64();
+        if (!xdr.ended() && visitor_ != nullptr) visitor_->number(field, value, at, 8);
+        return value;
+    }
+    std::string_view text(Item field) {
+        const std::uint32_t at = xdr.offset();
+        const std::string_view value = text_of(xdr.opaque());
+        if (!xdr.ended() && visitor_ != nullptr) visitor_->text(field, value, at);
+        return value;
+    }
+    base::Bytes opaque(Item field) {
+        const std::uint32_t at = xdr.offset();
+        const base::Bytes value = xdr.opaque();
+        if (!xdr.ended() && visitor_ != nullptr) visitor_->octets(field, value, at + 4);
+        return xdr.ended() ? base::Bytes{} : value;
+    }
+    base::Bytes fixed(Item field, std::uint32_t size) {
+        const std::uint32_t at = xdr.offset();
+        const base::Bytes value = xdr.fixed(size);
+        if (!xdr.ended() && visitor_ != nullptr) visitor_->octets(field, value, at);
+        return value;
+    }
+    void heading(Item field, std::uint64_t value, std::string_view text) {
+        if (visitor_ != nullptr) visitor_->open(field, value, text, xdr.offset() - 4);
+    }
+    void close() {
+        if (visitor_ != nullptr) visitor_->close();
+    }
+    void computed(Item field, std::uint64_t value, std::uint32_t at, std::uint32_t length) {
+        if (visitor_ != nullptr) visitor_->number(field, value, at, length);
+    }
+
+    /// A file's handle behind its length; its hash.
+    std::uint32_t handle() {
+        const std::uint32_t at = xdr.offset();
+        const base::Bytes value = xdr.opaque();
+        if (xdr.ended()) return 0;
+        const auto size = static_cast<std::uint32_t>(value.size());
+        const std::uint32_t hash = nfs_handle_hash(value);
+        if (visitor_ != nullptr) {
+            visitor_->number(Item::handle_length, size, at, 4);
+            visitor_->number(Item::handle_hash, hash, at + 4, size);
+            visitor_->octets(Item::handle, value, at + 4);
+        }
+        return hash;
+    }
+    /// The same, as what the command is about.
+    void target() {
+        const std::uint32_t hash = handle();
+        if (!xdr.ended() && !summary.handle) summary.handle = hash;
+    }
+
+    /// Bytes that a chunk may have taken out of the stream: their length alone is left then.
+    std::optional<std::uint32_t> data(Item field) {
+        const std::uint32_t size = number(field);
+        if (xdr.ended()) return std::nullopt;
+        if (is_reduced(size)) return size;
+        summary.inline_bytes += size;
+        xdr.opaque_of(size);
+        return size;
+    }
+    void skip_data_text(Item field) {
+        const std::uint32_t at = xdr.offset();
+        const std::uint32_t size = xdr.u32();
+        if (xdr.ended() || is_reduced(size)) return;
+        const std::string_view value = text_of(xdr.opaque_of(size));
+        if (visitor_ != nullptr) visitor_->text(field, value, at);
+    }
+
+    /// A value that may be reduced and is no file's data.
+    void skip_value() {
+        const std::uint32_t size = xdr.u32();
+        if (!xdr.ended() && !is_reduced(size)) xdr.opaque_of(size);
+    }
+    void skip_opaque() { xdr.opaque(); }
+    void skip_bitmap() { xdr.skip(std::uint64_t{xdr.u32()} * 4); }
+
+private:
+    bool is_reduced(std::uint32_t size) {
+        if (reduced_left_ == 0 || size == 0) return false;
+        // Where the call's list names a place, the item is the one whose bytes would stand there.
+        if (body.reduced_position != 0 && xdr.offset() - body.stream_at != body.reduced_position) return false;
+        --reduced_left_;
+        return true;
+    }
+    static std::string_view text_of(base::Bytes bytes) {
+        return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    }
+
+    NfsVisitor* visitor_;
+    std::uint32_t reduced_left_;
+};
+
+// ---- NFS 3, RFC 1813, 3.3; NFS 2 in its few likenesses ----
+
+class Nfs3Reader {
+public:
+    explicit Nfs3Reader(ItemReader& items) : in(items) {}
+
+    void call() {
+        switch (in.body.procedure) {
+            case 0: return;
+            case 3:   // LOOKUP
+            case 8:   // CREATE
+            case 9:   // MKDIR
+            case 11:  // MKNOD
+            case 12:  // REMOVE
+            case 13:  // RMDIR
+                in.target();
+                in.text(Item::name);
+                return;
+            case 4:  // ACCESS
+                in.target();
+                in.number(Item::access_check);
+                return;
+            case 6:  // READ
+                in.target();
+                in.summary.offset = in.wide(Item::offset3);
+                in.summary.count = in.number(Item::count3);
+                break;
+            case 7:  // WRITE
+                in.target();
+                in.summary.offset = in.wide(Item::offset3);
+                in.summary.count = in.number(Item::count3);
+                in.number(Item::stable3);
+                if (in.xdr.ended()) break;
+                in.data(Item::write_length);
+                return;
+            case 10:  // SYMLINK
+                in.target();
+                in.text(Item::name);
+                return;
+            case 14:  // RENAME
+                in.target();
+                in.text(Item::name);
+                in.handle();
+                in.text(Item::name);
+                return;
+            case 15:  // LINK
+                in.target();
+                in.handle();
+                in.text(Item::name);
+                return;
+            case 16:  // READDIR
+                in.target();
+                in.wide(Item::cookie3);
+                in.fixed(Item::verifier3, 8);
+                in.number(Item::count3);
+                return;
+            case 17:  // READDIRPLUS
+                in.target();
+                in.wide(Item::cookie3);
+                in.fixed(Item::verifier3, 8);
+                in.number(Item::directory_count3);
+                in.number(Item::most_count3);
+                return;
+            case 21:  // COMMIT
+                in.target();
+                in.wide(Item::offset3);
+                in.number(Item::count3);
+                return;
+            default: in.target(); return;
+        }
+        if (in.xdr.ended()) forget_range();
+    }
+
+    void reply() {
+        const std::uint32_t procedure = in.body.procedure;
+        if (procedure == 0) return;
+        const std::uint32_t status = in.number(Item::status3);
+        if (in.xdr.ended()) return;
+        in.summary.status = status;
+        if (status != 0) return;
+        switch (procedure) {
+            case 1: attributes(); return;  // GETATTR
+            case 3:                        // LOOKUP
+                in.handle();
+                after();
+                after();
+                return;
+            case 4:  // ACCESS
+                after();
+                in.number(Item::access_rights);
+                return;
+            case 5:  // READLINK
+                after();
+                in.skip_data_text(Item::link_text);
+                return;
+            case 6:  // READ
+                after();
+                in.number(Item::count3);
+                in.number(Item::eof3);
+                in.data(Item::read_length);
+                return;
+            case 7:  // WRITE
+                both();
+                in.number(Item::count3);
+                in.number(Item::committed3);
+                in.fixed(Item::verifier3, 8);
+                return;
+            case 8:   // CREATE
+            case 9:   // MKDIR
+            case 10:  // SYMLINK
+            case 11:  // MKNOD
+                if (in.xdr.u32() != 0) in.handle();
+                after();
+                both();
+                return;
+            case 21:  // COMMIT
+                both();
+                in.fixed(Item::verifier3, 8);
+                return;
+            default: return;
+        }
+    }
+
+    void attributes() {
+        in.number(Item::file_type3);
+        in.number(Item::mode3);
+        in.number(Item::links3);
+        in.number(Item::user3);
+        in.number(Item::group3);
+        in.wide(Item::size3);
+        in.wide(Item::used3);
+        in.xdr.skip(8);  // device
+        in.wide(Item::file_system3);
+        in.wide(Item::file_id3);
+        in.xdr.skip(24);  // times
+    }
+    void after() {
+        if (in.xdr.u32() != 0) attributes();
+    }
+
+private:
+    void both() {
+        constexpr std::uint32_t before_bytes = 24;  // size and two times
+        if (in.xdr.u32() != 0) in.xdr.skip(before_bytes);
+        after();
+    }
+    void forget_range() {
+        in.summary.offset.reset();
+        in.summary.count.reset();
+    }
+
+    ItemReader& in;
+};
+
+// ---- NFS 4, RFC 8881, 18; RFC 7862, 15; RFC 8276, 8 ----
+
+/// Which operations a compound is not for: 0 is what it may be for, more what comes along.
+unsigned nfs4_rank(std::uint32_t operation) {
+    switch (operation) {
+        case 53:  // SEQUENCE
+        case 22:  // PUTFH
+        case 10:  // GETFH
+        case 32:  // SAVEFH
+        case 31:  // RESTOREFH
+            return 3;
+        case 9:   // GETATTR
+        case 23:  // PUTPUBFH
+        case 24:  // PUTROOTFH
+            return 2;
+        case 3: return 1;  // ACCESS
+        default: return 0;
+    }
+}
+
+class Nfs4Reader {
+public:
+    explicit Nfs4Reader(ItemReader& items) : in(items) {}
+
+    void call() {
+        in.text(Item::tag);
+        in.number(Item::minor_version);
+        const std::uint32_t count = in.number(Item::operation_count);
+        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) {
+            const std::uint32_t operation = in.xdr.u32();
+            if (in.xdr.ended()) return;
+            in.heading(Item::operation, operation, nfs4_operation_name(operation).text);
+            take_main(operation);
+            const bool known = arguments(operation);
+            in.close();
+            if (!known) break;
+        }
+        show_main();
+    }
+
+    void reply() {
+        const std::uint32_t status = in.number(Item::status4);
+        if (in.xdr.ended()) return;
+        in.summary.status = status;
+        in.text(Item::tag);
+        const std::uint32_t count = in.number(Item::operation_count);
+        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) {
+            const std::uint32_t operation = in.xdr.u32();
+            if (in.xdr.ended()) return;
+            in.heading(Item::operation, operation, nfs4_operation_name(operation).text);
+            take_main(operation);
+            const std::uint32_t own = in.number(Item::status4);
+            const bool known = !in.xdr.ended() && results(operation, own);
+            in.close();
+            if (!known) break;
+        }
+        show_main();
+    }
+
+    void callback_call() {
+        in.text(Item::tag);
+        in.number(Item::minor_version);
+        in.xdr.skip(4);  // callback_ident
+        const std::uint32_t count = in.number(Item::operation_count);
+        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) {
+            const std::uint32_t operation = in.xdr.u32();
+            if (in.xdr.ended()) return;
+            in.heading(Item::callback_operation, operation, nfs4_callback_name(operation).text);
+            take_callback(operation);
+            const bool known = callback_arguments(operation);
+            in.close();
+            if (!known) return;
+        }
+    }
+
+    void callback_reply() {
+        const std::uint32_t status = in.number(Item::status4);
+        if (in.xdr.ended()) return;
+        in.summary.status = status;
+        in.text(Item::tag);
+        const std::uint32_t count = in.number(Item::operation_count);
+        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) {
+            const std::uint32_t operation = in.xdr.u32();
+            if (in.xdr.ended()) return;
+            in.heading(Item::callback_operation, operation, nfs4_callback_name(operation).text);
+            take_callback(operation);
+            const std::uint32_t own = in.number(Item::status4);
+            bool known = !in.xdr.ended();
+            constexpr std::uint32_t cb_sequence = 11;
+            if (own == 0 && operation == cb_sequence)
+                callback_sequence();
+            else
+                known = known && (own != 0 || operation != 3);
+            in.close();
+            if (!known) return;
+        }
+    }
+
+private:
+    void show_main() {
+        if (in.summary.operation && !in.xdr.ended())
+            in.computed(Item::main_operation, *in.summary.operation, in.xdr.offset(), 0);
+    }
+
+    void take_main(std::uint32_t operation) {
+        ++in.summary.operations;
+        is_main_ = false;
+        const unsigned rank = nfs4_rank(operation);
+        if (in.summary.operation && rank > main_rank_) return;
+        main_rank_ = rank;
+        is_main_ = true;
+        in.summary.operation = operation;
+        in.summary.handle = current_;
+        in.summary.offset.reset();
+        in.summary.count.reset();
+    }
+
+    void take_callback(std::uint32_t operation) {
+        constexpr std::uint32_t cb_sequence = 11;
+        ++in.summary.operations;
+        if (!in.summary.operation || operation != cb_sequence) in.summary.operation = operation;
+    }
+
+    void state() {
+        in.number(Item::state_sequence);
+        const std::uint32_t at = in.xdr.offset();
+        constexpr std::uint32_t other_bytes = 12;
+        const base::Bytes other = in.fixed(Item::state_other, other_bytes);
+        if (!in.xdr.ended()) in.computed(Item::state_other_hash, nfs_handle_hash(other), at, other_bytes);
+    }
+    void attributes() {
+        in.skip_bitmap();
+        in.skip_opaque();
+    }
+    void change() {
+        in.number(Item::change_atomic);
+        in.wide(Item::change_before);
+        in.wide(Item::change_after);
+    }
+    void range(std::uint64_t offset, std::optional<std::uint32_t> count) {
+        if (in.xdr.ended() || !is_main_) return;
+        in.summary.offset = offset;
+        in.summary.count = count;
+    }
+    void owner(Item field) {
+        in.wide(Item::client);
+        in.opaque(field);
+    }
+    /// Access at most of one security flavor. RFC 8881, 18.33.
+    void callback_security() {
+        const std::uint32_t count = in.xdr.u32();
+        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) {
+            switch (in.xdr.u32()) {
+                case 0: break;
+                case 1:
+                    in.xdr.skip(4);
+                    in.skip_opaque();
+                    in.xdr.skip(8);
+                    in.xdr.skip(std::uint64_t{in.xdr.u32()} * 4);
+                    break;
+                case rpc_auth_gss:
+                    in.xdr.skip(4);
+                    in.skip_opaque();
+                    in.skip_opaque();
+                    break;
+                default: in.xdr.end();
+            }
+        }
+    }
+    void channel() {
+        in.xdr.skip(16);  // padding, requests, responses, cached responses
+        in.number(Item::most_operations);
+        in.number(Item::most_requests);
+        in.xdr.skip(std::uint64_t{in.xdr.u32()} * 4);
+    }
+
+    void open_arguments() {
+        in.number(Item::sequence);
+        in.number(Item::share_access);
+        in.number(Item::share_deny);
+        owner(Item::open_owner);
+        if (in.number(Item::open_type) == 1) {
+            switch (in.number(Item::create_mode)) {
+                case 0:
+                case 1: attributes(); break;
+                case 2: in.wide(Item::verifier4); break;
+                case 3:
+                    in.wide(Item::verifier4);
+                    attributes();
+                    break;
+                default: in.xdr.end();
+            }
+        }
+        switch (in.number(Item::claim_type)) {
+            case 0: in.text(Item::component); break;
+            case 1: in.number(Item::delegation_type); break;
+            case 2:
+                state();
+                in.text(Item::component);
+                break;
+            case 3: in.text(Item::component); break;
+            case 4:
+            case 6: break;
+            case 5: state(); break;
+            default: in.xdr.end();
+        }
+    }
+
+    void access_entry() {
+        in.xdr.skip(12);
+        in.skip_opaque();
+    }
+
+    void open_results() {
+        state();
+        change();
+        in.number(Item::open_flags);
+        in.skip_bitmap();
+        switch (in.number(Item::delegation_type)) {
+            case 0: break;
+            case 1:
+                state();
+                in.number(Item::recall);
+                access_entry();
+                break;
+            case 2:
+                state();
+                in.number(Item::recall);
+                in.xdr.skip(12);  // limit
+                access_entry();
+                break;
+            case 3: {
+                const std::uint32_t why = in.xdr.u32();
+                if (why == 1 || why == 2) in.xdr.skip(4);  // contention, resource
+                break;
+            }
+            default: in.xdr.end();
+        }
+    }
+
+    void lock_arguments() {
+        in.number(Item::lock_type);
+        in.xdr.skip(4);  // reclaim
+        const std::uint64_t offset = in.wide(Item::offset4);
+        in.wide(Item::length4);
+        range(offset, std::nullopt);
+        if (in.xdr.u32() != 0) {
+            in.number(Item::sequence);
+            state();
+            in.number(Item::sequence);
+            owner(Item::lock_owner);
+        } else {
+            state();
+            in.number(Item::sequence);
+        }
+    }
+
+    void denied() {
+        in.wide(Item::offset4);
+        in.wide(Item::length4);
+        in.number(Item::lock_type);
+        owner(Item::lock_owner);
+    }
+
+    void create_arguments() {
+        const std::uint32_t type = in.xdr.u32();
+        constexpr std::uint32_t block = 3, character = 4, link = 5;
+        if (type == link) in.skip_data_text(Item::link_text);
+        if (type == block || type == character) in.xdr.skip(8);
+        in.text(Item::component);
+        attributes();
+    }
+
+    void exchange_arguments() {
+        in.wide(Item::verifier4);
+        in.skip_opaque();
+        in.number(Item::exchange_flags);
+        // State protection other than none has parameters of many kinds.
+        if (in.xdr.u32() != 0) return in.xdr.end();
+        const std::uint32_t count = in.xdr.u32();
+        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) implementation();
+    }
+    void implementation() {
+        in.skip_opaque();
+        in.skip_opaque();
+        in.xdr.skip(12);
+    }
+
+    void exchange_results() {
+        in.wide(Item::client);
+        in.number(Item::sequence);
+        in.number(Item::exchanged_flags);
+        if (in.xdr.u32() != 0) return in.xdr.end();
+        in.wide(Item::server_minor);
+        const base::Bytes major = in.opaque(Item::server_major);
+        in.summary.server = {reinterpret_cast<const char*>(major.data()), major.size()};
+        in.opaque(Item::scope);
+        const std::uint32_t count = in.xdr.u32();
+        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) implementation();
+    }
+    void security_results() {
+        const std::uint32_t count = in.xdr.u32();
+        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) {
+            if (in.xdr.u32() != rpc_auth_gss) continue;
+            in.skip_opaque();
+            in.xdr.skip(8);
+        }
+    }
+
+    void directory_results() {
+        in.wide(Item::verifier4);
+        while (in.xdr.u32() != 0 && !in.xdr.ended()) {
+            in.wide(Item::cookie4);
+            in.text(Item::name);
+            attributes();
+        }
+        in.number(Item::eof4);
+    }
+
+    void read_plus_results() {
+        in.number(Item::eof4);
+        const std::uint32_t count = in.xdr.u32();
+        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) {
+            const std::uint32_t type = in.xdr.u32();
+            in.wide(Item::offset4);
+            if (type == 0)
+                in.data(Item::read_length);
+            else
+                in.wide(Item::length4);
+        }
+    }
+
+    void sequence_results() {
+        in.fixed(Item::session, 16);
+        in.number(Item::sequence);
+        in.number(Item::slot);
+        in.number(Item::high_slot);
+        const std::uint32_t target = in.number(Item::target_high_slot);
+        in.number(Item::sequence_flags);
+        if (!in.xdr.ended()) in.summary.target_high_slot = target;
+    }
+    void callback_sequence() {
+        in.fixed(Item::session, 16);
+        in.number(Item::sequence);
+        in.number(Item::slot);
+        in.number(Item::high_slot);
+        in.number(Item::target_high_slot);
+    }
+
+    bool callback_arguments(std::uint32_t operation) {
+        switch (operation) {
+            case 4:  // CB_RECALL
+                state();
+                in.xdr.skip(4);
+                in.target();
+                return true;
+            case 8:  // CB_RECALL_ANY
+                in.xdr.skip(4);
+                in.skip_bitmap();
+                return true;
+            case 10: in.xdr.skip(4); return true;  // CB_RECALL_SLOT
+            case 11:                               // CB_SEQUENCE
+                in.fixed(Item::session, 16);
+                in.number(Item::sequence);
+                in.number(Item::slot);
+                in.number(Item::high_slot);
+                in.number(Item::cache_this);
+                referring();
+                return true;
+            default: return false;
+        }
+    }
+    void referring() {
+        const std::uint32_t count = in.xdr.u32();
+        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) {
+            in.xdr.skip(16);
+            in.xdr.skip(std::uint64_t{in.xdr.u32()} * 8);
+        }
+    }
+
+    bool arguments(std::uint32_t operation);
+    bool results(std::uint32_t operation, std::uint32_t status);
+
+    ItemReader& in;
+    std::optional<std::uint32_t> current_ = {};  ///< handle that operations are about
+    unsigned main_rank_ = 0;
+    bool is_main_ = false;
+};
+
+bool Nfs4Reader::arguments(std::uint32_t operation) {
+    switch (operation) {
+        case 3: in.number(Item::access_check); break;  // ACCESS
+        case 4:                                         // CLOSE
+            in.number(Item::sequence);
+            state();
+            break;
+        case 5: {  // COMMIT
+            const std::uint64_t offset = in.wide(Item::offset4);
+            const std::uint32_t count = in.number(Item::count4);
+            range(offset, count);
+            break;
+        }
+        case 6: create_arguments(); break;
+        case 7: in.wide(Item::client); break;  // DELEGPURGE
+        case 8: state(); break;                 // DELEGRETURN
+        case 9: in.skip_bitmap(); break;        // GETATTR
+        case 10:                                // GETFH
+        case 16:                                // LOOKUPP
+        case 23:                                // PUTPUBFH
+        case 24:                                // PUTROOTFH
+        case 27:                                // READLINK
+        case 31:                                // RESTOREFH
+        case 32:                                // SAVEFH
+            break;
+        case 11:                                      // LINK
+        case 15:                                      // LOOKUP
+        case 28:                                      // REMOVE
+        case 33: in.text(Item::component); break;    // SECINFO
+        case 12: lock_arguments(); break;
+        case 13: {  // LOCKT
+            in.number(Item::lock_type);
+            const std::uint64_t offset = in.wide(Item::offset4);
+            in.wide(Item::length4);
+            range(offset, std::nullopt);
+            owner(Item::lock_owner);
+            break;
+        }
+        case 14: {  // LOCKU
+            in.number(Item::lock_type);
+            in.number(Item::sequence);
+            state();
+            const std::uint64_t offset = in.wide(Item::offset4);
+            in.wide(Item::length4);
+            range(offset, std::nullopt);
+            break;
+        }
+        case 17:                            // NVERIFY
+        case 37: attributes(); break;       // VERIFY
+        case 18: open_arguments(); break;   // OPEN
+        case 19: in.xdr.skip(4); break;     // OPENATTR
+        case 20:                            // OPEN_CONFIRM
+            state();
+            in.number(Item::sequence);
+            break;
+        case 21:  // OPEN_DOWNGRADE
+            state();
+            in.number(Item::sequence);
+            in.number(Item::share_access);
+            in.number(Item::share_deny);
+            break;
+        case 22: {  // PUTFH
+            const std::uint32_t hash = in.handle();
+            if (in.xdr.ended()) break;
+            current_ = hash;
+            if (is_main_) in.summary.handle = hash;
+            break;
+        }
+        case 25:    // READ
+        case 68: {  // READ_PLUS
+            state();
+            const std::uint64_t offset = in.wide(Item::offset4);
+            const std::uint32_t count = in.number(Item::count4);
+            range(offset, count);
+            break;
+        }
+        case 26:  // READDIR
+            in.wide(Item::cookie4);
+            in.wide(Item::cookie_verifier4);
+            in.number(Item::directory_count4);
+            in.number(Item::most_count4);
+            in.skip_bitmap();
+            break;
+        case 29:  // RENAME
+            in.text(Item::component);
+            in.text(Item::component);
+            break;
+        case 30: in.wide(Item::client); break;  // RENEW
+        case 34:                                 // SETATTR
+            state();
+            attributes();
+            break;
+        case 35:  // SETCLIENTID
+            in.wide(Item::verifier4);
+            in.skip_opaque();
+            in.number(Item::callback_program);
+            in.skip_opaque();
+            in.skip_opaque();
+            in.xdr.skip(4);
+            break;
+        case 36:  // SETCLIENTID_CONFIRM
+            in.wide(Item::client);
+            in.wide(Item::verifier4);
+            break;
+        case 38: {  // WRITE
+            state();
+            const std::uint64_t offset = in.wide(Item::offset4);
+            in.number(Item::stable4);
+            if (in.xdr.ended()) break;
+            const std::optional<std::uint32_t> count = in.data(Item::write_length);
+            if (is_main_) {
+                in.summary.offset = offset;
+                in.summary.count = count;
+            }
+            break;
+        }
+        case 39: owner(Item::lock_owner); break;  // RELEASE_LOCKOWNER
+        case 40:                                   // BACKCHANNEL_CTL
+            in.number(Item::callback_program);
+            callback_security();
+            break;
+        case 41:  // BIND_CONN_TO_SESSION
+            in.fixed(Item::session, 16);
+            in.xdr.skip(8);
+            break;
+        case 42: exchange_arguments(); break;  // EXCHANGE_ID
+        case 43:                               // CREATE_SESSION
+            in.wide(Item::client);
+            in.number(Item::sequence);
+            in.number(Item::session_flags);
+            channel();
+            channel();
+            in.number(Item::callback_program);
+            callback_security();
+            break;
+        case 44: in.fixed(Item::session, 16); break;  // DESTROY_SESSION
+        case 45: state(); break;                       // FREE_STATEID
+        case 52: in.xdr.skip(4); break;                // SECINFO_NO_NAME
+        case 53:                                       // SEQUENCE
+            in.fixed(Item::session, 16);
+            in.number(Item::sequence);
+            in.number(Item::slot);
+            in.number(Item::high_slot);
+            in.number(Item::cache_this);
+            break;
+        case 55: {  // TEST_STATEID
+            const std::uint32_t count = in.xdr.u32();
+            for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) state();
+            break;
+        }
+        case 57: in.wide(Item::client); break;         // DESTROY_CLIENTID
+        case 58: in.number(Item::reclaim_one); break;  // RECLAIM_COMPLETE
+        case 59:                                        // ALLOCATE
+        case 62: {                                      // DEALLOCATE
+            state();
+            const std::uint64_t offset = in.wide(Item::offset4);
+            in.wide(Item::length4);
+            range(offset, std::nullopt);
+            break;
+        }
+        case 69: {  // SEEK
+            state();
+            const std::uint64_t offset = in.wide(Item::offset4);
+            range(offset, std::nullopt);
+            in.xdr.skip(4);
+            break;
+        }
+        case 71: {  // CLONE
+            state();
+            state();
+            const std::uint64_t offset = in.wide(Item::offset4);
+            range(offset, std::nullopt);
+            in.wide(Item::offset4);
+            in.wide(Item::length4);
+            break;
+        }
+        case 72:                                             // GETXATTR
+        case 75: in.text(Item::attribute_name); break;      // REMOVEXATTR
+        case 73:                                             // SETXATTR
+            in.xdr.skip(4);
+            in.text(Item::attribute_name);
+            in.skip_value();
+            break;
+        case 74:  // LISTXATTRS
+            in.wide(Item::cookie4);
+            in.number(Item::most_count4);
+            break;
+        default: return false;
+    }
+    return true;
+}
+
+bool Nfs4Reader::results(std::uint32_t operation, std::uint32_t status) {
+    constexpr std::uint32_t set_attributes = 34, lock = 12, test_lock = 13, lock_is_denied = 10010;
+    if (operation == set_attributes) {
+        in.skip_bitmap();
+        return true;
+    }
+    if (status == lock_is_denied && (operation == lock || operation == test_lock)) {
+        denied();
+        return true;
+    }
+    if (status != 0) return false;  // the compound ends with it
+    switch (operation) {
+        case 3:  // ACCESS
+            in.number(Item::access_supported);
+            in.number(Item::access_rights);
+            break;
+        case 4:   // CLOSE
+        case 12:  // LOCK
+        case 14:  // LOCKU
+        case 20:  // OPEN_CONFIRM
+        case 21:  // OPEN_DOWNGRADE
+            state();
+            break;
+        case 5: in.wide(Item::verifier4); break;  // COMMIT
+        case 6:                                    // CREATE
+            change();
+            in.skip_bitmap();
+            break;
+        case 7:   // DELEGPURGE
+        case 8:   // DELEGRETURN
+        case 13:  // LOCKT
+        case 15:  // LOOKUP
+        case 16:  // LOOKUPP
+        case 17:  // NVERIFY
+        case 19:  // OPENATTR
+        case 22:  // PUTFH
+        case 23:  // PUTPUBFH
+        case 24:  // PUTROOTFH
+        case 30:  // RENEW
+        case 31:  // RESTOREFH
+        case 32:  // SAVEFH
+        case 36:  // SETCLIENTID_CONFIRM
+        case 37:  // VERIFY
+        case 39:  // RELEASE_LOCKOWNER
+        case 40:  // BACKCHANNEL_CTL
+        case 44:  // DESTROY_SESSION
+        case 45:  // FREE_STATEID
+        case 57:  // DESTROY_CLIENTID
+        case 58:  // RECLAIM_COMPLETE
+        case 59:  // ALLOCATE
+        case 62:  // DEALLOCATE
+        case 71:  // CLONE
+            break;
+        case 9: attributes(); break;            // GETATTR
+        case 10: in.handle(); break;            // GETFH
+        case 11:                                // LINK
+        case 28:                                // REMOVE
+        case 73:                                // SETXATTR
+        case 75: change(); break;               // REMOVEXATTR
+        case 18: open_results(); break;         // OPEN
+        case 25:                                // READ
+            in.number(Item::eof4);
+            in.data(Item::read_length);
+            break;
+        case 26: directory_results(); break;                   // READDIR
+        case 27: in.skip_data_text(Item::link_text); break;   // READLINK
+        case 29:                                               // RENAME
+            change();
+            change();
+            break;
+        case 33:                              // SECINFO
+        case 52: security_results(); break;   // SECINFO_NO_NAME
+        case 35:                              // SETCLIENTID
+            in.wide(Item::client);
+            in.wide(Item::verifier4);
+            break;
+        case 38:  // WRITE
+            in.number(Item::count4);
+            in.number(Item::stable4);
+            in.wide(Item::verifier4);
+            break;
+        case 41:  // BIND_CONN_TO_SESSION
+            in.fixed(Item::session, 16);
+            in.xdr.skip(8);
+            break;
+        case 42: exchange_results(); break;  // EXCHANGE_ID
+        case 43:                             // CREATE_SESSION
+            in.fixed(Item::session, 16);
+            in.number(Item::sequence);
+            in.number(Item::session_flags);
+            channel();
+            channel();
+            break;
+        case 53: sequence_results(); break;  // SEQUENCE
+        case 55: in.xdr.skip(std::uint64_t{in.xdr.u32()} * 4); break;  // TEST_STATEID
+        case 68: read_plus_results(); break;                           // READ_PLUS
+        case 69:                                                       // SEEK
+            in.number(Item::eof4);
+            in.wide(Item::offset4);
+            break;
+        case 72: in.skip_value(); break;  // GETXATTR
+        case 74: {                                    // LISTXATTRS
+            in.wide(Item::cookie4);
+            const std::uint32_t count = in.xdr.u32();
+            for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) in.text(Item::attribute_name);
+            in.number(Item::eof4);
+            break;
+        }
+        default: return false;
+    }
+    return true;
+}
+
+// ---- what is around NFS ----
+
+void read_acl(ItemReader& in) {
+    Nfs3Reader nfs(in);
+    if (in.body.is_call) {
+        if (in.body.procedure == 0) return;
+        in.target();
+        constexpr std::uint32_t get_acl = 1;
+        if (in.body.procedure == get_acl) in.number(Item::acl_mask);
+        return;
+    }
+    if (in.body.procedure == 0) return;
+    const std::uint32_t status = in.number(in.body.version == 2 ? Item::status2 : Item::status3);
+    if (in.xdr.ended()) return;
+    in.summary.status = status;
+    if (in.body.version == 3) nfs.after();
+}
+
+void read_mount(ItemReader& in) {
+    constexpr std::uint32_t mount = 1, unmount = 3;
+    if (in.body.is_call) {
+        if (in.body.procedure == mount || in.body.procedure == unmount) in.summary.path = in.text(Item::mount_path);
+        return;
+    }
+    if (in.body.procedure != mount) return;
+    const std::uint32_t status = in.number(Item::mount_status);
+    if (in.xdr.ended()) return;
+    in.summary.status = status;
+    if (status == 0 && in.body.version == 3) in.handle();
+}
+
+/// The network lock manager, version 4. RFC 1813, appendix II.
+void read_lock(ItemReader& in) {
+    constexpr std::uint32_t test = 1, lock = 2, cancel = 3, unlock = 4, granted = 5;
+    const std::uint32_t procedure = in.body.procedure;
+    if (procedure == 0 || in.body.version != 4 || procedure > granted) return;
+    in.opaque(Item::lock_cookie);
+    if (!in.body.is_call) {
+        const std::uint32_t status = in.number(Item::lock_status);
+        if (!in.xdr.ended()) in.summary.status = status;
+        return;
+    }
+    if (procedure == lock || procedure == cancel) in.number(Item::lock_block);
+    if (procedure == test || procedure != unlock) in.number(Item::lock_exclusive);
+    in.text(Item::lock_caller);
+    in.target();
+    in.opaque(Item::nlm_owner);
+    in.number(Item::lock_process);
+    const std::uint64_t offset = in.wide(Item::lock_offset);
+    in.wide(Item::lock_length);
+    if (!in.xdr.ended()) in.summary.offset = offset;
+    if (procedure != lock) return;
+    in.number(Item::lock_reclaim);
+    in.number(Item::lock_state);
+}
+
+/// The procedure, as a number that does not stand in the bytes.
+void show_procedure(ItemReader& in, Item field) { in.computed(field, in.body.procedure, in.xdr.offset(), 0); }
+
+void read_nfs(ItemReader& in) {
+    switch (in.body.version) {
+        case 3: {
+            show_procedure(in, Item::procedure3);
+            Nfs3Reader reader(in);
+            return in.body.is_call ? reader.call() : reader.reply();
+        }
+        case 4: {
+            show_procedure(in, Item::procedure4);
+            if (in.body.procedure != 1) return;
+            Nfs4Reader reader(in);
+            return in.body.is_call ? reader.call() : reader.reply();
+        }
+        default: show_procedure(in, Item::procedure2);
+    }
+}
+
+}  // namespace
+
+std::uint32_t nfs_handle_hash(base::Bytes handle) {
+    std::uint32_t crc = 0xffffffff;
+    for (const std::byte octet : handle) crc = crc >> 8 ^ crc_table[(crc ^ std::to_integer<std::uint32_t>(octet)) & 0xff];
+    return ~crc;
+}
+
+NfsSummary read_rpc_body(const RpcBody& body, base::Bytes bytes, std::uint32_t at, NfsVisitor* visitor) {
+    ItemReader in(body, bytes, at, visitor);
+    switch (body.program) {
+        case RpcProgram::nfs: read_nfs(in); break;
+        case RpcProgram::nfs_callback: {
+            show_procedure(in, Item::callback_procedure);
+            if (body.procedure != 1) break;
+            Nfs4Reader reader(in);
+            body.is_call ? reader.callback_call() : reader.callback_reply();
+            break;
+        }
+        case RpcProgram::nfs_acl:
+            show_procedure(in, body.version == 2 ? Item::acl_procedure2 : Item::acl_procedure3);
+            read_acl(in);
+            break;
+        case RpcProgram::mount:
+            show_procedure(in, body.version == 3 ? Item::mount_procedure3 : Item::mount_procedure1);
+            read_mount(in);
+            break;
+        case RpcProgram::lock:
+            if (body.version == 4) show_procedure(in, Item::lock_procedure4);
+            read_lock(in);
+            break;
+        case RpcProgram::status: show_procedure(in, Item::status_procedure1); break;
+        case RpcProgram::gluster:
+        case RpcProgram::other: break;
+    }
+    return in.summary;
+}
+
+}  // namespace wire
