@@ -33,7 +33,7 @@ struct ConnectionFacts {
     std::optional<std::uint16_t> queue = {};
     std::uint8_t queue_type = 0;              ///< the protocol's own
     std::optional<std::uint32_t> limit = {};  ///< commands that may be open at a time
-    std::optional<std::uint32_t> slots = {};  ///< what another layer of the protocol permits beside
+    std::optional<std::uint32_t> slots = {};  ///< what another layer of the protocol permits
     std::string target_name = {};             ///< a subsystem, a share
     std::string initiator_name = {};
 };
@@ -100,8 +100,8 @@ struct Protocol {
     StatusMeaning (*status)(std::uint32_t detail, std::uint32_t status);
     /// What a response says beyond parse(), which depends on its request; nullptr where nothing does.
     void (*complete_response)(base::Bytes head, std::uint32_t detail, ConnectionFacts& facts, Said& said) = nullptr;
-    /// The beginning of a request (`out`) or of a response that was moved in place of being sent; nullptr where there
-    /// is none. Says what parse() says of one that is sent.
+    /// Reads the beginning of a request (`out`) or of a response that was moved instead of sent, as parse() reads
+    /// one that is sent; nullptr if the protocol moves none.
     void (*read_message)(base::Bytes data, bool out, std::uint32_t detail, ConnectionFacts& facts,
                          Said& said) = nullptr;
     /// In place of `heading`, of a command with that detail.

@@ -36,7 +36,8 @@ public:
     /// The same after finish(): the engine's memory is given back. Only restart() may follow.
     std::shared_ptr<tui::Reading> close_last(std::int64_t start_ns, std::uint64_t length_ns,
                                              std::optional<std::uint64_t> kernel_dropped);
-    /// Readings cost so much that a file's intervals have to be few: flows are very many, or many and becoming more.
+    /// Whether a file's intervals have to be few because readings are expensive: there are very many flows, or many
+    /// and their number grows.
     bool has_many_flows();
 
 private:
