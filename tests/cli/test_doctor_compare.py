@@ -52,8 +52,8 @@ class Compare(Staged):
 
     def test_what_is_no_inventory(self):
         file = self.folder / "odd.json"
-        for text, word in (("{", "no JSON"), ("[]", "no inventory"), ("{}", "no inventory"),
-                           ('{"format": "rdmascope-doctor-inventory", "version": 2}', "another version"), ("\0" * 100, "no JSON")):
+        for text, word in (("{", "not JSON"), ("[]", "no inventory"), ("{}", "no inventory"),
+                           ('{"format": "rdmascope-doctor-inventory", "version": 2}', "another version"), ("\0" * 100, "not JSON")):
             file.write_text(text)
             self.assertIn(word, self.fails(doctor("--root", self.machine.root, "--compare", file)))
         self.assertIn("no such file", self.fails(doctor("--compare", self.folder / "nowhere")))

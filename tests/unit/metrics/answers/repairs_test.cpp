@@ -381,7 +381,7 @@ TEST(Repairs, ReceiversThatAreNotReadyOnBothSidesAreAskedEachForItsOwn) {
     EXPECT_THAT(answers[1].flows, ElementsAre(1));
     EXPECT_THAT(answers[1].summary,
                 HasSubstr("192.0.2.2 was not ready: it refused messages from 192.0.2.1 to 192.0.2.2 "
-                          "5 times; how long the sender waited for it cannot be told"));
+                          "5 times; how long the sender waited for it is unknown"));
     EXPECT_THAT(answers[1].advice, HasSubstr("On 192.0.2.2 post receives"));
     EXPECT_THAT(answers[1].advice, HasSubstr("655 ms"));
     EXPECT_EQ(about(answers, Question::latency).flows.front(), 2);
