@@ -24,7 +24,7 @@ class Live(TestCase):
     def test_the_demo(self):
         screen = Screen(self, "demo", "-n", height=100)
         screen.shows("live lo", "10/10 flows", "the answers")
-        wait_for(lambda: f"ten flows in\n{screen.text()}", lambda: len(re.findall(r"127\.0\.0\.1\.\d+ → 127\.0\.0\.1\.\d+", screen.text())) == 10)
+        wait_for(lambda: f"ten flows in\n{screen.text()}", lambda: len(re.findall(r"127\.0\.0\.1\.\d+ [→←] 127\.0\.0\.1\.\d+", screen.text())) == 10)
         clock = screen.lines()[0]
         wait_for("the next interval", lambda: screen.lines()[0] != clock)
         screen.press("q")
