@@ -181,6 +181,7 @@ void KernelTap::set_lengths(const KernelTapOptions& options) {
     settings.management_bytes = options.management_bytes;
     settings.iwarp_bytes = options.iwarp_bytes;
     settings.discovery = options.discovery ? 1 : 0;
+    settings.other_bytes = options.other_bytes;
 }
 
 void KernelTap::set_ports(std::span<const std::uint16_t> ports) {

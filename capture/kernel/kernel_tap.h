@@ -18,6 +18,7 @@ struct KernelTapOptions {
     std::uint32_t iwarp_bytes = max_snaplen;
     std::uint32_t connections = 65536;  ///< that the kernel remembers; fixed after loading
     bool discovery = true;              ///< look for FPDUs on connections that began before the capture
+    std::uint32_t other_bytes = 0;      ///< of what is neither RDMA nor TCP, such as tunnels; 0: it does not pass
 };
 
 /// A packet filter that learns iWARP connections as it runs (eBPF), for any number of packet sockets.

@@ -599,28 +599,28 @@ static __always_inline __u32 judge_icmp(struct __sk_buff *skb, const struct Plac
     __u8 type = 0;
     struct Place quoted = {};
     struct Segment segment = {};
-    if (bpf_skb_load_bytes(skb, place->at, &type, 1) < 0) return 0;
+    if (bpf_skb_load_bytes(skb, place->at, &type, 1) < 0) return how->other_bytes;
     int error = place->protocol == IPPROTO_ICMP ? type == 3 || type == 4 || type == 5 || type == 11 || type == 12
                                                 : type >= 1 && type <= 4;
-    if (!error || !find_transport(skb, place->at + 8, &quoted) || quoted.fragment) return 0;
-    if (quoted.protocol == IPPROTO_UDP) return is_roce(skb, quoted.at) ? how->roce_bytes : 0;
-    if (quoted.protocol != IPPROTO_TCP) return 0;
+    if (!error || !find_transport(skb, place->at + 8, &quoted) || quoted.fragment) return how->other_bytes;
+    if (quoted.protocol == IPPROTO_UDP) return is_roce(skb, quoted.at) ? how->roce_bytes : how->other_bytes;
+    if (quoted.protocol != IPPROTO_TCP) return how->other_bytes;
     segment.source_port = half_word(skb, quoted.at);
     segment.destination_port = half_word(skb, quoted.at + 2);
     if (has_port(how, segment.source_port) || has_port(how, segment.destination_port)) return how->roce_bytes;
     make_key(skb, &quoted, &segment);
-    return bpf_map_lookup_elem(&connections, &segment.key) ? how->roce_bytes : 0;
+    return bpf_map_lookup_elem(&connections, &segment.key) ? how->roce_bytes : how->other_bytes;
 }
 
 static __always_inline __u32 judge_ip(struct __sk_buff *skb, __u32 at, const struct TapSettings *how) {
     struct Place place = {};
-    if (!find_transport(skb, at, &place) || place.fragment) return 0;
+    if (!find_transport(skb, at, &place) || place.fragment) return how->other_bytes;
     switch (place.protocol) {
         case IPPROTO_TCP: return judge_tcp(skb, &place, how);
-        case IPPROTO_UDP: return is_roce(skb, place.at) ? roce_length(skb, place.at + 8, how) : 0;
+        case IPPROTO_UDP: return is_roce(skb, place.at) ? roce_length(skb, place.at + 8, how) : how->other_bytes;
         case IPPROTO_ICMP:
         case IPPROTO_ICMPV6: return judge_icmp(skb, &place, how);
-        default: return 0;
+        default: return how->other_bytes;
     }
 }
 
@@ -646,7 +646,7 @@ int rdma_ethernet(struct __sk_buff *skb) {
         case type_ipv6: return judge_ip(skb, at, how);
         case type_roce: return roce_length(skb, at + 40, how);
         case type_mac_control: return how->roce_bytes;
-        default: return 0;
+        default: return how->other_bytes;
     }
 }
 

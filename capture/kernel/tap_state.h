@@ -18,6 +18,8 @@ struct TapSettings {
     __u32 management_bytes; /* RoCE to queue pair 1 */
     __u32 iwarp_bytes;      /* segments of connections that speak MPA */
     __u32 discovery;        /* 0: FPDUs on unknown connections are not looked for, start frames alone are */
+    __u32 other_bytes;      /* what is neither TCP nor any of these: tunnels and other carriers are in it; 0: none */
+    __u32 unused;
     __u8 ports[tap_ports_bytes];
 };
 

@@ -63,7 +63,7 @@ std::uint32_t longest(std::uint32_t snaplen, const PacketRingOptions& options) {
 /// For people, and for the description of a capture file.
 std::string filter_text(const PacketRingOptions& options) {
     if (!options.rdma) return options.filter;
-    std::string text = text_of(*options.rdma);
+    std::string text = options.kernel && options.other_carriers ? "not tcp" : text_of(*options.rdma);
     if (options.kernel) text += " or TCP connections that the kernel finds to speak MPA";
     return text;
 }

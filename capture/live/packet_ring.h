@@ -25,6 +25,7 @@ struct PacketRingOptions {
     std::optional<RdmaFilter> rdma = {};           ///< in place of `filter`
     std::shared_ptr<const KernelTap> kernel = {};  ///< runs in place of `rdma`, with lengths and ports of its own
     std::uint32_t iwarp_snaplen = 0;               ///< of segments of known iWARP connections; 0: they are kept whole
+    bool other_carriers = false;                   ///< `kernel` passes what is neither RDMA nor TCP, too
     TimestampSource timestamps = TimestampSource::automatic;
     std::optional<std::uint16_t> fanout_group =
         {};  ///< share the interface's frames with others of the group, by flow hash

@@ -66,7 +66,8 @@ KernelTapOptions kernel_options(const TapOptions& options) {
             .management_bytes = options.ring.management_octets,
             .iwarp_bytes = length_or_all(options.ring.iwarp_snaplen),
             .connections = options.iwarp_connections,
-            .discovery = options.iwarp_discovery};
+            .discovery = options.iwarp_discovery,
+            .other_bytes = options.other_carriers ? length_or_all(options.ring.snaplen) : 0};
 }
 
 bool same_rings(const PacketRingOptions& a, const PacketRingOptions& b) {
@@ -142,6 +143,7 @@ PacketRingOptions Tap::State::ring_options(const Link& link) const {
     ring.rdma.reset();
     if (narrows()) ring.rdma = filter;
     ring.kernel = kernel;
+    ring.other_carriers = options.other_carriers;
     return ring;
 }
 

@@ -22,6 +22,7 @@ struct TapOptions {
     std::vector<std::uint16_t> iwarp_ports = {};
     bool iwarp_discovery = true;              ///< of connections older than the capture; new ones are always found
     std::uint32_t iwarp_connections = 65536;  ///< that the kernel remembers: KernelTapOptions
+    bool other_carriers = false;  ///< what is neither RDMA nor TCP passes too, such as tunnels; if the kernel learns
     // Where the kernel permits no eBPF, this process learns ports, and the next two say when it looks for them.
     std::int64_t discovery_ns = 2'000'000'000;          ///< for so long all TCP passes, at the beginning ...
     std::int64_t discovery_period_ns = 60'000'000'000;  ///< ... and again after so long; 0: only at the beginning

@@ -126,7 +126,7 @@ bool Session::State::open() {
         how.promiscuous = options.promiscuous;
         how.buffer_kib = options.buffer_kib;
         how.filter = *expression;
-        auto opened = LiveSources::open(options.interfaces, std::move(how));
+        auto opened = LiveSources::open(options.interfaces, std::move(how), LiveScope::rdma);
         if (!opened) {
             mistaken = is_mistaken(*expression);
             fail(opened.error().text());
@@ -407,6 +407,7 @@ Session::CutFrames Session::cut_frames() const { return state_->cut_frames; }
 std::string Session::unknown_links() const {
     return state_->files || state_->live ? cli::unknown_links(state_->source().interfaces()) : std::string{};
 }
+bool Session::leaves_out_tcp() const { return state_->live && state_->live->leaves_out_tcp(); }
 void Session::fail(const std::string& message) { state_->fail(message); }
 void Session::end_by_broken_pipe() const {
     if (state_->signals) state_->signals->end_by_broken_pipe();

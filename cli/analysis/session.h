@@ -71,6 +71,8 @@ public:
     const metrics::DeviceFigures& devices() const;
     const AnalysisOptions& options() const;
     const std::string& command() const;
+    /// Whether the packets are without TCP connections that do not speak MPA.
+    bool leaves_out_tcp() const;
     /// The link types of the source that rdmascope cannot read, in words.
     std::string unknown_links() const;
     /// Frames that were cut in the capture, and the largest captured length of such a frame.

@@ -40,8 +40,16 @@ std::string attempts(const metrics::Snapshot& snapshot) {
     return text;
 }
 
+std::string no_packets(const AnalysisOptions& options, bool leaves_out_tcp) {
+    if (options.interfaces.empty()) return "no packets: the file is a capture of nothing";
+    return fmt::format(
+        "no packets came{}: check that this is the interface, and that there is traffic (`rdmascope dump -i IFACE "
+        "--all` shows all of it)",
+        leaves_out_tcp ? " that may be RDMA" : "");
+}
+
 std::string nothing_found(const AnalysisOptions& options, const metrics::Snapshot& snapshot,
-                          const std::string& unknown_links, const Session::CutFrames& cut) {
+                          const std::string& unknown_links, const Session::CutFrames& cut, bool leaves_out_tcp) {
     const metrics::CaptureFigures& capture = snapshot.capture;
     if (capture.packets == 0 && options.recalls()) return "the daemon saw no packets in that time";
     if (capture.packets == 0 && options.connect)
@@ -50,10 +58,7 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Snapsho
     const bool expression = !options.expression.empty() || options.expression_path.has_value();
     if (capture.packets == 0 && expression)
         return "no packets: check whether the expression selects what it should; tagged frames need `vlan and ...`";
-    if (capture.packets == 0)
-        return options.interfaces.empty() ? "no packets: the file is a capture of nothing"
-                                          : "no packets came: check that this is the interface, and that there is "
-                                            "traffic (`rdmascope dump -i IFACE --all` shows all of it)";
+    if (capture.packets == 0) return no_packets(options, leaves_out_tcp);
     if (const std::string management = exporters::management_text(capture); !management.empty())
         return fmt::format("{}, {}", base::format_counted(capture.packets, "packet"), management);
     if (capture.rdma_units != 0)
@@ -64,7 +69,8 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Snapsho
                            base::format_counted(capture.packets, "packet"), unknown_links);
     if (const std::string unread = metrics::describe_unread_carriers(capture); !unread.empty())
         return fmt::format("no RDMA found in {}: {}", base::format_counted(capture.packets, "packet"), unread);
-    std::string text = fmt::format("no RDMA in {}:", base::format_counted(capture.packets, "packet"));
+    std::string text = fmt::format("no RDMA in {}{}:", base::format_counted(capture.packets, "packet"),
+                                   leaves_out_tcp ? " (of TCP, those that may be iWARP)" : "");
     if (expression) text += " check the expression;";
     text +=
         " RoCEv2 is UDP port 4791, iWARP is recognised where its connection is set up (MPA) or by its FPDUs; adapters "
@@ -129,7 +135,8 @@ std::string Session::summary() const {
 void Session::report_summary() const {
     if (snapshot().flows.empty())
         print_message("rdmascope {}: {}{}", command(),
-                      nothing_found(options(), snapshot(), unknown_links(), cut_frames()), attempts(snapshot()));
+                      nothing_found(options(), snapshot(), unknown_links(), cut_frames(), leaves_out_tcp()),
+                      attempts(snapshot()));
     else
         print_message("{}", summary());
     if (options().kernel_events) print_message("kernel events: {}", trace::counts_text(kernel_events()));

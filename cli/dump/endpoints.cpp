@@ -1,5 +1,6 @@
 #include "cli/dump/endpoints.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fmt/core.h>
 #include <system_error>
@@ -50,6 +51,15 @@ base::Result<capture::LiveOptions> live_options(const DumpOptions& options, cons
     return live;
 }
 
+/// Packets that are neither shown nor saved nor counted need not be captured. `any` is libpcap's pseudo-interface here,
+/// whose lines have the interface's name.
+LiveScope scope_of(const DumpOptions& options) {
+    const bool of_rdma = options.form == Form::text || options.form == Form::tree;
+    const bool any = std::ranges::find(options.interfaces, "any") != options.interfaces.end();
+    const bool all = any || options.all || options.write_path || options.count_only || !of_rdma;
+    return all ? LiveScope::everything : LiveScope::rdma;
+}
+
 /// The files that are read while others are written.
 std::vector<capture::FileId> files_read(const DumpOptions& options) {
     if (!options.read_path) return {};
@@ -76,7 +86,7 @@ base::Result<Input> open_input(const DumpOptions& options, const std::string& ex
     } else {
         auto how = live_options(options, expression);
         if (!how) return base::Failure{how.error()};
-        auto live = LiveSources::open(options.interfaces, std::move(how).value());
+        auto live = LiveSources::open(options.interfaces, std::move(how).value(), scope_of(options));
         if (!live) return base::Failure{live.error()};
         input.live = std::move(live).value();
     }

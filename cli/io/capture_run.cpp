@@ -54,7 +54,7 @@ bool CaptureRun::open_live(const std::string& expression) {
     how.promiscuous = options_.promiscuous;
     how.buffer_kib = options_.buffer_kib;
     how.filter = expression;
-    auto opened = LiveSources::open(options_.interfaces, std::move(how));
+    auto opened = LiveSources::open(options_.interfaces, std::move(how), LiveScope::rdma);
     if (!opened) {
         mistaken_ = is_mistaken(expression);
         fail(opened.error().text());

@@ -13,6 +13,7 @@ import time
 import unittest
 
 from path import BINARY, ENVIRONMENT, needs_namespaces
+from side_by_side import load_tests
 from test_daemon import PATIENCE_SECONDS, Daemon, Wire, told
 
 NOBODY = 65534

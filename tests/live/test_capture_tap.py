@@ -10,6 +10,7 @@ import unittest
 from frames import frames_of, tcp, udp
 from hosts import FOREVER, QUIET_MS, Hosts, needs_hosts
 from path import PATIENCE_SECONDS
+from side_by_side import load_tests
 
 
 def setUpModule():

@@ -15,6 +15,7 @@ import time
 import unittest
 
 from path import BINARY, ENVIRONMENT, needs_namespaces
+from side_by_side import load_tests
 
 SENDER = os.environ["RDMASCOPE_FRAME_SENDER"]
 PCAPS = pathlib.Path(os.environ["RDMASCOPE_PCAPS"])

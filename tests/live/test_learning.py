@@ -5,20 +5,22 @@ import json
 import os
 import pathlib
 import random
-import shutil
+import re
 import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
-from frames import ethernet, ipv4, tcp, udp, with_tags
+from frames import ethernet, frames_of, ipv4, tcp, udp, with_tags
 from hosts import Hosts
 from path import BINARY, ENVIRONMENT, PATIENCE_SECONDS, Capture, needs_namespaces, rdmascope
 from side_by_side import load_tests
 from test_daemon import Daemon
 
+PCAPS = pathlib.Path(os.environ["RDMASCOPE_PCAPS"])
 PORT = 7174
 # How often what is left to chance is repeated: RDMASCOPE_TESTS_REPEATED multiplies it.
 REPEATED = int(os.environ.get("RDMASCOPE_TESTS_REPEATED", "1"))
@@ -397,6 +399,106 @@ class Learning(unittest.TestCase):
             flows = json.loads(net.run("far", BINARY, "flows", "--json", f"--connect={daemon.socket}").stdout)["flows"]
             self.assertEqual([flow for flow in flows if 8080 in (flow["source"]["port"], flow["destination"]["port"])], [])
             self.assertLess(daemon.total("rdmascope_captured_bytes_total"), 40_000_000)
+
+
+class Tool:
+    """flows, why or dump on an interface of a host, until it is interrupted."""
+
+    def __init__(self, net, command, *options, host="far", environment=None):
+        self.out = tempfile.TemporaryFile("w+")  # a pipe would be full
+        self.process = subprocess.Popen(net.within(host, BINARY, command, "-i", "eth0", "-n", *options), stdout=self.out,
+                                        stderr=subprocess.PIPE, text=True, env={**ENVIRONMENT, **(environment or {})})
+        line = self.process.stderr.readline()
+        assert "listening on eth0" in line, line
+
+    def __enter__(self):
+        return self
+
+    def packets(self):
+        """So far, as it reports when it is asked by a signal."""
+        self.process.send_signal(signal.SIGUSR1)
+        return int(re.search(r"(\d+) packets?", self.process.stderr.readline())[1])
+
+    def wait_for(self, packets):
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while self.packets() < packets:
+            assert time.monotonic() < deadline, "the packets did not come"
+            time.sleep(0.1)
+
+    def end(self):
+        time.sleep(0.5)  # the kernel hands over the last block
+        self.process.send_signal(signal.SIGINT)
+        _, errors = self.process.communicate(timeout=PATIENCE_SECONDS)
+        assert self.process.returncode == 0, errors
+        self.out.seek(0)
+        return self.out.read()
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+        self.out.close()
+
+
+def messages(document, address):
+    """What was sent from an address: {operation: (messages, bytes)}."""
+    return added(*({operation: (each["count"], each["bytes"]) for operation, each in flow["messages"].items() if each}
+                   for flow in document["flows"] if flow["source"]["address"] == address))
+
+
+class Tools(unittest.TestCase):
+    """The commands that capture by themselves use the kernel's program, and lose nothing by that."""
+
+    def test_first_connection_of_a_port(self):
+        with Net() as net, Tool(net, "flows", "--json") as flows, Tool(net, "why", "--json") as why, Tool(net, "dump") as dump:
+            net.serve()
+            report = net.bench("near", ADDRESSES["far"], "write", "--size", "4096", "--count", "2000")
+            document = json.loads(flows.end())
+            self.assertEqual(messages(document, ADDRESSES["near"])["write"], report["write"])
+            self.assertEqual(document["capture"]["kernel_dropped"], 0)
+            self.assertGreater(len(json.loads(why.end())["answers"]), 0)
+            lines = [line for line in dump.end().splitlines() if "WRITE" in line.upper()]
+            self.assertGreaterEqual(len(lines), 2000)
+
+    def test_without_ebpf_nothing_is_missed_either(self):
+        with Net() as net, Tool(net, "flows", "--json", environment={"RDMASCOPE_EBPF": "off"}) as flows:
+            net.serve()
+            report = net.bench("near", ADDRESSES["far"], "send", "--size", "4096", "--count", "200")
+            self.assertEqual(messages(json.loads(flows.end()), ADDRESSES["near"])["send"], report["send"])
+
+    def test_ordinary_tcp_stays_in_the_kernel_and_all_else_comes(self):
+        tunnels = [octets for octets, length in frames_of(PCAPS / "made-roce-carriers.pcap") if len(octets) == length]
+        web = [tcp(50000, 80, b"GET / HTTP/1.1", sequence=1000 * number) for number in range(500)]
+        with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
+            file.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 262144, 1))
+            for number, octets in enumerate(tunnels):
+                file.write(struct.pack("<IIII", 1, number, len(octets), len(octets)) + octets)
+            file.flush()
+            expected = json.loads(rdmascope("flows", "-n", "--json", "-r", file.name).stdout)
+        self.assertGreater(expected["capture"]["rdma_units"], 10)
+        with Hosts() as hosts, Tool(hosts, "flows", "--json") as flows:
+            hosts.send("near", web + tunnels)
+            flows.wait_for(len(tunnels))
+            document = json.loads(flows.end())
+            self.assertEqual(document["capture"]["rdma_units"], expected["capture"]["rdma_units"])
+            self.assertEqual(len(document["flows"]), len(expected["flows"]))
+            self.assertEqual(document["capture"]["packets"], expected["capture"]["packets"], "without those of the web")
+
+    def test_what_is_saved_or_selected_is_everything(self):
+        sent = [tcp(50000, 80, b"GET / HTTP/1.1" + bytes(200), sequence=1000), udp(53), udp(4791), ethernet(0x0806, bytes(46))]
+        with Hosts() as hosts:
+            folder = tempfile.TemporaryDirectory(prefix="rdmascope-live-")
+            self.addCleanup(folder.cleanup)
+            saved = pathlib.Path(folder.name) / "saved.pcap"
+            for options, kept, octets in (([], sent, 262144), (["-s", "96"], sent, 96), (["tcp"], sent[:1], 262144)):
+                with self.subTest(options), Tool(hosts, "dump", "-w", saved, *options) as dump:
+                    hosts.send("near", sent)
+                    dump.wait_for(len(kept))
+                    dump.end()
+                    self.assertEqual([frame for frame, *_ in frames_of(saved)], [frame[:octets] for frame in kept])
+            with Tool(hosts, "dump", "--all", "-T", "text") as dump:
+                hosts.send("near", sent)
+                dump.wait_for(len(sent))
+                self.assertEqual(len(dump.end().splitlines()), len(sent))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ class Statistics(TestCase):
                 flows, why, found = told()
                 # The command names the file that its frames are to be looked at in; here they are at hand.
                 why = re.sub(r"  See:  rdmascope dump .*\{(.*)\}'", r"  See: \1", why)
+                why = re.sub(r"  See:  rdmascope dump .* --flow \d+\n", "", why)
                 found = re.sub(r"  See:  frames? (.*(?:\n {8}.*)*)", lambda m: "  See: " + " ".join(m[1].split()), found)
                 # Wireshark draws the statistics that it was asked for last first.
                 self.assertEqual(flows + why, found)
