@@ -148,7 +148,7 @@ void parse_call(XdrReader& xdr, RpcHeader& header) {
     xdr.opaque();
 }
 
-/// What is behind the state of a reply that is no success is no program's.
+/// Only a reply of success has a part of the program.
 void parse_reply(XdrReader& xdr, RpcHeader& header) {
     constexpr std::uint32_t auth_error = 1;
     header.denied = xdr.u32() != 0;

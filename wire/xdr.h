@@ -34,13 +34,13 @@ public:
         const std::byte* first = take(size);
         return first == nullptr ? base::Bytes{} : base::Bytes{first, size};
     }
-    /// A length, so many bytes, and what fills them up to four. Of bytes that are cut, those that are there.
+    /// A length, n bytes, and what fills them up to four. If the capture cut the bytes, those that are there.
     base::Bytes opaque() {
         const std::uint32_t size = u32();
         if (ended_) return {};
         return opaque_of(size);
     }
-    /// The same behind its length.
+    /// The same after its length.
     base::Bytes opaque_of(std::uint32_t size) {
         const base::Bytes there = bytes_.subspan(offset_, std::min(size, left()));
         const std::uint64_t padded = (std::uint64_t{size} + 3) / 4 * 4;
