@@ -24,7 +24,7 @@ constexpr std::array all{
             dump::option_lists},
     Command{"flows", "measure every flow: latency, queue depth, losses, states of time", flows::run, flows::help,
             flows::option_lists},
-    Command{"io", "show NVMe and NFS commands: number, latency, parts", io::run, io::help, io::option_lists},
+    Command{"io", "show commands of NVMe, NFS, SCSI: number, latency, parts", io::run, io::help, io::option_lists},
     Command{"why", "explain why RDMA is slow, with evidence and advice", why::run, why::help, why::option_lists},
     Command{"top", "show all flows live, or play back a capture", top::run, top::help, top::option_lists},
     Command{"daemon", "capture for months: Prometheus, history, flight recorder", daemon::run, daemon::help,

@@ -81,7 +81,9 @@ ManagementFinding ConnectionManager::read_reply(base::Bytes octets, const Endpoi
     made.acceptor.number = reply->local_qpn;
     requests_.erase(found);
     const Protocol* protocol = made.set_up.by_private_data;
-    return {std::move(made), protocol, 1, private_data_of<wire::CmRep>(octets)};
+    const base::Bytes data = private_data_of<wire::CmRep>(octets);
+    if (protocol != nullptr && protocol->read_reply != nullptr) protocol->read_reply(data, made.set_up.facts);
+    return {std::move(made), protocol, 1, data};
 }
 
 ManagementFinding ConnectionManager::read_reject(base::Bytes octets, const Endpoint& source,

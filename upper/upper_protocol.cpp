@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <array>
 
+#include "upper/protocols/iser_protocol.h"
 #include "upper/protocols/nvme_protocol.h"
 #include "upper/protocols/rpc_protocol.h"
+#include "upper/protocols/srp_protocol.h"
 
 namespace upper {
 
 namespace {
-constexpr std::array<const Protocol*, 2> known_protocols{&protocols::nvme, &protocols::rpc};
+constexpr std::array<const Protocol*, 4> known_protocols{&protocols::nvme, &protocols::rpc, &protocols::srp,
+                                                         &protocols::iser};
 }  // namespace
 
 std::string_view name_of(ErrorClass error) {

@@ -33,7 +33,7 @@ struct ConnectionFacts {
     std::optional<std::uint16_t> queue = {};
     std::uint8_t queue_type = 0;              ///< the protocol's own
     std::optional<std::uint32_t> limit = {};  ///< commands that may be open at a time
-    std::optional<std::uint32_t> slots = {};  ///< what another layer of the protocol permits
+    std::optional<std::uint32_t> slots = {};  ///< commands that another layer of the protocol permits
     std::string target_name = {};             ///< a subsystem, a share
     std::string initiator_name = {};
 };
@@ -92,6 +92,8 @@ struct Protocol {
 
     /// Whether the private data of a request for a connection have the protocol's own form; then takes what they say.
     bool (*read_private_data)(base::Bytes data, ConnectionFacts& facts);
+    /// What the private data of the reply say beyond; nullptr where that is nothing.
+    void (*read_reply)(base::Bytes data, ConnectionFacts& facts) = nullptr;
     /// What a SEND of `length` bytes looks like, by as much of its beginning as was captured.
     Shape (*shape)(base::Bytes head, std::uint64_t length);
     void (*parse)(base::Bytes head, std::uint64_t length, bool from_initiator, ConnectionFacts& facts, Said& said);
@@ -100,8 +102,8 @@ struct Protocol {
     StatusMeaning (*status)(std::uint32_t detail, std::uint32_t status);
     /// What a response says beyond parse(), which depends on its request; nullptr where nothing does.
     void (*complete_response)(base::Bytes head, std::uint32_t detail, ConnectionFacts& facts, Said& said) = nullptr;
-    /// Reads the beginning of a request (`out`) or of a response that was moved instead of sent, as parse() reads
-    /// one that is sent; nullptr if the protocol moves none.
+    /// Reads the beginning of a request (`out`) or of a response that was moved by RDMA, as parse() reads one that was
+    /// sent; nullptr for a protocol that moves no messages.
     void (*read_message)(base::Bytes data, bool out, std::uint32_t detail, ConnectionFacts& facts,
                          Said& said) = nullptr;
     /// In place of `heading`, of a command with that detail.
@@ -118,7 +120,7 @@ struct Protocol {
 };
 
 std::span<const Protocol* const> all_protocols();
-/// "nvme, rpc"
+/// "nvme, rpc, srp, iser"
 std::string protocol_names();
 /// By name; nullptr for one that is not known.
 const Protocol* find_protocol(std::string_view name);

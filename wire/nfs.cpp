@@ -68,7 +68,7 @@ public:
         if (visitor_ != nullptr) visitor_->number(field, value, at, length);
     }
 
-    /// A file's handle after its length; returns its hash.
+    /// Reads a file's handle with its length, and returns the handle's hash.
     std::uint32_t handle() {
         const std::uint32_t at = xdr.offset();
         const base::Bytes value = xdr.opaque();

@@ -154,7 +154,7 @@ struct RpcBody {
     std::uint32_t version = 0;
     std::uint32_t procedure = 0;
     bool is_call = false;
-    /// The number of items that moved by RDMA: of such an item, the stream has only the length. RFC 8267, 5 and 6.
+    /// The number of items that were moved by RDMA: the stream has the length of such an item alone. RFC 8267, 5 and 6.
     std::uint32_t reduced_items = 0;
     std::uint32_t reduced_position = 0;  ///< of a call: where in the stream the item has been; 0: not known
     std::uint32_t stream_at = 0;         ///< where the RPC message begins, in the bytes that are read

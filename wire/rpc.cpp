@@ -148,7 +148,7 @@ void parse_call(XdrReader& xdr, RpcHeader& header) {
     xdr.opaque();
 }
 
-/// If a reply is not a success, what follows its state does not belong to a program.
+/// Only a reply of success has a part of the program.
 void parse_reply(XdrReader& xdr, RpcHeader& header) {
     constexpr std::uint32_t auth_error = 1;
     header.denied = xdr.u32() != 0;

@@ -40,7 +40,7 @@ struct RpcHeader {
 };
 RpcHeader parse_rpc(base::Bytes message);
 
-/// Where a program's own part begins that GSS protects, RFC 2203, 5.3.2: after length and sequence number. False if
+/// Where a program's own part begins that GSS protects, RFC 2203, 5.3.2: after length and sequence number. False where
 /// it is encrypted.
 bool find_gss_body(std::uint32_t gss_service, base::Bytes message, std::uint32_t& at);
 

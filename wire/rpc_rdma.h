@@ -56,7 +56,7 @@ public:
     virtual void segment(const RpcRdmaSegment& segment) = 0;
     /// Before the segments of a write chunk, or of the reply chunk.
     virtual void chunk(RpcRdmaSegment::List list, std::uint32_t segments, std::uint32_t offset) = 0;
-    /// After a list: the number of its entries.
+    /// After a list: how many entries it has.
     virtual void list(RpcRdmaSegment::List list, std::uint32_t count, std::uint32_t offset) = 0;
 };
 

@@ -34,7 +34,7 @@ public:
         const std::byte* first = take(size);
         return first == nullptr ? base::Bytes{} : base::Bytes{first, size};
     }
-    /// A length, that number of bytes, and padding up to four. If bytes are cut, those that are there.
+    /// A length, n bytes, and what fills them up to four. If the capture cut the bytes, those that are there.
     base::Bytes opaque() {
         const std::uint32_t size = u32();
         if (ended_) return {};

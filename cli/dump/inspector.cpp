@@ -113,7 +113,9 @@ constexpr dissect::LayerSet layers_of_commands() {
 bool is_of_commands(std::string_view field) {
     return field == "rdma" || field.starts_with("rdma.io") || field.starts_with("rdma.ulp") ||
            field.starts_with("nvme") || field.starts_with("rpc") || field.starts_with("nfs") ||
-           field.starts_with("mount.") || field.starts_with("nlm.");
+           field.starts_with("mount.") || field.starts_with("nlm.") || field.starts_with("iser.") ||
+           field.starts_with("iscsi.") || field.starts_with("scsi") || field.starts_with("rdma.srp") ||
+           field.starts_with("rdma.scsi");
 }
 
 /// What is dear and not needed for everything that is shown.

@@ -52,7 +52,8 @@ constexpr std::array io_rows{
     options::expression_file<IoOptions>,
 
     Row{{0, "as", "PORT=PROTOCOL",
-         "read connections to that port, or with qp:NUMBER that queue pair, as PROTOCOL: nvme, rpc; repeatable"},
+         "read connections to that port, or with qp:NUMBER that queue pair, as PROTOCOL: nvme, rpc, iser, srp; "
+         "repeatable"},
         Section::measuring,
         take_assignment},
     Row{{'K', "no-crc", {}, "do not verify ICRC and MPA CRC: faster; packets that a receiver dropped then count"},
@@ -106,7 +107,7 @@ std::string help_text() {
     return options::help_page(
         "Usage: rdmascope io -r FILE [OPTION]... [EXPRESSION]\n"
         "       rdmascope io -i IFACE [OPTION]... [EXPRESSION]\n\n"
-        "Commands of upper layers (NVMe; RPC with NFS) on RoCE, InfiniBand and iWARP: how many of each kind on each\n"
+        "Commands of upper layers (NVMe, NFS, SCSI) on RoCE, InfiniBand and iWARP: how many of each kind on each\n"
         "connection, how long they took, and where their time went. The five parts of a command sum to its latency.\n"
         "EXPRESSION is a pcap-filter(7) expression.\n",
         option_table().options(),

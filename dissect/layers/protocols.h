@@ -47,6 +47,10 @@ inline constexpr wire::FieldInfo nfs{"nfs", "Network File System"};
 inline constexpr wire::FieldInfo nfs_acl{"nfsacl", "Network File System Access Control List (NFSACL)"};
 inline constexpr wire::FieldInfo mount{"mount", "Mount Service"};
 inline constexpr wire::FieldInfo nlm{"nlm", "Network Lock Manager Protocol"};
+inline constexpr wire::FieldInfo iser{"iser", "iSCSI Extensions for RDMA"};
+inline constexpr wire::FieldInfo iscsi{"iscsi", "iSCSI"};
+inline constexpr wire::FieldInfo scsi{"scsi", "SCSI"};
+inline constexpr wire::FieldInfo srp{"rdma.srp", "SCSI RDMA Protocol"};
 inline constexpr wire::FieldInfo data{"data", "Data"};  // what no layer of the house takes apart
 
 }  // namespace dissect::layers::protocol

@@ -34,6 +34,9 @@ bool take_part(const UpperMessage& message, Value& value) {
 bool is_rpc_reply(const UpperMessage& m) {
     return m.dissection.has(LayerId::rpcordma) && m.facts.role == CommandRole::response && m.facts.parts;
 }
+bool is_scsi_response(const UpperMessage& m) {
+    return m.dissection.has(LayerId::scsi_status) && m.facts.role == CommandRole::response && m.facts.parts;
+}
 bool answers_fabrics(const UpperMessage& message) {
     const LayerRef* layer = message.dissection.find(LayerId::nvme_completion);
     return layer != nullptr && NvmeContext::from_variant(layer->variant).is_fabrics();
@@ -54,6 +57,18 @@ constexpr ReadField<UpperMessage> connection_table[] = {
      [](const UpperMessage& m, Value& v) { return is_rpc_reply(m) && take_known(v, m.facts.request_frame); }},
     {duration("rpc.time", "Time from request"),
      [](const UpperMessage& m, Value& v) { return is_rpc_reply(m) && take(v, m.facts.parts->latency_ns()); }},
+    {frame_number("iscsi.request_frame", "Request in"),
+     [](const UpperMessage& m, Value& v) {
+         return m.dissection.has(LayerId::iscsi) && is_scsi_response(m) && take_known(v, m.facts.request_frame);
+     }},
+    {duration("iscsi.time", "Time from request"),
+     [](const UpperMessage& m, Value& v) {
+         return m.dissection.has(LayerId::iscsi) && is_scsi_response(m) && take(v, m.facts.parts->latency_ns());
+     }},
+    {frame_number("scsi.request_frame", "Request in"),
+     [](const UpperMessage& m, Value& v) { return is_scsi_response(m) && take_known(v, m.facts.request_frame); }},
+    {duration("scsi.time", "Time from request"),
+     [](const UpperMessage& m, Value& v) { return is_scsi_response(m) && take(v, m.facts.parts->latency_ns()); }},
     {frame_number("nvme.fabrics.cmd_pkt", "Fabric Cmd in"),
      [](const UpperMessage& m, Value& v) { return answers_fabrics(m) && take_known(v, m.facts.request_frame); }},
 };

@@ -16,8 +16,8 @@ def commands(*arguments, **options):
     return run("io", *arguments, **options)
 
 
-def expected():
-    lines = [line for line in (ROOT / "tests/unit/upper/nvme-rdma-rxe.tsv").read_text().splitlines() if line[0] != "#"]
+def expected(name="nvme-rdma-rxe"):
+    lines = [line for line in (ROOT / f"tests/unit/upper/{name}.tsv").read_text().splitlines() if line[0] != "#"]
     return list(csv.DictReader(lines, delimiter="\t"))
 
 
@@ -48,6 +48,25 @@ class Each(IoTestCase):
             self.assertEqual(found, list(want.values()))
             self.assertEqual(int(row["latency_ns"]), latency(want))
             self.assertEqual((row["status"], row["error"]), ("Success", ""))
+
+    def test_other_protocols_have_their_rows(self):
+        for name, file, number, errors in (("nfs-rdma-rxe", "nfs-rdma-rxe.pcap", 89, 0),
+                                           ("nfs-rdma-siw", "nfs-rdma-siw.pcap", 88, 0),
+                                           ("iser-rxe", "iser-rxe.pcap.gz", 214, 1), ("srp-rxe", "srp-rxe.pcap.gz", 131, 1)):
+            rows = [row for row in self.csv("--each", "-r", PCAPS / file) if row["end"] == "answered"]
+            rows.sort(key=lambda row: int(row["response_frame"]))
+            wanted = sorted(expected(name), key=lambda row: int(row["response"]))
+            with self.subTest(name=name):
+                self.assertEqual(len(rows), number)
+                for row, want in zip(rows, wanted, strict=True):
+                    found = [row["id"], row["kind"], row["advertised_bytes"], row["inline_bytes"],
+                             str(int(row["moved_in_bytes"]) + int(row["moved_out_bytes"])), row["request_first_frame"],
+                             row["request_last_frame"], row["operations"], row["data_first_frame"] or "0",
+                             row["data_last_frame"] or "0", row["response_frame"], row["begin_ns"],
+                             *(row[part + "_ns"] for part in PARTS), row["status"]]
+                    self.assertEqual(found, list(want.values()))
+                # A name that is not there is no error; an opcode that the target does not have is one.
+                self.assertEqual(sum(row["error"] != "" for row in rows), errors)
 
     def test_the_slowest_come_first(self):
         slowest = sorted(map(latency, expected()), reverse=True)[:5]
@@ -166,6 +185,22 @@ class Dump(TestCase):
         self.assertEqual(len(of_messages), 465 + 463 + 404)
         quiet = self.succeeds(dump("-n", "-q", "-r", NVME))
         self.assertNotIn("NVMe", quiet)
+
+    def test_lines_of_other_protocols(self):
+        for file, words in (("nfs-rdma-rxe.pcap", "NFSv4 READ xid 0x9ec1ec6d fh 0x9a1d2fd1 offset 65536 len 131072 key 0x00000a61"),
+                            ("iser-rxe.pcap.gz", "iSER INQUIRY tag 0x01000000 lun 0 len 36 key 0x000003bd"),
+                            ("srp-rxe.pcap.gz", "SRP REPORT LUNS tag 0x0b00000000000000 lun 0 len 4096")):
+            lines = [" ".join(line.split()) for line in self.succeeds(dump("-n", "-r", PCAPS / file)).splitlines()]
+            self.assertTrue(any(line.startswith(words) for line in lines), words)
+
+    def test_filters_of_other_protocols(self):
+        # tshark: the same filters, without what it does not put together
+        for file, condition, number in (("nfs-rdma-rxe.pcap", "nfs.opcode == 25 && rpc.msgtyp == 0", 4),
+                                        ("iser-rxe.pcap.gz", "scsi_sbc.opcode == 0x28", 158),
+                                        ("iser-rxe.pcap.gz", "scsi.sns.key == 5", 1),
+                                        ("srp-rxe.pcap.gz", "scsi_sbc.opcode == 0x2a", 14)):
+            found = self.succeeds(dump("-r", PCAPS / file, "-Y", condition, "-T", "fields", "-e", "frame.number")).split()
+            self.assertEqual(len(found), number, condition)
 
     def test_filters_and_fields_know_commands(self):
         slow = [row for row in expected() if latency(row) > 100_000_000]

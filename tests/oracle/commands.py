@@ -17,7 +17,8 @@ from tools import Cache, Failure, both, captures, fail, fields_command, our_fiel
 # Captures, and tshark's protocol, whose fields begin with these words.
 CASES = {"nvme-rdma-rxe": ("nvme-rdma", ("nvme.", "nvme-rdma.")),
          "nfs-rdma-rxe": ("rpcordma", ("rpcordma.", "rpc.", "nfs.")),
-         "nfs-rdma-siw": ("rpcordma", ("rpcordma.", "rpc.", "nfs."))}
+         "nfs-rdma-siw": ("rpcordma", ("rpcordma.", "rpc.", "nfs.")),
+         "iser-rxe": ("iser", ("iser.", "iscsi.", "scsi.", "scsi_sbc."))}
 
 
 def without(options, protocol):

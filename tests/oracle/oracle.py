@@ -77,11 +77,14 @@ def brief(values):
     return text if len(text) < 160 else f"{text[:150]}... ({len(values)} values)"
 
 
+# Their fields have a comparison of their own: commands.py.
+UPPER_LAYERS = ("nvme.", "nvme-rdma", "rpcordma.", "rpc.", "nfs", "mount.", "nlm.", "stat.", "iser.", "iscsi.", "scsi.", "scsi_sbc.")
+
+
 def compare_fields(arguments, cache):
     theirs_all = tshark_fields()
     ours_all = our_fields(arguments.binary)
-    # Fields of upper layers have a comparison of their own: commands.py.
-    shared = [field for field in ours_all if not field.startswith(("nvme.", "nvme-rdma"))
+    shared = [field for field in ours_all if not field.startswith(UPPER_LAYERS)
               and theirs_all.get(field, "FT_NONE") not in ("FT_NONE", "FT_PROTOCOL") and fnmatch.fnmatch(field, arguments.field)]
     if not shared:
         raise Failure("no field is known to both")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/utf8.h"
 #include "upper/command_text.h"
 #include "upper/message_flow.h"
 #include "upper/upper_connection.h"
@@ -16,6 +17,23 @@ Address address_of(const upper::Endpoint& end) {
     address.family = end.family;
     std::memcpy(address.octets.data(), end.address.data(), address.octets.size());
     return address;
+}
+
+/// A name from the wire that a terminal and JSON can show: control characters, and bytes that are not UTF-8, become
+/// '?'.
+std::string shown_name(std::string_view name) {
+    constexpr std::size_t most_bytes = 255;
+    std::string out;
+    while (!name.empty() && out.size() < most_bytes) {
+        const std::size_t length = base::utf8_length(name);
+        const auto first = static_cast<unsigned char>(name.front());
+        if (length == 0 || first < 0x20 || first == 0x7f)
+            out += '?';
+        else
+            out += name.substr(0, length);
+        name.remove_prefix(std::max<std::size_t>(length, 1));
+    }
+    return out;
 }
 
 /// What is known of a connection apart from its commands.
@@ -37,8 +55,8 @@ void describe_connection(const upper::Connection& connection, CommandConnectionF
     }
     out.queue = facts.queue;
     out.limit = facts.limit;
-    out.target_name = facts.target_name;
-    out.initiator_name = facts.initiator_name;
+    out.target_name = shown_name(facts.target_name);
+    out.initiator_name = shown_name(facts.initiator_name);
     out.operations = counts.operations;
     out.unbound_operations = counts.unbound_operations;
     out.late_operations = counts.late_operations;
