@@ -11,8 +11,9 @@
 
 namespace cli {
 
-/// What a command ends with; `exit_found` where --fail-on names what was found.
-enum ExitStatus : int { exit_done = 0, exit_failed = 1, exit_usage = 2, exit_found = 3 };
+/// What a command ends with; with --fail-on, `exit_found` if what it names was found, `exit_nothing` if there was
+/// nothing to judge.
+enum ExitStatus : int { exit_done = 0, exit_failed = 1, exit_usage = 2, exit_found = 3, exit_nothing = 4 };
 
 struct Command;
 
