@@ -5,11 +5,14 @@
 #include <climits>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <optional>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -93,12 +96,29 @@ Result<Descriptor, OpenFailure> open_at(int folder, const char* name, int flags,
 bool is_ours(uid_t owner) { return owner == 0 || owner == ::geteuid(); }
 
 /// Whether no other user can put another link into the place of this one.
-bool is_trusted(const struct stat& folder, const struct stat& link) {
+bool is_safe_for_daemon(const struct stat& folder, const struct stat& link) {
     const bool group_writes = (folder.st_mode & S_IWGRP) != 0 && folder.st_gid != 0 && folder.st_gid != ::getegid();
     const bool others_write = group_writes || (folder.st_mode & S_IWOTH) != 0;
     if (!is_ours(folder.st_uid)) return false;
     return !others_write || ((folder.st_mode & S_ISVTX) != 0 && is_ours(link.st_uid));
 }
+
+/// As is_ours(); to root, also the user who called sudo.
+bool is_users(uid_t owner) {
+    if (is_ours(owner)) return true;
+    const char* const caller = ::geteuid() == 0 ? std::getenv("SUDO_UID") : nullptr;
+    return caller != nullptr && *caller != '\0' && std::to_string(owner) == caller;
+}
+
+bool all_users_write(const struct stat& folder) { return (folder.st_mode & S_IWOTH) != 0; }
+
+/// Whether the link is the user's own choice. Users but root may go through links in each other's folders.
+bool is_safe_for_output(const struct stat& folder, const struct stat& link) {
+    if (all_users_write(folder)) return is_users(link.st_uid);
+    return ::geteuid() != 0 || is_users(folder.st_uid);
+}
+
+using IsSafe = bool (*)(const struct stat& folder, const struct stat& link);
 
 /// The names of a path, the last one first.
 std::vector<std::string> names_reversed(std::string_view path) {
@@ -115,20 +135,77 @@ std::vector<std::string> names_reversed(std::string_view path) {
 /// Goes through a path name by name.
 class Walk {
 public:
-    explicit Walk(const std::string& path) : rest_(names_reversed(path)), at_(begin(path)) {}
+    Walk(const std::string& path, IsSafe is_safe) : is_safe_(is_safe), rest_(names_reversed(path)), at_(begin(path)) {}
 
     Result<Descriptor, OpenFailure> finish() {
-        while (at_ && !rest_.empty()) {
-            const std::string name = std::move(rest_.back());
-            rest_.pop_back();
-            if (auto failed = step(name)) return *failed;
-        }
+        if (auto failed = go_on(0)) return *failed;
         Descriptor folder(::openat(at_.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         if (!folder) return open_failure(errno);
         return folder;
     }
 
+    /// The path's last name, as open_output_file() has it.
+    Result<Descriptor, OpenFailure> open_output(mode_t mode) {
+        for (;;) {
+            if (auto failed = go_on(1)) return *failed;
+            if (!at_) return open_failure(errno);
+            if (rest_.empty() || rest_.back() == "..") return open_failure(EISDIR);
+            const std::string name = std::move(rest_.back());
+            rest_.pop_back();
+            struct stat found {};
+            const bool is_there = ::fstatat(at_.number(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
+            if (!is_there || !S_ISLNK(found.st_mode) || is_of_proc(at_.number())) return open_last(name, mode);
+            if (auto failed = step(name)) return *failed;
+        }
+    }
+
 private:
+    /// Up to the last `left` names.
+    std::optional<Failure<OpenFailure>> go_on(std::size_t left) {
+        while (at_ && rest_.size() > left) {
+            const std::string name = std::move(rest_.back());
+            rest_.pop_back();
+            if (auto failed = step(name)) return failed;
+        }
+        return {};
+    }
+
+    /// The links in /proc/PID/fd have no path that could be read, and are the own ones of the process.
+    static bool is_of_proc(int folder) {
+        struct statfs system {};
+        return ::fstatfs(folder, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+    }
+
+    Result<Descriptor, OpenFailure> open_last(const std::string& name, mode_t mode) {
+        struct stat folder {};
+        struct stat found {};
+        if (::fstat(at_.number(), &folder) != 0) return open_failure(errno);
+        const bool is_proc = is_of_proc(at_.number());
+        // Before it is opened: opening a FIFO of another user would wait for that user.
+        if (!is_proc && ::fstatat(at_.number(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0)
+            if (auto wrong = check_output(folder, found)) return *wrong;
+        const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (is_proc ? 0 : O_NOFOLLOW);
+        Descriptor file(::openat(at_.number(), name.c_str(), flags, mode));
+        if (!file || ::fstat(file.number(), &found) != 0) return open_failure(errno);
+        if (!is_proc)
+            if (auto wrong = check_output(folder, found)) return *wrong;
+        if (S_ISREG(found.st_mode) && ::ftruncate(file.number(), 0) != 0) return open_failure(errno);
+        return file;
+    }
+
+    static std::optional<Failure<OpenFailure>> check_output(const struct stat& folder, const struct stat& found) {
+        if (!all_users_write(folder)) return {};
+        if (!is_users(found.st_uid))
+            return Failure{OpenFailure{EACCES,
+                                       "belongs to another user, in a folder that all users may write; remove it, or "
+                                       "name another file"}};
+        if (S_ISREG(found.st_mode) && found.st_nlink > 1)
+            return Failure{OpenFailure{EMLINK,
+                                       "has another name as well (a hard link), in a folder that all users may write; "
+                                       "remove it, or name another file"}};
+        return {};
+    }
+
     static Descriptor begin(std::string_view path) {
         return Descriptor(::open(path.starts_with('/') ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
     }
@@ -146,10 +223,10 @@ private:
         struct stat folder {};
         if (::fstat(at_.number(), &folder) != 0) return open_failure(errno);
         if (++links_ > most_links) return open_failure(ELOOP);
-        if (!is_trusted(folder, found))
+        if (!is_safe_(folder, found))
             return Failure{
                 OpenFailure{ELOOP, "is reached through the symbolic link `" + name +
-                                       "`, which another user can change; name the folder that the link leads to"}};
+                                       "`, which another user can change; name the place that the link leads to"}};
         std::array<char, PATH_MAX> target{};
         const ssize_t size = ::readlinkat(link, "", target.data(), target.size());
         if (size < 0) return open_failure(errno);
@@ -159,6 +236,7 @@ private:
         return {};
     }
 
+    IsSafe is_safe_;
     std::vector<std::string> rest_;
     Descriptor at_;
     int links_ = 0;
@@ -179,11 +257,17 @@ Result<Descriptor, OpenFailure> open_regular_file(const std::string& path, int f
     return open_at(AT_FDCWD, path.c_str(), flags, usual, links);
 }
 
+Result<Descriptor, OpenFailure> open_output_file(const std::string& path, mode_t mode) {
+    if (path.empty()) return open_failure(ENOENT);
+    if (path.ends_with('/')) return open_failure(EISDIR);
+    return Walk(path, is_safe_for_output).open_output(mode);
+}
+
 Result<Folder, OpenFailure> Folder::open(const std::string& path) {
     Descriptor folder(open_without_links(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
     if (folder) return Folder(std::move(folder), path);
     if (errno != ELOOP) return open_failure(errno);
-    auto walked = Walk(path).finish();
+    auto walked = Walk(path, is_safe_for_daemon).finish();
     if (!walked) return Failure{walked.error()};
     return Folder(std::move(walked).value(), path);
 }

@@ -28,6 +28,13 @@ enum class LinkPolicy : unsigned char {
 Result<Descriptor, OpenFailure> open_regular_file(const std::string& path, int flags = O_RDONLY,
                                                   LinkPolicy links = LinkPolicy::follow);
 
+/// Opens the file that the user of a command names for its output, to write from the beginning, and makes the file
+/// where it is missing. What the user can mean is opened, a device or a FIFO too. What another user may have put into
+/// the way is not: of the path, a symbolic link in a folder that all users may write, unless the link is root's or the
+/// user's; for root, a link in another user's folder as well; and in a folder that all users may write, a file of
+/// another user or with a second name. The user who called sudo counts as the user.
+Result<Descriptor, OpenFailure> open_output_file(const std::string& path, mode_t mode = 0666);
+
 /// An open folder. Its functions act on this folder, even if its path leads elsewhere by now.
 class Folder {
 public:

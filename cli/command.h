@@ -11,8 +11,9 @@
 
 namespace cli {
 
-/// Exit statuses; `exit_found` if --fail-on names what was found.
-enum ExitStatus : int { exit_done = 0, exit_failed = 1, exit_usage = 2, exit_found = 3 };
+/// Exit statuses; with --fail-on, `exit_found` if what it names was found, and `exit_nothing` if there was nothing to
+/// judge.
+enum ExitStatus : int { exit_done = 0, exit_failed = 1, exit_usage = 2, exit_found = 3, exit_nothing = 4 };
 
 struct Command;
 

@@ -104,6 +104,7 @@ struct Service::State final : Commands {
     base::Result<std::vector<std::unique_ptr<capture::VerbsSource>>, base::Errors> open_devices() const;
     base::Result<std::unique_ptr<observe::TraceInput>> open_traces() const;
     base::Result<std::unique_ptr<history::HistoryWriter>> open_history() const;
+    base::Result<void> restrict_calls();
     base::Result<void> open_control();
     base::Result<void> open_listener();
     base::Result<void, base::Errors> run(const std::function<void()>& ready);
@@ -160,6 +161,7 @@ struct Service::State final : Commands {
     std::int64_t started_ns;
     std::int64_t started_steady_ns;
 
+    std::unique_ptr<SystemCallFilter> call_filter;  ///< as long as there are threads
     base::Descriptor signals;
     base::Descriptor intervals_ready;
     std::unique_ptr<CaptureThread> capture_thread;
@@ -181,6 +183,17 @@ struct Service::State final : Commands {
     metrics::DeviceFigures device_figures;
     ServerCounters control_counters;
 };
+
+base::Result<void> Service::State::restrict_calls() {
+    auto installed = SystemCallFilter::install([this](const std::string& call) {
+        log.warning("system call", fmt::format("the system call {} was refused: the daemon is not known to need it; "
+                                               "report this, or set service.restrict_system_calls to false",
+                                               call));
+    });
+    if (!installed) return base::Failure{installed.error()};
+    call_filter = std::move(installed).value();
+    return {};
+}
 
 base::Result<void, base::Errors> Service::State::open() {
     const sigset_t handled = handled_signals();
@@ -209,7 +222,7 @@ base::Result<void, base::Errors> Service::State::open() {
     if (const auto dropped = drop_privileges(config.service.user, rights); !dropped)
         return base::Failure{base::Errors{dropped.error()}};
     if (config.service.restrict_system_calls)
-        if (const auto restricted = restrict_system_calls(); !restricted)
+        if (const auto restricted = restrict_calls(); !restricted)
             return base::Failure{base::Errors{restricted.error()}};
     // Whose process has gone is not read any more, and those that cannot be seen are as good as gone.
     if (config.traces.programs && ::access("/proc/1/stat", F_OK) != 0)

@@ -6,15 +6,27 @@
 #include <cstdint>
 #include <cstring>
 #include <fmt/core.h>
+#include <future>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <sched.h>
+#include <set>
 #include <span>
+#include <string_view>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <utility>
 #include <vector>
+
+#include "base/descriptor.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define RDMASCOPE_SANITIZED 1
@@ -183,11 +195,188 @@ constexpr std::array allowed{
 #endif
 };
 
+/// Names of calls that are not on the list, as far as all architectures have them.
+struct NamedCall {
+    long number;
+    std::string_view name;
+};
+#define NAMED(call) \
+    NamedCall { __NR_##call, #call }
+constexpr std::array named_calls{
+    NAMED(kill),
+    NAMED(tkill),
+    NAMED(execve),
+    NAMED(execveat),
+    NAMED(wait4),
+    NAMED(waitid),
+    NAMED(ptrace),
+    NAMED(process_vm_readv),
+    NAMED(process_vm_writev),
+    NAMED(kcmp),
+    NAMED(pidfd_open),
+    NAMED(pidfd_send_signal),
+    NAMED(pidfd_getfd),
+    NAMED(setuid),
+    NAMED(setgid),
+    NAMED(setreuid),
+    NAMED(setregid),
+    NAMED(setresuid),
+    NAMED(setresgid),
+    NAMED(setfsuid),
+    NAMED(setfsgid),
+    NAMED(setgroups),
+    NAMED(setsid),
+    NAMED(setpgid),
+    NAMED(getpgid),
+    NAMED(getsid),
+    NAMED(capset),
+    NAMED(setpriority),
+    NAMED(getpriority),
+    NAMED(sched_setscheduler),
+    NAMED(sched_getscheduler),
+    NAMED(sched_setparam),
+    NAMED(sched_getparam),
+    NAMED(sched_setattr),
+    NAMED(sched_getattr),
+    NAMED(sched_get_priority_max),
+    NAMED(sched_get_priority_min),
+    NAMED(ioprio_set),
+    NAMED(ioprio_get),
+    NAMED(mount),
+    NAMED(umount2),
+    NAMED(pivot_root),
+    NAMED(chroot),
+    NAMED(move_mount),
+    NAMED(open_tree),
+    NAMED(fsopen),
+    NAMED(fsconfig),
+    NAMED(fsmount),
+    NAMED(fspick),
+    NAMED(mount_setattr),
+    NAMED(swapon),
+    NAMED(swapoff),
+    NAMED(reboot),
+    NAMED(sethostname),
+    NAMED(setdomainname),
+    NAMED(init_module),
+    NAMED(finit_module),
+    NAMED(delete_module),
+    NAMED(kexec_load),
+    NAMED(kexec_file_load),
+    NAMED(perf_event_open),
+    NAMED(syslog),
+    NAMED(acct),
+    NAMED(quotactl),
+    NAMED(settimeofday),
+    NAMED(clock_settime),
+    NAMED(clock_adjtime),
+    NAMED(adjtimex),
+    NAMED(add_key),
+    NAMED(request_key),
+    NAMED(keyctl),
+    NAMED(unshare),
+    NAMED(setns),
+    NAMED(personality),
+    NAMED(socketpair),
+    NAMED(symlinkat),
+    NAMED(linkat),
+    NAMED(mknodat),
+    NAMED(fchmodat),
+    NAMED(fchown),
+    NAMED(fchownat),
+    NAMED(truncate),
+    NAMED(utimensat),
+    NAMED(setxattr),
+    NAMED(lsetxattr),
+    NAMED(fsetxattr),
+    NAMED(getxattr),
+    NAMED(lgetxattr),
+    NAMED(fgetxattr),
+    NAMED(listxattr),
+    NAMED(flistxattr),
+    NAMED(removexattr),
+    NAMED(chdir),
+    NAMED(fchdir),
+    NAMED(readahead),
+    NAMED(sync),
+    NAMED(syncfs),
+    NAMED(sync_file_range),
+    NAMED(sendfile),
+    NAMED(splice),
+    NAMED(tee),
+    NAMED(vmsplice),
+    NAMED(copy_file_range),
+    NAMED(preadv),
+    NAMED(pwritev),
+    NAMED(preadv2),
+    NAMED(pwritev2),
+    NAMED(dup3),
+    NAMED(close_range),
+    NAMED(fanotify_init),
+    NAMED(fanotify_mark),
+    NAMED(io_setup),
+    NAMED(io_submit),
+    NAMED(io_uring_setup),
+    NAMED(io_uring_enter),
+    NAMED(io_uring_register),
+    NAMED(memfd_create),
+    NAMED(userfaultfd),
+    NAMED(mlock2),
+    NAMED(mlockall),
+    NAMED(munlockall),
+    NAMED(msync),
+    NAMED(remap_file_pages),
+    NAMED(mbind),
+    NAMED(set_mempolicy),
+    NAMED(get_mempolicy),
+    NAMED(migrate_pages),
+    NAMED(move_pages),
+    NAMED(process_madvise),
+    NAMED(shmget),
+    NAMED(shmat),
+    NAMED(shmctl),
+    NAMED(shmdt),
+    NAMED(semget),
+    NAMED(semop),
+    NAMED(semctl),
+    NAMED(msgget),
+    NAMED(msgsnd),
+    NAMED(msgrcv),
+    NAMED(msgctl),
+    NAMED(mq_open),
+    NAMED(timer_create),
+    NAMED(timer_settime),
+    NAMED(timer_delete),
+    NAMED(setitimer),
+    NAMED(getitimer),
+    NAMED(rt_sigsuspend),
+    NAMED(rt_sigqueueinfo),
+    NAMED(rt_tgsigqueueinfo),
+    NAMED(seccomp),
+    NAMED(landlock_create_ruleset),
+    NAMED(landlock_restrict_self),
+    NAMED(name_to_handle_at),
+    NAMED(open_by_handle_at),
+    NAMED(lookup_dcookie),
+#ifdef __NR_fork
+    NAMED(fork),
+    NAMED(vfork),
+#endif
+};
+#undef NAMED
+
+std::string name_of_call(int number) {
+    for (const NamedCall& call : named_calls)
+        if (call.number == number) return std::string(call.name);
+    return fmt::format("number {}", number);
+}
+
 constexpr std::array families{AF_UNIX, AF_INET, AF_INET6, AF_PACKET, AF_NETLINK};
 
 class FilterProgram {
 public:
-    FilterProgram() {
+    /// `refusal`: what is done with a call that is not on the list.
+    explicit FilterProgram(std::uint32_t refusal) {
         load(offsetof(seccomp_data, arch));
         fail_unless(own_architecture);
         load(offsetof(seccomp_data, nr));
@@ -202,9 +391,11 @@ public:
         fail(ENOSYS);
         allow_threads();
         allow_sockets();
-        fail(EPERM);
+        code_.push_back(BPF_STMT(BPF_RET | BPF_K, refusal));
     }
-    std::span<sock_filter> code() { return code_; }
+    sock_fprog program() { return {static_cast<unsigned short>(code_.size()), code_.data()}; }
+
+    static constexpr std::uint32_t refused = SECCOMP_RET_ERRNO | EPERM;
 
 private:
     static std::uint32_t argument(std::size_t index) {
@@ -254,13 +445,76 @@ bool restricts_system_calls() {
 
 base::Result<void> restrict_system_calls() {
     if (!restricts_system_calls()) return {};
-    FilterProgram program;
-    const sock_fprog filter{static_cast<unsigned short>(program.code().size()), program.code().data()};
-    if (::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0) return {};
+    FilterProgram filter(FilterProgram::refused);
+    const sock_fprog program = filter.program();
+    if (::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0) return {};
     return base::failure(
         fmt::format("the system calls of the daemon cannot be restricted: {}; set service.restrict_system_calls to "
                     "false if this kernel has no seccomp",
                     std::strerror(errno)));
+}
+
+/// The thread exists before the filter, which would hold its calls up too while nothing answers them. It restricts
+/// itself.
+struct SystemCallFilter::State {
+    Report report;
+    base::Descriptor stop;
+    std::promise<base::Descriptor> listener = {};
+    std::thread thread = {};
+
+    void work();
+    void answer(int listening, std::set<int>& reported) const;
+};
+
+void SystemCallFilter::State::work() {
+    const base::Descriptor listening = listener.get_future().get();
+    if (!listening || !restrict_system_calls()) return;
+    std::set<int> reported;
+    std::array<pollfd, 2> awaited{{{listening.number(), POLLIN, 0}, {stop.number(), POLLIN, 0}}};
+    for (;;) {
+        if (::poll(awaited.data(), awaited.size(), -1) < 0 && errno != EINTR) return;
+        if (awaited[1].revents != 0 || (awaited[0].revents & (POLLHUP | POLLERR)) != 0) return;
+        if ((awaited[0].revents & POLLIN) != 0) answer(listening.number(), reported);
+    }
+}
+
+/// The caller waits: it is answered before anything else is done.
+void SystemCallFilter::State::answer(int listening, std::set<int>& reported) const {
+    seccomp_notif call{};
+    if (::ioctl(listening, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return;
+    seccomp_notif_resp response{};
+    response.id = call.id;
+    response.error = -EPERM;
+    // A caller that a signal has taken away meanwhile needs no answer.
+    static_cast<void>(::ioctl(listening, SECCOMP_IOCTL_NOTIF_SEND, &response));
+    if (reported.insert(call.data.nr).second) report(name_of_call(call.data.nr));
+}
+
+SystemCallFilter::SystemCallFilter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+SystemCallFilter::~SystemCallFilter() {
+    const std::uint64_t one = 1;
+    static_cast<void>(!::write(state_->stop.number(), &one, sizeof one));
+    if (state_->thread.joinable()) state_->thread.join();
+}
+
+base::Result<std::unique_ptr<SystemCallFilter>> SystemCallFilter::install(Report report) {
+    std::unique_ptr<SystemCallFilter> made(new SystemCallFilter(std::make_unique<State>()));
+    if (!restricts_system_calls()) return made;
+    State& state = *made->state_;
+    state.report = std::move(report);
+    state.stop = base::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!state.stop) return base::failure("no descriptors are left; raise `ulimit -n`");
+    state.thread = std::thread([&state] { state.work(); });
+    FilterProgram filter(SECCOMP_RET_USER_NOTIF);
+    const sock_fprog program = filter.program();
+    base::Descriptor listener(
+        static_cast<int>(::syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program)));
+    const bool listens = static_cast<bool>(listener);
+    state.listener.set_value(std::move(listener));
+    if (!listens)
+        if (const auto restricted = restrict_system_calls(); !restricted) return base::Failure{restricted.error()};
+    return made;
 }
 
 }  // namespace service

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/open_file.h"
+
 namespace capture::inline files {
 
 Output::Output(base::Descriptor descriptor, std::string path, std::size_t buffer_octets)
@@ -17,19 +19,29 @@ Output::Output(base::Descriptor descriptor, std::string path, std::size_t buffer
     error_.path = std::move(path);
 }
 
+namespace {
+
+base::Failure<base::Error> cannot_be_opened(std::string_view reason, const std::string& path) {
+    return {base::Error{.message = fmt::format("cannot be opened for writing: {}", reason), .path = path}};
+}
+
+}  // namespace
+
 base::Result<Output> Output::open(const std::string& path, std::size_t buffer_octets) {
     const bool standard = path == "-";
     const std::string shown = standard ? "standard output" : path;
     if (standard && ::isatty(STDOUT_FILENO) == 1)
         return base::Failure{
             base::Error{.message = "is a terminal; name a file or pipe it into a program", .path = shown}};
+    if (!standard) {
+        auto file = base::open_output_file(path);
+        if (!file) return cannot_be_opened(file.error().reason, shown);
+        return Output(std::move(file).value(), shown, buffer_octets);
+    }
     // A copy: standard output itself stays open.
-    base::Descriptor descriptor(standard ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                                         : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (!descriptor)
-        return base::Failure{base::Error{
-            .message = fmt::format("cannot be opened for writing: {}", std::strerror(errno)), .path = shown}};
-    return Output(std::move(descriptor), shown, buffer_octets);
+    base::Descriptor copy(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (!copy) return cannot_be_opened(std::strerror(errno), shown);
+    return Output(std::move(copy), shown, buffer_octets);
 }
 
 Output Output::in_memory(std::size_t buffer_octets) {

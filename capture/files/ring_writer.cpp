@@ -164,6 +164,13 @@ WriteStatus RingWriter::rotate() {
     return WriteStatus::ok;
 }
 
+bool RingWriter::end_if_over() {
+    if (finished_ || writer_ == nullptr) return true;
+    const bool is_last = ring_.max_octets == 0 && ring_.files > 0 && slices_ + 1 >= ring_.files;
+    if (ring_.seconds == 0 || !is_last || ring_.now_sec() - slice_sec_ < ring_.seconds) return false;
+    return rotate() != WriteStatus::ok;
+}
+
 WriteStatus RingWriter::write(const wire::Frame& frame, const InterfaceInfo& interface) {
     if (finished_) return WriteStatus::finished;
     if (writer_ == nullptr) return WriteStatus::error;

@@ -24,8 +24,8 @@ namespace capture::inline files {
 ///
 /// With `-C -W 1` the one file keeps its plain name and is overwritten.
 /// Both limits are looked at before a frame is kept, so a file exceeds its size by up to one frame, and a quiet
-/// interface makes no files. `-G` goes first. Times are local; a name that comes again overwrites. `-W` alone means
-/// nothing.
+/// interface makes no files; end_if_over() ends the last one. `-G` goes first. Times are local; a name that comes again
+/// overwrites. `-W` alone means nothing.
 struct RingOptions {
     std::uint64_t max_octets = 0;      ///< `-C`; 0 is no limit
     std::uint32_t files = 0;           ///< `-W`; 0 is no limit
@@ -54,6 +54,9 @@ public:
     std::uint64_t octets() const override { return writer_ ? writer_->octets() : 0; }
     const base::Error& error() const override { return writer_ ? writer_->error() : error_; }
 
+    /// With `-G -W` alone, while no frame comes: ends the last file when its time is over. Whether no frame will be
+    /// kept any more.
+    bool end_if_over();
     /// Waits for every command started. Returns the number of all so far that could not be run or failed.
     std::size_t wait_for_commands();
     /// The file being written.

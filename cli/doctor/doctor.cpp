@@ -9,6 +9,7 @@
 
 #include "base/descriptor.h"
 #include "base/file.h"
+#include "base/open_file.h"
 #include "cli/console.h"
 #include "cli/doctor/options.h"
 #include "cli/doctor/page.h"
@@ -30,15 +31,16 @@ using ::doctor::Severity;
 constexpr std::size_t longest_inventory = std::size_t{16} << 20;
 
 bool write_file(const std::string& path, std::string_view text) {
-    base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    constexpr mode_t mode = 0644;
+    auto file = base::open_output_file(path, mode);
     if (!file) {
         print_message("rdmascope doctor: {}: {}; name a file in a folder that may be written to", path,
-                      std::strerror(errno));
+                      file.error().reason);
         return false;
     }
-    const bool written = base::write_all(file.number(), text);
+    const bool written = base::write_all(file->number(), text);
     const int code = errno;
-    const bool closed = ::close(file.release()) == 0;
+    const bool closed = ::close(file->release()) == 0;
     if (written && closed) return true;
     print_message("rdmascope doctor: {}: writing failed: {}", path, std::strerror(written ? errno : code));
     return false;

@@ -161,10 +161,10 @@ void Job::pump() {
         }
         for (std::size_t i = 0; i < batch.count; ++i)
             if (take(frames[i]) != Step::go_on) return;
-        if (batch.status == capture::ReadStatus::timeout)
-            idle();
-        else
+        if (batch.status != capture::ReadStatus::timeout)
             between_batches();
+        else if (idle() == Step::enough)
+            return;
         if (output_.failed()) return;
     }
 }
@@ -211,12 +211,13 @@ void Job::between_batches() {
         progress_.draw(matched_);
 }
 
-void Job::idle() {
+Job::Step Job::idle() {
     if (kernel_) kernel_->print();
     // There is nothing to do: give the reader what has been printed so far.
     output_.flush();
     if (Signals::pending()) answer_signals();
     if (progress_.due()) progress_.draw(matched_);
+    return kept_.ring != nullptr && kept_.ring->end_if_over() ? Step::enough : Step::go_on;
 }
 
 void Job::answer_signals() {

@@ -32,7 +32,7 @@ private:
     Step take(const wire::Frame& frame);
     Step keep(const wire::Frame& frame);
     void between_batches();
-    void idle();
+    Step idle();
     void answer_signals();
     void finish();
     void finish_output();

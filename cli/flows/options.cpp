@@ -71,7 +71,8 @@ constexpr std::array own{
 };
 
 std::string unknown(std::string_view option, std::string_view name) {
-    const auto known = exporters::field_names();
+    std::vector<std::string_view> known = exporters::field_names();
+    for (const exporters::FlowField& field : exporters::brief_fields()) known.push_back(field.title);
     return fmt::format("{} {}: there is no such column{}; `rdmascope flows --columns help` lists them", option, name,
                        base::did_you_mean(name, known));
 }

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
 #include "base/quantities.h"
 #include "cli/endpoint/connect.h"
@@ -28,13 +29,23 @@ std::string most_time(const FlowSnapshot& flow) {
     if (flow.wall_ns() == 0) return "-";
     const auto state = static_cast<std::size_t>(most - flow.state_ns.begin());
     const double share = static_cast<double>(*most) / static_cast<double>(flow.wall_ns());
-    return fmt::format("{} {}", metrics::state_names[state], base::format_percent(share, {base::Spacing::column}));
+    // As the table of `flows` has it, and its goodput in bits.
+    std::string_view name = metrics::state_names[state];
+    constexpr std::string_view prefix = "application_";
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    return fmt::format("{} {}", name, base::format_percent(share, {base::Spacing::column}));
 }
 
 std::string depth(const FlowSnapshot& flow) {
     return metrics::knows_depth(flow)
                ? fmt::format("{}/{}", base::format_decimal(flow.messages_mean), flow.messages_max)
                : "-";
+}
+
+std::string goodput(const FlowSnapshot& flow) {
+    const std::optional<double> bytes = flow.goodput_bytes_per_sec();
+    constexpr double bits_of_byte = 8;
+    return base::format_bit_rate(bytes ? std::optional(*bytes * bits_of_byte) : std::nullopt, {base::Spacing::column});
 }
 
 /// `main` is the operation that the original does most: `flows` shows the latency of the same one.
@@ -44,10 +55,9 @@ std::string row(std::string_view id, std::string_view which, const FlowSnapshot&
     const metrics::Histogram none;
     const metrics::Histogram& latency = main ? figures.operations[metrics::index_of(*main)].latency_ns : none;
     return fmt::format("{:>6}  {:<8} {:>8} {:>11} {:>10}  {:<15} {:>9} {:>9} {:>9} {:>9}  {}\n", id, which,
-                       figures.messages, figures.bytes,
-                       base::format_byte_rate(flow.goodput_bytes_per_sec(), {base::Spacing::column}),
-                       main ? metrics::name_of(*main) : "-", quantile(latency, 0.5), quantile(latency, 0.99),
-                       quantile(latency, 0.999), depth(flow), most_time(flow));
+                       figures.messages, figures.bytes, goodput(flow), main ? metrics::name_of(*main) : "-",
+                       quantile(latency, 0.5), quantile(latency, 0.99), quantile(latency, 0.999), depth(flow),
+                       most_time(flow));
 }
 
 Json flow_json(const FlowSnapshot& flow) {

@@ -34,7 +34,9 @@ constexpr std::array own{
         Section::printing,
         options::turn_on<&WhyOptions::json>},
     Row{{0, "fail-on", "GRADE",
-         "exit with 3 if something of this grade or worse is found (with --diff: got worse): wrong, minor, suspected"},
+         "exit with 3 if something of this grade or worse is found (with --diff: got worse), with 4 if there is "
+         "nothing to "
+         "judge: wrong, minor, suspected"},
         Section::printing,
         read_grade},
     Row{{'v', "verbose", {}, "all figures of all answers, and how sure each is"},

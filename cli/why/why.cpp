@@ -59,8 +59,10 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (printed != exit_done) return printed;
     if (!options.json || snapshot.flows.empty()) session.report_summary();
     if (session.failed()) return exit_failed;
-    const bool found = options.fail_on && metrics::grade_of(snapshot, answers) >= *options.fail_on;
-    return found ? exit_found : exit_done;
+    if (!options.fail_on) return exit_done;
+    const metrics::Grade grade = metrics::grade_of(snapshot, answers);
+    if (grade == metrics::Grade::nothing) return exit_nothing;
+    return grade >= *options.fail_on ? exit_found : exit_done;
 }
 
 std::string help() { return options::help_page(usage, option_table().options(), ending); }

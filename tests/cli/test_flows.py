@@ -120,6 +120,8 @@ class Usage(FlowsTestCase):
             message = self.fails(flows("-r", WRITE, option, "retransmited_packets"), 2)
             self.assertIn("did you mean 'retransmitted_packets'?", message)
             self.assertIn("--columns help", message)
+            message = self.fails(flows("-r", WRITE, option, "byts"), 2)
+            self.assertIn("did you mean 'bytes'?", message, "a heading of the table")
 
     def test_standard_input_can_be_read_once(self):
         self.assertIn("twice", self.fails(flows("-r", "-", "-r", "-"), 2))

@@ -202,6 +202,10 @@ class Live(TestCase):
         # Seconds are those of the clock, so that the first of them may be short.
         self.assertGreater(len(frames(saved[-1])), 0)
 
+    def test_a_file_of_a_second_ends_on_a_quiet_interface(self):
+        self.finished(self.start("-i", "near", "-G", 1, "-W", 1, "-w", self.folder / "quiet.pcap", "udp port 4791"))
+        self.assertEqual(frames(self.folder / "quiet.pcap"), [])
+
     def test_an_interface_that_is_not_there(self):
         result = subprocess.run(within(BINARY, "dump", "-i", "none"), capture_output=True, text=True, env=ENVIRONMENT)
         message = self.fails(result)

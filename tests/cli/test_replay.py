@@ -129,6 +129,18 @@ class Compared(TestCase):
         if not may_capture():
             raise unittest.SkipTest("the loopback interface may not be captured here")
 
+    def test_the_original_is_shown_as_in_flows(self):
+        """One flow has one goodput and one name of a state, whichever command prints them."""
+        path = capture_of("rxe-rping")
+        table = self.succeeds(run("flows", "-n", "-r", path, "--columns", "id,goodput,top_state")).splitlines()[1:]
+        flows = {identifier: rest for identifier, *rest in (line.split() for line in table)}
+        page = self.succeeds(replay(path, "--loopback", "--speed", "max", "--compare"))
+        captured = {identifier: (goodput, *state) for identifier, goodput, *state in re.findall(
+            r"^ *(\d+)  captured +\d+ +\d+ +(\S+) .* (\S+) (\S+)$", page, re.MULTILINE)}
+        self.assertGreater(len(captured), 1)
+        for identifier, cells in captured.items():
+            self.assertEqual(list(cells), flows[identifier], identifier)
+
     def compared(self, path, *arguments, **options):
         kept = self.folder / "kept.pcapng"
         text = self.succeeds(replay(path, "--loopback", "--compare", "--save", kept, "--json", *arguments, **options))

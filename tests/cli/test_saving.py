@@ -302,5 +302,38 @@ class Streams(TestCase):
         self.assertEqual(process.wait(10), 0)
 
 
+@unittest.skipUnless(os.geteuid() == 0, "only root makes files of other users")
+class SharedFolders(TestCase):
+    """What another user has put into the way of root's output, in a folder that all users may write."""
+    STRANGER = 65534
+
+    def setUp(self):
+        super().setUp()
+        self.victim = self.folder / "victim"
+        self.victim.write_text("theirs")
+        self.shared = self.folder / "shared"
+        self.shared.mkdir()
+        self.shared.chmod(0o1777)
+        self.link = self.shared / "link"
+        self.link.symlink_to(self.victim)
+        self.environment = {name: value for name, value in ENVIRONMENT.items() if name != "SUDO_UID"}
+
+    def commands(self):
+        return (("dump", "-r", RPING, "-w", self.link), ("run", "--trace", self.link, "/bin/true"),
+                ("doctor", "--export", self.link), ("doctor", "--bundle", self.link))
+
+    def test_a_link_of_another_user_is_not_followed(self):
+        os.chown(self.link, self.STRANGER, self.STRANGER, follow_symlinks=False)
+        for command in self.commands():
+            with self.subTest(command=command):
+                told = self.fails(run(*command, env=self.environment))
+                self.assertIn("symbolic link `link`, which another user can change", told)
+                self.assertEqual(self.victim.read_text(), "theirs")
+
+    def test_an_own_link_is_followed(self):
+        self.succeeds(run("dump", "-r", RPING, "-w", self.link, env=self.environment))
+        self.assertEqual(frames_of(self.victim), frames_of(RPING))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -99,6 +99,21 @@ def documented():
     return verdicts
 
 
+class FailOn(TestCase):
+    """The exit status, which is all that a script needs."""
+
+    def test_it_tells_grades_apart(self):
+        for grade, capture, status in (("wrong", LOSS, 3), ("suspected", LOSS, 3), ("suspected", CLEAN, 0)):
+            with self.subTest(grade=grade, capture=capture.name):
+                self.assertEqual(why("--fail-on", grade, "-r", capture).returncode, status)
+
+    def test_nothing_to_judge_is_not_right(self):
+        for arguments in (["-r", PCAPS / "smc-fallback-tcp.pcap.gz"], ["-r", CLEAN, "arp"]):
+            for output in ([], ["--json"]):
+                self.assertEqual(why("--fail-on", "wrong", *output, *arguments).returncode, 4)
+            self.assertEqual(why(*arguments).returncode, 0)
+
+
 class Json(TestCase):
     def answers(self, *arguments):
         document = json.loads(self.succeeds(why("--json", *arguments)))

@@ -116,6 +116,8 @@ class Daemon:
             self.process.send_signal(signal_number)
         status = self.process.wait(timeout=PATIENCE_SECONDS)
         self.reader.join(timeout=PATIENCE_SECONDS)
+        refused = [line for line in self.lines if "the system call" in line]
+        assert not refused, f"the list of system calls lacks one that the daemon needs: {refused}"
         return status
 
     def __exit__(self, *_):

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/open_file.h"
 
 namespace trace::inline file {
 
@@ -92,9 +93,12 @@ bool is_same(const Process& one, const Process& other) {
 }  // namespace
 
 base::Result<TraceFileWriter> TraceFileWriter::open(const std::string& path) {
-    std::FILE* const file = std::fopen(path.c_str(), "wbe");
+    auto opened = base::open_output_file(path);
+    if (!opened) return base::Failure{base::Error{fmt::format("cannot be made: {}", opened.error().reason), path}};
+    std::FILE* const file = ::fdopen(opened->number(), "wb");
     if (file == nullptr)
         return base::Failure{base::Error{fmt::format("cannot be made: {}", std::strerror(errno)), path}};
+    opened->release();
     TraceFileWriter writer(path, file);
     FileHeader header;
     header.magic = magic;

@@ -184,5 +184,122 @@ TEST_F(OpenFile, FoldersAreMadeWhereTheyAreMissing) {
     EXPECT_FALSE(Folder::make("", 0700));
 }
 
+/// Of the file that the user of a command names for its output.
+class OutputFile : public OpenFile {
+protected:
+    static constexpr uid_t stranger = 65534;
+    static constexpr uid_t caller = 65533;
+    static constexpr mode_t shared = 01777;
+
+    void SetUp() override {
+        if (::geteuid() != 0) GTEST_SKIP() << "only root makes files of other users";
+        ::chmod(root_.c_str(), 0755);
+        ::unsetenv("SUDO_UID");
+    }
+    void TearDown() override { ::unsetenv("SUDO_UID"); }
+
+    fs::path in_folder(const char* name) const { return root_ / "folder" / name; }
+    void share_folder() const { ASSERT_EQ(::chmod((root_ / "folder").c_str(), shared), 0); }
+    static void give(const fs::path& path, uid_t owner) { ASSERT_EQ(::lchown(path.c_str(), owner, owner), 0); }
+    static std::string refusal_of(const fs::path& path) {
+        const auto opened = open_output_file(path.string());
+        return opened ? "" : opened.error().reason;
+    }
+    static bool is_written(const fs::path& path) {
+        auto opened = open_output_file(path.string());
+        return opened && write_all(opened->number(), "new") && read_file(fs::canonical(path).string()) == "new";
+    }
+};
+
+TEST_F(OutputFile, IsMadeOrWrittenFromTheBeginning) {
+    EXPECT_TRUE(is_written(in_folder("made")));
+    EXPECT_TRUE(is_written(in_folder("plain")));
+    const auto opened = open_output_file(in_folder("plain").string());
+    ASSERT_TRUE(opened);
+    EXPECT_NE(::fcntl(opened->number(), F_GETFD) & FD_CLOEXEC, 0);
+    EXPECT_EQ(open_output_file(root_.string()).error().code, EISDIR);
+    EXPECT_EQ(open_output_file(root_.string() + "/").error().code, EISDIR);
+    EXPECT_EQ(open_output_file(in_folder("none/made").string()).error().code, ENOENT);
+}
+
+TEST_F(OutputFile, MayBeADeviceOrADescriptor) {
+    EXPECT_TRUE(open_output_file("/dev/null"));
+    auto plain = open_output_file(in_folder("plain").string());
+    ASSERT_TRUE(plain);
+    auto again = open_output_file("/dev/fd/" + std::to_string(plain->number()));
+    ASSERT_TRUE(again);
+    EXPECT_TRUE(write_all(again->number(), "through"));
+    EXPECT_EQ(read_file(in_folder("plain").string()), "through");
+}
+
+TEST_F(OutputFile, IsReachedThroughTheUsersOwnLinks) {
+    share_folder();
+    fs::create_symlink("plain", in_folder("link"));
+    fs::create_symlink(in_folder("later"), in_folder("dangling"));
+    fs::create_directory_symlink(root_ / "folder", root_ / "way");
+    EXPECT_TRUE(is_written(in_folder("link")));
+    EXPECT_TRUE(is_written(in_folder("dangling")));
+    EXPECT_TRUE(is_written(root_ / "way/link"));
+}
+
+TEST_F(OutputFile, IsNotReachedThroughALinkOfAnotherUserInASharedFolder) {
+    share_folder();
+    fs::create_symlink(root_ / "secret", in_folder("link"));
+    fs::create_symlink(root_, in_folder("way"));
+    give(in_folder("link"), stranger);
+    give(in_folder("way"), stranger);
+    EXPECT_THAT(refusal_of(in_folder("link")), HasSubstr("symbolic link `link`"));
+    EXPECT_THAT(refusal_of(in_folder("way/secret")), HasSubstr("symbolic link `way`"));
+    fs::create_symlink(in_folder("link"), root_ / "own");
+    EXPECT_THAT(refusal_of(root_ / "own"), HasSubstr("symbolic link `link`")) << "a link of one's own that leads there";
+}
+
+TEST_F(OutputFile, IsNotWhatAnotherUserHasPutIntoASharedFolder) {
+    share_folder();
+    for (const Odd& odd : std::vector<Odd>{{[](const fs::path& at) { write(at, "theirs"); }, "belongs to another user"},
+                                           {[](const fs::path& at) { ::mkfifo(at.c_str(), 0666); }, "another user"}}) {
+        odd.make(in_folder("odd"));
+        give(in_folder("odd"), stranger);
+        EXPECT_THAT(refusal_of(in_folder("odd")), HasSubstr(odd.reason));
+        fs::remove(in_folder("odd"));
+    }
+    fs::create_hard_link(root_ / "secret", in_folder("other"));
+    EXPECT_THAT(refusal_of(in_folder("other")), HasSubstr("hard link"));
+}
+
+TEST_F(OutputFile, OfRootIsNotReachedThroughALinkInAnotherUsersFolder) {
+    fs::create_symlink(root_ / "secret", in_folder("link"));
+    give(in_folder("link"), stranger);
+    give(in_folder("plain"), stranger);
+    give(root_ / "folder", stranger);
+    EXPECT_THAT(refusal_of(in_folder("link")), HasSubstr("symbolic link `link`"));
+    EXPECT_TRUE(is_written(in_folder("plain"))) << "a file is what it is";
+}
+
+TEST_F(OutputFile, OfSudoIsReachedThroughLinksOfItsCaller) {
+    fs::create_symlink("plain", in_folder("link"));
+    give(in_folder("link"), caller);
+    give(root_ / "folder", caller);
+    EXPECT_NE(refusal_of(in_folder("link")), "");
+    ::setenv("SUDO_UID", std::to_string(caller).c_str(), 1);
+    EXPECT_TRUE(is_written(in_folder("link")));
+}
+
+TEST_F(OutputFile, OfOthersIsReachedThroughLinksUnlessTheFolderIsShared) {
+    fs::create_symlink("plain", in_folder("link"));
+    give(in_folder("link"), stranger);
+    give(in_folder("plain"), caller);
+    give(root_ / "folder", stranger);
+    ASSERT_EQ(::seteuid(caller), 0);
+    const std::string in_their_folder = refusal_of(in_folder("link"));
+    ASSERT_EQ(::seteuid(0), 0);
+    share_folder();
+    ASSERT_EQ(::seteuid(caller), 0);
+    const std::string in_shared_folder = refusal_of(in_folder("link"));
+    ASSERT_EQ(::seteuid(0), 0);
+    EXPECT_EQ(in_their_folder, "");
+    EXPECT_THAT(in_shared_folder, HasSubstr("symbolic link `link`"));
+}
+
 }  // namespace
 }  // namespace base

@@ -109,6 +109,28 @@ TEST(Ring, by_time_size_and_count_overwrites_within_a_slice) {
     EXPECT_EQ(marks(directory / "x-1700000000.1"), (Marks{3}));
 }
 
+TEST(Ring, of_time_ends_with_its_last_file_though_no_frame_comes) {
+    struct Case {
+        RingOptions options;
+        std::int64_t seconds;
+        bool over;
+    };
+    const Directory directory;
+    for (const Case& each : {Case{{.files = 1, .seconds = 5}, 4, false}, Case{{.files = 1, .seconds = 5}, 5, true},
+                             Case{{.files = 2, .seconds = 5}, 100, false}, Case{{.seconds = 5}, 100, false},
+                             Case{{.max_octets = 9, .files = 1, .seconds = 5}, 100, false}}) {
+        std::int64_t now = 1'700'000'000;
+        RingOptions options = each.options;
+        options.now_sec = [&now] { return now; };
+        auto opened = RingWriter::open(directory / "x", options, {.format = FileFormat::pcap});
+        ASSERT_TRUE(opened.ok()) << opened.error().text();
+        now += each.seconds;
+        EXPECT_EQ((*opened)->end_if_over(), each.over) << each.options.files << " files, " << each.seconds << " s";
+        EXPECT_EQ((*opened)->write({}, {}) == WriteStatus::finished, each.over);
+        EXPECT_TRUE((*opened)->close());
+    }
+}
+
 /// Kept frames until the ring refuses to write over `x/NAME`, which is being read.
 int kept_beside(const std::string& name, const char* pattern, RingOptions options) {
     const Directory directory;
