@@ -206,7 +206,8 @@ void Connection::take_send(unsigned side, Message& message, base::Bytes head) {
     if (said.type == Said::Type::nothing) return misfit();
     confirmed_ = confirmed_ || !cut;
     misfits_ = 0;
-    if (said.type == Said::Type::other) return;
+    if (said.type == Said::Type::other)
+        return note({*this, dissect::CommandRole::none, nullptr, &message, false, head});
     if (said.is_reverse) said.id |= reverse_ids;
     if (said.type == Said::Type::request) return take_request(side, message, head, said);
     take_response(side, message, head, said);

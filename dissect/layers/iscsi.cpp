@@ -328,6 +328,7 @@ constexpr wire::FieldInfo cdb_fields[] = {
     {"scsi_sbc.rdwr16.lba", "Logical Block Address (LBA)", 16, 64, Kind::bytes},
     {"scsi.inquiry.evpd.pagecode", "EVPD Page Code", 16, 8, Kind::uint8, Base::hex},
     {"scsi.cdb.alloclen16", "Allocation Length", 24, 16, Kind::uint16},
+    {"scsi.mode.spc.pagecode", "SPC-2 Page Code", 18, 6, Kind::uint8, Base::hex},
     {"scsi.mode.sbc.pagecode", "SBC-2 Page Code", 18, 6, Kind::uint8, Base::hex},
     {"scsi.cdb.alloclen", "Allocation Length", 32, 8, Kind::uint8},
     {"scsi.cdb.alloclen32", "Allocation Length", 48, 32, Kind::uint32},
@@ -350,6 +351,13 @@ void describe_transfer(const Tree& tree, bool writes) {
 
 void describe_control(const Tree& tree, std::uint32_t at) {
     if (at < tree.size()) tree.number(pick(cdb_computed, "scsi.cdb.control"), base::load_u8(tree.at(at)), at, 1);
+}
+
+/// All pages are of every device, the others are taken for a disk's.
+void describe_page(const Tree& tree) {
+    constexpr std::uint8_t all_pages = 0x3f;
+    const bool is_common = tree.size() > 2 && (base::load_u8(tree.at(2)) & 0x3f) == all_pages;
+    is_common ? CDB("scsi.mode.spc.pagecode") : CDB("scsi.mode.sbc.pagecode");
 }
 
 void describe_cdb(const LayerView& view, Visitor& visitor) {
@@ -391,7 +399,7 @@ void describe_cdb(const LayerView& view, Visitor& visitor) {
             CDB("scsi.cdb.alloclen16");
             break;
         case 0x1a:  // MODE SENSE(6)
-            CDB("scsi.mode.sbc.pagecode");
+            describe_page(tree);
             CDB("scsi.cdb.alloclen");
             describe_control(tree, 5);
             break;
@@ -405,7 +413,10 @@ void describe_cdb(const LayerView& view, Visitor& visitor) {
             CDB("scsi.cdb.alloclen32");
             describe_control(tree, 11);
             break;
-        case 0x9e: CDB("scsi_sbc.sa"); break;  // SERVICE ACTION IN(16)
+        case 0x9e:  // SERVICE ACTION IN(16)
+            CDB("scsi_sbc.sa");
+            describe_control(tree, 15);
+            break;
         default: break;
     }
     if (command.first_block) tree.number(pick(cdb_computed, "rdma.scsi.lba"), *command.first_block, 0, 0);
