@@ -75,9 +75,8 @@ std::string cut_by_mirror(const CaptureFigures& capture) {
 /// A segment of TCP may hold FPDUs anywhere; the headers of a RoCE packet are in its first 128 bytes.
 std::string headers_cut(const Snapshot& snapshot) {
     if (snapshot.capture.headers_cut == 0) return {};
-    const bool iwarp = std::any_of(snapshot.flows.begin(), snapshot.flows.end(), [](const FlowSnapshot& flow) {
-        return flow.transport == wire::Transport::iwarp;
-    });
+    const bool iwarp = std::any_of(snapshot.flows.begin(), snapshot.flows.end(),
+                                   [](const FlowSnapshot& flow) { return flow.transport == wire::Transport::iwarp; });
     return fmt::format("In {} a header of RDMA is cut off, so lengths, keys and answers may be unknown: {}. ",
                        counted(snapshot.capture.headers_cut, "packet"),
                        iwarp ? "keep whole frames (`-s 0`)" : "keep 128 bytes of each frame or more");

@@ -135,8 +135,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::size_t at = 1;
     while (at + 3 <= size) {
         const unsigned kind = data[at];
-        const std::size_t length = std::min<std::size_t>(data[at + 1] | data[at + 2] << 8, size - at - 3);
-        // Octets of their own: a sanitizer sees every read behind them.
+        const std::size_t length = std::min(std::size_t{data[at + 1]} | std::size_t{data[at + 2]} << 8, size - at - 3);
+        // Bytes of their own: a sanitizer sees every read past them.
         const auto* first = reinterpret_cast<const std::byte*>(data) + at + 3;
         const std::vector<std::byte> payload(first, first + length);
         conversation.pass(kind, payload);

@@ -151,9 +151,10 @@ TEST(Attach, says_a_reason_once) {
                                      {"/usr/lib/libefa.so.1", "efa_post_recv", "is not there"},
                                      {"/opt/libefa.so.1", "an argument", "cannot be fetched"},
                                      {"/usr/lib/libibverbs/librxe-rdmav34.so", "rxe_post_send", "is not there"}};
-    EXPECT_EQ(sentences_of(all),
-              (std::vector<std::string>{"libefa.so.1, librxe-rdmav34.so: efa_post_send and 2 more like it; each is not there",
-                                        "/opt/libefa.so.1: an argument cannot be fetched"}));
+    EXPECT_EQ(
+        sentences_of(all),
+        (std::vector<std::string>{"libefa.so.1, librxe-rdmav34.so: efa_post_send and 2 more like it; each is not there",
+                                  "/opt/libefa.so.1: an argument cannot be fetched"}));
     EXPECT_TRUE(sentences_of({}).empty());
 }
 

@@ -197,7 +197,8 @@ TEST(TraceFile, SaysWhatIsWrong) {
     EXPECT_NE(complaint(with(32 + 6, "\x7f")).find("are the most"), std::string::npos);
     EXPECT_NE(complaint(with(32 + 56 + 4, "\xbf")).find("191 bytes of records"), std::string::npos);
     EXPECT_NE(complaint(with(32 + 56 + 8 + 16, "\x77")).find("unknown kind 119"), std::string::npos);
-    EXPECT_NE(complaint(with(whole.size() - 16, "\4")).find("announces 4 records, and there were 5"), std::string::npos);
+    EXPECT_NE(complaint(with(whole.size() - 16, "\4")).find("announces 4 records, and there were 5"),
+              std::string::npos);
     EXPECT_NE(TraceFileReader::open(folder / "none").error().text().find("none: cannot be opened: No such file"),
               std::string::npos);
     EXPECT_FALSE(TraceFileReader::open(folder.path()).ok());

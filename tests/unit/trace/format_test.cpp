@@ -157,8 +157,7 @@ TEST(TraceFormat, what_is_no_format_file_is_refused_by_its_line) {
     EXPECT_NE(fault(head + "\tfield:int a;\toffset:4294967295;\tsize:4294967295;\n").find("64 KiB"), std::string::npos);
     EXPECT_NE(fault(head + "\tfield:int a;\toffset:99999999999999999999;\tsize:4;\n").find("offset or"),
               std::string::npos);
-    EXPECT_NE(fault(head + "\tfield:__data_loc char[] a;\toffset:0;\tsize:8;\n").find("four bytes"),
-              std::string::npos);
+    EXPECT_NE(fault(head + "\tfield:__data_loc char[] a;\toffset:0;\tsize:8;\n").find("four bytes"), std::string::npos);
     std::string many = head;
     for (int i = 0; i < 1025; ++i) many += "\tfield:int a;\toffset:0;\tsize:4;\n";
     EXPECT_NE(fault(many).find("line 1028: more than 1024"), std::string::npos);
