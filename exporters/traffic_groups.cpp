@@ -228,6 +228,7 @@ void append_group_table(std::string& out, const std::vector<TrafficGroup>& group
     Table table(std::move(headings));
     for (const TrafficGroup& group : groups) {
         std::vector<std::string> cells;
+        cells.reserve(shown.size());
         for (const GroupField* field : shown) cells.push_back(readable(field->value(group), field->unit));
         table.add(std::move(cells));
     }

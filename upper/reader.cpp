@@ -52,7 +52,7 @@ struct PacketKey {
 };
 
 std::uint64_t hash_addresses(const PacketKey& key) {
-    std::uint64_t hash = static_cast<std::uint64_t>(key.family);
+    auto hash = static_cast<std::uint64_t>(key.family);
     for (const auto* address : {&key.source, &key.destination}) {
         hash = base::mix(hash, base::load_be64(address->data()));
         hash = base::mix(hash, base::load_be64(address->data() + 8));
@@ -85,7 +85,7 @@ std::array<std::byte, 16> address_octets(const dissect::Network& network, std::u
 
 /// A flow of RoCE or InfiniBand.
 struct PacketTrack {
-    explicit PacketTrack(const Flow& made) : flow(made) {}
+    explicit PacketTrack(Flow made) : flow(std::move(made)) {}
     Flow flow;
     PacketTrack* likely_peer = nullptr;  ///< whose PSNs were acknowledged last
     unsigned votes = 0;

@@ -133,10 +133,10 @@ private:
 
 class Nfs3Reader {
 public:
-    explicit Nfs3Reader(ItemReader& items) : in(items) {}
+    explicit Nfs3Reader(ItemReader& items) : in_(items) {}
 
     void call() {
-        switch (in.body.procedure) {
+        switch (in_.body.procedure) {
             case 0: return;
             case 3:   // LOOKUP
             case 8:   // CREATE
@@ -144,143 +144,143 @@ public:
             case 11:  // MKNOD
             case 12:  // REMOVE
             case 13:  // RMDIR
-                in.target();
-                in.text(Item::name);
+                in_.target();
+                in_.text(Item::name);
                 return;
             case 4:  // ACCESS
-                in.target();
-                in.number(Item::access_check);
+                in_.target();
+                in_.number(Item::access_check);
                 return;
             case 6:  // READ
-                in.target();
-                in.summary.offset = in.wide(Item::offset3);
-                in.summary.count = in.number(Item::count3);
+                in_.target();
+                in_.summary.offset = in_.wide(Item::offset3);
+                in_.summary.count = in_.number(Item::count3);
                 break;
             case 7:  // WRITE
-                in.target();
-                in.summary.offset = in.wide(Item::offset3);
-                in.summary.count = in.number(Item::count3);
-                in.number(Item::stable3);
-                if (in.xdr.ended()) break;
-                in.data(Item::write_length);
+                in_.target();
+                in_.summary.offset = in_.wide(Item::offset3);
+                in_.summary.count = in_.number(Item::count3);
+                in_.number(Item::stable3);
+                if (in_.xdr.ended()) break;
+                in_.data(Item::write_length);
                 return;
             case 10:  // SYMLINK
-                in.target();
-                in.text(Item::name);
+                in_.target();
+                in_.text(Item::name);
                 return;
             case 14:  // RENAME
-                in.target();
-                in.text(Item::name);
-                in.handle();
-                in.text(Item::name);
+                in_.target();
+                in_.text(Item::name);
+                in_.handle();
+                in_.text(Item::name);
                 return;
             case 15:  // LINK
-                in.target();
-                in.handle();
-                in.text(Item::name);
+                in_.target();
+                in_.handle();
+                in_.text(Item::name);
                 return;
             case 16:  // READDIR
-                in.target();
-                in.wide(Item::cookie3);
-                in.fixed(Item::verifier3, 8);
-                in.number(Item::count3);
+                in_.target();
+                in_.wide(Item::cookie3);
+                in_.fixed(Item::verifier3, 8);
+                in_.number(Item::count3);
                 return;
             case 17:  // READDIRPLUS
-                in.target();
-                in.wide(Item::cookie3);
-                in.fixed(Item::verifier3, 8);
-                in.number(Item::directory_count3);
-                in.number(Item::most_count3);
+                in_.target();
+                in_.wide(Item::cookie3);
+                in_.fixed(Item::verifier3, 8);
+                in_.number(Item::directory_count3);
+                in_.number(Item::most_count3);
                 return;
             case 21:  // COMMIT
-                in.target();
-                in.wide(Item::offset3);
-                in.number(Item::count3);
+                in_.target();
+                in_.wide(Item::offset3);
+                in_.number(Item::count3);
                 return;
-            default: in.target(); return;
+            default: in_.target(); return;
         }
-        if (in.xdr.ended()) forget_range();
+        if (in_.xdr.ended()) forget_range();
     }
 
     void reply() {
-        const std::uint32_t procedure = in.body.procedure;
+        const std::uint32_t procedure = in_.body.procedure;
         if (procedure == 0) return;
-        const std::uint32_t status = in.number(Item::status3);
-        if (in.xdr.ended()) return;
-        in.summary.status = status;
+        const std::uint32_t status = in_.number(Item::status3);
+        if (in_.xdr.ended()) return;
+        in_.summary.status = status;
         if (status != 0) return;
         switch (procedure) {
             case 1: attributes(); return;  // GETATTR
             case 3:                        // LOOKUP
-                in.handle();
+                in_.handle();
                 after();
                 after();
                 return;
             case 4:  // ACCESS
                 after();
-                in.number(Item::access_rights);
+                in_.number(Item::access_rights);
                 return;
             case 5:  // READLINK
                 after();
-                in.skip_data_text(Item::link_text);
+                in_.skip_data_text(Item::link_text);
                 return;
             case 6:  // READ
                 after();
-                in.number(Item::count3);
-                in.number(Item::eof3);
-                in.data(Item::read_length);
+                in_.number(Item::count3);
+                in_.number(Item::eof3);
+                in_.data(Item::read_length);
                 return;
             case 7:  // WRITE
                 both();
-                in.number(Item::count3);
-                in.number(Item::committed3);
-                in.fixed(Item::verifier3, 8);
+                in_.number(Item::count3);
+                in_.number(Item::committed3);
+                in_.fixed(Item::verifier3, 8);
                 return;
             case 8:   // CREATE
             case 9:   // MKDIR
             case 10:  // SYMLINK
             case 11:  // MKNOD
-                if (in.xdr.u32() != 0) in.handle();
+                if (in_.xdr.u32() != 0) in_.handle();
                 after();
                 both();
                 return;
             case 21:  // COMMIT
                 both();
-                in.fixed(Item::verifier3, 8);
+                in_.fixed(Item::verifier3, 8);
                 return;
             default: return;
         }
     }
 
     void attributes() {
-        in.number(Item::file_type3);
-        in.number(Item::mode3);
-        in.number(Item::links3);
-        in.number(Item::user3);
-        in.number(Item::group3);
-        in.wide(Item::size3);
-        in.wide(Item::used3);
-        in.xdr.skip(8);  // device
-        in.wide(Item::file_system3);
-        in.wide(Item::file_id3);
-        in.xdr.skip(24);  // times
+        in_.number(Item::file_type3);
+        in_.number(Item::mode3);
+        in_.number(Item::links3);
+        in_.number(Item::user3);
+        in_.number(Item::group3);
+        in_.wide(Item::size3);
+        in_.wide(Item::used3);
+        in_.xdr.skip(8);  // device
+        in_.wide(Item::file_system3);
+        in_.wide(Item::file_id3);
+        in_.xdr.skip(24);  // times
     }
     void after() {
-        if (in.xdr.u32() != 0) attributes();
+        if (in_.xdr.u32() != 0) attributes();
     }
 
 private:
     void both() {
         constexpr std::uint32_t before_bytes = 24;  // size and two times
-        if (in.xdr.u32() != 0) in.xdr.skip(before_bytes);
+        if (in_.xdr.u32() != 0) in_.xdr.skip(before_bytes);
         after();
     }
     void forget_range() {
-        in.summary.offset.reset();
-        in.summary.count.reset();
+        in_.summary.offset.reset();
+        in_.summary.count.reset();
     }
 
-    ItemReader& in;
+    ItemReader& in_;
 };
 
 // ---- NFS 4, RFC 8881, 18; RFC 7862, 15; RFC 8276, 8 ----
@@ -305,368 +305,368 @@ unsigned nfs4_rank(std::uint32_t operation) {
 
 class Nfs4Reader {
 public:
-    explicit Nfs4Reader(ItemReader& items) : in(items) {}
+    explicit Nfs4Reader(ItemReader& items) : in_(items) {}
 
     void call() {
-        in.text(Item::tag);
-        in.number(Item::minor_version);
-        const std::uint32_t count = in.number(Item::operation_count);
-        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) {
-            const std::uint32_t operation = in.xdr.u32();
-            if (in.xdr.ended()) return;
-            in.heading(Item::operation, operation, nfs4_operation_name(operation).text);
+        in_.text(Item::tag);
+        in_.number(Item::minor_version);
+        const std::uint32_t count = in_.number(Item::operation_count);
+        for (std::uint32_t i = 0; i < count && !in_.xdr.ended(); ++i) {
+            const std::uint32_t operation = in_.xdr.u32();
+            if (in_.xdr.ended()) return;
+            in_.heading(Item::operation, operation, nfs4_operation_name(operation).text);
             take_main(operation);
             const bool known = arguments(operation);
-            in.close();
+            in_.close();
             if (!known) break;
         }
         show_main();
     }
 
     void reply() {
-        const std::uint32_t status = in.number(Item::status4);
-        if (in.xdr.ended()) return;
-        in.summary.status = status;
-        in.text(Item::tag);
-        const std::uint32_t count = in.number(Item::operation_count);
-        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) {
-            const std::uint32_t operation = in.xdr.u32();
-            if (in.xdr.ended()) return;
-            in.heading(Item::operation, operation, nfs4_operation_name(operation).text);
+        const std::uint32_t status = in_.number(Item::status4);
+        if (in_.xdr.ended()) return;
+        in_.summary.status = status;
+        in_.text(Item::tag);
+        const std::uint32_t count = in_.number(Item::operation_count);
+        for (std::uint32_t i = 0; i < count && !in_.xdr.ended(); ++i) {
+            const std::uint32_t operation = in_.xdr.u32();
+            if (in_.xdr.ended()) return;
+            in_.heading(Item::operation, operation, nfs4_operation_name(operation).text);
             take_main(operation);
-            const std::uint32_t own = in.number(Item::status4);
-            const bool known = !in.xdr.ended() && results(operation, own);
-            in.close();
+            const std::uint32_t own = in_.number(Item::status4);
+            const bool known = !in_.xdr.ended() && results(operation, own);
+            in_.close();
             if (!known) break;
         }
         show_main();
     }
 
     void callback_call() {
-        in.text(Item::tag);
-        in.number(Item::minor_version);
-        in.xdr.skip(4);  // callback_ident
-        const std::uint32_t count = in.number(Item::operation_count);
-        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) {
-            const std::uint32_t operation = in.xdr.u32();
-            if (in.xdr.ended()) return;
-            in.heading(Item::callback_operation, operation, nfs4_callback_name(operation).text);
+        in_.text(Item::tag);
+        in_.number(Item::minor_version);
+        in_.xdr.skip(4);  // callback_ident
+        const std::uint32_t count = in_.number(Item::operation_count);
+        for (std::uint32_t i = 0; i < count && !in_.xdr.ended(); ++i) {
+            const std::uint32_t operation = in_.xdr.u32();
+            if (in_.xdr.ended()) return;
+            in_.heading(Item::callback_operation, operation, nfs4_callback_name(operation).text);
             take_callback(operation);
             const bool known = callback_arguments(operation);
-            in.close();
+            in_.close();
             if (!known) return;
         }
     }
 
     void callback_reply() {
-        const std::uint32_t status = in.number(Item::status4);
-        if (in.xdr.ended()) return;
-        in.summary.status = status;
-        in.text(Item::tag);
-        const std::uint32_t count = in.number(Item::operation_count);
-        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) {
-            const std::uint32_t operation = in.xdr.u32();
-            if (in.xdr.ended()) return;
-            in.heading(Item::callback_operation, operation, nfs4_callback_name(operation).text);
+        const std::uint32_t status = in_.number(Item::status4);
+        if (in_.xdr.ended()) return;
+        in_.summary.status = status;
+        in_.text(Item::tag);
+        const std::uint32_t count = in_.number(Item::operation_count);
+        for (std::uint32_t i = 0; i < count && !in_.xdr.ended(); ++i) {
+            const std::uint32_t operation = in_.xdr.u32();
+            if (in_.xdr.ended()) return;
+            in_.heading(Item::callback_operation, operation, nfs4_callback_name(operation).text);
             take_callback(operation);
-            const std::uint32_t own = in.number(Item::status4);
-            bool known = !in.xdr.ended();
+            const std::uint32_t own = in_.number(Item::status4);
+            bool known = !in_.xdr.ended();
             constexpr std::uint32_t cb_sequence = 11;
             if (own == 0 && operation == cb_sequence)
                 callback_sequence();
             else
                 known = known && (own != 0 || operation != 3);
-            in.close();
+            in_.close();
             if (!known) return;
         }
     }
 
 private:
     void show_main() {
-        if (in.summary.operation && !in.xdr.ended())
-            in.computed(Item::main_operation, *in.summary.operation, in.xdr.offset(), 0);
+        if (in_.summary.operation && !in_.xdr.ended())
+            in_.computed(Item::main_operation, *in_.summary.operation, in_.xdr.offset(), 0);
     }
 
     void take_main(std::uint32_t operation) {
-        ++in.summary.operations;
+        ++in_.summary.operations;
         is_main_ = false;
         const unsigned rank = nfs4_rank(operation);
-        if (in.summary.operation && rank > main_rank_) return;
+        if (in_.summary.operation && rank > main_rank_) return;
         main_rank_ = rank;
         is_main_ = true;
-        in.summary.operation = operation;
-        in.summary.handle = current_;
-        in.summary.offset.reset();
-        in.summary.count.reset();
+        in_.summary.operation = operation;
+        in_.summary.handle = current_;
+        in_.summary.offset.reset();
+        in_.summary.count.reset();
     }
 
     void take_callback(std::uint32_t operation) {
         constexpr std::uint32_t cb_sequence = 11;
-        ++in.summary.operations;
-        if (!in.summary.operation || operation != cb_sequence) in.summary.operation = operation;
+        ++in_.summary.operations;
+        if (!in_.summary.operation || operation != cb_sequence) in_.summary.operation = operation;
     }
 
     void state() {
-        in.number(Item::state_sequence);
-        const std::uint32_t at = in.xdr.offset();
+        in_.number(Item::state_sequence);
+        const std::uint32_t at = in_.xdr.offset();
         constexpr std::uint32_t other_bytes = 12;
-        const base::Bytes other = in.fixed(Item::state_other, other_bytes);
-        if (!in.xdr.ended()) in.computed(Item::state_other_hash, nfs_handle_hash(other), at, other_bytes);
+        const base::Bytes other = in_.fixed(Item::state_other, other_bytes);
+        if (!in_.xdr.ended()) in_.computed(Item::state_other_hash, nfs_handle_hash(other), at, other_bytes);
     }
     void attributes() {
-        in.skip_bitmap();
-        in.skip_opaque();
+        in_.skip_bitmap();
+        in_.skip_opaque();
     }
     void change() {
-        in.number(Item::change_atomic);
-        in.wide(Item::change_before);
-        in.wide(Item::change_after);
+        in_.number(Item::change_atomic);
+        in_.wide(Item::change_before);
+        in_.wide(Item::change_after);
     }
     void range(std::uint64_t offset, std::optional<std::uint32_t> count) {
-        if (in.xdr.ended() || !is_main_) return;
-        in.summary.offset = offset;
-        in.summary.count = count;
+        if (in_.xdr.ended() || !is_main_) return;
+        in_.summary.offset = offset;
+        in_.summary.count = count;
     }
     void owner(Item field) {
-        in.wide(Item::client);
-        in.opaque(field);
+        in_.wide(Item::client);
+        in_.opaque(field);
     }
     /// Access at most of one security flavor. RFC 8881, 18.33.
     void callback_security() {
-        const std::uint32_t count = in.xdr.u32();
-        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) {
-            switch (in.xdr.u32()) {
+        const std::uint32_t count = in_.xdr.u32();
+        for (std::uint32_t i = 0; i < count && !in_.xdr.ended(); ++i) {
+            switch (in_.xdr.u32()) {
                 case 0: break;
                 case 1:
-                    in.xdr.skip(4);
-                    in.skip_opaque();
-                    in.xdr.skip(8);
-                    in.xdr.skip(std::uint64_t{in.xdr.u32()} * 4);
+                    in_.xdr.skip(4);
+                    in_.skip_opaque();
+                    in_.xdr.skip(8);
+                    in_.xdr.skip(std::uint64_t{in_.xdr.u32()} * 4);
                     break;
                 case rpc_auth_gss:
-                    in.xdr.skip(4);
-                    in.skip_opaque();
-                    in.skip_opaque();
+                    in_.xdr.skip(4);
+                    in_.skip_opaque();
+                    in_.skip_opaque();
                     break;
-                default: in.xdr.end();
+                default: in_.xdr.end();
             }
         }
     }
     void channel() {
-        in.xdr.skip(16);  // padding, requests, responses, cached responses
-        in.number(Item::most_operations);
-        in.number(Item::most_requests);
-        in.xdr.skip(std::uint64_t{in.xdr.u32()} * 4);
+        in_.xdr.skip(16);  // padding, requests, responses, cached responses
+        in_.number(Item::most_operations);
+        in_.number(Item::most_requests);
+        in_.xdr.skip(std::uint64_t{in_.xdr.u32()} * 4);
     }
 
     void open_arguments() {
-        in.number(Item::sequence);
-        in.number(Item::share_access);
-        in.number(Item::share_deny);
+        in_.number(Item::sequence);
+        in_.number(Item::share_access);
+        in_.number(Item::share_deny);
         owner(Item::open_owner);
-        if (in.number(Item::open_type) == 1) {
-            switch (in.number(Item::create_mode)) {
+        if (in_.number(Item::open_type) == 1) {
+            switch (in_.number(Item::create_mode)) {
                 case 0:
                 case 1: attributes(); break;
-                case 2: in.wide(Item::verifier4); break;
+                case 2: in_.wide(Item::verifier4); break;
                 case 3:
-                    in.wide(Item::verifier4);
+                    in_.wide(Item::verifier4);
                     attributes();
                     break;
-                default: in.xdr.end();
+                default: in_.xdr.end();
             }
         }
-        switch (in.number(Item::claim_type)) {
-            case 0: in.text(Item::component); break;
-            case 1: in.number(Item::delegation_type); break;
+        switch (in_.number(Item::claim_type)) {
+            case 0: in_.text(Item::component); break;
+            case 1: in_.number(Item::delegation_type); break;
             case 2:
                 state();
-                in.text(Item::component);
+                in_.text(Item::component);
                 break;
-            case 3: in.text(Item::component); break;
+            case 3: in_.text(Item::component); break;
             case 4:
             case 6: break;
             case 5: state(); break;
-            default: in.xdr.end();
+            default: in_.xdr.end();
         }
     }
 
     void access_entry() {
-        in.xdr.skip(12);
-        in.skip_opaque();
+        in_.xdr.skip(12);
+        in_.skip_opaque();
     }
 
     void open_results() {
         state();
         change();
-        in.number(Item::open_flags);
-        in.skip_bitmap();
-        switch (in.number(Item::delegation_type)) {
+        in_.number(Item::open_flags);
+        in_.skip_bitmap();
+        switch (in_.number(Item::delegation_type)) {
             case 0: break;
             case 1:
                 state();
-                in.number(Item::recall);
+                in_.number(Item::recall);
                 access_entry();
                 break;
             case 2:
                 state();
-                in.number(Item::recall);
-                in.xdr.skip(12);  // limit
+                in_.number(Item::recall);
+                in_.xdr.skip(12);  // limit
                 access_entry();
                 break;
             case 3: {
-                const std::uint32_t why = in.xdr.u32();
-                if (why == 1 || why == 2) in.xdr.skip(4);  // contention, resource
+                const std::uint32_t why = in_.xdr.u32();
+                if (why == 1 || why == 2) in_.xdr.skip(4);  // contention, resource
                 break;
             }
-            default: in.xdr.end();
+            default: in_.xdr.end();
         }
     }
 
     void lock_arguments() {
-        in.number(Item::lock_type);
-        in.xdr.skip(4);  // reclaim
-        const std::uint64_t offset = in.wide(Item::offset4);
-        in.wide(Item::length4);
+        in_.number(Item::lock_type);
+        in_.xdr.skip(4);  // reclaim
+        const std::uint64_t offset = in_.wide(Item::offset4);
+        in_.wide(Item::length4);
         range(offset, std::nullopt);
-        if (in.xdr.u32() != 0) {
-            in.number(Item::sequence);
+        if (in_.xdr.u32() != 0) {
+            in_.number(Item::sequence);
             state();
-            in.number(Item::sequence);
+            in_.number(Item::sequence);
             owner(Item::lock_owner);
         } else {
             state();
-            in.number(Item::sequence);
+            in_.number(Item::sequence);
         }
     }
 
     void denied() {
-        in.wide(Item::offset4);
-        in.wide(Item::length4);
-        in.number(Item::lock_type);
+        in_.wide(Item::offset4);
+        in_.wide(Item::length4);
+        in_.number(Item::lock_type);
         owner(Item::lock_owner);
     }
 
     void create_arguments() {
-        const std::uint32_t type = in.xdr.u32();
+        const std::uint32_t type = in_.xdr.u32();
         constexpr std::uint32_t block = 3, character = 4, link = 5;
-        if (type == link) in.skip_data_text(Item::link_text);
-        if (type == block || type == character) in.xdr.skip(8);
-        in.text(Item::component);
+        if (type == link) in_.skip_data_text(Item::link_text);
+        if (type == block || type == character) in_.xdr.skip(8);
+        in_.text(Item::component);
         attributes();
     }
 
     void exchange_arguments() {
-        in.wide(Item::verifier4);
-        in.skip_opaque();
-        in.number(Item::exchange_flags);
+        in_.wide(Item::verifier4);
+        in_.skip_opaque();
+        in_.number(Item::exchange_flags);
         // State protection other than none has parameters of many kinds.
-        if (in.xdr.u32() != 0) return in.xdr.end();
-        const std::uint32_t count = in.xdr.u32();
-        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) implementation();
+        if (in_.xdr.u32() != 0) return in_.xdr.end();
+        const std::uint32_t count = in_.xdr.u32();
+        for (std::uint32_t i = 0; i < count && !in_.xdr.ended(); ++i) implementation();
     }
     void implementation() {
-        in.skip_opaque();
-        in.skip_opaque();
-        in.xdr.skip(12);
+        in_.skip_opaque();
+        in_.skip_opaque();
+        in_.xdr.skip(12);
     }
 
     void exchange_results() {
-        in.wide(Item::client);
-        in.number(Item::sequence);
-        in.number(Item::exchanged_flags);
-        if (in.xdr.u32() != 0) return in.xdr.end();
-        in.wide(Item::server_minor);
-        const base::Bytes major = in.opaque(Item::server_major);
-        in.summary.server = {reinterpret_cast<const char*>(major.data()), major.size()};
-        in.opaque(Item::scope);
-        const std::uint32_t count = in.xdr.u32();
-        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) implementation();
+        in_.wide(Item::client);
+        in_.number(Item::sequence);
+        in_.number(Item::exchanged_flags);
+        if (in_.xdr.u32() != 0) return in_.xdr.end();
+        in_.wide(Item::server_minor);
+        const base::Bytes major = in_.opaque(Item::server_major);
+        in_.summary.server = {reinterpret_cast<const char*>(major.data()), major.size()};
+        in_.opaque(Item::scope);
+        const std::uint32_t count = in_.xdr.u32();
+        for (std::uint32_t i = 0; i < count && !in_.xdr.ended(); ++i) implementation();
     }
     void security_results() {
-        const std::uint32_t count = in.xdr.u32();
-        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) {
-            if (in.xdr.u32() != rpc_auth_gss) continue;
-            in.skip_opaque();
-            in.xdr.skip(8);
+        const std::uint32_t count = in_.xdr.u32();
+        for (std::uint32_t i = 0; i < count && !in_.xdr.ended(); ++i) {
+            if (in_.xdr.u32() != rpc_auth_gss) continue;
+            in_.skip_opaque();
+            in_.xdr.skip(8);
         }
     }
 
     void directory_results() {
-        in.wide(Item::verifier4);
-        while (in.xdr.u32() != 0 && !in.xdr.ended()) {
-            in.wide(Item::cookie4);
-            in.text(Item::name);
+        in_.wide(Item::verifier4);
+        while (in_.xdr.u32() != 0 && !in_.xdr.ended()) {
+            in_.wide(Item::cookie4);
+            in_.text(Item::name);
             attributes();
         }
-        in.number(Item::eof4);
+        in_.number(Item::eof4);
     }
 
     void read_plus_results() {
-        in.number(Item::eof4);
-        const std::uint32_t count = in.xdr.u32();
-        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) {
-            const std::uint32_t type = in.xdr.u32();
-            in.wide(Item::offset4);
+        in_.number(Item::eof4);
+        const std::uint32_t count = in_.xdr.u32();
+        for (std::uint32_t i = 0; i < count && !in_.xdr.ended(); ++i) {
+            const std::uint32_t type = in_.xdr.u32();
+            in_.wide(Item::offset4);
             if (type == 0)
-                in.data(Item::read_length);
+                in_.data(Item::read_length);
             else
-                in.wide(Item::length4);
+                in_.wide(Item::length4);
         }
     }
 
     void sequence_results() {
-        in.fixed(Item::session, 16);
-        in.number(Item::sequence);
-        in.number(Item::slot);
-        in.number(Item::high_slot);
-        const std::uint32_t target = in.number(Item::target_high_slot);
-        in.number(Item::sequence_flags);
-        if (!in.xdr.ended()) in.summary.target_high_slot = target;
+        in_.fixed(Item::session, 16);
+        in_.number(Item::sequence);
+        in_.number(Item::slot);
+        in_.number(Item::high_slot);
+        const std::uint32_t target = in_.number(Item::target_high_slot);
+        in_.number(Item::sequence_flags);
+        if (!in_.xdr.ended()) in_.summary.target_high_slot = target;
     }
     void callback_sequence() {
-        in.fixed(Item::session, 16);
-        in.number(Item::sequence);
-        in.number(Item::slot);
-        in.number(Item::high_slot);
-        in.number(Item::target_high_slot);
+        in_.fixed(Item::session, 16);
+        in_.number(Item::sequence);
+        in_.number(Item::slot);
+        in_.number(Item::high_slot);
+        in_.number(Item::target_high_slot);
     }
 
     bool callback_arguments(std::uint32_t operation) {
         switch (operation) {
             case 4:  // CB_RECALL
                 state();
-                in.xdr.skip(4);
-                in.target();
+                in_.xdr.skip(4);
+                in_.target();
                 return true;
             case 8:  // CB_RECALL_ANY
-                in.xdr.skip(4);
-                in.skip_bitmap();
+                in_.xdr.skip(4);
+                in_.skip_bitmap();
                 return true;
-            case 10: in.xdr.skip(4); return true;  // CB_RECALL_SLOT
+            case 10: in_.xdr.skip(4); return true;  // CB_RECALL_SLOT
             case 11:                               // CB_SEQUENCE
-                in.fixed(Item::session, 16);
-                in.number(Item::sequence);
-                in.number(Item::slot);
-                in.number(Item::high_slot);
-                in.number(Item::cache_this);
+                in_.fixed(Item::session, 16);
+                in_.number(Item::sequence);
+                in_.number(Item::slot);
+                in_.number(Item::high_slot);
+                in_.number(Item::cache_this);
                 referring();
                 return true;
             default: return false;
         }
     }
     void referring() {
-        const std::uint32_t count = in.xdr.u32();
-        for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) {
-            in.xdr.skip(16);
-            in.xdr.skip(std::uint64_t{in.xdr.u32()} * 8);
+        const std::uint32_t count = in_.xdr.u32();
+        for (std::uint32_t i = 0; i < count && !in_.xdr.ended(); ++i) {
+            in_.xdr.skip(16);
+            in_.xdr.skip(std::uint64_t{in_.xdr.u32()} * 8);
         }
     }
 
     bool arguments(std::uint32_t operation);
     bool results(std::uint32_t operation, std::uint32_t status);
 
-    ItemReader& in;
+    ItemReader& in_;
     std::optional<std::uint32_t> current_ = {};  ///< handle that operations are about
     unsigned main_rank_ = 0;
     bool is_main_ = false;
@@ -674,21 +674,21 @@ private:
 
 bool Nfs4Reader::arguments(std::uint32_t operation) {
     switch (operation) {
-        case 3: in.number(Item::access_check); break;  // ACCESS
+        case 3: in_.number(Item::access_check); break;  // ACCESS
         case 4:                                         // CLOSE
-            in.number(Item::sequence);
+            in_.number(Item::sequence);
             state();
             break;
         case 5: {  // COMMIT
-            const std::uint64_t offset = in.wide(Item::offset4);
-            const std::uint32_t count = in.number(Item::count4);
+            const std::uint64_t offset = in_.wide(Item::offset4);
+            const std::uint32_t count = in_.number(Item::count4);
             range(offset, count);
             break;
         }
         case 6: create_arguments(); break;
-        case 7: in.wide(Item::client); break;  // DELEGPURGE
+        case 7: in_.wide(Item::client); break;  // DELEGPURGE
         case 8: state(); break;                 // DELEGRETURN
-        case 9: in.skip_bitmap(); break;        // GETATTR
+        case 9: in_.skip_bitmap(); break;        // GETATTR
         case 10:                                // GETFH
         case 16:                                // LOOKUPP
         case 23:                                // PUTPUBFH
@@ -700,164 +700,164 @@ bool Nfs4Reader::arguments(std::uint32_t operation) {
         case 11:                                      // LINK
         case 15:                                      // LOOKUP
         case 28:                                      // REMOVE
-        case 33: in.text(Item::component); break;    // SECINFO
+        case 33: in_.text(Item::component); break;    // SECINFO
         case 12: lock_arguments(); break;
         case 13: {  // LOCKT
-            in.number(Item::lock_type);
-            const std::uint64_t offset = in.wide(Item::offset4);
-            in.wide(Item::length4);
+            in_.number(Item::lock_type);
+            const std::uint64_t offset = in_.wide(Item::offset4);
+            in_.wide(Item::length4);
             range(offset, std::nullopt);
             owner(Item::lock_owner);
             break;
         }
         case 14: {  // LOCKU
-            in.number(Item::lock_type);
-            in.number(Item::sequence);
+            in_.number(Item::lock_type);
+            in_.number(Item::sequence);
             state();
-            const std::uint64_t offset = in.wide(Item::offset4);
-            in.wide(Item::length4);
+            const std::uint64_t offset = in_.wide(Item::offset4);
+            in_.wide(Item::length4);
             range(offset, std::nullopt);
             break;
         }
         case 17:                            // NVERIFY
         case 37: attributes(); break;       // VERIFY
         case 18: open_arguments(); break;   // OPEN
-        case 19: in.xdr.skip(4); break;     // OPENATTR
+        case 19: in_.xdr.skip(4); break;     // OPENATTR
         case 20:                            // OPEN_CONFIRM
             state();
-            in.number(Item::sequence);
+            in_.number(Item::sequence);
             break;
         case 21:  // OPEN_DOWNGRADE
             state();
-            in.number(Item::sequence);
-            in.number(Item::share_access);
-            in.number(Item::share_deny);
+            in_.number(Item::sequence);
+            in_.number(Item::share_access);
+            in_.number(Item::share_deny);
             break;
         case 22: {  // PUTFH
-            const std::uint32_t hash = in.handle();
-            if (in.xdr.ended()) break;
+            const std::uint32_t hash = in_.handle();
+            if (in_.xdr.ended()) break;
             current_ = hash;
-            if (is_main_) in.summary.handle = hash;
+            if (is_main_) in_.summary.handle = hash;
             break;
         }
         case 25:    // READ
         case 68: {  // READ_PLUS
             state();
-            const std::uint64_t offset = in.wide(Item::offset4);
-            const std::uint32_t count = in.number(Item::count4);
+            const std::uint64_t offset = in_.wide(Item::offset4);
+            const std::uint32_t count = in_.number(Item::count4);
             range(offset, count);
             break;
         }
         case 26:  // READDIR
-            in.wide(Item::cookie4);
-            in.wide(Item::cookie_verifier4);
-            in.number(Item::directory_count4);
-            in.number(Item::most_count4);
-            in.skip_bitmap();
+            in_.wide(Item::cookie4);
+            in_.wide(Item::cookie_verifier4);
+            in_.number(Item::directory_count4);
+            in_.number(Item::most_count4);
+            in_.skip_bitmap();
             break;
         case 29:  // RENAME
-            in.text(Item::component);
-            in.text(Item::component);
+            in_.text(Item::component);
+            in_.text(Item::component);
             break;
-        case 30: in.wide(Item::client); break;  // RENEW
+        case 30: in_.wide(Item::client); break;  // RENEW
         case 34:                                 // SETATTR
             state();
             attributes();
             break;
         case 35:  // SETCLIENTID
-            in.wide(Item::verifier4);
-            in.skip_opaque();
-            in.number(Item::callback_program);
-            in.skip_opaque();
-            in.skip_opaque();
-            in.xdr.skip(4);
+            in_.wide(Item::verifier4);
+            in_.skip_opaque();
+            in_.number(Item::callback_program);
+            in_.skip_opaque();
+            in_.skip_opaque();
+            in_.xdr.skip(4);
             break;
         case 36:  // SETCLIENTID_CONFIRM
-            in.wide(Item::client);
-            in.wide(Item::verifier4);
+            in_.wide(Item::client);
+            in_.wide(Item::verifier4);
             break;
         case 38: {  // WRITE
             state();
-            const std::uint64_t offset = in.wide(Item::offset4);
-            in.number(Item::stable4);
-            if (in.xdr.ended()) break;
-            const std::optional<std::uint32_t> count = in.data(Item::write_length);
+            const std::uint64_t offset = in_.wide(Item::offset4);
+            in_.number(Item::stable4);
+            if (in_.xdr.ended()) break;
+            const std::optional<std::uint32_t> count = in_.data(Item::write_length);
             if (is_main_) {
-                in.summary.offset = offset;
-                in.summary.count = count;
+                in_.summary.offset = offset;
+                in_.summary.count = count;
             }
             break;
         }
         case 39: owner(Item::lock_owner); break;  // RELEASE_LOCKOWNER
         case 40:                                   // BACKCHANNEL_CTL
-            in.number(Item::callback_program);
+            in_.number(Item::callback_program);
             callback_security();
             break;
         case 41:  // BIND_CONN_TO_SESSION
-            in.fixed(Item::session, 16);
-            in.xdr.skip(8);
+            in_.fixed(Item::session, 16);
+            in_.xdr.skip(8);
             break;
         case 42: exchange_arguments(); break;  // EXCHANGE_ID
         case 43:                               // CREATE_SESSION
-            in.wide(Item::client);
-            in.number(Item::sequence);
-            in.number(Item::session_flags);
+            in_.wide(Item::client);
+            in_.number(Item::sequence);
+            in_.number(Item::session_flags);
             channel();
             channel();
-            in.number(Item::callback_program);
+            in_.number(Item::callback_program);
             callback_security();
             break;
-        case 44: in.fixed(Item::session, 16); break;  // DESTROY_SESSION
+        case 44: in_.fixed(Item::session, 16); break;  // DESTROY_SESSION
         case 45: state(); break;                       // FREE_STATEID
-        case 52: in.xdr.skip(4); break;                // SECINFO_NO_NAME
+        case 52: in_.xdr.skip(4); break;                // SECINFO_NO_NAME
         case 53:                                       // SEQUENCE
-            in.fixed(Item::session, 16);
-            in.number(Item::sequence);
-            in.number(Item::slot);
-            in.number(Item::high_slot);
-            in.number(Item::cache_this);
+            in_.fixed(Item::session, 16);
+            in_.number(Item::sequence);
+            in_.number(Item::slot);
+            in_.number(Item::high_slot);
+            in_.number(Item::cache_this);
             break;
         case 55: {  // TEST_STATEID
-            const std::uint32_t count = in.xdr.u32();
-            for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) state();
+            const std::uint32_t count = in_.xdr.u32();
+            for (std::uint32_t i = 0; i < count && !in_.xdr.ended(); ++i) state();
             break;
         }
-        case 57: in.wide(Item::client); break;         // DESTROY_CLIENTID
-        case 58: in.number(Item::reclaim_one); break;  // RECLAIM_COMPLETE
+        case 57: in_.wide(Item::client); break;         // DESTROY_CLIENTID
+        case 58: in_.number(Item::reclaim_one); break;  // RECLAIM_COMPLETE
         case 59:                                        // ALLOCATE
         case 62: {                                      // DEALLOCATE
             state();
-            const std::uint64_t offset = in.wide(Item::offset4);
-            in.wide(Item::length4);
+            const std::uint64_t offset = in_.wide(Item::offset4);
+            in_.wide(Item::length4);
             range(offset, std::nullopt);
             break;
         }
         case 69: {  // SEEK
             state();
-            const std::uint64_t offset = in.wide(Item::offset4);
+            const std::uint64_t offset = in_.wide(Item::offset4);
             range(offset, std::nullopt);
-            in.xdr.skip(4);
+            in_.xdr.skip(4);
             break;
         }
         case 71: {  // CLONE
             state();
             state();
-            const std::uint64_t offset = in.wide(Item::offset4);
+            const std::uint64_t offset = in_.wide(Item::offset4);
             range(offset, std::nullopt);
-            in.wide(Item::offset4);
-            in.wide(Item::length4);
+            in_.wide(Item::offset4);
+            in_.wide(Item::length4);
             break;
         }
         case 72:                                             // GETXATTR
-        case 75: in.text(Item::attribute_name); break;      // REMOVEXATTR
+        case 75: in_.text(Item::attribute_name); break;      // REMOVEXATTR
         case 73:                                             // SETXATTR
-            in.xdr.skip(4);
-            in.text(Item::attribute_name);
-            in.skip_value();
+            in_.xdr.skip(4);
+            in_.text(Item::attribute_name);
+            in_.skip_value();
             break;
         case 74:  // LISTXATTRS
-            in.wide(Item::cookie4);
-            in.number(Item::most_count4);
+            in_.wide(Item::cookie4);
+            in_.number(Item::most_count4);
             break;
         default: return false;
     }
@@ -867,7 +867,7 @@ bool Nfs4Reader::arguments(std::uint32_t operation) {
 bool Nfs4Reader::results(std::uint32_t operation, std::uint32_t status) {
     constexpr std::uint32_t set_attributes = 34, lock = 12, test_lock = 13, lock_is_denied = 10010;
     if (operation == set_attributes) {
-        in.skip_bitmap();
+        in_.skip_bitmap();
         return true;
     }
     if (status == lock_is_denied && (operation == lock || operation == test_lock)) {
@@ -877,8 +877,8 @@ bool Nfs4Reader::results(std::uint32_t operation, std::uint32_t status) {
     if (status != 0) return false;  // the compound ends with it
     switch (operation) {
         case 3:  // ACCESS
-            in.number(Item::access_supported);
-            in.number(Item::access_rights);
+            in_.number(Item::access_supported);
+            in_.number(Item::access_rights);
             break;
         case 4:   // CLOSE
         case 12:  // LOCK
@@ -887,10 +887,10 @@ bool Nfs4Reader::results(std::uint32_t operation, std::uint32_t status) {
         case 21:  // OPEN_DOWNGRADE
             state();
             break;
-        case 5: in.wide(Item::verifier4); break;  // COMMIT
+        case 5: in_.wide(Item::verifier4); break;  // COMMIT
         case 6:                                    // CREATE
             change();
-            in.skip_bitmap();
+            in_.skip_bitmap();
             break;
         case 7:   // DELEGPURGE
         case 8:   // DELEGRETURN
@@ -918,18 +918,18 @@ bool Nfs4Reader::results(std::uint32_t operation, std::uint32_t status) {
         case 71:  // CLONE
             break;
         case 9: attributes(); break;            // GETATTR
-        case 10: in.handle(); break;            // GETFH
+        case 10: in_.handle(); break;            // GETFH
         case 11:                                // LINK
         case 28:                                // REMOVE
         case 73:                                // SETXATTR
         case 75: change(); break;               // REMOVEXATTR
         case 18: open_results(); break;         // OPEN
         case 25:                                // READ
-            in.number(Item::eof4);
-            in.data(Item::read_length);
+            in_.number(Item::eof4);
+            in_.data(Item::read_length);
             break;
         case 26: directory_results(); break;                   // READDIR
-        case 27: in.skip_data_text(Item::link_text); break;   // READLINK
+        case 27: in_.skip_data_text(Item::link_text); break;   // READLINK
         case 29:                                               // RENAME
             change();
             change();
@@ -937,39 +937,39 @@ bool Nfs4Reader::results(std::uint32_t operation, std::uint32_t status) {
         case 33:                              // SECINFO
         case 52: security_results(); break;   // SECINFO_NO_NAME
         case 35:                              // SETCLIENTID
-            in.wide(Item::client);
-            in.wide(Item::verifier4);
+            in_.wide(Item::client);
+            in_.wide(Item::verifier4);
             break;
         case 38:  // WRITE
-            in.number(Item::count4);
-            in.number(Item::stable4);
-            in.wide(Item::verifier4);
+            in_.number(Item::count4);
+            in_.number(Item::stable4);
+            in_.wide(Item::verifier4);
             break;
         case 41:  // BIND_CONN_TO_SESSION
-            in.fixed(Item::session, 16);
-            in.xdr.skip(8);
+            in_.fixed(Item::session, 16);
+            in_.xdr.skip(8);
             break;
         case 42: exchange_results(); break;  // EXCHANGE_ID
         case 43:                             // CREATE_SESSION
-            in.fixed(Item::session, 16);
-            in.number(Item::sequence);
-            in.number(Item::session_flags);
+            in_.fixed(Item::session, 16);
+            in_.number(Item::sequence);
+            in_.number(Item::session_flags);
             channel();
             channel();
             break;
         case 53: sequence_results(); break;  // SEQUENCE
-        case 55: in.xdr.skip(std::uint64_t{in.xdr.u32()} * 4); break;  // TEST_STATEID
+        case 55: in_.xdr.skip(std::uint64_t{in_.xdr.u32()} * 4); break;  // TEST_STATEID
         case 68: read_plus_results(); break;                           // READ_PLUS
         case 69:                                                       // SEEK
-            in.number(Item::eof4);
-            in.wide(Item::offset4);
+            in_.number(Item::eof4);
+            in_.wide(Item::offset4);
             break;
-        case 72: in.skip_value(); break;  // GETXATTR
+        case 72: in_.skip_value(); break;  // GETXATTR
         case 74: {                                    // LISTXATTRS
-            in.wide(Item::cookie4);
-            const std::uint32_t count = in.xdr.u32();
-            for (std::uint32_t i = 0; i < count && !in.xdr.ended(); ++i) in.text(Item::attribute_name);
-            in.number(Item::eof4);
+            in_.wide(Item::cookie4);
+            const std::uint32_t count = in_.xdr.u32();
+            for (std::uint32_t i = 0; i < count && !in_.xdr.ended(); ++i) in_.text(Item::attribute_name);
+            in_.number(Item::eof4);
             break;
         }
         default: return false;

@@ -232,6 +232,7 @@ void EachTable::begin() {
         case Form::table: break;
     }
     std::vector<exporters::Table::Heading> headings;
+    headings.reserve(std::size(each_columns));
     for (const EachColumn& column : each_columns)
         headings.push_back({std::string(column.name), is_text(column), column.name == "frames" ? 20u : 0u});
     table_.emplace(std::move(headings));
@@ -247,6 +248,7 @@ void EachTable::print(const Row& row) {
             break;
         case Form::table: {
             std::vector<std::string> cells;
+            cells.reserve(std::size(each_columns));
             for (const EachColumn& column : each_columns) cells.push_back(column.text(row));
             table_->add(std::move(cells));
             break;

@@ -421,7 +421,7 @@ unsigned plain_words(NvmeContext context, std::uint8_t opcode) {
     switch (opcode) {
         case 0x02: return word13 | word15;           // Get Log Page
         case 0x06:                                   // Identify
-        case 0x09: return word12 | word13 | word15;  // Set Features
+        case 0x09:                                   // Set Features
         case 0x0a: return word12 | word13 | word15;  // Get Features
         default: return all;
     }

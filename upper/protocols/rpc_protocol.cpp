@@ -296,9 +296,9 @@ ErrorClass nfs_error(std::uint32_t status) {
 ErrorClass lock_error(std::uint32_t status) {
     switch (status) {
         case 0:
-        case 3: return ErrorClass::none;    // granted, blocked: an answer follows
-        case 4: return ErrorClass::path;    // grace period
-        case 7: return ErrorClass::path;    // stale handle
+        case 3: return ErrorClass::none;  // granted, blocked: an answer follows
+        case 4:
+        case 7: return ErrorClass::path;    // grace period, stale handle
         case 2: return ErrorClass::device;  // no resources
         case 1:
         case 5:

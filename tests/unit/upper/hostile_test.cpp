@@ -28,7 +28,8 @@ std::size_t print(const Frames& frames) {
     dissecting.parse.verify_crc = false;
     dissect::Dissector dissector(dissecting);
     for (const NumberedFrame& one : frames) {
-        dissector.dissect(one.kept.frame(one.number), reader);
+        const wire::Frame frame = one.kept.frame(one.number);
+        dissector.dissect(frame, reader);
         text.end_frame(true);
         printed += out.size();
         out.clear();
