@@ -331,7 +331,7 @@ class SharedFolders(TestCase):
                 self.assertEqual(self.victim.read_text(), "theirs")
 
     def test_an_own_link_is_followed(self):
-        self.succeeds(run("dump", "-r", RPING, "-w", self.link, env=self.environment))
+        self.succeeds(run("dump", "-r", RPING, "-w", self.link, "--format", "pcap", env=self.environment))
         self.assertEqual(frames_of(self.victim), frames_of(RPING))
 
 
