@@ -162,11 +162,12 @@ def bench_flows(arguments, binary, folder):
         print(f"flows, {kind}: {size / 1e9:.2f} GB, {packets} packets, {PAIRS} pairs of hosts with {FLOWS} connections each; "
               f"tshark reads the first {slice_packets}; medians of {arguments.rounds} runs")
         ours = [binary, "flows", "-n", "--json", "-r", str(large)]
+        one = [*ours, "--threads", "1"]
         times = interleaved(arguments.rounds,
-                            plain=lambda: Run([*ours, "--no-crc"]), checked=lambda: Run([*ours, "--crc"]),
+                            plain=lambda: Run([*one, "--no-crc"]), checked=lambda: Run([*one, "--crc"]),
                             two=lambda: Run([*ours, "--no-crc", "--threads", "2"]),
                             both=lambda: Run([*ours, "--crc", "--threads", "2"]),
-                            pair=lambda: twice_at_once([*ours, "--no-crc"]),
+                            pair=lambda: twice_at_once([*one, "--no-crc"]),
                             tcpdump=lambda: Run(["tcpdump", "-n", "-r", str(large), "-w", "/dev/null"]),
                             tshark=lambda: Run(["tshark", "-n", "-r", str(part), "-T", "fields", "-e", field]))
         theirs = slice_packets / times["tshark"][0]
