@@ -49,7 +49,7 @@ public:
         value_ = std::make_unique<T>(std::forward<Arguments>(arguments)...);
         return *value_;
     }
-    /// The value; an empty one is made if there is none.
+    /// The value; an empty one is made if absent.
     T& obtain() { return value_ ? *value_ : emplace(); }
     void reset() { value_.reset(); }
 

@@ -54,7 +54,7 @@ public:
     std::optional<std::uint64_t> file_offset(std::uint64_t address) const { return elf::offset_of(segments_, address); }
     /// Defined symbols with a name, of the full table and of the dynamic one; empty if both were stripped.
     std::vector<ElfSymbol> symbols() const;
-    /// In hexadecimal; empty if there is none.
+    /// In hexadecimal; empty if absent.
     std::string build_id() const;
 
 private:

@@ -42,7 +42,7 @@ public:
     ElfImage& operator=(const ElfImage&) = delete;
 
     const std::string& error() const { return error_; }
-    /// The parts of the file that were damaged; empty if there are none.
+    /// The parts of the file that were damaged; empty if absent.
     const std::string& damage() const { return damage_; }
 
     std::uint16_t type() const { return type_; }        ///< ET_EXEC, ET_DYN, ET_REL
@@ -54,14 +54,14 @@ public:
     std::string_view runpath() const { return runpath_; }
     const std::vector<std::string_view>& needed() const { return needed_; }
     bool binds_now() const { return binds_now_; }
-    /// NT_GNU_BUILD_ID in hexadecimal; empty if there is none.
+    /// NT_GNU_BUILD_ID in hexadecimal; empty if absent.
     const std::string& build_id() const { return build_id_; }
     const std::vector<ElfVersionNeed>& version_needs() const { return version_needs_; }
     const std::vector<std::string_view>& version_definitions() const { return version_definitions_; }
     const std::vector<DynamicSymbol>& symbols() const { return symbols_; }
 
     bool defines_version(std::string_view version) const;
-    /// A section's bytes, by name; empty if there is none.
+    /// A section's bytes, by name; empty if absent.
     std::string_view section(std::string_view name) const;
     std::string_view octets() const { return octets_; }
 

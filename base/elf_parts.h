@@ -52,7 +52,7 @@ struct Note {
 
 /// The notes of a section or segment, up to the first that does not fit into it, and at most `most`.
 std::vector<Note> notes_in(std::string_view content, std::size_t most = std::size_t{1} << 20);
-/// NT_GNU_BUILD_ID among the notes, in hexadecimal; empty if there is none.
+/// NT_GNU_BUILD_ID among the notes, in hexadecimal; empty if absent.
 std::string build_id_of(const std::vector<Note>& notes);
 
 }  // namespace base::elf

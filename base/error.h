@@ -12,7 +12,7 @@ namespace base {
 /// Why a source, writer or filter stopped: what is wrong, where, and what to do about it.
 struct Error {
     std::string message;                       ///< a sentence without the path
-    std::string path = {};                     ///< file or interface; empty if there is none
+    std::string path = {};                     ///< file or interface; empty if absent
     std::optional<std::uint64_t> offset = {};  ///< bytes from the start of the file (of the uncompressed data)
     std::uint64_t frames = 0;                  ///< frames delivered before it
 

@@ -57,7 +57,7 @@ std::optional<std::uint64_t> factor_of(std::string_view prefix, std::uint64_t ba
     return factor;
 }
 
-/// Removes the first of `names` that `unit` ends with, and returns that name; empty if there is none.
+/// Removes the first of `names` that `unit` ends with, and returns that name; empty if absent.
 std::string_view take_end(std::string_view& unit, std::span<const std::string_view> names) {
     for (const std::string_view name : names)
         if (unit.ends_with(name)) {

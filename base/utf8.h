@@ -5,7 +5,7 @@
 
 namespace base {
 
-/// The length of the UTF-8 sequence at the beginning of `text`; 0 if there is none (RFC 3629 section 4: no overlong
+/// The length of the UTF-8 sequence at the beginning of `text`; 0 if absent (RFC 3629 section 4: no overlong
 /// forms, no surrogates, nothing beyond U+10FFFF). C1 control characters do not count: terminals act on them.
 constexpr std::size_t utf8_length(std::string_view text) {
     const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };

@@ -183,7 +183,7 @@ struct Dissection {
     }
     bool quotes(LayerId id) const { return quoted.contains(id); }
     unsigned own_layer_count() const { return layer_count < own_layers ? layer_count : own_layers; }
-    /// The last layer of that kind: the innermost if tunnels repeat it; nullptr if there is none.
+    /// The last layer of that kind: the innermost if tunnels repeat it; nullptr if absent.
     const LayerRef* find(LayerId id) const {
         for (unsigned i = own_layer_count(); i-- > 0;)
             if (layers[i].id == id) return &layers[i];

@@ -55,7 +55,7 @@ using FlowField = Field<FlowRow>;
 
 /// "rnr"; "! rnr" if the problem is certain and costs 1 % or more; "rnr?" if it is suspected; "-" for null.
 std::string problem_text(const metrics::FlowProblem* problem);
-/// The problem of a row's flow; null if there is none, or if it was not computed.
+/// The problem of a row's flow; null if absent, or if it was not computed.
 const metrics::FlowProblem* problem_of(const FlowRow& row);
 
 /// All fields of a flow, in the order of JSON and CSV. With `by_interval`, the interval's start and length come first.
@@ -72,7 +72,7 @@ bool is_pace(const FlowField& field);
 using FlowColumns = std::vector<const FlowField*>;
 
 /// The fields that `name` means: a field by its path, all of a group such as `latency_ns.send`, or a field by its
-/// heading in the table, such as `p99`, if no other has that heading. Empty if there is none.
+/// heading in the table, such as `p99`, if no other has that heading. Empty if absent.
 FlowColumns find_fields(std::string_view name);
 /// Every name that find_fields knows.
 std::vector<std::string_view> field_names();

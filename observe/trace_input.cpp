@@ -217,7 +217,7 @@ private:
     std::vector<std::unique_ptr<TraceInput>> parts_;
 };
 
-/// The folder of rings; no value if there is none and `make` is false.
+/// The folder of rings; no value if absent and `make` is false.
 base::Result<std::optional<std::string>> find_rings(bool make) {
     if (make) {
         auto folder = open_trace_folder();

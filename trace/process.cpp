@@ -54,7 +54,7 @@ std::uint64_t namespace_of(const std::string& process) {
     return stat(("/proc/" + process + "/ns/pid").c_str(), &found) == 0 ? found.st_ino : 0;
 }
 
-/// The words after a key of /proc/PID/status; empty if there are none.
+/// The words after a key of /proc/PID/status; empty if absent.
 std::vector<std::string> status_words(const std::string& process, std::string_view key) {
     std::istringstream lines(read_proc("/proc/" + process + "/status"));
     for (std::string line; std::getline(lines, line);) {

@@ -50,7 +50,7 @@ public:
     virtual ~TraceSource() = default;
 
     /// As many records as there are, at most into.size(), ordered by time over all processors. Waits `timeout_ms` at
-    /// most where there are none; with 0 it does not wait.
+    /// most if no record is there; with 0 it does not wait.
     virtual TraceBatch next(std::span<Record> into, int timeout_ms) = 0;
     /// Occurrences that the kernel could not deliver, since the reader was too slow. Each gap is a record, too.
     virtual std::uint64_t lost() const = 0;

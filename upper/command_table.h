@@ -40,9 +40,9 @@ public:
     std::uint32_t slot_of(const Command& command) const {
         return static_cast<std::uint32_t>(&command - commands_.data());
     }
-    /// The open command of that identifier; nullptr where there is none.
+    /// The open command of that identifier; nullptr if absent.
     Command* find(std::uint64_t id);
-    /// The oldest command in order; nullptr where there is none.
+    /// The oldest command in order; nullptr if absent.
     Command* oldest() { return oldest_ == no_slot ? nullptr : &commands_[oldest_]; }
     Command* newer(const Command& command) { return command.newer == no_slot ? nullptr : &commands_[command.newer]; }
     std::uint32_t size() const { return size_; }

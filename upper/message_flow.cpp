@@ -104,7 +104,7 @@ Message& Flow::add(const Passing& packet) {
     return message;
 }
 
-/// The index of the message that holds the position; size() where there is none.
+/// The index of the message that holds the position; size() if absent.
 std::size_t Flow::find(std::uint64_t position) const {
     std::size_t low = 0;
     std::size_t high = messages_.size();

@@ -17,7 +17,7 @@ std::string_view name_of(CommandEnd end) {
 
 namespace {
 
-/// The first passing of the response's first packet that is not before the data's end; the first one if there is none.
+/// The first passing of the response's first packet that is not before the data's end; the first one if absent.
 std::int64_t response_begin(const Command& command, std::int64_t not_before) {
     if (command.response_begin_ns >= not_before) return command.response_begin_ns;
     for (std::uint8_t i = 0; i < command.response_again_count; ++i)

@@ -87,7 +87,7 @@ public:
     FileFormat format() const override { return FileFormat::pcapng; }
     std::span<const SectionInfo> sections() const override { return sections_; }
 
-    /// The last Interface Statistics Block; if there is none, the sum of the drop counts in the packet blocks. Those do
+    /// The last Interface Statistics Block; if absent, the sum of the drop counts in the packet blocks. Those do
     /// not say which part dropped the frames, and count as the kernel's.
     Statistics statistics(std::size_t interface) const override {
         const State& state = states_[interface];

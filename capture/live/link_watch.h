@@ -24,7 +24,7 @@ class LinkWatch {
 public:
     LinkWatch();
 
-    /// -1 where there is none.
+    /// -1 if absent.
     int descriptor() const { return descriptor_.number(); }
     /// Since it was asked last.
     bool changed();

@@ -48,7 +48,7 @@ public:
         std::uint64_t clock_ns = 0;  ///< clock_ns() as it was then
         std::uint64_t missed = 0;    ///< frames that were replaced since the requested place, just before this one
     };
-    /// The frame after `at`, which moves on; false if there is none. Frames older than before_ns are found until they
+    /// The frame after `at`, which moves on; false if absent. Frames older than before_ns are found until they
     /// are replaced.
     bool next(Position& at, Kept& kept) const;
 

@@ -54,7 +54,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// Names of RDMA devices; if there are none, fails with what to do.
+/// Names of RDMA devices; if there are no devices, fails with what to do.
 base::Result<std::vector<std::string>> list_verbs_devices(VerbsApi* api);
 
 }  // namespace capture::sniffer

@@ -59,7 +59,7 @@ void take_named_captures(AnalysisOptions& options, std::vector<std::string>& wor
 /// If no source is named, the daemon of this machine is the source, if it runs.
 void choose_default_source(AnalysisOptions& options);
 
-/// Contradictions among the options that all commands share; empty if there are none.
+/// Contradictions among the options that all commands share; empty if absent.
 std::string contradiction(const AnalysisOptions& options);
 
 /// Reads the command line into `out`. Options and the words of the expression may come in any order.

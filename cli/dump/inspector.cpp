@@ -224,7 +224,7 @@ struct Inspector::State final : dissect::Sink {
         return filter->matches(*collector);
     }
 
-    /// The printer or filter that shows chosen fields; null where there is none.
+    /// The printer or filter that shows chosen fields; null if absent.
     output::ChosenFields* gathering() { return chosen != nullptr ? chosen : filter_fields.get(); }
     void make_dissector();
     void dissect(const wire::Frame& frame);

@@ -72,8 +72,10 @@ constexpr std::array own{
 
 std::string unknown(std::string_view option, std::string_view name) {
     std::vector<std::string_view> known = exporters::field_names();
+    // Several columns may have one heading; such a heading chooses none of them.
     for (const auto* table : {&exporters::brief_fields(), &exporters::flow_fields()})
-        for (const exporters::FlowField& field : *table) known.push_back(field.title);
+        for (const exporters::FlowField& field : *table)
+            if (exporters::chosen_columns(std::span(&field.title, 1))) known.push_back(field.title);
     return fmt::format("{} {}: there is no such column{}; `rdmascope flows --columns help` lists them", option, name,
                        base::did_you_mean(name, known));
 }

@@ -23,7 +23,7 @@ public:
 
     struct Extent {
         std::uint64_t count = 0;
-        std::uint64_t first = 0;  ///< numbers; 0 where there is none
+        std::uint64_t first = 0;  ///< numbers; 0 if absent
         std::uint64_t last = 0;
     };
     Extent extent() const;

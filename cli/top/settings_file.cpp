@@ -147,7 +147,7 @@ std::string take(std::string_view name, const toml::node& node, Settings& settin
     return fmt::format("{} is no setting", name);
 }
 
-/// The file as a table; empty where there is none. The error is a line.
+/// The file as a table; empty if absent. The error is a line.
 std::optional<toml::table> parsed(const std::string& path, std::string& error) {
     auto file = base::open_regular_file(path);
     if (!file) {

@@ -5,7 +5,7 @@
 
 namespace cli::why {
 
-/// Options that contradict `--diff`; empty if there are none, or without that option.
+/// Options that contradict `--diff`; empty if absent, or without that option.
 std::string diff_contradiction(const WhyOptions& options);
 
 /// `why --diff BEFORE AFTER`. Returns the exit status.

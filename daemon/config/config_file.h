@@ -24,7 +24,7 @@ base::Result<Config, ConfigErrors> parse_config(std::string_view toml, const std
 base::Result<Config, ConfigErrors> read_config(const std::string& path);
 inline constexpr std::size_t max_config_octets = std::size_t{1} << 20;
 
-/// Contradictions in the configuration, one line each ("history.interval: ..."); empty if there are none. parse_config
+/// Contradictions in the configuration, one line each ("history.interval: ..."); empty if absent. parse_config
 /// reports them with the place in the file; the command line calls this again for the keys that it set.
 std::vector<std::string> contradictions(const Config& config);
 

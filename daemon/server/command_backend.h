@@ -100,7 +100,7 @@ public:
     virtual bool ends() const { return false; }
     /// Reads the configuration again. Fails with one error for each mistake.
     virtual base::Result<void, base::Errors> reload() = 0;
-    /// The history's directory, for clients that read it themselves; empty if there is none.
+    /// The history's directory, for clients that read it themselves; empty if absent.
     virtual std::string history_directory() const = 0;
     virtual base::Result<std::unique_ptr<FrameStream>> frames(control::FramesOf which) = 0;
 };

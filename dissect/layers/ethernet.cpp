@@ -55,7 +55,7 @@ void describe_ethernet_address(const Tree& tree, const wire::FieldInfo& address,
     tree.close();
 }
 
-/// Where the packet inside the frame ends, as its own length field says; 0 where there is none.
+/// Where the packet inside the frame ends, as its own length field says; 0 if absent.
 std::uint32_t end_of_payload(const LayerView& view, std::uint16_t type) {
     if (type < wire::ether_type::first_type) return view.layer.offset + view.layer.length + type;
     const LayerRef* inner = view.dissection.layers.data() + view.layer.depth + 1;

@@ -94,7 +94,7 @@ inline LayerId after_nsh_protocol(std::uint8_t protocol) {
     }
 }
 
-/// `next`, or the end where there is none.
+/// `next`, or the end if absent.
 inline LayerId next_or_last(Context& context, LayerId next, LayerId layer) {
     return next == LayerId::none ? context.stop_after(layer) : next;
 }

@@ -32,7 +32,7 @@ public:
     void prefetch_hint(const Ipv4Ends& ends) const { hints_.prefetch(EndsHints::hash_of_both(ends)); }
     /// Makes these ends lead to the connection used last.
     void hint(const Ipv4Ends& ends);
-    /// The connection between two ends, now the most recently used; nullptr if there is none.
+    /// The connection between two ends, now the most recently used; nullptr if absent.
     Lookup find(const Endpoint& source, const Endpoint& destination);
     /// Adds one; the table must not be full.
     Lookup add(const Endpoint& source, const Endpoint& destination, const Ipv4Ends& ends = {});

@@ -46,7 +46,7 @@ public:
     }
     /// The end of the examined part.
     std::uint32_t scanned() const { return scan_; }
-    /// Drops the candidate that holds the floor back; false if there is none.
+    /// Drops the candidate that holds the floor back; false if absent.
     bool drop_oldest();
     std::uint64_t examined_octets() const { return examined_; }
     /// Whether two heads in a row have been found somewhere.

@@ -69,7 +69,7 @@ public:
 
     /// The end of the bytes that follow each other without a gap, from the head on.
     std::uint32_t run_end() const;
-    /// The first segment after that; nullptr if there is none.
+    /// The first segment after that; nullptr if absent.
     const Segment* behind_run() const;
     /// Copies up to `size` bytes from `sequence` on, as many as were captured without a hole; returns the number.
     std::uint32_t peek(std::uint32_t sequence, std::byte* out, std::uint32_t size) const;

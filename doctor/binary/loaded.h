@@ -34,7 +34,7 @@ public:
 
     /// Loads the program and what it needs.
     base::Result<void> load(const std::string& path);
-    /// Adds a library that a program may load while it runs (dlopen(3)), and what that needs; null if there is none.
+    /// Adds a library that a program may load while it runs (dlopen(3)), and what that needs; null if absent.
     const Object* add(const std::string& name);
 
     const std::vector<std::unique_ptr<Object>>& objects() const { return objects_; }

@@ -31,7 +31,7 @@ public:
 private:
     void add_word(std::string_view word, std::string_view kind);
     std::string placeholder(std::string_view kind, std::string_view original);
-    /// The number of bytes at `at` to replace, and their kind; 0 if there are none.
+    /// The number of bytes at `at` to replace, and their kind; 0 if absent.
     std::pair<std::size_t, std::string_view> private_at(std::string_view text, std::size_t at) const;
 
     std::map<std::string, std::string, std::less<>> words_ = {};  ///< names -> kind

@@ -28,7 +28,7 @@ struct Finding {
     std::string subject = {};  ///< what it is about: a device, a file; may be empty
     std::string observed = {};
     std::string expected = {};
-    std::string command = {};  ///< that repairs it, or shows more; empty if there is none
+    std::string command = {};  ///< that repairs it, or shows more; empty if absent
 };
 
 /// Collects what checks report.
@@ -45,7 +45,7 @@ public:
     void fine(std::string observed);
     /// `not_applicable`, unless the row has reported anything else.
     void not_applicable(std::string reason);
-    /// `fine` of devices; `not_applicable` if there are none.
+    /// `fine` of devices; `not_applicable` if the machine has no devices.
     void fine_devices(const Inventory& machine, std::string observed);
     std::size_t count(Severity severity) const;
     std::vector<Finding> take() { return std::exchange(findings_, {}); }
@@ -69,7 +69,7 @@ std::span<const Check> all_checks();
 
 /// Every check's findings: the worst first, else in the order of the table.
 std::vector<Finding> examine(const Inventory& machine);
-/// `ok` where there are none.
+/// `ok` if there are no findings.
 Severity worst_of(std::span<const Finding> findings);
 void sort_by_severity(std::vector<Finding>& findings);
 

@@ -46,7 +46,7 @@ struct Library {
 struct DriverEntry {
     std::string file = {};
     std::string name = {};
-    std::string library = {};  ///< the provider that the loader would choose; empty if there is none
+    std::string library = {};  ///< the provider that the loader would choose; empty if absent
 };
 
 /// A process that has libraries of the stack mapped.
@@ -62,7 +62,7 @@ struct Module {
     std::string name = {};
     bool loaded = false;
     bool built_in = false;
-    std::string file = {};  ///< under /lib/modules/RELEASE; empty if there is none
+    std::string file = {};  ///< under /lib/modules/RELEASE; empty if absent
     std::string loaded_srcversion = {};
     std::string file_srcversion = {};
     std::string file_vermagic = {};
@@ -175,7 +175,7 @@ struct Inventory {
     Observation observation = {};
     std::vector<std::string> unseen = {};  ///< what could not be checked, and why
 
-    /// The library of this part that the loader chooses; null if there is none.
+    /// The library of this part that the loader chooses; null if absent.
     const Library* preferred(Part part) const;
     const Library* library(std::string_view path) const;
     const NetDevice* netdev(std::string_view name) const;

@@ -24,7 +24,7 @@ public:
     /// The file of a name in the cache; empty if it has none.
     std::string cached(std::string_view name) const;
     const std::multimap<std::string, std::string, std::less<>>& cache() const { return cache_; }
-    /// The file that the loader chooses for a name, for a program without paths of its own; empty if there is none.
+    /// The file that the loader chooses for a name, for a program without paths of its own; empty if absent.
     std::string find(const Root& root, std::string_view name) const;
 
 private:

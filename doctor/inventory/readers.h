@@ -32,7 +32,7 @@ std::string module_name(std::string_view text);
 
 /// The name of a kernel driver's userspace half: "mlx5" for "mlx5_core"; empty if unknown.
 std::string_view provider_of(std::string_view kernel_driver);
-/// The module that makes RDMA devices of this driver's devices: "mlx5_ib" for "mlx5_core"; empty if there is none.
+/// The module that makes RDMA devices of this driver's devices: "mlx5_ib" for "mlx5_core"; empty if absent.
 std::string_view rdma_half_of(std::string_view kernel_driver);
 /// Whether the module is part of RDMA.
 bool is_rdma_module(std::string_view name);

@@ -9,7 +9,7 @@ namespace exporters::prometheus {
 struct HttpRequest {
     std::string_view method;
     std::string_view path;             ///< without a query
-    std::string_view accept_encoding;  ///< empty if there is none
+    std::string_view accept_encoding;  ///< empty if absent
 };
 
 enum class HttpProgress : std::uint8_t { incomplete, complete, malformed, too_long };

@@ -8,7 +8,7 @@ namespace exporters::prometheus {
 namespace {
 constexpr std::size_t most_octets = 128;
 
-/// How many bytes the well-formed character at `text`'s start takes; 0 where there is none. Unicode 15, table 3-7.
+/// How many bytes the well-formed character at `text`'s start takes; 0 if absent. Unicode 15, table 3-7.
 std::size_t character_length(std::string_view text) {
     const auto octet = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char lead = octet(0);

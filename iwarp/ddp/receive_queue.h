@@ -21,7 +21,7 @@ class ReceiveQueue {
 public:
     ReceiveQueue(std::uint32_t capacity, std::uint32_t max_pieces);
     Posted post(const ReceiveRequest& request);
-    /// Exchanges the oldest for `out` (whose memory is kept for later posts); `false` if there is none.
+    /// Exchanges the oldest for `out` (whose memory is kept for later posts); `false` if absent.
     bool take(Receive& out);
     std::uint32_t size() const { return count_; }
     std::uint32_t capacity() const { return capacity_; }

@@ -89,7 +89,7 @@ inline constexpr std::uint8_t max_read_depth = 128;
 
 /// The common context of all identifiers; opened with the first. Throws. With the lock held.
 Context* default_context(ProgressEngine& engine);
-/// The common protection domain. Without the lock; null and errno if there is none.
+/// The common protection domain. Without the lock; null and errno if absent.
 ibv_pd* default_domain();
 /// Gives the identifier a device, and the common domain if that was ever used. With the lock held.
 void attach(ProgressEngine& engine, Id& id);

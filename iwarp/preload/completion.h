@@ -15,7 +15,7 @@ struct Cq;
 /// Null with errno set.
 ibv_cq* create_cq(ProgressEngine& engine, ibv_context* context, std::uint32_t capacity, void* cq_context,
                   ibv_comp_channel* channel, std::uint32_t vector);
-/// Returns the completions; drives the device first if there are none.
+/// Returns the completions; drives the device first if no completion waits.
 std::size_t poll(ProgressEngine& engine, Cq& cq, std::span<Completion> into);
 /// ibv_wc_flags.
 unsigned flags_of(const Completion& completion);

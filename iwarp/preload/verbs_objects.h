@@ -123,7 +123,7 @@ struct Qp : ibv_qp_ex {
 inline Qp& to_qp(ibv_qp* qp) { return static_cast<Qp&>(*reinterpret_cast<ibv_qp_ex*>(qp)); }
 inline Qp& to_qp(ibv_qp_ex* qp) { return static_cast<Qp&>(*qp); }
 inline ibv_qp* to_abi(Qp& qp) { return &qp.qp_base; }
-/// The queue pair with this number; null if there is none. With the lock held.
+/// The queue pair with this number; null if absent. With the lock held.
 Qp* find_qp(std::uint32_t number);
 
 }  // namespace iwarp::preload

@@ -72,7 +72,7 @@ public:
 
     /// Removes the newest again; it must not have been begun: next() was not called since it was posted.
     void take_back();
-    /// The oldest that is not handed over; null if there is none.
+    /// The oldest that is not handed over; null if absent.
     WorkRequest* next();
     std::uint64_t next_ticket() const { return next_; }
     void handed_over() { ++next_; }

@@ -37,12 +37,12 @@ private:
 
 /// The effect of the peer's Terminate on this side's requests.
 struct AffectedRequest {
-    std::uint64_t ticket;  ///< of the oldest request that it can be about; the largest number if there is none
+    std::uint64_t ticket;  ///< of the oldest request that it can be about; the largest number if absent
     Status status;         ///< that it completes with
 };
 AffectedRequest affected_by(const Terminate& why, rdmap::SendQueue& sends);
 
-/// The oldest request that has been begun; the largest number if there is none.
+/// The oldest request that has been begun; the largest number if absent.
 std::uint64_t oldest_begun(const rdmap::SendQueue& sends);
 
 }  // namespace iwarp::verbs

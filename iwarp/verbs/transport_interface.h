@@ -40,7 +40,7 @@ public:
     /// A stream has something to send, or its closing() or deadline_ns() changed, by a call from above. Cheap, and
     /// harmless if repeated; handled in progress().
     virtual void attention(verbs::Stream& stream) = 0;
-    /// This side's address of a connected stream: "192.0.2.1:4791". Empty if there is none.
+    /// This side's address of a connected stream: "192.0.2.1:4791". Empty if absent.
     virtual std::string local(const verbs::Stream& stream) const {
         static_cast<void>(stream);
         return {};

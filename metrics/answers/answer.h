@@ -91,7 +91,7 @@ Grade grade_of(const Snapshot& snapshot, std::span<const Answer> answers);
 class HostNames {
 public:
     virtual ~HostNames() = default;
-    virtual std::string name(const Address& address) const = 0;  ///< empty if there is none
+    virtual std::string name(const Address& address) const = 0;  ///< empty if absent
 };
 
 /// All answers, the findings that raise an alarm first, worst first, then one for every question that has none.

@@ -28,9 +28,10 @@ MaybeNote incomplete(const Snapshot& snapshot) {
     if (capture.stream_octets_lost > 0)
         parts.push_back(counted(capture.stream_octets_lost, "byte") + " of TCP streams are not in it");
     if (capture.flows_evicted > 0)
-        parts.push_back(counted(capture.flows_evicted, "flow was", "flows were") + " forgotten for want of room");
+        parts.push_back(counted(capture.flows_evicted, "flow was", "flows were") +
+                        " forgotten because memory for flows was full");
     if (parts.empty()) return std::nullopt;
-    std::string text = "the capture is not complete: ";
+    std::string text = "The capture is not complete: ";
     for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : "; ") + parts[i];
     return CaptureNote{NoteKind::incomplete, text + ". Packets that it lacks can look like losses.", {}};
 }
@@ -68,7 +69,7 @@ std::string cut_by_mirror(const CaptureFigures& capture) {
     if (capture.cut_by_mirror == 0) return {};
     return fmt::format(
         "{} of {} packets were cut on the way to the capture (a mirror or a packet broker keeps the beginning of each "
-        "frame): the IP headers tell their lengths, and their checksums cannot be checked. ",
+        "frame): the IP headers give their lengths, and their checksums cannot be checked. ",
         number(capture.cut_by_mirror), number(capture.packets));
 }
 
@@ -128,9 +129,8 @@ MaybeNote one_direction(const Snapshot& snapshot) {
     if (lacking == 0) return std::nullopt;
     return CaptureNote{
         NoteKind::one_direction,
-        fmt::format("of {} the capture holds one direction: what the packets ask for, or answer, must have "
-                    "passed and is not there. Latency, queue depth and what a sender waits for cannot "
-                    "be told.",
+        fmt::format("Of {} the capture holds one direction: the other direction must have passed, and is not "
+                    "there. Latency, queue depth and what a sender waits for are unknown.",
                     lacking == all ? all == 1 ? std::string("the flow") : "all flows"
                                    : fmt::format("{} of {}", number(lacking), counted(all, "flow"))),
         {}};
@@ -162,7 +162,7 @@ MaybeNote sample(const Snapshot& snapshot) {
     return CaptureNote{
         NoteKind::sample,
         fmt::format(
-            "the capture is a sample: it holds about 1 in {} packets ({} of them). Holes lie evenly between its "
+            "The capture is a sample: it holds about 1 in {} packets ({} of them). Holes lie evenly between its "
             "packets, no host asked for any of them, and none was sent again. Loss, latency and queue depth "
             "cannot be determined from a sample.",
             rough(std::round(sample->one_in())), percent(1 / sample->one_in())),
@@ -206,13 +206,13 @@ MaybeNote unusable_icrcs(const Snapshot& snapshot) {
     if (bad.zero == 0 && static_cast<double>(bad.all) >= nearly_all * static_cast<double>(bad.packets))
         return CaptureNote{
             NoteKind::addresses_rewritten,
-            fmt::format("the ICRC of {}{} is wrong, so it was not used: addresses were rewritten after "
+            fmt::format("The ICRC of {}{} is wrong, so it was not used: addresses were rewritten after "
                         "the capture (made anonymous) or on the way (NAT), or a device computes no ICRC.",
                         bad.all == bad.packets ? "all " : "", counted(bad.all, "packet")),
             bad.frames};
     return CaptureNote{
         NoteKind::crc_unusable,
-        fmt::format("the ICRC of {} is wrong, and says nothing about them: {}. They count as if it were right.",
+        fmt::format("The ICRC of {} is wrong, and says nothing about them: {}. They count as if it were right.",
                     counted(bad.unusable, "packet"),
                     bad.zero * 2 >= bad.unusable
                         ? "it is 0 where the capture was taken before the adapter filled it in"
@@ -226,8 +226,8 @@ MaybeNote long_fpdus(const Snapshot& snapshot) {
         if (flow.tcp && flow.tcp->mss && flow.tcp->fpdu_bytes_max > *flow.tcp->mss)
             return CaptureNote{
                 NoteKind::long_fpdus,
-                fmt::format("FPDUs of flow {} are up to {} bytes long, beyond the MSS of {}: RFC 5044 wants one FPDU "
-                            "in one segment, and receivers in hardware may fail at longer ones (siw: try_gso).",
+                fmt::format("FPDUs of flow {} are up to {} bytes long, beyond the MSS of {}: RFC 5044 asks for one "
+                            "FPDU in one segment, and receivers in hardware may fail at longer ones (siw: try_gso).",
                             flow.id, flow.tcp->fpdu_bytes_max, *flow.tcp->mss),
                 {}};
     return std::nullopt;

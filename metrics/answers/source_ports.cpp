@@ -41,7 +41,7 @@ std::string describe_shared_ports(const Snapshot& snapshot) {
     });
     if (busiest == uses.end() || !shares(*busiest)) return {};
     return fmt::format(
-        "all {} from {} to {} have UDP source port {}: what hashes by it (ECMP, link aggregation) carries them over "
+        "All {} from {} to {} have UDP source port {}: ECMP and link aggregation, which hash by it, carry them over "
         "one "
         "link",
         counted(busiest->second.flows, "flow"), to_text(busiest->first.first), to_text(busiest->first.second),

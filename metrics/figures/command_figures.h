@@ -23,7 +23,7 @@ struct CommandRecord {
     std::string kind;          ///< empty: its request was not captured
     std::string target;
     std::string end;     ///< "answered", "orphan", "replaced", "unanswered", "given_up"
-    std::string status;  ///< of a response; empty if there is none
+    std::string status;  ///< of a response; empty if absent
     std::string error;   ///< class of an error; empty: success, or no response
     std::optional<std::uint64_t> bytes;
     std::uint64_t advertised_bytes = 0;
@@ -37,7 +37,7 @@ struct CommandRecord {
     bool housekeeping = false;
     bool waits_for_event = false;
 
-    // Frames; 0 if there is none.
+    // Frames; 0 if absent.
     std::uint64_t request_first_frame = 0;
     std::uint64_t request_last_frame = 0;
     std::uint64_t data_first_frame = 0;

@@ -18,7 +18,7 @@ std::string_view plural_of(Operation operation);
 
 /// The most frequent operation of a flow; of several, the first. No value if the flow has no messages.
 std::optional<Operation> main_operation(const FlowSnapshot& flow);
-/// The latencies that `flows`, `top` and `replay --compare` show: of main_operation(). Empty if there are none.
+/// The latencies that `flows`, `top` and `replay --compare` show: of main_operation(). Empty if absent.
 LatencySet main_latencies(const FlowSnapshot& flow);
 /// Of all operations. Where one alone has latencies, the set has its name.
 LatencySet all_latencies(const FlowSnapshot& flow);

@@ -48,7 +48,7 @@ inline constexpr std::uint32_t header_octets = 192;  ///< what rdmascope's own d
 /// Fails with a sentence.
 base::Result<Arguments, std::string> parse(const std::vector<std::string>& words);
 
-/// The value of --fifo, even if other words are wrong; empty if there is none.
+/// The value of --fifo, even if other words are wrong; empty if absent.
 std::string fifo_of(const std::vector<std::string>& words);
 
 }  // namespace plugins::extcap

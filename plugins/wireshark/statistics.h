@@ -5,7 +5,7 @@
 
 namespace plugins::wireshark {
 
-/// The analysis of the open file; nullptr if there is none.
+/// The analysis of the open file; nullptr if absent.
 using CurrentAnalysis = Analysis* (*)();
 
 /// `tshark -z rdma,flows` and the like, each with an optional display filter: then the report is about the flows of the

@@ -81,7 +81,7 @@ public:
     void expect(Kind kind) { expected_ += messages_of(kind); }
     std::size_t pending() const { return pending_.size(); }
 
-    /// When the next operation is due; no value if there is none; the start if time does not matter.
+    /// When the next operation is due; no value if absent; the start if time does not matter.
     std::optional<std::int64_t> due_ns(std::int64_t start_ns) const;
     /// Posts the operations that are due and may be posted. Returns their number.
     Result<std::size_t> post(std::int64_t now_ns, std::int64_t start_ns);

@@ -23,7 +23,7 @@ struct InterfaceFacts {
 SocketResult<InterfaceFacts> learn_interface(const std::string& name);
 
 /// The default routes by this interface, or by one above it (a bridge, bond or VLAN that it is part of): "IPv4 by
-/// eth0"; empty if there are none. All tables of the kernel are read.
+/// eth0"; empty if absent. All tables of the kernel are read.
 SocketResult<std::vector<std::string>> default_routes_by(const InterfaceFacts& interface);
 
 }  // namespace replay::sockets

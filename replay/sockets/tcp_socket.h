@@ -41,7 +41,7 @@ SocketResult<base::Descriptor> connect_tcp(TcpAttempt attempt, std::int64_t time
 SocketResult<base::Descriptor> connect_tcp(const std::string& host, std::uint16_t port, std::int64_t timeout_ns);
 /// Why a connection could not be made; empty if it was made.
 std::string connect_error(const base::Descriptor& socket);
-/// The next incoming connection; an empty Descriptor if there is none.
+/// The next incoming connection; an empty Descriptor if absent.
 SocketResult<base::Descriptor> accept_tcp(const base::Descriptor& listener);
 
 /// "192.0.2.1:7174".

@@ -128,9 +128,11 @@ TEST(PreloadCompletions, ProgramThatAsksBeforeItPollsGetsNoEventForWhatItHasTake
     // It is armed: the next two are one event, and the one that is left after a poll another.
     send_one(connection, 0);
     expect_event(passive);
+    connection.passive.memory[0] = 0;
     send_one(connection, 0);
     expect_arrival(passive);
     ASSERT_EQ(ibv_req_notify_cq(passive.cq, 0), 0);
+    EXPECT_TRUE(eventually([&] { return is_readable(passive.channel->fd); })) << "for the one after the event";
     EXPECT_EQ(passive.completion().wr_id, 1U);
     expect_event(passive);
     EXPECT_EQ(passive.completion().wr_id, 2U);

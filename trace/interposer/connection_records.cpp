@@ -16,7 +16,7 @@ struct Noted {
 };
 thread_local Noted noted;
 
-/// An address as packets have it: a mapped one is IPv4. Returns the family, 0 where there is none.
+/// An address as packets have it: a mapped one is IPv4. Returns the family, 0 if absent.
 std::uint8_t take_address(const sockaddr_storage& from, std::array<std::uint8_t, 16>& to, std::uint16_t& port) {
     constexpr std::size_t mapped_prefix = 12;
     if (from.ss_family == AF_INET) {

@@ -27,7 +27,7 @@ public:
     /// `area` as it is mapped: a page of perf_event_mmap_page, then a power of two of bytes. It must outlive this.
     PerfRing(std::span<std::byte> area, std::size_t page_octets);
 
-    /// The oldest record not yet taken, nullptr where there is none. Records of other kinds are passed over; one whose
+    /// The oldest record not yet taken, nullptr if absent. Records of other kinds are passed over; one whose
     /// lengths contradict each other empties the ring and is counted as damaged.
     const PerfRecord* peek();
     /// Gives the oldest record's room back.

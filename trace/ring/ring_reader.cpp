@@ -185,7 +185,7 @@ void RingReader::report_lost(Lane& lane, std::uint64_t count) {
     lost_ = base::saturating::add(lost_, count);
 }
 
-/// More of a lane's records, in a copy; false where there are none.
+/// More of a lane's records, in a copy; false if absent.
 bool RingReader::fill(std::size_t index) {
     Lane& lane = lanes_[index];
     const std::uint64_t from = lane.next & (header_.capacity - 1);

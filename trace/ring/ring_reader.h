@@ -31,7 +31,7 @@ public:
     /// the later ones may still come.
     std::int64_t look(std::int64_t now_ns);
 
-    /// The earliest record; null if there is none. RecordKind::lost reports lost ones.
+    /// The earliest record; null if absent. RecordKind::lost reports lost ones.
     const Record* head();
     /// The sort key of the head: its time, or when it was seen, if that is earlier.
     std::int64_t head_time_ns() const { return head_ns_; }

@@ -69,7 +69,7 @@ struct Controller {
 
     /// The flow of the selected row, or of the view of one flow; no value on groups, hosts, packets, counters.
     std::optional<std::uint64_t> selected_flow() const;
-    const FlowLine* selected_line() const;  ///< null if there is none
+    const FlowLine* selected_line() const;  ///< null if absent
 
     // The user's choices; choices.cpp.
     void sort_by(const std::string& column, bool turned);

@@ -34,7 +34,7 @@ struct FeedStatus {
     bool rdma_only = false;    ///< the kernel hands over what may be RDMA, and counts nothing else
     bool has_packets = false;  ///< frames are available: Feed::packets
     std::uint64_t packets_kept = 0;
-    std::uint64_t first_packet = 0;  ///< number of the oldest frame kept; 0 if there is none
+    std::uint64_t first_packet = 0;  ///< number of the oldest frame kept; 0 if absent
     std::uint64_t last_packet = 0;
 };
 

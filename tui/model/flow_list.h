@@ -23,7 +23,7 @@ struct Groups;
 struct FlowLine {
     const metrics::FlowSnapshot* flow = nullptr;    ///< figures of the window; a group's are its members' sum
     const metrics::FlowSnapshot* whole = nullptr;   ///< the flow since the beginning; null for a group
-    const metrics::FlowProblem* problem = nullptr;  ///< the problem; null if there is none; a group's: the worst
+    const metrics::FlowProblem* problem = nullptr;  ///< the problem; null if absent; a group's: the worst
     bool idle = false;                              ///< window interval: nothing passed in it, `flow` is `whole`
     bool pinned = false;
     bool group = false;

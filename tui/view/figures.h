@@ -36,7 +36,7 @@ Trouble trouble_of(const FeedStatus& feed, int width);
 /// Divides `total` among the shares by largest remainder, so that all of it is used; all 0 if there are no shares.
 std::vector<int> deal(const std::uint64_t* shares, std::size_t count, int total);
 
-/// The time that the figures on the screen cover, 0 if there are none: ModelState::choice.window.
+/// The time that the figures on the screen cover, 0 if absent: ModelState::choice.window.
 std::uint64_t shown_ns(const ModelState& state);
 
 }  // namespace tui::view

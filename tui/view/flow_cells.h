@@ -6,7 +6,7 @@
 
 namespace tui::inline view {
 
-/// By the grade of the problem; null if there is none.
+/// By the grade of the problem; null if absent.
 Role role_of(const metrics::FlowProblem* problem);
 /// The cause of a problem in a word or two.
 TableCell cause_cell(const metrics::FlowProblem* problem);

@@ -136,7 +136,7 @@ std::string Grid::plain() const {
     return out;
 }
 
-/// A letter a role, in the order of Role; a selected cell has its upper case or, where there is none, `#`.
+/// A letter a role, in the order of Role; a selected cell has its upper case or, if absent, `#`.
 std::string Grid::styles() const {
     constexpr std::string_view letters = " dtagwx!bsce0123456:;<=>?@[]{|}~^_";
     static_assert(letters.size() >= role_count);

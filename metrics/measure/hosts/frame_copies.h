@@ -8,18 +8,9 @@
 #include <vector>
 
 #include "metrics/figures/histogram.h"
+#include "metrics/measure/hosts/frame_print.h"
 
 namespace metrics::inline measure::inline hosts {
-
-/// The identity of a packet, wherever on its path it was captured.
-struct FramePrint {
-    std::uint64_t packet = 0;  ///< hash of the interface, the addresses, IPv4's identification and the transport header
-    std::int64_t time_ns = 0;
-    std::uint32_t pair = 0;            ///< hash of both addresses, the same for both directions
-    std::uint16_t identification = 0;  ///< of IPv4; 0 = none
-    std::uint16_t place = 0;           ///< hash of the hop limit and the MAC addresses
-    bool forward = false;              ///< which of the two directions
-};
 
 /// Recognises captures that hold each packet several times on one interface: two captures merged into one, `any` on a
 /// bond, a port mirrored on both ways. A network that doubles packets doubles some of them, or one direction: there is

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "metrics/measure/hosts/address_table.h"
 #include "metrics/measure/hosts/frame_copies.h"
+#include "metrics/measure/hosts/frame_print.h"
 #include "metrics/measure/hosts/host_listing.h"
 #include "metrics/measure/hosts/link_rate.h"
 #include "metrics/measure/hosts/pause_timers.h"
@@ -17,7 +18,6 @@
 #include "metrics/measure/hosts/sender_table.h"
 #include "metrics/measure/packet/packet_summary.h"
 #include "wire/bth_opcode.h"
-#include "wire/linux_cooked.h"
 #include "wire/mac_control.h"
 
 namespace metrics::inline measure::inline hosts {
@@ -80,75 +80,6 @@ struct Rest {
     std::uint64_t received_frames = 0;
     std::uint64_t requests = 0;
 };
-
-/// Of the third word of a transport header and IPv4's identification.
-std::uint64_t marks_of(const std::byte* header, std::uint32_t identification) {
-    return std::uint64_t{base::load_be32(header + 8)} << 32 | identification;
-}
-
-std::uint32_t shard_hash_of(std::uint64_t one_address_hash, std::uint64_t other_address_hash) {
-    return static_cast<std::uint32_t>(base::mix(one_address_hash + other_address_hash, 0) >> 32);
-}
-
-/// The interface that a frame crossed: in a capture of `any` the cooked header names it.
-std::uint64_t interface_of(const wire::Frame& frame) {
-    constexpr std::size_t index_offset = 4;
-    if (frame.link_type != wire::LinkType::linux_sll2 || frame.bytes.size() < wire::size_of<wire::LinuxCooked2>)
-        return frame.interface;
-    return std::uint64_t{base::load_be32(frame.bytes.data() + index_offset)} << 32 | frame.interface;
-}
-
-/// Hop limit and MAC addresses, as far as they lie where they usually do. A copy that differs in them was taken at
-/// another place of the packet's path (RFC 791, 3.2: each router lowers the TTL).
-std::uint16_t place_of(const PacketSummary& seen, const wire::Frame& frame) {
-    constexpr std::uint32_t ipv4_octets = 20;
-    constexpr std::uint32_t ipv6_octets = 40;
-    constexpr std::uint32_t udp_octets = 8;
-    constexpr std::size_t mac_octets = 6;
-    std::uint64_t hash = 0;
-    const std::byte* const first = frame.bytes.data();
-    if (frame.link_type == wire::LinkType::ethernet && frame.bytes.size() >= 2 * mac_octets)
-        hash = base::mix(base::load_be64(first), base::load_be32(first + 8));
-    const std::uint32_t transport = seen.kind == PacketSummary::Kind::bth ? udp_octets : 0;
-    const std::uint32_t end = seen.offset - std::min(seen.offset, transport);
-    if (end >= ipv4_octets && base::load_u8(first + end - ipv4_octets) == 0x45)
-        hash = base::mix(hash, base::load_u8(first + end - ipv4_octets + 8));
-    else if (end >= ipv6_octets && base::load_u8(first + end - ipv6_octets) >> 4 == 6)
-        hash = base::mix(hash, base::load_u8(first + end - ipv6_octets + 7));
-    return static_cast<std::uint16_t>(hash >> 20);
-}
-
-/// Only of a packet with a BTH or a TCP header.
-FramePrint print_of(const PacketSummary& seen, const wire::Frame& frame) {
-    // FECN and BECN are set on the way, and adapters fill in TCP's checksum after the capture.
-    constexpr std::uint64_t congestion = 0xff000000;
-    const std::byte* const p = frame.bytes.data() + seen.offset;
-    const bool bth = seen.kind == PacketSummary::Kind::bth;
-    const std::uint64_t source = hash_of(seen.source);
-    const std::uint64_t destination = hash_of(seen.destination);
-    std::uint64_t packet = base::mix(interface_of(frame) + 1, source);
-    packet = base::mix(packet, destination);
-    packet = base::mix(packet, bth ? base::load_be64(p) & ~congestion : base::load_be64(p));
-    packet = base::mix(packet, marks_of(p, seen.identification));
-    packet = base::mix(packet, seen.payload);
-    // Of an answer the syndrome, of TCP flags and window.
-    constexpr std::size_t more_offset = 12;
-    if (frame.bytes.size() >= seen.offset + more_offset + 4)
-        packet = base::mix(packet, base::load_be32(p + more_offset));
-    FramePrint print;
-    print.packet = packet;
-    print.time_ns = frame.time_ns;
-    print.pair = static_cast<std::uint32_t>(base::mix(source + destination, 0) >> 32);
-    print.identification = static_cast<std::uint16_t>(seen.identification);
-    print.place = place_of(seen, frame);
-    print.forward = seen.source < seen.destination;
-    return print;
-}
-
-bool has_print(const PacketSummary& seen) {
-    return (seen.kind == PacketSummary::Kind::bth || seen.kind == PacketSummary::Kind::tcp) &&
-           seen.source.family != wire::AddressFamily::none;
-}
 
 }  // namespace
 
@@ -268,7 +199,7 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     const std::uint64_t source_hash = hash_of(source);
     const std::uint64_t destination_hash = hash_of(destination);
     KnownPair pair;
-    pair.shard_hash = shard_hash_of(source_hash, destination_hash);
+    pair.shard_hash = pair_hash(source_hash, destination_hash);
     pair.from = &host_of(source, source_hash);
     pair.to = &host_of(destination, destination_hash);
     pair.addresses = place != nullptr ? both : source_hash + 3 * destination_hash;
@@ -595,7 +526,7 @@ void HostClock::State::observe_other(const wire::Frame& frame, FrameContext& con
     count(seen, frame, pair, copy, context);
     // An error is for the worker of the flow that it is about.
     if (seen.quoted_source.family != wire::AddressFamily::none) [[unlikely]]
-        context.shard_hash = shard_hash_of(hash_of(seen.quoted_source), hash_of(seen.quoted_destination));
+        context.shard_hash = pair_hash(hash_of(seen.quoted_source), hash_of(seen.quoted_destination));
 }
 
 /// Apart, so that the frames that are not sampled pay for a test alone.

@@ -28,7 +28,7 @@ public:
     /// If there is no room, a repaired or acknowledged hole is given up, or else the oldest one; but not an open one
     /// for the sake of an acknowledged one. Returns false if an open hole was given up, or would have to be.
     bool note(const Hole& hole);
-    /// A hole (or a repaired one) that the bytes from `begin` to `end` touch; nullptr if there is none.
+    /// A hole (or a repaired one) that the bytes from `begin` to `end` touch; nullptr if absent.
     Hole* find(std::uint64_t begin, std::uint64_t end, bool repaired);
     const Hole* find(std::uint64_t begin, std::uint64_t end, bool repaired) const;
     /// The same of what is acknowledged and has not passed.

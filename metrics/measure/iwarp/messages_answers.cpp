@@ -29,8 +29,8 @@ std::uint16_t mark_of(std::uint64_t first, std::uint64_t second) {
 }
 
 /// Distinguishes answers by what they repeat of their request: a READ response the place of its first byte (RFC 5040,
-/// 4.5), an atomic one its number (RFC 7306, 5.2.2). 0 if the snap length cut the header with it (which is not read
-/// then), or if there is none.
+/// 4.5), an atomic one its number (RFC 7306, 5.2.2). 0 for other answers, and if the snap length cut the
+/// header that has it.
 std::uint16_t mark_of_request(const dissect::DdpSummary& ddp, Operation operation, std::size_t captured) {
     if (operation != Operation::read)
         return captured < untagged_head + wire::size_of<wire::RdmapAtomicRequest> ? 0 : mark_of(ddp.request_id, 0);

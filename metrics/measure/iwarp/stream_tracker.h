@@ -29,7 +29,7 @@ public:
     void on_notice(const dissect::Notice& notice, const FrameContext& context);
     /// The part of a snapshot that comes from TCP.
     void describe(FlowIndex index, FlowSnapshot& out) const;
-    /// READs and atomics that are outstanding in addition to Flow::ledger; nullptr if there are none.
+    /// READs and atomics that are outstanding in addition to Flow::ledger; nullptr if absent.
     const Ledger* responses_of(const Flow& flow) const;
     /// The store drops a flow: frees what is attached to Flow::stream.
     void forget(FlowIndex index);

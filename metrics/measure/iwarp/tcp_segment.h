@@ -101,7 +101,7 @@ private:
     static constexpr std::uint32_t aligned_timestamps = 0x0101080a;  ///< RFC 7323, appendix A: nearly every segment
 
     const std::byte* header() const { return frame.bytes.data() + find(dissect::LayerId::tcp, 1)->offset; }
-    /// The captured bytes of the header; 20 if there is none.
+    /// The captured bytes of the header; 20 if absent.
     std::size_t header_bytes() const {
         const dissect::LayerRef* layer = find(dissect::LayerId::tcp, 1);
         if (layer == nullptr) return 20;

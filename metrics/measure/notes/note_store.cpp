@@ -157,7 +157,7 @@ void NoteStore::wait(Queue& queue, std::uint32_t message, bool late) {
     if (fresh.next == none) queue.last = message;
 }
 
-/// Removes the first message at that position from the queue; none if there is none.
+/// Removes the first message at that position from the queue, if the message is there.
 std::uint32_t NoteStore::take(Queue& queue, std::uint64_t position) {
     std::uint32_t before = none;
     std::uint32_t at = queue.first;

@@ -22,7 +22,7 @@ struct TransportSummary {
     std::uint8_t opcode = 0;           ///< of the BTH
     std::uint8_t flags = 0;            ///< of TCP, FIN lowest
     bool plain = false;                ///< see read_plain
-    std::uint32_t identification = 0;  ///< of IPv4; 0 if there is none
+    std::uint32_t identification = 0;  ///< of IPv4; 0 if absent
     std::uint32_t offset = 0;          ///< of the BTH, TCP header or MAC control opcode
     std::uint32_t selector = 0;        ///< destination QPN, or both ports
     std::uint32_t position = 0;        ///< PSN, or sequence number
@@ -35,7 +35,7 @@ struct PacketSummary : TransportSummary {
     Address source;  ///< Family::none if the frame has no network layer
     Address destination;
     wire::Carrier unread;   ///< how the frame continues beyond what is read, if RDMA may be in it
-    Address quoted_source;  ///< of the packet that an ICMP error quotes; Family::none if there is none
+    Address quoted_source;  ///< of the packet that an ICMP error quotes; Family::none if absent
     Address quoted_destination;
 };
 

@@ -87,6 +87,11 @@ TEST(CaptureNotes, WhatWasCutIsToldWhereItMatters) {
     snapshot.capture.headers_cut = 12;
     EXPECT_THAT(kinds_of(snapshot), ElementsAre("cut"));
     EXPECT_THAT(capture_notes(snapshot).front().text, HasSubstr("In 12 packets a header of RDMA is cut off"));
+    EXPECT_THAT(capture_notes(snapshot).front().text, HasSubstr("keep 128 bytes"))
+        << "of RoCE, whose headers come first";
+    snapshot.flows.front().transport = wire::Transport::iwarp;
+    EXPECT_THAT(capture_notes(snapshot).front().text, HasSubstr("keep whole frames (`-s 0`)")) << "FPDUs lie anywhere";
+    snapshot.flows.front().transport = wire::Transport::roce2;
     snapshot.capture.headers_cut = 0;
     snapshot.capture.cut_by_mirror = 3000;
     EXPECT_THAT(kinds_of(snapshot), ElementsAre("cut"));
