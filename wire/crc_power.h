@@ -19,8 +19,8 @@ constexpr std::uint64_t power(std::size_t exponent) {
     return reflected;
 }
 /// Constants that move the two halves of a 128-bit register forward by this number of bits. The low half lies 64 bits
-/// further from the end than the high half. The shift by one corrects the product of reflected operands, which stands one
-/// place too far to the right.
+/// further from the end than the high half. The shift by one corrects the product of reflected operands, which stands
+/// one place too far right.
 template <std::uint64_t Polynomial>
 constexpr long long move_low(std::size_t bits) {
     return static_cast<long long>(power<Polynomial>(bits + 32) << 1);
