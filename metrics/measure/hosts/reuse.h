@@ -67,8 +67,8 @@ private:
 /// The sum of several trackers that each saw other pairs of hosts at the same time. The result equals that of one
 /// tracker for all pairs: distances depend on all keys of a host, so they are computed from the sums.
 ///
-/// Windows: exact for 1024 windows (10.24 s from the first to the last access to a host). Of a longer capture, groups of
-/// 2, 4, 8 and so on neighbouring windows share one figure, the greatest.
+/// Windows: exact for 1024 windows (10.24 s from the first to the last access to a host). Of a longer capture, groups
+/// of 2, 4, 8 and so on neighbouring windows share one figure, the greatest.
 class ReuseTotals {
 public:
     ReuseTotals();
