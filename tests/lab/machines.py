@@ -1,7 +1,7 @@
 """The two virtual machines of the laboratory, with this build installed, and cases whose evidence is kept.
 
 The laboratory itself (images, boot, capture on the virtual link) is not part of this repository: RDMASCOPE_LAB names the
-folder of its lab.py (default: ../shared/lab beside this checkout). Guest A is 192.0.2.1, guest B 192.0.2.2. Emulated machines
+folder of its lab.py (default: ../shared/lab next to this checkout). Guest A is 192.0.2.1, guest B 192.0.2.2. Emulated machines
 on a busy host are slow by a factor that nobody knows: nothing here waits for a time, all wait for something to happen, and
 the limits are there only to end what hangs.
 """

@@ -4,7 +4,7 @@
 Over rxe and over siw: the kernel's trace events against ftrace's own buffer of the same run; traced programs against their command
 lines, and joined with a capture of their packets; queue pairs and counters against rdma(8) and sysfs at the same moment; the
 doctor against lsmod, rdma(8) and ulimit. Guest B is looked at, guest A is its peer. A line a case; evidence in build/lab/, and what
-tests can use without machines (traces, captures, kernel text) beside it.
+tests can use without machines (traces, captures, kernel text) next to it.
 """
 import json
 import pathlib
@@ -108,7 +108,7 @@ class Bench(machines.Machines):
         self.case(f"observe-kernel-{driver}", f"the kernel's events of an rping over {driver}, against ftrace's buffer", steps, capture=False)
 
     def untraced(self, driver):
-        """A program that nobody traces, beside its packets: the kernel's events alone tell whose they are."""
+        """A program that nobody traces, next to its packets: the kernel's events alone tell whose they are."""
         name = f"observe-untraced-{driver}"
 
         def steps(case):
@@ -298,7 +298,7 @@ class Bench(machines.Machines):
                 "device.any": "ok", "kernel.modules": "ok", "device.provider": "ok", "device.nodes": "ok", "device.cm": "ok", "device.ports": "ok",
                 "limit.memlock": "ok" if facts["memlock"].strip() == "unlimited" else "warning", "observe.events": "ok" if "rdma_cma" in facts["events"] else "note",
                 "kernel.taint": "ok" if facts["taint"].strip() == "0" else "note",
-                # A module of its own beside the kernel's ib_core is worth knowing, no more.
+                # A module of its own next to the kernel's ib_core is worth knowing, no more.
                 "kernel.foreign": "ok" if all(line.strip() == "Y" for line in facts["intree"].splitlines()) else "note"})
             self.kernel_events(driver)
             if driver == "rxe":  # iWARP has no event that names a queue pair

@@ -313,7 +313,7 @@ private:
         Segment segment = own.sent[random_.below(own.sent.size())].segment;
         for (const Sent& each : own.sent)
             if (own.missing && each.segment.sequence == *own.missing) segment = each.segment;
-        // Whoever repeats may cut the stream anew.
+        // Whoever repeats may cut the stream again.
         if (const std::size_t count = own.sent.size(); !own.missing && count > 1 && below(2) == 0) {
             const Segment& last = own.sent.back().segment;
             const Sent& before = own.sent[count - 2];

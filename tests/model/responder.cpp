@@ -149,7 +149,7 @@ std::uint8_t Fabric::credit_syndrome(Side& side) {
     return code;
 }
 
-/// Answers leave in the order of the requests: one that needs no memory waits behind READs that are under way.
+/// Answers leave in the order of the requests: one that needs no memory waits after READs that are under way.
 void Fabric::answer(Side& side, Job job) {
     const Adapter& adapter = side.end->adapter;
     job.msn = side.msn;

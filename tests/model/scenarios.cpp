@@ -190,7 +190,7 @@ Plan link_shared() {
     return plan;
 }
 
-/// A slower link behind the switch marks; the sender heeds the notifications.
+/// A slower link after the switch marks; the sender heeds the notifications.
 Plan congestion() {
     Plan plan = one_sided(posting({write(262144)}, 50, 32));
     plan.hosts[1].down_bits_per_sec = 25'000'000'000;

@@ -155,7 +155,7 @@ TEST(TraceAndPackets, ACaptureThatBeginsMidwayFindsItsPlace) {
     }
 }
 
-/// The second half of the records, behind what says who the queue pairs are.
+/// The second half of the records, after what says who the queue pairs are.
 Records second_half(const History& history, const Recording& recording) {
     const Records all = records(history, recording);
     Records out(all.begin(), all.begin() + 6);

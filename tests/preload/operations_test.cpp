@@ -42,7 +42,7 @@ TEST(PreloadOperations, SendOfSeveralPiecesArrives) {
 }
 
 TEST(PreloadOperations, EitherSideMaySpeakFirst) {
-    Connection connection;  // RFC 5044 section 7.1.2 would have the passive side wait, but for RFC 6581
+    Connection connection;  // RFC 5044 section 7.1.2 would have the passive side wait, but RFC 6581
     ASSERT_EQ(connection.active.receive(1, 0, 8), 0);
     ibv_sge from = connection.passive.piece(0, 8);
     ASSERT_EQ(connection.passive.send(connection.passive.request(IBV_WR_SEND, 2, &from, 1)), 0);

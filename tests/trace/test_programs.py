@@ -101,7 +101,7 @@ class TestRun(Base):
 
 @unittest.skipUnless(VERBS.exists(), "the software stack's face of libibverbs is not built here")
 class TestSoftware(Base):
-    """The software stack's library stands behind ours."""
+    """The software stack's library stands after ours."""
 
     def start(self, name, *command):
         output = open(self.folder / f"{name}.out", "w+", encoding="utf-8")

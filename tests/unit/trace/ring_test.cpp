@@ -93,7 +93,7 @@ TEST_F(RingTest, KnowsWhoWritesIt) {
     EXPECT_EQ(reading.process().pid, static_cast<std::uint32_t>(getpid()));
     EXPECT_EQ(reading.process().user, geteuid());
     EXPECT_EQ(reading.process().devices, (std::vector<std::string>{"rxe0", "siw1"}));
-    // This program's own name; what it was called with is behind.
+    // This program's own name; what it was called with follows.
     EXPECT_NE(reading.process().command.find(program_invocation_short_name), std::string::npos)
         << reading.process().command;
     EXPECT_TRUE(reading.is_alive());

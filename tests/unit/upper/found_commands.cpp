@@ -196,7 +196,7 @@ void IwarpMaker::management(const NumberedFrame& frame) {
         stream.server = destination_host(from);
         stream.client_qp = base::load_be24(from.data() + message + 32);
         requested_[id] = stream;
-        // Behind the 36 octets of the IP service.
+        // After the 36 octets of the IP service.
         const std::byte* data = from.data() + message + 140 + 36;
         private_data_[id] = Octets(data, data + 32);
         return;

@@ -1,5 +1,5 @@
 #pragma once
-/// A control socket with a fake daemon behind it, and peers that ask there.
+/// A control socket that a fake daemon answers, and peers that ask there.
 #include <array>
 #include <cerrno>
 #include <chrono>

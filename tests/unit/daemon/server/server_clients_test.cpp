@@ -119,7 +119,7 @@ TEST_F(ControlSocket, WhoHasSaidAllStillGetsItsAnswers) {
     fake.flows = 1500;
     open();
     Peer peer(path());
-    peer.say("{\"id\":1,\"command\":\"flows\"}\n{\"id\":2,\"command\":\"version\"}");  // no newline behind the last
+    peer.say("{\"id\":1,\"command\":\"flows\"}\n{\"id\":2,\"command\":\"version\"}");  // no newline after the last
     peer.end_sending();
     EXPECT_EQ(line_of(peer)["result"]["flows"].size(), 1500U);
     EXPECT_EQ(line_of(peer)["id"], 2);

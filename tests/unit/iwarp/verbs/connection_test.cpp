@@ -446,7 +446,7 @@ TEST(Closing, WhatIsPostedHasAllTheTimeThatItNeeds) {
     EXPECT_EQ(event.text, "");
 }
 
-// A Terminate behind what is under way has all the time that it needs, too.
+// A Terminate after what is under way has all the time that it needs, too.
 TEST(Closing, ATerminateFollowsHoweverLongThePeerTakes) {
     Options options;
     options.impairment.window = 4000;

@@ -106,7 +106,7 @@ TEST(Repairs, NaksOfAnotherFlowExplainNoRepeats) {
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:loss_after_tap"));
 }
 
-/// An acknowledgement behind it showed that a response was lost; its READ comes again, and the WRITE that followed.
+/// An acknowledgement after it showed that a response was lost; its READ comes again, and the WRITE that followed.
 TEST(Repairs, AnImpliedNakIsTheLossOfAResponse) {
     auto flow = healthy(1, 2, 1);
     flow.reverse = 2;

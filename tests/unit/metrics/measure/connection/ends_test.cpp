@@ -31,7 +31,7 @@ void request(Wire& wire) {
 void reply(Wire& wire, std::uint8_t flags = psh_ack) {
     wire.raw(false, wire.isn(false) + 1, flags, wire.server.octets, wire.isn(true) + 21);
 }
-/// A segment without octets, behind the start frames that the side has sent.
+/// A segment without octets, after the start frames that the side has sent.
 void end(Wire& wire, bool from_client, std::uint8_t flags, std::uint32_t sent = 20) {
     wire.raw(from_client, wire.isn(from_client) + 1 + sent, flags | 0x10, {}, wire.isn(!from_client) + 1);
 }

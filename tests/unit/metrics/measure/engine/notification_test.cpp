@@ -155,7 +155,7 @@ TEST(Notification, UnreliableConnectionsLendTheirServiceAlone) {
     EXPECT_EQ(flow_of(snapshot, 4, 1, 0x11)->service, Service::rc) << "nobody sends there";
 }
 
-/// The capture begins with a CNP: what tells its queue pair's service comes behind it.
+/// The capture begins with a CNP: what tells its queue pair's service comes after it.
 TEST(Notification, WhatComesBeforeItsSenderIsAssignedLater) {
     for (const unsigned threads : {1u, 3u}) {
         Wire wire(threads);

@@ -149,7 +149,7 @@ TEST(RepeatedFrames, CopiesMayComeInAnotherOrder) {
     for (const std::uint64_t i : order) ASSERT_TRUE(repeated.note(marks_of(i), 1, 0));
 }
 
-/// Merged by time, the clock that is behind comes first, by as many frames as pass in the difference.
+/// Merged by time, the slower clock comes first, by as many frames as pass in the difference.
 TEST(RepeatedFrames, ClocksMayBeApartEitherWay) {
     for (const std::int64_t apart_ns : {-20 * ms, -50 * us, std::int64_t{0}, 50 * us, 20 * ms}) {
         struct Seen {

@@ -1,4 +1,4 @@
-/// FPDUs that are delivered later than they passed: behind a hole, or where a capture begins in the middle of a stream.
+/// FPDUs that are delivered later than they passed: after a hole, or where a capture begins in the middle of a stream.
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <span>
@@ -75,7 +75,7 @@ TEST(Passing, a_response_to_a_request_that_was_not_captured_answers_no_other) {
     EXPECT_EQ(latency.max(), 1'050'000u);
 }
 
-/// More READs than a ledger keeps apart, each answered by a segment that acknowledges nothing behind its request: the
+/// More READs than a ledger keeps apart, each answered by a segment that acknowledges nothing after its request: the
 /// responder answers while the rest of them is on its way. With a Write before every other one they lie unevenly.
 TEST(Passing, a_response_acknowledges_its_own_request_alone_however_many_are_outstanding) {
     for (const std::size_t written : {std::size_t{0}, std::size_t{1200}}) {

@@ -103,7 +103,7 @@ TEST(Sender, duplicates_from_the_flight_of_a_loss_explain_no_second_repetition) 
                 EXPECT_EQ(script.count(true, EventKind::timeout), 0u);
             }
         }
-        script.after_us(199'992);  // 8 µs behind the repeat
+        script.after_us(199'992);  // 8 µs after the repeat
         script.segment(true, at, sent_message(1), script.sent(false));
         EXPECT_EQ(script.flow(true)->attribution.last_state(), State::recover_timeout);
         EXPECT_EQ(script.count(true, EventKind::timeout), 1u);
@@ -112,7 +112,7 @@ TEST(Sender, duplicates_from_the_flight_of_a_loss_explain_no_second_repetition) 
     }
 }
 
-/// RFC 8985, 6.2: what was sent behind the repeat has arrived, new or itself sent again, and the repeat has not.
+/// RFC 8985, 6.2: what was sent after the repeat has arrived, new or itself sent again, and the repeat has not.
 TEST(Sender, a_sack_of_what_was_sent_behind_a_repetition_explains_the_next_one) {
     Script fresh;
     fresh.establish();

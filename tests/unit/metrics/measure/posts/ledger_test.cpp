@@ -1,4 +1,4 @@
-/// What records say of queues. Every depth, time and latency is counted out by hand beside the records.
+/// What records say of queues. Every depth, time and latency is counted out by hand next to the records.
 #include <cstring>
 #include <gtest/gtest.h>
 #include <map>

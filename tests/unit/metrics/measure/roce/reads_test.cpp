@@ -87,7 +87,7 @@ TEST(RoceReads, TheBeginOfAMessageIsLostBehindAReadOfUnknownExtent) {
     EXPECT_EQ(script.latencies(Operation::read), 1u);
 }
 
-/// Of the flow's first READ nothing tells how many PSNs it takes, and the WRITE behind it, at 1, is lost. Who asks for
+/// Of the flow's first READ nothing tells how many PSNs it takes, and the WRITE after it, at 1, is lost. Who asks for
 /// it, where the responses end, or the WRITE itself shows that it was none of the READ's.
 TEST(RoceReads, AGuessedExtentIsTakenBack) {
     enum class By { nak, response, repeat };
@@ -121,8 +121,8 @@ TEST(RoceReads, AGuessedExtentIsTakenBack) {
     }
 }
 
-/// Of two READs of four packets each, behind one that all went well with, any one response is lost before the tap; but
-/// for the second's last, behind which nothing comes. The requester asks for that and all that follows again.
+/// Of two READs of four packets each, after one that all went well with, any one response is lost before the tap,
+/// except the last one of the second READ, after which nothing comes. The requester asks for that and all that follows again.
 TEST(RoceReads, AnyResponseIsLost) {
     for (std::int64_t lost = 0; lost < 7; ++lost) {
         SCOPED_TRACE(lost);

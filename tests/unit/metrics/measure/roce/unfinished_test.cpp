@@ -122,7 +122,7 @@ TEST(UcMessages, AHoleOverTheEndOfAWriteIsNoStall) {
     expect_octets(script, Operation::write, 2, 2048 + 3072);
 }
 
-/// A SEND does not tell its length: what is behind the hole may be another message's.
+/// A SEND does not tell its length: what is after the hole may be another message's.
 TEST(UcMessages, AHoleInASendIsNoStall) {
     Script script(500, metrics::Service::uc);
     script.request(0, uc | send_first);
@@ -197,7 +197,7 @@ TEST(RcMessages, ARepeatedBeginIsOfTheMessageThatItsEndTold) {
     expect_octets(script, Operation::send_invalidate, 1, 1524);
 }
 
-/// The RETH tells that the message is complete but for its midst, before that is repeated.
+/// The RETH tells that the message is complete except its middle, before that is repeated.
 TEST(RcMessages, ARepeatedMidstIsOfTheMessageThatItsEndTold) {
     Script script;
     script.request(0);
