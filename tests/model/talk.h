@@ -4,7 +4,7 @@
 
 namespace model {
 
-/// What happens in a conversation, each once in so many segments; 0: never.
+/// What happens in a conversation, each once in this number of segments; 0: never.
 struct Talk {
     const char* name = "";
     std::uint32_t kinds = 1;  ///< of messages: 1 Writes, 2 and Sends, 3 and all others

@@ -108,7 +108,7 @@ TEST_F(RingTest, TheOldestAreOverwrittenAndCounted) {
     const auto records = all(reading, 5000);
     ASSERT_FALSE(records.empty());
     ASSERT_EQ(records.front().kind, RecordKind::lost);
-    // What is told as lost and what is there are all there were.
+    // What is reported as lost and what is there are all the records.
     EXPECT_EQ(records.front().count + records.size() - 1, total);
     EXPECT_EQ(reading.lost(), records.front().count);
     EXPECT_GE(records.size() - 1, layout::least_capacity / 2);
@@ -140,7 +140,7 @@ TEST_F(RingTest, HoldsBackWhatMayGetEarlierCompany) {
     EXPECT_EQ(reading.look(now_ns), now_ns - 10'000'001);
     lane->end();
     EXPECT_EQ(reading.look(now_ns), idle);
-    // A thread that is stopped within a call holds up nobody for long.
+    // A thread that is stopped within a call holds up no other thread for long.
     lane->begin(now_ns - 10'000'000'000);
     EXPECT_EQ(reading.look(now_ns), idle);
 }

@@ -33,7 +33,7 @@ bool is_roce(const Octets& frame) {
            octet(frame, 23) == 17 && base::load_be16(frame.data() + 36) == 4791;
 }
 
-/// The last octet of the address, which tells the two hosts apart.
+/// The last octet of the address, which distinguishes the two hosts.
 std::uint8_t source_host(const Octets& frame) { return octet(frame, 29); }
 std::uint8_t destination_host(const Octets& frame) { return octet(frame, 33); }
 

@@ -21,7 +21,7 @@ struct NumberedFrame {
 using Frames = std::vector<NumberedFrame>;
 
 Frames load(const std::string& name);
-/// Cut to so many bytes, as by tcpdump -s.
+/// Cut to this number of bytes, as by tcpdump -s.
 Frames snapped(Frames frames, std::size_t bytes);
 /// The same packets in frames of InfiniBand.
 Frames as_infiniband(const Frames& frames);

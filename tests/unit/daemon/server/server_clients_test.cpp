@@ -134,7 +134,7 @@ TEST_F(ControlSocket, WhoHangsUpAtOnceHasItsWishAllTheSame) {
     peer.hang_up();
     EXPECT_TRUE(turn([&] { return fake.triggered.size() == 1; }));
     EXPECT_TRUE(turn([&] { return server->counters().accepted == 1 && server->counters().clients == 0; }));
-    EXPECT_EQ(fake.taken, 0U);  // nobody was there to read flows
+    EXPECT_EQ(fake.taken, 0U);  // no client was there to read flows
 }
 
 TEST_F(ControlSocket, SlowAndVanishingClientsCostTheOthersNothing) {

@@ -104,7 +104,7 @@ TEST(Faults, ulpdu_without_room_for_its_header) {
     }
 }
 
-// "In the event that the CRC is valid": a bad CRC is told of instead.
+// "In the event that the CRC is valid": a bad CRC is reported instead.
 TEST(Faults, bad_crc_goes_before_a_bad_length) {
     for (const auto& settings : all_settings()) {
         if (!settings.crc) continue;

@@ -14,7 +14,7 @@
 /// A stream's inbound side with everything around it, and segments to feed it.
 namespace support {
 
-/// Octets whose end lies against a page that nobody may touch, and so does the page before them.
+/// Octets whose end lies against a page that must not be touched, and so does the page before them.
 class GuardedMemory {
 public:
     explicit GuardedMemory(std::size_t octets);

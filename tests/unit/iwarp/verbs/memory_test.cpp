@@ -409,7 +409,7 @@ TEST(StagZero, IsForTheLocalSideOfAPrivilegedDevice) {
     two.run();
     EXPECT_EQ(ids(two.client.sent()), "1");
     EXPECT_EQ(heard, data);
-    // A Read may end there as well: the peer only repeats what it was told.
+    // A Read may end there as well: the peer only repeats what it received.
     Memory far = pattern(100, 9);
     const auto source = two.server.share(far);
     two.client.pair->post_send(read_of(2, pieces, source->stag(), source->first_offset()));

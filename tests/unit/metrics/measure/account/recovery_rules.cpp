@@ -80,7 +80,7 @@ TEST(RecoveryCause, NakThenTheRunThenNothing) {
     EXPECT_TRUE(script.events.empty());
     EXPECT_EQ(script.steps[RecoveryStep::begun], Values{5});
     EXPECT_EQ(script.steps[RecoveryStep::nak_reaction], Values{900'000});
-    EXPECT_TRUE(script.steps[RecoveryStep::total].empty());  // lost past the tap: nobody said when it was sent
+    EXPECT_TRUE(script.steps[RecoveryStep::total].empty());  // lost past the tap: it is unknown when it was sent
 }
 
 TEST(RecoveryCause, TotalFromTheLostPacketWhereItWasSeen) {

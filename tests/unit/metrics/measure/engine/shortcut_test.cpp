@@ -1,4 +1,4 @@
-/// Plain packets skip the dissector; nobody may see that in a figure.
+/// Plain packets skip the dissector; no figure may show that.
 #include <gtest/gtest.h>
 #include <map>
 

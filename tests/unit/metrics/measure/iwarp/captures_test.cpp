@@ -9,7 +9,7 @@
 
 /// The captures of Linux siw. What the machines' kernels counted is in the JSON next to each: Tcp/RetransSegs without
 /// TcpExt/TCPSynRetrans, TcpExt/TCPTimeouts and TCPLossProbes that sent octets again, Tcp/InCsumErrors, IpExt/InCEPkts;
-/// the operations are what perftest, rping and the verbs program were told to do, perftest's and rping's own control
+/// the operations are what perftest, rping and the verbs program were asked to do, perftest's and rping's own control
 /// messages on top as they follow from their protocols.
 namespace {
 

@@ -373,7 +373,7 @@ TEST_P(Reads, are_counted_once_whatever_the_path_does) {
 }
 
 /// Nor is any counted twice where the capture has holes, and no request stays for ever. Which responses lay in a hole
-/// cannot be told: where atomics are among the READs, which differ in nothing but their kind, up to a fifth may be
+/// cannot be known: where atomics are among the READs, which differ in nothing but their kind, up to a fifth may be
 /// counted twice until pairs are found again.
 TEST_P(Reads, are_counted_once_at_most_whatever_the_capture_misses) {
     std::uint64_t counted = 0;

@@ -8,7 +8,7 @@
 #include "metrics/measure/flow/flow_store.h"
 #include "metrics/measure/iwarp/stream_tracker.h"
 
-/// A TCP connection with MPA on it, told segment by segment, and what the tracker makes of it.
+/// A TCP connection with MPA on it, described segment by segment, and what the tracker makes of it.
 namespace stream_test {
 
 using Octets = std::vector<std::byte>;
@@ -71,7 +71,7 @@ public:
     }
     /// Handshake, MPA request and reply: 20 octets each way.
     void establish(std::uint8_t scale = 7);
-    /// The side has sent so many octets more, which were not captured.
+    /// The side has sent this number of octets more, which were not captured.
     void skip(bool client, std::size_t octets) { sent_[client ? 0 : 1] += static_cast<std::int64_t>(octets); }
     void after_us(std::int64_t us) { now_ns += us * 1000; }
     void finish();

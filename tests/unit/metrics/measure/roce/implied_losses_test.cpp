@@ -2,7 +2,7 @@
 
 #include "reads.h"
 
-/// READs and atomics whose responses were lost, of which the answer to a later request tells, or nothing but a timer.
+/// READs and atomics whose responses were lost, which the answer to a later request shows, or nothing but a timer.
 /// IBTA vol. 1, 9.7.5.2.8 for implied NAKs; counted by hand.
 namespace {
 
@@ -245,7 +245,7 @@ TEST(RoceReads, AnImpliedResponseThatIsAskedForLate) {
     EXPECT_EQ(script.requester().ledger.messages(), 0u);
 }
 
-/// READs after a WRITE wait for nothing that its acknowledgement tells.
+/// READs after a WRITE wait for nothing that its acknowledgement shows.
 TEST(RoceReads, AnAcknowledgementOfWhatCameBeforeAReadImpliesNothing) {
     Script script;
     script.request(0);

@@ -344,7 +344,7 @@ TEST(RoceMessages, AMessageWhoseEndComesLateHasASize) {
     EXPECT_EQ(script.shown().message_bytes.sum(), 2080u);
 }
 
-/// A WRITE's first packet tells its length. IBTA vol. 1, 9.4.3.
+/// A WRITE's first packet has its length. IBTA vol. 1, 9.4.3.
 TEST(RoceMessages, AWriteTellsItsSize) {
     for (const Kind& kind : ordered) {
         SCOPED_TRACE(metrics::name_of(kind.service));

@@ -178,7 +178,7 @@ TEST(RoceRepairs, ALatePacketThatLooksLikeTheBeginOfARun) {
     expect(script, {10, 1, 1, 0, 0});
 }
 
-/// The application thinks for 15 us after each answer, so that nothing tells how soon the adapter reacts: 1 us after
+/// The application thinks for 15 us after each answer, so that nothing shows how soon the adapter reacts: 1 us after
 /// the NAK the lost packet comes again, and what followed it after it. Were it late, it would come twice, or new ones
 /// next.
 TEST(RoceRepairs, ARepeatThatComesSoonerThanAnyReactionBefore) {
@@ -254,7 +254,7 @@ TEST(RoceRepairs, ADamagedPacketIsNoHole) {
     EXPECT_EQ(script.messages(Operation::write), 4u);
 }
 
-/// What nobody asked for again, and was acknowledged all the same, the capture alone has lost.
+/// What was not asked for again, and was acknowledged all the same, was lost by the capture alone.
 TEST(RoceRepairs, AnAcknowledgedHoleIsTheCaptures) {
     Script script;
     script.requests(0, 2);
