@@ -287,7 +287,7 @@ Words receive_window(const FlowContext& context) {
                         context.share(State::credit), context.rate),
             shut ? fmt::format("The window was closed: {} does not read. See what holds its receiver up: CPU, receives "
                                "that are posted late, an application that polls seldom. A larger net.ipv4.tcp_rmem "
-                               "only puts it off.",
+                               "only delays this.",
                                context.receiver)
                  : fmt::format("On {} raise net.ipv4.tcp_rmem, and see why its receiver does not read faster (CPU, "
                                "posted receives).",

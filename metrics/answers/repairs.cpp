@@ -268,6 +268,11 @@ void explain_loss_before(const RepairedFlows& repaired, Answer& answer) {
     answer.summary = fmt::format(
         "{}{} {} were lost before they came to this capture point{}.", sums.naks > sums.missing ? "At least " : "",
         share_of(sums.missing, sums.packets + sums.missing), repaired.way, repair_share_text(sums));
+    if (!repaired.iwarp && sums.again >= 2 * sums.missing)
+        answer.summary += fmt::format(
+            " {} were retransmitted, because a sender repeats all that followed a lost packet "
+            "(go-back-N).",
+            counted(sums.again, "packet"));
     answer.advice = fmt::format(
         "Look for drops between {0} and the capture point: on {0} {1} for tx drops and errors, on each switch port of "
         "that way the discard and CRC counters; change the cable or transceiver whose port counts CRC errors. Where "
