@@ -302,17 +302,17 @@ void Session::State::feed(std::span<const wire::Frame> frames) {
     const bool lasting = source().frames_last();
     analyzer->expect_interfaces(source().interfaces().size());
     if (interval_ns == 0) return analyzer->feed(frames, lasting);
-    const auto length = static_cast<std::int64_t>(interval_ns);
+    const auto begin_at = [this](std::int64_t time) { return begin_of(time, static_cast<std::int64_t>(interval_ns)); };
     std::size_t begin = 0;
-    for (std::size_t i = 0; i < frames.size(); ++i) {
+    for (std::size_t i = 0; i < frames.size() && interval_ns != 0; ++i) {
         const std::int64_t time = frames[i].time_ns;
-        if (!interval_start_ns) interval_start_ns = begin_of(time, length);
+        if (!interval_start_ns) interval_start_ns = begin_at(time);
         if (time < base::later(*interval_start_ns, interval_ns)) continue;
         analyzer->feed(frames.subspan(begin, i - begin), lasting);
         begin = i;
         close_interval();
         if (!wanted) return;
-        interval_start_ns = begin_of(time, length);
+        if (interval_ns != 0) interval_start_ns = begin_at(time);
     }
     analyzer->feed(frames.subspan(begin), lasting);
 }
@@ -361,6 +361,8 @@ void Session::by_interval(std::uint64_t length_ns, IntervalSink sink) {
     state_->interval_ns = length_ns;
     state_->sink = std::move(sink);
 }
+
+void Session::change_interval(std::uint64_t length_ns) { state_->interval_ns = length_ns; }
 
 bool Session::run() {
     State& s = *state_;

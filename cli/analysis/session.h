@@ -48,6 +48,8 @@ public:
     /// Call this before run(): `sink` gets every interval with RDMA traffic, in order. Intervals begin at multiples of
     /// `length_ns` since 1970.
     void by_interval(std::uint64_t length_ns, IntervalSink sink);
+    /// For a sink, of frames alone: intervals after this one have this length; 0: there are none.
+    void change_interval(std::uint64_t length_ns);
 
     /// False if nothing could be measured; the reason was reported. Otherwise snapshot() has the figures.
     bool run();

@@ -25,6 +25,11 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
             report.crc_verified(session.crc_verified() && exporters::can_verify(interval.difference.capture));
             return report.interval(interval);
         });
+    if (options.by && options.form != Form::csv && !options.connect && !options.recalls())
+        session.by_interval(exporters::FlowTimeline::least_length_ns, [&](const analysis::Session::Interval& interval) {
+            session.change_interval(report.over_time(interval));
+            return true;
+        });
     if (!session.run()) return session.status();
     report.crc_verified(session.crc_verified());
     report.finish(session.snapshot(), session.devices());

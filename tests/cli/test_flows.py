@@ -719,11 +719,12 @@ class Groups(FlowsTestCase):
 
     def test_hosts_and_pairs_have_the_bytes_of_their_frames(self):
         capture = PCAPS / "nvme-rdma-rxe.pcap.gz"
-        sent, packets = collections.Counter(), collections.Counter()
+        sent, packets, times = collections.Counter(), collections.Counter(), []
         for line in subprocess.run(["tshark", "-n", "-r", capture, "-Y", "infiniband.bth && infiniband.bth.destqp != 1", "-T",
-                                    "fields", "-e", "ip.src", "-e", "frame.len"],
+                                    "fields", "-e", "ip.src", "-e", "frame.len", "-e", "frame.time_epoch"],
                                    capture_output=True, text=True, check=True).stdout.splitlines():
-            source, length = line.split("\t")
+            source, length, seconds = line.split("\t")
+            times.append((source, int(length), int(seconds.replace(".", ""))))
             sent[source] += int(length)
             packets[source] += 1
         rows = {row["host"]: row for row in self.csv("-n", "-r", capture, "--by", "host")}
@@ -735,8 +736,19 @@ class Groups(FlowsTestCase):
         self.assertEqual({pair[0]["host"]: pair[0]["sent_bytes"], pair[0]["peer"]: pair[0]["received_bytes"]}, dict(sent))
         self.assertEqual(pair[0]["share"], 1)
         lines = self.lines("-n", "-r", capture, "--by", "host")
-        self.assertRegex(lines[0], r"^host +flows +problems +msgs +sent +packets +received +packets +share$")
+        self.assertRegex(lines[0], r"^host +flows +problems +msgs +sent +packets +received +packets +share +over time$")
         self.assertEqual(len(lines), 1 + len(sent))
+        hosts = self.json("-n", "-r", capture, "--by", "host")
+        cell = hosts["cell_ns"]
+        begin = min(time for _, _, time in times) // cell
+        cells = collections.Counter()
+        for source, length, time in times:
+            cells[source, time // cell - begin] += length
+        self.assertGreater(len(cells), 32)
+        for host in hosts["groups"]:
+            for place, size in enumerate(host["bytes_over_time"]):
+                self.assertEqual(size, cells[host["host"], place], (host["host"], place))
+            self.assertEqual(sum(host["bytes_over_time"]), host["sent_bytes"])
 
     def test_of_processes(self):
         rows = self.csv("-n", "-r", WRITE, "--by", "process")
