@@ -13,7 +13,7 @@ inline constexpr double least_in_flight = 0.01;
 
 /// The share of `whole` (ns) that a flow spent in these states.
 double share_of(const FlowSnapshot& flow, std::initializer_list<State> states, std::uint64_t whole);
-double mean_message(const FlowSnapshot& flow);  ///< octets; 0 without messages
+double mean_message(const FlowSnapshot& flow);  ///< bytes; 0 without messages
 /// The share of the wall time in which the direction that carries the payload was sending. READ data run the other way.
 double sending_share(const Subject& subject, const FlowSnapshot& flow);
 bool too_little(const FlowSnapshot& flow);  ///< to be judged
