@@ -120,6 +120,16 @@ def faults(result):
     return found
 
 
+# What the plugin reads and Wireshark does not, by the preference that switches it off.
+LAYERS = {
+    "dissect_cnp": ["rdma.cnp.reserved"],
+    "dissect_xrc": ["rdma.xrceth.xrcsrq"],
+    "dissect_immediate": ["rdma.immediate.data"],
+    "dissect_terminate": ["rdma.terminate.opcode", "rdma.terminate.stag", "rdma.terminate.qn", "rdma.terminate.msn",
+                          "rdma.terminate.srcstag"],
+    "dissect_mpa_parameters": ["iwarp_mpa.enhanced.ird", "iwarp_mpa.enhanced.ord", "iwarp_mpa.enhanced.a"],
+}
+
 # Known when the frame is read for the first time. What a later frame adds is forward: answers, the pairing and what
 # follows from it.
 BACKWARD = ["rdma.flow", "rdma.flow.destination", "rdma.message.number", "rdma.message.operation", "rdma.message.bytes",
