@@ -14,7 +14,7 @@ namespace capture::inline live {
 /// automatic: the adapter's clock, where it is kept with the system's; see adapter_clock.h.
 enum class TimestampSource : std::uint8_t { automatic, hardware, software };
 
-/// A ring of a group of rings, each of which gets the frames of some pairs of hosts. See filter/pair_fanout.h.
+/// A ring of a group: each ring gets the frames of some pairs of hosts. See filter/pair_fanout.h.
 struct FanoutOptions {
     std::optional<std::uint16_t> group = {};  ///< no value: a new group, with a number that no other process has
 };
