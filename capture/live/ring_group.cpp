@@ -54,7 +54,7 @@ base::Result<void> RingGroup::add_ring() {
                                          .path = options_.interface}};
     }
     lanes_.push_back(
-        {.reader = std::make_unique<RingReader>(std::move(opened).value(), options_.buffer_octets, *bell_)});
+        {.thread = std::make_unique<RingThread>(std::move(opened).value(), options_.buffer_octets, *bell_)});
     return {};
 }
 
@@ -64,7 +64,7 @@ base::Result<void> RingGroup::grow_to(std::size_t rings) {
     while (lanes_.size() < rings && added) added = add_ring();
     if (lanes_.empty()) return added;
     if (lanes_.size() > 1)
-        if (auto dealt = lanes_.front().reader->with_ring(
+        if (auto dealt = lanes_.front().thread->with_ring(
                 [&](PacketRing& ring) { return ring.deal_to(static_cast<unsigned>(lanes_.size())); });
             !dealt)
             return dealt;
@@ -72,39 +72,39 @@ base::Result<void> RingGroup::grow_to(std::size_t rings) {
 }
 
 bool RingGroup::all_started() const {
-    return std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.reader->started(); });
+    return std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.thread->started(); });
 }
 
 bool RingGroup::ready() const {
-    if (!is_threaded()) return lanes_.front().reader->with_ring([](const PacketRing& ring) { return ring.ready(); });
+    if (!is_threaded()) return lanes_.front().thread->with_ring([](const PacketRing& ring) { return ring.ready(); });
     if (more_ || bell_->rings() || !all_started()) return true;
     return due_ns_ && base::steady_ns() >= *due_ns_;
 }
 
 int RingGroup::descriptor() const {
     if (is_threaded()) return bell_->descriptor();
-    return lanes_.front().reader->with_ring([](const PacketRing& ring) { return ring.descriptor(); });
+    return lanes_.front().thread->with_ring([](const PacketRing& ring) { return ring.descriptor(); });
 }
 
 bool RingGroup::ending() const {
     if (is_threaded())
-        return std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.reader->has_ended(); });
-    return lanes_.front().reader->with_ring([](const PacketRing& ring) { return ring.ending(); });
+        return std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.thread->has_ended(); });
+    return lanes_.front().thread->with_ring([](const PacketRing& ring) { return ring.ending(); });
 }
 
 int RingGroup::interface_index() const {
-    return lanes_.front().reader->with_ring([](const PacketRing& ring) { return ring.interface_index(); });
+    return lanes_.front().thread->with_ring([](const PacketRing& ring) { return ring.interface_index(); });
 }
 
 bool RingGroup::hardware_timestamps() const {
-    return lanes_.front().reader->with_ring([](const PacketRing& ring) { return ring.hardware_timestamps(); });
+    return lanes_.front().thread->with_ring([](const PacketRing& ring) { return ring.hardware_timestamps(); });
 }
 
 /// What the interface lost, each ring counts for itself.
 Statistics RingGroup::statistics() const {
     Statistics sum;
     for (const Lane& lane : lanes_) {
-        Statistics counted = lane.reader->with_ring([](const PacketRing& ring) { return ring.statistics(0); });
+        Statistics counted = lane.thread->with_ring([](const PacketRing& ring) { return ring.statistics(0); });
         if (&lane != &lanes_.front()) counted.interface_dropped.reset();
         sum += counted;
     }
@@ -113,7 +113,7 @@ Statistics RingGroup::statistics() const {
 
 std::int64_t RingGroup::cpu_ns() const {
     std::int64_t sum = 0;
-    for (const Lane& lane : lanes_) sum += lane.reader->cpu_ns();
+    for (const Lane& lane : lanes_) sum += lane.thread->cpu_ns();
     return sum;
 }
 
@@ -122,32 +122,32 @@ Batch RingGroup::next_batch(std::span<wire::Frame> frames) {
     Batch batch;
     if (is_threaded()) {
         for (Lane& lane : lanes_)
-            if (!lane.reader->started()) lane.reader->start();
+            if (!lane.thread->started()) lane.thread->start();
         give_back_used();
         bell_->silence();
         collect();
         batch.count = merge(frames);
         if (batch.count == 0) batch.status = ending() ? ReadStatus::end : ReadStatus::timeout;
     } else {
-        batch = lanes_.front().reader->with_ring([&](PacketRing& ring) { return ring.next_batch(frames); });
+        batch = lanes_.front().thread->with_ring([&](PacketRing& ring) { return ring.next_batch(frames); });
     }
     for (wire::Frame& frame : frames.first(batch.count)) frame.number = ++frames_;
     return batch;
 }
 
 void RingGroup::give_back_used() {
-    for (auto& [reader, parcel] : used_) reader->give_back(std::move(parcel));
+    for (auto& [thread, parcel] : used_) thread->give_back(std::move(parcel));
     used_.clear();
 }
 
 void RingGroup::collect() {
     for (Lane& lane : lanes_) {
-        const bool ended = lane.reader->has_ended();  // asked first: then nothing comes after what is taken
+        const bool ended = lane.thread->has_ended();  // asked first: then nothing comes after what is taken
         const std::int64_t now = base::steady_ns();
-        if (lane.reader->take(lane.parcels) || !lane.parcels.empty()) continue;
+        if (lane.thread->take(lane.parcels) || !lane.parcels.empty()) continue;
         if (ended)
             lane.quiet_ns = base::end_of_time;
-        else if (lane.reader->is_quiet())
+        else if (lane.thread->is_quiet())
             lane.quiet_ns = now;
     }
 }
@@ -191,7 +191,7 @@ std::size_t RingGroup::merge(std::span<wire::Frame> frames) {
             frames[count++] = parcel.frames[parcel.next++];
         } while (count < frames.size() && !parcel.done() && parcel.head().time_ns <= first.until_ns);
         if (!parcel.done()) continue;
-        used_.emplace_back(first.lane->reader.get(), std::move(first.lane->parcels.front()));
+        used_.emplace_back(first.lane->thread.get(), std::move(first.lane->parcels.front()));
         first.lane->parcels.pop_front();
     }
     more_ = count == frames.size();
@@ -201,8 +201,8 @@ std::size_t RingGroup::merge(std::span<wire::Frame> frames) {
 template <class Set>
 base::Result<void> RingGroup::set_all(Set&& set) {
     for (const Lane& lane : lanes_)
-        if (auto done = lane.reader->with_ring(set); !done) return done;
-    info_ = lanes_.front().reader->with_ring([](const PacketRing& ring) { return ring.interfaces().front(); });
+        if (auto done = lane.thread->with_ring(set); !done) return done;
+    info_ = lanes_.front().thread->with_ring([](const PacketRing& ring) { return ring.interfaces().front(); });
     return {};
 }
 
@@ -233,7 +233,7 @@ std::optional<base::Result<std::size_t>> RingGroup::grow_if_loaded() {
     const std::uint64_t dropped = statistics().kernel_dropped.value_or(0);
     const bool loses = dropped > std::exchange(dropped_, dropped);
     const bool loaded = loses || std::any_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) {
-                            return lane.reader->with_ring([](const PacketRing& ring) { return ring.half_full(); });
+                            return lane.thread->with_ring([](const PacketRing& ring) { return ring.half_full(); });
                         });
     if (!loaded) return std::nullopt;
     const auto grown = grow_to(std::min<std::size_t>(lanes_.size() * 2, count_.most));

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "capture/live/packet_ring.h"
-#include "capture/live/ring_reader.h"
+#include "capture/live/ring_thread.h"
 
 namespace capture::inline live {
 
@@ -55,7 +55,7 @@ public:
 
 private:
     struct Lane {
-        std::unique_ptr<RingReader> reader = {};
+        std::unique_ptr<RingThread> thread = {};
         std::deque<std::unique_ptr<Parcel>> parcels = {};
         std::int64_t quiet_ns = 0;  ///< steady clock: nothing waited then
         const wire::Frame* head() const { return parcels.empty() ? nullptr : &parcels.front()->head(); }
@@ -85,7 +85,7 @@ private:
     std::vector<std::string> warnings_ = {};
     std::unique_ptr<Bell> bell_ = {};
     std::vector<Lane> lanes_ = {};
-    std::vector<std::pair<RingReader*, std::unique_ptr<Parcel>>> used_ = {};  ///< by frames of the last call
+    std::vector<std::pair<RingThread*, std::unique_ptr<Parcel>>> used_ = {};  ///< by frames of the last call
     bool more_ = false;                                                       ///< the last call had no room for all
     std::optional<std::int64_t> due_ns_ = {};
     std::uint64_t dropped_ = 0;

@@ -2,6 +2,7 @@
 exported does not depend on the number of rings."""
 import json
 import os
+import signal
 import struct
 import threading
 import time
@@ -235,6 +236,23 @@ class Measured(unittest.TestCase):
         return tuple(int(sum(value for (name, labels), value in series.items()
                              if name == wanted and {("op", operation), ("direction", direction)} <= labels))
                      for wanted in ("rdma_messages_total", "rdma_message_bytes_total"))
+
+    def test_the_daemon_adds_threads_after_it_gave_up_its_rights(self):
+        """It stands still while frames fill half of its ring."""
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("one processor: there is nothing to share")
+        frames = [packet(1, 10 + i, 17, roce(49152, i)) for i in range(13)]
+        with Hosts() as hosts:
+            hosts.link("far", "lo", "up")
+            with Daemon(Host(hosts, "far"), interfaces=("eth0",), config='[capture]\nthreads = "auto"\nbuffer = "16MiB"\n') as daemon:
+                daemon.process.send_signal(signal.SIGSTOP)
+                hosts.send("near", frames, pause=0.025)
+                daemon.process.send_signal(signal.SIGCONT)
+                daemon.wait_for("the threads", lambda: "its load demands 2 threads from now on" in daemon.log())
+                hosts.send("near", frames)
+                daemon.wait_for("the frames", lambda: daemon.total("rdmascope_captured_packets_total") >= 2 * len(frames))
+                self.assertEqual(daemon.total("rdmascope_captured_packets_total"), 2 * len(frames))
+                self.assertEqual(daemon.dropped_by_kernel(), 0)
 
     def test_roce_is_the_same_for_any_number(self):
         captures = ("rxe-send-bw-64.pcap", "rxe-write-bw-64k.pcap", "rxe-read-bw-4k.pcap.gz")

@@ -1,4 +1,4 @@
-#include "capture/live/ring_reader.h"
+#include "capture/live/ring_thread.h"
 
 #include <algorithm>
 #include <csignal>
@@ -23,7 +23,7 @@ constexpr int removed_again_ms = 5;
 /// What a parcel costs, short frames among it.
 std::uint64_t cost(const Parcel& parcel) { return parcel.bytes.size() + parcel.frames.size() * sizeof(wire::Frame); }
 
-void add(Parcel& parcel, std::span<const wire::Frame> frames) {
+void append_frames(Parcel& parcel, std::span<const wire::Frame> frames) {
     for (const wire::Frame& frame : frames) {
         parcel.bytes.insert(parcel.bytes.end(), frame.bytes.begin(), frame.bytes.end());
         parcel.frames.push_back(frame);
@@ -56,14 +56,14 @@ void Bell::silence() {
     rung_.store(false, std::memory_order_release);
 }
 
-RingReader::RingReader(std::unique_ptr<PacketRing> ring, std::uint64_t room_bytes, Bell& bell)
+RingThread::RingThread(std::unique_ptr<PacketRing> ring, std::uint64_t room_bytes, Bell& bell)
     : ring_(std::move(ring)),
       room_bytes_(room_bytes),
       bell_(bell),
       stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       batch_(batch_of_ring) {}
 
-RingReader::~RingReader() {
+RingThread::~RingThread() {
     if (!thread_.joinable()) return;
     {
         const std::lock_guard lock(queue_mutex_);
@@ -75,7 +75,7 @@ RingReader::~RingReader() {
     thread_.join();
 }
 
-void RingReader::start() {
+void RingThread::start() {
     sigset_t all;
     sigset_t former;
     ::sigfillset(&all);
@@ -87,19 +87,19 @@ void RingReader::start() {
     ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
 }
 
-void RingReader::run() {
+void RingThread::run() {
     while (wait_for_room() && !ended_)
         if (!read() && !ended_) wait_for_frames();
 }
 
 /// False at the end.
-bool RingReader::wait_for_room() {
+bool RingThread::wait_for_room() {
     std::unique_lock lock(queue_mutex_);
     room_.wait(lock, [this] { return stopping_ || held_bytes_ < room_bytes_; });
     return !stopping_;
 }
 
-std::unique_ptr<Parcel> RingReader::empty_parcel() {
+std::unique_ptr<Parcel> RingThread::empty_parcel() {
     {
         const std::lock_guard lock(queue_mutex_);
         if (!empty_.empty()) {
@@ -112,13 +112,13 @@ std::unique_ptr<Parcel> RingReader::empty_parcel() {
 }
 
 /// Whether there were frames.
-bool RingReader::read() {
+bool RingThread::read() {
     const std::lock_guard ring_lock(ring_mutex_);
     std::unique_ptr<Parcel> parcel = empty_parcel();
     Batch batch;
     do {
         batch = ring_->next_batch(batch_);
-        add(*parcel, std::span(batch_).first(batch.count));
+        append_frames(*parcel, std::span(batch_).first(batch.count));
     } while (batch.count > 0 && parcel->bytes.size() < parcel_bytes && parcel->frames.size() < parcel_frames);
     seal(*parcel);
     const bool any = !parcel->frames.empty();
@@ -137,13 +137,13 @@ bool RingReader::read() {
 }
 
 /// A ring that was removed would end each wait at once.
-void RingReader::wait_for_frames() {
+void RingThread::wait_for_frames() {
     const bool ending = with_ring([](const PacketRing& ring) { return ring.ending(); });
     std::array<pollfd, 2> waiting{{{stop_.number(), POLLIN, 0}, {ring_->descriptor(), POLLIN, 0}}};
     ::poll(waiting.data(), ending ? 1 : 2, ending ? removed_again_ms : look_again_ms);
 }
 
-bool RingReader::take(std::deque<std::unique_ptr<Parcel>>& out) {
+bool RingThread::take(std::deque<std::unique_ptr<Parcel>>& out) {
     const std::lock_guard lock(queue_mutex_);
     if (full_.empty()) return false;
     for (std::unique_ptr<Parcel>& parcel : full_) out.push_back(std::move(parcel));
@@ -151,7 +151,7 @@ bool RingReader::take(std::deque<std::unique_ptr<Parcel>>& out) {
     return true;
 }
 
-void RingReader::give_back(std::unique_ptr<Parcel> parcel) {
+void RingThread::give_back(std::unique_ptr<Parcel> parcel) {
     constexpr std::size_t large = 2 * parcel_bytes;
     {
         const std::lock_guard lock(queue_mutex_);
@@ -166,14 +166,14 @@ void RingReader::give_back(std::unique_ptr<Parcel> parcel) {
     room_.notify_one();
 }
 
-bool RingReader::is_quiet() {
+bool RingThread::is_quiet() {
     const std::unique_lock ring_lock(ring_mutex_, std::try_to_lock);
     if (!ring_lock.owns_lock()) return false;
     const std::lock_guard lock(queue_mutex_);
     return full_.empty() && !ring_->ready();
 }
 
-std::int64_t RingReader::cpu_ns() {
+std::int64_t RingThread::cpu_ns() {
     clockid_t clock = 0;
     if (!thread_.joinable() || ::pthread_getcpuclockid(thread_.native_handle(), &clock) != 0) return 0;
     return base::now_ns(clock);

@@ -44,13 +44,13 @@ private:
 
 /// A ring with a thread of its own, which copies the frames out and gives the room back to the kernel at once. All
 /// members except start() and the destructor may be called while the thread runs, by one other thread.
-class RingReader {
+class RingThread {
 public:
     /// At most about `room_bytes` of frames wait to be taken; of more, the ring itself holds what it has room for.
-    RingReader(std::unique_ptr<PacketRing> ring, std::uint64_t room_bytes, Bell& bell);
-    ~RingReader();
-    RingReader(const RingReader&) = delete;
-    RingReader& operator=(const RingReader&) = delete;
+    RingThread(std::unique_ptr<PacketRing> ring, std::uint64_t room_bytes, Bell& bell);
+    ~RingThread();
+    RingThread(const RingThread&) = delete;
+    RingThread& operator=(const RingThread&) = delete;
 
     /// Starts the thread, with the rights and system calls of the caller and without its signals.
     void start();
