@@ -16,7 +16,7 @@ using std::chrono::nanoseconds;
 constexpr std::size_t live_batch_frames = 1024;
 constexpr int wait_ms = 50;
 /// The kernel's buffer counts as memory of this process: a screen is no place for much.
-constexpr std::uint64_t buffer_octets = std::uint64_t{16} << 20;
+constexpr std::uint64_t buffer_octets = std::uint64_t{12} << 20;
 constexpr std::int64_t idle_ns =
     600'000'000'000;  ///< a flow without traffic for so long is forgotten, as by the daemon
 
