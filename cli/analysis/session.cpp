@@ -126,7 +126,7 @@ bool Session::State::open() {
         how.promiscuous = options.promiscuous;
         how.buffer_kib = options.buffer_kib;
         how.filter = *expression;
-        auto opened = LiveSources::open(options.interfaces, std::move(how), LiveScope::rdma);
+        auto opened = LiveSources::open(options.interfaces, std::move(how), LiveScope::rdma, thread_count(options));
         if (!opened) {
             mistaken = is_mistaken(*expression);
             fail(opened.error().text());
