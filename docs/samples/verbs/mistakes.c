@@ -114,11 +114,12 @@ static bool print_completions(struct peer* peer, int count) {
     return good;
 }
 
-static void wait_for_end(struct peer* peer) {
+static enum rdma_cm_event_type wait_for_end(struct peer* peer) {
     struct rdma_cm_event* event = NULL;
     check(rdma_get_cm_event(peer->id->channel, &event), "wait for the end of the connection");
-    printf("event: %s\n", rdma_event_str(event->event));
+    const enum rdma_cm_event_type type = event->event;
     rdma_ack_cm_event(event);
+    return type;
 }
 
 static int post(struct peer* peer, uint64_t number, enum ibv_wr_opcode opcode, uint32_t bytes, uint64_t address,
@@ -139,7 +140,7 @@ static int post(struct peer* peer, uint64_t number, enum ibv_wr_opcode opcode, u
 // when TCP has accepted its bytes: the program sees the end of the connection, and the next request fails.
 static void be_refused(struct peer* peer, enum ibv_wr_opcode opcode, uint32_t bytes, uint64_t offset, uint32_t key) {
     if (post(peer, 1, opcode, bytes, offset, key) != 0 || !print_completions(peer, 1)) return;
-    wait_for_end(peer);
+    printf("event: %s\n", rdma_event_str(wait_for_end(peer)));
     if (post(peer, 2, opcode, bytes, offset, key) == 0) print_completions(peer, 1);
 }
 
@@ -159,13 +160,23 @@ static void no_receive(struct peer* peer) { be_refused(peer, IBV_WR_SEND, 8, 0, 
 static void too_long(struct peer* peer) { be_refused(peer, IBV_WR_SEND, RECEIVE_BYTES + 1, 0, 0); }
 static void peer_gone(struct peer* peer) { be_refused(peer, IBV_WR_SEND, 8, 0, 0); }
 
-// A slot of the send queue is free again when its completion has been polled. Here no poll comes between the posts.
+// One request more than the send queue has slots. All are posted by one call, as a list; `bad` is the first that was
+// not posted, and those before it are performed.
 static void queue_full(struct peer* peer) {
-    int posted = 0;
-    while (posted < 64 * SEND_DEPTH &&
-           post(peer, (uint64_t)posted + 1, IBV_WR_RDMA_READ, 8, 0, be32toh(peer->remote.key)) == 0)
-        ++posted;
-    print_completions(peer, posted);
+    struct ibv_sge piece = {.addr = (uintptr_t)peer->message, .length = 8, .lkey = peer->local->lkey};
+    struct ibv_send_wr requests[SEND_DEPTH + 1];
+    struct ibv_send_wr* bad = NULL;
+    for (int i = 0; i <= SEND_DEPTH; ++i)
+        requests[i] = (struct ibv_send_wr){
+            .wr_id = (uint64_t)i + 1,
+            .next = i == SEND_DEPTH ? NULL : &requests[i + 1],
+            .sg_list = &piece,
+            .num_sge = 1,
+            .opcode = IBV_WR_RDMA_READ,
+            .wr.rdma = {.remote_addr = be64toh(peer->remote.address), .rkey = be32toh(peer->remote.key)}};
+    const int error = ibv_post_send(peer->id->qp, requests, &bad);
+    if (error != 0) printf("post of request %lu: %s\n", (unsigned long)bad->wr_id, strerror(error));
+    print_completions(peer, error != 0 ? (int)bad->wr_id - 1 : SEND_DEPTH + 1);
 }
 
 // More completions than the queue holds; adapters round its size up.
