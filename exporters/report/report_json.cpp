@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/core.h>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/quantities.h"
 #include "exporters/flow_groups.h"
@@ -308,7 +310,45 @@ std::string rows_text(const std::vector<const metrics::FlowSnapshot*>& flows, co
         flows, [&](std::string& out, const metrics::FlowSnapshot* flow) { out += text_of(row_of(*flow, context)); });
 }
 
-Json head_of(const ReportData& data, std::vector<std::string> left_out) {
+Json labels_of(std::span<const metrics::Answer> answers) {
+    Json labels = Json::array();
+    for (const metrics::Answer& answer : answers) labels.push_back(label_of(answer));
+    return labels;
+}
+
+/// All answers, or the first of very many alarms and all that raise none.
+std::vector<metrics::Answer> shown_answers(const ReportData& data, std::size_t most,
+                                           std::vector<std::string>& left_out) {
+    std::vector<metrics::Answer> shown;
+    std::size_t alarms = 0;
+    for (const metrics::Answer& answer : data.answers) {
+        if (answer.alarm && ++alarms > most) continue;
+        shown.push_back(answer);
+    }
+    if (alarms > most)
+        left_out.push_back(fmt::format("The verdict has the first {} of {} findings; `rdmascope why` has all.", most,
+                                       base::group_digits(alarms)));
+    return shown;
+}
+
+/// All hosts, or those with the most traffic.
+std::vector<const metrics::HostSnapshot*> shown_hosts(const metrics::Snapshot& snapshot, std::size_t most,
+                                                      std::vector<std::string>& left_out) {
+    std::vector<const metrics::HostSnapshot*> hosts;
+    hosts.reserve(snapshot.hosts.size());
+    for (const metrics::HostSnapshot& host : snapshot.hosts) hosts.push_back(&host);
+    if (hosts.size() <= most) return hosts;
+    const auto bytes = [](const metrics::HostSnapshot* host) {
+        return host->sent_wire_bytes + host->received_wire_bytes;
+    };
+    std::ranges::stable_sort(hosts, std::ranges::greater(), bytes);
+    left_out.push_back(
+        fmt::format("Of {} hosts, the {} with the most traffic are listed.", base::group_digits(hosts.size()), most));
+    hosts.resize(most);
+    return hosts;
+}
+
+Json head_of(const ReportData& data, std::span<const metrics::Answer> shown, std::vector<std::string> left_out) {
     const Headline headline = headline_of(*data.snapshot, data.answers);
     return {
         {"version", schema_version},
@@ -318,12 +358,7 @@ Json head_of(const ReportData& data, std::vector<std::string> left_out) {
         {"source", {{"kind", name_of(data.source)}, {"files", data.files}}},
         {"summary", data.summary},
         {"headline", {{"grade", metrics::name_of(headline.grade)}, {"label", headline.label}, {"text", headline.text}}},
-        {"labels",
-         [&data] {
-             Json labels = Json::array();
-             for (const metrics::Answer& answer : data.answers) labels.push_back(label_of(answer));
-             return labels;
-         }()},
+        {"labels", labels_of(shown)},
         {"flow_count", data.snapshot->flows.size()},
         {"left_out", std::move(left_out)}};
 }
@@ -348,16 +383,17 @@ std::string report_json(const ReportData& data, const DocumentBounds& bounds) {
     if (full < flows.size())
         left_out.push_back(fmt::format("{} of the listed flows have all figures; the others have those of the table.",
                                        base::group_digits(full)));
+    const std::vector<metrics::Answer> answers = shown_answers(data, bounds.answers, left_out);
+    const auto hosts = shown_hosts(snapshot, bounds.hosts, left_out);
     std::string body;
     const auto member = [&body](std::string_view name, std::string_view text) {
         body += fmt::format(",\n\"{}\":{}", name, text);
     };
-    member("why", why_json(snapshot, data.answers, data.crc_verified, -1));
+    member("why", why_json(snapshot, answers, data.crc_verified, -1));
     member("flows", full_text);
     member("row_columns", text_of(Json(row_columns)));
     member("rows", rows_text(flows, context));
-    member("hosts",
-           list_text(snapshot.hosts, [&](std::string& out, const auto& host) { append_json(out, host, context); }));
+    member("hosts", list_text(hosts, [&](std::string& out, const auto* host) { append_json(out, *host, context); }));
     member("pauses",
            list_text(snapshot.pauses, [](std::string& out, const auto& pauses) { append_json(out, pauses); }));
     member("attempts", list_text(snapshot.attempts,
@@ -370,7 +406,7 @@ std::string report_json(const ReportData& data, const DocumentBounds& bounds) {
     member("plots", list_text(data.plots, [&](std::string& out, const SequencePlot& plot) {
                out += text_of(plot_json(plot, data, context));
            }));
-    std::string out = text_of(head_of(data, std::move(left_out)));
+    std::string out = text_of(head_of(data, answers, std::move(left_out)));
     out.pop_back();
     return out + body + "}";
 }

@@ -11,7 +11,9 @@ export function commandSection(state: PageState): HTMLElement | null {
   const connections = report.commands.filter((connection) => connection.kinds.some((kind) => kind.commands > 0 || kind.unanswered > 0));
   if (connections.length === 0) return null;
   const commands = element("div");
-  const rows = connections.flatMap((connection) => connection.kinds.filter((kind) => kind.commands > 0 || kind.unanswered > 0).map((kind) => {
+  const heading = (connection: (typeof connections)[number]) => element("tr", { class: "group" }, element("th", { scope: "rowgroup", colspan: 9 },
+    [`${connection.protocol}  ${connection.initiator} > ${connection.target}`, connection.target_name, connection.queue === null ? null : `queue ${connection.queue}`, connection.limit === null ? null : `limit ${connection.limit}, ${connection.open_max} open at most`].filter((each) => each !== null).join(", ")));
+  const rows = connections.flatMap((connection) => [heading(connection), ...connection.kinds.filter((kind) => kind.commands > 0 || kind.unanswered > 0).map((kind) => {
     const bar = element("div", { class: "bar", role: "img" });
     const whole = kind.latency_ns.sum;
     const words: string[] = [];
@@ -29,16 +31,15 @@ export function commandSection(state: PageState): HTMLElement | null {
     const slow = kind.slowest[0];
     const frames = slow ? [slow.frames.request_first, slow.frames.data_first, slow.frames.response].filter((frame): frame is number => frame !== null) : [];
     const show = slow ? element("button", { type: "button", class: "frame", title: "the command that prints its frames", click: () => { const text = dumpCommand(report, frames); commands.replaceChildren(text ? copied(text) : `frames ${frames.join(", ")}`); } }, duration(slow.latency_ns)) : "-";
-    return element("tr", {}, element("td", {}, connection.protocol), element("td", {}, `${connection.initiator} > ${connection.target}`, connection.target_name ? element("div", { class: "dim" }, connection.target_name) : null),
-      element("th", { scope: "row" }, kind.kind ?? "(not captured)"), element("td", { class: "n" }, grouped(kind.commands)), element("td", { class: "n" }, grouped(kind.errors)), element("td", { class: "n minor-column" }, byteSize(kind.bytes)),
+    return element("tr", {}, element("th", { scope: "row" }, kind.kind ?? "(not captured)"), element("td", { class: "n" }, grouped(kind.commands)), element("td", { class: "n" }, grouped(kind.errors)), element("td", { class: "n minor-column" }, byteSize(kind.bytes)),
       element("td", { class: "n" }, duration(kind.latency_ns.p50)), element("td", { class: "n" }, duration(kind.latency_ns.p99)), element("td", { class: "n" }, show), element("td", {}, bar), element("td", { class: "n minor-column" }, grouped(kind.unanswered)));
-  }));
+  })]);
   const legend = element("div", { class: "legend" }, ...partNames.map((name, i) => {
     const swatch = element("i");
     swatch.style.background = `var(--${partColors[i]})`;
     return element("span", {}, swatch, name === "target_before" ? "target, before the data" : name === "target_after" ? "target, after the data" : name);
   }));
   return section("commands", "Commands",
-    element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ...([["protocol", ""], ["connection", ""], ["kind", ""], ["commands", "n"], ["errors", "n"], ["bytes", "n minor-column"], ["p50", "n"], ["p99", "n"], ["slowest", "n"], ["parts", ""], ["unanswered", "n minor-column"]] as const).map(([name, kind]) => element("th", { scope: "col", class: kind }, name)))), element("tbody", {}, ...rows))),
+    element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ...([["kind", ""], ["commands", "n"], ["errors", "n"], ["bytes", "n minor-column"], ["p50", "n"], ["p99", "n"], ["slowest", "n"], ["parts", ""], ["unanswered", "n minor-column"]] as const).map(([name, kind]) => element("th", { scope: "col", class: kind }, name)))), element("tbody", {}, ...rows))),
     legend, commands);
 }
