@@ -204,7 +204,7 @@ class Page(Base):
             if found:
                 break
         self.assertIsNotNone(found, "no place of the plot names the frame")
-        self.assertIn("NAK: NAK, PSN Sequence Error", found)
+        self.assertIn("NAK, PSN Sequence Error", found)
         other = document["rows"][1][0]
         self.browser.value(f"document.querySelector('[data-flow=\"{other}\"] .open').click()")
         self.assertEqual(self.browser.value("document.querySelector('#flow-choice').value"), str(other))

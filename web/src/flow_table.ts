@@ -38,14 +38,14 @@ export function stateBar(flat: readonly number[]): HTMLElement {
   return bar;
 }
 
-/** Bytes over the whole time, as a line of 96 by 18 pixels. */
+/** Bytes over the whole time, as a line of 76 by 18 pixels. */
 function sparkline(state: PageState, flow: number): Node | string {
   const { time_line: line, series } = state.report;
   const own = series?.flows.find((each) => each.flow === flow);
   if (!line || !series || !own || !own.wire_bytes) return "";
   const cells = Math.max(Math.ceil(line.bins / series.bins_per_cell), 1);
   const max = Math.max(...own.wire_bytes);
-  const width = 96;
+  const width = 76;
   const step = width / cells;
   const path = own.cells.map((cell, i) => {
     const height = Math.max((own.wire_bytes![i] / max) * 17, 1);
@@ -89,7 +89,7 @@ export function flowSection(state: PageState): HTMLElement {
   };
   const head = element("tr", {}, heading("cause", "cause", "flows with a problem, the worst first", false, false), heading("source", "source > destination", "by source", false, false),
     element("th", { scope: "col" }, "time"), ...columns.map((column) => heading(column.key, column.title, column.hint, column.numeric, column.minor)),
-    element("th", { scope: "col", class: "minor-column" }, "bytes over time"));
+    element("th", { scope: "col", class: "minor-column" }, "bytes"));
 
   const rowOf = (row: FlowRow, now: RangeFigures | undefined) => element("tr", { "data-flow": row.id, class: row.id === state.flow ? "chosen" : "" },
     element("td", { class: `cause ${row.grade ?? ""}`, title: row.grade ?? "no problem" }, row.cause === null ? "-" : `${row.grade === "suspected" ? "" : "! "}${row.cause}${row.grade === "suspected" ? "?" : ""}`),

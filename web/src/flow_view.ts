@@ -25,8 +25,9 @@ function drawTimes(context: CanvasRenderingContext2D, view: View, width: number,
   context.fillStyle = color("dim");
   context.strokeStyle = color("line");
   const span = view.range.to - view.range.from;
-  const relative = view.range.from > 0 && span < view.range.from / 50;
-  const ticks = x.ticks(Math.max(Math.floor((width - left) / 110), 2));
+  const relative = view.range.from > 0 && span < view.range.from / 4;
+  const ticksWanted = Math.max(Math.floor((width - left) / 110), 2);
+  const ticks = relative ? scaleLinear().domain([0, span]).ticks(ticksWanted).map((tick) => tick + view.range.from) : x.ticks(ticksWanted);
   context.textAlign = "center";
   for (const tick of ticks) {
     const at = x(tick);
@@ -124,6 +125,8 @@ function drawLatencies(view: View, context: CanvasRenderingContext2D, width: num
   context.beginPath();
   context.rect(left, 0, width - left - right, bottom);
   context.clip();
+  // A line that crosses a pause would show latencies that nobody had.
+  const gap = 4 * (x(binNs) - x(0)) + 24;
   const lines: Array<{ share: number; name: string; points: Array<[number, number]> }> = [{ share: 0.5, name: "p50", points: [] }, { share: 0.99, name: "p99", points: [] }];
   for (const bin of bins) {
     const begin = x(first + bin.bin * binNs);
@@ -146,7 +149,10 @@ function drawLatencies(view: View, context: CanvasRenderingContext2D, width: num
     context.lineWidth = 1.4;
     context.setLineDash(line.share > 0.5 ? [4, 3] : []);
     context.beginPath();
-    line.points.forEach(([px, py], i) => (i === 0 ? context.moveTo(px, py) : context.lineTo(px, py)));
+    line.points.forEach(([px, py], i) => {
+      if (i > 0 && px - line.points[i - 1][0] <= gap) context.lineTo(px, py);
+      else context.moveTo(px, py);
+    });
     context.stroke();
     context.setLineDash([]);
   }
@@ -416,7 +422,7 @@ export function flowViewSection(state: PageState): HTMLElement {
     if (!mark) return;
     const bytes = view.plot?.counts === "bytes";
     const sequence = bytes ? `bytes ${grouped(mark.sequence)} to ${grouped(mark.sequence + mark.length)}` : `PSN ${mark.sequence & 0xffffff}`;
-    tip.replaceChildren(element("b", {}, `frame ${mark.frame}`), element("br"), `${markWords[mark.kind]}${mark.label ? `: ${mark.label}` : ""}`, element("br"), sequence, element("br"), `at ${figure(Math.round(mark.time), "ns")} (${(mark.time / 1e9).toFixed(9)} s)`);
+    tip.replaceChildren(element("b", {}, `frame ${mark.frame}`), element("br"), mark.label.startsWith(markWords[mark.kind]) ? mark.label : `${markWords[mark.kind]}${mark.label ? `: ${mark.label}` : ""}`, element("br"), sequence, element("br"), `at ${figure(Math.round(mark.time), "ns")} (${(mark.time / 1e9).toFixed(9)} s)`);
     const room = canvas.clientWidth - 200;
     tip.style.left = `${Math.min(at.x + 14, Math.max(room, 0))}px`;
     tip.style.top = `${Math.max(at.y - 84, 4)}px`;
