@@ -16,10 +16,10 @@ inline constexpr std::size_t command_part_count = 5;
 /// "request", "target_before", "data", "target_after", "response"
 extern const std::array<std::string_view, command_part_count> command_part_names;
 
-/// One command that is over.
+/// One command that has ended.
 struct CommandRecord {
     std::uint64_t number = 0;  ///< in its connection, from 1
-    std::string id;            ///< as the protocol writes it
+    std::string id;            ///< in the form in which the protocol prints it
     std::string kind;          ///< empty: its request was not captured
     std::string target;
     std::string end;     ///< "answered", "orphan", "replaced", "unanswered", "given_up"
@@ -101,13 +101,13 @@ struct CommandConnectionFigures {
     std::uint64_t overtaken = 0;
     std::uint64_t at_limit_ns = 0;
     std::uint32_t open_max = 0;
-    std::int64_t first_ns = 0;  ///< of the first command that work waited for
+    std::int64_t first_ns = 0;  ///< of the first command
     std::int64_t last_ns = 0;
     std::vector<std::pair<std::string, std::uint64_t>> states_ns;  ///< sum to last_ns - first_ns
     std::vector<CommandKindFigures> kinds;                         ///< at most most_kinds, by their names
     static constexpr std::size_t most_kinds = 24;
 
-    /// Shares of time mean something: enough of what the target moved is known to belong to commands.
+    /// Whether shares of time are meaningful: enough of the data that the target moved is known to belong to commands.
     bool split_is_known() const { return unbound_operations * 100 <= operations; }
 };
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What the live screen costs: `./dev bench top`. In a terminal of tmux, `top` shows 1,000 flows that all move, once a second: those of
-a daemon, which has measured them, and those of a file, which it measures itself; and htop, where it is installed, beside it. Then
-100,000 flows: how long it takes from a key to the picture. And the resident memory of `top -i` on 40 flows, minute by minute. Medians of the rounds. Figures vary by machine: this reports, it never
+a daemon, which has measured them, and those of a file, which it measures itself; and htop, where it is installed, next to it. Then
+100,000 flows: how long it takes from a key to the picture. And the resident memory of `top -i` on 40 flows, minute by minute.
+Medians of the rounds. Figures vary by machine: this reports, it never
 fails.
 """
 import argparse

@@ -1,5 +1,5 @@
 """Commands of upper layers: `io` in all its forms, and `dump`. What is expected was found by a reader written apart
-(tests/unit/upper/nvme-rdma-rxe.tsv), by tshark, and by what fio and dd did beside the capture."""
+(tests/unit/upper/nvme-rdma-rxe.tsv), by tshark, and by what fio and dd did next to the capture."""
 import csv
 import io
 import json

@@ -209,7 +209,7 @@ class Documentation(TestCase):
 
     @needs("zsh")
     def test_zsh_is_offered_words_alone(self):
-        """compadd takes what is behind its first word for words, `--` too."""
+        """compadd takes what is after its first word for words, `--` too."""
         for words, calls in ((["rdmascope", ""], ["dump flows io why report top daemon endpoint replay run doctor demo help", "-- --help --version"]),
                              (["rdmascope", "endpoint", ""], ["serve ping bench listen", "-- --help --version"])):
             with self.subTest(words=words):

@@ -111,7 +111,7 @@ void statistics(const Source& source) {
 constexpr std::chrono::milliseconds wait_time{10};
 
 /// `wait` returns when there may be more, after `wait_time` at the latest. A machine that stands still for a second has
-/// not been quiet for a second: of each wait in vain, no more than it should have taken counts.
+/// not been quiet for a second: of each wait without success, no more than it should have taken counts.
 template <class Wait>
 void read(Source& source, std::uint64_t frames, std::chrono::milliseconds idle, bool show, const Wait& wait) {
     std::vector<wire::Frame> batch(64);

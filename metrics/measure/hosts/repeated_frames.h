@@ -9,8 +9,8 @@ namespace metrics::inline measure::inline hosts {
 /// Recognises a frame that passed on another interface shortly before. With one interface this costs next to nothing:
 /// the last few frames are kept in case a second interface appears.
 ///
-/// Equal frames may pass each interface as often as they passed any other; only one more is new. Exact for the last
-/// `frames_max` frames that are not copies, within a second; the oldest are dropped.
+/// Equal frames may pass each interface as often as they passed any other interface; only a further one counts as new.
+/// Exact for the last `frames_max` frames that are not copies, within a second; the oldest are dropped.
 class RepeatedFrames {
 public:
     /// The identity of a frame. Hashed only once there are two interfaces.
