@@ -11,6 +11,7 @@
 #include "cli/flows/flows.h"
 #include "cli/io/io.h"
 #include "cli/replay/replay.h"
+#include "cli/report/make_report.h"
 #include "cli/run/run.h"
 #include "cli/top/top.h"
 #include "cli/why/why.h"
@@ -26,6 +27,8 @@ constexpr std::array all{
             flows::option_lists},
     Command{"io", "show commands of NVMe, NFS, SCSI: number, latency, parts", io::run, io::help, io::option_lists},
     Command{"why", "explain why RDMA is slow, with evidence and advice", why::run, why::help, why::option_lists},
+    Command{"report", "write one HTML page with answers, flows and plots", report::run, report::help,
+            report::option_lists},
     Command{"top", "show all flows live, or play back a capture", top::run, top::help, top::option_lists},
     Command{"daemon", "capture for months: Prometheus, history, flight recorder", daemon::run, daemon::help,
             daemon::option_lists},

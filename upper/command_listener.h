@@ -21,6 +21,8 @@ struct MessageNote {
     std::optional<std::uint32_t> key = {};          ///< of a request: that of its first range of memory
     std::optional<std::uint64_t> data_offset = {};  ///< of data that begin: their place within the command's memory
     std::uint64_t data_bytes = 0;                   ///< of data that begin: bytes that the message says it has
+    std::string_view event = {};                    ///< of an interim or another message, Said::event
+    std::string_view event_heading = {};
 };
 
 /// Is called with what the connections hold. References are valid during the call alone.

@@ -5,6 +5,8 @@
 namespace upper {
 
 std::string id_text(const Protocol& protocol, std::uint64_t id) {
+    constexpr std::uint64_t of_its_side = ~std::uint64_t{0} >> 1;
+    if (protocol.id_digits == 0) return fmt::format("{}", id & of_its_side);
     const std::uint64_t digits =
         protocol.id_digits >= 16 ? ~std::uint64_t{0} : (std::uint64_t{1} << 4 * protocol.id_digits) - 1;
     return fmt::format("0x{:0{}x}", id & digits, protocol.id_digits);

@@ -52,7 +52,15 @@ void MessageWriter::fill_facts(const MessageNote& note, dissect::CommandFacts& f
     facts.queue = connection.facts().queue;
     facts.id_word = protocol.id_word;
     facts.begins = note.begins;
-    if (note.command == nullptr) return;
+    facts.event = note.event;
+    if (!note.event_heading.empty()) facts.heading = note.event_heading;
+    words_.clear();
+    if (note.command == nullptr) {
+        if (!note.event.empty() && protocol.add_words != nullptr)
+            protocol.add_words(note.head, note.message->length, words_);
+        facts.words = words_;
+        return;
+    }
     const Command& command = *note.command;
     if (protocol.heading_of != nullptr && !command.is_orphan) facts.heading = protocol.heading_of(command.detail);
     id_ = id_text(protocol, command.id);

@@ -27,6 +27,7 @@ private:
     std::string id_ = {};
     std::string target_ = {};
     std::string status_ = {};
+    std::string words_ = {};
 };
 
 }  // namespace upper

@@ -131,9 +131,19 @@ unsigned Connection::count_answers(const Protocol& protocol, unsigned initiator)
     return answers;
 }
 
+/// How many SENDs are of that protocol without that their direction shows.
+std::size_t Connection::count_either(const Protocol& protocol) const {
+    return static_cast<std::size_t>(std::count_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
+        return kept.message.operation == Operation::send &&
+               protocol.shape(kept.head, kept.message.length) == Shape::either;
+    }));
+}
+
 void Connection::try_shapes() {
     bool fits = false;
     for (const Protocol* protocol : all_protocols()) {
+        if (count_either(*protocol) >= answered_of_shape && flows_[0] != nullptr && flows_[1] != nullptr)
+            return recognize(*protocol, Evidence::shape, std::nullopt, {});
         for (unsigned initiator = 0; initiator < 2; ++initiator) {
             if (flows_[0] == nullptr || flows_[1] == nullptr) break;
             if (count_answers(*protocol, initiator) < answered_of_shape) continue;
@@ -196,21 +206,106 @@ void Connection::misfit() {
 }
 
 void Connection::take_send(unsigned side, Message& message, base::Bytes head) {
-    if (!initiator_ && protocol_->shape(head, message.length) == Shape::request) initiator_ = side;
-    if (!initiator_) return misfit();
+    if (protocol_->fragment != nullptr && take_fragment(side, message, head)) return;
+    take_whole(side, message, head);
+}
+
+void Connection::add_fragment(Partial& partial, const Message& message, const Fragment& fragment,
+                              base::Bytes head) const {
+    partial.remaining = fragment.remaining;
+    partial.message.length += fragment.bytes;
+    if (partial.begins.size() < max_fragments) partial.begins.push_back(message.begin);
+    const std::size_t captured = head.size() > fragment.data_at ? head.size() - fragment.data_at : 0;
+    const std::size_t known = std::min<std::size_t>(captured, fragment.bytes);
+    if (partial.is_gapless) {
+        const std::size_t room = partial_bytes - partial.head.size();
+        const base::Bytes data = head.subspan(head.size() - captured, std::min(known, room));
+        partial.head.insert(partial.head.end(), data.begin(), data.end());
+    }
+    partial.is_gapless = partial.is_gapless && known == fragment.bytes;
+}
+
+/// Whether the SEND has a part of a message alone.
+bool Connection::take_fragment(unsigned side, Message& message, base::Bytes head) {
+    const std::optional<Fragment> fragment = protocol_->fragment(head, message.length);
+    if (!fragment) return false;
+    Partial& partial = partials_[side];
+    const bool continues = partial.remaining != 0 && partial.remaining == fragment->bytes + fragment->remaining;
+    if (!continues) {
+        partial = {};
+        if (fragment->remaining == 0 && (fragment->begins || !confirmed_)) return false;
+        if (!fragment->begins) {
+            // The message's beginning was not captured.
+            if (confirmed_) note({*this, dissect::CommandRole::none, nullptr, &message, false, head});
+            return confirmed_;
+        }
+        confirmed_ = true;
+        misfits_ = 0;
+        partial.message = message;
+        partial.message.length = 0;
+    }
+    add_fragment(partial, message, *fragment, head);
+    partial.message.end = message.end;
+    partial.message.end_ns = std::max(partial.message.end_ns, message.end_ns);
+    partial.message.last_frame = message.last_frame;
+    partial.message.invalidated = message.invalidated;
+    note({*this, dissect::CommandRole::none, nullptr, &message, false, head});
+    if (partial.remaining != 0) return true;
+    Partial whole;
+    std::swap(whole, partial);
+    take_whole(side, whole.message, whole.head);
+    message.command = whole.message.command;
+    for (const std::uint64_t begin : whole.begins)
+        if (Message* earlier = flows_[side]->find_begin(begin)) earlier->command = whole.message.command;
+    return true;
+}
+
+void Connection::take_whole(unsigned side, Message& message, base::Bytes head) {
+    Part part{head, message.length, head};
+    for (unsigned count = 0; count < max_parts; ++count) {
+        take_part(side, message, part);
+        if (protocol_ == nullptr || protocol_->next_part == nullptr) return;
+        const std::uint64_t step = protocol_->next_part(part.head, part.length);
+        if (step == 0 || step >= part.head.size() || step >= part.length) return;
+        part = {part.head.subspan(step), part.length - step, {}};
+    }
+}
+
+void Connection::take_credits(const Said& said) {
+    if (!said.credit_change) return;
+    if (said.begins_credits) facts_.credits = 1;
+    if (!facts_.credits) return;
+    constexpr std::int64_t most = 1 << 30;
+    facts_.credits = std::clamp<std::int64_t>(*facts_.credits + *said.credit_change, 1, most);
+    const auto credits = static_cast<std::uint32_t>(*facts_.credits);
+    facts_.limit = std::min(credits, facts_.slots.value_or(credits));
+}
+
+void Connection::take_part(unsigned side, Message& message, const Part& part) {
+    const Shape shape = protocol_->shape(part.head, part.length);
+    if (!initiator_ && shape == Shape::request) initiator_ = side;
+    if (!initiator_ && shape != Shape::either) return misfit();
     Said said;
     // Too little was captured to see a shape: the port is believed.
-    const bool cut = head.size() < std::min<std::uint64_t>(message.length, octets_of_shape);
-    if (confirmed_ || cut || protocol_->shape(head, message.length) != Shape::none)
-        protocol_->parse(head, message.length, side == *initiator_, facts_, said);
+    const bool cut = part.head.size() < std::min<std::uint64_t>(part.length, octets_of_shape);
+    if (confirmed_ || cut || shape != Shape::none)
+        protocol_->parse(part.head, part.length, initiator_ && side == *initiator_, facts_, said);
     if (said.type == Said::Type::nothing) return misfit();
     confirmed_ = confirmed_ || !cut;
     misfits_ = 0;
-    if (said.type == Said::Type::other)
-        return note({*this, dissect::CommandRole::none, nullptr, &message, false, head});
+    take_credits(said);
+    if (said.type == Said::Type::other) {
+        MessageNote other{*this, dissect::CommandRole::none, nullptr, &message, false, part.shown};
+        other.event = said.event;
+        other.event_heading = said.event_heading;
+        return note(other);
+    }
     if (said.is_reverse) said.id |= reverse_ids;
-    if (said.type == Said::Type::request) return take_request(side, message, head, said);
-    take_response(side, message, head, said);
+    switch (said.type) {
+        case Said::Type::request: return take_request(message, part.shown, said);
+        case Said::Type::interim: return take_interim(message, part.shown, said);
+        default: return take_response(message, part, said);
+    }
 }
 
 // ---- commands ----
@@ -246,7 +341,7 @@ void Connection::count_closed(const Command& command, std::int64_t time_ns) {
     if (time_ns > at_limit_since_ns_) counts_.at_limit_ns += static_cast<std::uint64_t>(time_ns - at_limit_since_ns_);
 }
 
-void Connection::take_request(unsigned side, Message& message, base::Bytes head, const Said& said) {
+void Connection::take_request(Message& message, base::Bytes head, const Said& said) {
     has_reverse_ = has_reverse_ || said.is_reverse;
     if (Command* same = commands_.find(said.id)) finish(*same, CommandEnd::replaced);
     if (!make_room()) return;
@@ -286,7 +381,6 @@ void Connection::take_request(unsigned side, Message& message, base::Bytes head,
     count_open(command, command.request_begin_ns);
     command.open_with_it = counts_.open_now;
     message.command = {commands_.slot_of(command), command.serial};
-    static_cast<void>(side);
     MessageNote asked{*this, dissect::CommandRole::request, &command, &message, false, head};
     if (said.grant_count != 0) asked.key = said.grants[0].key;
     note(asked);
@@ -302,13 +396,22 @@ void Connection::fill_response(Command& command, const Message& message, const S
     command.response_end_position = message.end;
 }
 
-void Connection::take_response(unsigned side, Message& message, base::Bytes head, const Said& said) {
-    static_cast<void>(side);
+/// The command stays open, whether or not its request was captured.
+void Connection::take_interim(const Message& message, base::Bytes head, const Said& said) {
+    const Command* command = commands_.find(said.id);
+    MessageNote interim{*this,   command == nullptr ? dissect::CommandRole::none : dissect::CommandRole::interim,
+                        command, &message,
+                        false,   head};
+    interim.event = said.event;
+    note(interim);
+}
+
+void Connection::take_response(Message& message, const Part& part, const Said& said) {
     Command* command = commands_.find(said.id);
-    if (command == nullptr) return take_orphan(message, head, said);
+    if (command == nullptr) return take_orphan(message, part.shown, said);
     if (protocol_->complete_response != nullptr) {
         Said complete = said;
-        protocol_->complete_response(head, command->detail, facts_, complete);
+        protocol_->complete_response(part.head, command->detail, facts_, complete);
         fill_response(*command, message, complete);
     } else {
         fill_response(*command, message, said);
@@ -325,7 +428,7 @@ void Connection::take_response(unsigned side, Message& message, base::Bytes head
         }
     }
     ++unsettled_;
-    note({*this, dissect::CommandRole::response, command, &message, false, head});
+    note({*this, dissect::CommandRole::response, command, &message, false, part.shown});
     settle(false);
 }
 

@@ -114,6 +114,9 @@ private:
     static constexpr std::uint64_t max_messages_without = 1024;  ///< of any kind, until a connection is ignored
     static constexpr std::uint64_t octets_of_shape = 40;         ///< that a SEND needs for its shape to be seen
     static constexpr std::size_t kept_repairs = 64;
+    static constexpr std::size_t partial_bytes = 1152;  ///< that are kept of a message in several SENDs
+    static constexpr std::size_t max_fragments = 64;    ///< whose repairs are charged to the message's command
+    static constexpr unsigned max_parts = 32;           ///< commands that are read of one message
     /// Answered commands whose response is not known to have arrived.
     static constexpr std::uint32_t max_unsettled = 256;
 
@@ -131,13 +134,35 @@ private:
     void forget_kept();
     void try_shapes();
     unsigned count_answers(const Protocol& protocol, unsigned initiator) const;
+    std::size_t count_either(const Protocol& protocol) const;
     void replay();
     void ignore();
 
+    /// An upper message that takes several SENDs, until its last one has passed.
+    struct Partial {
+        Message message = {};
+        std::vector<std::byte> head = {};  ///< of the upper message alone, without a gap
+        bool is_gapless = true;
+        std::uint64_t remaining = 0;  ///< 0: there is none
+        std::vector<std::uint64_t> begins = {};
+    };
+    /// A message, or one part of it. `shown`: what describes it; empty for parts after the first.
+    struct Part {
+        base::Bytes head = {};
+        std::uint64_t length = 0;
+        base::Bytes shown = {};
+    };
+
     void take_send(unsigned side, Message& message, base::Bytes head);
+    bool take_fragment(unsigned side, Message& message, base::Bytes head);
+    void add_fragment(Partial& partial, const Message& message, const Fragment& fragment, base::Bytes head) const;
+    void take_whole(unsigned side, Message& message, base::Bytes head);
+    void take_part(unsigned side, Message& message, const Part& part);
+    void take_credits(const Said& said);
     void misfit();
-    void take_request(unsigned side, Message& message, base::Bytes head, const Said& said);
-    void take_response(unsigned side, Message& message, base::Bytes head, const Said& said);
+    void take_request(Message& message, base::Bytes head, const Said& said);
+    void take_response(Message& message, const Part& part, const Said& said);
+    void take_interim(const Message& message, base::Bytes head, const Said& said);
     void take_orphan(Message& message, base::Bytes head, const Said& said);
     void take_moved_message(Command& command, bool out, base::Bytes head);
     void fill_response(Command& command, const Message& message, const Said& said);
@@ -174,6 +199,7 @@ private:
     std::uint64_t messages_ = 0;  ///< before a protocol was known
     std::size_t kept_sends_ = 0;
     std::vector<Kept> kept_ = {};
+    std::array<Partial, 2> partials_ = {};
 
     CommandTable commands_;
     std::uint64_t command_count_ = 0;

@@ -6,13 +6,14 @@
 #include "upper/protocols/iser_protocol.h"
 #include "upper/protocols/nvme_protocol.h"
 #include "upper/protocols/rpc_protocol.h"
+#include "upper/protocols/smb_protocol.h"
 #include "upper/protocols/srp_protocol.h"
 
 namespace upper {
 
 namespace {
-constexpr std::array<const Protocol*, 4> known_protocols{&protocols::nvme, &protocols::rpc, &protocols::srp,
-                                                         &protocols::iser};
+constexpr std::array known_protocols{&protocols::nvme, &protocols::rpc, &protocols::srp, &protocols::iser,
+                                     &protocols::smb};
 }  // namespace
 
 std::string_view name_of(ErrorClass error) {

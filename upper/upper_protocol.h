@@ -36,12 +36,14 @@ struct ConnectionFacts {
     std::optional<std::uint32_t> slots = {};  ///< commands that another layer of the protocol permits
     std::string target_name = {};             ///< a subsystem, a share
     std::string initiator_name = {};
+    /// Credits that the initiator has if nothing is open: known from the connection's beginning on, or not at all.
+    std::optional<std::int64_t> credits = {};
 };
 
 /// What a SEND says.
 struct Said {
-    /// `other`: it is of the protocol, and of no command.
-    enum class Type : std::uint8_t { nothing, request, response, other };
+    /// `interim`: of a command that stays open. `other`: it is of the protocol, and of no command.
+    enum class Type : std::uint8_t { nothing, request, response, interim, other };
     static constexpr std::size_t max_grants = 16;
 
     Type type = Type::nothing;
@@ -69,6 +71,21 @@ struct Said {
     std::uint32_t status = 0;
     bool status_in_data = false;  ///< what was moved before says it
     std::optional<std::uint16_t> queue_head = {};
+
+    /// What an interim or another message is, in lines: "pending"; empty: it has no line.
+    std::string_view event = {};
+    std::string_view event_heading = {};  ///< of another message, in place of the protocol's
+    /// By how much ConnectionFacts::credits changes; `begins_credits`: from one on, that all connections begin with.
+    std::optional<std::int32_t> credit_change = {};
+    bool begins_credits = false;
+};
+
+/// Bytes of an upper message that may take several SENDs.
+struct Fragment {
+    std::uint32_t data_at = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t remaining = 0;  ///< bytes of the message that later SENDs have
+    bool begins = false;          ///< looks like a message's beginning
 };
 
 /// What a status means.
@@ -77,14 +94,15 @@ struct StatusMeaning {
     ErrorClass error = ErrorClass::none;
 };
 
-enum class Shape : std::uint8_t { none, request, response };
+/// `either`: it is of the protocol, and does not show its direction.
+enum class Shape : std::uint8_t { none, request, response, either };
 
 /// An upper layer: what the rest of the folder needs to know. One row each, made in protocols/.
 struct Protocol {
     std::string_view name;         ///< "nvme": of options and figures
     std::string_view heading;      ///< "NVMe"
     std::string_view id_word;      ///< "cid"
-    unsigned id_digits;            ///< hexadecimal
+    unsigned id_digits;            ///< hexadecimal; 0: decimal
     std::string_view target_word;  ///< "ns"
     unsigned target_digits = 0;    ///< hexadecimal; 0: decimal
     std::string_view block_word = "lba";
@@ -106,6 +124,12 @@ struct Protocol {
     /// sent; nullptr for a protocol that moves no messages.
     void (*read_message)(base::Bytes data, bool out, std::uint32_t detail, ConnectionFacts& facts,
                          Said& said) = nullptr;
+    /// What a SEND has of an upper message; nullopt where it has none. nullptr: a SEND is a message.
+    std::optional<Fragment> (*fragment)(base::Bytes head, std::uint64_t length) = nullptr;
+    /// Where the next command begins of those that one message holds, from this one's beginning; 0: there is none.
+    std::uint64_t (*next_part)(base::Bytes head, std::uint64_t length) = nullptr;
+    /// Adds what the line of a message of no command says: ` credits 255`.
+    void (*add_words)(base::Bytes head, std::uint64_t length, std::string& out) = nullptr;
     /// In place of `heading`, of a command with that detail.
     std::string_view (*heading_of)(std::uint32_t detail) = nullptr;
 
@@ -120,7 +144,7 @@ struct Protocol {
 };
 
 std::span<const Protocol* const> all_protocols();
-/// "nvme, rpc, srp, iser"
+/// "nvme, rpc, srp, iser, smb"
 std::string protocol_names();
 /// By name; nullptr for one that is not known.
 const Protocol* find_protocol(std::string_view name);

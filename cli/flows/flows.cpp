@@ -27,7 +27,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         });
     if (options.by && options.form != Form::csv && !options.connect && !options.recalls())
         session.by_interval(exporters::FlowTimeline::least_length_ns, [&](const analysis::Session::Interval& interval) {
-            session.change_interval(report.over_time(interval));
+            session.lengthen_intervals(report.over_time(interval));
             return true;
         });
     if (!session.run()) return session.status();

@@ -52,7 +52,7 @@ constexpr std::array io_rows{
     options::expression_file<IoOptions>,
 
     Row{{0, "as", "PORT=PROTOCOL",
-         "read connections to that port, or with qp:NUMBER that queue pair, as PROTOCOL: nvme, rpc, iser, srp; "
+         "read connections to that port, or with qp:NUMBER that queue pair, as PROTOCOL: nvme, rpc, iser, srp, smb; "
          "repeatable"},
         Section::measuring,
         take_assignment},

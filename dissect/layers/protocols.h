@@ -51,6 +51,8 @@ inline constexpr wire::FieldInfo iser{"iser", "iSCSI Extensions for RDMA"};
 inline constexpr wire::FieldInfo iscsi{"iscsi", "iSCSI"};
 inline constexpr wire::FieldInfo scsi{"scsi", "SCSI"};
 inline constexpr wire::FieldInfo srp{"rdma.srp", "SCSI RDMA Protocol"};
+inline constexpr wire::FieldInfo smb_direct{"smb_direct", "SMB-Direct (SMB RDMA Transport)"};
+inline constexpr wire::FieldInfo smb2{"smb2", "SMB2 (Server Message Block Protocol version 2)"};
 inline constexpr wire::FieldInfo data{"data", "Data"};  // data that no layer reads
 
 }  // namespace dissect::layers::protocol

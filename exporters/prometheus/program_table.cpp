@@ -53,7 +53,7 @@ std::vector<ProgramRow> program_rows() {
         row("rdmascope_memory_bytes", "bytes", Type::Gauge, "Held by the flow table and what belongs to it.",
             plain<&Figures::memory_bytes>),
         row("rdmascope_busy_ratio", "ratio", Type::Gauge,
-            "Share of one processor that capture and analysis took in the last interval.", plain<&Figures::busy_share>),
+            "Share of one processor that capture and analysis took in the last interval; above 1 with several threads.", plain<&Figures::busy_share>),
         row("rdmascope_history_intervals_total", "intervals", Type::Counter, "Intervals written to the history.",
             plain<&Figures::history_intervals>),
         row("rdmascope_history_bytes", "bytes", Type::Gauge, "That the history takes on disk.",

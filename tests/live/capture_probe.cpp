@@ -3,7 +3,7 @@
 ///   read FRAMES IDLE_MS   up to so many frames; ends where none came for so long, however much of that time the
 ///                         machine gave to others; each is printed, then a summary
 ///   skim FRAMES IDLE_MS   the same, only the summary
-///   ring: filter EXPRESSION | rdma PORT... | snaplen N | statistics | warnings
+///   ring: filter EXPRESSION | rdma PORT... | snaplen N | deal RINGS | statistics | warnings
 ///   tap: reconfigure NAME=VALUE... | statistics | events | ports | wait_ms N | wake AFTER_MS
 #include <chrono>
 #include <cstdlib>
@@ -87,7 +87,7 @@ PacketRingOptions ring_options(const Settings& settings) {
         if (name == "snaplen") options.snaplen = static_cast<std::uint32_t>(std::stoul(value));
         if (name == "buffer") options.buffer_octets = std::stoull(value);
         if (name == "filter") options.filter = value;
-        if (name == "fanout") options.fanout_group = static_cast<std::uint16_t>(std::stoul(value));
+        if (name == "fanout") options.fanout = FanoutOptions{static_cast<std::uint16_t>(std::stoul(value))};
         if (name == "timestamps" && value == "hardware") options.timestamps = TimestampSource::hardware;
     }
     return options;
@@ -159,6 +159,10 @@ int serve(PacketRing& ring) {
             std::uint32_t snaplen = 0;
             words >> snaplen;
             confirm(ring.set_snaplen(snaplen));
+        } else if (command == "deal") {
+            unsigned rings = 0;
+            words >> rings;
+            confirm(ring.deal_to(rings));
         } else if (command == "warnings") {
             answer(fmt::format("{{\"warnings\": {}}}", list(ring.warnings())));
         } else if (command == "statistics") {
@@ -186,6 +190,8 @@ TapOptions tap_options(const Settings& settings) {
         if (name == "interface") options.interfaces.push_back(value);
         if (name == "filter") options.filter = value;
         if (name == "everything") options.rdma_only = false;
+        if (name == "threads") options.threads = static_cast<unsigned>(std::stoul(value));
+        if (name == "threads" && value == "0") options.threads.reset();
         if (name == "port") options.iwarp_ports.push_back(static_cast<std::uint16_t>(std::stoul(value)));
         if (name == "discovery_ms") options.discovery_ns = std::stoll(value) * 1'000'000;
         if (name == "rest_ms") options.number_rest_ns = std::stoll(value) * 1'000'000;
