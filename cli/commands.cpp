@@ -10,6 +10,7 @@
 #include "cli/endpoint/endpoint.h"
 #include "cli/flows/flows.h"
 #include "cli/io/io.h"
+#include "cli/policy/policy.h"
 #include "cli/replay/replay.h"
 #include "cli/run/run.h"
 #include "cli/top/top.h"
@@ -26,6 +27,8 @@ constexpr std::array all{
             flows::option_lists},
     Command{"io", "show commands of NVMe, NFS, SCSI: number, latency, parts", io::run, io::help, io::option_lists},
     Command{"why", "explain why RDMA is slow, with evidence and advice", why::run, why::help, why::option_lists},
+    Command{"policy", "check that each flow has the class that rules expect", policy::run, policy::help,
+            policy::option_lists},
     Command{"top", "show all flows live, or play back a capture", top::run, top::help, top::option_lists},
     Command{"daemon", "capture for months: Prometheus, history, flight recorder", daemon::run, daemon::help,
             daemon::option_lists},
