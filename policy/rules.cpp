@@ -81,12 +81,15 @@ private:
     void read_rule(const toml::table& table) {
         Rule rule;
         for (const auto& [key, node] : table) read_key(key.str(), key.source().begin, node, rule);
-        if (rule.name.empty()) add_mistake(table.source().begin, "a rule without a name; give it a name");
-        const bool expects = rule.dscp || rule.addresses;
-        if (expects == rule.forbidden)
+        if (!table.contains("name")) add_mistake(table.source().begin, "a rule without a name; give it a name");
+        const bool expects = table.contains("dscp") || table.contains("addresses");
+        if (expects && rule.forbidden)
             add_mistake(table.source().begin,
-                        rule.forbidden ? "a forbidden rule expects nothing; remove forbidden, or dscp and addresses"
-                                       : "the rule expects nothing; give it dscp, addresses, or forbidden = true");
+                        "a forbidden rule expects nothing; remove forbidden, or dscp and addresses");
+        // What is of another type was refused already.
+        const bool permits = !table.contains("forbidden") || (table["forbidden"].is_boolean() && !rule.forbidden);
+        if (!expects && permits)
+            add_mistake(table.source().begin, "the rule expects nothing; give it dscp, addresses, or forbidden = true");
         rules_.push_back(std::move(rule));
     }
 

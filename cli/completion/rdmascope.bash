@@ -139,6 +139,21 @@ _rdmascope_why() {
     fi
 }
 
+_rdmascope_policy() {
+    if ((${#words[@]} == 3)) && [[ $current != -* ]]; then _rdmascope_words 'check'; return; fi
+    _rdmascope_measuring && return
+    case $previous in
+        --rules) _rdmascope_files; return ;;
+    esac
+    if [[ $current == -* ]]; then
+        _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+            -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
+            --rules --json'
+    else
+        _rdmascope_expression
+    fi
+}
+
 _rdmascope_top() {
     _rdmascope_measuring && return
     case $previous in
@@ -309,13 +324,14 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((${#words[@]} == 2)); then
-        _rdmascope_words 'dump flows io why top daemon endpoint replay run doctor demo completion help --help --version'
+        _rdmascope_words 'dump flows io why policy top daemon endpoint replay run doctor demo completion help --help --version'
     else
         case ${words[1]} in
             dump) _rdmascope_dump ;;
             flows) _rdmascope_flows ;;
             io) _rdmascope_io ;;
             why) _rdmascope_why ;;
+            policy) _rdmascope_policy ;;
             top) _rdmascope_top ;;
             daemon) _rdmascope_daemon ;;
             endpoint) _rdmascope_endpoint ;;
@@ -324,7 +340,7 @@ _rdmascope() {
             doctor) _rdmascope_doctor ;;
             demo) _rdmascope_demo ;;
             completion) _rdmascope_completion ;;
-            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io why top daemon endpoint replay run doctor demo completion'; fi ;;
+            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io why policy top daemon endpoint replay run doctor demo completion'; fi ;;
         esac
     fi
     COMPREPLY=("${COMPREPLY[@]#"$before"}")

@@ -20,7 +20,7 @@ constexpr std::array check_rows{
 }  // namespace
 
 options::OptionTable<CheckOptions> check_option_table() {
-    return options::OptionTable<CheckOptions>().add(analysis::shared_options()).add(check_rows);
+    return options::OptionTable<CheckOptions>().add(analysis::shared_options()).without("counters").add(check_rows);
 }
 
 }  // namespace cli::policy

@@ -71,6 +71,6 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
 
 std::string help() { return options::help_page(beginning, check_option_table().options(), end); }
 
-std::vector<options::CommandOptions> option_lists() { return {{"policy check", check_option_table().options()}}; }
+std::vector<options::CommandOptions> option_lists() { return {{"policy", check_option_table().options()}}; }
 
 }  // namespace cli::policy
