@@ -1,9 +1,11 @@
 """`policy check` on captures, against tshark: which packets have which DSCP, and which addresses."""
 import collections
 import json
+import re
+import shlex
 import unittest
 
-from command import PCAPS, TestCase, needs, run, tshark
+from command import PCAPS, ROOT, TestCase, needs, run, tshark
 
 MARKED = PCAPS / "rxe-write-bw-64k-tos.pcap"  # its JSON: ib_write_bw --tos 106, which is DSCP 26 and ECT(0)
 PLAIN = PCAPS / "rxe-ucmatose.pcap"
@@ -70,6 +72,15 @@ class Policy(TestCase):
         self.assertEqual(self.check(rules, "-r", MARKED).returncode, 0)
         self.assertIn("No rule is about 4 flows.", self.check(rules, "-r", MARKED).stdout)
         self.assertEqual({each["seen"] for each in self.violations(rules, "-r", PCAPS / "siw-ucmatose.pcap")}, {"the flow exists"})
+
+    def test_the_page_shows_what_is_printed(self):
+        page = (ROOT / "docs/policy.md").read_text()
+        rules = re.search(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[1]
+        command, shown = re.search(r"^```console\n\$ (.*?)\n(.*?)^```", page, re.MULTILINE | re.DOTALL).groups()
+        path = self.folder / "classes.toml"
+        path.write_text(rules)
+        words = [str(path) if word == "classes.toml" else word for word in shlex.split(command)[1:]]
+        self.assertEqual(run(*words, cwd=ROOT).stdout, shown)
 
     def test_no_flow(self):
         self.assertEqual(self.check(REST + "dscp = 0\n", "-r", MARKED, "host", "192.0.2.99").returncode, 4)
