@@ -10,6 +10,7 @@
 #include "cli/endpoint/endpoint.h"
 #include "cli/flows/flows.h"
 #include "cli/io/io.h"
+#include "cli/policy/policy.h"
 #include "cli/replay/replay.h"
 #include "cli/report/make_report.h"
 #include "cli/run/run.h"
@@ -29,6 +30,8 @@ constexpr std::array all{
     Command{"why", "explain why RDMA is slow, with evidence and advice", why::run, why::help, why::option_lists},
     Command{"report", "write one HTML page with answers, flows and plots", report::run, report::help,
             report::option_lists},
+    Command{"policy", "check that each flow has the class that rules expect", policy::run, policy::help,
+            policy::option_lists},
     Command{"top", "show all flows live, or play back a capture", top::run, top::help, top::option_lists},
     Command{"daemon", "capture for months: Prometheus, history, flight recorder", daemon::run, daemon::help,
             daemon::option_lists},

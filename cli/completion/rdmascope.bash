@@ -149,6 +149,19 @@ _rdmascope_report() {
         _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
             --flow -o --output --title --anonymous'
+    fi
+}
+
+_rdmascope_policy() {
+    if ((${#words[@]} == 3)) && [[ $current != -* ]]; then _rdmascope_words 'check'; return; fi
+    _rdmascope_measuring && return
+    case $previous in
+        --rules) _rdmascope_files; return ;;
+    esac
+    if [[ $current == -* ]]; then
+        _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+            -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
+            --rules --json'
     else
         _rdmascope_expression
     fi
@@ -324,7 +337,7 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((${#words[@]} == 2)); then
-        _rdmascope_words 'dump flows io why report top daemon endpoint replay run doctor demo completion help --help --version'
+        _rdmascope_words 'dump flows io why report policy top daemon endpoint replay run doctor demo completion help --help --version'
     else
         case ${words[1]} in
             dump) _rdmascope_dump ;;
@@ -332,6 +345,7 @@ _rdmascope() {
             io) _rdmascope_io ;;
             why) _rdmascope_why ;;
             report) _rdmascope_report ;;
+            policy) _rdmascope_policy ;;
             top) _rdmascope_top ;;
             daemon) _rdmascope_daemon ;;
             endpoint) _rdmascope_endpoint ;;
@@ -340,7 +354,7 @@ _rdmascope() {
             doctor) _rdmascope_doctor ;;
             demo) _rdmascope_demo ;;
             completion) _rdmascope_completion ;;
-            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io why report top daemon endpoint replay run doctor demo completion'; fi ;;
+            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io why report policy top daemon endpoint replay run doctor demo completion'; fi ;;
         esac
     fi
     COMPREPLY=("${COMPREPLY[@]#"$before"}")

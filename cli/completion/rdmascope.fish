@@ -55,6 +55,7 @@ complete -c rdmascope -n __fish_use_subcommand -a flows -d 'one row a flow with 
 complete -c rdmascope -n __fish_use_subcommand -a io -d 'commands of upper layers, and where their time went'
 complete -c rdmascope -n __fish_use_subcommand -a why -d 'why it is slow'
 complete -c rdmascope -n __fish_use_subcommand -a report -d 'one HTML page with answers, flows and plots'
+complete -c rdmascope -n __fish_use_subcommand -a policy -d 'check the class of each flow'
 complete -c rdmascope -n __fish_use_subcommand -a top -d 'the live screen'
 complete -c rdmascope -n __fish_use_subcommand -a daemon -d 'capture for ever: export, remember, record incidents'
 complete -c rdmascope -n __fish_use_subcommand -a endpoint -d 'an iWARP endpoint in software'
@@ -66,8 +67,8 @@ complete -c rdmascope -n __fish_use_subcommand -a completion -d 'the script for 
 complete -c rdmascope -n __fish_use_subcommand -a help -d 'explain a command'
 complete -c rdmascope -n __fish_use_subcommand -l help -d 'list the commands'
 complete -c rdmascope -n __fish_use_subcommand -l version -d 'print the version'
-complete -c rdmascope -n '__rdmascope_is dump flows io why report top' -a 'ip ip6 udp tcp host net port src dst and or not vlan ether'
-complete -c rdmascope -n '__rdmascope_is help' -a 'dump flows io why report top daemon endpoint replay run doctor demo completion'
+complete -c rdmascope -n '__rdmascope_is dump flows io why report policy top' -a 'ip ip6 udp tcp host net port src dst and or not vlan ether'
+complete -c rdmascope -n '__rdmascope_is help' -a 'dump flows io why report policy top daemon endpoint replay run doctor demo completion'
 
 function __rdmascope_option
     complete -c rdmascope -n '__rdmascope_is dump' $argv
@@ -128,7 +129,7 @@ __rdmascope_option -l version -d 'print the version and exit'
 
 # What flows, why and top share.
 function __rdmascope_measuring_option
-    complete -c rdmascope -n '__rdmascope_is flows why report top' $argv
+    complete -c rdmascope -n '__rdmascope_is flows why report policy top' $argv
 end
 
 function __rdmascope_flows_option
@@ -211,6 +212,9 @@ __rdmascope_why_option -l flow -x -d 'about one flow alone'
 __rdmascope_why_option -l json -d 'one JSON object'
 __rdmascope_why_option -l diff -d 'compare two captures'
 __rdmascope_why_option -l fail-on -x -a 'wrong minor suspected' -d 'exit with 3 from this grade on'
+complete -c rdmascope -n '__rdmascope_is policy' -a check
+complete -c rdmascope -n '__rdmascope_is policy' -l rules -rF -d 'the rules that traffic must keep to'
+complete -c rdmascope -n '__rdmascope_is policy' -l json -d 'one JSON object'
 __rdmascope_why_option -s v -l verbose -d 'all figures'
 __rdmascope_why_option -l color -x -a 'auto never always' -d colour
 __rdmascope_report_option -l counters -rF -d 'what devices counted meanwhile'

@@ -79,7 +79,9 @@ std::string function_of(const std::string& script, const std::string& name) {
     return body;
 }
 
-bool measures(std::string_view command) { return command == "flows" || command == "why" || command == "top"; }
+bool measures(std::string_view command) {
+    return command == "flows" || command == "why" || command == "policy" || command == "top";
+}
 
 TEST(Completion, of_bash_offers_every_option_and_no_other) {
     const std::string script = content("rdmascope.bash");
