@@ -38,6 +38,14 @@ private:
     upper::Reader& reader_;
 };
 
+std::uint64_t commands_of(const metrics::CommandConnectionFigures& connection) {
+    std::uint64_t commands = 0;
+    for (const metrics::CommandKindFigures& kind : connection.kinds) commands += kind.commands;
+    return commands;
+}
+
+}  // namespace
+
 io::IoOptions reading_options(const ReportOptions& options, const std::vector<std::string>& paths, bool is_copy) {
     io::IoOptions reading;
     reading.read_paths = paths;
@@ -49,14 +57,6 @@ io::IoOptions reading_options(const ReportOptions& options, const std::vector<st
     reading.duration_ns = options.duration_ns;
     return reading;
 }
-
-std::uint64_t commands_of(const metrics::CommandConnectionFigures& connection) {
-    std::uint64_t commands = 0;
-    for (const metrics::CommandKindFigures& kind : connection.kinds) commands += kind.commands;
-    return commands;
-}
-
-}  // namespace
 
 Details read_details(const ReportOptions& options, const std::vector<std::string>& paths, bool is_copy,
                      const metrics::Snapshot& snapshot, std::span<const metrics::FlowSnapshot* const> flows,
