@@ -37,7 +37,7 @@ using exporters::report::TimeLine;
 constexpr std::size_t most_plots = 16;
 
 /// Snapshots of flows that a time line may cost. One takes up to 20 us with its hosts.
-constexpr std::size_t most_flow_snapshots = 60'000;
+constexpr std::size_t most_flow_snapshots = 30'000;
 
 SourceKind source_of(const ReportOptions& options) {
     if (options.recalls()) return SourceKind::history;
