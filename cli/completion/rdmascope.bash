@@ -143,12 +143,14 @@ _rdmascope_report() {
     _rdmascope_measuring && return
     case $previous in
         --flow | --title) return ;;
-        -o | --output) _rdmascope_files; return ;;
+        -o | --output | --perfetto) _rdmascope_files; return ;;
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
-            --flow -o --output --title --anonymous'
+            --flow -o --output --title --anonymous --perfetto'
+    else
+        _rdmascope_expression
     fi
 }
 

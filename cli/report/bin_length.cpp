@@ -47,7 +47,7 @@ bool are_files(const ReportOptions& options) {
 
 std::uint64_t round_up_to_125(std::uint64_t ns) {
     for (std::uint64_t power = 1000; power < 10'000'000'000'000'000; power *= 10)
-        for (const std::uint64_t factor : {1, 2, 5})
+        for (const std::uint64_t factor : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{5}})
             if (factor * power >= ns) return factor * power;
     return 10'000'000'000'000'000;
 }

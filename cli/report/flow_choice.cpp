@@ -84,8 +84,7 @@ std::vector<std::uint64_t> named_frames(std::span<const metrics::Answer> answers
         for (const metrics::EventSummary& event : flow->event_summaries)
             frames.insert(frames.end(), event.frames.begin(), event.frames.end());
     std::ranges::sort(frames);
-    const auto rest = std::ranges::unique(frames);
-    frames.erase(rest.begin(), rest.end());
+    frames.erase(std::unique(frames.begin(), frames.end()), frames.end());
     return frames;
 }
 

@@ -18,6 +18,7 @@
 #include "cli/report/flow_choice.h"
 #include "cli/report/frame_copy.h"
 #include "cli/report/options.h"
+#include "cli/report/perfetto_trace.h"
 #include "cli/report/second_reading.h"
 #include "exporters/report/anonymous.h"
 #include "exporters/report/report_json.h"
@@ -36,7 +37,7 @@ using exporters::report::TimeLine;
 constexpr std::size_t most_plots = 16;
 
 /// Snapshots of flows that a time line may cost. One takes up to 20 us with its hosts.
-constexpr std::size_t most_flow_snapshots = 60'000;
+constexpr std::size_t most_flow_snapshots = 30'000;
 
 SourceKind source_of(const ReportOptions& options) {
     if (options.recalls()) return SourceKind::history;
@@ -65,6 +66,7 @@ private:
     std::string title() const;
     ReportData document();
     bool write(const std::string& path, std::string_view text);
+    bool write_trace();
 
     const ReportOptions& options_;
     const Environment& environment_;
@@ -217,6 +219,16 @@ bool Run::write(const std::string& path, std::string_view text) {
     return false;
 }
 
+bool Run::write_trace() {
+    const EventTrace trace = read_trace_events(options_, options_.anonymous ? substitute_ : session_.snapshot(),
+                                               session_.names(), options_.anonymous ? &anonymous_ : nullptr);
+    if (trace.failed || !write(*options_.perfetto_path, trace.text)) return false;
+    if (!trace.left_out.empty()) print_message("rdmascope report: {}", trace.left_out);
+    if (*options_.perfetto_path != "-")
+        print_message("{}: {}", *options_.perfetto_path, base::format_size(static_cast<double>(trace.text.size())));
+    return true;
+}
+
 int Run::work() {
     if (!copy_frames()) return exit_failed;
     collect_time_line();
@@ -234,7 +246,7 @@ int Run::work() {
     if (!read_again()) return exit_failed;
     const std::string path = options_.output_path.value_or(default_output_path(options_));
     const std::string page = exporters::report::report_page(exporters::report::report_json(document()));
-    if (!write(path, page)) return exit_failed;
+    if (!write(path, page) || (options_.perfetto_path && !write_trace())) return exit_failed;
     session_.report_summary();
     if (path != "-") print_message("{}: {}", path, base::format_size(static_cast<double>(page.size())));
     return session_.failed() ? exit_failed : exit_done;
@@ -244,7 +256,8 @@ int Run::work() {
 
 int run(const std::vector<std::string>& arguments, const Environment& environment) {
     ReportOptions options;
-    const auto error = analysis::parse(arguments, option_table(), options);
+    auto error = analysis::parse(arguments, option_table(), options);
+    if (!error && !options.help && !options.version) error = options::usage_error_if(contradiction_of_trace(options));
     if (const auto status = answered(environment, "report", error, options, help)) return *status;
     if (!exporters::report::has_page()) {
         print_message(

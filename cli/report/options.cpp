@@ -1,5 +1,6 @@
 #include "cli/report/options.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <limits>
@@ -26,12 +27,23 @@ constexpr std::array own{
     Row{{0, "anonymous", {}, "replace addresses and names, each always by the same substitute"},
         Section::printing,
         options::turn_on<&ReportOptions::anonymous>},
+    Row{{0, "perfetto", "FILE",
+         "with -r: also write a trace for ui.perfetto.dev: messages and commands as slices, repairs and marks as "
+         "instants"},
+        Section::printing,
+        options::store_nonempty<"a file", &ReportOptions::perfetto_path>},
 };
 
 }  // namespace
 
 options::OptionTable<ReportOptions> option_table() {
     return options::OptionTable<ReportOptions>().add(analysis::shared_options()).add(own);
+}
+
+std::string contradiction_of_trace(const ReportOptions& options) {
+    const bool again =
+        !options.read_paths.empty() && std::ranges::find(options.read_paths, "-") == options.read_paths.end();
+    return !options.perfetto_path || again ? "" : "--perfetto is of files: read them with -r FILE";
 }
 
 std::string help_text() {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/clock.h"
 #include "base/quantities.h"
@@ -16,7 +19,7 @@ namespace cli::report {
 
 namespace {
 
-constexpr std::size_t most_connections = 400;
+constexpr std::size_t most_connection_bytes = 250'000;
 
 /// What the dissector finds, for the plots and for the commands.
 class Both final : public dissect::Sink {
@@ -38,6 +41,14 @@ private:
     upper::Reader& reader_;
 };
 
+std::uint64_t commands_of(const metrics::CommandConnectionFigures& connection) {
+    std::uint64_t commands = 0;
+    for (const metrics::CommandKindFigures& kind : connection.kinds) commands += kind.commands;
+    return commands;
+}
+
+}  // namespace
+
 io::IoOptions reading_options(const ReportOptions& options, const std::vector<std::string>& paths, bool is_copy) {
     io::IoOptions reading;
     reading.read_paths = paths;
@@ -49,14 +60,6 @@ io::IoOptions reading_options(const ReportOptions& options, const std::vector<st
     reading.duration_ns = options.duration_ns;
     return reading;
 }
-
-std::uint64_t commands_of(const metrics::CommandConnectionFigures& connection) {
-    std::uint64_t commands = 0;
-    for (const metrics::CommandKindFigures& kind : connection.kinds) commands += kind.commands;
-    return commands;
-}
-
-}  // namespace
 
 Details read_details(const ReportOptions& options, const std::vector<std::string>& paths, bool is_copy,
                      const metrics::Snapshot& snapshot, std::span<const metrics::FlowSnapshot* const> flows,
@@ -79,16 +82,26 @@ Details read_details(const ReportOptions& options, const std::vector<std::string
 
 std::string connections_json(std::vector<metrics::CommandConnectionFigures> connections, const analysis::Names& names,
                              std::vector<std::string>& left_out) {
-    if (connections.size() > most_connections) {
-        left_out.push_back(fmt::format("Of {} connections with commands, the {} with the most commands are listed.",
-                                       base::group_digits(connections.size()), most_connections));
-        std::ranges::stable_sort(
-            connections, [](const auto& one, const auto& other) { return commands_of(one) > commands_of(other); });
-        connections.resize(most_connections);
+    std::vector<std::size_t> order(connections.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::ranges::greater(),
+                             [&connections](std::size_t i) { return commands_of(connections[i]); });
+    std::map<std::size_t, std::string> chosen;  // by their place in the capture
+    std::size_t bytes = 0;
+    for (const std::size_t i : order) {
+        std::string text;
+        io::append_json(text, {connections[i]}, names);
+        text = nlohmann::ordered_json::parse(text).at("connections").at(0).dump();
+        bytes += text.size();
+        if (bytes > most_connection_bytes && !chosen.empty()) break;
+        chosen.emplace(i, std::move(text));
     }
-    std::string text;
-    io::append_json(text, connections, names);
-    return nlohmann::ordered_json::parse(text).at("connections").dump();
+    if (chosen.size() < connections.size())
+        left_out.push_back(fmt::format("Of {} connections with commands, the {} with the most commands are listed.",
+                                       base::group_digits(connections.size()), chosen.size()));
+    std::string out = "[";
+    for (const auto& [place, text] : chosen) out += (out.size() == 1 ? "\n" : ",\n") + text;
+    return out + "]";
 }
 
 }  // namespace cli::report

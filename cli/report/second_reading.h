@@ -5,12 +5,16 @@
 #include <vector>
 
 #include "cli/analysis/session.h"
+#include "cli/io/options.h"
 #include "cli/report/options.h"
 #include "exporters/report/sequence_plot.h"
 #include "metrics/figures/command_figures.h"
 #include "metrics/figures/snapshot.h"
 
 namespace cli::report {
+
+/// How the frames are read again. A copy of a capture holds exactly the frames that were measured.
+io::IoOptions reading_options(const ReportOptions& options, const std::vector<std::string>& paths, bool is_copy);
 
 /// What needs the frames after the flows are known.
 struct Details {
@@ -19,7 +23,7 @@ struct Details {
     bool failed = false;  ///< the reason was printed
 };
 
-/// Reads the files again. A copy of a capture holds exactly the frames that were measured.
+/// Reads the files again.
 Details read_details(const ReportOptions& options, const std::vector<std::string>& paths, bool is_copy,
                      const metrics::Snapshot& snapshot, std::span<const metrics::FlowSnapshot* const> flows,
                      std::span<const std::uint64_t> frames);

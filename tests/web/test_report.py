@@ -122,10 +122,30 @@ class Document(Base):
         self.assertEqual(piped["plots"][0]["marks"], document["plots"][0]["marks"])
         self.assertEqual(piped["source"]["files"], [])
 
+    def test_a_trace_has_every_message_and_command(self):
+        for capture in (LOSS, NVME):
+            path = pathlib.Path(self.folder.name) / "trace.json"
+            self.report(capture, "--perfetto", path)
+            events = json.loads(path.read_text())["traceEvents"]
+            flows = json.loads(run("flows", "-n", "--json", "-r", capture).stdout)["flows"]
+            commands = json.loads(run("io", "-n", "--each", "--json", "-r", capture).stdout)["commands"]
+            begun = {(e["cat"], e["id"]): e["ts"] for e in events if e["ph"] == "b"}
+            ended = {(e["cat"], e["id"]): e["ts"] for e in events if e["ph"] == "e"}
+            self.assertEqual(begun.keys(), ended.keys())
+            self.assertTrue(all(ended[key] >= begun[key] for key in begun))
+            self.assertEqual(sum(1 for cat, _ in begun if cat == "message"),
+                             sum(each["count"] for flow in flows for each in flow["messages"].values()))
+            self.assertEqual(sum(1 for cat, _ in begun if cat == "command"),
+                             sum(1 for command in commands if command["end"] == "answered"))
+            naks = [e["args"]["frame"] for e in events if e["ph"] == "i" and e["name"] == "nak"]
+            fields = run("dump", "-n", "-r", capture, "-Y", "infiniband.aeth.syndrome.opcode == 3", "-T", "fields", "-e", "frame.number")
+            self.assertEqual(sorted(naks), [int(line) for line in fields.stdout.split()])
+
     def test_mistakes(self):
         self.assertEqual(run("report", "-r", LOSS, "--flow", "7777777").returncode, 1)
         self.assertEqual(run("report", "-r", LOSS, "-o", "/nowhere/page.html").returncode, 1)
         self.assertEqual(run("report").returncode, 2)
+        self.assertEqual(run("report", "-r", "-", "--perfetto", "trace").returncode, 2)
 
 
 @unittest.skipUnless(chromium(), "no chromium: apt-get install chromium")
