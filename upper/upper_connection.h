@@ -146,7 +146,7 @@ private:
         std::uint64_t remaining = 0;  ///< 0: there is none
         std::vector<std::uint64_t> begins = {};
     };
-    /// A message, or one part of it. `shown`: what describes it; empty for parts behind the first.
+    /// A message, or one part of it. `shown`: what describes it; empty for parts after the first.
     struct Part {
         base::Bytes head = {};
         std::uint64_t length = 0;
