@@ -228,7 +228,7 @@ void smb_add_words(base::Bytes head, std::uint64_t length, std::string& out) {
         out += fmt::format(" credits {} granted {}", header->credits_requested, header->credits_granted);
 }
 
-/// Errors of the class that they are of; that something asked for does not exist is no error.
+/// Errors by their class. What an application asks for and does not find is no error.
 ErrorClass smb_error(std::uint32_t status) {
     constexpr std::uint32_t severity_error = 3;
     if (status >> 30 != severity_error) return ErrorClass::none;
