@@ -15,9 +15,9 @@ struct EngineOptions {
     std::optional<std::uint64_t>
         link_bits_per_sec;  ///< of every host; absent: learnt from what hosts send inside messages
     AttributionOptions attribution;
-    bool shortcut = true;  ///< plain packets are not taken apart layer by layer, the commonest skip the rules
+    bool shortcut = true;   ///< plain packets are not taken apart layer by layer, the commonest skip the rules
     bool commands = false;  ///< commands of upper layers, such as NVMe and NFS
-    bool reuse = true;     ///< working sets and reuse distances of QPs, remote keys and pages
+    bool reuse = true;      ///< working sets and reuse distances of QPs, remote keys and pages
     FrameObserver* observer = nullptr;  ///< called for every frame; only with one worker. Disables `shortcut`
 };
 
