@@ -119,6 +119,7 @@ TEST_P(RoceCapture, has_the_points_that_tshark_shows) {
             case Kind::response: found.insert({'r', point.reverse, point.frame, psn}); break;
             case Kind::ack: found.insert({'a', point.reverse, point.frame, psn}); break;
             case Kind::nak: found.insert({'n', point.reverse, point.frame, psn}); break;
+            case Kind::cnp: ADD_FAILURE() << "no CNP is in these captures"; break;
         }
     }
     EXPECT_GT(expected.size(), 10u);
