@@ -14,7 +14,7 @@ inline constexpr std::uint16_t smb_direct_version = 0x0100;
 inline constexpr std::uint32_t smb_direct_negotiate_bytes = 20;  ///< of a request
 inline constexpr std::uint32_t smb_direct_answer_bytes = 32;     ///< of a negotiate response
 inline constexpr std::uint32_t smb_direct_empty_bytes = 20;      ///< a data transfer header without padding
-inline constexpr std::uint32_t smb_direct_data_at = 24;          ///< first place of data behind a header, 2.2.3
+inline constexpr std::uint32_t smb_direct_data_at = 24;          ///< first place of data after a header, 2.2.3
 inline constexpr std::uint16_t smb_direct_response_requested = 0x0001;
 
 /// SMB_DIRECT_DATA_TRANSFER, 2.2.3.

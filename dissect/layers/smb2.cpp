@@ -179,7 +179,7 @@ constexpr auto smb2_table = le::table_of(std::array{
 #define AT(name) (std::integral_constant<std::size_t, smb2_table.find(name)>::value)
 #define INFO(name) (smb2_table.infos[AT(name)])
 
-/// A header, and the part of the command behind it.
+/// A header, and the part of the command after it.
 class Smb2View {
 public:
     Smb2View(const Tree& header, bool is_response)
@@ -254,7 +254,7 @@ private:
 
 /// Numbers of two bytes each.
 void describe_list(const Tree& tree, std::size_t index, std::uint32_t at, std::uint32_t count) {
-    for (std::uint32_t i = 0; i < count && at + 2 <= tree.size(); ++i, at += 2)
+    for (const std::uint32_t end = at + 2 * count; at < end && at + 2 <= tree.size(); at += 2)
         tree.number(smb2_table.infos[index], wire::load_le16(tree.at(at)), at, 2);
 }
 

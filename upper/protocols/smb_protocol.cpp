@@ -201,7 +201,9 @@ void smb_parse(base::Bytes head, std::uint64_t length, bool from_initiator, Conn
 
 void smb_read_data(std::uint32_t, base::Bytes, ConnectionFacts&) {}
 
-void smb_add_words(base::Bytes head, std::uint64_t length, std::string& out) {
+void smb_add_words(const LineContext& line, std::string& out) {
+    const base::Bytes head = line.head;
+    const std::uint64_t length = line.length;
     if (wire::is_smb_direct_request(head, length) && head.size() >= wire::smb_direct_negotiate_bytes) {
         out += fmt::format(" credits {} receive {} fragmented {}", wire::load_le16(head.data() + 6),
                            wire::load_le32(head.data() + 12), wire::load_le32(head.data() + 16));
@@ -228,7 +230,7 @@ void smb_add_words(base::Bytes head, std::uint64_t length, std::string& out) {
         out += fmt::format(" credits {} granted {}", header->credits_requested, header->credits_granted);
 }
 
-/// Errors of the class that they are of; what an application asks for and does not find is none.
+/// Errors by their class. What an application asks for and does not find is no error.
 ErrorClass smb_error(std::uint32_t status) {
     constexpr std::uint32_t severity_error = 3;
     if (status >> 30 != severity_error) return ErrorClass::none;
