@@ -436,11 +436,11 @@ void describe_channel(const Smb2View& view, std::uint32_t at, std::uint32_t info
 void describe_read(const Smb2View& view) {
     if (view.is_response()) {
         view.show_at(AT("smb2.olb.offset"), 2, 1);
-        view.show_octets(AT("smb2.reserved"), 3, 1);
         view.show_at(AT("smb2.olb.length"), 4, 4);
         view.entry().show(AT("smb2.read_remaining"));
         if (view.body().size() < 16) return;
         view.show_octets(AT("smb2.reserved"), 12, 4);
+        view.show_octets(AT("smb2.reserved"), 3, 1);
         const wire::Smb2Range data{base::load_u8(view.body().at(2)), wire::load_le32(view.body().at(4))};
         return view.show_blob(AT("smb2.read_data"), data);
     }
