@@ -28,6 +28,24 @@ enum class ErrorClass : std::uint8_t { none, device, path, protocol, aborted, bu
 std::string_view name_of(ErrorClass error);
 inline constexpr std::size_t error_class_count = 7;
 
+/// A stream of bytes in one direction, of a protocol that has no commands.
+struct StreamFacts {
+    std::uint64_t messages = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t granted = 0;  ///< bytes that the receiver has taken or has room for, since the first known grant
+    std::uint64_t used = 0;     ///< of them, those that were sent
+    bool has_window = false;
+    std::uint64_t blocked = 0;  ///< messages after which the receiver had no room
+    bool knows_window() const { return has_window && has_target; }
+    std::uint64_t window() const { return granted > used ? granted - used : 0; }
+    std::uint64_t announced = 0;  ///< of the latest WRITE without immediate data
+    // Where the peer writes its grants.
+    bool has_target = false;
+    std::uint32_t target_key = 0;
+    std::uint64_t target_address = 0;
+    bool is_big_endian = false;
+};
+
 /// What is known of a connection besides its commands. A protocol's parser reads and writes it.
 struct ConnectionFacts {
     std::optional<std::uint16_t> queue = {};
@@ -38,6 +56,7 @@ struct ConnectionFacts {
     std::string initiator_name = {};
     /// Credits that the initiator has if nothing is open: known from the connection's beginning on, or not at all.
     std::optional<std::int64_t> credits = {};
+    std::array<StreamFacts, 2> streams = {};  ///< of the initiator, of the target
 };
 
 /// What a SEND says.
@@ -78,6 +97,7 @@ struct Said {
     /// By how much ConnectionFacts::credits changes; `begins_credits`: from one on, that all connections begin with.
     std::optional<std::int32_t> credit_change = {};
     bool begins_credits = false;
+    std::optional<std::uint32_t> word = {};  ///< describes the message in place of its bytes, in four of its own
 };
 
 /// Bytes of an upper message that may take several SENDs.
@@ -86,6 +106,27 @@ struct Fragment {
     std::uint64_t bytes = 0;
     std::uint64_t remaining = 0;  ///< bytes of the message that later SENDs have
     bool begins = false;          ///< looks like a message's beginning
+    /// The number that all parts of a message bear, where their remaining bytes do not show the order. Each part is
+    /// described by itself then, and its own header begins the message.
+    std::optional<std::uint64_t> number = {};
+};
+
+/// A WRITE of a protocol whose WRITEs are its messages.
+struct WrittenMessage {
+    std::uint32_t key = 0;
+    std::uint64_t address = 0;
+    std::uint64_t length = 0;
+    std::optional<std::uint32_t> immediate = {};
+    base::Bytes head = {};
+};
+
+/// A message of no command, for its line.
+struct LineContext {
+    base::Bytes head = {};
+    std::uint64_t length = 0;
+    std::optional<std::uint32_t> word = {};  ///< Said::word
+    bool from_initiator = false;
+    const ConnectionFacts* facts = nullptr;  ///< nullptr: a datagram has no connection
 };
 
 /// What a status means.
@@ -107,6 +148,12 @@ struct Protocol {
     unsigned target_digits = 0;    ///< hexadecimal; 0: decimal
     std::string_view block_word = "lba";
     std::span<const std::uint16_t> ports;
+    /// Whether a service identifier is the protocol's own; nullptr where ports of IP alone are.
+    bool (*is_service)(const std::byte* service_id) = nullptr;
+    /// Both sides ask: that of the first message counts as the initiator.
+    bool is_symmetric = false;
+    /// READs and WRITEs are bound to commands that have granted their memory.
+    bool grants_memory = true;
 
     /// Whether the private data of a request for a connection have the protocol's own form; then takes what they say.
     bool (*read_private_data)(base::Bytes data, ConnectionFacts& facts);
@@ -128,15 +175,28 @@ struct Protocol {
     std::optional<Fragment> (*fragment)(base::Bytes head, std::uint64_t length) = nullptr;
     /// Where the next command begins of those that one message holds, from this one's beginning; 0: there is none.
     std::uint64_t (*next_part)(base::Bytes head, std::uint64_t length) = nullptr;
+    /// Up to which identifier a SEND acknowledges the messages of the other side: they are answered.
+    std::optional<std::uint64_t> (*acknowledges)(base::Bytes head, std::uint64_t length) = nullptr;
+    /// What a WRITE says, where WRITEs are messages; nullptr: they are data of commands.
+    void (*parse_write)(const WrittenMessage& message, bool from_initiator, ConnectionFacts& facts,
+                        Said& said) = nullptr;
+    /// Whether immediate data, or a SEND of four bytes, say that a WRITE of `written` bytes was a part of a stream: how
+    /// such a protocol is recognized without its set-up.
+    bool (*announces)(std::uint64_t written, std::uint32_t word) = nullptr;
+    /// Whether the payload of an unreliable datagram from that address is the protocol's.
+    bool (*is_datagram)(base::Bytes payload, std::uint64_t length, base::Bytes source) = nullptr;
+    /// The target of a command in words, in place of `target_word` and a number.
+    void (*add_target)(std::uint64_t target, std::string& out) = nullptr;
     /// Adds what the line of a message of no command says: ` credits 255`.
-    void (*add_words)(base::Bytes head, std::uint64_t length, std::string& out) = nullptr;
+    void (*add_words)(const LineContext& line, std::string& out) = nullptr;
     /// In place of `heading`, of a command with that detail.
     std::string_view (*heading_of)(std::uint32_t detail) = nullptr;
 
     // What the bytes are described by.
     dissect::LayerId request_layer;
     dissect::LayerId response_layer;
-    dissect::LayerId data_layer;                                                  ///< of a request with `wants_data`
+    dissect::LayerId data_layer;  ///< of a request with `wants_data`
+    dissect::LayerId datagram_layer = dissect::LayerId::none;
     std::array<dissect::LayerId, 3> private_data_layers;                          ///< of REQ, REP, REJ
     std::uint8_t (*variant)(const ConnectionFacts& facts, std::uint32_t detail);  ///< LayerRef::variant
     /// Adds layers whose kind depends on the command.
@@ -144,11 +204,13 @@ struct Protocol {
 };
 
 std::span<const Protocol* const> all_protocols();
-/// "nvme, rpc, srp, iser, smb"
+/// "nvme, rpc, srp, iser, smb, ipoib, rds, rsocket"
 std::string protocol_names();
 /// By name; nullptr for one that is not known.
 const Protocol* find_protocol(std::string_view name);
 /// By port of TCP or of the RDMA IP CM service.
 const Protocol* protocol_of_port(std::uint16_t port);
+/// By an identifier of a service that has none of IP's ports: eight bytes.
+const Protocol* protocol_of_service(const std::byte* service_id);
 
 }  // namespace upper

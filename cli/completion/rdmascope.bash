@@ -110,7 +110,7 @@ _rdmascope_io() {
     case $previous in
         -i | --interface) _rdmascope_interfaces; return ;;
         -r | --read-file | -F) _rdmascope_files; return ;;
-        --as) _rdmascope_words '4420=nvme 8009=nvme 20049=rpc 3260=iser 5555=srp 445=smb'; return ;;
+        --as) _rdmascope_words '4420=nvme 8009=nvme 20049=rpc 3260=iser 5555=srp 445=smb 18634=rds'; return ;;
         --sort) _rdmascope_words 'frames connection protocol kind id target bytes latency request before data after response
             repair open status'; return ;;
         -s | --snapshot-length | -B | --buffer-size | -c | --seconds | --top) return ;;

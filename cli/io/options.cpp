@@ -52,8 +52,8 @@ constexpr std::array io_rows{
     options::expression_file<IoOptions>,
 
     Row{{0, "as", "PORT=PROTOCOL",
-         "read connections to that port, or with qp:NUMBER that queue pair, as PROTOCOL: nvme, rpc, iser, srp, smb; "
-         "repeatable"},
+         "read connections to that port, or with qp:NUMBER that queue pair, as PROTOCOL: nvme, rpc, iser, srp, smb, "
+         "rds; repeatable"},
         Section::measuring,
         take_assignment},
     Row{{'K', "no-crc", {}, "do not verify ICRC and MPA CRC: faster; packets that a receiver dropped then count"},

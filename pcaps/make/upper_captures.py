@@ -1,4 +1,5 @@
 """Captures of upper layers that the lab does not have, message by message from their specifications."""
+import itertools
 import struct
 
 from capture import Capture
@@ -229,5 +230,194 @@ def smb():
     return capture
 
 
+# --- IP over InfiniBand (RFC 4391, RFC 4755) -------------------------------------------------------------------------
+
+IPOIB_A, IPOIB_B = bytes([10, 10, 0, 1]), bytes([10, 10, 0, 2])
+IPOIB6_A = bytes.fromhex("fe80000000000000020002c903000001")
+IPOIB6_B = bytes.fromhex("fe80000000000000020002c903000002")
+BROADCAST_GID = bytes.fromhex("ff12401bffff000000000000ffffffff")
+BROADCAST_QKEY = 0x0B1B
+
+
+def ipoib_packet(ether_type, payload):
+    return struct.pack("!HH", ether_type, 0) + payload
+
+
+def ipoib_hardware(flags, qpn, gid):
+    return bytes([flags]) + qpn.to_bytes(3, "big") + gid
+
+
+def ipoib_arp(operation, sender, sender_ip, target, target_ip):
+    return ipoib_packet(0x0806, struct.pack("!HHBBH", 32, 0x0800, 20, 4, operation) + sender + sender_ip + target + target_ip)
+
+
+def icmp_echo(kind, data):
+    head = struct.pack("!BBHHH", kind, 0, 0, 0x1234, 1)
+    return head[:2] + struct.pack("!H", internet_checksum(head + data)) + head[4:] + data
+
+
+def erf_infiniband(octets, number):
+    """An ERF record of type 21 (Endace's ERF types), 10 us after its predecessor."""
+    return struct.pack("<Q", (1700000000 << 32) + -(-number * 10 * 2**32 // 10**6)) + struct.pack("!BBHHH", 21, 4, 16 + len(octets), 0, len(octets)) + octets
+
+
+def ipoib():
+    capture = Capture("erf-ipoib", "IP over InfiniBand in packets of InfiniBand: datagrams (ARP, IPv4, IPv6) and connected mode, whose queue "
+                                       "pairs the Communication Manager connects; in ERF records", link=197)
+    psns = [itertools.count(0x100), itertools.count(0x300)]
+    qpns, gids = (0x0048, 0x0049), (GID_A, GID_B)
+    hardware = [ipoib_hardware(0x80, qpns[side], gids[side]) for side in (0, 1)]
+
+    def datagram(side, payload, note, broadcast=False):
+        qp = 0xFFFFFF if broadcast else qpns[1 - side]
+        transport = padded((0x64, deth(BROADCAST_QKEY, qpns[side])), payload, destination_qp=qp, psn=next(psns[side]))
+        head = grh(transport, source=gids[side], destination=BROADCAST_GID) if broadcast else b""
+        local = lrh(head + transport + bytes(4), 3 if broadcast else 2, destination=0xC000 if broadcast else 4 - side, source=3 + side)
+        masked = b"\xff" * 8 + masked_grh(head) if head else bytes([local[0] | 0xF0]) + local[1:]
+        packet = local + head + transport + icrc_of(masked + masked_transport(transport))
+        capture.add(erf_infiniband(packet + vcrc(packet), len(capture.frames)), note)
+
+    a, b = IPOIB_A, IPOIB_B
+    datagram(0, ipoib_arp(1, hardware[0], a, bytes(20), b), "ARP request to the broadcast group", broadcast=True)
+    datagram(1, ipoib_arp(2, hardware[1], b, hardware[0], a), "ARP reply, QP 0x49, connected mode is possible")
+    datagram(0, ipoib_packet(0x0800, ipv4(1, icmp_echo(8, pattern(56)), a, b)), "IPv4, ICMP echo request")
+    datagram(1, ipoib_packet(0x0800, ipv4(1, icmp_echo(0, pattern(56)), b, a)), "IPv4, ICMP echo reply")
+    datagram(0, ipoib_packet(0x86DD, ipv6(17, udp(5001, pattern(100), 40001, checksum=0x1234), IPOIB6_A, IPOIB6_B)), "IPv6, UDP")
+    datagram(0, ipoib_packet(0x0800, ipv4(6, tcp(a, b, 40002, 22, 1, 0, 0x02), a, b)), "IPv4, TCP SYN")
+    datagram(1, struct.pack("!HH", 0x0800, 0) + pattern(60), "looks like IPoIB, and what follows is no IP")
+    # Connected mode: the service ID is that of the IETF with the queue pair of the interface
+    rc, starts = (0x0151, 0x0152), [0x4000, 0x5000]
+
+    def native(side, transport, note):
+        local = lrh(transport + bytes(4), 2, destination=4 - side, source=3 + side)
+        packet = local + transport + icrc_of(bytes([local[0] | 0xF0]) + local[1:] + masked_transport(transport))
+        capture.add(erf_infiniband(packet + vcrc(packet), len(capture.frames)), note)
+
+    connected = lambda qpn, mtu: struct.pack("!II", qpn, mtu)
+    req, rep = communication(0x1000000000000000 | qpns[1], rc, starts, gids, connected(qpns[0], 65520), connected(qpns[1], 65520))
+    for side, attribute, message, note in ((0, 0x10, req, "REQ, IPoIB, receives up to 65520"), (1, 0x13, rep, "REP, IPoIB"),
+                                           (0, 0x14, struct.pack("!II", 0x1001, 0x2002), "RTU")):
+        native(side, gmp(mad(0x07, 0x03, attribute, message)), note)
+    big = ipoib_packet(0x0800, ipv4(17, udp(5001, pattern(3000), 40003), a, b))
+    for number, at in enumerate(range(0, len(big), 2048)):
+        piece, last = big[at:at + 2048], at + 2048 >= len(big)
+        native(0, padded((0x02 if last else 0x00, b""), piece, destination_qp=rc[1], psn=starts[0] + number, acknowledge=int(last)),
+               "IPv4, UDP of 3000 octets" + (", continued" if last else ""))
+    native(1, padded((0x11, aeth(0x1F, 1)), destination_qp=rc[0], psn=starts[0] + 1), "acknowledge")
+    native(1, padded((0x04, b""), ipoib_packet(0x86DD, ipv6(6, tcp(IPOIB6_B, IPOIB6_A, 22, 40002, 7, 2, 0x12), IPOIB6_B, IPOIB6_A)),
+                     destination_qp=rc[0], psn=starts[1]), "IPv6, TCP SYN ACK")
+    return capture
+
+
+# --- RDS (Linux, include/net/rds.h; the header is in front of every fragment) ------------------------------------------
+
+def rds_header(sequence, acknowledged, length, source=0, destination=0, flags=0, credits=0, extensions=b""):
+    head = struct.pack("!QQIHHBB4x2x", sequence, acknowledged, length, source, destination, flags, credits) + extensions
+    head += bytes(48 - len(head))
+    return head[:30] + struct.pack("!H", internet_checksum(head)) + head[32:]
+
+
+def rds():
+    capture = Capture("rds", "RDS 3.1 over RoCEv2: fragments, acknowledgements, pings, RDMA with its extension headers, a congestion map")
+    pair = QueuePairs(capture)
+    private = lambda one, other: one + other + struct.pack("!BBHBBHQI", 3, 1, 3, 0, 0, 0, 0, 0)
+    pair.connect(18634, private(IP_B, IP_A), private(IP_A, IP_B))
+
+    def send(side, head, data, note):
+        pair.send(side, head + data, note)
+        pair.acknowledge(1 - side)
+
+    data = pattern(5000)
+    send(0, rds_header(1, 0, 5000, 4001, 4000, 2), data[:4096], "datagram of 5000, first fragment")
+    send(0, rds_header(1, 0, 5000, 4001, 4000, 2), data[4096:], "datagram of 5000, second fragment")
+    send(1, rds_header(0, 1, 0), b"", "acknowledges 1")
+    send(0, rds_header(2, 0, 12, 4001, 0), pattern(12), "ping")
+    send(1, rds_header(1, 2, 4, 0, 4001, credits=3), pattern(4), "pong, acknowledges 2, 3 credits")
+    destination = struct.pack("!BII", 3, 0x7700, 4096)
+    send(0, rds_header(3, 1, 100, 4001, 4000, 0x20, extensions=destination), pattern(100), "datagram with the destination of RDMA")
+    send(0, rds_header(4, 1, 50, 4001, 4000), pattern(50), "datagram")
+    pair.write(1, 4096, 0x7700, pattern(2000), "RDMA WRITE")
+    send(1, rds_header(2, 4, 20, 4000, 4001, extensions=struct.pack("!BI", 2, 0x7700)), pattern(20), "datagram after RDMA, acknowledges 3 and 4")
+    send(0, rds_header(0, 2, 0), b"", "acknowledges 2")
+    congestion = bytearray(8192)
+    congestion[4000 // 8] = 1 << 4000 % 8
+    send(1, rds_header(0, 4, 8192, flags=1), bytes(congestion[:4096]), "congestion map, port 4000")
+    send(1, rds_header(0, 4, 8192, flags=1), bytes(congestion[4096:]), "congestion map, rest")
+    send(0, rds_header(5, 2, 8, 4001, 4000, 4), pattern(8), "datagram that RDS retransmits, never acknowledged")
+    return capture
+
+
+# --- rsockets (librdmacm, rsocket.c) ---------------------------------------------------------------------------------
+
+def rsocket_private(grants_address, grants_key, buffer_address, buffer_key, length, flags=2):
+    return struct.pack("!BBH3xBQIIQII", 1, flags, 0x180, 0, grants_address, grants_key, 2, buffer_address, buffer_key, length)
+
+
+def rsocket_word(operation, value):
+    return operation << 29 | value
+
+
+CLIENT_GRANTS, CLIENT_BUFFER = (0x560000001000, 0x51), (0x7F0000100000, 0x52)
+SERVER_GRANTS, SERVER_BUFFER = (0x560000002000, 0x61), (0x7F0000200000, 0x62)
+
+
+def rsocket():
+    capture = Capture("rsocket", "rsockets: streams over RoCEv2 and, with SENDs in place of immediate data, over iWARP; datagrams")
+    requests = rsocket_private(*CLIENT_GRANTS, *CLIENT_BUFFER, 4096)
+    replies = rsocket_private(*SERVER_GRANTS, *SERVER_BUFFER, 4096)
+    pair = QueuePairs(capture)
+    pair.connect(7471, requests, replies)
+    grant = lambda address, key, length: struct.pack("<QII", address, key, length)
+
+    def write(side, at, key, data, word, note):
+        pair.write(side, at, key, data, note, word)
+        pair.acknowledge(1 - side)
+
+    data = lambda size: rsocket_word(0, size)
+    write(0, SERVER_BUFFER[0], SERVER_BUFFER[1], pattern(3000), data(3000), "data of the client, 1096 of 4096 are left")
+    write(0, SERVER_BUFFER[0] + 3000, SERVER_BUFFER[1], pattern(1096), data(1096), "data of the client, no room is left")
+    write(1, CLIENT_GRANTS[0], CLIENT_GRANTS[1], grant(SERVER_BUFFER[0] + 4096, SERVER_BUFFER[1], 4096), rsocket_word(4, 384),
+          "the server grants 4096 more, 384 credits")
+    write(1, CLIENT_BUFFER[0], CLIENT_BUFFER[1], pattern(100), data(100), "data of the server")
+    write(0, SERVER_BUFFER[0] + 4096, SERVER_BUFFER[1], pattern(200), data(200), "data of the client")
+    write(1, 0, 0, b"", rsocket_word(4, 400), "the server grants credits alone")
+    write(0, 0, 0, b"", rsocket_word(7, 1), "keep alive")
+    write(0, 0, 0, b"", rsocket_word(7, 2), "shutdown")
+    write(1, 0, 0, b"", rsocket_word(7, 0), "disconnect")
+
+    # iWARP
+    ports, sequences, addresses, senders = (40000, 7471), [1, 1], (IP_B, IP_A), (MpaSender(), MpaSender())
+    messages = [0, 0]
+
+    def segment(side, flags, payload, note):
+        packet = tcp(addresses[side], addresses[1 - side], ports[side], ports[1 - side], sequences[side], sequences[1 - side], flags, payload)
+        capture.add(ethernet(0x0800, ipv4(6, packet, addresses[side], addresses[1 - side])), note)
+        sequences[side] += len(payload) + (flags >> 1 & 1)
+
+    segment(0, 0x02, b"", "SYN")
+    segment(1, 0x12, b"", "SYN ACK")
+    segment(0, 0x18, mpa_start(False, requests), "MPA Request")
+    segment(1, 0x18, mpa_start(True, replies), "MPA Reply")
+
+    def message(side, at, key, payload, word, note):
+        segment(side, 0x18, senders[side].fpdu(tagged(0, key, at, payload)), note)
+        messages[side] += 1
+        segment(side, 0x18, senders[side].fpdu(untagged(3, 0, messages[side], struct.pack("<I", word))), note + ", announced")
+
+    message(0, SERVER_BUFFER[0], SERVER_BUFFER[1], pattern(1000), data(1000), "data of the client")
+    message(1, CLIENT_GRANTS[0], CLIENT_GRANTS[1], grant(SERVER_BUFFER[0] + 4096, SERVER_BUFFER[1], 4096), rsocket_word(4, 384), "the server grants 4096")
+    for size in (200, 300, 400):
+        message(1, CLIENT_BUFFER[0], CLIENT_BUFFER[1], pattern(size), data(size), "data of the server")
+
+    # Datagrams
+    def datagram(side, head, note):
+        transport = padded((0x64, deth(0x0189ABCD, 0x30 + side)), head + pattern(64), destination_qp=0x31 - side, psn=len(capture.frames))
+        capture.add(ethernet(0x0800, rocev2(transport, addresses[side], addresses[1 - side])), note)
+
+    datagram(0, struct.pack("!BBH", 4, 8, 5000) + IP_B, "datagram of the client's port 5000")
+    datagram(1, struct.pack("!BBH", 4, 8, 7471) + IP_B, "names another source: no datagram of rsockets")
+    return capture
+
+
 def captures():
-    return [smb()]
+    return [smb(), ipoib(), rds(), rsocket()]

@@ -201,7 +201,9 @@ void smb_parse(base::Bytes head, std::uint64_t length, bool from_initiator, Conn
 
 void smb_read_data(std::uint32_t, base::Bytes, ConnectionFacts&) {}
 
-void smb_add_words(base::Bytes head, std::uint64_t length, std::string& out) {
+void smb_add_words(const LineContext& line, std::string& out) {
+    const base::Bytes head = line.head;
+    const std::uint64_t length = line.length;
     if (wire::is_smb_direct_request(head, length) && head.size() >= wire::smb_direct_negotiate_bytes) {
         out += fmt::format(" credits {} receive {} fragmented {}", wire::load_le16(head.data() + 6),
                            wire::load_le32(head.data() + 12), wire::load_le32(head.data() + 16));
