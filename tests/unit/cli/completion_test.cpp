@@ -1,4 +1,6 @@
 // The completions of bash, zsh and fish offer exactly the options of the tables, and know which have a value.
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -80,7 +82,8 @@ std::string function_of(const std::string& script, const std::string& name) {
 }
 
 bool measures(std::string_view command) {
-    return command == "flows" || command == "why" || command == "policy" || command == "top";
+    constexpr std::array all = {"flows", "why", "report", "policy", "top"};
+    return std::ranges::find(all, command) != all.end();
 }
 
 TEST(Completion, of_bash_offers_every_option_and_no_other) {
