@@ -14,7 +14,7 @@ namespace {
 /// Fits a terminal of 80 columns and 24 lines.
 std::string overview(std::span<const Command> commands) {
     std::string out =
-        "Usage: rdmascope COMMAND [OPTION]..., or rdmascope help COMMAND\n\n"
+        "Usage: rdmascope COMMAND [OPTION]..., or rdmascope help COMMAND\n"
         "Captures RDMA traffic (RoCE, InfiniBand, iWARP) and explains it. First steps:\n"
         "  rdmascope demo            make RDMA traffic here, and see it explained\n"
         "  rdmascope why -r FILE     find out why the traffic of a capture is slow\n"

@@ -26,7 +26,9 @@ class Sessions(TestCase):
                 with self.subTest(page=page.name, arguments=arguments):
                     printed = "\n" + self.succeeds(run(*arguments, cwd=ROOT))
                     for part in ("\n" + shown).split("\n...\n"):
-                        part = "\n" + part.strip("\n") + "\n" if part.strip() else ""
+                        if not part.strip():
+                            continue
+                        part = "\n" + part.strip("\n") + "\n"
                         self.assertIn(part, printed)
                         printed = printed[printed.index(part) + len(part) - 1:]
                     count += 1

@@ -20,8 +20,7 @@ CASES = {"nvme-rdma-rxe": ("nvme-rdma", ("nvme.", "nvme-rdma.")),
          "nfs-rdma-siw": ("rpcordma", ("rpcordma.", "rpc.", "nfs.")),
          "iser-rxe": ("iser", ("iser.", "iscsi.", "scsi.", "scsi_sbc.")),
          "smbdirect-rxe": ("smb_direct", ("smb_direct.", "smb2.")),
-         "made-smb": ("smb_direct", ("smb_direct.", "smb2.")),
-         "made-erf-ipoib": ("rpcordma", ("arp.", "ip.", "ipv6.", "udp.", "tcp."))}
+         "made-smb": ("smb_direct", ("smb_direct.", "smb2."))}
 
 
 def without(options, protocol):

@@ -1,5 +1,4 @@
-// A client that does not hang and does not give up early: every wait has a time, a lost connection is made again, and
-// every error is reported in words.
+// A client that does not hang: each wait has a limit, a lost connection is made again, errors are reported in words.
 //
 //   robust_client [-n MESSAGES] [-i INTERVAL_MS] [-t TIMEOUT_MS] [-r TRIES] ADDRESS [PORT]
 //
