@@ -101,7 +101,7 @@ bool Run::copy_frames() {
 void Run::collect_time_line() {
     // A daemon is asked once, unless the user wants to watch it for a time.
     if (options_.connect && !options_.duration_ns) {
-        left_out_.push_back("There is no time line: the daemon reports sums. --seconds N watches it for N seconds.");
+        left_out_.emplace_back("There is no time line: the daemon reports sums. --seconds N watches it for N seconds.");
         return;
     }
     interval_ns_ = first_bin_ns(options_);
@@ -157,7 +157,7 @@ bool Run::read_again() {
         paths = {std::move(path).value()};
     }
     if (paths.empty()) {
-        left_out_.push_back(
+        left_out_.emplace_back(
             "There are no plots of single frames and no commands: this source has figures, not frames.");
         return true;
     }

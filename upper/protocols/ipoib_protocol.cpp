@@ -51,7 +51,7 @@ void add_ipv4_words(base::Bytes packet, std::string& out) {
     out += " > ";
     base::append_ipv4(out, packet.subspan(16, 4));
     const bool is_first = (base::load_be16(packet.data() + 6) & 0x1fff) == 0;
-    const std::size_t header = (base::load_u8(packet.data()) & 15u) * 4;
+    const std::size_t header = std::size_t{base::load_u8(packet.data()) & 15u} * 4;
     add_transport(base::load_u8(packet.data() + 9),
                   is_first && header <= packet.size() ? packet.subspan(header) : base::Bytes{}, out);
 }
