@@ -152,7 +152,7 @@ private:
         Message message = {};
         std::vector<std::byte> head = {};  ///< of the upper message alone, without a gap
         bool is_gapless = true;
-        std::uint64_t remaining = 0;  ///< 0: there is none
+        std::uint64_t remaining = 0;  ///< bytes that are still to come; 0: no message is begun
         std::vector<std::uint64_t> begins = {};
         std::optional<std::uint64_t> number = {};
     };

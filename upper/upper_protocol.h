@@ -173,7 +173,7 @@ struct Protocol {
                          Said& said) = nullptr;
     /// What a SEND has of an upper message; nullopt where it has none. nullptr: a SEND is a message.
     std::optional<Fragment> (*fragment)(base::Bytes head, std::uint64_t length) = nullptr;
-    /// Where the next command begins of those that one message holds, from this one's beginning; 0: there is none.
+    /// One message may hold several commands: bytes from the beginning of one to the next; 0 for the last one.
     std::uint64_t (*next_part)(base::Bytes head, std::uint64_t length) = nullptr;
     /// Up to which identifier a SEND acknowledges the messages of the other side: they are answered.
     std::optional<std::uint64_t> (*acknowledges)(base::Bytes head, std::uint64_t length) = nullptr;

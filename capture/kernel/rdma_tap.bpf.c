@@ -211,7 +211,7 @@ struct Head {
 };
 
 struct Shape {
-    __u32 size;     /* of the FPDU; 0: there is none */
+    __u32 size;     /* of the FPDU; 0 if no FPDU was found */
     __u32 evidence; /* what it is worth */
     __u32 stag;
     __u32 unused;

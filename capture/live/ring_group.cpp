@@ -41,6 +41,8 @@ base::Result<std::unique_ptr<RingGroup>> RingGroup::open(const PacketRingOptions
 }
 
 base::Result<void> RingGroup::add_ring() {
+    if (!lanes_.empty())
+        if (auto bell = bell_->open(); !bell) return bell;
     auto opened = PacketRing::open(options_);
     if (!opened) return base::Failure{opened.error()};
     PacketRing& ring = **opened;

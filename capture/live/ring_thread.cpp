@@ -1,7 +1,10 @@
 #include "capture/live/ring_thread.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
+#include <fmt/core.h>
 #include <poll.h>
 #include <pthread.h>
 #include <span>
@@ -42,7 +45,12 @@ void seal(Parcel& parcel) {
 
 }  // namespace
 
-Bell::Bell() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+base::Result<void> Bell::open() {
+    if (event_) return {};
+    event_ = base::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (event_) return {};
+    return base::Failure{base::Error{.message = fmt::format("cannot make an event: {}", std::strerror(errno))}};
+}
 
 void Bell::ring() {
     if (rung_.exchange(true, std::memory_order_acq_rel)) return;
@@ -57,11 +65,7 @@ void Bell::silence() {
 }
 
 RingThread::RingThread(std::unique_ptr<PacketRing> ring, std::uint64_t room_bytes, Bell& bell)
-    : ring_(std::move(ring)),
-      room_bytes_(room_bytes),
-      bell_(bell),
-      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      batch_(batch_of_ring) {}
+    : ring_(std::move(ring)), room_bytes_(room_bytes), bell_(bell) {}
 
 RingThread::~RingThread() {
     if (!thread_.joinable()) return;
@@ -76,6 +80,8 @@ RingThread::~RingThread() {
 }
 
 void RingThread::start() {
+    stop_ = base::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    batch_.resize(batch_of_ring);
     sigset_t all;
     sigset_t former;
     ::sigfillset(&all);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "base/result.h"
 #include "capture/live/packet_ring.h"
 #include "wire/frame.h"
 
@@ -30,7 +31,8 @@ struct Parcel {
 /// Readers ring it when they have something.
 class Bell {
 public:
-    Bell();
+    /// Call this before the first of the others; a bell that is open stays as it is.
+    base::Result<void> open();
     void ring();
     /// Whether it rang since it was silenced.
     bool rings() const { return rung_.load(std::memory_order_acquire); }
@@ -38,7 +40,7 @@ public:
     int descriptor() const { return event_.number(); }
 
 private:
-    base::Descriptor event_;
+    base::Descriptor event_ = {};
     std::atomic<bool> rung_ = false;
 };
 
@@ -89,10 +91,10 @@ private:
     std::uint64_t held_bytes_ = 0;  ///< of parcels that were not given back
     std::uint64_t room_bytes_;
     Bell& bell_;
-    base::Descriptor stop_;
+    base::Descriptor stop_ = {};  ///< of the thread
     std::atomic<bool> stopping_ = false;
     std::atomic<bool> ended_ = false;
-    std::vector<wire::Frame> batch_;
+    std::vector<wire::Frame> batch_ = {};
     std::thread thread_ = {};
 };
 

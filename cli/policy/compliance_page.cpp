@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/quantities.h"
+#include "base/shell_word.h"
 
 namespace cli::policy {
 namespace {
@@ -43,7 +44,8 @@ void append_violation(std::string& out, const Violation& violation, const export
                        exporters::endpoint_text(flow.destination, context.names), violation.seen,
                        base::format_size(static_cast<double>(flow.wire_bytes)),
                        base::format_counted(flow.packets, "packet"), exporters::iso_time(flow.first_ns));
-    if (!read_path.empty()) out += fmt::format("    See:  rdmascope dump -# -r {} --flow {}\n", read_path, flow.id);
+    if (!read_path.empty())
+        out += fmt::format("    See:  rdmascope dump -# -r {} --flow {}\n", base::shell_word(read_path), flow.id);
 }
 
 void append_rule(std::string& out, const RuleOutcome& rule, const exporters::Context& context,
@@ -55,8 +57,10 @@ void append_rule(std::string& out, const RuleOutcome& rule, const exporters::Con
     for (std::size_t i = 0; i < shown; ++i) append_violation(out, rule.violations[i], context, read_path);
     if (shown < rule.violations.size()) out += fmt::format("  and {} more\n", rule.violations.size() - shown);
     const metrics::FlowSnapshot& largest = *rule.violations.front().flow;
+    metrics::Endpoint sender;
+    sender.address = largest.source.address;
     for (const std::string& remedy : ::policy::remedies(*rule.rule, largest))
-        out += fmt::format("  Do on {}:  {}\n", metrics::to_text(largest.source.address), remedy);
+        out += fmt::format("  Do on {}:  {}\n", exporters::endpoint_text(sender, context.names), remedy);
 }
 
 nlohmann::ordered_json json_of(const RuleOutcome& rule, const exporters::Context& context) {

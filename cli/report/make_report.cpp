@@ -233,6 +233,8 @@ int Run::work() {
     if (!copy_frames()) return exit_failed;
     collect_time_line();
     if (!session_.run()) return session_.status();
+    if (session_.failed())
+        left_out_.emplace_back("The source could not be read to its end: all figures are of what was read before.");
     const metrics::Snapshot& snapshot = session_.snapshot();
     if (options_.flow && snapshot.flow(*options_.flow) == nullptr) {
         session_.fail(fmt::format("there is no flow {}; `rdmascope flows` lists those that there are", *options_.flow));

@@ -16,7 +16,7 @@ struct ReportOptions : analysis::AnalysisOptions {
 };
 
 options::OptionTable<ReportOptions> option_table();
-/// The mistake if a trace is requested of what can be read once; empty if there is none.
+/// The mistake of --perfetto with a source that cannot be read twice; empty if the options fit each other.
 std::string contradiction_of_trace(const ReportOptions& options);
 std::string help_text();
 

@@ -5,7 +5,7 @@
 
 namespace metrics::inline answers {
 
-// Each question has one file. Each function adds the findings that alarm or, if there are none, one that describes.
+// Each question has one file. Each function adds the findings that alarm; without an alarm, one that describes.
 void ask_bandwidth(const Subject& subject, std::vector<Answer>& out);
 void ask_latency(const Subject& subject, std::vector<Answer>& out);
 void ask_qp_cache(const Subject& subject, std::vector<Answer>& out);

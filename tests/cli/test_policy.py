@@ -61,6 +61,13 @@ class Policy(TestCase):
                      f"See:  rdmascope dump -# -r {MARKED} --flow ", "Do on 192.0.2.2:  cma_roce_tos -d DEVICE -t 0 "):
             self.assertIn(text, done.stdout)
 
+    def test_commands_can_be_pasted(self):
+        capture = self.folder / "a b.pcap"
+        capture.write_bytes(MARKED.read_bytes())
+        shown = self.check(REST + "dscp = 0\n", "-r", capture).stdout
+        pasted = shlex.split(next(line for line in shown.splitlines() if "See:" in line).split("See:")[1])
+        self.assertEqual(pasted[:5], ["rdmascope", "dump", "-#", "-r", str(capture)])
+
     def test_address_families(self):
         for capture, family, other in ((MARKED, "ipv4", "ipv6"), (PCAPS / "siw-ucmatose.pcap", "ipv4", "ipv6")):
             self.assertEqual(self.check(f'{REST}addresses = "{family}"\n', "-r", capture).returncode, 0)

@@ -111,7 +111,7 @@ class Taps(unittest.TestCase):
     def test_hosts_that_make_many_of_them(self):
         """More have gone than this process may have files open: it still sleeps while nothing passes."""
         with Hosts() as hosts:
-            probe = hosts.probe("far", "tap", "files=26")
+            probe = hosts.probe("far", "tap", "files=20")
             for first in range(0, 24, 6):
                 names = [f"many{first + more}" for more in range(6)]
                 for name in names:

@@ -62,7 +62,7 @@ private:
         if (packet.acknowledges() || packet.response()) answer(passage);
     }
 
-    /// Lost before the tap with nothing after it, then sent again beyond all that had passed. Nobody there can say
+    /// Lost before the tap with nothing after it, then sent again beyond all that had passed. The tap cannot tell
     /// whether the sender had come so far before: where it goes back within a message, it goes on with new packets
     /// after the old ones, and nothing marks the border.
     bool looks_new(const Packet& packet) const {

@@ -70,6 +70,20 @@ class Document(Base):
                     self.assertEqual({**flow, "problem": None}, {**flows[flow["id"]], "problem": None})
                 self.assertEqual(document["commands"], json.loads(run("io", "-n", "--json", "-r", capture).stdout)["connections"])
 
+    def test_a_capture_that_ends_early_is_said_to(self):
+        """In the middle of the 57th frame: the 56 before are shown, as tcpdump reads them."""
+        cut = pathlib.Path(self.folder.name) / "cut.pcap"
+        cut.write_bytes((PCAPS / "rxe-write-bw-64k.pcap").read_bytes()[:20000])
+        page = cut.with_suffix(".html")
+        done = run("report", "-n", "-r", cut, "-o", page)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"cut short", done.stderr)
+        document = document_of(page.read_text())
+        self.assertTrue(any("could not be read to its end" in each for each in document["left_out"]), document["left_out"])
+        self.assertIn("56 packets", document["summary"])
+        _, whole = self.report(PCAPS / "rxe-write-bw-64k.pcap")
+        self.assertFalse(any("could not be read" in each for each in whole["left_out"]))
+
     def test_the_time_line_sums_to_the_flows(self):
         for capture in (LOSS, NVME, IWARP):
             _, document = self.report(capture)

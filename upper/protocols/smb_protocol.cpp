@@ -20,10 +20,10 @@ constexpr std::uint16_t smb_ports[] = {445, 5445};
 
 constexpr std::string_view direct_heading = "SMB Direct";
 
-/// There are none with the protocol's own form.
+/// SMB Direct sends no private data of its own.
 bool smb_read_private_data(base::Bytes, ConnectionFacts&) { return false; }
 
-/// The upper message of a SEND, or of a part of one: where its own header begins. Empty: there is none.
+/// The upper message of a SEND, or of a part of one: from its own header on. Empty if the SEND has no such header.
 base::Bytes smb_message_of(base::Bytes head, std::uint64_t length) {
     if (wire::smb_header_of(head) != SmbHeader::none) return head;
     const auto header = wire::parse_smb_direct(head);

@@ -54,7 +54,7 @@ private:
     struct Passing {
         std::uint64_t fingerprint = 0;  ///< 0: none
         std::int64_t since_ns = 0;
-        std::uint32_t back = 0;      ///< places to the next older one of its chain; 0: there is none
+        std::uint32_t back = 0;      ///< places to the next older one of its chain; 0 for the oldest
         std::uint16_t passages = 0;  ///< since then
         std::uint16_t earlier = 0;   ///< in the half second before
         std::array<std::uint32_t, interfaces_max> interfaces{};  ///< 0: none

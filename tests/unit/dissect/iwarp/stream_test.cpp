@@ -173,8 +173,8 @@ TEST(Stream, lost_segments_of_a_stream_whose_crcs_are_not_filled_in) {
     }
 }
 
-/// Octets that are missing of a connection whose fourth segment of `size` comes after so many others. The end of a
-/// capture gives up what is missing then: only one that comes at last tells whether it was waited for.
+/// Missing bytes of a connection whose fourth segment, of `size` bytes, comes after `others` later ones. At the end of
+/// a capture the stream gives up what is missing: only a segment that comes last shows whether it was waited for.
 std::uint64_t missing_of(Wire wire, std::uint32_t size, std::size_t others, const dissect::DissectorOptions& options) {
     auto pieces = cut(wire.client, size, wire.client.units.front().length);
     EXPECT_GT(pieces.size(), 3 + others);
