@@ -153,12 +153,20 @@ def fields_of(printed, names):
     return frames
 
 
-def plugin_fields(path, names, *arguments):
+def plugin_says(path, names, *arguments):
+    """The fields as above, and the texts that follow them: those of the statistics in `arguments`."""
     chosen = [word for name in names for word in ("-e", name)]
     result = tshark("-n", "-r", path, "-T", "fields", "-E", "aggregator=|", "-e", "frame.number", *chosen, *arguments)
     if result.returncode != 0 or faults(result):
         raise AssertionError(f"{path.name}: {faults(result)} {result.stderr[-2000:]}")
-    return fields_of(result.stdout, names)
+    rows, texts = [], []
+    for line in result.stdout.splitlines(keepends=True):
+        (rows if not texts and re.match(r"\d+\t", line) else texts).append(line)
+    return fields_of("".join(rows), names), "".join(texts)
+
+
+def plugin_fields(path, names, *arguments):
+    return plugin_says(path, names, *arguments)[0]
 
 
 def dump_fields(path, names):

@@ -1,9 +1,14 @@
-"""Every capture with the plugin: what it says, frame by frame, is what `rdmascope` says of the same capture."""
-import functools
+"""Every capture with the plugin: what it says, frame by frame and in its statistics, is what `rdmascope` says of the same capture."""
 import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
 import unittest
 
-from plugged import (BACKWARD, LAYERS, TestCase, captures, counted, dump_fields, faults, plugin_fields, rdmascope, side_by_side, tshark)
+from plugged import (BACKWARD, LAYERS, OTHER_TIMES, TestCase, captures, counted, dump_fields, faults, flows_text, plugin_fields,
+                     plugin_says, rdmascope, side_by_side, tshark)
 
 UNIT_FIELDS = ["rdma.transport", "rdma.service", "rdma.operation", "rdma.position", "rdma.length", "rdma.crc",
                "rdma.repeats_frame", "rdma.first_frame", "rdma.stream", "rdma.from_client", "rdma.tcp_sequence",
@@ -20,13 +25,15 @@ OPERATIONS = ("send", "send_immediate", "send_invalidate", "write", "write_immed
 class Captures(TestCase):
     def test_the_frames_say_what_dump_says_and_add_up_to_the_flows(self):
         def both(path):
+            # Wireshark draws the statistics that it was asked for last first.
             return (dump_fields(path, UNIT_FIELDS + OUTCOME_FIELDS + LAYER_FIELDS), json.loads(rdmascope("flows", "--json", "-r", path))["flows"],
-                    plugin_fields(path, EVERY_FIELD, "-2"), plugin_fields(path, BACKWARD))
+                    plugin_says(path, EVERY_FIELD, "-2", "-z", "rdma,why", "-z", "rdma,flows"), plugin_fields(path, BACKWARD),
+                    flows_text(path) + rdmascope("why", "-n", "-r", path))
 
         layers_seen = set()
         for path, told in side_by_side(both, captures()):
             with self.subTest(capture=path.name):
-                dumped, flows, frames, once = told()
+                dumped, flows, (frames, statistics), once, texts = told()
                 with self.subTest("units"):
                     self.check_units(dumped, frames)
                 with self.subTest("sums"):
@@ -35,7 +42,18 @@ class Captures(TestCase):
                     layers_seen |= self.check_layers(dumped, frames)
                 with self.subTest("two passes say what one says"):
                     self.check_passes(once, frames)
+                with self.subTest("flows and why"):
+                    self.check_statistics(path, texts, statistics)
         self.assertEqual(set(LAYER_FIELDS), layers_seen)
+
+    def check_statistics(self, path, expected, found):
+        if path.name in OTHER_TIMES:
+            return
+        # The command names the file that its frames are to be looked at in; here they are at hand.
+        expected = re.sub(r"  See:  rdmascope dump .*\{(.*)\}'", r"  See: \1", expected)
+        expected = re.sub(r"  See:  rdmascope dump .* --flow \d+\n", "", expected)
+        found = re.sub(r"  See:  frames? (.*(?:\n {8}.*)*)", lambda m: "  See: " + " ".join(m[1].split()), found)
+        self.assertEqual(expected, found)
 
     def check_layers(self, dumped, frames):
         """Those that Wireshark lacks are read as `dump` reads them. Returns the fields that were found."""
@@ -96,13 +114,26 @@ class Captures(TestCase):
         self.assertEqual(again, damaged + sum("rdma.retransmission" in fields for fields in frames.values()))
 
     def test_whole_trees_and_expert_information_are_drawn(self):
-        drawn = functools.partial(tshark, "-n", "-2", "-V", "-z", "expert", "-r")
-        for path, result in side_by_side(drawn, captures()):
-            with self.subTest(capture=path.name):
-                result = result()
-                self.assertEqual(result.returncode, 0, result.stderr[-2000:])
-                self.assertEqual([], faults(result))
-                self.assertNotRegex(result.stdout, r"Malformed Packet: RDMA\b|Dissector bug, protocol RDMA\b")
+        """Of all captures, one after the other, by as few processes as there are processors: most of tshark's time is its start."""
+        everything = captures()
+        shares = os.cpu_count()
+        with tempfile.TemporaryDirectory(prefix="rdmascope-trees-") as folder:
+            os.chmod(folder, 0o755)
+
+            def drawn(share):
+                joined = pathlib.Path(folder) / f"{share}.pcapng"
+                # Some captures are cut off in their last packet: mergecap writes all before it, and says so.
+                subprocess.run(["mergecap", "-a", "-w", joined, *everything[share::shares]], capture_output=True)
+                frames = subprocess.run(["capinfos", "-rcTm", joined], capture_output=True, text=True, check=True).stdout
+                return int(frames.split(",")[1]), tshark("-n", "-2", "-V", "-z", "expert", "-r", joined)
+
+            for share, told in side_by_side(drawn, range(shares)):
+                with self.subTest(captures=[path.name for path in everything[share::shares]]):
+                    frames, result = told()
+                    self.assertEqual(result.returncode, 0, result.stderr[-2000:])
+                    self.assertEqual([], faults(result))
+                    self.assertEqual(frames, len(re.findall(r"(?m)^Frame \d+:", result.stdout)))
+                    self.assertNotRegex(result.stdout, r"Malformed Packet: RDMA\b|Dissector bug, protocol RDMA\b")
 
 
 if __name__ == "__main__":
