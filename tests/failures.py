@@ -1,4 +1,5 @@
 """What the tests of a JUnit report that failed have printed last. ctest prints it where each of them ended, thousands of lines above."""
+import re
 import sys
 import xml.etree.ElementTree
 
@@ -10,7 +11,9 @@ def main(path):
     for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
         if case.get("status") != "fail":
             continue
-        printed = (case.findtext("system-out") or "").rstrip().split("\n")
+        printed = (case.findtext("system-out") or "").rstrip()
+        # Of a suite, the tests that passed.
+        printed = re.sub(r"\[ RUN      \] (\S+)\n\[       OK \] \1.*\n", "", printed).split("\n")
         print(f"\n-- {case.get('name')}, its last {min(LINES, len(printed))} of {len(printed)} lines:")
         for line in printed[-LINES:]:
             print(line[:LETTERS])
