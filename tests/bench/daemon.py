@@ -84,8 +84,8 @@ class Watcher:
 
 
 class Tcpdump(Watcher):
-    def __init__(self, space, interface, _):
-        super().__init__(space, ["tcpdump", "-i", interface, "-n", "-s", SNAPLEN, "-B", RING_MIB * 1024, "-w", "/dev/null", EXPRESSION])
+    def __init__(self, space, interface, _, snaplen=SNAPLEN, expression=EXPRESSION):
+        super().__init__(space, ["tcpdump", "-i", interface, "-n", "-s", snaplen, "-B", RING_MIB * 1024, "-w", "/dev/null", expression])
 
     def seen(self, text):
         return int(re.search(r"(\d+) packets? captured", text).group(1))
@@ -94,8 +94,8 @@ class Tcpdump(Watcher):
 class Dumpcap(Watcher):
     ready = "File:"
 
-    def __init__(self, space, interface, _):
-        super().__init__(space, ["dumpcap", "-i", interface, "-s", SNAPLEN, "-B", RING_MIB, "-w", "/dev/null", "-f", EXPRESSION])
+    def __init__(self, space, interface, _, snaplen=SNAPLEN, expression=EXPRESSION):
+        super().__init__(space, ["dumpcap", "-i", interface, "-s", snaplen, "-B", RING_MIB, "-w", "/dev/null", "-f", expression])
 
     def seen(self, text):
         return int(re.search(r"received/dropped on interface.*: (\d+)/", text).group(1))
@@ -105,11 +105,13 @@ class Daemon(Watcher):
     ready = "^ready"
     threads = 1
 
-    def __init__(self, space, interface, binary):
+    def __init__(self, space, interface, binary, snaplen=SNAPLEN, expression=EXPRESSION):
+        """It learns by itself what the expression says; without a snapshot length it chooses one for each kind of packet."""
+        length = ["--snaplen", snaplen] if snaplen else []
         with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
             file.write(f"[capture]\nthreads = {self.threads}\n")
             file.flush()
-            super().__init__(space, [binary, "daemon", "--config", file.name, "-i", interface, "--snaplen", SNAPLEN, "--socket", "off",
+            super().__init__(space, [binary, "daemon", "--config", file.name, "-i", interface, *length, "--socket", "off",
                                      "--log-level", "error"])
 
     def seen(self, text):
@@ -185,17 +187,27 @@ def loss(space, options):
 def processor(space, options):
     print(f"\nProcessor time at 100,000 packets/s, of one core")
     for name, capture in TRAFFIC.items():
-        for watcher, kind in WATCHERS.items():
-            shares = []
-            for _ in range(options.rounds):
-                running = kind(space, "tap0", options.binary)
-                before = running.cpu_seconds()
-                sent = send(space, capture, "--rate", 100000, "--loop", 0, "--seconds", options.seconds)
-                time.sleep(0.5)
-                used = running.cpu_seconds() - before
-                running.end()
-                shares.append(used / sent["seconds"])
-            print(f"{watcher:>18}: {100 * statistics.median(shares):6.1f} %   {name}")
+        path = ROOT / "pcaps" / capture
+        used_at_rate(space, options, name, path, "--loop", 0, "--seconds", options.seconds)
+    with tempfile.TemporaryDirectory() as folder:
+        # As long as it is sent: connections that begin again would be repeats.
+        path = pathlib.Path(folder) / "iwarp.pcap"
+        subprocess.run([BUILD / "make_traffic", "iwarp-1420", path, str(options.seconds * 100_000 * 1500)], check=True)
+        used_at_rate(space, options, "iWARP, whole segments of 1,420 octets", path, snaplen=0, expression="tcp")
+
+
+def used_at_rate(space, options, name, path, *how, **watched):
+    for watcher, kind in WATCHERS.items():
+        shares = []
+        for _ in range(options.rounds):
+            running = kind(space, "tap0", options.binary, **watched)
+            before = running.cpu_seconds()
+            sent = send(space, path, "--rate", 100000, *how)
+            time.sleep(0.5)
+            used = running.cpu_seconds() - before
+            running.end()
+            shares.append(used / sent["seconds"])
+        print(f"{watcher:>18}: {100 * statistics.median(shares):6.1f} %   {name}")
 
 
 def mix(space, options):
