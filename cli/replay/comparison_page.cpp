@@ -30,10 +30,8 @@ std::string most_time(const FlowSnapshot& flow) {
     const auto state = static_cast<std::size_t>(most - flow.state_ns.begin());
     const double share = static_cast<double>(*most) / static_cast<double>(flow.wall_ns());
     // As the table of `flows` has it, and its goodput in bits.
-    std::string_view name = metrics::state_names[state];
-    constexpr std::string_view prefix = "application_";
-    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
-    return fmt::format("{} {}", name, base::format_percent(share, {base::Spacing::column}));
+    return fmt::format("{} {}", metrics::short_name_of(static_cast<metrics::State>(state)),
+                       base::format_percent(share, {base::Spacing::column}));
 }
 
 std::string depth(const FlowSnapshot& flow) {
