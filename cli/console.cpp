@@ -17,7 +17,7 @@ namespace cli {
 void print_message_line(std::string_view line) {
     std::string whole(line);
     if (whole.empty() || whole.back() != '\n') whole += '\n';
-    // There is no place for a message if standard error fails.
+    // If standard error fails, there is nowhere to report it.
     static_cast<void>(base::write_all(STDERR_FILENO, whole));
 }
 

@@ -9,7 +9,7 @@
 
 namespace cli {
 
-/// What is captured of the traffic of an interface, if no expression selects it.
+/// Which traffic of an interface is captured if no expression selects it.
 enum class LiveScope : std::uint8_t {
     everything,
     /// Not TCP connections that the kernel finds to speak something else than MPA: they do not reach this process.
@@ -46,7 +46,7 @@ private:
     void describe_interfaces();
     bool is_gone();
 
-    std::unique_ptr<capture::Tap> tap_ = {};  ///< in place of `sources_`
+    std::unique_ptr<capture::Tap> tap_ = {};  ///< used instead of `sources_`
     std::vector<std::unique_ptr<capture::LiveSource>> sources_ = {};
     std::vector<capture::InterfaceInfo> interfaces_ = {};
     std::size_t current_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <unistd.h>
+#include <vector>
 
 #include "base/file.h"
 #include "base/quantities.h"
@@ -13,6 +14,40 @@ namespace cli {
 namespace {
 
 constexpr auto between = std::chrono::milliseconds(100);
+constexpr std::size_t least_bar = 10;
+constexpr std::size_t most_bar = 40;
+
+/// What stands after a bar; the parts of greater `rank` are the first to be left out.
+struct Part {
+    int rank;
+    std::string text;
+};
+
+std::string bar_of(double share, std::vector<Part> parts, std::size_t columns) {
+    parts.insert(parts.begin(), {0, fmt::format(" {:>6}", base::format_percent(share))});
+    const auto joined = [&parts] {
+        std::string text;
+        for (const Part& part : parts) text += (text.empty() ? "" : "  ") + part.text;
+        return text;
+    };
+    constexpr std::size_t brackets = 2;
+    std::string tail = joined();
+    while (parts.size() > 1 && tail.size() + brackets + least_bar > columns) {
+        parts.erase(std::ranges::max_element(parts, {}, &Part::rank));
+        tail = joined();
+    }
+    if (tail.size() + brackets + least_bar > columns) return tail.substr(0, columns);
+    const std::size_t width = std::min(columns - tail.size() - brackets, most_bar);
+    const auto full = static_cast<std::size_t>(share * static_cast<double>(width));
+    return fmt::format("[{}{}]{}", std::string(full, '='), std::string(width - full, ' '), tail);
+}
+
+std::string left_text(double share, double elapsed_sec) {
+    const double left_sec = share > 0 ? elapsed_sec * (1 - share) / share : 0;
+    return base::format_duration(left_sec * 1e9) + " left";
+}
+
+unsigned columns_of_bar() { return std::min(terminal_columns(STDERR_FILENO), 120U) - 1; }
 
 }  // namespace
 
@@ -26,17 +61,20 @@ bool Progress::due() {
     return true;
 }
 
-void Progress::draw(const capture::FileSource::Progress& at, std::uint64_t frames) {
-    const double elapsed_sec = std::chrono::duration<double>(Clock::now() - begun_).count();
-    const unsigned columns = std::min(terminal_columns(STDERR_FILENO), 100U);
-    base::write_all(STDERR_FILENO, fmt::format("\r{}\x1b[K", progress_bar(at, frames, elapsed_sec, columns - 1)));
+void Progress::draw(const std::string& bar) {
+    base::write_all(STDERR_FILENO, fmt::format("\r{}\x1b[K", bar));
     drawn_ = true;
 }
 
-void Progress::draw(std::uint64_t captured) {
-    base::write_all(STDERR_FILENO, fmt::format("\rGot {}\x1b[K", captured));
-    drawn_ = true;
+void Progress::draw(const capture::FileSource::Progress& at, std::uint64_t frames) {
+    draw(progress_bar(at, frames, elapsed_sec(), columns_of_bar()));
 }
+
+void Progress::draw(std::uint64_t done, std::uint64_t all, std::string_view things) {
+    draw(progress_bar(done, all, things, elapsed_sec(), columns_of_bar()));
+}
+
+void Progress::draw(std::uint64_t captured) { draw(fmt::format("Got {}", captured)); }
 
 void Progress::wipe() {
     if (drawn_) base::write_all(STDERR_FILENO, "\r\x1b[K");
@@ -50,13 +88,21 @@ std::string progress_bar(const capture::FileSource::Progress& at, std::uint64_t 
         return fmt::format("{} packets, {}, {}", frames, base::format_size(at.octets), base::format_byte_rate(rate))
             .substr(0, columns);
     const double share = std::min(1.0, static_cast<double>(at.octets) / static_cast<double>(*at.total));
-    const double left_sec = rate > 0 ? static_cast<double>(*at.total - std::min(at.octets, *at.total)) / rate : 0;
-    const std::string tail = fmt::format(" {:>6}  {} packets  {}  {} left", base::format_percent(share), frames,
-                                         base::format_byte_rate(rate), base::format_duration(left_sec * 1e9));
-    if (tail.size() + 12 > columns) return tail.substr(0, columns);
-    const std::size_t width = std::min<std::size_t>(columns - tail.size() - 2, 40);
-    const auto full = static_cast<std::size_t>(share * static_cast<double>(width));
-    return fmt::format("[{}{}]{}", std::string(full, '='), std::string(width - full, ' '), tail);
+    return bar_of(share,
+                  {{1, fmt::format("{} of {}", base::format_size(at.octets), base::format_size(*at.total))},
+                   {4, fmt::format("{} packets", frames)},
+                   {3, base::format_byte_rate(rate)},
+                   {2, left_text(share, elapsed_sec)}},
+                  columns);
+}
+
+std::string progress_bar(std::uint64_t done, std::uint64_t all, std::string_view things, double elapsed_sec,
+                         unsigned columns) {
+    const double share = all == 0 ? 0 : std::min(1.0, static_cast<double>(done) / static_cast<double>(all));
+    return bar_of(share,
+                  {{1, fmt::format("{} of {} {}", base::group_digits(done), base::group_digits(all), things)},
+                   {2, left_text(share, elapsed_sec)}},
+                  columns);
 }
 
 }  // namespace cli

@@ -41,7 +41,7 @@ private:
     base::Error error_ = {};
 };
 
-/// Whether it could not match a frame of Ethernet either: it is not an expression.
+/// Whether the text is no expression at all: it cannot be compiled for Ethernet.
 bool is_mistaken(const std::string& expression);
 
 /// The expression of the options: the rest of the line, or the content of the file of `-F`.

@@ -11,14 +11,14 @@ volatile std::sig_atomic_t Signals::flush_requested = 0;
 namespace {
 
 constexpr std::array handled{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-constexpr std::size_t ending = 3;  ///< of them, the first ones
+constexpr std::size_t ending = 3;  ///< the first signals of the list ask for the end
 
 /// Returns what was there before.
 struct sigaction install(int number, void (*handler)(int), int flags) {
     struct sigaction old = {};
     ::sigaction(number, nullptr, &old);
-    // nohup(1) has SIGHUP ignored, and means it. A shell without job control has SIGINT ignored in what it puts into
-    // the background, lest ^C should end that; a script that sends it means it, and so does tcpdump understand it.
+    // SIGHUP stays ignored under nohup(1). A shell without job control starts background programs with SIGINT ignored,
+    // so that ^C does not end them. A script that sends SIGINT wants the end, so SIGINT is handled, as in tcpdump.
     if (number == SIGHUP && old.sa_handler == SIG_IGN) return old;
     struct sigaction action = {};
     action.sa_handler = handler;

@@ -21,7 +21,7 @@ public:
     static bool take_report() { return take(report_requested); }
     static bool take_flush() { return take(flush_requested); }
 
-    /// Ends the program like others whose reader has gone: by SIGPIPE, unless its parent ignored that signal.
+    /// Ends the program by SIGPIPE, as other programs end whose reader has gone, unless the parent ignored that signal.
     void end_by_broken_pipe() const;
 
 private:

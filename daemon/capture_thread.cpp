@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 #include "base/clock.h"
-#include "capture/live/mpa_ports.h"
+#include "capture/live/segment_view.h"
 #include "daemon/capture_time.h"
 #include "daemon/frame_requests.h"
 #include "observe/traced_analyzer.h"

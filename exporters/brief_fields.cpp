@@ -194,9 +194,7 @@ std::vector<FlowField> make_brief() {
                "the state that took the most time, without `application_`, and its share", [](const FlowRow& row) {
                    const auto top = top_state(row.flow);
                    if (!top) return Value{};
-                   std::string_view name = metrics::state_names[top->state];
-                   constexpr std::string_view prefix = "application_";
-                   if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+                   const std::string_view name = metrics::short_name_of(static_cast<metrics::State>(top->state));
                    return Value{fmt::format("{} {}", name, base::format_percent(top->share, {base::Spacing::column}))};
                });
     return std::move(fields.all);

@@ -11,20 +11,29 @@
 
 namespace exporters {
 
-std::uint64_t FlowTimeline::add(const metrics::Snapshot& difference, std::int64_t start_ns) {
-    if (full_) return 0;
-    if (!std::exchange(began_, true)) origin_ns_ = start_ns;
-    while (since_origin(start_ns) / length_ns_ >= most_cells) double_length();
+std::uint64_t FlowTimeline::add(std::span<const metrics::FlowBytes> flows, std::int64_t start_ns) {
+    if (rounds_ == 0 && flows.empty()) return length_ns_;  // the first cell has the first flow
+    if (++rounds_ == 1) origin_ns_ = start_ns;
+    while (since_origin(start_ns) / length_ns_ >= cells_of_flow()) double_length();
     const auto place = static_cast<std::size_t>(since_origin(start_ns) / length_ns_);
-    for (const metrics::FlowSnapshot& flow : difference.flows) {
-        Cells& cells = flows_[flow.id];
-        if (cells.size() <= place) cells.resize(place + 1);
-        cells[place] = base::saturating::add(cells[place], flow.wire_bytes);
+    places_ = std::max(places_, place + 1);
+    for (const metrics::FlowBytes& flow : flows) {
+        Line& line = flows_[flow.id];
+        line.round = rounds_;
+        const std::uint64_t more = flow.wire_bytes - std::exchange(line.bytes, flow.wire_bytes);
+        if (more == 0) continue;
+        if (line.cells.size() <= place) line.cells.resize(place + 1);
+        line.cells[place] = base::saturating::add(line.cells[place], more);
     }
-    if (flows_.size() <= most_flows) return length_ns_;
-    full_ = true;
-    flows_.clear();
-    return 0;
+    // Flows that the measurement has forgotten are not asked for any more.
+    if (flows_.size() > 2 * flows.size())
+        std::erase_if(flows_, [&](const auto& each) { return each.second.round != rounds_; });
+    while (places_ > cells_of_flow()) double_length();
+    return length_ns_;
+}
+
+std::size_t FlowTimeline::cells_of_flow() const {
+    return std::clamp(room_ / std::max<std::size_t>(flows_.size(), 1), least_cells, most_cells);
 }
 
 std::uint64_t FlowTimeline::since_origin(std::int64_t time_ns) const {
@@ -37,7 +46,9 @@ void FlowTimeline::double_length() {
     const bool is_odd = origin_ns_ % (2 * length) != 0 && origin_ns_ >= INT64_MIN + length;
     if (is_odd) origin_ns_ -= length;
     length_ns_ *= 2;
-    for (auto& [id, cells] : flows_) {
+    places_ = (places_ + (is_odd ? 2 : 1)) / 2;
+    for (auto& [id, line] : flows_) {
+        Cells& cells = line.cells;
         Cells joined((cells.size() + (is_odd ? 2 : 1)) / 2);
         for (std::size_t i = 0; i < cells.size(); ++i) {
             std::uint64_t& sum = joined[(i + (is_odd ? 1 : 0)) / 2];
@@ -49,7 +60,7 @@ void FlowTimeline::double_length() {
 
 const FlowTimeline::Cells* FlowTimeline::of(std::uint64_t flow) const {
     const auto found = flows_.find(flow);
-    return found == flows_.end() ? nullptr : &found->second;
+    return found == flows_.end() ? nullptr : &found->second.cells;
 }
 
 std::string sparkline(const FlowTimeline::Cells& cells, std::size_t width, base::Charset charset) {

@@ -200,6 +200,7 @@ void append_json(std::string& out, const metrics::HostSnapshot& host, const Cont
     object.put("received_packets", host.received_packets);
     object.put("received_requests", host.received_requests);
     object.put("link_bits_per_sec", value(host.link_bits_per_sec));
+    object.put("link_is_learnt", host.link_bits_per_sec ? Value{host.link_is_learnt} : Value{});
     object.put("senders", host.senders);
     object.put("incast.senders_max", host.incast_senders_max);
     object.put("incast.frame", host.incast_frame == 0 ? Value{} : Value{host.incast_frame});

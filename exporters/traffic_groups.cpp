@@ -249,16 +249,26 @@ const std::vector<GroupField>& group_fields(GroupBy by) {
 }
 
 void append_group_table(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by, std::size_t width) {
+    constexpr std::size_t least_cells = 9;  // the heading
+    constexpr std::size_t most_cells = 32;
+    constexpr std::size_t between = 2;
+    // On a narrow terminal these give way, the first one first.
+    constexpr std::array<std::string_view, 5> dispensable{"received_packets", "sent_packets", "messages", "flows",
+                                                          "problems"};
     std::vector<const GroupField*> shown;
     for (const GroupField& field : group_fields(by))
         if (!repeats_names(field, groups)) shown.push_back(&field);
-    const std::string figures = group_table(shown, groups, 0);
-    constexpr std::size_t least_cells = 8;
-    constexpr std::size_t most_cells = 32;
-    const std::size_t taken = display_width(std::string_view(figures).substr(0, figures.find('\n'))) + 2;
-    const std::size_t cells = width < taken ? 0 : std::min(width - taken, most_cells);
     const bool known = std::ranges::any_of(groups, [](const auto& group) { return !group.bytes_over_time.empty(); });
-    out += known && cells >= least_cells ? group_table(shown, groups, cells) : figures;
+    const std::size_t needed = known ? least_cells + between : 0;
+    std::string figures = group_table(shown, groups, 0);
+    const auto taken = [&figures] { return display_width(std::string_view(figures).substr(0, figures.find('\n'))); };
+    for (const std::string_view path : dispensable) {
+        if (taken() + needed <= width) break;
+        std::erase_if(shown, [path](const GroupField* field) { return field->path == path; });
+        figures = group_table(shown, groups, 0);
+    }
+    const std::size_t left = width - std::min(width, taken() + between);
+    out += known && left >= least_cells ? group_table(shown, groups, std::min(left, most_cells)) : figures;
 }
 
 void append_group_csv(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by) {

@@ -42,7 +42,8 @@ using GroupField = Field<TrafficGroup>;
 /// The columns of a table of such groups, in the order of the table, of CSV and of JSON.
 const std::vector<GroupField>& group_fields(GroupBy by);
 
-/// Within `width` columns: bytes over time are shown in what the other columns leave, at most 32.
+/// Within `width` columns. Bytes over time have 9 to 32 columns. On a narrow terminal, packets, messages and flows are
+/// left out for them.
 void append_group_table(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by, std::size_t width);
 void append_group_csv(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by);
 /// The document {"capture": ..., "by": "host", "cell_ns": ..., "groups": [...]}. `cell_ns`: the length of a cell of

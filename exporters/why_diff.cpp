@@ -29,7 +29,7 @@ std::string figure_label(const FigureChange& change) {
     switch (change.figure) {
         case ComparedFigure::latency_p50: return fmt::format("p50 of {}", metrics::plural_of(*change.operation));
         case ComparedFigure::latency_p99: return fmt::format("p99 of {}", metrics::plural_of(*change.operation));
-        case ComparedFigure::goodput: return "goodput";
+        case ComparedFigure::goodput: return "goodput (message bytes)";
         case ComparedFigure::retransmitted: return "packets sent again";
         case ComparedFigure::rnr_naks: return "RNR NAKs per packet";
         case ComparedFigure::ecn_ce: return "packets marked CE";

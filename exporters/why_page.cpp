@@ -34,6 +34,12 @@ std::string cost_text(const metrics::Cost& cost) {
     return fmt::format("{} of the {}", words::percent(cost.share), wholes[static_cast<std::size_t>(cost.basis)]);
 }
 
+/// What a figure is called for readers. JSON has the names of the evidence.
+std::string evidence_label(const Evidence& evidence) {
+    if (evidence.what == "goodput") return "goodput (message bytes)";
+    return harmless(evidence.what);
+}
+
 class Page {
 public:
     Page(const metrics::Snapshot& snapshot, std::span<const Answer> answers, const WhyPageStyle& style)
@@ -149,13 +155,13 @@ private:
         for (std::size_t i = 0; i < count; ++i) {
             const Evidence& evidence = answer.evidence[i];
             values.push_back(words::figure(evidence));
-            label = std::max(label, evidence.what.size());
+            label = std::max(label, evidence_label(evidence).size());
             value = std::max(value, number_part(values.back()));
         }
         label = std::min<std::size_t>(label, columns_ - 24);
         for (std::size_t i = 0; i < count; ++i) {
             const Evidence& evidence = answer.evidence[i];
-            std::string line = fmt::format("    {:<{}}  {:>{}}{}", harmless(evidence.what), label,
+            std::string line = fmt::format("    {:<{}}  {:>{}}{}", evidence_label(evidence), label,
                                            values[i].substr(0, number_part(values[i])), value,
                                            values[i].substr(number_part(values[i])));
             if (style_.verbose && !evidence.frames.empty())

@@ -75,6 +75,10 @@ public:
     virtual std::uint64_t frames_end() const = 0;
 };
 
+/// Is called before each interval with the number of intervals that were read and of all that will be; false ends the
+/// reading early.
+using ReadingWatch = std::function<bool(std::uint64_t done, std::uint64_t all)>;
+
 /// Reads while a writer goes on. A damaged record is skipped and counted; the records after it are read.
 class HistoryReader {
 public:
@@ -92,11 +96,12 @@ public:
     /// Intervals that overlap [from_ns, to_ns), by their start, whatever the clock did meanwhile. The sink returns
     /// false to end; then the result is false.
     virtual base::Result<bool> read(std::int64_t from_ns, std::int64_t to_ns,
-                                    const std::function<bool(HistoryInterval&&)>& sink) = 0;
+                                    const std::function<bool(HistoryInterval&&)>& sink,
+                                    const ReadingWatch& watch = {}) = 0;
     /// All that was recorded in between, merged, by one thread for each processor. If there are more than `max_flows`
-    /// flows, the idlest are forgotten. Every thread asks `go_on` after every interval.
+    /// flows, the idlest are forgotten. Every thread calls `watch`.
     virtual base::Result<HistorySum> merged(std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows = 1'000'000,
-                                            const std::function<bool()>& go_on = {}) = 0;
+                                            const ReadingWatch& watch = {}) = 0;
     /// The damaged records that the last extent() or read() found.
     virtual std::uint64_t damaged_records() const = 0;
 };

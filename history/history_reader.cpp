@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -23,11 +24,11 @@ public:
 
     std::optional<Extent> extent() const override;
     base::Result<bool> read(std::int64_t from_ns, std::int64_t to_ns,
-                            const std::function<bool(HistoryInterval&&)>& sink) override;
+                            const std::function<bool(HistoryInterval&&)>& sink, const ReadingWatch& watch) override;
     std::uint64_t damaged_records() const override { return damaged_; }
 
     base::Result<HistorySum> merged(std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
-                                    const std::function<bool()>& go_on) override;
+                                    const ReadingWatch& watch) override;
 
 private:
     struct Place {
@@ -150,12 +151,14 @@ base::Result<FolderReader::Places> FolderReader::places(std::int64_t from_ns, st
 }
 
 base::Result<bool> FolderReader::read(std::int64_t from_ns, std::int64_t to_ns,
-                                      const std::function<bool(HistoryInterval&&)>& sink) {
+                                      const std::function<bool(HistoryInterval&&)>& sink, const ReadingWatch& watch) {
     const auto found = places(from_ns, to_ns);
     if (!found) return base::Failure{found.error()};
     Fetcher fetcher(found->segments.folder, found->segments.files);
     const std::uint64_t damaged_before = damaged_;
+    std::uint64_t done = 0;
     for (const Place& place : found->in_order) {
+        if (watch && !watch(done++, found->in_order.size())) return false;
         auto fetched = fetcher.fetch(place.record, place.file);
         damaged_ = damaged_before + fetcher.damaged();
         if (!fetched) return base::Failure{fetched.error()};
@@ -167,7 +170,7 @@ base::Result<bool> FolderReader::read(std::int64_t from_ns, std::int64_t to_ns,
 
 /// Each thread takes a stretch of time; what they have made of it is joined in the order of time.
 base::Result<HistorySum> FolderReader::merged(std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
-                                              const std::function<bool()>& go_on) {
+                                              const ReadingWatch& watch) {
     const auto found = places(from_ns, to_ns);
     if (!found) return base::Failure{found.error()};
     constexpr std::size_t least = 64;  // intervals that are worth a thread
@@ -181,11 +184,12 @@ base::Result<HistorySum> FolderReader::merged(std::int64_t from_ns, std::int64_t
         std::uint64_t damaged = 0;
         std::optional<base::Error> error;
     };
+    std::atomic<std::uint64_t> done = 0;  // by all threads
     const auto work = [&](std::size_t first, std::size_t end) {
         Share share;
         Fetcher fetcher(found->segments.folder, found->segments.files);
         metrics::SnapshotSum sum(max_flows);
-        for (std::size_t i = first; i < end && goes_on() && (!go_on || go_on()); ++i) {
+        for (std::size_t i = first; i < end && goes_on() && (!watch || watch(done++, count)); ++i) {
             auto fetched = fetcher.fetch(found->in_order[i].record, found->in_order[i].file);
             if (!fetched) {
                 share.error = fetched.error();

@@ -36,6 +36,7 @@ public:
         return trace_ == nullptr ? std::vector<trace::EventCount>{} : trace_->events();
     }
     std::size_t flows() { return analyzer_.flows(); }
+    std::vector<metrics::FlowBytes> flow_bytes() { return analyzer_.flow_bytes(); }
     std::size_t begin_interval(std::int64_t idle_since_ns) { return analyzer_.begin_interval(idle_since_ns); }
     /// Of what was traced; 0 where nothing is.
     std::uint64_t records() const { return join_ == nullptr ? 0 : join_->queue_pairs().records(); }

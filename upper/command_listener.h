@@ -10,34 +10,34 @@ namespace upper {
 
 class Connection;
 
-/// A message of a recognized connection, when it passes.
+/// A message of a connection whose protocol is known, reported when the message passes.
 struct MessageNote {
     const Connection& connection;
     dissect::CommandRole role = dissect::CommandRole::none;
-    const Command* command = nullptr;  ///< nullptr: a message of no command that is known
+    const Command* command = nullptr;  ///< nullptr: the message belongs to no known command
     const Message* message = nullptr;
-    bool begins = false;                            ///< of data: the first packet of the message
-    base::Bytes head = {};                          ///< of a SEND, and of data that say something of the connection
-    std::optional<std::uint32_t> key = {};          ///< of a request: that of its first range of memory
-    std::optional<std::uint64_t> data_offset = {};  ///< of data that begin: their place within the command's memory
-    std::uint64_t data_bytes = 0;                   ///< of data that begin: bytes that the message says it has
-    std::string_view event = {};                    ///< of an interim or another message, Said::event
+    bool begins = false;                    ///< data: this is the first packet of the message
+    base::Bytes head = {};                  ///< the first bytes of a SEND, or of data that describe the connection
+    std::optional<std::uint32_t> key = {};  ///< request: the key of its first memory range
+    std::optional<std::uint64_t> data_offset = {};  ///< first packet of data: their place in the command's memory
+    std::uint64_t data_bytes = 0;                   ///< first packet of data: bytes that the message announces
+    std::string_view event = {};                    ///< interim or other message: Said::event
     std::string_view event_heading = {};
     std::optional<std::uint32_t> word = {};  ///< Said::word
-    base::Bytes line_head = {};              ///< of another message: what its line is made of
+    base::Bytes line_head = {};              ///< other message: the bytes for its line of output
     bool from_initiator = false;
 };
 
-/// Is called with what the connections hold. References are valid during the call alone.
+/// Receives what connections do. References are valid during the call only.
 class Listener {
 public:
     virtual ~Listener() = default;
-    /// The connection has an upper layer.
+    /// The upper layer of the connection is now known.
     virtual void recognized(const Connection&) {}
     virtual void message(const MessageNote&) {}
-    /// A command is over: in the order in which they were asked, so far as they have an order.
+    /// A command has ended. Commands come in the order of their requests, if the protocol has an order.
     virtual void command(const Connection&, const FinishedCommand&) {}
-    /// No more commands of the connection will come.
+    /// The connection has ended: no more commands will come.
     virtual void ended(const Connection&) {}
 };
 

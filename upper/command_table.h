@@ -6,14 +6,14 @@
 
 namespace upper {
 
-/// How much all connections may remember together. Slots are counted when they are made: they serve their connection
-/// until that ends.
+/// The number of commands that all connections together may remember. A slot is counted when it is made, and stays with
+/// its connection until the connection ends.
 struct CommandBudget {
     std::uint64_t slots_left = 1'000'000;
 };
 
-/// The commands of a connection: by slot, by identifier, by key, and in the order in which they were asked. Memory
-/// grows to what was open at a time; nothing is allocated after that.
+/// The commands of a connection: by slot, by identifier, by key, and in the order of their requests. Memory grows to
+/// the greatest number of commands that were open at the same time.
 class CommandTable {
 public:
     static constexpr std::uint32_t max_commands = 2048;
@@ -23,15 +23,15 @@ public:
     CommandTable(const CommandTable&) = delete;
     CommandTable& operator=(const CommandTable&) = delete;
 
-    /// Whether add() has a slot.
+    /// Whether add() has a free slot.
     bool has_room() const {
         return free_command_ != no_slot || (commands_.size() < max_commands && budget_.slots_left != 0);
     }
-    /// A free slot with an empty command; there is room.
+    /// Takes a free slot for an empty command. The caller has checked that there is room.
     Command& add();
-    /// Puts it at the end of the order, and among those of its identifier.
+    /// Puts the command at the end of the order, and into the list of its identifier.
     void open(Command& command);
-    /// No request of that identifier is open any more.
+    /// Removes the command from the list of its identifier: the request is no longer open.
     void close_id(Command& command);
     void grant(Command& command, const Grant& grant);
     void remove(Command& command);
@@ -40,14 +40,14 @@ public:
     std::uint32_t slot_of(const Command& command) const {
         return static_cast<std::uint32_t>(&command - commands_.data());
     }
-    /// The open command of that identifier; nullptr if absent.
+    /// The open command with this identifier; nullptr if absent.
     Command* find(std::uint64_t id);
-    /// The oldest command in order; nullptr if absent.
+    /// The oldest command; nullptr if absent.
     Command* oldest() { return oldest_ == no_slot ? nullptr : &commands_[oldest_]; }
     Command* newer(const Command& command) { return command.newer == no_slot ? nullptr : &commands_[command.newer]; }
     std::uint32_t size() const { return size_; }
 
-    /// Calls `visit` with every command that granted a range with that key that holds [address, address + length), and
+    /// Calls `visit` with each command that granted a range with this key that holds [address, address + length), and
     /// with the range.
     template <class Visit>
     void visit_grants(std::uint32_t key, std::uint64_t address, std::uint64_t length, Visit visit) {
@@ -66,7 +66,7 @@ private:
     struct KeptGrant {
         Grant grant = {};
         std::uint32_t slot = no_slot;
-        std::uint32_t next = no_slot;  ///< in its bucket, or among the free ones
+        std::uint32_t next = no_slot;  ///< the next one of the bucket, or of the free ones
         std::uint32_t next_of_command = no_slot;
     };
     static std::size_t bucket_of(std::uint64_t value, const std::vector<std::uint32_t>& buckets);
@@ -79,7 +79,7 @@ private:
     std::vector<std::uint32_t> id_buckets_ = {};
     std::vector<KeptGrant> grants_ = {};
     std::vector<std::uint32_t> grant_buckets_ = {};
-    std::uint32_t free_command_ = no_slot;  ///< linked by `newer`
+    std::uint32_t free_command_ = no_slot;  ///< the first free command; `newer` links the others
     std::uint32_t free_grant_ = no_slot;
     std::uint32_t oldest_ = no_slot;
     std::uint32_t newest_ = no_slot;

@@ -7,11 +7,11 @@
 
 namespace upper {
 
-/// An identifier as the protocol writes it: "0x800b".
+/// A command's identifier in the protocol's notation: "0x800b".
 std::string id_text(const Protocol& protocol, std::uint64_t id);
-/// "ns 1"; empty where the command has no target.
+/// "ns 1"; empty if the command has no target.
 std::string target_text(const Protocol& protocol, const Command& command);
-/// The meaning's words, or its number: "0x0c3".
+/// The meaning of a status in words, or its number: "0x0c3".
 std::string status_text(const StatusMeaning& meaning, std::uint32_t status);
 
 }  // namespace upper

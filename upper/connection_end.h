@@ -8,12 +8,12 @@
 
 namespace upper {
 
-/// One end of a connection: address, and queue pair or TCP port. Of RoCE and InfiniBand, a flow knows its destination's
-/// queue pair alone.
+/// One end of a connection: address, and queue pair or TCP port. Packets of RoCE and InfiniBand show the destination's
+/// queue pair only.
 struct Endpoint {
     std::array<std::byte, 16> address = {};
     wire::AddressFamily family = wire::AddressFamily::none;
-    std::uint32_t number = 0;  ///< QPN or port; 0 where it is not known
+    std::uint32_t number = 0;  ///< QPN or port; 0 if unknown
 
     bool operator==(const Endpoint&) const = default;
 };

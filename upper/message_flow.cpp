@@ -10,7 +10,7 @@ std::uint64_t Flow::position_of(std::uint32_t number) {
     const std::uint64_t space = std::uint64_t{1} << bits_;
     if (!started_) {
         started_ = true;
-        // There is room for what passes later and belongs before.
+        // Leaves numbers for packets that pass late and belong before this one.
         next_ = space + number;
         acked_ = next_;
         return next_;
@@ -33,7 +33,7 @@ void Flow::release_head(Message& message) {
     message.head = 0;
 }
 
-/// A message's beginning is kept as far as it comes without a gap.
+/// The first bytes of a message are kept, up to the first gap.
 void Flow::put_head(Message& message, const Passing& packet) {
     if (!message.has_begin || packet.payload.empty()) return;
     const bool is_placed = packet.offset || packet.begin == message.begin || message.packet_bytes != 0;
@@ -104,7 +104,7 @@ Message& Flow::add(const Passing& packet) {
     return message;
 }
 
-/// The index of the message that holds the position; size() if absent.
+/// The index of the message that contains the position; size() if absent.
 std::size_t Flow::find(std::uint64_t position) const {
     std::size_t low = 0;
     std::size_t high = messages_.size();
@@ -124,7 +124,7 @@ Message* Flow::find_begin(std::uint64_t begin) {
     return index == messages_.size() || messages_[index].begin != begin ? nullptr : &messages_[index];
 }
 
-/// How many positions a READ takes: as many as its response has packets. A TCP stream has no such thing.
+/// The number of positions of a READ: one for each packet of its response. A READ on a TCP stream takes no positions.
 std::uint64_t Flow::read_packets(std::uint64_t bytes) const {
     if (transport_ == wire::Transport::iwarp || packet_bytes_ == 0) return 1;
     constexpr std::uint64_t most = std::uint64_t{1} << 23;  // IBTA vol. 1, 9.4.4: half of the PSNs
@@ -146,8 +146,8 @@ void Flow::extend(Message& message, const Passing& packet, bool is_new) {
     message.last_frame = packet.frame;
 }
 
-/// A SEND whose beginning lacks bytes that passed later is handed over as far as it is known: the parser says whether
-/// that is enough.
+/// A SEND whose first bytes passed late is given to the parser with the bytes that are known. The parser decides
+/// whether they suffice.
 void Flow::complete(Message& message) {
     if (message.operation == Operation::send) {
         if (message.parsed || !message.has_begin) return;
@@ -211,7 +211,7 @@ void Flow::forward(const Passing& packet) {
 bool Flow::fill_hole(std::uint64_t position) {
     for (Hole& hole : holes_) {
         if (position < hole.begin || position >= hole.end) continue;
-        // What is before the position was passed over a second time: it will be sent again, if ever, from there.
+        // Positions before this one were skipped twice: a repeat begins here.
         if (position == hole.begin)
             ++hole.begin;
         else if (position + 1 == hole.end)
@@ -234,7 +234,7 @@ void Flow::repair(const Passing& packet, bool is_sure) {
     under_way->is_sure = under_way->is_sure || is_sure;
 }
 
-/// The message of a packet that fills a hole: one that goes on there, one that begins there, or a new one. size() where
+/// The message of a packet that fills a hole: a message that continues or begins there, or a new message. size() if
 /// there is no room.
 std::size_t Flow::place_late(const Passing& packet) {
     std::size_t index = messages_.size();
@@ -264,10 +264,10 @@ std::size_t Flow::place_late(const Passing& packet) {
     return index;
 }
 
-/// A packet that is not new: sent again, or overtaken by others.
+/// Handles a packet that is not new: it was sent again, or overtaken by other packets.
 void Flow::late(const Passing& packet) {
     const bool is_new = fill_hole(packet.begin);
-    if (packet.begin < acked_ && !is_new) return;  // its receiver has had it
+    if (packet.begin < acked_ && !is_new) return;  // its receiver already has it
     if (packet.operation == Operation::other) return;
     repair(packet, !is_new || nak_since_);
     std::size_t index = find(packet.begin);
@@ -293,7 +293,7 @@ void Flow::pass_again(const Passing& packet) {
     touch_pending(packet, packet.end_ns);
 }
 
-/// Messages that wait for this packet are complete now at the earliest: their receiver takes them in order.
+/// Messages that wait for this packet end now at the earliest, because their receiver accepts messages in order.
 void Flow::touch_pending(const Passing& packet, std::int64_t end_ns) {
     for (std::size_t at = messages_.size(); at-- > 0;) {
         Message& message = messages_[at];
@@ -321,7 +321,7 @@ void Flow::finish_read(Message& message, const Passing& packet) {
     if (packet.starts && message.packet_bytes == 0) message.packet_bytes = packet.length;
     if (packet.starts && !packet.ends) {
         packet_bytes_ = packet.length;
-        // How many positions the READ takes is known now.
+        // The number of positions of the READ is now known.
         const std::uint64_t end = message.begin + read_packets(message.length);
         if (&message == &messages_.back() && end > message.end) {
             message.end = end;
@@ -344,7 +344,7 @@ void Flow::finish_read(Message& message, const Passing& packet) {
 void Flow::read_response(std::uint64_t position, const Passing& packet) {
     std::size_t index = find(position);
     if (index == messages_.size()) {
-        // The READ takes more positions than could be known when it passed.
+        // The READ takes more positions than were known when it passed.
         index = messages_.size();
         while (index > 0 && messages_[index - 1].begin > position) --index;
         if (index == 0) return;

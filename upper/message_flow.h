@@ -14,10 +14,10 @@ namespace upper {
 
 class Connection;
 
-/// A packet or a segment of a message: of what is asked of the peer, not of its answers.
+/// A packet or a segment of a message that goes to the peer; answers to the peer's requests are not among them.
 struct Passing {
-    std::uint64_t begin = 0;  ///< position
-    std::uint64_t end = 0;    ///< after it
+    std::uint64_t begin = 0;  ///< position of the first byte or packet
+    std::uint64_t end = 0;    ///< one past the last position
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
     std::uint64_t first_frame = 0;
@@ -25,31 +25,32 @@ struct Passing {
     Operation operation = Operation::send;
     bool starts = false;
     bool ends = false;
-    bool waited = false;                       ///< for bytes of the TCP stream that passed later
-    std::optional<std::uint64_t> offset = {};  ///< within the message, where the packet says so
-    std::uint32_t length = 0;                  ///< of the payload
-    base::Bytes payload = {};                  ///< as far as it was captured
+    bool waited = false;  ///< the segment waited for earlier bytes of the TCP stream, which passed later
+    std::optional<std::uint64_t> offset = {};  ///< place in the message, if the packet shows it
+    std::uint32_t length = 0;                  ///< bytes of payload
+    base::Bytes payload = {};                  ///< the captured part
     bool has_target = false;
     std::uint32_t key = 0;
     std::uint64_t address = 0;
-    std::uint64_t asked = 0;  ///< of a READ, and of a WRITE's first packet: bytes of the message
+    std::uint64_t asked = 0;  ///< READ, and first packet of a WRITE: bytes of the message
     std::optional<std::uint32_t> invalidated = {};
     std::optional<std::uint32_t> immediate = {};
     std::uint32_t sink_key = 0;
     std::uint64_t sink_address = 0;
 };
 
-/// One direction of a connection: puts packets together to messages, and sees what passes again. Its memory is bounded.
+/// One direction of a connection: joins packets into messages, and notices packets that are sent again. Memory is
+/// bounded.
 class Flow {
 public:
-    /// `bits`: of a position on the wire, 24 or 32.
+    /// `bits`: the size of a position in packets, 24 or 32.
     Flow(wire::Transport transport, const Endpoint& source, const Endpoint& destination, unsigned bits)
         : transport_(transport), source_(source), destination_(destination), bits_(bits) {}
 
     wire::Transport transport() const { return transport_; }
     const Endpoint& source() const { return source_; }
     const Endpoint& destination() const { return destination_; }
-    /// Completes what the packets do not say: the source's queue pair.
+    /// Sets the source's queue pair, which packets do not show.
     void set_source_number(std::uint32_t number) { source_.number = number; }
     Connection* connection() const { return connection_; }
     unsigned side() const { return side_; }
@@ -59,37 +60,37 @@ public:
     }
 
     bool has_started() const { return started_; }
-    /// The number of the wire as a position; of a flow that has not begun, its beginning.
+    /// The position of a PSN or TCP sequence number. In a flow without packets so far, this number is the beginning.
     std::uint64_t position_of(std::uint32_t number);
     std::uint64_t next() const { return next_; }
     std::uint64_t acked() const { return acked_; }
 
     void pass(const Passing& packet);
-    /// Positions that passed before, without anything new: TCP sent them again.
+    /// Positions that have passed before: TCP sent them again.
     void pass_again(const Passing& packet);
-    /// All before the position has arrived.
+    /// The peer has everything before this position.
     void acknowledge(std::uint64_t position, std::int64_t time_ns);
     void refused() { nak_since_ = true; }
-    /// A response to this flow's READs. RoCE, InfiniBand: which one, by its position.
+    /// A response to a READ of this flow. RoCE and InfiniBand: the position shows which READ.
     void read_response(std::uint64_t position, const Passing& packet);
-    /// iWARP: by the place that it goes to.
+    /// A response to a READ of this flow. iWARP: the destination shows which READ.
     void read_response_to(std::uint32_t sink_key, std::uint64_t sink_address, const Passing& packet);
-    /// The message that begins there; nullptr where it is forgotten.
+    /// The message that begins at this position; nullptr if it is forgotten.
     Message* find_begin(std::uint64_t begin);
-    /// Nothing of it is of interest any more: gives its memory back. Not to be called while a packet is passed.
+    /// Frees the memory of a flow that is no longer examined. Must not be called during pass().
     void release();
-    /// Bytes of the stream were lost: what follows begins again.
+    /// The capture lacks bytes of the stream: the next packet begins a new message.
     void lose_place() { current_ = no_message; }
 
 private:
     static constexpr std::size_t max_messages = 512;
     static constexpr std::size_t max_heads = 4;
-    static constexpr std::size_t head_bytes = 1152;  ///< an entry of 64, Connect's data of 1024
+    static constexpr std::size_t head_bytes = 1152;  ///< NVMe: an entry of 64 bytes, and Connect's data of 1024
     static constexpr std::uint64_t no_message = ~std::uint64_t{0};
 
     struct Head {
         std::array<std::byte, head_bytes> octets;
-        std::uint32_t size = 0;  ///< from the first byte on, without a gap
+        std::uint32_t size = 0;  ///< bytes from the first one on, without a gap
         bool taken = false;
     };
     struct Hole {
@@ -124,16 +125,16 @@ private:
     unsigned side_ = 0;
 
     bool started_ = false;
-    bool nak_since_ = false;  ///< since the last new packet
+    bool nak_since_ = false;  ///< a NAK came after the last new packet
     std::uint64_t next_ = 0;  ///< position of the next new packet
     std::uint64_t acked_ = 0;
     std::int64_t last_new_ns_ = 0;
-    std::uint32_t packet_bytes_ = 0;  ///< of a full packet, as far as was seen
+    std::uint32_t packet_bytes_ = 0;  ///< payload of a full packet, the largest so far
     Ring<Message> messages_ = {};
-    std::uint64_t dropped_ = 0;           ///< messages that have left the ring's front
-    std::uint64_t current_ = no_message;  ///< the message under way, counted from the flow's first
-    std::uint32_t repair_ = 0;            ///< serial of the one under way; 0: none
-    std::uint64_t first_late_ = 0;        ///< its first position
+    std::uint64_t dropped_ = 0;           ///< messages that were removed from the front of the ring
+    std::uint64_t current_ = no_message;  ///< the unfinished message, counted from the flow's first
+    std::uint32_t repair_ = 0;            ///< serial number of the present repair; 0: there is no repair
+    std::uint64_t first_late_ = 0;        ///< first position of the present repair
     std::array<Hole, 8> holes_ = {};
     std::vector<Head> heads_ = {};
 };

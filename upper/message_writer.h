@@ -9,19 +9,19 @@
 
 namespace upper {
 
-/// Makes of what a connection notes the messages that printers and filters read.
+/// Makes the messages that printers and filters read, from what a connection reports.
 class MessageWriter {
 public:
     explicit MessageWriter(dissect::Sink& sink) : sink_(sink) {}
 
     void write(const wire::Frame& frame, const MessageNote& note);
-    /// An unreliable datagram of a protocol.
+    /// Notes an unreliable datagram of a protocol.
     void write_datagram(const wire::Frame& frame, const Protocol& protocol, base::Bytes payload, std::uint32_t length);
     /// Private data of the Communication Manager's message 0 (REQ), 1 (REP) or 2 (REJ).
     void write_private_data(const wire::Frame& frame, const Protocol& protocol, std::size_t message, base::Bytes data);
 
 private:
-    /// The bytes that are described.
+    /// The bytes that the message describes.
     base::Bytes describe_head(const MessageNote& note);
     void fill_facts(const MessageNote& note, dissect::CommandFacts& facts);
     void fill_response(const MessageNote& note, dissect::CommandFacts& facts);

@@ -41,7 +41,7 @@ base::Result<Assignment, std::string> parse_assignment(const std::string& text) 
 
 namespace {
 
-/// A direction of a queue pair's conversation: the sender, and the queue pair that receives.
+/// One direction between two queue pairs: the sender's address and the receiving queue pair.
 struct PacketKey {
     std::array<std::byte, 16> source = {};
     std::array<std::byte, 16> destination = {};
@@ -64,7 +64,7 @@ struct HashPacketKey {
     std::size_t operator()(const PacketKey& key) const { return base::mix(hash_addresses(key), key.destination_qp); }
 };
 
-/// Both addresses alone: destination_qp is 0.
+/// The key of both addresses without a queue pair: destination_qp is 0.
 PacketKey hosts_of(PacketKey key) {
     key.destination_qp = 0;
     return key;
@@ -87,16 +87,16 @@ std::array<std::byte, 16> address_octets(const dissect::Network& network, std::u
 struct PacketTrack {
     explicit PacketTrack(Flow made) : flow(std::move(made)) {}
     Flow flow;
-    PacketTrack* likely_peer = nullptr;  ///< whose PSNs were acknowledged last
+    PacketTrack* likely_peer = nullptr;  ///< the flow whose PSNs this flow acknowledged last
     unsigned votes = 0;
 };
 
 /// A TCP connection with iWARP.
 struct StreamTrack {
-    std::array<std::unique_ptr<Flow>, 2> flows = {};  ///< of the client, of the server
+    std::array<std::unique_ptr<Flow>, 2> flows = {};  ///< flow of the client, flow of the server
     struct Side {
         bool gap_open = false;        ///< a segment is missing
-        std::uint64_t gap_frame = 0;  ///< that brought it; 0: none yet
+        std::uint64_t gap_frame = 0;  ///< frame of the late segment; 0: it has not come yet
         bool writing = false;
         std::uint32_t write_key = 0;
         std::uint64_t write_first = 0;
@@ -107,10 +107,11 @@ struct StreamTrack {
 };
 
 constexpr std::size_t remembered_times = 4096;
-constexpr std::size_t max_candidates = 64;   ///< flows of two hosts whose peer is not known
+constexpr std::size_t max_candidates = 64;   ///< flows between two hosts that are not paired yet
 constexpr std::uint64_t most_behind = 4096;  ///< positions by which an acknowledgement may lag
 constexpr unsigned votes_for_pair = 2;
-/// So near to the other flow's latest packet, an acknowledgement is of that flow: PSNs begin anywhere in 2^24.
+/// An acknowledgement that is this near to the latest packet of a flow belongs to this flow, because PSNs begin
+/// anywhere in 2^24.
 constexpr std::uint64_t positions_of_sure_pair = 64;
 
 }  // namespace
@@ -122,7 +123,7 @@ struct Reader::State final : Listener {
         if (next != nullptr) writer.emplace(*next);
     }
 
-    // Listener: what the connections say.
+    // The functions of Listener.
     void recognized(const Connection& connection) override {
         if (listener != nullptr) listener->recognized(connection);
     }
@@ -173,8 +174,8 @@ struct Reader::State final : Listener {
     dissect::Sink* next;
     Listener* listener;
     std::optional<MessageWriter> writer = {};
-    const wire::Frame* frame = nullptr;  ///< under way
-    Place place = {};                    ///< of the last unit
+    const wire::Frame* frame = nullptr;  ///< the frame that is being read
+    Place place = {};                    ///< place of the last unit
 
     CommandBudget budget = {};
     std::vector<std::unique_ptr<Connection>> connections = {};
@@ -182,8 +183,9 @@ struct Reader::State final : Listener {
     ConnectionManager manager = {};
     std::unordered_map<PacketKey, std::unique_ptr<PacketTrack>, HashPacketKey> tracks = {};
     PacketKey last_key = {};
-    PacketTrack* last_track = nullptr;  ///< of that key; nullptr: not known
-    std::unordered_map<PacketKey, std::vector<PacketTrack*>, HashPacketKey> unpaired = {};  ///< by hosts
+    PacketTrack* last_track = nullptr;  ///< the flow of the last key; nullptr: unknown
+    /// Flows without a peer, by their two hosts.
+    std::unordered_map<PacketKey, std::vector<PacketTrack*>, HashPacketKey> unpaired = {};
     std::unordered_map<std::uint32_t, StreamTrack> streams = {};
     std::array<std::pair<std::uint64_t, std::int64_t>, remembered_times> times = {};
 };
@@ -215,7 +217,7 @@ void Reader::State::set_up_connection(Connection& connection, const SetUp& set_u
     if (set_up.by_service != nullptr) connection.suppose(*set_up.by_service, initiator);
 }
 
-/// Connections that nothing leads to any more go, the idlest first.
+/// Forgets connections that no flow belongs to any more, the idlest first.
 void Reader::State::make_room() {
     if (connections.size() < options.max_connections) return;
     const std::size_t kept = options.max_connections - options.max_connections / 8 - 1;
@@ -244,7 +246,7 @@ void Reader::State::forget_retired() {
 // ---- packets ----
 
 PacketTrack& Reader::State::track_of(const PacketKey& key, wire::Transport transport) {
-    // Packets of one flow mostly follow each other.
+    // Packets of the same flow often follow each other.
     if (last_track != nullptr && last_key == key) return *last_track;
     last_key = key;
     const auto found = tracks.find(key);
@@ -284,7 +286,7 @@ void Reader::State::pair(PacketTrack& track, PacketTrack& peer) {
         connection.recognize(*assigned, Evidence::user, std::nullopt, {});
 }
 
-/// Without a set-up, queue pairs are paired by what they acknowledge: the PSNs of one flow alone.
+/// Without a set-up, a flow is paired with the only flow whose PSNs it acknowledges.
 void Reader::State::find_peer(PacketTrack& track, const PacketKey& key, std::uint32_t psn) {
     const auto candidates = unpaired.find(hosts_of(reversed(key, 0)));
     if (candidates == unpaired.end()) return;
@@ -307,8 +309,8 @@ void Reader::State::find_peer(PacketTrack& track, const PacketKey& key, std::uin
 void Reader::State::adopt(const ManagedConnection& made, wire::Transport transport) {
     const PacketKey there{made.requester.address, made.acceptor.address, made.acceptor.number, made.requester.family};
     const PacketKey back = reversed(there, made.requester.number);
-    if (there == back) return;  // no queue pair is connected to itself
-    // Queue pairs that were used before have a new life.
+    if (there == back) return;  // a queue pair is not connected to itself
+    // The queue pairs may have been used by an earlier connection.
     bool retires = false;
     for (const PacketKey& key : {there, back}) {
         const auto old = tracks.find(key);
@@ -355,7 +357,7 @@ Operation operation_of(wire::BthOperation operation) {
     }
 }
 
-/// The payload as far as it was captured; its length on the wire.
+/// The captured part of the payload, and the length of the payload on the wire.
 void fill_payload(const dissect::Unit& unit, Passing& passing) {
     const dissect::LayerRef* payload = unit.dissection.find(LayerId::payload);
     if (payload == nullptr) payload = unit.dissection.find(LayerId::ulp_payload);
@@ -366,7 +368,7 @@ void fill_payload(const dissect::Unit& unit, Passing& passing) {
 
 }  // namespace
 
-/// Unreliable datagrams have no connection: each is looked at by itself.
+/// Unreliable datagrams have no connection, so each is examined separately.
 void Reader::State::datagram(const dissect::Unit& unit, const PacketKey& key) {
     if (!writer) return;
     Passing passing;
@@ -423,7 +425,7 @@ void Reader::State::acknowledgement(const dissect::Unit& unit, Flow& peer) {
     constexpr unsigned positive = 0;
     const unsigned type = bth.syndrome >> 5 & 3;
     const std::uint64_t position = peer.position_of(bth.psn);
-    // A NAK names the first packet that has not arrived. IBTA vol. 1, 9.7.5.2.8.
+    // A NAK names the first missing packet. IBTA vol. 1, 9.7.5.2.8.
     if (type == positive) return peer.acknowledge(position + 1, unit.frame.time_ns);
     peer.acknowledge(position, unit.frame.time_ns);
     peer.refused();
@@ -480,7 +482,7 @@ void Reader::State::begin_stream(StreamTrack& stream, const dissect::Unit& unit)
     if (is_request) {
         set_up = read_mpa_request(unit, static_cast<std::uint16_t>(destination.number));
     } else {
-        // Which side has opened the connection is a guess here: either port may be the service's.
+        // The side that opened the connection is unknown here: either port may be the port of the service.
         set_up.by_service = protocol_of_port(static_cast<std::uint16_t>(destination.number));
         if (set_up.by_service == nullptr)
             set_up.by_service = protocol_of_port(static_cast<std::uint16_t>(source.number));

@@ -13,24 +13,24 @@
 
 namespace upper {
 
-/// What the user says of connections: a port or a queue pair, and its protocol.
+/// A port or a queue pair, and the protocol that the user names for it.
 struct Assignment {
     bool is_queue_pair = false;
     std::uint32_t number = 0;
     const Protocol* protocol = nullptr;
 };
-/// "4420=nvme", "qp:0x11=nvme". Fails with what is expected.
+/// "4420=nvme", "qp:0x11=nvme". The error says what is expected.
 base::Result<Assignment, std::string> parse_assignment(const std::string& text);
 
 struct ReaderOptions {
     std::vector<Assignment> assignments = {};
-    std::size_t max_connections = 16384;     ///< the idlest goes first
-    std::uint64_t max_commands = 1'000'000;  ///< that are remembered, of all connections
-    bool only_named = false;  ///< of a set-up that names no protocol nothing is kept: its packets may never come
+    std::size_t max_connections = 16384;     ///< above that, the idlest connection is forgotten
+    std::uint64_t max_commands = 1'000'000;  ///< remembered at the same time, of all connections
+    bool only_named = false;  ///< a set-up that names no protocol is not kept: its packets may never come
 };
 
-/// Between a Dissector and its sink: hands everything on, and follows with the messages of upper layers that it finds.
-/// Tells a listener of connections and commands. Either may be absent.
+/// Stands between a Dissector and its sink: passes everything on, and adds the messages of upper layers. Reports
+/// connections and commands to a listener. Sink and listener may be absent.
 class Reader final : public dissect::Sink {
 public:
     Reader(const ReaderOptions& options, dissect::Sink* next, Listener* listener);
@@ -41,20 +41,20 @@ public:
     void on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) override;
     void on_unit(const dissect::Unit& unit) override;
     void on_notice(const dissect::Notice& notice) override;
-    /// Keeps the frame's time, as on_frame() does: a message may begin in it whose unit comes later.
+    /// Keeps the frame's time, as on_frame() does: a message may begin in this frame although its unit comes later.
     void note_time(const wire::Frame& frame);
     /// No more frames will come: ends all connections.
     void finish();
 
-    /// Which connection the last unit belonged to, and which side sent it. nullptr: the unit was of none.
+    /// The connection of the last unit, and the side that sent the unit; nullptr: the unit belongs to no connection.
     struct Place {
         const Connection* connection = nullptr;
         unsigned side = 0;
     };
     Place last_place() const;
-    /// Whether packets from that address to that queue pair are of a connection that is remembered.
+    /// Whether packets from this address to this queue pair belong to a remembered connection.
     bool knows(const Endpoint& source, const Endpoint& destination) const;
-    /// Calls `visit` with every connection that is remembered and has an upper layer.
+    /// Calls `visit` with each remembered connection that has an upper layer.
     void visit_connections(const std::function<void(Connection&)>& visit);
 
 private:

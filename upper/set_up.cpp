@@ -21,7 +21,7 @@ void read_private_data(base::Bytes data, SetUp& set_up) {
     }
 }
 
-/// A layer's bytes where all of it was captured.
+/// The bytes of a layer, if the capture has all of them.
 std::optional<base::Bytes> octets_of(const dissect::Unit& unit, dissect::LayerId id) {
     const dissect::LayerRef* layer = unit.dissection.find(id);
     if (layer == nullptr || layer->length < layer->wire_length ||
@@ -30,7 +30,7 @@ std::optional<base::Bytes> octets_of(const dissect::Unit& unit, dissect::LayerId
     return unit.bytes.subspan(layer->offset, layer->length);
 }
 
-/// The private data that end a message.
+/// The private data at the end of a message.
 template <class Message>
 base::Bytes private_data_of(base::Bytes octets) {
     return octets.last(std::tuple_size_v<decltype(Message::private_data)>);
@@ -56,7 +56,7 @@ ManagementFinding ConnectionManager::read_request(base::Bytes octets, const Endp
         data = data.subspan(wire::size_of<wire::IpCm>);
     } else {
         kept.set_up.by_service = protocol_of_service(service_id);
-        // Such an identifier is no guess, as a port is one.
+        // A service identifier is certain; a port is a guess.
         kept.set_up.by_private_data = kept.set_up.by_service;
     }
     if (kept.set_up.by_private_data == nullptr) read_private_data(data, kept.set_up);

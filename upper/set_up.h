@@ -10,16 +10,16 @@
 
 namespace upper {
 
-/// What the set-up of a connection says of its upper layer.
+/// What the set-up of a connection says about the upper layer.
 struct SetUp {
     const Protocol* by_private_data = nullptr;
     const Protocol* by_service = nullptr;
-    std::uint16_t port = 0;  ///< 0: the service is not one of IP
+    std::uint16_t port = 0;  ///< 0: the service has no IP port
     ConnectionFacts facts = {};
-    base::Bytes private_data = {};  ///< what the consumer has sent; while the unit lasts
+    base::Bytes private_data = {};  ///< the consumer's private data; valid while the unit is
 };
 
-/// A connection that the Communication Manager has made. IBTA vol. 1, 12.9.
+/// A connection that the Communication Manager has set up. IBTA vol. 1, 12.9.
 struct ManagedConnection {
     SetUp set_up;
     Endpoint requester;  ///< with its queue pair
@@ -28,13 +28,13 @@ struct ManagedConnection {
 
 /// What a message of the Communication Manager says.
 struct ManagementFinding {
-    std::optional<ManagedConnection> made = {};  ///< complete with this message
-    const Protocol* protocol = nullptr;          ///< whose private data the message has
+    std::optional<ManagedConnection> made = {};  ///< the connection that this message completes
+    const Protocol* protocol = nullptr;          ///< the protocol of the private data
     std::size_t message = 0;                     ///< 0 REQ, 1 REP, 2 REJ
-    base::Bytes private_data = {};               ///< the protocol's own
+    base::Bytes private_data = {};               ///< private data of the protocol
 };
 
-/// REQs that wait for their REP. Bounded: the oldest go first.
+/// REQs that wait for their REP. The number is bounded: the oldest REQs are forgotten first.
 class ConnectionManager {
 public:
     /// A unit with a management datagram.
@@ -57,10 +57,10 @@ private:
     std::deque<Request> requests_ = {};
 };
 
-/// The private data of an MPA Reply; empty where the capture lacks them.
+/// The private data of an MPA Reply; empty if the capture lacks them.
 base::Bytes read_mpa_reply(const dissect::Unit& unit);
 
-/// What an MPA Request's private data, and the port that the connection goes to, say. RFC 5044, 7.1; RFC 6581, 9.
+/// What the private data of an MPA Request and the server's port say about the upper layer. RFC 5044, 7.1; RFC 6581, 9.
 SetUp read_mpa_request(const dissect::Unit& unit, std::uint16_t port);
 
 }  // namespace upper

@@ -17,7 +17,8 @@ std::string_view name_of(CommandEnd end) {
 
 namespace {
 
-/// The first passing of the response's first packet that is not before the data's end; the first one if absent.
+/// The first time at which the response's first packet passed after the end of the data. If there is no such time, the
+/// first time at all.
 std::int64_t response_begin(const Command& command, std::int64_t not_before) {
     if (command.response_begin_ns >= not_before) return command.response_begin_ns;
     for (std::uint8_t i = 0; i < command.response_again_count; ++i)

@@ -104,7 +104,7 @@ void Connection::keep(unsigned side, const Message& message, base::Bytes head) {
     if (message.operation == Operation::send) ++kept_sends_;
 }
 
-/// The message was kept when it began.
+/// The message was kept at its beginning.
 void Connection::keep_end(unsigned side, const Message& message) {
     const auto found = std::find_if(kept_.rbegin(), kept_.rend(), [&](const Kept& kept) {
         return kept.side == side && kept.message.begin == message.begin && kept.message.operation == message.operation;
@@ -113,7 +113,8 @@ void Connection::keep_end(unsigned side, const Message& message) {
     if (message.immediate) try_streams();
 }
 
-/// How many responses of the other side answer requests of that one, if the SENDs are of that protocol.
+/// Reads the kept SENDs as messages of this protocol, and counts responses of the other side that answer requests of
+/// this side.
 unsigned Connection::count_answers(const Protocol& protocol, unsigned initiator) const {
     ConnectionFacts facts;
     std::vector<std::uint64_t> open;
@@ -137,7 +138,7 @@ unsigned Connection::count_answers(const Protocol& protocol, unsigned initiator)
     return answers;
 }
 
-/// How many SENDs are of that protocol without that their direction shows.
+/// The number of kept SENDs that fit this protocol and show no direction.
 std::size_t Connection::count_either(const Protocol& protocol) const {
     return static_cast<std::size_t>(std::count_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
         return kept.message.operation == Operation::send &&
@@ -145,7 +146,7 @@ std::size_t Connection::count_either(const Protocol& protocol) const {
     }));
 }
 
-/// How many messages say how much of a stream was written: immediate data do, or SENDs after a WRITE.
+/// The number of kept messages that announce bytes of a stream: WRITEs with immediate data, or SENDs after a WRITE.
 std::size_t Connection::count_announced(const Protocol& protocol) const {
     constexpr std::uint64_t word_bytes = 4;
     std::array<std::uint64_t, 2> written = {};
@@ -193,7 +194,8 @@ void Connection::try_shapes() {
     if ((!fits && kept_sends_ >= max_misfits) || kept_sends_ >= max_kept_sends) ignore();
 }
 
-/// What passed before the protocol was known. What the SENDs say of the queue is read first: a response may say it.
+/// Reads the messages that were kept before the protocol was known. Facts about the queue are read first, because a
+/// response may hold them.
 void Connection::replay() {
     std::vector<Kept> kept;
     kept.swap(kept_);
@@ -233,7 +235,7 @@ void Connection::send(unsigned side, Message& message, base::Bytes head) {
     try_shapes();
 }
 
-/// A port was only a hint.
+/// The protocol was guessed by its port, and the guess is wrong.
 void Connection::misfit() {
     ++misfits_;
     if (confirmed_ || misfits_ < max_misfits) return;
@@ -249,7 +251,7 @@ void Connection::take_send(unsigned side, Message& message, base::Bytes head) {
     take_whole(side, message, head, head);
 }
 
-/// All messages of the other side up to one are answered.
+/// A SEND has answered all messages of the other side up to this identifier.
 void Connection::take_acknowledgement(unsigned side, Message& message, base::Bytes head) {
     const std::optional<std::uint64_t> up_to = protocol_->acknowledges(head, message.length);
     if (!up_to || *up_to <= acknowledged_ids_[side] || !initiator_) return;
@@ -262,7 +264,7 @@ void Connection::take_acknowledgement(unsigned side, Message& message, base::Byt
         if ((command->id & ~reverse_ids) <= *up_to) ids[count++] = command->id;
     }
     if (count < ids.size()) acknowledged_ids_[side] = *up_to;
-    // A command may be over, and gone, as soon as it is answered.
+    // A command may end and leave the table as soon as it is answered.
     for (std::size_t i = 0; i < count; ++i) {
         Said said;
         said.type = Said::Type::response;
@@ -286,7 +288,7 @@ void Connection::add_fragment(Partial& partial, const Message& message, const Fr
     partial.is_gapless = partial.is_gapless && known == fragment.bytes;
 }
 
-/// Whether the SEND has a part of a message alone.
+/// Whether the SEND carries only a part of a message.
 bool Connection::take_fragment(unsigned side, Message& message, base::Bytes head) {
     const std::optional<Fragment> fragment = protocol_->fragment(head, message.length);
     if (!fragment) return false;
@@ -301,7 +303,7 @@ bool Connection::take_fragment(unsigned side, Message& message, base::Bytes head
         partial = {};
         if (part.remaining == 0 && (part.begins || !confirmed_)) return false;
         if (!part.begins) {
-            // The message's beginning was not captured.
+            // The capture lacks the beginning of the message.
             if (confirmed_) note({*this, dissect::CommandRole::none, nullptr, &message, false, head});
             return confirmed_;
         }
@@ -311,7 +313,7 @@ bool Connection::take_fragment(unsigned side, Message& message, base::Bytes head
         partial.message.length = 0;
         partial.number = part.number;
         if (part.number) {
-            // The header belongs to the message.
+            // The header is a part of the message.
             part.bytes += part.data_at;
             part.data_at = 0;
         }
@@ -358,7 +360,7 @@ void Connection::take_part(unsigned side, Message& message, const Part& part) {
     if (!initiator_ && shape == Shape::request) initiator_ = side;
     if (!initiator_ && shape != Shape::either) return misfit();
     Said said;
-    // Too little was captured to see a shape: the port is believed.
+    // Too little was captured for a judgement by shape, so the port decides.
     const bool cut = part.head.size() < std::min<std::uint64_t>(part.length, octets_of_shape);
     if (confirmed_ || cut || shape != Shape::none)
         protocol_->parse(part.head, part.length, initiator_ && side == *initiator_, facts_, said);
@@ -449,7 +451,7 @@ void Connection::take_request(Message& message, base::Bytes head, const Said& sa
     command.request_last_frame = message.last_frame;
     command.request_end_position = message.end;
     commands_.open(command);
-    std::array<std::uint64_t, 2> granted = {};  // of each direction
+    std::array<std::uint64_t, 2> granted = {};  // bytes granted in each direction
     for (std::size_t i = 0; i < said.grant_count; ++i) {
         Grant grant = said.grants[i];
         grant.offset = granted[grant.out ? 1 : 0];
@@ -477,7 +479,7 @@ void Connection::fill_response(Command& command, const Message& message, const S
     command.response_end_position = message.end;
 }
 
-/// The command stays open, whether or not its request was captured.
+/// An interim response: the command stays open, whether or not its request was captured.
 void Connection::take_interim(const Message& message, base::Bytes head, const Said& said) {
     const Command* command = commands_.find(said.id);
     MessageNote interim{*this,   command == nullptr ? dissect::CommandRole::none : dissect::CommandRole::interim,
@@ -527,7 +529,7 @@ void Connection::take_orphan(Message& message, base::Bytes head, const Said& sai
 
 // ---- data ----
 
-/// The command whose memory the message is about: open ones first, of those the oldest.
+/// The command that granted the memory of the message. Open commands come first, and the oldest of them.
 Command* Connection::owner_of(const Message& message, bool is_read, const Grant*& granted) {
     Command* open = nullptr;
     Command* answered = nullptr;
@@ -543,7 +545,7 @@ Command* Connection::owner_of(const Message& message, bool is_read, const Grant*
     return nullptr;
 }
 
-/// A WRITE that is a message of its own.
+/// Reads a WRITE of a protocol whose WRITEs are messages.
 void Connection::take_write(unsigned side, Message& message, base::Bytes head) {
     if (!initiator_) initiator_ = side;
     WrittenMessage written{message.key, message.address, message.length, message.immediate, head};
@@ -572,7 +574,7 @@ void Connection::data_begins(unsigned side, Message& message) {
         ++counts_.operations;
         return;
     }
-    if (!initiator_ || side == *initiator_) return;  // data of commands that the target asks are not looked at
+    if (!initiator_ || side == *initiator_) return;  // data of commands that the target sends are not examined
     ++counts_.operations;
     const bool is_read = message.operation == Operation::read;
     if (message.has_target && message.key == 0 && message.asked == 0) {
@@ -584,7 +586,7 @@ void Connection::data_begins(unsigned side, Message& message) {
     if (message.has_target) {
         command = owner_of(message, is_read, grant);
     } else if (Command* oldest = commands_.oldest(); oldest != nullptr && commands_.size() == 1) {
-        // The capture does not hold the key, but there is one command that it can belong to.
+        // The capture lacks the key, but only one command is possible.
         if (!oldest->answered && oldest->grants_cut) command = oldest;
     }
     if (command == nullptr) {
@@ -608,7 +610,7 @@ void Connection::data_begins(unsigned side, Message& message) {
     note(begun);
 }
 
-/// A request or a response that went by RDMA: the SEND that belongs to it does not say what it is.
+/// Reads a request or a response that was moved by RDMA. The SEND that belongs to it does not describe it.
 void Connection::take_moved_message(Command& command, bool out, base::Bytes head) {
     Said said;
     protocol_->read_message(head, out, command.detail, facts_, said);
@@ -642,7 +644,7 @@ void Connection::data_ends(unsigned side, Message& message, base::Bytes head) {
     if (command->wants_data) protocol_->read_data(command->detail, head, facts_);
     if (message.holds_message && !head.empty()) take_moved_message(*command, is_read, head);
     const base::Bytes data = message.wants_head ? head : base::Bytes{};
-    if (message.first_frame == message.last_frame && data.empty()) return;  // noted when it began
+    if (message.first_frame == message.last_frame && data.empty()) return;  // reported when it began
     note({*this, is_read ? dissect::CommandRole::data_out : dissect::CommandRole::data_in, command, &message, false,
           data});
 }
@@ -686,7 +688,7 @@ void Connection::moved(unsigned side, const Message& message, std::int64_t time_
         return;
     }
     if (initiator_ && (side == *initiator_) != command->is_reverse) {
-        // What follows the request shows that it had arrived.
+        // Later messages of the command show that the request had arrived.
         if (command->operations == 0 && !command->answered)
             command->request_end_ns = std::max(command->request_end_ns, time_ns);
         return;
@@ -720,11 +722,11 @@ void Connection::acknowledged(unsigned side, std::int64_t time_ns) {
 
 // ---- the end of a command ----
 
-/// Commands leave in the order in which they were asked, as soon as their response is known to have arrived.
+/// Reports commands in the order of their requests, as soon as their response has certainly arrived.
 void Connection::settle(bool all) {
     while (Command* oldest = commands_.oldest()) {
         if (oldest->waits_for_event && !oldest->answered) {
-            // Such a command may stay open for ever: those after it do not wait.
+            // A command that waits for an event may stay open for ever, so later commands do not wait for it.
             Command* next = commands_.newer(*oldest);
             while (next != nullptr && next->waits_for_event && !next->answered) next = commands_.newer(*next);
             if (next == nullptr) return;
@@ -740,7 +742,7 @@ void Connection::settle(bool all) {
 }
 
 std::uint64_t Connection::repaired_ns(std::int64_t begin_ns, std::int64_t end_ns) const {
-    // Repairs of the two flows may overlap: count what either covers.
+    // Repairs of the two flows may overlap: the union of their times counts.
     std::array<std::pair<std::int64_t, std::int64_t>, kept_repairs> spans;
     std::size_t count = 0;
     for (const Repair& repair : repairs_) {
@@ -771,7 +773,7 @@ void Connection::spend(IoState state, std::int64_t begin_ns, std::int64_t end_ns
     cursor_ns_ = end_ns;
 }
 
-/// The time since the last account, by the phase of this command: it was the oldest open one.
+/// Accounts for the time since the last call, by the phase of this command, which was the oldest open command.
 void Connection::account(const Command& command, const CommandParts& parts) {
     if (!counts_.first_ns) {
         counts_.first_ns = command.request_begin_ns;

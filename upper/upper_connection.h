@@ -14,51 +14,50 @@ namespace upper {
 
 class Flow;
 
-/// Why a connection is taken for one of its protocol; the first is the surest.
+/// Why a connection is assumed to carry its protocol. The first reason is the surest.
 enum class Evidence : std::uint8_t { user, private_data, service, shape };
 /// "private_data"
 std::string_view name_of(Evidence evidence);
 /// 0 to 1.
 double confidence_of(Evidence evidence);
 
-/// What the time of a connection was spent with, from its first to its last command: by the oldest open command.
+/// How a connection spent its time from its first to its last command. The oldest open command decides.
 enum class IoState : std::uint8_t { host, request, target, data, response, repair };
 inline constexpr std::size_t io_state_count = 6;
 /// "host"
 std::string_view name_of(IoState state);
 
-/// What a connection counts besides its commands.
+/// What a connection counts in addition to its commands.
 struct ConnectionCounts {
     std::uint64_t operations = 0;          ///< READs and WRITEs of the target
-    std::uint64_t unbound_operations = 0;  ///< of them, of no command that is known
-    std::uint64_t late_operations = 0;     ///< of them, of a command that had been answered
-    std::uint64_t probes = 0;              ///< of no bytes and without a key
+    std::uint64_t unbound_operations = 0;  ///< `operations` that belong to no known command
+    std::uint64_t late_operations = 0;     ///< `operations` of a command that had been answered before
+    std::uint64_t probes = 0;              ///< operations without bytes and without a key
     std::uint64_t events = 0;              ///< answers to commands that wait for events
-    std::uint64_t overtaken = 0;           ///< commands answered before an older one
+    std::uint64_t overtaken = 0;           ///< commands that were answered before an older command
     std::uint64_t at_limit_ns = 0;
     std::uint32_t open_now = 0;
     std::uint32_t open_max = 0;
     std::array<std::uint64_t, io_state_count> state_ns = {};
-    std::optional<std::int64_t> first_ns = {};  ///< of the first command
-    std::int64_t last_ns = 0;                   ///< of the last one's end
+    std::optional<std::int64_t> first_ns = {};  ///< beginning of the first command
+    std::int64_t last_ns = 0;                   ///< end of the last command
 };
 
-/// Time in which packets of a flow were sent again, from its last packet that was new to its last one of the recovery.
+/// A time in which packets of a flow were sent again: from the last new packet to the last packet of the recovery.
 struct Repair {
     std::uint32_t serial = 0;
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
-    bool is_sure = false;  ///< no mere change of order
+    bool is_sure = false;  ///< packets were lost, and not only reordered
 };
 
-/// Two flows, and what is said on them: which upper layer, and its commands. A flow whose peer is not known yet has a
-/// connection of its own.
+/// Two flows, with their upper layer and its commands. A flow whose peer is not known yet has a connection of its own.
 class Connection {
 public:
     Connection(std::uint64_t number, Listener& listener, CommandBudget& budget)
         : number_(number), listener_(listener), commands_(budget) {}
 
-    // What is known.
+    // What is known about the connection.
     std::uint64_t number() const { return number_; }
     const Protocol* protocol() const { return protocol_; }
     Evidence evidence() const { return evidence_; }
@@ -66,44 +65,44 @@ public:
     const ConnectionCounts& counts() const { return counts_; }
     const Flow* flow(unsigned side) const { return flows_[side]; }
     Flow* flow(unsigned side) { return flows_[side]; }
-    /// The side that asks; nullopt where it is not known.
+    /// The side that sends requests; nullopt if unknown.
     std::optional<unsigned> initiator() const { return initiator_; }
     const Flow* initiator_flow() const { return initiator_ ? flows_[*initiator_] : nullptr; }
-    /// Nothing of it is of interest any more.
+    /// The connection is not examined any more.
     bool is_ignored() const { return ignored_; }
     bool keeps_heads() const { return !ignored_; }
     std::int64_t last_seen_ns() const { return last_seen_ns_; }
-    /// When the oldest command that is open was asked; those that wait for an event do not count.
+    /// When the request of the oldest open command was sent. Commands that wait for an event do not count.
     std::optional<std::int64_t> oldest_open_ns();
-    /// Its reader is about to forget it.
+    /// The reader will forget the connection.
     bool is_retired() const { return retired_; }
 
-    // What is learnt.
+    // What the set-up and other connections add.
     void set_flow(unsigned side, Flow& flow);
-    /// Takes the only flow of another connection as its own second one, with what that has kept.
+    /// Takes over the only flow of another connection as its second flow, with what the other connection has kept.
     void join(Connection& other);
     void recognize(const Protocol& protocol, Evidence evidence, std::optional<unsigned> initiator,
                    const ConnectionFacts& facts);
-    /// A port has named the protocol; its SENDs have to fit.
+    /// A port has named the protocol. SENDs must fit the protocol.
     void suppose(const Protocol& protocol, std::optional<unsigned> initiator);
-    /// The accepting side's private data.
+    /// Reads the private data of the accepting side.
     void take_reply(base::Bytes data);
 
-    // What passes, from the flows.
+    // What the flows report.
     void send(unsigned side, Message& message, base::Bytes head);
     void data_begins(unsigned side, Message& message);
     void data_ends(unsigned side, Message& message, base::Bytes head);
-    /// A message whose end is put off since packets were sent again; `began_again`: its first packet was.
+    /// The end of a message is later because packets were sent again. `began_again`: the first packet was among them.
     void moved(unsigned side, const Message& message, std::int64_t time_ns, bool began_again);
     void touched_by_repair(const Message& message, std::uint32_t repair, bool own);
     void acknowledged(unsigned side, std::int64_t time_ns);
-    /// A message of a connection whose protocol is not known.
+    /// Receives a message while the protocol is not known.
     void seen(std::int64_t time_ns) { last_seen_ns_ = time_ns; }
 
     Repair& begin_repair(std::int64_t begin_ns);
     Repair* find_repair(std::uint32_t serial);
 
-    /// Ends all commands; the listener has the last of it.
+    /// Ends all commands, and reports them to the listener.
     void end();
     void retire() {
         end();
@@ -111,23 +110,26 @@ public:
     }
 
 private:
-    static constexpr unsigned answered_of_shape = 3;  ///< responses that answer, for a shape to be believed
+    /// Answered commands after which a guess by shape counts as right.
+    static constexpr unsigned answered_of_shape = 3;
     static constexpr std::size_t max_misfits = 8;
-    static constexpr std::size_t announced_of_stream = 4;   ///< parts of a stream, for it to be believed
-    static constexpr std::uint64_t small_write_bytes = 64;  ///< a WRITE that may be a message of control
+    /// Parts of a stream after which the guess of a stream counts as right.
+    static constexpr std::size_t announced_of_stream = 4;
+    static constexpr std::uint64_t small_write_bytes = 64;  ///< the largest WRITE that may be a control message
     static constexpr std::size_t max_kept_sends = 64;
     static constexpr std::size_t max_kept_messages = 128;
-    static constexpr std::uint64_t max_messages_without = 1024;  ///< of any kind, until a connection is ignored
-    static constexpr std::uint64_t octets_of_shape = 40;         ///< that a SEND needs for its shape to be seen
+    /// Messages without a known protocol, after which the connection is ignored.
+    static constexpr std::uint64_t max_messages_without = 1024;
+    static constexpr std::uint64_t octets_of_shape = 40;  ///< bytes of a SEND that are needed to guess its shape
     static constexpr std::size_t kept_repairs = 64;
-    static constexpr std::size_t partial_bytes = 1152;    ///< that are kept of a message in several SENDs
-    static constexpr std::size_t max_fragments = 64;      ///< whose repairs are charged to the message's command
-    static constexpr std::size_t max_acknowledged = 256;  ///< messages that one SEND answers at most
-    static constexpr unsigned max_parts = 32;             ///< commands that are read of one message
-    /// Answered commands whose response is not known to have arrived.
+    static constexpr std::size_t partial_bytes = 1152;  ///< bytes that are kept of a message in several SENDs
+    static constexpr std::size_t max_fragments = 64;    ///< fragments of a message whose repairs count for its command
+    static constexpr std::size_t max_acknowledged = 256;  ///< most messages that one SEND can answer
+    static constexpr unsigned max_parts = 32;             ///< most commands that are read from one message
+    /// Bound on answered commands whose response may not have arrived.
     static constexpr std::uint32_t max_unsettled = 256;
 
-    /// Sides number their commands apart.
+    /// Each side numbers its commands separately.
     static constexpr std::uint64_t reverse_ids = std::uint64_t{1} << 63;
 
     struct Kept {
@@ -147,16 +149,17 @@ private:
     void replay();
     void ignore();
 
-    /// An upper message that takes several SENDs, until its last one has passed.
+    /// An upper message in several SENDs, until the last SEND has passed.
     struct Partial {
         Message message = {};
-        std::vector<std::byte> head = {};  ///< of the upper message alone, without a gap
+        std::vector<std::byte> head = {};  ///< the first bytes of the upper message, without a gap
         bool is_gapless = true;
-        std::uint64_t remaining = 0;  ///< bytes that are still to come; 0: no message is begun
+        std::uint64_t remaining = 0;  ///< bytes that are still to come; 0: there is no unfinished message
         std::vector<std::uint64_t> begins = {};
         std::optional<std::uint64_t> number = {};
     };
-    /// A message, or one part of it. `shown`: what describes it; empty for parts after the first.
+    /// Receives a message, or one part of it. `shown`: the bytes that describe the message; empty for parts after the
+    /// first.
     struct Part {
         base::Bytes head = {};
         std::uint64_t length = 0;
@@ -180,7 +183,7 @@ private:
     void fill_response(Command& command, const Message& message, const Said& said);
     Command* find_command(const CommandRef& ref);
     Command* owner_of(const Message& message, bool is_read, const Grant*& granted);
-    /// Gives up the oldest command where there is no room for another; false where that is not enough.
+    /// Gives up the oldest command if there is no room for another. False if there is still no room.
     bool make_room();
     void count_open(const Command& command, std::int64_t time_ns);
     void count_closed(const Command& command, std::int64_t time_ns);
@@ -202,17 +205,17 @@ private:
     std::optional<unsigned> initiator_ = {};
     ConnectionFacts facts_ = {};
     bool ignored_ = false;
-    bool confirmed_ = false;  ///< a SEND fitted, or nothing else is needed
+    bool confirmed_ = false;  ///< the protocol is certain: a SEND fitted, or the evidence suffices
     bool replaying_ = false;
-    bool has_reverse_ = false;  ///< the target has asked as well
+    bool has_reverse_ = false;  ///< the target has sent requests too
     bool ended_ = false;
     bool retired_ = false;
     std::size_t misfits_ = 0;
-    std::uint64_t messages_ = 0;  ///< before a protocol was known
+    std::uint64_t messages_ = 0;  ///< messages before the protocol was known
     std::size_t kept_sends_ = 0;
     std::vector<Kept> kept_ = {};
     std::array<Partial, 2> partials_ = {};
-    std::array<std::uint64_t, 2> acknowledged_ids_ = {};  ///< by each side, of the other's
+    std::array<std::uint64_t, 2> acknowledged_ids_ = {};  ///< the greatest identifier that each side has acknowledged
 
     CommandTable commands_;
     std::uint64_t command_count_ = 0;
@@ -220,9 +223,9 @@ private:
     ConnectionCounts counts_ = {};
     std::int64_t at_limit_since_ns_ = 0;
     bool at_limit_ = false;
-    std::int64_t cursor_ns_ = 0;  ///< of the account of time
+    std::int64_t cursor_ns_ = 0;  ///< up to where time is accounted for
     std::int64_t last_seen_ns_ = 0;
-    std::vector<Repair> repairs_ = {};  ///< by serial; none until there is one
+    std::vector<Repair> repairs_ = {};  ///< by serial number; empty before the first repair
     std::uint32_t repair_serial_ = 0;
 };
 

@@ -18,11 +18,11 @@ struct Grant {
     std::uint64_t address = 0;
     std::uint64_t length = 0;
     bool out = false;
-    std::uint64_t offset = 0;    ///< of its first byte in the command's data; set when the command is opened
-    bool holds_message = false;  ///< a part of the request or the response itself, from its beginning on
+    std::uint64_t offset = 0;    ///< place of its first byte in the command's data; set when the command is opened
+    bool holds_message = false;  ///< it holds the request or the response itself, from the first byte on
 };
 
-/// How bad a status is, for all protocols alike.
+/// The kind of failure that a status reports, the same for all protocols.
 enum class ErrorClass : std::uint8_t { none, device, path, protocol, aborted, busy, denied };
 /// "device"; empty for none.
 std::string_view name_of(ErrorClass error);
@@ -32,13 +32,13 @@ inline constexpr std::size_t error_class_count = 7;
 struct StreamFacts {
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t granted = 0;  ///< bytes that the receiver has taken or has room for, since the first known grant
-    std::uint64_t used = 0;     ///< of them, those that were sent
+    std::uint64_t granted = 0;  ///< bytes that the receiver has read or has room for, since the first known grant
+    std::uint64_t used = 0;     ///< bytes of `granted` that were sent
     bool has_window = false;
     std::uint64_t blocked = 0;  ///< messages after which the receiver had no room
     bool knows_window() const { return has_window && has_target; }
     std::uint64_t window() const { return granted > used ? granted - used : 0; }
-    std::uint64_t announced = 0;  ///< of the latest WRITE without immediate data
+    std::uint64_t announced = 0;  ///< bytes of the latest WRITE without immediate data
     // Where the peer writes its grants.
     bool has_target = false;
     std::uint32_t target_key = 0;
@@ -49,65 +49,69 @@ struct StreamFacts {
 /// What is known of a connection besides its commands. A protocol's parser reads and writes it.
 struct ConnectionFacts {
     std::optional<std::uint16_t> queue = {};
-    std::uint8_t queue_type = 0;              ///< the protocol's own
+    std::uint8_t queue_type = 0;              ///< a number that the protocol defines
     std::optional<std::uint32_t> limit = {};  ///< commands that may be open at a time
     std::optional<std::uint32_t> slots = {};  ///< commands that another layer of the protocol permits
     std::string target_name = {};             ///< a subsystem, a share
     std::string initiator_name = {};
-    /// Credits that the initiator has if nothing is open: known from the connection's beginning on, or not at all.
+    /// The initiator's credits while no command is open. Absent unless the capture has the beginning of the connection.
     std::optional<std::int64_t> credits = {};
     std::array<StreamFacts, 2> streams = {};  ///< of the initiator, of the target
 };
 
 /// What a SEND says.
 struct Said {
-    /// `interim`: of a command that stays open. `other`: it is of the protocol, and of no command.
+    /// `interim`: the command stays open after this answer. `other`: a message of the protocol that belongs to no
+    /// command.
     enum class Type : std::uint8_t { nothing, request, response, interim, other };
     static constexpr std::size_t max_grants = 16;
 
     Type type = Type::nothing;
     std::uint64_t id = 0;
-    bool is_reverse = false;  ///< asked by the side that is the target otherwise
+    bool is_reverse = false;  ///< the request comes from the side that is otherwise the target
 
     // a request
-    std::string_view kind = {};       ///< "read"; lasts for ever, as all texts here
+    std::string_view kind = {};       ///< "read"; in static memory, as all texts here
     std::string_view kind_text = {};  ///< "Read"
-    std::uint32_t detail = 0;         ///< the protocol's own, kept for its response
-    bool housekeeping = false;        ///< keeps the connection alive: no work that anybody waits for
-    bool waits_for_event = false;     ///< answered when something happens, if ever: it has no latency
-    bool wants_data = false;          ///< its data say something of the connection
+    std::uint32_t detail = 0;         ///< a number that the protocol defines, kept for the response
+    bool housekeeping = false;        ///< keeps the connection alive; no application waits for the answer
+    bool waits_for_event = false;     ///< is answered when an event happens, perhaps never: its duration is no latency
+    bool wants_data = false;          ///< the data of the request describe the connection
     std::optional<std::uint64_t> target = {};
-    std::optional<std::uint64_t> bytes = {};  ///< of data, wherever they are; absent where the capture cut them
-    bool counts_moved = false;                ///< the request does not say how much: what is moved counts
+    /// Data inside the message or moved by RDMA. Absent if the capture lacks the length.
+    std::optional<std::uint64_t> bytes = {};
+    bool counts_moved = false;  ///< the request has no length: bytes that are moved are counted
     std::uint64_t inline_bytes = 0;
     std::optional<std::uint64_t> first_block = {};
     std::optional<std::uint32_t> block_count = {};
     std::array<Grant, max_grants> grants = {};
     std::size_t grant_count = 0;
-    bool grants_cut = false;  ///< the capture does not hold them
+    bool grants_cut = false;  ///< the capture lacks the grants
 
     // a response
     std::uint32_t status = 0;
-    bool status_in_data = false;  ///< what was moved before says it
+    bool status_in_data = false;  ///< data that were moved before the response hold the status
     std::optional<std::uint16_t> queue_head = {};
 
-    /// What an interim or another message is, in lines: "pending"; empty: it has no line.
+    /// The name of an interim or other message in its line of output, such as "pending"; empty: the message has no
+    /// line.
     std::string_view event = {};
-    std::string_view event_heading = {};  ///< of another message, in place of the protocol's
-    /// By how much ConnectionFacts::credits changes; `begins_credits`: from one on, that all connections begin with.
+    std::string_view event_heading = {};  ///< the heading of an `other` message, if it is not the protocol's
+    /// The change of ConnectionFacts::credits. With `begins_credits`, the change applies to the one credit that each
+    /// connection begins with.
     std::optional<std::int32_t> credit_change = {};
     bool begins_credits = false;
-    std::optional<std::uint32_t> word = {};  ///< describes the message in place of its bytes, in four of its own
+    std::optional<std::uint32_t> word = {};  ///< four bytes that describe the message instead of its payload
 };
 
 /// Bytes of an upper message that may take several SENDs.
 struct Fragment {
     std::uint32_t data_at = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t remaining = 0;  ///< bytes of the message that later SENDs have
-    bool begins = false;          ///< looks like a message's beginning
-    /// The number that all parts of a message bear, where their remaining bytes do not show the order. Each part is
-    /// described by itself then, and its own header begins the message.
+    std::uint64_t remaining = 0;  ///< bytes of the message that later SENDs carry
+    bool begins = false;          ///< looks like the beginning of a message
+    /// The number that all parts of a message carry, in protocols whose parts do not show their order by the remaining
+    /// bytes. Each part then has a header and is described by itself.
     std::optional<std::uint64_t> number = {};
 };
 
@@ -120,7 +124,7 @@ struct WrittenMessage {
     base::Bytes head = {};
 };
 
-/// A message of no command, for its line.
+/// A message that belongs to no command, with what its line of output needs.
 struct LineContext {
     base::Bytes head = {};
     std::uint64_t length = 0;
@@ -131,16 +135,16 @@ struct LineContext {
 
 /// What a status means.
 struct StatusMeaning {
-    std::string_view text = {};  ///< empty: the number has to do
+    std::string_view text = {};  ///< empty: the number is printed
     ErrorClass error = ErrorClass::none;
 };
 
-/// `either`: it is of the protocol, and does not show its direction.
+/// `either`: a message of the protocol that may be a request or a response.
 enum class Shape : std::uint8_t { none, request, response, either };
 
-/// An upper layer: what the rest of the folder needs to know. One row each, made in protocols/.
+/// An upper layer, as the rest of the folder uses it. protocols/ defines one object for each protocol.
 struct Protocol {
-    std::string_view name;         ///< "nvme": of options and figures
+    std::string_view name;         ///< "nvme": the name in options and figures
     std::string_view heading;      ///< "NVMe"
     std::string_view id_word;      ///< "cid"
     unsigned id_digits;            ///< hexadecimal; 0: decimal
@@ -148,54 +152,56 @@ struct Protocol {
     unsigned target_digits = 0;    ///< hexadecimal; 0: decimal
     std::string_view block_word = "lba";
     std::span<const std::uint16_t> ports;
-    /// Whether a service identifier is the protocol's own; nullptr where ports of IP alone are.
+    /// Whether a service identifier belongs to the protocol; nullptr if the protocol has IP ports only.
     bool (*is_service)(const std::byte* service_id) = nullptr;
-    /// Both sides ask: that of the first message counts as the initiator.
+    /// Both sides send requests. The side of the first message counts as the initiator.
     bool is_symmetric = false;
-    /// READs and WRITEs are bound to commands that have granted their memory.
+    /// A READ or a WRITE belongs to the command that granted its memory.
     bool grants_memory = true;
 
-    /// Whether the private data of a request for a connection have the protocol's own form; then takes what they say.
+    /// Whether the private data of a connection request have the form of this protocol. If so, reads them into `facts`.
     bool (*read_private_data)(base::Bytes data, ConnectionFacts& facts);
-    /// What the private data of the reply say beyond; nullptr where that is nothing.
+    /// Reads the private data of the reply into `facts`; nullptr if the protocol has none.
     void (*read_reply)(base::Bytes data, ConnectionFacts& facts) = nullptr;
-    /// What a SEND of `length` bytes looks like, by as much of its beginning as was captured.
+    /// What a SEND of `length` bytes is, judged by `head`, the captured part of its beginning.
     Shape (*shape)(base::Bytes head, std::uint64_t length);
     void (*parse)(base::Bytes head, std::uint64_t length, bool from_initiator, ConnectionFacts& facts, Said& said);
-    /// The beginning of the data of a request with `wants_data`.
+    /// Reads the beginning of the data of a request with `wants_data`.
     void (*read_data)(std::uint32_t detail, base::Bytes data, ConnectionFacts& facts);
     StatusMeaning (*status)(std::uint32_t detail, std::uint32_t status);
-    /// What a response says beyond parse(), which depends on its request; nullptr where nothing does.
+    /// Is called after parse(), and reads the parts of a response whose meaning depends on the request; nullptr if
+    /// there are none.
     void (*complete_response)(base::Bytes head, std::uint32_t detail, ConnectionFacts& facts, Said& said) = nullptr;
-    /// Reads the beginning of a request (`out`) or of a response that was moved by RDMA, as parse() reads one that was
-    /// sent; nullptr for a protocol that moves no messages.
+    /// As parse(), for the beginning of a request (`out`) or of a response that was moved by RDMA; nullptr for a
+    /// protocol that moves no messages by RDMA.
     void (*read_message)(base::Bytes data, bool out, std::uint32_t detail, ConnectionFacts& facts,
                          Said& said) = nullptr;
-    /// What a SEND has of an upper message; nullopt where it has none. nullptr: a SEND is a message.
+    /// The part of an upper message that a SEND carries; nullopt if there is none. nullptr: each SEND is one message.
     std::optional<Fragment> (*fragment)(base::Bytes head, std::uint64_t length) = nullptr;
-    /// One message may hold several commands: bytes from the beginning of one to the next; 0 for the last one.
+    /// For messages that hold several commands: bytes from the beginning of one command to the next; 0 for the last
+    /// command.
     std::uint64_t (*next_part)(base::Bytes head, std::uint64_t length) = nullptr;
-    /// Up to which identifier a SEND acknowledges the messages of the other side: they are answered.
+    /// A SEND acknowledges all messages of the other side up to this identifier. These messages count as answered.
     std::optional<std::uint64_t> (*acknowledges)(base::Bytes head, std::uint64_t length) = nullptr;
-    /// What a WRITE says, where WRITEs are messages; nullptr: they are data of commands.
+    /// As parse(), for protocols whose WRITEs are messages; nullptr: WRITEs carry data of commands.
     void (*parse_write)(const WrittenMessage& message, bool from_initiator, ConnectionFacts& facts,
                         Said& said) = nullptr;
-    /// Whether immediate data, or a SEND of four bytes, say that a WRITE of `written` bytes was a part of a stream: how
-    /// such a protocol is recognized without its set-up.
+    /// Whether immediate data, or a SEND of four bytes, announce a WRITE of `written` bytes as a part of a stream. This
+    /// recognizes the protocol without its set-up.
     bool (*announces)(std::uint64_t written, std::uint32_t word) = nullptr;
-    /// Whether the payload of an unreliable datagram from that address is the protocol's.
+    /// Whether the payload of an unreliable datagram from this address belongs to the protocol.
     bool (*is_datagram)(base::Bytes payload, std::uint64_t length, base::Bytes source) = nullptr;
-    /// The target of a command in words, in place of `target_word` and a number.
+    /// Adds the target of a command in words, instead of `target_word` and a number.
     void (*add_target)(std::uint64_t target, std::string& out) = nullptr;
-    /// Adds what the line of a message of no command says: ` credits 255`.
+    /// Adds text to the line of a message that belongs to no command: ` credits 255`.
     void (*add_words)(const LineContext& line, std::string& out) = nullptr;
-    /// In place of `heading`, of a command with that detail.
+    /// The heading of a command with this detail, instead of `heading`.
     std::string_view (*heading_of)(std::uint32_t detail) = nullptr;
 
-    // What the bytes are described by.
+    // The layers that describe the bytes.
     dissect::LayerId request_layer;
     dissect::LayerId response_layer;
-    dissect::LayerId data_layer;  ///< of a request with `wants_data`
+    dissect::LayerId data_layer;  ///< for the data of a request with `wants_data`
     dissect::LayerId datagram_layer = dissect::LayerId::none;
     std::array<dissect::LayerId, 3> private_data_layers;                          ///< of REQ, REP, REJ
     std::uint8_t (*variant)(const ConnectionFacts& facts, std::uint32_t detail);  ///< LayerRef::variant
@@ -206,11 +212,11 @@ struct Protocol {
 std::span<const Protocol* const> all_protocols();
 /// "nvme, rpc, srp, iser, smb, ipoib, rds, rsocket"
 std::string protocol_names();
-/// By name; nullptr for one that is not known.
+/// nullptr if no protocol has this name.
 const Protocol* find_protocol(std::string_view name);
-/// By port of TCP or of the RDMA IP CM service.
+/// The protocol of a port of TCP or of the RDMA IP CM service; nullptr if unknown.
 const Protocol* protocol_of_port(std::uint16_t port);
-/// By an identifier of a service that has none of IP's ports: eight bytes.
+/// The protocol of a service identifier (eight bytes) that is not an IP port; nullptr if unknown.
 const Protocol* protocol_of_service(const std::byte* service_id);
 
 }  // namespace upper

@@ -200,7 +200,7 @@ LearningFigures KernelTap::figures() const {
     const std::uint64_t closed = counters.closed;
     const std::uint64_t not_closed = figures.learnt - std::min<std::uint64_t>(closed, figures.learnt);
     figures.open = not_closed;
-    // The map gives nothing away before it is nearly full; to count what it holds is not cheap.
+    // The map removes nothing before it is nearly full, and counting its entries takes time.
     if (figures.learnt < figures.capacity / 2) return figures;
     const auto open = count_open(program_->connections);
     if (!open) return figures;

@@ -11,7 +11,7 @@ base::Result<std::unique_ptr<MergedFiles>> MergedFiles::open(const std::vector<s
         auto file = capture::open_file(path, options);
         if (!file) return base::Failure{file.error()};
         merged->parts_.push_back({.file = std::move(file).value()});
-        // Known before the first frame, so that an expression can be compiled for every link type.
+        // The interfaces are known before the first frame, so that an expression can be compiled for each link type.
         const std::size_t part = merged->parts_.size() - 1;
         const std::size_t known = merged->parts_[part].file->interfaces().size();
         for (std::size_t i = 0; i < known; ++i) merged->interface_of(part, static_cast<std::uint32_t>(i));
@@ -34,7 +34,8 @@ capture::Batch MergedFiles::next_batch(std::span<wire::Frame> frames) {
         }
     }
     if (first == parts_.size()) return {0, failed_ ? capture::ReadStatus::error : capture::ReadStatus::end};
-    // As long as no other file has an earlier frame, this one's come; equal times in the order of the files.
+    // Frames come from this file until another file has an earlier frame. Frames of equal time come in the order of the
+    // files.
     Part& part = parts_[first];
     std::size_t count = 0;
     while (count < frames.size() && part.at < part.count) {

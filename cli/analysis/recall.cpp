@@ -4,8 +4,10 @@
 #include <fmt/core.h>
 #include <limits>
 #include <optional>
+#include <thread>
 
 #include "base/moment.h"
+#include "cli/progress.h"
 #include "history/history.h"
 #include "metrics/figures/snapshot_sum.h"
 
@@ -54,9 +56,25 @@ std::string nothing_there(const history::HistoryReader& reader, const std::strin
                        base::moment(extent->first_ns), base::moment(extent->last_ns));
 }
 
+/// Draws the progress of reading. Several threads call it, and the first one draws.
+class RecallWatch {
+public:
+    RecallWatch(Progress& progress, bool (*stop)()) : progress_(progress), stop_(stop) {}
+
+    bool operator()(std::uint64_t done, std::uint64_t all) const {
+        if (std::this_thread::get_id() == owner_ && progress_.due()) progress_.draw(done, all, "intervals");
+        return !stop_();
+    }
+
+private:
+    Progress& progress_;
+    bool (*stop_)();
+    std::thread::id owner_ = std::this_thread::get_id();
+};
+
 std::string all_at_once(history::HistoryReader& reader, std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
-                        bool (*stop)(), Recalled& recalled) {
-    auto sum = reader.merged(from_ns, to_ns, max_flows, [stop] { return !stop(); });
+                        const RecallWatch& watch, Recalled& recalled) {
+    auto sum = reader.merged(from_ns, to_ns, max_flows, watch);
     if (!sum) return sum.error().text();
     recalled.any = sum->intervals != 0;
     recalled.crc_verified = sum->crc_verified;
@@ -65,15 +83,16 @@ std::string all_at_once(history::HistoryReader& reader, std::int64_t from_ns, st
 }
 
 std::string in_groups(history::HistoryReader& reader, std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
-                      bool (*stop)(), Groups groups, Recalled& recalled) {
+                      const RecallWatch& watch, Groups groups, Recalled& recalled) {
     metrics::SnapshotSum whole(max_flows);
-    const auto read = reader.read(from_ns, to_ns, [&](history::HistoryInterval&& interval) {
+    const auto take = [&](history::HistoryInterval&& interval) {
         recalled.any = true;
         recalled.crc_verified &= interval.crc_verified;
         const bool wanted = groups.add(interval);
         whole.add(std::move(interval.difference));
-        return wanted && !stop();
-    });
+        return wanted;
+    };
+    const auto read = reader.read(from_ns, to_ns, take, watch);
     if (read.ok() && *read) groups.close();
     recalled.whole = whole.take();
     return read.ok() ? std::string{} : read.error().text();
@@ -98,9 +117,16 @@ Recalled recall(const AnalysisOptions& options, std::uint64_t interval_ns, const
     }
     const std::int64_t from_ns = options.from_ns.value_or(std::numeric_limits<std::int64_t>::min());
     const std::int64_t to_ns = options.to_ns.value_or(std::numeric_limits<std::int64_t>::max());
-    const auto fault = interval_ns == 0 ? all_at_once(**reader, from_ns, to_ns, options.max_flows, stop, recalled)
-                                        : in_groups(**reader, from_ns, to_ns, options.max_flows, stop,
-                                                    Groups(interval_ns, sink), recalled);
+    Progress progress(true);
+    const RecallWatch watch(progress, stop);
+    const Session::IntervalSink print = [&](const Session::Interval& interval) {
+        progress.wipe();
+        return sink(interval);
+    };
+    const auto fault = interval_ns == 0 ? all_at_once(**reader, from_ns, to_ns, options.max_flows, watch, recalled)
+                                        : in_groups(**reader, from_ns, to_ns, options.max_flows, watch,
+                                                    Groups(interval_ns, print), recalled);
+    progress.wipe();
     recalled.damaged = (*reader)->damaged_records();
     if (!fault.empty())
         recalled.error = fault;

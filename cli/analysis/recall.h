@@ -9,17 +9,17 @@ namespace cli::analysis {
 /// The multiple of `length` at or before `time`.
 std::int64_t begin_of(std::int64_t time, std::int64_t length);
 
-/// What a daemon's history holds of a time, instead of frames.
+/// Figures of a daemon's history for a range of time, in place of figures from frames.
 struct Recalled {
     metrics::Snapshot whole;
-    std::string error;          ///< what went wrong; empty if nothing did
-    bool crc_verified = true;   ///< of all that there is
+    std::string error;          ///< what went wrong; empty on success
+    bool crc_verified = true;   ///< for all intervals
     bool any = false;           ///< there are figures
     std::uint64_t damaged = 0;  ///< intervals that could not be read
 };
 
-/// All of --from to --to. With an interval, stored intervals are joined to its multiples; longer ones are returned as
-/// they are.
+/// Reads the history from --from to --to. With an interval, stored intervals are joined to multiples of its length;
+/// longer stored intervals are returned as they are. `stop` is asked while the history is read.
 Recalled recall(const AnalysisOptions& options, std::uint64_t interval_ns, const Session::IntervalSink& sink,
                 bool (*stop)());
 

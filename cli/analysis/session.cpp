@@ -38,7 +38,7 @@ constexpr std::size_t batch_frames = 1024;
 constexpr std::size_t most_counter_octets = std::size_t{256} << 20;
 using Clock = std::chrono::steady_clock;
 
-/// A file of counters as text; fails with a sentence.
+/// The text of a file of counters. The error is a sentence.
 base::Result<std::string, std::string> read_text(const std::string& path) {
     const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (!file) return base::Failure{fmt::format("{}: {}", path, std::strerror(errno))};
@@ -70,7 +70,7 @@ struct Session::State {
     bool recall_history();
     void report_listening() const;
     void pump();
-    /// Takes the frames that count, in place; false when no more are needed.
+    /// Measures the frames that count; false if no more frames are needed.
     bool take(std::span<wire::Frame> frames);
     std::size_t select(std::span<wire::Frame> frames, bool& go_on);
     void count_cut(std::span<const wire::Frame> frames);
@@ -95,11 +95,12 @@ struct Session::State {
 
     std::uint64_t interval_ns = 0;
     IntervalSink sink = {};
+    BytesSink bytes_sink = {};
     FrameSink frame_sink = {};
     std::optional<std::int64_t> interval_start_ns = {};
     metrics::Snapshot previous = {};
 
-    std::uint64_t taken = 0;  ///< frames that the expression let through
+    std::uint64_t taken = 0;  ///< frames that the expression selected
     std::optional<std::int64_t> stop_ns = {};
     Clock::time_point deadline = Clock::time_point::max();
     std::int64_t last_ns = 0;
@@ -108,10 +109,10 @@ struct Session::State {
     Clock::time_point drops_due = {};
     bool wanted = true;  ///< the sink still wants intervals
     bool failed = false;
-    bool mistaken = false;  ///< what failed is the expression
+    bool mistaken = false;  ///< the failure is a mistake in the expression
     bool crc_verified = true;
     metrics::Snapshot result = {};
-    observe::CounterWatch counters = {};  ///< of what is live
+    observe::CounterWatch counters = {};  ///< of this machine's devices, for live packets
     metrics::DeviceFigures devices = {};
 };
 
@@ -241,7 +242,7 @@ void Session::State::pump() {
         const capture::Batch batch = source().next_batch(frames);
         if (batch.status == capture::ReadStatus::end) return;
         if (batch.status == capture::ReadStatus::error) {
-            // Asked to end in the middle of a stream, the source finds it cut.
+            // If the user stops the program inside a stream, the source reports a cut file.
             if (!Signals::stop()) fail(source().error().text());
             return;
         }
@@ -319,6 +320,10 @@ void Session::State::feed(std::span<const wire::Frame> frames) {
 }
 
 void Session::State::close_interval() {
+    if (bytes_sink) {
+        interval_ns = bytes_sink(analyzer->flow_bytes(), *interval_start_ns);
+        return;
+    }
     metrics::Snapshot now = analyzer->snapshot();
     Interval interval{*interval_start_ns, interval_ns, metrics::difference(previous, now), now.flows.size()};
     previous = std::move(now);
@@ -363,6 +368,11 @@ void Session::by_interval(std::uint64_t length_ns, IntervalSink sink) {
     state_->sink = std::move(sink);
 }
 
+void Session::bytes_over_time(std::uint64_t length_ns, BytesSink sink) {
+    state_->interval_ns = length_ns;
+    state_->bytes_sink = std::move(sink);
+}
+
 void Session::lengthen_intervals(std::uint64_t length_ns) { state_->interval_ns = length_ns; }
 
 void Session::on_frames(FrameSink sink) { state_->frame_sink = std::move(sink); }
@@ -387,7 +397,7 @@ bool Session::run() {
     if (const auto error = s.analyzer->take_error()) s.fail(error->text());
     s.result.capture.kernel_dropped = s.source().statistics().kernel_dropped;
     s.progress.wipe();
-    // The terminal has put `^C` there.
+    // The terminal has printed `^C` on this line.
     if (s.live && Signals::stop() && is_terminal(STDERR_FILENO)) print_message("");
     return true;
 }

@@ -11,6 +11,7 @@
 #include "cli/analysis/options.h"
 #include "metrics/answers/answer.h"
 #include "metrics/figures/device_figures.h"
+#include "metrics/figures/flow_bytes.h"
 #include "metrics/figures/snapshot.h"
 #include "trace/trace_source.h"
 #include "wire/frame.h"
@@ -42,6 +43,9 @@ public:
     };
     /// Returns false to end the run.
     using IntervalSink = std::function<bool(const Interval&)>;
+    /// Receives the bytes of all flows since the beginning, at the end of a stretch of the capture's clock that began
+    /// at `start_ns`. Returns how long the next stretch is, a multiple of the present length; 0: there is none.
+    using BytesSink = std::function<std::uint64_t(std::span<const metrics::FlowBytes>, std::int64_t start_ns)>;
     /// Receives frames of a source with their bytes, before they are measured.
     using FrameSink = std::function<void(std::span<const wire::Frame>, const capture::Source&)>;
 
@@ -57,6 +61,8 @@ public:
     /// For the sink: intervals after the present one have this length, a multiple of the length before; 0: there are
     /// none.
     void lengthen_intervals(std::uint64_t length_ns);
+    /// The same with the flows' bytes alone, which takes little time and memory for very many flows; of frames only.
+    void bytes_over_time(std::uint64_t length_ns, BytesSink sink);
     /// Call this before run(): `sink` gets all frames that are measured, in order.
     void on_frames(FrameSink sink);
 
@@ -74,7 +80,7 @@ public:
     /// One line on standard error: packets, losses, and frames without RDMA. If there was no RDMA, the line says what
     /// to check.
     void report_summary() const;
-    /// What report_summary() tells.
+    /// The line of report_summary().
     std::string summary() const;
     /// How often the kernel's events came, if they were requested.
     std::vector<trace::EventCount> kernel_events() const;
@@ -82,7 +88,7 @@ public:
     const metrics::DeviceFigures& devices() const;
     const AnalysisOptions& options() const;
     const std::string& command() const;
-    /// Whether the packets are without TCP connections that do not speak MPA.
+    /// Whether TCP connections that do not speak MPA were left out of the packets.
     bool leaves_out_tcp() const;
     /// The link types of the source that rdmascope cannot read, in words.
     std::string unknown_links() const;
@@ -94,7 +100,8 @@ public:
     CutFrames cut_frames() const;
     /// The exit status if run() returned false: a mistake in the command line, or work that failed.
     int status() const;
-    /// Ends the program as others end whose reader has gone. Call it after a write that failed with EPIPE.
+    /// Ends the program by SIGPIPE, as a reader that has gone ends other programs. Call it after a write that failed
+    /// with EPIPE.
     void end_by_broken_pipe() const;
 
 private:

@@ -17,7 +17,7 @@ void append(std::string& out, std::uint64_t count, std::string_view what) {
     if (count != 0) out += fmt::format(", {} {}", count, what);
 }
 
-/// Frames that are part of a flow; those seen a second time on another interface are no news.
+/// Frames of flows, with the frames that were seen a second time on another interface.
 std::uint64_t in_flows(const metrics::Snapshot& snapshot) {
     std::uint64_t packets = snapshot.capture.seen_twice;
     for (const metrics::FlowSnapshot& flow : snapshot.flows) packets += flow.packets;
@@ -29,7 +29,7 @@ std::uint64_t flows_partly_read(const metrics::Snapshot& snapshot) {
         std::count_if(snapshot.flows.begin(), snapshot.flows.end(), metrics::partly_read));
 }
 
-/// Connections that did not come about, by how they ended.
+/// Connections that were not established, by the way in which they ended.
 std::string attempts(const metrics::Snapshot& snapshot) {
     std::map<metrics::AttemptOutcome, std::uint64_t> outcomes;
     for (const metrics::ConnectionAttempt& attempt : snapshot.attempts)
@@ -98,7 +98,8 @@ std::string Session::summary() const {
         base::format_counted(capture.rdma_units, "RDMA message"), base::format_counted(all.flows.size(), "flow"));
     const std::uint64_t known = in_flows(all);
     if (capture.flows_evicted == 0 && known < capture.packets)
-        text += fmt::format(", {} of set-up or other traffic", base::format_counted(capture.packets - known, "packet"));
+        text += fmt::format(", {} of no flow (connection set-up, other protocols)",
+                            base::format_counted(capture.packets - known, "packet"));
     if (capture.kernel_dropped) text += fmt::format(", {} dropped by the kernel", *capture.kernel_dropped);
     text += attempts(all);
     const std::uint64_t by_mirror = std::min(capture.cut_by_mirror, capture.truncated);
@@ -114,14 +115,15 @@ std::string Session::summary() const {
     append(text, capture.stream_octets_skipped, "bytes of TCP streams not understood");
     if (const std::uint64_t unread = flows_partly_read(all); unread != 0)
         text += fmt::format(
-            ", {} whose goodput and depth are unknown{}", base::format_counted(unread, "flow"),
+            ", {} whose goodput (rate of message bytes) and depth are unknown{}", base::format_counted(unread, "flow"),
             capture.truncated == 0
                 ? ""
                 : ": their segments hold many FPDUs and are cut by the snapshot length (capture with -s 0)");
     append(text, capture.streams_evicted, "TCP connections forgotten");
     append(text, capture.values_misplaced,
-           "values in a neighbour's bucket for want of memory (percentiles are doubtful)");
-    append(text, capture.beyond_hosts, "of hosts too many to keep figures of (incast and link rates leave them out)");
+           "values in a neighbour's bucket for lack of memory (percentiles are doubtful)");
+    append(text, capture.beyond_hosts,
+           "of hosts too many to keep figures of (their links have no rate, and they do not count as senders)");
     if (const std::string unread = metrics::describe_unread_carriers(capture); !unread.empty()) text += "; " + unread;
     if (const std::string cut = metrics::describe_cut_packets(all); !cut.empty()) text += "; " + cut;
     if (capture.flows_evicted != 0)

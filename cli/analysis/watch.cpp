@@ -15,7 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
-constexpr nanoseconds nap = std::chrono::milliseconds(50);  ///< how late a signal may be answered
+constexpr nanoseconds nap = std::chrono::milliseconds(50);  ///< the longest time until a signal is handled
 
 }  // namespace
 
@@ -41,12 +41,12 @@ void Watch::ask_for_counters() {
         const auto result = nlohmann::json::parse(*answer);
         if (!result.contains("result")) return;
         if (auto devices = exporters::parse_device_json(result["result"].dump())) devices_ = std::move(devices).value();
-    } catch (const nlohmann::json::exception&) {  // only a daemon of another version answers so
+    } catch (const nlohmann::json::exception&) {  // a daemon of another version may answer like this
     }
 }
 
 std::string Watch::look() {
-    // A short interval is no place for figures that are nearly as old.
+    // With a short interval, the daemon must not answer with figures that are nearly as old as the interval.
     const std::uint64_t age_ms = interval_ns == 0 ? 100 : std::min<std::uint64_t>(100, interval_ns / 10'000'000);
     auto snapshot = client_->try_snapshot(age_ms);
     if (!snapshot) return snapshot.error().text();
@@ -56,7 +56,7 @@ std::string Watch::look() {
 
 std::string Watch::follow() {
     const auto end = duration_ns ? Clock::now() + nanoseconds(*duration_ns) : Clock::time_point::max();
-    // As of a capture: intervals begin at multiples of their length, and the first one is the rest of one.
+    // As in a capture, intervals begin at multiples of their length. The first interval is shorter.
     const auto length = static_cast<std::int64_t>(interval_ns);
     std::int64_t start = base::wall_ns();
     Clock::time_point due = Clock::time_point::max();

@@ -11,13 +11,13 @@
 
 namespace cli::analysis {
 
-/// Figures of a running daemon, instead of frames: those since it began or, with a time or an interval, what happened
-/// while it was watched.
+/// Figures of a running daemon, in place of figures from frames. They are those since the daemon began or, with a time
+/// or an interval, those of the time in which the daemon was watched.
 class Watch {
 public:
     explicit Watch(std::string path) : path_(std::move(path)) {}
 
-    std::uint64_t interval_ns = 0;  ///< 0: none
+    std::uint64_t interval_ns = 0;  ///< 0: without intervals
     std::optional<std::uint64_t> duration_ns = {};
     Session::IntervalSink sink = {};
     bool (*stop)() = nullptr;

@@ -63,7 +63,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         case Action::check:
         case Action::run: break;
     }
-    // What the daemon says goes to logs, files and clients, even if a terminal started it.
+    // The daemon's texts go to logs, files and clients, even if a terminal started the daemon.
     base::set_charset(base::Charset::ascii);
     const auto config = load_config(options);
     if (!config) return print_messages(config.error().lines);

@@ -6,7 +6,7 @@
 
 namespace cli::daemon {
 
-/// `rdmascope daemon`: captures for ever.
+/// `rdmascope daemon`: captures until it is stopped.
 int run(const std::vector<std::string>& arguments, const Environment& environment);
 std::string help();
 std::vector<options::CommandOptions> option_lists();

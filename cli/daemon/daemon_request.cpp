@@ -22,7 +22,7 @@ int fail(std::string_view message) {
     return exit_failed;
 }
 
-/// The client speaks of the option that other commands have.
+/// The client's message names an option of other commands.
 std::string with_own_option(std::string text) {
     constexpr std::string_view of_others = "--connect=SOCKET";
     const std::size_t at = text.find(of_others);
@@ -46,7 +46,7 @@ void append_status(std::string& out, std::string_view name, std::string_view val
     out += fmt::format("{:<12}{}\n", name, value);
 }
 
-/// What was captured there, and what was lost.
+/// Packets captured and lost on an interface.
 std::string interface_line(const Json& interface) {
     std::string line = fmt::format("{}: {}", interface.value("name", std::string("?")),
                                    base::format_counted(number_in(interface, "received"), "packet"));

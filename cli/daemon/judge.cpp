@@ -23,7 +23,7 @@ namespace cli::daemon {
 
 namespace {
 
-/// Where keys stand in the file.
+/// Finds the lines of keys in the file.
 class Places {
 public:
     explicit Places(const DaemonOptions& options) : options_(options) {
@@ -31,10 +31,10 @@ public:
         if (!options.config_path || !std::filesystem::is_regular_file(*options.config_path, unknown)) return;
         try {
             table_ = toml::parse_file(*options.config_path);
-        } catch (const toml::parse_error&) {  // told by who read it
+        } catch (const toml::parse_error&) {  // the reader of the file has reported it
         }
     }
-    /// "rdmascope.toml:12:8: capture.filter: ", without the place where the command line has set it.
+    /// "rdmascope.toml:12:8: capture.filter: ". The place is left out if the command line has set the key.
     std::string of(const std::string& key) const {
         const bool overridden = std::any_of(options_.settings.begin(), options_.settings.end(),
                                             [&](const auto& setting) { return setting.first == key; });
@@ -81,14 +81,14 @@ int closed_to_all(const std::string& folder) {
     return ::faccessat(AT_FDCWD, folder.c_str(), W_OK, AT_EACCESS) != 0 && errno == EROFS ? EROFS : 0;
 }
 
-/// What keeps files from being made below `directory`: that it, or what is above it, is no folder, or another's, or the
-/// file system takes none. An errno; 0 where nothing is known. Rights are judged where root asks on behalf of a user:
-/// others' view is not theirs.
+/// Why no file can be made below `directory`: it, or a folder above it, is not a folder or belongs to another user, or
+/// the file system accepts no files. Returns an errno; 0 if no obstacle is known. Rights are judged only for root, who
+/// asks on behalf of a user.
 int obstacle(const std::string& directory, const std::optional<Account>& account) {
     constexpr mode_t write = 2;
     constexpr mode_t search = 1;
     std::error_code unknown;
-    mode_t wanted = write | search;  // of the first that is there
+    mode_t wanted = write | search;  // rights on the first folder that exists
     for (std::filesystem::path path = std::filesystem::absolute(directory, unknown);; path = path.parent_path()) {
         struct stat found {};
         if (::stat(path.c_str(), &found) == 0) {
@@ -126,7 +126,7 @@ std::vector<std::string> judge(const DaemonOptions& options, const service::Conf
         wrong.push_back(
             places.of("control.group") +
             fmt::format("there is no group '{0}'; create it (groupadd --system {0}), or name another", group));
-    // What concerns more than one key.
+    // Contradictions between several keys.
     if (wrong.empty())
         if (const auto checked = service::Service::check(config); !checked)
             for (const base::Error& error : checked.error()) wrong.push_back(error.text());

@@ -22,7 +22,7 @@ std::string set(DaemonOptions& options, const char* key, const std::string& valu
     return {};
 }
 
-/// A person at a terminal may give a path of where they are; the file may not.
+/// The command line may have a path relative to the present folder; the file may not.
 std::string set_path(DaemonOptions& options, const char* key, const std::string& value) {
     if (value.empty()) return "a path, or `off`,";
     if (value == "off") return set(options, key, "");
@@ -41,7 +41,7 @@ std::string take_path(DaemonOptions& options, const std::string& value) {
     return set_path(options, Key.text, value);
 }
 
-/// Of two actions the last counts, except that a command line which asks for help never starts a daemon.
+/// The last of two actions counts. A command line that asks for help never starts a daemon.
 template <Action action>
 std::string choose(DaemonOptions& options, const std::string& /*value*/) {
     if (options.action != Action::help && options.action != Action::version) options.action = action;
@@ -126,7 +126,7 @@ constexpr std::array rows{
 
 void apply(const DaemonOptions& options, service::Config& config) {
     if (!options.interfaces.empty()) config.capture.interfaces = options.interfaces;
-    // Each was good when it was read.
+    // Each value was valid when it was read.
     for (const auto& [key, value] : options.settings) static_cast<void>(service::set_key(config, key, {value}));
 }
 

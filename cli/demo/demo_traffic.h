@@ -11,7 +11,7 @@
 
 namespace cli::demo {
 
-/// One client of the demo: what it does, in words, and what it counted.
+/// One client of the demo: a description of its work, and its counts.
 struct Strand {
     std::string what;
     endpoint::BenchOptions options;
@@ -32,7 +32,7 @@ public:
     /// A pcap-filter expression that selects it.
     std::string filter() const;
     void start();
-    /// Clients begin nothing new.
+    /// Clients start no new operation.
     void stop() { clients_stop_ = true; }
     bool done() const { return running_ == 0; }
     /// Waits for the end; then strands() has the counts.

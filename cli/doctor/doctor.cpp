@@ -46,7 +46,7 @@ bool write_file(const std::string& path, std::string_view text) {
     return false;
 }
 
-/// The path in the examined machine: below --root it is one already.
+/// The path in the examined machine; below --root, paths are already such paths.
 std::string inside(const std::string& path, const std::string& root) {
     if (path.starts_with('/') || !root.empty()) return path;
     std::string folder(4096, '\0');
@@ -55,7 +55,7 @@ std::string inside(const std::string& path, const std::string& root) {
     return folder + "/" + path;
 }
 
-/// What scripts act on.
+/// The exit status, for scripts.
 int status_of(std::span<const Finding> findings, const DoctorOptions& options) {
     return !options.never_fail && worst_of(findings) >= options.fail_on ? exit_failed : exit_done;
 }

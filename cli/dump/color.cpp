@@ -18,10 +18,10 @@ constexpr std::string_view reset = "\x1b[0m";
 struct Word {
     std::string_view text;
     std::string_view color;
-    bool to_bracket = false;  ///< all up to the next `]` belongs to it
+    bool to_bracket = false;  ///< the word continues to the next `]`
 };
 
-/// The first that fits at a place counts: longer ones stand before those they begin with.
+/// The first row that matches at a place counts, so longer words stand before words with which they begin.
 constexpr std::array color_words{
     Word{"[malformed", red, true},
     Word{"[truncated", dim, true},

@@ -51,8 +51,8 @@ base::Result<capture::LiveOptions> live_options(const DumpOptions& options, cons
     return live;
 }
 
-/// Packets that are neither shown nor saved nor counted need not be captured. `any` is libpcap's pseudo-interface here,
-/// whose lines have the interface's name.
+/// Which packets have to be captured: those that are shown, saved or counted. `any` is libpcap's pseudo-interface, and
+/// its lines have the name of the interface.
 LiveScope scope_of(const DumpOptions& options) {
     const bool of_rdma = options.form == Form::text || options.form == Form::tree;
     const bool any = std::ranges::find(options.interfaces, "any") != options.interfaces.end();
@@ -60,7 +60,7 @@ LiveScope scope_of(const DumpOptions& options) {
     return all ? LiveScope::everything : LiveScope::rdma;
 }
 
-/// The files that are read while others are written.
+/// The files that are read while other files are written.
 std::vector<capture::FileId> files_read(const DumpOptions& options) {
     if (!options.read_path) return {};
     const std::string path = *options.read_path == "-" ? "/dev/stdin" : *options.read_path;
@@ -149,7 +149,7 @@ base::Result<void> Kept::go_to(std::uint32_t section, const capture::Source& sou
 
 base::Result<void> Kept::close(const capture::Source& source, bool complete) {
     const std::size_t sections = source.sections().size();
-    // A failure stays with the writer, and its close() returns that failure.
+    // The writer keeps a failure, and its close() returns the failure.
     if (complete && sections > 1) static_cast<void>(go_to(static_cast<std::uint32_t>(sections - 1), source));
     count(source);
     return writer->close();

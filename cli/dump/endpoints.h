@@ -12,7 +12,7 @@
 
 namespace cli::dump {
 
-/// The source of packets: one of two kinds, and what both can do.
+/// The source of packets: a file or live interfaces.
 struct Input {
     std::unique_ptr<capture::FileSource> file = {};
     std::unique_ptr<LiveSources> live = {};
@@ -38,7 +38,7 @@ public:
     base::Result<void> close(const capture::Source& source, bool complete);
 
     std::unique_ptr<capture::Writer> writer = {};
-    capture::RingWriter* ring = nullptr;  ///< the writer, where it makes several files
+    capture::RingWriter* ring = nullptr;  ///< the writer, if it makes several files
 
 private:
     base::Result<void> go_to(std::uint32_t section, const capture::Source& source);

@@ -9,6 +9,7 @@
 
 #include "base/quantities.h"
 #include "capture/files/file_source.h"
+#include "cli/progress.h"
 #include "cli/selection.h"
 #include "dissect/output/analysis_fields.h"
 #include "exporters/flow_fields.h"
@@ -139,7 +140,7 @@ void describe_repair(const FrameNote& note, Describer& describer) {
     describer.text(F::recovery_cause, metrics::name_of(repair.cause));
     describer.maybe(F::recovery_nak_generation, repair.nak_generation_ns);
     describer.maybe(F::recovery_nak_reaction, repair.nak_reaction_ns);
-    // What fills a hole was lost before the tap, whether or not it was sent another time before that.
+    // A packet that fills a hole was lost before the tap, even if it had been sent again before.
     if (repair.of_lost && repair.first_out_of_sequence_frame == 0)
         describer.frame(F::recovery_lost_frame, note.repeats_frame);
     describer.frame(F::recovery_first_out_of_sequence_frame, repair.first_out_of_sequence_frame);
@@ -173,11 +174,16 @@ void describe_sending(const FrameNote& note, Describer& describer) {
     describer.number(F::outstanding_bytes, note.outstanding_bytes);
 }
 
-/// Feeds what the expression selects; false where the file cannot be read to its end or `stop` asks to end.
-base::Result<void> measure(capture::Source& source, Selection& selection, metrics::Analyzer& analyzer, bool (*stop)()) {
+/// Measures the frames that the expression selects. Fails if the expression cannot be applied; `stop` ends the reading.
+base::Result<void> measure(capture::FileSource& source, Selection& selection, metrics::Analyzer& analyzer,
+                           bool (*stop)()) {
     std::array<wire::Frame, 64> frames;
+    Progress progress(true);
+    std::uint64_t read = 0;
     while (!stop()) {
+        if (progress.due()) progress.draw(source.progress(), read);
         const capture::Batch batch = source.next_batch(frames);
+        read += batch.count;
         analyzer.expect_interfaces(source.interfaces().size());
         for (std::size_t i = 0; i < batch.count; ++i) {
             const Selection::Answer answer =
@@ -185,7 +191,7 @@ base::Result<void> measure(capture::Source& source, Selection& selection, metric
             if (answer == Selection::Answer::error) return base::Failure{selection.error()};
             if (answer == Selection::Answer::yes) analyzer.feed({&frames[i], 1});
         }
-        // What a damaged file holds before its damage is printed; the damage is reported then.
+        // The frames before a damaged place are printed later, and then the damage is reported.
         if (batch.status == capture::ReadStatus::end || batch.status == capture::ReadStatus::error) break;
     }
     return {};

@@ -13,7 +13,7 @@
 
 namespace cli::dump {
 
-/// Measures the frames while they are printed: what a frame means because of those before it.
+/// Measures the frames while they are printed, for fields that depend on earlier frames.
 class FrameAnalysis {
 public:
     /// `printer` receives what the dissector finds in each frame.

@@ -31,7 +31,7 @@ using Fields = std::vector<const dissect::RegisteredField*>;
 template <class T>
 using Made = base::Result<T, std::string>;
 
-/// Gathers what a display filter asks for where the printer gathers nothing itself.
+/// Collects the fields of a display filter, if the printer collects none.
 class FilterFields final : public output::ChosenFields {
 public:
     FilterFields(const dissect::FieldRegistry& registry, output::InterfaceNames names)
@@ -61,7 +61,7 @@ Made<Fields> fields_of(const std::vector<std::string>& names, const dissect::Fie
 
 output::TextOptions text_options(const DumpOptions& options) {
     output::TextOptions text;
-    // Declared in one order in both: that of tcpdump's letters.
+    // Both enumerations have the order of tcpdump's letters.
     text.time_style = static_cast<base::TimeStyle>(options.time_style);
     text.octets = static_cast<output::OctetDump>(options.octets);
     static_assert(static_cast<int>(base::TimeStyle::since_first) == static_cast<int>(TimeStyle::since_first));
@@ -109,7 +109,7 @@ constexpr dissect::LayerSet layers_of_commands() {
     return layers;
 }
 
-/// Whether a field of the frame is known once its commands are.
+/// Whether a field of the frame depends on its commands.
 bool is_of_commands(std::string_view field) {
     return field == "rdma" || field.starts_with("rdma.io") || field.starts_with("rdma.ulp") ||
            field.starts_with("nvme") || field.starts_with("rpc") || field.starts_with("nfs") ||
@@ -120,11 +120,11 @@ bool is_of_commands(std::string_view field) {
            field.starts_with("rdma.scsi");
 }
 
-/// What is dear and not needed for everything that is shown.
+/// Steps that take time and are not needed for each output.
 struct Needs {
-    bool units = true;  ///< TCP put together, retransmissions recognised
+    bool units = true;  ///< join TCP segments, and recognise retransmissions
     bool crcs = true;
-    bool commands = true;  ///< of upper layers
+    bool commands = true;  ///< find commands of upper layers
 
     void of_layers(const dissect::LayerSet& layers) {
         dissect::LayerSet with_crc;
@@ -136,14 +136,13 @@ struct Needs {
     }
 };
 
-/// Whether a field is one that measuring the frames gives.
+/// Whether a field needs the flows to be measured.
 bool wants_analysis(const output::ChosenFields& chosen) {
     return std::ranges::any_of(output::analysis_fields(),
                                [&](const wire::FieldInfo& info) { return chosen.wants(info); });
 }
 
-/// What printing chosen fields needs, so that `-T fields -e infiniband.bth.opcode` does not pay for what it does not
-/// show.
+/// The steps that chosen fields need, so that `-T fields -e infiniband.bth.opcode` spends no time on other steps.
 Needs needs_of(const Fields& fields) {
     Needs needs{false, false, false};
     for (const dissect::RegisteredField* field : fields) {
@@ -204,21 +203,21 @@ struct Inspector::State final : dissect::Sink {
         if (late) settle(notice.frame);
     }
 
-    /// Where the dissector hands units to.
+    /// The sink for the dissector's units.
     dissect::Sink& sink() { return reader ? static_cast<dissect::Sink&>(*reader) : *this; }
 
-    /// The frame is complete: prints it where it is of the kind that is printed and passes the display filter. Says
-    /// whether it counts: all that pass are saved, where frames are saved.
+    /// The frame is complete: prints it if its kind is printed and the display filter selects it. Returns whether it
+    /// counts: frames that count are saved, if frames are saved.
     bool settle(const wire::Frame& frame);
 
-    /// Whether the frame just dissected is of the kind that is printed.
+    /// Whether the last frame is of a kind that is printed.
     bool printable() const {
         if (text != nullptr && !text->has_lines()) return false;
         return !(options.form == Form::tree && printer && !carries_rdma && !options.all);
     }
-    /// Whether it passes the display filter.
+    /// Whether the display filter selects the last frame.
     bool passes() {
-        // What only the end of the capture releases is of a frame that was shown before.
+        // Units that the end of the capture releases belong to frames that were shown before.
         if (!flows.empty() && (late || !analysis->concerns(flows))) return false;
         if (!filter) return true;
         output::ChosenFields& gathered = filter_fields ? *filter_fields : *chosen;
@@ -230,7 +229,7 @@ struct Inspector::State final : dissect::Sink {
     output::ChosenFields* gathering() { return chosen != nullptr ? chosen : filter_fields.get(); }
     void make_dissector();
     void dissect(const wire::Frame& frame);
-    /// Delivers what streams still held.
+    /// Delivers the units that streams still hold.
     void finish_dissector() {
         if (dissector)
             dissector->finish(sink());
@@ -259,17 +258,17 @@ struct Inspector::State final : dissect::Sink {
     bool colored;
     const capture::Source* source = nullptr;
     std::unique_ptr<output::Printer> printer = {};
-    output::TextPrinter* text = nullptr;     ///< the printer, where it is that one
-    output::ChosenFields* chosen = nullptr;  ///< the printer, where it is one of those
+    output::TextPrinter* text = nullptr;     ///< the printer, if it prints text
+    output::ChosenFields* chosen = nullptr;  ///< the printer, if it prints chosen fields
     std::unique_ptr<FilterFields> filter_fields = {};
-    dissect::FieldCollector* collector = nullptr;  ///< what the filter looks at
+    dissect::FieldCollector* collector = nullptr;  ///< the fields for the filter
     std::optional<dissect::filter::Filter> filter = {};
     Needs needs = {};
-    std::unique_ptr<dissect::Dissector> dissector = {};  ///< where nothing is measured
-    std::unique_ptr<FrameAnalysis> analysis = {};        ///< else
-    bool describes_analysis = false;                     ///< a chosen field, or the filter, is of the analysis
-    std::vector<std::uint64_t> flows = {};               ///< that are shown; empty: all
-    std::unique_ptr<upper::Reader> reader = {};          ///< between the two, where commands are needed
+    std::unique_ptr<dissect::Dissector> dissector = {};  ///< used if flows are not measured
+    std::unique_ptr<FrameAnalysis> analysis = {};        ///< used if flows are measured
+    bool describes_analysis = false;                     ///< a chosen field or the filter belongs to the analysis
+    std::vector<std::uint64_t> flows = {};               ///< flows that are shown; empty: all
+    std::unique_ptr<upper::Reader> reader = {};          ///< between dissector and printer, if commands are needed
     wire::CarrierCounts unread;
     bool carries_rdma = false;
     bool late = false;  ///< no more frames come: each unit and notice is a record of its own

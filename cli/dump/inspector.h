@@ -13,22 +13,23 @@
 
 namespace cli::dump {
 
-/// Looks into frames: takes them apart, asks the display filter, prints what matches.
+/// Dissects frames, applies the display filter, and prints the frames that match.
 class Inspector {
 public:
-    /// Null where no frame has to be looked into: nothing is printed and there is no display filter.
+    /// Null if no frame has to be dissected: nothing is printed and there is no display filter.
     static base::Result<std::unique_ptr<Inspector>, std::string> make(const DumpOptions& options,
                                                                       const Environment& environment,
                                                                       TextOutput& output);
     ~Inspector();
 
-    /// The flows whose packets are shown, where `--flow` asks for some.
+    /// The flows whose packets are shown, if `--flow` names flows.
     void choose_flows(std::vector<std::uint64_t> flows);
-    /// Before the first frame. The source outlives the inspector.
+    /// Call this before the first frame. The source must outlive the inspector.
     void begin(const capture::Source& source);
-    /// Prints the frame where it matches; says whether it counts, and is to be saved where frames are.
+    /// Prints the frame if it matches. Returns whether the frame counts, and is saved if frames are saved.
     bool inspect(const wire::Frame& frame);
-    /// After the last frame. If the source was read to its end, prints units that waited for bytes that never came.
+    /// Call this after the last frame. If the source was read to its end, prints units that waited for bytes that never
+    /// came.
     void end(bool complete);
     /// Frames that were not read, although RDMA may be in them.
     const wire::CarrierCounts& unread() const;

@@ -72,7 +72,7 @@ bool Job::set_up() {
         fail(expression.error());
         return false;
     }
-    // What can be found wrong without a source is found before one is opened.
+    // Mistakes that need no source are reported before a source is opened.
     auto inspector = Inspector::make(options_, environment_, output_);
     if (!inspector) {
         refuse(inspector.error());
@@ -154,7 +154,7 @@ void Job::pump() {
             return;
         }
         if (batch.status == capture::ReadStatus::error) {
-            // Asked to end in the middle of a stream, the source finds it cut.
+            // If the user stops the program inside a stream, the source reports a cut file.
             if (Signals::stop()) return;
             output_.flush();
             return fail(source.error());
@@ -197,7 +197,7 @@ Job::Step Job::keep(const wire::Frame& frame) {
         case capture::WriteStatus::finished: return Step::enough;
         case capture::WriteStatus::error: break;
     }
-    return Step::failed;  // told when the writer is closed
+    return Step::failed;  // reported when the writer is closed
 }
 
 void Job::between_batches() {
@@ -213,7 +213,7 @@ void Job::between_batches() {
 
 Job::Step Job::idle() {
     if (kernel_) kernel_->print();
-    // There is nothing to do: give the reader what has been printed so far.
+    // Nothing is to be done now, so the output so far is written.
     output_.flush();
     if (Signals::pending()) answer_signals();
     if (progress_.due()) progress_.draw(matched_);
@@ -249,7 +249,7 @@ void Job::finish() {
     report_unknown_links();
     report_unread_carriers();
     if (!input_.live) return;
-    // The terminal has put `^C` there.
+    // The terminal has printed `^C` on this line.
     if (Signals::stop() && is_terminal(STDERR_FILENO)) print_message("");
     report();
 }
@@ -261,7 +261,7 @@ void Job::finish_output() {
     if (output_.failed() && !output_.reader_is_gone()) fail(output_.error());
 }
 
-/// Without --all nothing is printed of such frames, which must not look as if there were none.
+/// Without --all such frames are not printed. The message shows that there are some.
 void Job::report_unknown_links() const {
     if (!inspector_ || options_.all || received_ == 0) return;
     if (const std::string links = unknown_links(input_.source().interfaces()); !links.empty())
@@ -271,7 +271,7 @@ void Job::report_unknown_links() const {
             links);
 }
 
-/// The same for frames that rdmascope reads only the beginning of.
+/// The same for frames that rdmascope can read in part only.
 void Job::report_unread_carriers() const {
     const bool leaves_out = options_.form == Form::text || options_.form == Form::tree;
     if (!inspector_ || options_.all || !leaves_out || !unknown_links(input_.source().interfaces()).empty()) return;

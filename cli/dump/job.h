@@ -48,7 +48,7 @@ private:
 
     const DumpOptions& options_;
     const Environment& environment_;
-    bool hand_over_;  ///< what was printed is written before waiting for the next frame
+    bool hand_over_;  ///< output is written before the program waits for the next frame
 
     Input input_ = {};
     Kept kept_ = {};

@@ -30,7 +30,7 @@ void KernelLines::line(const trace::EventSample& sample, std::string_view name, 
 }
 
 void KernelLines::print() {
-    // The records are not used here: the listener gets the events, and prints them.
+    // The listener prints the events; the records are not used here.
     std::array<trace::Record, 256> records;
     while (source_->next(records, 0).status == trace::TraceStatus::records && output_.settle()) {
     }

@@ -57,7 +57,7 @@ Text choices(const DumpOptions& options, bool link_types) {
     return out;
 }
 
-/// The link type that the code is for: that of `-y`, the file, or the interface; Ethernet where nothing is given.
+/// The link type of the code: of `-y`, of the file, or of the interface; Ethernet if none of them is given.
 base::Result<wire::LinkType> link_type(const DumpOptions& options) {
     if (!options.link_type.empty()) {
         const auto named = capture::link_type_named(options.link_type);

@@ -20,7 +20,7 @@ using options::Section;
 
 /// The settings while the command line is read.
 struct Reading : DumpOptions {
-    std::string mistake = {};  ///< the first that is not about one value
+    std::string mistake = {};  ///< the first mistake that concerns several options
     unsigned times = 0;        ///< how often -t was given
     bool fields_format_given = false;
     bool tree = false;
@@ -31,7 +31,7 @@ struct Reading : DumpOptions {
 };
 using Row = options::Option<Reading>;
 
-/// Where a user of another program should look.
+/// Options of other programs, and where to find their function here.
 std::string_view elsewhere(std::string_view option) {
     if (option == "-a" || option == "-b") return "; for files that follow one another see -C, -G and -W";
     if (option == "-P") return "; to print as well as save use --print";
@@ -61,7 +61,7 @@ constexpr std::array precisions{Choice<capture::TimePrecision>{"micro", capture:
 constexpr std::array file_formats{Choice<capture::FileFormat>{"pcap", capture::FileFormat::pcap},
                                   Choice<capture::FileFormat>{"pcapng", capture::FileFormat::pcapng}};
 
-/// The first listing that is asked for counts.
+/// The first listing on the command line counts.
 template <Listing listing>
 std::string list(Reading& reading, const std::string& /*value*/) {
     if (reading.listing == Listing::none) reading.listing = listing;
@@ -92,7 +92,7 @@ std::string list_code(Reading& reading, const std::string& value) {
 }
 
 std::string take_field(Reading& reading, const std::string& value) {
-    // An empty name is the flag: no field has it.
+    // The flag -e is stored as an empty name, which no field has.
     if (value.empty())
         reading.link_header = true;
     else
@@ -384,8 +384,8 @@ std::string contradiction(const Reading& reading) {
 }  // namespace
 
 bool wants_fields(const std::vector<std::string>& arguments) {
-    // Read as if -e were a flag: what would be its value is then a word of the expression, and -T is found all the
-    // same.
+    // Reads the line as if -e were a flag. A value of -e then counts as a word of the expression, and -T is found in
+    // any case.
     const options::OptionTable<Reading> table = option_table(link_header_row());
     base::OptionParser parser(options::syntax_of(table.options()), arguments);
     bool wanted = false;
@@ -403,7 +403,7 @@ base::Result<DumpOptions, options::UsageError> parse_options(const std::vector<s
     if (reading.tree && reading.form == Form::text) reading.form = Form::tree;
     if (!reading.read_path && reading.interfaces.empty())
         for (std::string& file : take_captures(words, 1)) reading.read_path = std::move(file);
-    if (!reading.expression_path) reading.expression = options::joined(words);  // as tcpdump: -F goes first
+    if (!reading.expression_path) reading.expression = options::joined(words);  // as in tcpdump, -F comes first
     const bool asks_for_help = reading.listing == Listing::help || reading.listing == Listing::version;
     if (reading.mistake.empty() && !asks_for_help) reading.mistake = contradiction(reading);
     if (!reading.mistake.empty()) return base::Failure{options::UsageError{std::move(reading.mistake)}};

@@ -11,7 +11,7 @@ namespace cli::dump {
 
 namespace {
 
-/// 0 where it can be executed; else an errno.
+/// 0 if the file can be executed; otherwise an errno.
 int refusal(const std::string& path) {
     struct stat found {};
     if (::stat(path.c_str(), &found) != 0) return errno;

@@ -25,7 +25,7 @@ struct ServerOptions {
     std::uint64_t memory_octets = std::uint64_t{256}
                                   << 20;  ///< of all connections together, without the region to be read
     std::chrono::nanoseconds idle{std::chrono::minutes(10)};  ///< without an FPDU; zero: for ever
-    std::function<void(std::string_view)> say = {};           ///< gets a line for each event; may be empty
+    std::function<void(std::string_view)> say = {};           ///< receives a line for each event; may be empty
 };
 
 /// The connections that a process with `descriptors` can have, and the descriptors that it keeps for other uses. No
@@ -39,16 +39,16 @@ std::optional<ConnectionLimits> limits_for(std::size_t descriptors);
 struct ServerCounters {
     std::uint64_t requests = 0;  ///< MPA Requests
     std::uint64_t established = 0;
-    std::uint64_t rejected = 0;  ///< by us, for lack of room or for an unknown request
+    std::uint64_t rejected = 0;  ///< rejected by this server, for lack of room or for an unknown request
     std::uint64_t ended = 0;     ///< closed in an orderly way
     std::uint64_t failed = 0;    ///< lost
     std::uint64_t idle_ended = 0;
-    std::size_t open_most = 0;  ///< at once
+    std::size_t open_most = 0;  ///< connections that were open at the same time
     iwarp::QueuePairCounters traffic = {};
     SessionCounters sessions = {};
 };
 
-/// The serving endpoint: gives every connection what it asks for within the limits. One thread drives it.
+/// The serving endpoint. It serves the requests of each connection within the limits. One thread calls it.
 class Server {
 public:
     /// Listens. Throws iwarp::Error.
@@ -58,7 +58,7 @@ public:
     Address address() const { return {listener_->address(), listener_->port()}; }
     /// Serves; waits up to `wait` for something to do.
     void progress(std::chrono::nanoseconds wait);
-    /// Accepts no new connections and ends all that there are, waiting up to `within` for the peers.
+    /// Accepts no new connections, and ends all open connections. Waits up to `within` for the peers.
     void stop(std::chrono::nanoseconds within);
 
     std::size_t open() const { return sessions_.size(); }

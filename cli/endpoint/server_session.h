@@ -17,9 +17,9 @@ struct SessionCounters {
     std::uint64_t message_octets_received = 0;
     std::uint64_t messages_sent = 0;
     std::uint64_t message_octets_sent = 0;
-    std::uint64_t messages_wrong = 0;  ///< differing from what the client and we agreed
+    std::uint64_t messages_wrong = 0;  ///< messages that differ from what client and server agreed
     std::uint64_t pings = 0;           ///< whole rounds of rping
-    std::uint64_t ping_octets = 0;     ///< read in them
+    std::uint64_t ping_octets = 0;     ///< bytes that were read in pings
 };
 
 /// What the sessions of a server share.
@@ -55,7 +55,7 @@ public:
     /// For the Reply.
     const Offer& offer() const { return offer_; }
 
-    /// Call this before the Reply is sent.
+    /// Prepares the session; call this before the Reply is sent.
     virtual void begin() {}
     virtual void completed(const iwarp::Completion&) {}
     /// Called after the completions of one round, if one was for this session.
@@ -63,7 +63,7 @@ public:
 
     std::uint64_t idle_fpdus = 0;  ///< FPDUs that had arrived at the last check for idleness
     std::int64_t idle_since_ns = 0;
-    bool ending = false;  ///< told to end
+    bool ending = false;  ///< the session has to end
     bool touched = false;
 
 protected:

@@ -26,10 +26,10 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
             return report.interval(interval);
         });
     if (options.by && options.form != Form::csv && !options.connect && !options.recalls())
-        session.by_interval(exporters::FlowTimeline::least_length_ns, [&](const analysis::Session::Interval& interval) {
-            session.lengthen_intervals(report.over_time(interval));
-            return true;
-        });
+        session.bytes_over_time(exporters::FlowTimeline::least_length_ns,
+                                [&](std::span<const metrics::FlowBytes> flows, std::int64_t start_ns) {
+                                    return report.over_time(flows, start_ns);
+                                });
     if (!session.run()) return session.status();
     report.crc_verified(session.crc_verified());
     report.finish(session.snapshot(), session.devices());
@@ -40,6 +40,8 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (output.failed()) session.fail(output.error());
     session.report_summary();
     if (report.hides_all()) print_message("no flow matches --filter {}", options.filter);
+    if (report.shows_goodput())
+        print_message("goodput: bytes of messages per second, without headers and packets sent again");
     if (report.latencies_are_of_one_operation())
         print_message("p50, p99: latency of the operation that a flow does most, the one that its row names");
     return session.failed() ? exit_failed : exit_done;

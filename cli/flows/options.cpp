@@ -34,7 +34,7 @@ std::string take_by(FlowsOptions& options, const std::string& value) {
     return "host, pair or process";
 }
 
-/// What a table of groups cannot have.
+/// Options that contradict --by.
 std::string contradiction_of_groups(const FlowsOptions& options) {
     if (!options.by) return {};
     std::string_view given;

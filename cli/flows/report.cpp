@@ -23,7 +23,7 @@ exporters::FlowColumns chosen_columns(const FlowsOptions& options) {
     if (columns.empty() && options.form == Form::json) return exporters::all_columns(by_interval);
     if (columns.empty() && options.form == Form::csv) return exporters::csv_columns(by_interval);
     if (columns.empty() || !options.interval_ns) return columns;
-    // A time series without its times would be none.
+    // A time series needs its times.
     const exporters::FlowField* start = exporters::find_fields("interval.start_ns").front();
     if (std::find(columns.begin(), columns.end(), start) == columns.end()) columns.insert(columns.begin(), start);
     return columns;
@@ -54,13 +54,13 @@ bool Report::interval(const analysis::Session::Interval& interval) {
     if (!context_.capture_start_ns) context_.capture_start_ns = exporters::start_of(interval.difference.capture);
     exporters::Context context = context_;
     context.interval = exporters::Interval{interval.start_ns, interval.length_ns};
-    // What is live is looked at while it happens.
+    // Intervals of live packets are read while the capture goes on.
     return print(interval.difference, context) &&
            ((options_.interfaces.empty() && !options_.connect) || output_.flush());
 }
 
-std::uint64_t Report::over_time(const analysis::Session::Interval& interval) {
-    return timeline_.add(interval.difference, interval.start_ns);
+std::uint64_t Report::over_time(std::span<const metrics::FlowBytes> flows, std::int64_t start_ns) {
+    return timeline_.add(flows, start_ns);
 }
 
 bool Report::finish(const metrics::Snapshot& snapshot, const metrics::DeviceFigures& devices) {
@@ -153,6 +153,8 @@ bool Report::print_table(const std::vector<const metrics::FlowSnapshot*>& flows,
         }
         table_ = exporters::flow_table(columns_, options_.interval_ns.has_value());
     }
+    shows_goodput_ = std::any_of(columns_.begin(), columns_.end(),
+                                 [](const exporters::FlowField* field) { return field->title == "goodput"; });
     const bool shows_latency = std::any_of(columns_.begin(), columns_.end(), [](const exporters::FlowField* field) {
         return field->path == "latency_p50" || field->path == "latency_p99";
     });

@@ -1,4 +1,6 @@
 #pragma once
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "exporters/json.h"
 #include "exporters/text_table.h"
 #include "metrics/figures/device_figures.h"
+#include "metrics/figures/flow_bytes.h"
 
 namespace cli::flows {
 
@@ -21,12 +24,14 @@ public:
     void crc_verified(bool known) { context_.crc_verified = known; }
     /// Prints one interval when it has ended; false if printing failed.
     bool interval(const analysis::Session::Interval& interval);
-    /// For groups: notes the traffic of an interval. Returns how long the next one is to be; 0: none is needed.
-    std::uint64_t over_time(const analysis::Session::Interval& interval);
+    /// For groups: the bytes of all flows since the beginning, when a stretch of time has ended that began at
+    /// `start_ns`. Returns how long the next stretch has to be.
+    std::uint64_t over_time(std::span<const metrics::FlowBytes> flows, std::int64_t start_ns);
     /// The end of the whole capture, or of the last interval.
     bool finish(const metrics::Snapshot& snapshot, const metrics::DeviceFigures& devices = {});
     /// Whether the table shows a latency of one operation in the row of a flow that has others as well.
     bool latencies_are_of_one_operation() const { return latencies_of_one_; }
+    bool shows_goodput() const { return shows_goodput_; }  ///< in a table
     /// Whether there were flows, but the filter passed none of them.
     bool hides_all() const { return hidden_; }
 
@@ -48,6 +53,7 @@ private:
     exporters::FlowTimeline timeline_ = {};
     bool begun_ = false;
     bool latencies_of_one_ = false;
+    bool shows_goodput_ = false;
     bool hidden_ = false;
 };
 

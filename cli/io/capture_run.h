@@ -21,7 +21,7 @@ class CaptureRun {
 public:
     struct Caller {
         std::string command = "io";
-        /// The frames were read before: the caller has handled signals since, and faults of the source were reported.
+        /// The frames were read before. The caller handles signals, and has reported faults of the source.
         bool reads_again = false;
     };
     CaptureRun(const IoOptions& options, dissect::Sink& sink) : CaptureRun(options, sink, Caller()) {}
@@ -56,7 +56,7 @@ private:
     Progress progress_;
     std::optional<Signals> signals_ = {};
     std::optional<std::int64_t> stop_ns_ = {};
-    std::uint64_t frames_ = 0;  ///< that the expression passed
+    std::uint64_t frames_ = 0;  ///< frames that the expression passed
     bool failed_ = false;
     bool mistaken_ = false;  ///< the failure is a mistake in the expression
 };

@@ -15,7 +15,7 @@ namespace cli::io {
 /// The error if `--sort` names no column of `--each`, with the columns that exist; empty if the name is valid.
 std::string unknown_order(const std::string& sort);
 
-/// One row for each command: as the commands end, or sorted at the end.
+/// Prints a row for each command: when the command ends, or at the end of the capture with `--sort`.
 class EachTable {
 public:
     EachTable(const IoOptions& options, const analysis::Names& names, TextOutput& output);
@@ -24,7 +24,7 @@ public:
     /// False if printing failed.
     bool finish();
 
-    /// A command with its connection, as far as rows show them.
+    /// The values of a row: a command and its connection.
     struct Row {
         std::uint64_t connection = 0;
         std::string protocol;
@@ -41,7 +41,7 @@ private:
     TextOutput& output_;
     std::vector<Row> rows_ = {};
     std::optional<exporters::Table> table_ = {};
-    std::uint64_t ends_of_ = 0;  ///< the connection that `ends_` is of
+    std::uint64_t ends_of_ = 0;  ///< number of the connection to which `ends_` belongs
     std::string ends_ = {};
     bool begun_ = false;
     bool any_ = false;

@@ -36,8 +36,8 @@ struct IoOptions : options::HelpOptions {
     bool names = true;
     bool each = false;
     Form form = Form::table;
-    bool two_forms = false;  ///< a contradiction
-    std::string sort = {};   ///< a column of --each, with `-` before it for the reverse order
+    bool two_forms = false;  ///< two output forms were given, which is an error
+    std::string sort = {};   ///< a column of --each; a `-` before it reverses the order
     std::optional<std::uint64_t> top = {};
 };
 

@@ -29,11 +29,9 @@ std::string most_time(const FlowSnapshot& flow) {
     if (flow.wall_ns() == 0) return "-";
     const auto state = static_cast<std::size_t>(most - flow.state_ns.begin());
     const double share = static_cast<double>(*most) / static_cast<double>(flow.wall_ns());
-    // As the table of `flows` has it, and its goodput in bits.
-    std::string_view name = metrics::state_names[state];
-    constexpr std::string_view prefix = "application_";
-    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
-    return fmt::format("{} {}", name, base::format_percent(share, {base::Spacing::column}));
+    // The state is named as in the table of `flows`.
+    return fmt::format("{} {}", metrics::short_name_of(static_cast<metrics::State>(state)),
+                       base::format_percent(share, {base::Spacing::column}));
 }
 
 std::string depth(const FlowSnapshot& flow) {
@@ -112,7 +110,7 @@ std::string comparison_text(std::span<const ComparedFlow> flows, const ::replay:
     }
     out += fmt::format("\n{} of {} flows with the same operations, by {}", equal, flows.size(), recording.source);
     if (recording.lost != 0) out += fmt::format(", which lost {} frames", recording.lost);
-    return out + ".\n";
+    return out + ".\ngoodput: bytes of messages per second, without headers and packets sent again\n";
 }
 
 Json comparison_json(std::span<const ComparedFlow> flows, const ::replay::Recording& recording) {

@@ -107,7 +107,7 @@ std::string injection_json(const Done& done) {
     return all.dump(2) + "\n";
 }
 
-/// Why frames must not be put there; empty if they may.
+/// Why frames must not be sent on this interface; empty if they may be sent.
 std::string objection(const ReplayOptions& options, const ::replay::InterfaceFacts& interface) {
     if (!interface.ethernet)
         return fmt::format("{}: frames go through Ethernet interfaces alone, and this is of hardware type {}",

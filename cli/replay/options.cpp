@@ -201,7 +201,7 @@ constexpr std::array rows{
     options::version<O>,
 };
 
-/// Of the words that are no options, one is the capture.
+/// One of the words that are not options is the capture.
 std::string take_path(const std::vector<std::string>& words, O& out) {
     if (out.path.empty()) {
         if (words.empty()) return "which capture? rdmascope replay FILE --loopback";
@@ -211,7 +211,7 @@ std::string take_path(const std::vector<std::string>& words, O& out) {
     return words.empty() ? "" : fmt::format("-r {} and '{}' are given: one capture at a time", out.path, words[0]);
 }
 
-/// What an endpoint's TCP repairs, or never shows, has no meaning between endpoints.
+/// Impairments that TCP repairs or hides have no effect between endpoints.
 std::string contradiction_of_impairments(const O& o) {
     if (o.seed_given && !o.impairment.any()) return "--seed has nothing to draw: say --loss, --delay or another one";
     if (o.place == Place::inject) return {};
@@ -284,7 +284,7 @@ std::string help_text() {
         "      repeat the captured workload on this machine, and compare it with the original\n"
         "  rdmascope replay capture.pcap --serve 192.0.2.1:7175\n"
         "  rdmascope replay capture.pcap --to 192.0.2.1:7175 --speed max --copies 8\n"
-        "      between two machines, which both have the capture; eightfold, as fast as it goes\n"
+        "      between two machines, which both have the capture; eightfold, at full speed\n"
         "\nExit status: 0 done, 1 the work failed, 2 usage. Manual: rdmascope-replay(1).\n");
 }
 

@@ -29,7 +29,7 @@ short wait_for(const base::Descriptor& socket, short events, std::int64_t until_
     return ::poll(&polled, 1, static_cast<int>((left_ns + 999'999) / 1'000'000)) > 0 ? polled.revents : short{0};
 }
 
-/// What is on the way, if anything is to be: a relay between the player and its peer.
+/// The relay between the player and its peer, if the path is impaired.
 using Way = std::unique_ptr<::replay::Relay>;
 
 ::replay::SocketResult<base::Descriptor> connect_to_peer(const ReplayOptions& options, Way& way) {
@@ -67,14 +67,14 @@ using Way = std::unique_ptr<::replay::Relay>;
     return base::Failure{std::string("stopped before anybody connected")};
 }
 
-/// Where the relay could not pass anything on, that is what went wrong, and not what its other side saw of it.
+/// If the relay could not forward data, the relay's error is reported, not the error that its other side saw.
 std::string unreached(const Way& way) {
     if (!way) return {};
     const ::replay::RelayCounters& counted = way->stop();
     return counted.not_reached != 0 ? counted.last_error : std::string{};
 }
 
-/// Moves bytes between the player and the socket until it is over.
+/// Moves bytes between the player and the socket until both streams have ended.
 void perform(Player& player, base::Descriptor& socket) {
     std::vector<std::byte> buffer(std::size_t{256} << 10);
     bool ended = false;   // the peer's stream

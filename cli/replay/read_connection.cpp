@@ -5,6 +5,7 @@
 
 #include "capture/files/file_source.h"
 #include "cli/analysis/session.h"
+#include "cli/progress.h"
 #include "cli/signals.h"
 #include "dissect/dissector.h"
 #include "wire/mpa.h"
@@ -20,13 +21,18 @@ bool same(const WantedEnds& a, const WantedEnds& b) {
     return (a.one == b.one && a.other == b.other) || (a.one == b.other && a.other == b.one);
 }
 
-/// Calls `visit` with every frame; the reason where the file cannot be read to its end.
+constexpr std::uint64_t frames_between_looks = 1024;
+
+/// Calls `visit` with every frame. Returns the reason if the file cannot be read to its end.
 template <class Visit>
 std::string for_each_frame(const std::string& path, Visit visit) {
     auto source = capture::open_file(path, {.stop = Signals::stop});
     if (!source) return source.error().text();
+    Progress progress(true);
+    std::uint64_t frames = 0;
     wire::Frame frame;
     for (;;) {
+        if (frames++ % frames_between_looks == 0 && progress.due()) progress.draw((*source)->progress(), frames);
         const capture::ReadStatus status = (*source)->next(frame);
         if (status == capture::ReadStatus::error) return (*source)->error().text();
         if (status != capture::ReadStatus::frame) return {};
@@ -88,7 +94,7 @@ std::vector<NumberedFlow> iwarp_flows(const ReplayOptions& options) {
 base::Result<WantedEnds, std::string> choose(const ReplayOptions& options) {
     std::vector<WantedEnds> connections;
     std::string error = find_connections(options.path, connections);
-    // What came before a damage is there.
+    // Connections before a damaged place of the file are valid.
     if (connections.empty())
         return base::Failure{
             error.empty() ? options.path + ": no iWARP connection begins in this capture (no MPA Request)" : error};

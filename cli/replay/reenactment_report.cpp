@@ -18,7 +18,7 @@ using ::replay::SideResult;
 using ::replay::Survey;
 using Json = nlohmann::ordered_json;
 
-/// A flow of the capture, and what its copies did together.
+/// A flow of the capture, with the sums of its copies.
 struct FlowResult {
     const metrics::FlowSnapshot* flow = nullptr;
     std::uint64_t copies = 0;
@@ -35,7 +35,7 @@ void add(SideResult& sum, const SideResult& more) {
     sum.late_ns.merge(more.late_ns);
 }
 
-/// By id of the flow; only those that this machine's ends posted.
+/// The flows that this machine's ends posted, by id.
 std::map<std::uint64_t, FlowResult> by_flow(const Survey& survey, const ::replay::Reenactment& run) {
     std::map<std::uint64_t, FlowResult> out;
     for (const EndpointResult& endpoint : run.endpoints)
@@ -69,7 +69,7 @@ std::string late(const metrics::Histogram& late_ns, double share, base::Spacing 
     return base::format_duration(late_ns.quantile(share), {spacing});
 }
 
-/// How many had the bytes of the capture, of how many that could have; null where that was not asked for.
+/// Messages with the captured bytes, of the messages that could have them; null if this was not requested.
 Json payload_json(const SideResult& done, bool asked) {
     return asked ? Json{{"captured", done.with_payload}, {"of", done.could_have}} : Json(nullptr);
 }

@@ -8,6 +8,7 @@
 #include "cli/console.h"
 #include "cli/endpoint/endpoint_server.h"
 #include "cli/overwriting.h"
+#include "cli/progress.h"
 #include "cli/replay/comparison_page.h"
 #include "cli/replay/modes.h"
 #include "cli/replay/reenactment_report.h"
@@ -42,7 +43,7 @@ using Place = ::replay::ReenactmentOptions::Place;
     return out;
 }
 
-/// What the comparison is captured with, or why there is none.
+/// The capture for the comparison, or why there is no capture.
 struct Watching {
     std::unique_ptr<::replay::Recorder> recorder;
     std::unique_ptr<::replay::StackTap> tap;
@@ -56,7 +57,7 @@ struct Watching {
         else
             refused = opened.error().text();
     }
-    /// If both ends are here, the stack itself can report the traffic that the user may not capture on the interface.
+    /// If both ends are in this process, the stack can report the traffic even if the user may not capture it.
     void prepare(const ReplayOptions& options, ::replay::ReenactmentOptions& how) {
         const auto permitted = ::replay::Recorder::open("lo", 1, {});
         if (permitted) return;
@@ -74,18 +75,18 @@ struct Watching {
     }
 };
 
-/// What stands between the two ends, where they are to be impaired.
+/// The relay between the two ends, if the path is impaired.
 struct Between {
     std::unique_ptr<::replay::Relay> relay;
 
-    /// Where the relay can be met. Throws iwarp::Error.
+    /// Opens the relay, and returns its port. Throws iwarp::Error.
     std::uint16_t open(const ReplayOptions& options, const endpoint::Address& at, const endpoint::Address& target) {
         auto opened = ::replay::Relay::open(at.host, at.port, {target.host, target.port}, options.impairment);
         if (!opened) throw iwarp::Error(opened.error());
         relay = std::move(opened).value();
         return relay->port();
     }
-    /// The relay listens at an address of its own, which means nothing to the user.
+    /// Replaces the relay's address in messages, because the user does not know this address.
     void report_reason(const ReplayOptions& options, ::replay::Reenactment& run) const {
         if (!relay || run.error().empty()) return;
         const std::string internal = endpoint::text_of({"127.0.0.1", relay->port()});
@@ -123,7 +124,11 @@ int print_results(const ReplayOptions& options, const ::replay::Survey& survey, 
 int workload(const ReplayOptions& options, const Environment&) {
     if (const std::string refusal = refuse_overwriting(options.save_path, {options.path}); !refusal.empty())
         return failed(options, fmt::format("{}: {}", options.save_path, refusal));
-    auto survey = ::replay::survey(options.path, options.flows);
+    Progress progress(true);
+    auto survey = ::replay::survey(options.path, options.flows, [&progress](const auto& at, std::uint64_t frames) {
+        if (progress.due()) progress.draw(at, frames);
+    });
+    progress.wipe();
     if (!survey) return failed(options, survey.error().text());
     const Signals signals;
     const std::uint64_t wanted = 2 * options.copies * survey->connections.size() + 64;
@@ -163,7 +168,7 @@ int workload(const ReplayOptions& options, const Environment&) {
     if (options.place == cli::replay::Place::to) between.report_reason(options, run);
     const std::optional<::replay::Recording> recording = watching.finish();
     const std::string error = run.error();
-    // Where nothing was begun, a table says nothing.
+    // If no operation began, a table would be empty.
     if (!error.empty() && run.duration_ns() == 0 && !options.json) return failed(error);
     const int printed = print_results(options, *survey, run, recording ? &*recording : nullptr);
     if (!error.empty()) return failed(error);

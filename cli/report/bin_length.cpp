@@ -58,7 +58,7 @@ std::uint64_t first_bin_ns(const ReportOptions& options) {
     std::uint64_t time_ns = 0;
     if (are_files(options)) time_ns = time_of_files(options);
     if (options.duration_ns && (time_ns == 0 || *options.duration_ns < time_ns)) time_ns = *options.duration_ns;
-    // Of a pipe nothing is known: bins begin short, and are doubled.
+    // The length of a pipe's capture is unknown: bins begin short, and are doubled.
     return round_up_to_125(time_ns == 0 ? 10'000'000 : time_ns / bins);
 }
 

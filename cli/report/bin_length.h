@@ -10,7 +10,7 @@ namespace cli::report {
 /// short is doubled later.
 std::uint64_t first_bin_ns(const ReportOptions& options);
 
-/// The least of 1, 2 and 5 times a power of ten that is no less than `ns`; at least 1 us.
+/// Rounds `ns` up to 1, 2 or 5 times a power of ten; at least 1 us.
 std::uint64_t round_up_to_125(std::uint64_t ns);
 
 }  // namespace cli::report

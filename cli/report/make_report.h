@@ -6,7 +6,7 @@
 
 namespace cli::report {
 
-/// `rdmascope report`: one HTML page that shows what a capture holds.
+/// `rdmascope report`: writes one HTML page with the findings, flows, times and packets of a capture.
 int run(const std::vector<std::string>& arguments, const Environment& environment);
 std::string help();
 std::vector<options::CommandOptions> option_lists();

@@ -18,7 +18,7 @@ using metrics::SequencePoint;
 
 constexpr std::uint32_t no_label_key = 0xffffffff;
 
-/// What finds the flows of a packet: RoCE's destination, or both ends of a TCP connection in any order.
+/// The key of the flows of a packet: RoCE's destination, or both ends of a TCP connection in any order.
 std::uint64_t key_of(const metrics::Address& address, std::uint32_t number) {
     return base::mix(metrics::mix(0x7265706f7274, address), number);
 }
@@ -47,11 +47,11 @@ std::string label_text(const SequencePoint& point) {
     return name.empty() ? fmt::format("NAK, code {}", value) : fmt::format("NAK, {}", name);
 }
 
-/// Marks that each plot may have: small flows need less than their part, and leave the rest to the others.
+/// The number of marks for each plot. Small flows need less than an equal part, and the rest is for the other flows.
 std::vector<std::size_t> rooms_of(std::span<const metrics::FlowSnapshot* const> flows, std::size_t marks) {
     std::vector<std::size_t> order(flows.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    // A flow has a mark for each packet, and those of its answers, which are about as many at most.
+    // A flow has a mark for each packet and for each answer. There are at most about as many answers as packets.
     const auto need = [&flows](std::size_t i) { return static_cast<std::size_t>(2 * flows[i]->packets + 64); };
     std::ranges::sort(order, {}, need);
     std::vector<std::size_t> rooms(flows.size());

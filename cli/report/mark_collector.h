@@ -16,7 +16,7 @@ namespace cli::report {
 class MarkCollector final : public dissect::Sink {
 public:
     struct Bounds {
-        std::size_t marks = 30'000;  ///< of all plots
+        std::size_t marks = 30'000;  ///< the bound for all plots together
         std::uint64_t capture_ns = 0;
     };
     /// `flows` have plots, in this order. The marks of `frames` are kept.
@@ -24,9 +24,9 @@ public:
                   const Bounds& bounds);
 
     void on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) override;
-    /// iWARP: what the segment carries.
+    /// iWARP: the messages that the segment carries.
     void on_unit(const dissect::Unit& unit) override;
-    /// The plots; no frames follow.
+    /// Returns the plots. No frames may follow.
     std::vector<exporters::report::SequencePlot> take();
 
 private:
@@ -56,7 +56,7 @@ private:
     std::vector<Pair> pairs_ = {};
     std::unordered_multimap<std::uint64_t, std::size_t> by_key_ = {};  ///< index into pairs_
     std::vector<metrics::SequencePoint> taken_ = {};
-    std::vector<Waiting> waiting_ = {};  ///< marks of the present frame, until its units are known
+    std::vector<Waiting> waiting_ = {};  ///< marks of the current frame, until its units are known
     std::uint64_t waiting_frame_ = 0;
 };
 

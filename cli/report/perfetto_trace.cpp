@@ -38,7 +38,7 @@ public:
                         json_text(name)));
         return processes_;
     }
-    /// Slices of one process may overlap: each has a number of its own.
+    /// Slices of one process may overlap, so each slice has its own number.
     void slice(std::size_t process, std::string_view category, std::string_view name, std::int64_t from_ns,
                std::int64_t to_ns, std::string_view arguments) {
         ++slices_;
@@ -140,7 +140,7 @@ private:
     std::map<std::uint64_t, std::size_t> processes_ = {};
 };
 
-/// A command that is over, with the place of its connection.
+/// A command that has ended, with the place of its connection.
 struct KeptCommand {
     std::uint64_t connection = 0;
     metrics::CommandRecord record = {};

@@ -13,12 +13,12 @@ namespace cli::report {
 /// process, messages and commands are slices, repairs and marks are instants.
 struct EventTrace {
     std::string text = {};
-    std::string left_out = {};  ///< what was left out, in a sentence; empty if nothing was
+    std::string left_out = {};  ///< what was left out, in a sentence; may be empty
     bool failed = false;        ///< the reason was printed
 };
 
-/// Reads the files a further time. `snapshot` has the names of the ends, which may be substitutes; with `anonymous`,
-/// those of connections are replaced as well.
+/// Reads the files again. `snapshot` has the names of the ends, which may be substitutes. With `anonymous`, the names
+/// of connections are replaced too.
 EventTrace read_trace_events(const ReportOptions& options, const metrics::Snapshot& snapshot,
                              const analysis::Names& names, exporters::report::Anonymous* anonymous);
 

@@ -13,22 +13,22 @@
 
 namespace cli::report {
 
-/// How the frames are read again. A copy of a capture holds exactly the frames that were measured.
+/// The options for reading the frames again. A copy of a capture holds exactly the frames that were measured.
 io::IoOptions reading_options(const ReportOptions& options, const std::vector<std::string>& paths, bool is_copy);
 
-/// What needs the frames after the flows are known.
+/// What a report takes from the frames after the flows are known.
 struct Details {
     std::vector<exporters::report::SequencePlot> plots = {};
     std::vector<metrics::CommandConnectionFigures> connections = {};
     bool failed = false;  ///< the reason was printed
 };
 
-/// Reads the files again.
+/// Reads the files again, for the plots and the commands.
 Details read_details(const ReportOptions& options, const std::vector<std::string>& paths, bool is_copy,
                      const metrics::Snapshot& snapshot, std::span<const metrics::FlowSnapshot* const> flows,
                      std::span<const std::uint64_t> frames);
 
-/// The connections as `io --json` has them; of very many, those with the most commands.
+/// The connections as `io --json` prints them. If there are very many, the connections with the most commands.
 std::string connections_json(std::vector<metrics::CommandConnectionFigures> connections, const analysis::Names& names,
                              std::vector<std::string>& left_out);
 

@@ -23,7 +23,7 @@ namespace {
 
 volatile std::sig_atomic_t stop_signal = 0;
 
-/// Signals end the tracing, not the program: what was read is written, and the probes are taken away.
+/// Signals end the tracing and not the program: the records so far are written, and the probes are removed.
 class StopSignals {
 public:
     StopSignals() {
@@ -51,7 +51,7 @@ int fails(const std::string& why) {
 }  // namespace
 
 int run_attached(int process, const Tracing& how) {
-    const StopSignals signals;  // before there are probes, which must not remain
+    const StopSignals signals;  // before probes exist, because probes must be removed
     trace::ProbeOptions options;
     options.perf.ring_octets = 4 * 1024 * 1024;
     auto source = trace::attach(process, options);
@@ -96,7 +96,7 @@ int run_attached(int process, const Tracing& how) {
         }
         if (const auto taken = take_kernel(false); !taken) return fails(taken.error().text());
         if (got.status == trace::TraceStatus::end) break;
-        // The program runs on, and may never pause: what it did before the signal is all.
+        // The program continues and may never pause, so records after the signal are not read.
         if (stop_signal != 0 && stop_ns == 0) stop_ns = base::wall_ns();
         if (stop_ns != 0 && (got.count == 0 || records.back().time_ns >= stop_ns)) break;
         if (got.status == trace::TraceStatus::error) return fails((*source)->error().text());

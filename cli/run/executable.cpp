@@ -70,7 +70,7 @@ std::string our_interpreter() {
     return header ? interpreter_of(self, *header).value_or("") : "";
 }
 
-/// Whether the kernel gives the program rights that its caller lacks; the dynamic linker then ignores LD_PRELOAD.
+/// Whether the kernel gives the program more rights than its caller has. The dynamic linker then ignores LD_PRELOAD.
 std::string raised_rights(const std::string& path) {
     struct stat file {};
     struct statvfs system {};
@@ -110,10 +110,10 @@ std::string interpreter_of_script(std::string_view line) {
 }
 
 void examine(Program& program, const std::string& path, int depth) {
-    constexpr int most_scripts = 4;  // as the kernel's
+    constexpr int most_scripts = 4;  // the kernel's limit
     const File file(path);
     if (!file) {
-        // Executable but unreadable: nothing can be said of it, and nothing against it.
+        // The file is executable and not readable, so it cannot be examined, and it is accepted.
         const bool there = access(path.c_str(), X_OK) == 0;
         program.found = there ? Program::Found::yes : Program::Found::unusable;
         if (!there) program.reason = fmt::format("{}: {}", path, std::strerror(errno));
@@ -147,7 +147,7 @@ bool is_file(const std::string& path) {
     return stat(path.c_str(), &file) == 0 && S_ISREG(file.st_mode);
 }
 
-/// Where execvp would look.
+/// The path that execvp would find.
 Program look_for(const std::string& name) {
     Program program;
     if (name.empty()) return program;

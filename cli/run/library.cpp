@@ -15,7 +15,7 @@
 namespace cli::run {
 
 namespace {
-/// ld.so would only mention a file that it cannot load, and run the program without it.
+/// ld.so prints a warning if it cannot load a file, and runs the program without it. So the file is checked here.
 std::string damage_of(const std::string& path) {
     auto octets = base::read_file(path);
     if (!octets) return std::strerror(errno);
@@ -44,7 +44,7 @@ std::string find_library(const char* name, const char* purpose, std::string& pat
             "the library {} is not installed: there is {}. rdmascope builds it where libibverbs-dev and librdmacm-dev "
             "are",
             purpose, looked);
-    // Both separate names in LD_PRELOAD, and nothing quotes them.
+    // Blanks and colons separate names in LD_PRELOAD, and cannot be quoted.
     if (path.find_first_of(" :") != std::string::npos)
         return fmt::format("{} cannot be preloaded: its path has a space or a colon", path);
     if (const std::string damage = damage_of(path); !damage.empty())

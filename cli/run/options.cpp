@@ -47,7 +47,7 @@ std::string judge_patience(const std::string& value) {
 
 constexpr const char* address_variable = "RDMASCOPE_SOFTWARE_ADDRESS";
 
-/// A repeated address joins a list; of the others the last one counts.
+/// Repeated addresses make a list. Of other repeated options the last one counts.
 void set_variable(Options& out, const std::string& name, const std::string& value) {
     const auto known = std::ranges::find_if(out.variables, [&](const auto& one) { return one.first == name; });
     if (known == out.variables.end())

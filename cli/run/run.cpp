@@ -26,7 +26,7 @@ int run_program(const Options& options) {
     const auto start = [&] {
         return options.software && !put_software_first(options) ? exit_failed : become(program, options.command);
     };
-    // Without records to be read there is nothing to stay for.
+    // Without records to read, this process becomes the program.
     return options.software && !options.traced ? start() : run_traced(options.tracing, start);
 }
 

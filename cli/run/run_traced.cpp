@@ -37,7 +37,8 @@ int report_failure(const std::string& why) {
     return exit_failed;
 }
 
-/// While a program runs in the foreground, what the terminal sends is for it, and what is sent to us is passed on.
+/// While a program runs in the foreground, signals of the terminal are for the program. Signals to this process are
+/// forwarded.
 class Signals {
 public:
     explicit Signals(pid_t child) {
@@ -74,14 +75,14 @@ private:
 };
 volatile std::sig_atomic_t Signals::target = 0;
 
-/// Takes records out of the rings while the program runs, and after.
+/// Reads records from the rings while the program runs, and after its end.
 class Reading {
 public:
     Reading(trace::Rings::Options options, std::optional<trace::TraceFileWriter> file,
             std::unique_ptr<KernelSide> kernel)
         : rings_(std::move(options)), file_(std::move(file)), kernel_(std::move(kernel)) {}
 
-    /// Until there is nothing more by now. False: there was nothing.
+    /// Reads until the rings are empty. False if they were empty before.
     bool drain() {
         bool any = false;
         for (std::size_t count = rings_.next(batch_); count > 0; count = rings_.next(batch_)) {
@@ -96,7 +97,7 @@ public:
         if (!any) take_kernel(false);
         return any;
     }
-    /// What the program wrote last, and its end.
+    /// Reads the last records of the program, and its end.
     void finish() {
         rings_.look_again();
         while (drain()) rings_.look_again();
@@ -120,7 +121,7 @@ private:
         const std::span<const trace::Record> records = kernel_->take(last);
         if (!records.empty()) deliver(records, kernel_->processes(rings_.processes()));
     }
-    /// After a failure the program runs on; the rest of its records is only counted.
+    /// After a failure the program continues, and its further records are only counted.
     void report(const base::Result<void>& written) {
         if (written) return;
         failed_ = true;

@@ -13,12 +13,12 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr std::uint64_t answer_ns = 3'000'000'000;  ///< a screen does not wait longer
+constexpr std::uint64_t answer_ns = 3'000'000'000;  ///< the longest time that the screen waits for an answer
 constexpr milliseconds retry{500};
-/// Until the second look, which tells what happens now and not only what happened.
+/// Time until the second request, which shows the present rates.
 constexpr milliseconds first_interval{500};
 
-/// What ought to be known about the daemon's capture: that it finds iWARP connections late, and why.
+/// A warning if the daemon finds iWARP connections late, with the reason.
 std::vector<std::string> capture_warnings(control::Client& client) {
     using nlohmann::json;
     const auto answer = client.ask(R"({"command":"status"})");
@@ -31,7 +31,7 @@ std::vector<std::string> capture_warnings(control::Client& client) {
     return {"the daemon misses the beginning of iWARP connections: " + reason.get<std::string>()};
 }
 
-/// Whether `now` cannot be what came of `before`.
+/// Whether the daemon was restarted between `before` and `now`.
 bool began_anew(const metrics::CaptureFigures& before, const metrics::CaptureFigures& now) {
     return now.packets < before.packets || (before.packets > 0 && now.first_ns != before.first_ns);
 }
@@ -67,7 +67,7 @@ void DaemonFeed::lose(const std::string& why) {
     });
 }
 
-/// False where there is no daemon.
+/// False if no daemon answers.
 bool DaemonFeed::look(std::uint64_t interval_ns) {
     if (!client_) {
         auto again = control::Client::connect(path_, answer_ns);
@@ -77,7 +77,7 @@ bool DaemonFeed::look(std::uint64_t interval_ns) {
         }
         client_ = std::move(again).value();
     }
-    // A short interval is no place for figures that are nearly as old.
+    // With a short interval, the daemon must not answer with figures that are nearly as old as the interval.
     auto snapshot = client_->try_snapshot(std::min<std::uint64_t>(100, interval_ns / 10'000'000));
     if (!snapshot) {
         lose(snapshot.error().text());

@@ -4,7 +4,7 @@
 
 namespace cli::top {
 
-/// A running daemon's figures. One that goes away is waited for.
+/// The figures of a running daemon. If the daemon ends, the feed waits until a daemon runs again.
 class DaemonFeed final : public FeedThread {
 public:
     static std::unique_ptr<DaemonFeed> open(const analysis::AnalysisOptions& options, const Pace& pace,
@@ -20,11 +20,11 @@ private:
 
     const std::string path_;
     const Clock::time_point deadline_;
-    std::unique_ptr<control::Client> client_;  ///< null while it is gone
+    std::unique_ptr<control::Client> client_;  ///< null while there is no connection
     tui::ReadingPtr previous_ = {};
     Clock::time_point looked_ = {};
     bool restarted_ = false;
-    bool warned_ = false;  ///< the daemon was asked what it may miss
+    bool warned_ = false;  ///< the daemon has reported what its capture may miss
 };
 
 }  // namespace cli::top

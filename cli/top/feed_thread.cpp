@@ -15,7 +15,7 @@ namespace cli::top {
 namespace {
 
 constexpr std::size_t readings_max = 64;
-/// Flows in all readings that are held: a reading of many flows is large, and one that looks seldom has missed them.
+/// Bound on the flows in all readings that wait. Readings of many flows are large, and a slow screen skips readings.
 constexpr std::size_t flows_max = 50'000;
 constexpr std::chrono::milliseconds patience{50};
 
@@ -35,7 +35,7 @@ FeedThread::FeedThread(tui::SourceKind kind, std::string name, const Pace& pace)
 FeedThread::~FeedThread() { stop(); }
 
 void FeedThread::start(std::function<void()> work) {
-    // Signals are for the thread that has the terminal.
+    // Only the thread of the terminal handles signals.
     sigset_t all;
     sigset_t former;
     sigfillset(&all);
@@ -61,7 +61,7 @@ void FeedThread::stop() {
 
 void FeedThread::wake() const {
     const std::uint64_t one = 1;
-    // Full means that it is readable already.
+    // If the pipe is full, it is readable already.
     static_cast<void>(!::write(wake_.number(), &one, sizeof one));
 }
 
@@ -142,7 +142,7 @@ void FeedThread::wait_until(Clock::time_point when) {
         changed_.wait_until(lock, when, called);
 }
 
-/// Under the lock.
+/// The caller holds the lock.
 void FeedThread::note_evicted(std::uint64_t flows) {
     constexpr std::string_view reason = " forgotten to stay within --max-flows";
     std::erase_if(status_.warnings, [reason](const std::string& warning) { return warning.ends_with(reason); });

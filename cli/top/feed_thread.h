@@ -15,8 +15,8 @@
 
 namespace cli::top {
 
-/// What all sources have in common: a thread that measures, what the screen has ordered of it, and the readings that
-/// the screen has not taken yet.
+/// The common part of all sources: a thread that measures, the orders of the screen for this thread, and the readings
+/// that the screen has not taken yet.
 class FeedThread : public tui::Feed {
 public:
     ~FeedThread() override;
@@ -37,7 +37,7 @@ public:
 protected:
     using Clock = std::chrono::steady_clock;
 
-    /// What the screen wants, as of now.
+    /// What the screen has ordered so far.
     struct Orders {
         std::uint64_t interval_ns = 0;
         double speed = 1;
@@ -47,25 +47,25 @@ protected:
     };
 
     FeedThread(tui::SourceKind kind, std::string name, const Pace& pace);
-    /// By the constructor of the last class; stop() by its destructor.
+    /// The constructor of the most derived class calls start(), and its destructor calls stop().
     void start(std::function<void()> work);
     void stop();
 
-    // For the thread.
+    // Functions for the thread.
     bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
-    /// Something was ordered since take_orders().
+    /// Whether there are orders since take_orders().
     bool ordered() const { return ordered_.load(std::memory_order_relaxed); }
     Orders take_orders();
-    /// How it is to begin: nothing that was ordered meanwhile is taken.
+    /// The orders for the beginning. Orders that came since stay for take_orders().
     Orders first_orders();
-    /// Until then, an order, or the end.
+    /// Waits until this time, an order, or the end.
     void wait_until(Clock::time_point when);
-    /// `is_last`: with it, the status tells that the end is reached.
+    /// `is_last`: the status says that the end is reached.
     void publish(std::shared_ptr<tui::Reading> reading, bool is_last = false);
-    /// Where readings come faster than the screen takes them: lets it take some, if it is quick.
+    /// If readings come faster than the screen takes them, waits a short time for the screen.
     void let_take();
     void update(const std::function<void(tui::FeedStatus&)>& change);
-    /// The counters of this machine's devices and of the interfaces under them, with what they were at the last call.
+    /// The counters of this machine's devices and of the interfaces under them, with their values at the last call.
     std::vector<tui::DeviceCounter> device_counters();
 
 private:
@@ -77,17 +77,17 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::condition_variable taken_;
-    Orders orders_;  ///< under mutex_, as all below
+    Orders orders_;  ///< guarded by mutex_, as all members below
     tui::FeedStatus status_;
-    std::deque<tui::ReadingPtr> readings_ = {};  ///< the last ones: fewer where they are large
+    std::deque<tui::ReadingPtr> readings_ = {};  ///< the latest readings; fewer if readings are large
     std::uint64_t serial_ = 0;
-    std::uint64_t taken_serial_ = 0;  ///< of the newest reading that the screen has taken
-    bool takes_slowly_ = false;       ///< it did not take any when it was waited for
+    std::uint64_t taken_serial_ = 0;  ///< number of the newest reading that the screen has taken
+    bool takes_slowly_ = false;       ///< the screen took no reading during the last wait
     std::atomic<bool> ordered_ = false;
     std::atomic<bool> stopping_ = false;
     std::thread thread_ = {};
 
-    std::vector<capture::counters::CounterReading> counters_ = {};  ///< of the thread
+    std::vector<capture::counters::CounterReading> counters_ = {};  ///< used by the thread only
 };
 
 }  // namespace cli::top

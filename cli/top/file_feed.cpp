@@ -13,10 +13,10 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::size_t batch_frames = 1024;
-constexpr std::uint64_t slowest_pace_ns = 1'000;  ///< of the capture's time in an interval
+constexpr std::uint64_t slowest_pace_ns = 1'000;  ///< least time of the capture in an interval
 constexpr std::uint64_t rush_readings = 250;
 constexpr std::uint64_t rush_least_ns = 10'000;
-constexpr std::chrono::duration<double> rush_patience(1.5);  ///< for the readings of a whole capture
+constexpr std::chrono::duration<double> rush_patience(1.5);  ///< time for all readings of a capture at full speed
 
 std::string joined_paths(const std::vector<std::string>& paths) {
     std::string text;
@@ -24,7 +24,7 @@ std::string joined_paths(const std::vector<std::string>& paths) {
     return text;
 }
 
-/// The capture's time that passes in one interval of the user's.
+/// The capture's time that passes in one interval of the screen.
 std::uint64_t stride(std::uint64_t interval_ns, double speed) {
     const double ns = static_cast<double>(interval_ns) * (speed > 0 ? speed : 1);
     return std::max(slowest_pace_ns, static_cast<std::uint64_t>(std::min(ns, 1e18)));
@@ -85,14 +85,15 @@ void FileFeed::end(std::string trouble) {
     });
 }
 
-/// Where no reading has done it: there was none to come, or the one before ends as late.
+/// Publishes the end if no reading has published it: there was no further reading, or the last one ended at the same
+/// time.
 void FileFeed::report_end() {
     if (begin_ns_) return close(shown_ns_, now_ns_);
     end_reported_ = true;
     update([](tui::FeedStatus& status) { status.at_end = true; });
 }
 
-/// The next frames that count; false at the end.
+/// Reads the next frames that count; false at the end.
 bool FileFeed::refill() {
     while (pending_.empty() && !ended_) {
         if (options_.max_packets && taken_ >= *options_.max_packets) {
@@ -141,9 +142,9 @@ bool FileFeed::refill() {
 
 bool FileFeed::advance(std::int64_t until_ns, Clock::time_point deadline) {
     while (!stopping() && refill()) {
-        // Times may step back a little: what is earlier than it should be is taken in as it comes.
+        // Times may step back a little. Frames that are too early are measured in the order of the file.
         const auto first_after = std::find_if(pending_.begin(), pending_.end(), [until_ns](const wire::Frame& frame) {
-            // Nothing comes after the end of time.
+            // No frame has a later time.
             return frame.time_ns >= until_ns && until_ns != base::end_of_time;
         });
         const auto count = static_cast<std::size_t>(first_after - pending_.begin());
@@ -198,7 +199,7 @@ void FileFeed::close(std::int64_t start_ns, std::int64_t end_ns) {
 bool FileFeed::begin_again() {
     const std::vector<std::string>& paths = options_.read_paths;
     const bool piped = std::find(paths.begin(), paths.end(), "-") != paths.end();
-    // Frames in place are looked at until the engine has gone.
+    // The engine uses frames in the mapped file until it is destroyed.
     if (!piped) measuring_.restart();
     const std::string fault = piped ? "what came through a pipe cannot be played again" : open_files();
     if (!fault.empty()) {
@@ -216,7 +217,7 @@ bool FileFeed::begin_again() {
     return true;
 }
 
-/// Shows the `length_ns` up to a time.
+/// Shows the interval of `length_ns` that ends at a time.
 void FileFeed::jump(std::int64_t to_ns, std::uint64_t length_ns) {
     if (to_ns < now_ns_ ? !begin_again() : ended_) return;
     if (!refill() && !begin_ns_) return;
@@ -225,7 +226,7 @@ void FileFeed::jump(std::int64_t to_ns, std::uint64_t length_ns) {
     if (from_ns > now_ns_) {
         if (!advance(from_ns, Clock::time_point::max())) return;
         if (!ended_) {
-            // What came before is no part of the reading's interval.
+            // The time before is not a part of the reading's interval.
             static_cast<void>(
                 measuring_.close(shown_ns_, 1, files_->source().statistics().kernel_dropped, base::beginning_of_time));
             shown_ns_ = from_ns;
@@ -255,7 +256,7 @@ void FileFeed::handle_orders(Orders& orders) {
     if (orders.steps != 0) take_steps(orders.steps, orders);
 }
 
-/// How long the captures last, guessed from their beginning; 0 where nothing can be said.
+/// The length of the captures, estimated from their beginning; 0 if unknown.
 std::uint64_t FileFeed::estimated_ns() {
     const capture::FileSource::Progress progress = files_->progress();
     if (!refill() || !progress.total || progress.octets == 0) return 0;
@@ -264,7 +265,7 @@ std::uint64_t FileFeed::estimated_ns() {
     return static_cast<std::uint64_t>(std::clamp(seen * times, 0.0, 1e18));
 }
 
-/// Readings of many flows take long: as many are made as fit the time that a user waits for them.
+/// Readings of many flows take long. Makes as many as fit the time that a user waits.
 void FileFeed::spend_less(Clock::duration one_reading) {
     const double left = static_cast<double>(rush_whole_ns_) / static_cast<double>(rush_stride_ns_);
     const double too_long = left * std::chrono::duration<double>(one_reading) / rush_patience;
@@ -280,15 +281,15 @@ void FileFeed::rush(Clock::time_point tick) {
     while (!ended_ && !ordered() && !stopping() && Clock::now() < tick) {
         const std::int64_t start = shown_ns_;
         std::int64_t until = base::later(start, rush_stride_ns_);
-        // A pause that is longer than all was thought to be is one interval.
+        // A pause that is longer than the estimated length is one interval.
         if (rushes_to_end_)
             until = base::end_of_time;
         else if (refill() && pending_.front().time_ns >= base::later(start, 2 * rush_readings * rush_stride_ns_))
             until = base::later(pending_.front().time_ns, 1);
         advance(until, tick);
-        // Where time was up first, the interval goes on at the next tick.
+        // If the tick came first, the interval continues at the next tick.
         if (now_ns_ < until && !ended_) continue;
-        // Readings of very many flows would take more memory than the flows: the interval goes on to the end.
+        // Readings of very many flows would take more memory than the flows, so the interval lasts to the end.
         if (!ended_ && measuring_.has_many_flows()) {
             rushes_to_end_ = true;
             continue;
@@ -323,7 +324,7 @@ void FileFeed::work() {
             tick = Clock::now();
         } else if (orders.playing && !ended_) {
             const nanoseconds interval(orders.interval_ns);
-            // Intervals that were missed are not made up for.
+            // Missed intervals are skipped.
             tick = std::max(tick + interval, Clock::now());
             play_on(orders, tick);
         } else {

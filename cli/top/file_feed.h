@@ -7,7 +7,7 @@
 
 namespace cli::top {
 
-/// Captures played back: a fixed part of their time passes with every interval of the user's.
+/// Captures that are played back. In each interval of the screen, a fixed part of the capture's time passes.
 class FileFeed final : public FeedThread {
 public:
     static std::unique_ptr<FileFeed> open(const analysis::AnalysisOptions& options, const Pace& pace,
@@ -30,8 +30,7 @@ private:
     void rush(Clock::time_point tick);
     void spend_less(Clock::duration one_reading);
     std::uint64_t estimated_ns();
-    /// Takes in the frames before `until_ns`. False where it stopped early: at the deadline, or because something was
-    /// ordered.
+    /// Measures the frames before `until_ns`. False if it stopped early: at the deadline, or because of an order.
     bool advance(std::int64_t until_ns, Clock::time_point deadline);
     bool refill();
     void end(std::string trouble);
@@ -47,17 +46,17 @@ private:
     FrameRing ring_;
 
     std::vector<wire::Frame> batch_;
-    std::span<const wire::Frame> pending_ = {};  ///< of the batch: not taken in yet
+    std::span<const wire::Frame> pending_ = {};  ///< frames of the batch that are not measured yet
     bool ended_ = false;
-    bool end_reported_ = false;  ///< with the reading that has what only the end showed
+    bool end_reported_ = false;  ///< the reading with the figures of the end was published
     bool restarted_ = false;
     std::uint64_t taken_ = 0;
-    std::uint64_t rush_stride_ns_ = 0;           ///< of readings when it goes as fast as it can; 0: not known yet
-    std::uint64_t rush_whole_ns_ = 0;            ///< how long the captures seem to last
-    std::uint64_t rushed_ = 0;                   ///< readings of that length
-    bool rushes_to_end_ = false;                 ///< without another reading: there are very many flows
+    std::uint64_t rush_stride_ns_ = 0;           ///< time of a reading at full speed; 0: not known yet
+    std::uint64_t rush_whole_ns_ = 0;            ///< estimated length of the captures
+    std::uint64_t rushed_ = 0;                   ///< readings at full speed so far
+    bool rushes_to_end_ = false;                 ///< very many flows: no further reading before the end
     std::optional<std::int64_t> begin_ns_ = {};  ///< time of the first frame
-    std::int64_t now_ns_ = 0;                    ///< all before it has been taken in
+    std::int64_t now_ns_ = 0;                    ///< all frames before this time are measured
     std::int64_t last_frame_ns_ = 0;
     std::int64_t shown_ns_ = 0;  ///< end of the last reading
 };

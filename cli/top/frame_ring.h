@@ -10,20 +10,20 @@
 
 namespace cli::top {
 
-/// The last frames of a source, for the screens that look into them: as many as fit a bound of memory. For one thread
-/// that keeps and one that looks.
+/// The latest frames of a source, for views that show packets: as many as fit the memory. One thread may keep frames
+/// while another one reads them.
 class FrameRing {
 public:
-    /// `frame_octets` are kept of each frame, at most.
+    /// At most `frame_octets` bytes of each frame are kept.
     explicit FrameRing(std::uint32_t frame_octets = 0xffff, std::size_t memory_octets = std::size_t{64} << 20);
 
-    /// Frames whose numbers follow those of the last call.
+    /// The numbers of these frames follow the numbers of the last call.
     void keep(std::span<const wire::Frame> frames);
     void clear();
 
     struct Extent {
         std::uint64_t count = 0;
-        std::uint64_t first = 0;  ///< numbers; 0 if absent
+        std::uint64_t first = 0;  ///< number of the first frame; 0 if there are no frames
         std::uint64_t last = 0;
     };
     Extent extent() const;
@@ -31,7 +31,7 @@ public:
     std::size_t visit(std::uint64_t from, std::size_t most, const std::function<bool(const wire::Frame&)>& sink) const;
 
 private:
-    /// Where a frame lies: of every so manieth, so that none has to be looked for from the beginning.
+    /// The places of some frames at equal distances, so that a search need not start at the beginning.
     struct Mark {
         std::uint64_t number = 0;
         capture::FlightRecorder::Position position;

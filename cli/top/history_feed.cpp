@@ -153,8 +153,8 @@ void HistoryFeed::jump(std::int64_t to_ns) {
     const history::HistoryInterval* const there = next();
     if (there == nullptr) return;
     if (there->start_ns > begin_ns_) {
-        auto before =
-            reader_->merged(begin_ns_, there->start_ns, max_flows_, [this] { return !stopping() && !ordered(); });
+        auto before = reader_->merged(begin_ns_, there->start_ns, max_flows_,
+                                      [this](auto, auto) { return !stopping() && !ordered(); });
         if (!before) return end(before.error().text());
         auto whole = std::make_shared<tui::Reading>();
         whole->total = std::move(before->whole);
@@ -175,8 +175,8 @@ void HistoryFeed::take_steps(int intervals) {
     for (; intervals > 0 && take_one(); --intervals) publish_group();
 }
 
-/// As fast as it goes, and yet a reading for each interval, so that events keep the times of theirs. Where readings of
-/// many flows take long, several intervals share one.
+/// Plays at full speed, with a reading for each interval, so that events have the times of their intervals. If readings
+/// of many flows take long, several intervals share a reading.
 void HistoryFeed::rush(Clock::time_point tick) {
     while (Clock::now() < tick && !ordered() && !stopping() && take_one()) {
         if (group_->length_ns < rush_stride_ns_ && !ahead_.empty()) continue;

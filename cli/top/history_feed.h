@@ -6,7 +6,7 @@
 
 namespace cli::top {
 
-/// What a daemon remembers, played back interval by interval.
+/// A daemon's history, played back interval by interval.
 class HistoryFeed final : public FeedThread {
 public:
     static std::unique_ptr<HistoryFeed> open(const analysis::AnalysisOptions& options, const Pace& pace,
@@ -31,14 +31,14 @@ private:
     const std::int64_t begin_ns_;
     const std::int64_t end_ns_;
     const std::size_t max_flows_;
-    const bool own_speed_;  ///< one interval of the history in each of the user's
+    const bool own_speed_;  ///< one interval of the history in each interval of the screen
 
-    std::deque<history::HistoryInterval> ahead_ = {};  ///< read, but not shown yet
-    std::int64_t read_ns_;                             ///< all that ends before it has been read
-    std::int64_t now_ns_;                              ///< the clock of playing
+    std::deque<history::HistoryInterval> ahead_ = {};  ///< intervals that were read and are not shown yet
+    std::int64_t read_ns_;                             ///< all intervals that end before this time were read
+    std::int64_t now_ns_;                              ///< the time that playing has reached
     tui::ReadingPtr previous_ = {};
-    std::shared_ptr<tui::Reading> group_ = {};  ///< the reading that is being put together
-    std::uint64_t rush_stride_ns_ = 0;          ///< of the history's time in one reading, as fast as it goes
+    std::shared_ptr<tui::Reading> group_ = {};  ///< the reading that is being made
+    std::uint64_t rush_stride_ns_ = 0;          ///< time of the history in one reading at full speed
     bool restarted_ = false;
     bool ended_ = false;
     bool end_reported_ = false;

@@ -9,7 +9,7 @@
 
 namespace cli::top {
 
-/// What passes now on interfaces of this machine.
+/// Live packets of this machine's interfaces.
 class LiveFeed final : public FeedThread {
 public:
     static std::unique_ptr<LiveFeed> open(const analysis::AnalysisOptions& options, const Pace& pace,
@@ -32,17 +32,17 @@ private:
     void close_interval(Clock::time_point now);
 
     const std::optional<std::uint64_t> max_packets_;
-    Clock::time_point begin_ = Clock::now();  ///< of the interval
+    Clock::time_point begin_ = Clock::now();  ///< begin of the interval
     const Clock::time_point deadline_;
     std::unique_ptr<capture::Tap> tap_;
     Measuring measuring_;
-    /// Of what the kernel has joined, the beginning: at full rate whole segments would last for no time at all.
+    /// Bytes that are kept of a segment that the kernel has joined. Whole segments would fill the memory in a moment.
     FrameRing ring_ = FrameRing(9216, std::size_t{8} << 20);
     std::uint64_t taken_ = 0;
     std::uint64_t dropped_ = 0;
     std::uint64_t kernel_dropped_ = 0;
     std::int64_t last_frame_ns_ = 0;
-    std::map<std::string, std::string> troubles_ = {};  ///< by interface
+    std::map<std::string, std::string> troubles_ = {};  ///< one for each interface
 };
 
 }  // namespace cli::top

@@ -12,32 +12,32 @@
 
 namespace cli::top {
 
-/// Frames in, readings out, one after another.
+/// Measures frames, and makes one reading after another.
 class Measuring {
 public:
-    /// `trace`: what is traced now, if anything; a file's trace is opened here.
+    /// `trace`: the live trace, or null. The trace of a file is opened here.
     explicit Measuring(const analysis::AnalysisOptions& options, std::unique_ptr<observe::TraceInput> trace = nullptr);
-    /// Why the trace that accompanies the packets cannot be read, or ended; once.
+    /// Why the trace cannot be read, or why it ended. Each reason is returned once.
     std::optional<base::Error> take_error();
 
     void feed(std::span<const wire::Frame> frames, bool lasting);
     void expect_interfaces(std::size_t count) { analyzer_->expect_interfaces(count); }
     void dropped(std::int64_t now_ns, std::uint64_t frames) { analyzer_->dropped(now_ns, frames); }
-    /// Between frames: what is traced in the meantime.
+    /// Call this between frames: reads what was traced meanwhile.
     void listen() { analyzer_->listen(); }
     /// No more frames will come.
     void finish() { analyzer_->finish(); }
-    /// Forgets all that was measured.
+    /// Forgets all measurements.
     void restart();
-    /// What there is up to now, and what was new since the last reading. `kernel_dropped`: since the beginning. Flows
-    /// idle since `idle_since_ns` are forgotten afterwards.
+    /// The sum so far, and the difference to the last reading. `kernel_dropped`: frames since the beginning. Flows idle
+    /// since `idle_since_ns` are forgotten afterwards.
     std::shared_ptr<tui::Reading> close(std::int64_t start_ns, std::uint64_t length_ns,
                                         std::optional<std::uint64_t> kernel_dropped, std::int64_t idle_since_ns);
-    /// The same after finish(): the engine's memory is given back. Only restart() may follow.
+    /// The same after finish(), and frees the engine's memory. Only restart() may follow.
     std::shared_ptr<tui::Reading> close_last(std::int64_t start_ns, std::uint64_t length_ns,
                                              std::optional<std::uint64_t> kernel_dropped);
-    /// Whether a file's intervals have to be few because readings are expensive: there are very many flows, or many
-    /// and their number grows.
+    /// Whether a file must have few intervals because readings are expensive: there are very many flows, or many flows
+    /// whose number grows.
     bool has_many_flows();
 
 private:

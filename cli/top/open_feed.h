@@ -9,17 +9,17 @@
 
 namespace cli::top {
 
-/// How a source begins.
+/// The speed with which a source begins.
 struct Pace {
-    std::uint64_t interval_ns = 1'000'000'000;  ///< of the user's clock, between two readings
-    /// Of files and history: 1 is as it was, 0 as fast as it goes. Absent: 1 for files; for history, one of its
-    /// intervals in each of the user's.
+    std::uint64_t interval_ns = 1'000'000'000;  ///< real time between two readings
+    /// For files and history: a multiple of the original speed; 0 is full speed. Absent: 1 for files, and for history
+    /// one of its intervals in each interval of the screen.
     std::optional<double> speed = {};
     bool playing = true;
 };
 
-/// The source that the options name, with its thread running. Null where `error` says why there is none and what to do:
-/// a file that cannot be read, an interface that may not be listened to, no daemon that answers, no history.
+/// Opens the source that the options name, and starts its thread. Null if that failed; `error` then says why and what
+/// to do: a file cannot be read, an interface may not be captured, no daemon answers, there is no history.
 std::unique_ptr<tui::Feed> open_feed(const analysis::AnalysisOptions& options, const Pace& pace, std::string& error);
 
 }  // namespace cli::top

@@ -18,7 +18,7 @@ struct Size {
 /// The command line of `top`.
 struct TopOptions : analysis::AnalysisOptions {
     std::optional<std::uint64_t> interval_ns = {};
-    std::optional<double> speed = {};  ///< of files and history; 0: as fast as it goes
+    std::optional<double> speed = {};  ///< for files and history; 0: full speed
     bool paused = false;
     std::vector<std::string> columns = {};
     std::string sort = {};
@@ -32,7 +32,7 @@ struct TopOptions : analysis::AnalysisOptions {
     std::optional<Size> size = {};
 
     bool column_help() const { return columns.size() == 1 && columns.front() == "help"; }
-    /// Files and history are played back; what is live passes by itself.
+    /// Whether the source is played back: files and history are, live packets and the daemon are not.
     bool plays_back() const { return recalls() || !read_paths.empty(); }
 };
 
@@ -44,7 +44,7 @@ options::OptionTable<TopOptions> option_table();
 /// "100ms" to "10s". Sets `into_ns`, or returns what is expected instead of the value.
 std::string take_interval(const std::string& value, std::uint64_t& into_ns);
 
-/// What is stored, with what the command line asks for in its place.
+/// The stored settings, with the command line's choices in their place.
 tui::Settings overridden(tui::Settings settings, const TopOptions& options);
 
 }  // namespace cli::top

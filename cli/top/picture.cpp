@@ -39,7 +39,7 @@ Size size_of(const TopOptions& options) {
     return {number_of("COLUMNS", size.width), number_of("LINES", size.height)};
 }
 
-/// Whether there is all to show that one picture can wait for. What is played back comes to an end, be it a failure.
+/// Whether the source has everything for one picture. A source that is played back has an end, also after a failure.
 bool is_whole(const tui::FeedStatus& feed, bool plays_back, bool has_reading) {
     if (feed.at_end) return true;
     return !plays_back && (has_reading || feed.health == Health::failed || feed.health == Health::lost);

@@ -5,8 +5,8 @@
 
 namespace cli::top {
 
-/// One picture as text, when the source has something to show; a file's and a history's when all of it was read.
-/// Returns what went wrong, be it after the picture; empty where nothing did.
+/// Prints one picture as text when the source has something to show; of a file or a history, when all of it was read.
+/// Returns what went wrong, also after the picture; empty on success.
 std::string print_picture(const Show& show);
 
 }  // namespace cli::top

@@ -7,14 +7,14 @@
 
 namespace cli::top {
 
-/// What to say of it on the screen.
+/// The result, and the message for the screen.
 struct Saved {
     std::string message;
     bool failed = false;
 };
 
-/// Writes rdmascope-top-YYYYMMDD-HHMMSS.json, which is what `flows --json` prints of the window shown, and with it the
-/// picture as .txt, into `directory`. Existing files are never overwritten: `-2` and so on is added.
+/// Writes two files into `directory`: rdmascope-top-YYYYMMDD-HHMMSS.json with the figures shown, as `flows --json`
+/// prints them, and the picture as .txt. Existing files are never overwritten: the names get `-2` and so on.
 Saved save(const tui::ModelState& state, const tui::Grid& picture, std::time_t now, const std::string& directory = ".");
 
 }  // namespace cli::top

@@ -10,27 +10,27 @@
 
 namespace cli::top {
 
-/// What is shown, and how it begins.
+/// What the screen shows, and how it begins.
 struct Show {
     tui::Feed& feed;
     const metrics::HostNames& names;
     const dissect::FieldRegistry& fields;
     const TopOptions& options;
     tui::Settings settings;
-    std::string notice = {};  ///< to be said on the first picture; empty: nothing
+    std::string notice = {};  ///< a notice on the first picture; may be empty
     bool notice_is_error = true;
 };
 
-/// What is left when the screen is closed.
+/// The state after the screen was closed.
 struct Shown {
-    std::string error = {};    ///< why there was no screen; empty where there was one
-    bool gone = false;         ///< the terminal is gone: write nothing more to it
-    tui::Settings began = {};  ///< settings on the first picture, and on the last one
+    std::string error = {};    ///< why there was no screen; empty if there was a screen
+    bool gone = false;         ///< the terminal is gone: nothing can be written to it
+    tui::Settings began = {};  ///< settings on the first picture, and on the last picture
     tui::Settings settings = {};
     tui::ReadingPtr last = nullptr;
 };
 
-/// The screen, until its user has enough or a signal ends it.
+/// Shows the screen until the user or a signal ends it.
 Shown show_screen(const Show& show);
 
 /// Chooses the view and the filter that the command line asks for, as a user would.

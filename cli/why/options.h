@@ -9,8 +9,8 @@ namespace cli::why {
 
 struct WhyOptions : analysis::AnalysisOptions {
     std::optional<std::uint64_t> flow = {};      ///< the flow that is asked about, and its reverse
-    std::optional<metrics::Grade> fail_on = {};  ///< exit with 3 where something this bad, or worse, was found
-    bool diff = false;                           ///< the second file against the first
+    std::optional<metrics::Grade> fail_on = {};  ///< exit with 3 if a finding of this grade, or a worse one, was made
+    bool diff = false;                           ///< compare the second file with the first
     bool json = false;
     bool verbose = false;
     options::Color color = options::Color::automatic;

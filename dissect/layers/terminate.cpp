@@ -12,7 +12,7 @@ using wire::FieldInfo;
 using wire::Kind;
 
 /// The header of a segment that was at fault counts everything after MPA's length; siw counts the payload alone, so
-/// a length that cannot hold the header itself gives that away.
+/// a length that cannot hold the header itself shows that.
 void check_segment_length(Context& context, const wire::TerminateParts& parts, const std::byte* first,
                           std::uint32_t at) {
     if (parts.segment_length.size == 0) return;

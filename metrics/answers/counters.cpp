@@ -110,7 +110,7 @@ constexpr std::array rows{
         {Verdict::loss_after_tap},
         Alarm::any,
         "requests given up after all retries",
-        "queue pairs failed for want of an answer.",
+        "queue pairs failed because no answer came.",
         "See whether the peer lives and can be reached (rping), then look for lost packets on the way."},
     Row{CounterFact::retransmissions,
         Question::bandwidth,

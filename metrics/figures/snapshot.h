@@ -378,6 +378,7 @@ struct HostSnapshot {
     ReuseFigures pages;
     std::uint64_t sent_packets = 0;  ///< frames of sent_wire_bytes
     std::uint64_t received_packets = 0;
+    bool link_is_learnt = false;  ///< link_bits_per_sec was not given: a share of the link is an estimate
 };
 /// What Ethernet adds to each frame on the link: preamble, FCS and the gap between frames (IEEE 802.3, 3.1.1
 /// and 4.4.2).

@@ -406,6 +406,7 @@ void members(C& c, Of<HostSnapshot> auto& h) {
         h.incast_frame, h.queue_pairs, h.remote_keys, h.pages);
     optionals(c, h.link_bits_per_sec);
     if (c.version() >= 8) all(c, h.sent_packets, h.received_packets);
+    if (c.version() >= 10) all(c, h.link_is_learnt);
 }
 template <class C>
 void members(C& c, Of<StopTimes> auto& s) {

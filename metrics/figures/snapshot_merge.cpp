@@ -452,6 +452,11 @@ void merge_reuse(ReuseFigures& into, const ReuseFigures& other, bool concurrent)
 void merge_host(HostSnapshot& into, const HostSnapshot& other, bool concurrent) {
     for (const auto member : fields::host_counters) into.*member = add(into.*member, other.*member);
     for (const auto member : fields::host_reuse) merge_reuse(into.*member, other.*member, concurrent);
+    // The greatest rate counts, and with it whether that rate was given.
+    if (other.link_bits_per_sec > into.link_bits_per_sec)
+        into.link_is_learnt = other.link_is_learnt;
+    else if (other.link_bits_per_sec == into.link_bits_per_sec)
+        into.link_is_learnt = into.link_is_learnt && other.link_is_learnt;
     keep_greatest(into.link_bits_per_sec, other.link_bits_per_sec);
     into.senders = add(into.senders, other.senders);
     if (other.incast_senders_max == into.incast_senders_max)

@@ -44,6 +44,13 @@ inline constexpr std::array<std::string_view, state_count> state_names{"unobserv
 
 constexpr std::size_t index_of(State state) { return static_cast<std::size_t>(state); }
 constexpr std::string_view name_of(State state) { return state_names[index_of(state)]; }
+/// For tables and sentences: the name without `application_`.
+constexpr std::string_view short_name_of(State state) {
+    constexpr std::string_view prefix = "application_";
+    std::string_view name = name_of(state);
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    return name;
+}
 
 /// The states in the groups in which people read them.
 enum class StateGroup : std::uint8_t { unknown, send, recover, window, fabric, application };

@@ -21,13 +21,14 @@ std::uint64_t count_of(const FlowSnapshot& flow, Operation operation) {
     return flow.operations[metrics::index_of(operation)].count;
 }
 
-base::Result<metrics::Snapshot> read(const std::string& path, std::string& broken) {
+base::Result<metrics::Snapshot> read(const std::string& path, std::string& broken, const SurveyWatch& watch) {
     auto source = capture::open_file(path);
     if (!source) return base::Failure{source.error()};
     metrics::AnalyzerOptions options;
     options.engine.reuse = false;
     metrics::Analyzer analyzer(options);
     std::vector<wire::Frame> frames(frames_per_batch);
+    std::uint64_t count = 0;
     for (;;) {
         const capture::Batch batch = (*source)->next_batch(frames);
         if (batch.status == capture::ReadStatus::end) break;
@@ -37,6 +38,8 @@ base::Result<metrics::Snapshot> read(const std::string& path, std::string& broke
         }
         analyzer.expect_interfaces((*source)->interfaces().size());
         analyzer.feed({frames.data(), batch.count}, (*source)->frames_last());
+        count += batch.count;
+        if (watch) watch((*source)->progress(), count);
     }
     analyzer.finish();
     return analyzer.snapshot();
@@ -140,13 +143,14 @@ std::uint64_t Survey::fingerprint() const {
     return hash;
 }
 
-base::Result<Survey> survey(const std::string& path, const std::vector<std::uint64_t>& flows) {
+base::Result<Survey> survey(const std::string& path, const std::vector<std::uint64_t>& flows,
+                            const SurveyWatch& watch) {
     if (path == "-")
         return base::Failure{
             file_failure(path, "a capture is read twice to be replayed; save standard input to a file")};
     Survey out;
     out.path = path;
-    auto snapshot = read(path, out.broken);
+    auto snapshot = read(path, out.broken, watch);
     if (!snapshot) return base::Failure{snapshot.error()};
     out.snapshot = std::move(snapshot).value();
     for (const std::uint64_t id : flows)

@@ -1,11 +1,13 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/error.h"
+#include "capture/files/file_source.h"
 #include "metrics/figures/snapshot.h"
 
 namespace replay::inline plan {
@@ -47,7 +49,10 @@ struct Survey {
 };
 
 /// Reads the capture once. `flows`: ids, with their reverses; empty: all. Fails if the file cannot be read, has no flow
-/// with such an id, or no operations.
-base::Result<Survey> survey(const std::string& path, const std::vector<std::uint64_t>& flows);
+/// with such an id, or no operations. `watch` is called now and then with the progress through the file and the frames
+/// read so far.
+using SurveyWatch = std::function<void(const capture::FileSource::Progress&, std::uint64_t frames)>;
+base::Result<Survey> survey(const std::string& path, const std::vector<std::uint64_t>& flows,
+                            const SurveyWatch& watch = {});
 
 }  // namespace replay::plan

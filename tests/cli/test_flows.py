@@ -1,14 +1,20 @@
 """Whole runs of `flows`: usage, forms, order, intervals; what it says is what the applications said next to the capture."""
 import collections
+import contextlib
 import csv
 import datetime
 import decimal
+import fcntl
 import io
+import itertools
 import json
+import os
+import pty
 import re
 import signal
 import struct
 import subprocess
+import termios
 import time
 import unittest
 
@@ -380,7 +386,8 @@ class Text(FlowsTestCase):
     def test_says_what_the_capture_was_like(self):
         message = flows("-r", WRITE).stderr
         self.assertRegex(message, r"^1,050 packets in \d[\d.]* m?s, [\d,]+ RDMA messages in 4 flows, ")
-        self.assertEqual(message.count("\n"), 1)
+        self.assertRegex(message.splitlines()[1], "^goodput: bytes of messages per second")
+        self.assertEqual(message.count("\n"), 2)
 
     def test_nothing_found_says_where_to_look(self):
         nothing = flows("-r", PCAPS / "smc-fallback-tcp.pcap.gz")
@@ -749,6 +756,56 @@ class Groups(FlowsTestCase):
             for place, size in enumerate(host["bytes_over_time"]):
                 self.assertEqual(size, cells[host["host"], place], (host["host"], place))
             self.assertEqual(sum(host["bytes_over_time"]), host["sent_bytes"])
+
+    def many_hosts(self, hosts):
+        """Each host sends a packet of 66 bytes in a millisecond of its own, and again after all others. Frames as RoCEv2 has them."""
+        path = self.folder / "many-hosts.pcap"
+        records = [struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1)]
+        for place in range(2 * hosts):
+            number = place % hosts + 1
+            bth = struct.pack(">BBHII", 0x04, 0x40, 0xffff, number, place // hosts) + bytes(8) + bytes(4)
+            udp = struct.pack(">HHHH", 49152, 4791, 8 + len(bth), 0) + bth
+            ip = struct.pack(">BBHHHBBH4B4B", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, 10, 1, number >> 8, number & 255, 10, 2, 0, 1)
+            frame = bytes(12) + b"\x08\x00" + ip + udp
+            records.append(struct.pack("<IIII", 1_700_000_000, place * 1000, len(frame), len(frame)) + frame)
+        path.write_bytes(b"".join(records))
+        return path, len(frame)
+
+    def test_many_flows_have_their_bytes_over_time(self):
+        capture, size = self.many_hosts(300)
+        groups = self.json("-n", "-r", capture, "--by", "host")
+        senders = [group for group in groups["groups"] if group["sent_bytes"]]
+        self.assertEqual(len(senders), 300)
+        cell = groups["cell_ns"]
+        begin = 1_700_000_000_000_000_000 // cell
+        for group in senders:
+            number = int(group["host"].split(".")[2]) * 256 + int(group["host"].split(".")[3]) - 1
+            expected = collections.Counter()
+            for place in (number, number + 300):
+                expected[(1_700_000_000_000_000_000 + place * 1_000_000) // cell - begin] += size
+            self.assertEqual({place: value for place, value in enumerate(group["bytes_over_time"]) if value}, dict(expected))
+
+    def test_are_as_wide_as_the_terminal(self):
+        captures = {self.many_hosts(300)[0], PCAPS / "nvme-rdma-rxe.pcap.gz"}
+        for capture, by, columns in itertools.product(captures, ("host", "pair"), (80, 60, 120)):
+            with self.subTest(capture=capture.name, by=by, columns=columns):
+                ours, theirs = pty.openpty()
+                fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+                process = subprocess.Popen([BINARY, "flows", "-n", "-r", capture, "--by", by], stdout=theirs, stderr=subprocess.DEVNULL,
+                                           env=ENVIRONMENT)
+                os.close(theirs)
+                text = b""
+                with contextlib.suppress(OSError):
+                    while piece := os.read(ours, 65536):
+                        text += piece
+                os.close(ours)
+                self.assertEqual(process.wait(), 0)
+                lines = text.decode().replace("\r", "").splitlines()
+                self.assertTrue(lines[0].startswith("host"))
+                self.assertIn("share", lines[0])
+                self.assertLessEqual(max(map(len, lines)), columns)
+                if columns >= 80:
+                    self.assertIn("over time", lines[0])
 
     def test_of_processes(self):
         rows = self.csv("-n", "-r", WRITE, "--by", "process")

@@ -43,12 +43,17 @@ def ipv4(protocol, payload, source="10.0.0.1", destination="10.0.0.2"):
     return b"\2\0\0\0\0\2\2\0\0\0\0\1\x08\0" + head + payload
 
 
-def tcp(source, destination, sequence, payload, flags=0x18):
-    return ipv4(6, struct.pack(">HHIIBBHHH", source, destination, sequence, 1, 0x50, flags, 1000, 0, 0) + payload)
+def tcp(source, destination, sequence, payload, flags=0x18, acknowledged=1, back=False):
+    segment = struct.pack(">HHIIBBHHH", source, destination, sequence, acknowledged, 0x50, flags, 1000, 0, 0) + payload
+    return ipv4(6, segment, "10.0.0.2", "10.0.0.1") if back else ipv4(6, segment)
 
 
-def mpa_request(port, source=50000):
-    return tcp(source, port, 1, b"MPA ID Req Frame" + bytes([0x40, 1, 0, 0]))
+def mpa_request(port, source=50000, sequence=1, acknowledged=1):
+    return tcp(source, port, sequence, b"MPA ID Req Frame" + bytes([0x40, 1, 0, 0]), acknowledged=acknowledged)
+
+
+def mpa_reply(port, sequence, acknowledged, destination=50000):
+    return tcp(port, destination, sequence, b"MPA ID Rep Frame" + bytes([0x40, 1, 0, 0]), acknowledged=acknowledged, back=True)
 
 
 def roce(number, psn):
@@ -208,6 +213,33 @@ class Frames(unittest.TestCase):
             send(wire, [tcp(40000, 80, 200, b"GET /much-later HTTP/1.1"), tcp(40000, 2299, 1, b"GET /later HTTP/1.1"), roce(1, 2)])
             self.nothing_else_was_kept(daemon)
             self.assertLessEqual(len(re.findall("speaks MPA", daemon.log())), 70)
+
+    def ordinary_connections_with_forged_frames(self):
+        """Connections of HTTP from their SYNs on, and in their middle the frames that a host forged with their ends and numbers."""
+        frames = []
+        forgeries = [lambda port: [mpa_request(port, sequence=1021, acknowledged=5001)],
+                     lambda port: [mpa_request(port, sequence=1021, acknowledged=5001)] * 3,
+                     lambda port: [mpa_reply(port, 5001, 1021)],
+                     lambda port: [mpa_reply(port, 5001, 1021), mpa_request(port, sequence=1021, acknowledged=5001)],
+                     lambda port: [mpa_request(port, sequence=1021, acknowledged=5001), mpa_reply(port, 5001, 1041)]]
+        for port, forge in enumerate(forgeries, 8000):
+            frames += [tcp(50000, port, 1000, b"", flags=0x02), tcp(port, 50000, 5000, b"", flags=0x12, acknowledged=1001, back=True),
+                       tcp(50000, port, 1001, b"GET /1 HTTP/1.1\r\n\r\n.", acknowledged=5001)]
+            frames += forge(port)
+            frames += [tcp(50000, port, 1021, b"GET /private HTTP/1.1 and the rest of it", acknowledged=5001),
+                       tcp(port, 50000, 5001, b"HTTP/1.1 200 OK: a secret, and the rest of it", acknowledged=1061, back=True),
+                       tcp(50000, port, 1061, b"GET /another HTTP/1.1 and the rest of it", acknowledged=5046)]
+        return frames
+
+    def test_forged_frames_with_a_connections_own_ends_record_nothing_of_it(self):
+        for environment in ({}, {"RDMASCOPE_EBPF": "off"}):
+            with self.subTest(environment), Wire() as wire, self.flooded(wire, environment) as daemon:
+                send(wire, [*self.ordinary_connections_with_forged_frames(), roce(1, 1)])
+                daemon.wait_for("the packets", lambda: daemon.ask(command="status")["result"]["packets"] >= 1)
+                octets = self.recording(daemon)
+                self.assertIn(b"MPA ID Req Frame", octets)
+                for text in (b"GET /", b"HTTP/1.1"):
+                    self.assertNotIn(text, octets)
 
     def test_what_is_iwarp_is_recorded(self):
         with Wire() as wire:

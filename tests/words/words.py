@@ -34,6 +34,11 @@ RULES = [
     (r"wanted", "expected, required"),
     (r"sick|illness(?:es)?|symptoms?", "problem, cause, effect"),
     (r"message units?", "message"),
+    (r"for want of", "for lack of"),
+    (r"lest|be it", "so that … not; also, or"),
+    (r"as fast as it goes", "at full speed"),
+    (r"what is live", "live packets"),
+    (r"(?:gives?|gave|given) (?:that |it |nothing )?away|being taken in", "shows, reveals; is read, is added"),
     (r"at a glance|chronicles?|the crew|workings|loans?|cleverly|lo and behold", "the plain noun"),
 ]
 # One pattern of all rules: the name of the group that matched is the number of its rule.

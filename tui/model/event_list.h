@@ -56,7 +56,7 @@ private:
 
     std::size_t max_lines_;
     std::deque<EventLine> lines_ = {};
-    std::vector<EventLine> fresh_ = {};  ///< of the reading that is being taken in
+    std::vector<EventLine> fresh_ = {};  ///< of the reading that is being added
     std::uint64_t next_serial_ = 1;
     std::uint64_t forgotten_ = 0;
     std::unordered_set<std::uint64_t> ended_ = {};  ///< frames that ended a connection and have been reported

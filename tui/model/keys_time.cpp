@@ -15,7 +15,7 @@ constexpr std::uint64_t ms = 1'000'000;
 constexpr std::array<std::uint64_t, 7> intervals{100 * ms,  200 * ms,  500 * ms,   1000 * ms,
                                                  2000 * ms, 5000 * ms, 10'000 * ms};
 
-/// Beyond the greatest there is "as fast as it goes", which sources call 0.
+/// Beyond the greatest factor there is full speed, which sources call 0.
 constexpr double least_speed = 1.0 / 64;
 constexpr double most_speed = 1024;
 
@@ -36,7 +36,7 @@ bool playable(Controller& controller) {
 void play_at(Controller& controller, double speed) {
     controller.feed.set_speed(speed);
     controller.state.feed.speed = speed;
-    controller.say(speed == 0 ? std::string("as fast as it goes") : fmt::format("speed {:g}", speed));
+    controller.say(speed == 0 ? std::string("full speed") : fmt::format("speed {:g}", speed));
 }
 
 void set_playing(Controller& controller, bool playing) {
@@ -44,7 +44,7 @@ void set_playing(Controller& controller, bool playing) {
     controller.state.feed.playing = playing;
 }
 
-/// As fast as it goes, playback would be back at the end before the place was seen.
+/// At full speed, playback would reach the end again before the user sees the place.
 void seek(Controller& controller, std::int64_t time_ns) {
     if (controller.state.feed.speed == 0 && controller.state.feed.playing) {
         set_playing(controller, false);

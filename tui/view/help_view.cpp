@@ -1,4 +1,5 @@
-// Every key: those that do something in this view first, then the others, by group.
+// Every key: those that do something in this view first, then the others, by group. Words of the columns follow.
+#include <array>
 #include <fmt/core.h>
 
 #include "tui/view/box.h"
@@ -13,6 +14,12 @@ struct HelpLine {
     std::string_view text;
     bool heading = false;
 };
+
+constexpr std::array<HelpLine, 5> words{{{"Words", "", true},
+                                         {"goodput", "message bytes per second, without headers"},
+                                         {"p50, p99", "half, 99 % of the operations are not slower"},
+                                         {"depth", "messages outstanding: on average/at most"},
+                                         {"~", "before a share: the link's rate is a guess"}}};
 
 void append_group(std::vector<HelpLine>& lines, std::string_view group, std::uint32_t view, bool here) {
     bool first = true;
@@ -32,6 +39,8 @@ std::vector<HelpLine> help_lines(View view) {
     std::vector<HelpLine> lines;
     for (const bool here : {true, false})
         for (const std::string_view group : groups) append_group(lines, group, bit_of(view), here);
+    lines.push_back({});
+    lines.insert(lines.end(), words.begin(), words.end());
     return lines;
 }
 

@@ -19,7 +19,7 @@ std::vector<TableColumn> columns_of_hosts(bool queue_pairs, bool remote_keys) {
     std::vector<TableColumn> columns{
         {"host", true, 15, 20, 0, 0},    {"sends", false, 10, 0, 0, 0},          {"sent", false, 7, 0, 0, 1},
         {"of link", true, 11, 0, 30, 5}, {"receives", false, 10, 0, 0, 0},       {"received", false, 8, 0, 0, 2},
-        {"of link", true, 11, 0, 30, 3}, {"link", false, 10, 0, 0, 7},           {"flows", false, 6, 0, 0, 6},
+        {"of link", true, 11, 0, 30, 3}, {"link", false, 11, 0, 0, 7},           {"flows", false, 6, 0, 0, 6},
         {"flows in", false, 8, 0, 0, 4}, {"senders in 1 ms", true, 15, 0, 0, 0},
     };
     if (queue_pairs) columns.push_back({"QPs in 10 ms", false, 9, 0, 0, 8});
@@ -41,19 +41,31 @@ TableCell bytes_cell(std::uint64_t bytes) {
             {bytes > 0 ? Role::normal : Role::dim}};
 }
 
+/// `~` before a figure that depends on a learnt link rate. `<0.01%` is a bound without the mark, and leaves no room.
+std::string marked_if_learnt(const HostSnapshot& host, std::string figure) {
+    return host.link_is_learnt && !figure.starts_with('<') ? "~" + figure : figure;
+}
+
+TableCell link_cell(const HostSnapshot& host) {
+    if (!host.link_bits_per_sec) return {"-", {Role::dim}};
+    const auto rate = static_cast<double>(*host.link_bits_per_sec);
+    return {marked_if_learnt(host, base::format_bit_rate(rate, {base::Spacing::column}))};
+}
+
 /// The share of the link as a bar with its figure. A share of less than half a block has no bar.
-TableCell share_cell(double bits, std::optional<std::uint64_t> link) {
-    if (!link || *link == 0 || bits <= 0) return {"-", {Role::dim}};
-    const double share = bits / static_cast<double>(*link);
+TableCell share_cell(const HostSnapshot& host, double bits) {
+    const std::uint64_t link = host.link_bits_per_sec.value_or(0);
+    if (link == 0 || bits <= 0) return {"-", {Role::dim}};
+    const double share = bits / static_cast<double>(link);
+    const std::string text = marked_if_learnt(host, base::format_percent(share, {base::Spacing::column}));
     TableCell cell;
     cell.keeps_style = true;
-    cell.paint = [share](Pane& pane, int x, int y, int width) {
+    cell.paint = [share, text](Pane& pane, int x, int y, int width) {
         constexpr int figure = 6;
         const int bar = width - figure;
         const int full = std::clamp(static_cast<int>(share * bar + 0.5), 0, bar);
         const Role role = share >= nearly_full ? Role::warning : Role::chart;
-        pane.right(x, y, base::format_percent(share, {base::Spacing::column}),
-                   {share >= nearly_full ? Role::warning : Role::normal}, figure);
+        pane.right(x, y, text, {share >= nearly_full ? Role::warning : Role::normal}, figure);
         pane.fill(x + figure + 1, y, std::min(full, bar - 1), pane.letters.levels.back(), {role});
     };
     return cell;
@@ -93,19 +105,17 @@ TableRow row_of(const ModelState& state, const HostSnapshot& host, std::uint64_t
     const std::uint64_t ns = shown_ns(state);
     const double sent = bits_per_sec(host.sent_wire_bytes, ns);
     const double received = bits_per_sec(host.received_wire_bytes, ns);
-    const auto& link = host.link_bits_per_sec;
     TableRow row;
     const TableCell incast = incast_cell(host);
     row.cells = {
         {host_text(host.address, state.names), {incast.style.role == Role::bad ? Role::bad : Role::normal}},
         rate_cell(sent),
         bytes_cell(host.sent_wire_bytes),
-        share_cell(bits_per_sec(metrics::bytes_on_link(host.sent_wire_bytes, host.sent_packets), ns), link),
+        share_cell(host, bits_per_sec(metrics::bytes_on_link(host.sent_wire_bytes, host.sent_packets), ns)),
         rate_cell(received),
         bytes_cell(host.received_wire_bytes),
-        share_cell(bits_per_sec(metrics::bytes_on_link(host.received_wire_bytes, host.received_packets), ns), link),
-        link ? TableCell{base::format_bit_rate(static_cast<double>(*link), {base::Spacing::column})}
-             : TableCell{"-", {Role::dim}},
+        share_cell(host, bits_per_sec(metrics::bytes_on_link(host.received_wire_bytes, host.received_packets), ns)),
+        link_cell(host),
         host_count_cell(flows),
         host_count_cell(host.senders),
         incast,

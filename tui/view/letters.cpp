@@ -74,10 +74,7 @@ char state_letter(metrics::State state) {
 }
 
 std::string state_words(metrics::State state) {
-    std::string_view name = metrics::name_of(state);
-    constexpr std::string_view prefix = "application_";
-    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
-    std::string text(name);
+    std::string text(metrics::short_name_of(state));
     std::replace(text.begin(), text.end(), '_', ' ');
     return text;
 }

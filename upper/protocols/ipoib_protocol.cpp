@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t ipoib_header_bytes = 4;
 
-/// The queue pair and the longest packet, and nothing else: believed where the service is IPoIB's.
+/// Private data hold the queue pair and the longest packet. This is accepted if the service is IPoIB's.
 bool ipoib_read_private_data(base::Bytes, ConnectionFacts&) { return false; }
 
 Shape ipoib_shape(base::Bytes head, std::uint64_t length) {

@@ -3,7 +3,7 @@
 
 namespace upper::protocols {
 
-/// IP over InfiniBand: packets, and no commands.
+/// IP over InfiniBand. The protocol has packets and no commands.
 extern const Protocol ipoib;
 
 }  // namespace upper::protocols

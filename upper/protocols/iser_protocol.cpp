@@ -18,7 +18,7 @@ constexpr std::uint32_t pdu_at = wire::iser_header_bytes;
 constexpr std::uint32_t iser_data_at = pdu_at + wire::iscsi_header_bytes;
 constexpr std::uint32_t iser_cdb_at = pdu_at + 32;
 
-/// Four bytes: whether zero-based addresses and SENDs with Invalidate are not supported, nothing else. RFC 7145, A.
+/// Four bytes with two flags: zero-based addresses and SENDs with Invalidate are not supported. RFC 7145, A.
 bool iser_read_private_data(base::Bytes data, ConnectionFacts&) {
     constexpr std::size_t size = 4;
     if (data.size() < size) return false;
@@ -41,7 +41,7 @@ Shape iser_shape(base::Bytes head, std::uint64_t length) {
     if ((first & 0x80) != 0 || wire::name_of(wire::iscsi_opcodes, opcode).empty()) return Shape::none;
     const wire::IserHeader header = wire::parse_iser(head.data());
     const bool has_none = !header.has_write && !header.has_read;
-    // What is not advertised is zero.
+    // Memory that is not advertised has zeros here.
     const bool agrees = (header.has_write || header.write_key == 0) && (header.has_read || header.read_key == 0);
     if (!agrees || (is_response(opcode) && !has_none)) return Shape::none;
     return is_response(opcode) ? Shape::response : Shape::request;
@@ -59,7 +59,7 @@ void take_unit(base::Bytes head, Said& said) {
 
 void parse_iscsi_command(base::Bytes head, Said& said) {
     said.type = Said::Type::request;
-    // The tag, the length and the block descriptor may be cut one after the other.
+    // The capture may end after the tag, the length or the block descriptor.
     read_scsi_request(
         head.size() <= iser_cdb_at
             ? base::Bytes{}
@@ -91,7 +91,7 @@ void parse_iscsi_response(base::Bytes head, Said& said) {
     said.status = scsi_status_word(status, sense);
 }
 
-/// How many commands the target takes, by every PDU of its own. RFC 7143, 4.2.2.1.
+/// Each PDU of the target says how many commands it accepts. RFC 7143, 4.2.2.1.
 void take_window(base::Bytes head, ConnectionFacts& facts) {
     if (head.size() < pdu_at + 36) return;
     const std::uint32_t window =
@@ -107,7 +107,7 @@ std::string_view next_text(std::string_view& text) {
     return one;
 }
 
-/// Keys of a login.
+/// Reads the keys of a login.
 void take_names(base::Bytes head, ConnectionFacts& facts) {
     if (head.size() <= iser_data_at) return;
     const std::size_t length = base::load_be24(head.data() + pdu_at + 5);

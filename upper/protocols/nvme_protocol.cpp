@@ -42,7 +42,7 @@ void set_queue(ConnectionFacts& facts, std::uint16_t queue) {
     facts.queue_type = static_cast<std::uint8_t>(queue == 0 ? NvmeQueueType::admin : NvmeQueueType::io);
 }
 
-/// The private data of other protocols differ in the record format, in the sizes or in the reserved bytes.
+/// Private data of other protocols have another record format, other sizes, or values in the reserved bytes.
 bool read_private_data(base::Bytes data, ConnectionFacts& facts) {
     if (data.size() < wire::nvme_rdma_request_bytes) return false;
     const wire::NvmeRdmaRequest request = wire::parse_nvme_rdma_request(data.data());
@@ -63,7 +63,7 @@ Shape shape(base::Bytes head, std::uint64_t length) {
     return wire::looks_like_nvme_command(head.data(), head.size()) ? Shape::request : Shape::none;
 }
 
-/// Neither set-up nor Connect was captured: what commands alone say of their queue.
+/// Reads from commands what they show about their queue, if the capture has neither set-up nor Connect.
 void guess_queue(const wire::NvmeCommand& command, ConnectionFacts& facts) {
     switch (command.opcode) {
         case 0x06:  // Identify
@@ -89,7 +89,7 @@ void add_grant(Said& said, const wire::NvmeSgl& sgl, bool out) {
     said.grants[said.grant_count++] = {sgl.key, sgl.address, sgl.length, out};
 }
 
-/// Descriptors in the capsule, after the entry. NVMe over Fabrics 1.1, 2.3.
+/// Reads the descriptors in the capsule after the entry. NVMe over Fabrics 1.1, 2.3.
 void read_descriptors(base::Bytes head, const wire::NvmeSgl& segment, bool out, Said& said) {
     const std::uint64_t first = wire::nvme_command_bytes + std::min<std::uint64_t>(segment.address, head.size());
     const std::uint64_t count = segment.length / wire::nvme_sgl_bytes;
@@ -114,7 +114,8 @@ void read_data_pointer(base::Bytes head, std::uint64_t length, const wire::NvmeC
         if (said.inline_bytes != 0) said.bytes = said.inline_bytes;
         return;
     }
-    // The low bits say which way the data go. NVMe Base 2.0, figure 86; of a fabrics command, those of its type.
+    // The low bits are the direction of the data. NVMe Base 2.0, figure 86. For a fabrics command, the low bits of its
+    // type count.
     const std::uint8_t direction = command.fabrics_type.value_or(command.opcode) & 3;
     const bool out = direction == 1;
     switch (command.sgl->type) {
@@ -174,7 +175,7 @@ void parse_request(base::Bytes head, std::uint64_t length, ConnectionFacts& fact
 void parse_response(base::Bytes head, std::uint64_t length, ConnectionFacts& facts, Said& said) {
     if (length != wire::nvme_completion_bytes || head.size() < wire::nvme_completion_bytes) return;
     const wire::NvmeCompletion completion = wire::parse_nvme_completion(head.data());
-    // Reserved with fabrics, but Linux' target has the queue here.
+    // The field is reserved for fabrics, but the target of Linux puts the queue here.
     if (!facts.queue && completion.queue_id != 0) set_queue(facts, completion.queue_id);
     said.type = Said::Type::response;
     said.id = completion.id;
@@ -250,7 +251,7 @@ StatusMeaning status(std::uint32_t detail, std::uint32_t value) {
     return {wire::nvme_status_name(type, code, connect), error_class(connect, type, code)};
 }
 
-/// What an entry means that asks, or that answers a request with that detail.
+/// Describes an entry: a command, or the completion of a command with this detail.
 std::uint8_t variant(const ConnectionFacts& facts, std::uint32_t word) {
     using Answers = dissect::NvmeContext::Answers;
     const Detail detail = Detail::unpacked(word);

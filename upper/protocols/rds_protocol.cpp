@@ -9,7 +9,7 @@ namespace upper::protocols {
 
 namespace {
 
-/// Of IPv4 and of IPv6, by Linux.
+/// The ports of Linux for IPv4 and for IPv6.
 constexpr std::uint16_t rds_ports[] = {18634, 16385};
 
 bool rds_read_private_data(base::Bytes data, ConnectionFacts&) { return wire::rds_version_at(data) != 0; }
@@ -31,7 +31,7 @@ std::optional<Fragment> rds_fragment(base::Bytes head, std::uint64_t length) {
 }
 
 void rds_parse(base::Bytes head, std::uint64_t length, bool from_initiator, ConnectionFacts&, Said& said) {
-    // A message that was put together is longer than a SEND may be.
+    // A message that was joined from fragments is longer than a SEND may be.
     constexpr std::uint32_t fixed = 26;
     if (head.size() < fixed || length < wire::rds_header_bytes) return;
     const wire::RdsHeader header = wire::parse_rds(head.data());

@@ -3,7 +3,7 @@
 
 namespace upper::protocols {
 
-/// Reliable Datagram Sockets: a datagram is a command, its acknowledgement by RDS the response.
+/// Reliable Datagram Sockets. A datagram counts as a command, and its acknowledgement by RDS as the response.
 extern const Protocol rds;
 
 }  // namespace upper::protocols

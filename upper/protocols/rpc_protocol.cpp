@@ -15,12 +15,12 @@ using wire::RpcProgram;
 using wire::RpcRdmaHeader;
 using wire::RpcRdmaType;
 
-/// NFS's own, NFS's on TCP, Gluster's daemon and its first bricks.
+/// The ports of NFS over RDMA, of NFS over TCP, and of Gluster's daemon and its first bricks.
 constexpr std::uint16_t rpc_ports[] = {20049, 2049, 24007, 24008};
 
 constexpr std::uint32_t most_credits = 4096;
 
-/// Said::detail: which procedure was called.
+/// Said::detail: the called procedure.
 struct CalledProcedure {
     RpcProgram program = RpcProgram::other;
     std::uint32_t version = 0;
@@ -38,7 +38,7 @@ struct CalledProcedure {
     }
 };
 
-/// Said::status: what a number is of.
+/// Said::status: the kind of a status number.
 enum class StatusOf : std::uint8_t { program, accept, reject, authentication, transport };
 constexpr unsigned status_shift = 24;
 constexpr std::uint32_t status_word(StatusOf of, std::uint32_t number) {
@@ -59,7 +59,8 @@ bool has_own_form(base::Bytes head) {
            base::load_be32(head.data() + 12) <= static_cast<std::uint32_t>(RpcRdmaType::error);
 }
 
-/// A message that is moved does not show its kind: a call is read by its receiver, a reply is written to its receiver.
+/// A message that is moved by RDMA does not show its kind. The receiver of a call reads it; the sender of a reply
+/// writes it.
 Shape shape_of_moved(const RpcRdmaHeader& header) {
     if (!header.lists_end) return header.reads != 0 ? Shape::request : Shape::none;
     if (header.has_call_chunk) return Shape::request;
@@ -106,7 +107,7 @@ private:
     bool call_begun_ = false;
 };
 
-/// What the bytes after the RPC header are.
+/// Describes the bytes after the RPC header.
 wire::RpcBody body_of(const CalledProcedure& called, bool is_call) {
     return {called.program, called.version, called.procedure, is_call, 0, 0, 0};
 }
@@ -127,7 +128,7 @@ void name_call(const CalledProcedure& called, const wire::NfsSummary& summary, S
     said.housekeeping = renews || (called.known && called.procedure == 0);
 }
 
-/// A call, wherever its bytes were: in a SEND, or in memory.
+/// Reads a call, from a SEND or from memory.
 void take_call(base::Bytes bytes, std::uint32_t message_at, std::uint32_t reduced, std::uint32_t reduced_position,
                ConnectionFacts& facts, Said& said) {
     const base::Bytes message = bytes.subspan(message_at);
@@ -186,7 +187,7 @@ void take_reply(base::Bytes bytes, std::uint32_t message_at, std::uint32_t reduc
     if (!summary.server.empty()) facts.target_name = summary.server;
 }
 
-/// A reply alone does not say which procedure it answers: what it says is read once the call is known.
+/// A reply does not name its procedure, so its content is read when the call is known.
 void rpc_parse_response(base::Bytes head, const RpcRdmaHeader& header, ConnectionFacts& facts, Said& said) {
     said.type = Said::Type::response;
     said.id = header.xid;
@@ -226,7 +227,7 @@ void rpc_parse(base::Bytes head, std::uint64_t length, bool from_initiator, Conn
         asks = false;
     } else {
         const Shape known = rpc_shape(head, length);
-        // The capture may not say; then the side does.
+        // If the capture does not show it, the side decides.
         if (known != Shape::none) asks = known == Shape::request;
         if (known == Shape::none && header.carries_message() && head.size() >= header.message_at + 8) return;
     }
@@ -254,7 +255,7 @@ void rpc_read_message(base::Bytes data, bool out, std::uint32_t detail, Connecti
     take_reply(data, 0, 0, detail, facts, said);
 }
 
-/// There are no data that say something of the connection.
+/// The protocol has no data that describe the connection.
 void rpc_read_data(std::uint32_t, base::Bytes, ConnectionFacts&) {}
 
 ErrorClass nfs_error(std::uint32_t status) {
@@ -308,7 +309,7 @@ ErrorClass lock_error(std::uint32_t status) {
 }
 
 StatusMeaning program_status(const CalledProcedure& called, std::uint32_t number) {
-    if (called.procedure == 0) return {"success", ErrorClass::none};  // NULL, or one that is not known
+    if (called.procedure == 0) return {"success", ErrorClass::none};  // NULL, or an unknown procedure
     switch (called.program) {
         case RpcProgram::nfs:
             return {called.version == 4 ? wire::name_of(wire::nfs4_status_names, number)
@@ -352,7 +353,7 @@ dissect::LayerId rpc_layer_of(RpcProgram program) {
     }
 }
 
-/// The program's own part: the header of a reply does not name the program.
+/// Adds the layers of the program. The header of a reply does not name the program.
 void rpc_add_layers(base::Bytes head, std::uint32_t detail, dissect::Dissection& out) {
     const dissect::LayerRef* rpc_layer = out.find(dissect::LayerId::rpc);
     const CalledProcedure called = CalledProcedure::unpacked(detail);

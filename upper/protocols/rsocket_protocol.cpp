@@ -12,7 +12,8 @@ namespace {
 using wire::RsocketControl;
 using wire::RsocketOperation;
 
-/// What one side's private data say: where the other side's bytes go to, and where grants go to that this side reads.
+/// Private data name two places of one side: where bytes of the other side are written, and where grants for this side
+/// are written.
 void take_connect(const wire::RsocketConnect& connect, StreamFacts& own, StreamFacts& other) {
     other.granted = connect.buffer.length;
     other.has_window = true;
@@ -34,10 +35,10 @@ void rsocket_read_reply(base::Bytes data, ConnectionFacts& facts) {
         take_connect(*connect, facts.streams[1], facts.streams[0]);
 }
 
-/// Four bytes say too little; what the WRITE before them has written says more.
+/// Four bytes alone prove little; together with the length of the WRITE before them they do.
 Shape rsocket_shape(base::Bytes, std::uint64_t) { return Shape::none; }
 
-/// Whether a word says that `written` bytes of the stream were written.
+/// Whether a word announces `written` bytes of the stream.
 bool rsocket_announces(std::uint64_t written, std::uint32_t word) {
     const wire::RsocketMessage message = wire::parse_rsocket(word);
     return written != 0 && message.value == written &&
@@ -76,16 +77,16 @@ void take_word(std::uint32_t word, StreamFacts& own, Said& said) {
 void rsocket_parse_write(const WrittenMessage& written, bool from_initiator, ConnectionFacts& facts, Said& said) {
     StreamFacts& own = facts.streams[from_initiator ? 0 : 1];
     StreamFacts& other = facts.streams[from_initiator ? 1 : 0];
-    // The writer of a grant has room for the bytes of the other side, whose memory the grant goes to.
+    // The writer of a grant permits bytes of the side that owns the memory of the grant.
     const bool is_grant = written.length == wire::rsocket_grant_bytes && other.has_target &&
                           written.key == other.target_key && written.head.size() >= wire::rsocket_grant_bytes;
     if (is_grant) other.granted += wire::parse_rsocket_grant(written.head.data(), other.is_big_endian).length;
     if (written.immediate) return take_word(*written.immediate, own, said);
-    // iWARP: the SEND that follows says what the WRITE was.
+    // iWARP: the next SEND describes the WRITE.
     own.announced = written.length;
 }
 
-/// A SEND in place of immediate data has the byte order of its sender.
+/// A SEND that replaces immediate data has the byte order of its sender.
 void rsocket_parse(base::Bytes head, std::uint64_t length, bool from_initiator, ConnectionFacts& facts, Said& said) {
     if (length != wire::rsocket_message_bytes || head.size() < wire::rsocket_message_bytes) return;
     StreamFacts& own = facts.streams[from_initiator ? 0 : 1];

@@ -3,7 +3,7 @@
 
 namespace upper::protocols {
 
-/// Streams of rsockets, of librdmacm: messages, and no commands.
+/// The streams of rsockets (librdmacm). The protocol has messages and no commands.
 extern const Protocol rsocket;
 
 }  // namespace upper::protocols

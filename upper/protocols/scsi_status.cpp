@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::uint8_t unit_attention = 6;
 
-/// SPC-5, 4.5.8. Of a unit that is not ready, or that has changed, the code tells a change of paths (ALUA) apart.
+/// SPC-5, 4.5.8. For NOT READY and UNIT ATTENTION the additional code shows whether the paths changed (ALUA).
 ErrorClass error_of_sense(const wire::ScsiSense& sense) {
     constexpr std::uint8_t not_accessible = 0x04, changed = 0x2a, state_changed = 0x06;
     switch (sense.key) {
@@ -19,7 +19,7 @@ ErrorClass error_of_sense(const wire::ScsiSense& sense) {
         case 0x4:  // Hardware Error
             return ErrorClass::device;
         case unit_attention:
-            // After a connection or a reset that is no error.
+            // This is normal after a connection or a reset.
             return sense.code == changed && sense.qualifier == state_changed ? ErrorClass::path : ErrorClass::none;
         case 0x7: return ErrorClass::denied;   // Data Protection
         case 0xb: return ErrorClass::aborted;  // Command Aborted

@@ -15,15 +15,15 @@ using wire::Smb2Channel;
 using wire::Smb2Command;
 using wire::SmbHeader;
 
-/// That of SMB, and the one that iWARP has for SMB Direct. MS-SMBD 1.9.
+/// The port of SMB, and the port of SMB Direct on iWARP. MS-SMBD 1.9.
 constexpr std::uint16_t smb_ports[] = {445, 5445};
 
 constexpr std::string_view direct_heading = "SMB Direct";
 
-/// SMB Direct sends no private data of its own.
+/// SMB Direct has no private data.
 bool smb_read_private_data(base::Bytes, ConnectionFacts&) { return false; }
 
-/// The upper message of a SEND, or of a part of one: from its own header on. Empty if the SEND has no such header.
+/// The SMB message of a SEND, or its part, from the SMB header on. Empty if there is no such header.
 base::Bytes smb_message_of(base::Bytes head, std::uint64_t length) {
     if (wire::smb_header_of(head) != SmbHeader::none) return head;
     const auto header = wire::parse_smb_direct(head);
@@ -99,7 +99,7 @@ void parse_smb_write(base::Bytes message, Said& said) {
     said.inline_bytes = transfer->length;
 }
 
-/// The share that is connected to; a named pipe does not replace it.
+/// Notes the share of a tree connect. A named pipe does not replace a share.
 void take_share(base::Bytes message, ConnectionFacts& facts) {
     constexpr std::uint32_t range_at = wire::smb2_header_bytes + 4;
     if (message.size() < range_at + 4) return;
@@ -137,7 +137,7 @@ void parse_smb_request(base::Bytes message, const wire::Smb2Header& header, Conn
 void parse_smb_response(base::Bytes message, const wire::Smb2Header& header, Said& said) {
     const bool is_pending = header.is_async() && header.status == wire::smb2_status_pending;
     const auto command = static_cast<Smb2Command>(header.command);
-    // An interim response gives back what the final one does not. MS-SMB2 3.3.4.1.2.
+    // The interim response returns credits, and the final response does not. MS-SMB2 3.3.4.1.2.
     said.credit_change = header.credits;
     if (!is_pending) *said.credit_change -= std::max<std::int32_t>(header.credit_charge, 1);
     said.begins_credits = command == Smb2Command::negotiate && header.message_id == 0;
@@ -163,7 +163,7 @@ void parse_smb_negotiation(base::Bytes head, bool is_response, ConnectionFacts& 
     if (is_response && head.size() >= granted_at + 2) facts.slots = wire::load_le16(head.data() + granted_at);
 }
 
-/// A SEND without data of the upper layer: credits, and a sign of life.
+/// A SEND without SMB data: it returns credits, and shows that the sender is alive.
 void parse_smb_empty(base::Bytes head, std::uint64_t length, Said& said) {
     const auto header = wire::parse_smb_direct(head);
     if (!header || !header->is_consistent(length)) return;
@@ -230,7 +230,7 @@ void smb_add_words(const LineContext& line, std::string& out) {
         out += fmt::format(" credits {} granted {}", header->credits_requested, header->credits_granted);
 }
 
-/// Errors by their class. What an application asks for and does not find is no error.
+/// The class of a status. A file that an application looks for and does not find is no error.
 ErrorClass smb_error(std::uint32_t status) {
     constexpr std::uint32_t severity_error = 3;
     if (status >> 30 != severity_error) return ErrorClass::none;

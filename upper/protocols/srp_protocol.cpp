@@ -13,8 +13,7 @@ namespace {
 using wire::SrpBuffer;
 using wire::SrpType;
 
-/// Linux' target and its users have it with the RDMA CM; with the CM of InfiniBand a service identifier is the
-/// target's.
+/// The port that the target of Linux uses with the RDMA CM. With InfiniBand's CM, targets choose a service identifier.
 constexpr std::uint16_t srp_ports[] = {5555};
 
 constexpr std::uint32_t srp_cdb_at = 32;
@@ -28,7 +27,7 @@ bool is_zero(base::Bytes head, std::uint32_t first, std::uint32_t count) {
 bool is_buffer_mask(std::uint16_t formats) { return formats != 0 && (formats & ~0x0006u) == 0; }
 bool is_unit_length(std::uint32_t length) { return length >= wire::srp_command_bytes && length <= 0x100000; }
 
-/// SRP_LOGIN_REQ as the CM of InfiniBand has it, or the shorter form of Linux with the RDMA CM.
+/// Reads SRP_LOGIN_REQ in the form of InfiniBand's CM, or in the shorter form of Linux with the RDMA CM.
 bool srp_read_private_data(base::Bytes data, ConnectionFacts&) {
     if (data.size() >= wire::srp_login_request_bytes && is_zero(data, 0, 8) && is_zero(data, 20, 4) &&
         is_unit_length(base::load_be32(data.data() + 16)) && is_buffer_mask(base::load_be16(data.data() + 24)) &&
@@ -39,7 +38,7 @@ bool srp_read_private_data(base::Bytes data, ConnectionFacts&) {
            !is_zero(data, 16, 16) && !is_zero(data, 32, 16);
 }
 
-/// SRP_LOGIN_RSP says how many requests are permitted.
+/// SRP_LOGIN_RSP has the number of requests that are permitted.
 void srp_read_reply(base::Bytes data, ConnectionFacts& facts) {
     if (data.size() < wire::srp_login_response_bytes) return;
     if (static_cast<SrpType>(base::load_u8(data.data())) != SrpType::login_response) return;
@@ -117,7 +116,7 @@ private:
         }
         said_.grants[said_.grant_count++] = {one.key, one.address, one.length, out};
     }
-    /// The table's first entries are here; the target reads the others, if there are any.
+    /// The message has the first entries of the table. The target reads further entries by RDMA.
     void read_table(std::uint8_t count, bool out) {
         if (!has(wire::srp_indirect_bytes)) return;
         const wire::SrpDescriptor table = wire::parse_srp_descriptor(head_.data() + at_);

@@ -281,7 +281,7 @@ function factsOf(flow: unknown, row: FlowRow): HTMLElement {
   add("packets", grouped(row.packets));
   add("bytes on the wire", byteSize(row.wire_bytes));
   add("messages", grouped(row.messages));
-  add("goodput", row.goodput === null ? null : bitRate(row.goodput * 8));
+  add("goodput (message bytes)", row.goodput === null ? null : bitRate(row.goodput * 8));
   add("latency p50", duration(row.p50));
   add("latency p99", duration(row.p99));
   add("resent", row.resent === null ? null : grouped(row.resent));

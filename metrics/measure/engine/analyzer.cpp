@@ -255,6 +255,13 @@ std::size_t Analyzer::flows() {
     return flows;
 }
 
+std::vector<FlowBytes> Analyzer::flow_bytes() {
+    std::vector<FlowBytes> out;
+    out.reserve(flows());
+    for (const auto& worker : state_->workers) worker->engine().add_bytes(out);
+    return out;
+}
+
 const dissect::DissectorCounters& Analyzer::counters() {
     state_->settle();
     state_->counters = {};

@@ -451,6 +451,13 @@ std::size_t Engine::begin_interval(std::int64_t idle_since_ns) {
     return forgotten;
 }
 
+void Engine::add_bytes(std::vector<FlowBytes>& out) const {
+    for (FlowIndex index = 0; index < store_.table.extent(); ++index) {
+        const Flow& flow = store_.table[index];
+        if (flow.live) out.push_back({.id = flow.id, .wire_bytes = flow.counts.wire_bytes});
+    }
+}
+
 bool Engine::identify(std::uint64_t id, FlowSnapshot& out) const {
     if (!store_.is_observed()) return false;
     const auto found = store_.observed->by_id.find(id);

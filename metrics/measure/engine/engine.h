@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "dissect/dissector.h"
 #include "dissect/icmp_error.h"
+#include "metrics/figures/flow_bytes.h"
 #include "metrics/figures/snapshot.h"
 #include "metrics/measure/account/engine_options.h"
 #include "metrics/measure/commands/command_reading.h"
@@ -59,6 +61,7 @@ public:
     /// For an engine that runs for months: a new interval shows frames of its own, and flows idle since `idle_since_ns`
     /// (with their reverses) are forgotten. Returns how many.
     std::size_t begin_interval(std::int64_t idle_since_ns);
+    void add_bytes(std::vector<FlowBytes>& out) const;
     /// Frames were lost: what passed meanwhile is unknown to every flow.
     void dropped() { ++store_.drop_epoch; }
     /// Adds the flows (in no order), the reuse figures of hosts, the attempts at connections, and what they hold in

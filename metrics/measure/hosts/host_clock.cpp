@@ -556,7 +556,10 @@ void HostClock::describe(std::vector<HostSnapshot>& hosts, std::vector<PauseSnap
         out.sent_wire_bytes = host.sent - rest.sent - out.sent_packets * ethernet_overhead;
         out.received_wire_bytes = host.received - rest.received - out.received_packets * ethernet_overhead;
         out.received_requests = host.requests - rest.requests;
-        if (host.bits_per_sec != 0) out.link_bits_per_sec = host.bits_per_sec;
+        if (host.bits_per_sec != 0) {
+            out.link_bits_per_sec = host.bits_per_sec;
+            out.link_is_learnt = !state_->given;
+        }
         out.incast_senders_max = host.incast.senders_max;
         out.incast_frame = host.incast.senders_frame;
     }

@@ -1,6 +1,7 @@
 #include "capture/live/mpa_ports.h"
 
 #include <algorithm>
+#include <functional>
 #include <gmock/gmock.h>
 #include <set>
 
@@ -112,11 +113,16 @@ TEST(MpaPorts, other_tcp_is_not_taken_for_it) {
     EXPECT_GT(segments, 100U);
 }
 
-Kept segment(unsigned source, unsigned destination, std::uint32_t sequence, const std::string& payload) {
+constexpr unsigned ack_and_push = 0x18;
+constexpr unsigned fin_and_ack = 0x11;
+constexpr unsigned syn = 0x02;
+
+Kept segment(unsigned source, unsigned destination, std::uint32_t sequence, const std::string& payload,
+             std::uint32_t acknowledged = 0, unsigned flags = ack_and_push) {
     Maker frame(true);
     frame.text(std::string(12, '\2')).u16(0x0800).u8(0x45).u8(0).u16(static_cast<unsigned>(40 + payload.size()));
     frame.u32(0).u8(64).u8(6).u16(0).u32(0x0a000001).u32(0x0a000002);
-    frame.u16(source).u16(destination).u32(sequence).u32(0).u8(0x50).u8(0x18).u16(1).u32(0).text(payload);
+    frame.u16(source).u16(destination).u32(sequence).u32(acknowledged).u8(0x50).u8(flags).u16(1).u32(0).text(payload);
     Kept kept{};
     kept.bytes = frame.str();
     kept.wire_length = static_cast<std::uint32_t>(kept.bytes.size());
@@ -186,37 +192,189 @@ TEST(MpaPorts, a_port_that_a_server_confirmed_stays_in_a_flood_of_requests) {
     EXPECT_THAT(ports.all(), testing::Contains(10499)) << "the oldest of the flood gave way";
 }
 
-TEST(MpaPorts, connections_are_recognised_by_what_they_say) {
-    MpaPorts ports(64, 1'000'000);
-    ports.configure(std::vector<std::uint16_t>{4420});
-    const std::string text = "GET / HTTP/1.1 and some more text";
-    // A port that any start frame named says nothing about the other connections to it.
-    ASSERT_TRUE(ports.add(443, 0));
-    EXPECT_FALSE(ports.recognises(view(segment(50000, 443, 1, text), 192), 0));
-    EXPECT_FALSE(ports.recognises(view(segment(50000, 443, 1, ""), 192), 0));
-    EXPECT_TRUE(ports.recognises(view(segment(50001, 443, 1, start_frame(request_key)), 192), 0));
-    EXPECT_TRUE(ports.recognises(view(segment(50001, 443, 100, text), 192), 0));
-    EXPECT_TRUE(ports.recognises(view(segment(50000, 4420, 1, text), 192), 0)) << "configured";
-    EXPECT_FALSE(ports.recognises(view(segment(50002, 443, 100, text), 192), 0)) << "another connection";
-    // FPDUs of a connection that was there before.
-    const std::string fpdu = write_fpdu();
-    EXPECT_FALSE(ports.recognises(view(segment(50003, 9000, 1000, fpdu + fpdu), 192), 0));
-    EXPECT_TRUE(ports.recognises(view(segment(50003, 9000, 1064, fpdu + fpdu), 192), 0));
-    EXPECT_TRUE(ports.recognises(view(segment(50003, 9000, 1128, ""), 192), 0));
-    // What is no TCP is not ours to judge.
-    Kept udp = segment(50000, 4791, 1, text);
-    udp.bytes[14 + 9] = 17;
-    EXPECT_TRUE(ports.recognises(view(udp, 192), 0));
+const std::string http = "GET / HTTP/1.1 and some more text";
+
+/// A connection from 10.0.0.1, port 50000, to 10.0.0.2, as the recorder judges its segments.
+class Recogniser {
+public:
+    explicit Recogniser(std::size_t snaplen = 192) : snaplen_(snaplen) {}
+
+    bool client(std::uint32_t sequence, const std::string& payload, std::uint32_t acknowledged = 0,
+                unsigned flags = ack_and_push) {
+        return ports.recognises(view(segment(50000, server, sequence, payload, acknowledged, flags), snaplen_), 0);
+    }
+    bool answer(std::uint32_t sequence, const std::string& payload, std::uint32_t acknowledged = 0,
+                unsigned flags = ack_and_push) {
+        Kept kept = segment(server, 50000, sequence, payload, acknowledged, flags);
+        std::swap_ranges(kept.bytes.begin() + 26, kept.bytes.begin() + 30, kept.bytes.begin() + 30);
+        return ports.recognises(view(kept, snaplen_), 0);
+    }
+    /// A Request and a Reply that acknowledge each other; the next bytes are 1020 and 5020.
+    void set_up() {
+        EXPECT_TRUE(client(1000, start_frame(request_key), 5000));
+        EXPECT_TRUE(answer(5000, start_frame(reply_key), 1020));
+    }
+
+    static constexpr unsigned server = 443;
+    MpaPorts ports{64, 1'000'000};
+
+private:
+    std::size_t snaplen_;
+};
+
+TEST(MpaConnections, both_ends_set_up) {
+    Recogniser wire;
+    EXPECT_TRUE(wire.client(1000, start_frame(request_key), 5000));
+    EXPECT_FALSE(wire.client(1020, "", 5000)) << "not yet";
+    EXPECT_TRUE(wire.answer(5000, start_frame(reply_key), 1020));
+    EXPECT_TRUE(wire.client(1020, "", 5020));
+    EXPECT_TRUE(wire.client(1020, write_fpdu(), 5020));
+    EXPECT_TRUE(wire.answer(5020, write_fpdu(), 1052));
+    EXPECT_TRUE(wire.client(1020, write_fpdu(), 5020)) << "sent again";
+    EXPECT_TRUE(wire.client(1000, start_frame(request_key), 5000)) << "sent again";
+    EXPECT_FALSE(wire.ports.recognises(view(segment(50001, Recogniser::server, 1052, write_fpdu()), 192), 0))
+        << "another connection";
 }
 
-TEST(MpaPorts, both_directions_are_one_connection) {
+TEST(MpaConnections, the_reply_may_be_seen_first) {
+    Recogniser wire;
+    EXPECT_TRUE(wire.answer(5000, start_frame(reply_key), 1020));
+    EXPECT_TRUE(wire.client(1000, start_frame(request_key), 5000));
+    EXPECT_TRUE(wire.client(1020, write_fpdu(), 5020));
+}
+
+/// Frames that any host can send, with the addresses, ports and sequence numbers of a connection of HTTP.
+TEST(MpaConnections, forged_frames_make_no_connection) {
+    const auto forge = [](const std::function<void(Recogniser&)>& frames) {
+        Recogniser wire;
+        EXPECT_FALSE(wire.client(980, "GET /1 HTTP/1.1\r\n\r\n.", 5000));
+        frames(wire);
+        EXPECT_FALSE(wire.client(1000, http, 5000));
+        EXPECT_FALSE(wire.answer(5000, "HTTP/1.1 200 OK and a text", 1033));
+        EXPECT_FALSE(wire.client(1033, http, 5026));
+        EXPECT_FALSE(wire.client(1066, "", 5026));
+    };
+    const std::string fpdu = write_fpdu();
+    const auto nothing = [](Recogniser&) {};
+    const auto request = [](Recogniser& wire) { EXPECT_TRUE(wire.client(1000, start_frame(request_key), 5000)); };
+    const auto reply = [](Recogniser& wire) { EXPECT_TRUE(wire.answer(5000, start_frame(reply_key), 1000)); };
+    forge(nothing);
+    forge(request);
+    forge(reply);
+    forge([&](Recogniser& wire) {
+        for (int i = 0; i < 5; ++i) request(wire);
+    });
+    forge([&](Recogniser& wire) {
+        request(wire);
+        EXPECT_TRUE(wire.answer(5000, start_frame(request_key), 1020)) << "two Requests";
+    });
+    forge([&](Recogniser& wire) {
+        request(wire);
+        reply(wire);  // which does not acknowledge the Request
+    });
+    forge([&](Recogniser& wire) { wire.set_up(); });
+    forge([&](Recogniser& wire) { EXPECT_FALSE(wire.client(1000, fpdu, 5000)); });
+    forge([&](Recogniser& wire) { EXPECT_TRUE(wire.client(1000, fpdu + fpdu + fpdu + fpdu, 5000)); });
+}
+
+TEST(MpaConnections, what_does_not_continue_with_fpdus_is_forgotten) {
+    Recogniser wire;
+    wire.set_up();
+    EXPECT_FALSE(wire.client(1020, http, 5020));
+    EXPECT_FALSE(wire.client(1053, "", 5020));
+    EXPECT_FALSE(wire.answer(5020, http, 1053));
+}
+
+TEST(MpaConnections, other_sequence_numbers_are_another_connection) {
+    Recogniser wire;
+    wire.set_up();
+    EXPECT_FALSE(wire.client(0x40000000, http, 0x60000000));
+    EXPECT_FALSE(wire.answer(0x60000000, http, 0x40000021));
+    EXPECT_TRUE(wire.client(1020, write_fpdu(), 5020)) << "those of this one still belong to it";
+}
+
+/// RFC 5044 section 4.1 and RFC 5041 section 4.2; the CRC is that of Castagnoli, of RFC 3720 B.4 by its own arithmetic.
+TEST(MpaConnections, one_fpdu_does_not_suffice) {
+    const std::string body = write_fpdu().substr(0, 28);
+    std::uint32_t crc = 0xffffffff;
+    for (const char octet : body) {
+        crc ^= static_cast<unsigned char>(octet);
+        for (int bit = 0; bit < 8; ++bit) crc = (crc & 1) != 0 ? crc >> 1 ^ 0x82f63b78 : crc >> 1;
+    }
+    crc = ~crc;
+    std::string fpdu = body;
+    for (int i = 0; i < 4; ++i) fpdu += static_cast<char>(crc >> 8 * i & 0xff);
+    Recogniser wire;
+    EXPECT_FALSE(wire.client(1000, fpdu, 5000)) << "though its CRC is right";
+    EXPECT_TRUE(wire.client(1032, fpdu, 5000));
+    EXPECT_FALSE(wire.answer(5000, "", 1064)) << "only FPDUs belong to it so far";
+    for (std::uint32_t i = 0; i < 4; ++i) EXPECT_TRUE(wire.client(1064 + 32 * i, fpdu, 5000));
+    EXPECT_TRUE(wire.answer(5000, "", 1192));
+    // Of connections without CRCs several have to follow each other.
+    Recogniser without;
+    EXPECT_FALSE(without.client(1000, write_fpdu() + write_fpdu(), 5000));
+    EXPECT_TRUE(without.client(1064, write_fpdu() + write_fpdu(), 5000));
+}
+
+TEST(MpaConnections, a_new_connection_of_the_same_ports_is_judged_again) {
+    Recogniser wire;
+    wire.set_up();
+    for (std::uint32_t i = 0; i < 6; ++i) EXPECT_TRUE(wire.client(1020 + 32 * i, write_fpdu(), 5020));
+    EXPECT_TRUE(wire.client(1212, http, 5020)) << "it has proven what it is";
+    EXPECT_TRUE(wire.client(1245, "", 5020, fin_and_ack));
+    EXPECT_TRUE(wire.client(2000, "", 0, syn)) << "to a port that served MPA";
+    EXPECT_FALSE(wire.client(2001, http, 9000));
+    EXPECT_FALSE(wire.answer(9000, http, 2034));
+}
+
+TEST(MpaConnections, markers_hide_where_fpdus_begin) {
+    Recogniser wire;
+    std::string reply = start_frame(reply_key);
+    reply[16] = '\x80';
+    EXPECT_TRUE(wire.client(1000, start_frame(request_key), 5000));
+    EXPECT_TRUE(wire.answer(5000, reply, 1020));
+    EXPECT_TRUE(wire.client(1020, std::string(4, '\0') + write_fpdu(), 5020));
+}
+
+TEST(MpaPorts, configured_ports_and_other_protocols_are_recognised) {
     MpaPorts ports(64, 1'000'000);
-    Kept request = segment(50001, 443, 1, start_frame(request_key));
-    Kept answer = segment(443, 50001, 1, "some octets");
-    std::swap_ranges(answer.bytes.begin() + 26, answer.bytes.begin() + 30, answer.bytes.begin() + 30);
-    EXPECT_FALSE(ports.recognises(view(answer, 192), 0));
-    EXPECT_TRUE(ports.recognises(view(request, 192), 0));
-    EXPECT_TRUE(ports.recognises(view(answer, 192), 0));
+    ports.configure(std::vector<std::uint16_t>{4420});
+    // A port that any start frame named says nothing about the connections to it.
+    ASSERT_TRUE(ports.add(443, 0));
+    EXPECT_FALSE(ports.recognises(view(segment(50000, 443, 1, http), 192), 0));
+    EXPECT_FALSE(ports.recognises(view(segment(50000, 443, 1, "", 0, syn), 192), 0));
+    EXPECT_TRUE(ports.recognises(view(segment(50000, 4420, 1, http), 192), 0)) << "configured";
+    Kept udp = segment(50000, 4791, 1, http);
+    udp.bytes[14 + 9] = 17;
+    EXPECT_TRUE(ports.recognises(view(udp, 192), 0)) << "what is not TCP is not ours to judge";
+}
+
+/// Every segment from the Request on, of captures of real stacks, whole and cut. The ports are read apart from our
+/// code.
+TEST(MpaConnections, real_connections_stay_recognised) {
+    const BpfProgram payload = expression("tcp and ip[2:2] - ((ip[0] & 0xf) << 2) - ((tcp[12] & 0xf0) >> 2) != 0");
+    std::size_t segments = 0;
+    for (const auto& file : captures("siw-"))
+        for (const std::size_t snaplen : {std::size_t{192}, std::size_t{65535}}) {
+            const Contents capture = read_all(file, {}, 64);
+            MpaPorts ports(64, 1000);
+            std::set<std::uint16_t> begun;
+            std::size_t missed = 0;
+            for (const Kept& each : capture.frames) {
+                if (!matches(payload, each)) continue;
+                const auto port = [&](std::size_t at) {
+                    return static_cast<std::uint16_t>(static_cast<unsigned char>(each.bytes[at]) << 8 |
+                                                      static_cast<unsigned char>(each.bytes[at + 1]));
+                };
+                const bool is_request = each.bytes.find("MPA ID Req Frame") != std::string::npos;
+                if (is_request) begun.insert(port(34));
+                if (!begun.contains(port(34)) && !begun.contains(port(36))) continue;
+                ++segments;
+                missed += ports.recognises(view(each, snaplen), 0) ? 0 : 1;
+            }
+            EXPECT_EQ(missed, 0U) << file << " cut to " << snaplen;
+        }
+    EXPECT_GT(segments, 10'000U);
 }
 
 TEST(MpaPorts, any_octets_are_survived) {

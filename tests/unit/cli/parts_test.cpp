@@ -44,7 +44,14 @@ TEST(Progress, a_bar_that_fits) {
     EXPECT_THAT(bar, HasSubstr("50 %"));
     EXPECT_THAT(bar, HasSubstr("250 MB/s"));
     EXPECT_THAT(bar, HasSubstr("2.00 s left"));
-    EXPECT_EQ(std::count(bar.begin(), bar.end(), '='), std::count(bar.begin(), bar.end(), '[') * 20);
+    EXPECT_THAT(bar, HasSubstr("477 MiB of 954 MiB"));
+    EXPECT_THAT(progress_bar(half, 1000, 2.0, 79), HasSubstr("477 MiB of 954 MiB"));
+    EXPECT_THAT(progress_bar(half, 1000, 2.0, 79), HasSubstr("2.00 s left"));
+    const std::string wide = progress_bar(half, 1000, 2.0, 119);
+    EXPECT_EQ(std::count(wide.begin(), wide.end(), '='), 20);
+    const std::string intervals = progress_bar(1000, 4000, "intervals", 2.0, 79);
+    EXPECT_THAT(intervals, HasSubstr("25 %  1,000 of 4,000 intervals  6.00 s left"));
+    EXPECT_EQ(std::count(intervals.begin(), intervals.end(), '='), 7) << "a quarter of 28 or more columns";
     for (unsigned columns = 0; columns < 120; ++columns)
         EXPECT_LE(progress_bar(half, 1000, 2.0, columns).size(), columns);
 }

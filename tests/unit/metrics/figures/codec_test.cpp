@@ -396,11 +396,11 @@ TEST(SnapshotCodec, an_outcome_of_a_later_version_is_unknown) {
 
 TEST(SnapshotCodec, says_which_version_it_does_not_know) {
     Octets octets = octets_of({});
-    EXPECT_EQ(octets[0], std::byte{9});
-    octets[0] = std::byte{10};
+    EXPECT_EQ(octets[0], std::byte{10});
+    octets[0] = std::byte{11};
     const auto later = decode_snapshot(octets);
     ASSERT_FALSE(later.ok());
-    EXPECT_EQ(later.error().message, "made by a later version (10; this one reads up to 9)");
+    EXPECT_EQ(later.error().message, "made by a later version (11; this one reads up to 10)");
     octets[0] = std::byte{0};
     ASSERT_FALSE(decode_snapshot(octets).ok());
     ASSERT_FALSE(decode_snapshot({}).ok());

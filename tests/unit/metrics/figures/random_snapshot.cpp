@@ -329,6 +329,7 @@ Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t f
         h.sent_packets = below(1000);
         h.received_packets = below(1000);
         h.link_bits_per_sec = maybe(1000);
+        h.link_is_learnt = h.link_bits_per_sec && chance();
         h.senders = 100 + below(4);
         h.incast_senders_max = below(4);
         h.incast_frame = h.incast_senders_max == 0 ? 0 : ++frame_;

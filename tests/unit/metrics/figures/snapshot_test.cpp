@@ -291,6 +291,29 @@ TEST(Merge, hosts_count_a_sender_once) {
     EXPECT_EQ(two.capture.flows_seen, 2u);
 }
 
+TEST(Merge, the_greatest_link_rate_says_whether_it_was_given) {
+    const auto part = [](std::optional<std::uint64_t> rate, bool is_learnt) {
+        Snapshot s;
+        HostSnapshot h;
+        h.address = ipv4(2);
+        h.link_bits_per_sec = rate;
+        h.link_is_learnt = is_learnt;
+        h.received_wire_bytes = 150;
+        s.hosts = {h};
+        return s;
+    };
+    const auto is_learnt = [&](const Snapshot& one, const Snapshot& other) {
+        const bool found = sum_of(one, other).hosts[0].link_is_learnt;
+        EXPECT_EQ(sum_of(other, one).hosts[0].link_is_learnt, found);
+        return found;
+    };
+    EXPECT_TRUE(is_learnt(part(10, false), part(20, true)));
+    EXPECT_FALSE(is_learnt(part(10, true), part(20, false)));
+    EXPECT_FALSE(is_learnt(part(20, true), part(20, false)));
+    EXPECT_TRUE(is_learnt(part({}, false), part(20, true)));
+    EXPECT_TRUE(is_learnt(part(20, true), part(20, true)));
+}
+
 TEST(Difference, of_a_state_and_itself_is_silence) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         const Snapshot s = sum_of(RandomSnapshots(seed).parts_in_time(1)[0], {});

@@ -201,7 +201,7 @@ struct Writer {
             out << "host";
             all(h.address, h.sent_wire_bytes, h.received_wire_bytes, h.received_requests, h.link_bits_per_sec,
                 h.senders, h.incast_senders_max, h.incast_frame, h.queue_pairs, h.remote_keys, h.pages, h.sent_packets,
-                h.received_packets);
+                h.received_packets, h.link_is_learnt);
             out << '\n';
         }
         for (const PauseSnapshot& p : s.pauses) {

@@ -191,6 +191,7 @@ metrics::Snapshot incast(std::size_t senders) {
         metrics::HostSnapshot host;
         host.address = ipv4(192, 0, 2, static_cast<unsigned>(i + 1));
         host.link_bits_per_sec = 10'000'000'000;
+        host.link_is_learnt = i == 0;  // its shares and its rate have a ~
         host.sent_wire_bytes = sink.received_wire_bytes / senders;
         host.incast_senders_max = 1;
         snapshot.flows.push_back(write_flow(i + 1, host.address, sink.address, 1000));

@@ -310,6 +310,8 @@ TEST(HostClock, TcpSegmentsTeachTheRateToo) {
     }
     ASSERT_TRUE(feed.host(1).link_bits_per_sec);
     EXPECT_NEAR(static_cast<double>(*feed.host(1).link_bits_per_sec), 10e9, 0.03 * 10e9);
+    EXPECT_TRUE(feed.host(1).link_is_learnt);
+    EXPECT_FALSE(feed.host(2).link_is_learnt) << "without a rate there is nothing to mark";
 }
 
 /// Messages of 64 KiB by segmentation offload: a segment of 65483 bytes, and 20 µs later its tail of 93, which follows
@@ -390,6 +392,7 @@ TEST(HostClock, AGivenRateIsNotQuestioned) {
     Feeder feed{40'000'000'000};
     EXPECT_EQ(feed(roce({}), 0).source_bits_per_sec, 40'000'000'000u);
     EXPECT_EQ(feed.host(2).link_bits_per_sec, 40'000'000'000u);
+    EXPECT_FALSE(feed.host(2).link_is_learnt);
 }
 
 TEST(HostClock, AFrameOnTwoInterfacesIsOne) {
