@@ -14,7 +14,7 @@ namespace dissect {
 
 using wire::Transport;
 
-/// One RDMA message: an InfiniBand transport packet, an FPDU, or an MPA start frame. Everything it refers to is invalid
+/// One RDMA packet: an InfiniBand transport packet, an FPDU, or an MPA start frame. Everything it refers to is invalid
 /// after the callback returns.
 struct Unit {
     const wire::Frame& frame;            ///< the frame that completed the unit
@@ -113,7 +113,7 @@ LayerId first_layer(wire::LinkType link_type);
 void dissect_unit(LayerId first, base::Bytes bytes, std::uint32_t wire_length, const ParseOptions& options,
                   Dissection& out);
 
-/// Takes frames and delivers RDMA messages. Remembers TCP streams, IP fragments and recent PSNs within the bounds of
+/// Takes frames and delivers RDMA packets. Remembers TCP streams, IP fragments and recent PSNs within the bounds of
 /// its options. After warm-up, a frame causes no allocation. Not thread-safe; use one for each worker.
 class Dissector {
 public:

@@ -420,7 +420,7 @@ std::string help_text() {
         listed_options(),
         "\nExamples:\n"
         "  rdmascope dump -r rdma.pcapng\n"
-        "      one line for every RDMA message\n"
+        "      one line for every RDMA packet or FPDU\n"
         "  rdmascope dump -r rdma.pcapng -Y 'infiniband.aeth.syndrome.opcode == 3' -V\n"
         "      everything in the packets that carry a NAK\n"
         "  rdmascope dump -r rdma.pcapng -T fields -e frame.number -e infiniband.bth.psn\n"

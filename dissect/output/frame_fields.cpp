@@ -176,7 +176,7 @@ void visit(std::span<const ReadField<Subject>> table, const Subject& subject, Vi
 }  // namespace
 
 constinit const FieldInfo frame_heading{"frame", "Frame"};
-constinit const FieldInfo unit_heading{"rdma", "RDMA message"};
+constinit const FieldInfo unit_heading{"rdma", "RDMA packet"};
 constinit const FieldInfo notice_heading{"rdma.notice", "Notice", 0, 0, Kind::string};
 const FieldInfo& frame_time_field = frame_table[3].info;
 static const FieldInfo& repeats_field = unit_table[6].info;

@@ -10,7 +10,7 @@
 
 namespace dissect::output {
 
-/// One line for each RDMA message, for people and for grep:
+/// One line for each RDMA packet, for people and for grep:
 ///
 ///     12:00:01.123456 192.0.2.1 > 192.0.2.2 RoCEv2 RC RDMA WRITE First          qp 0x000011 psn 671625   len 1024 ...
 ///

@@ -13,7 +13,7 @@ void Preferences::register_all(int protocol) {
     prefs_register_uint_preference(module, "link_rate", "Link rate of every host, Mbit/s",
                                    "What wire times are computed with; 0: learnt from what hosts send", 10,
                                    &link_mbit_per_sec_);
-    flag("units", "Show RDMA messages", "What `rdmascope dump` says of each RDMA message: operation, position, CRC",
+    flag("units", "Show RDMA packets", "What `rdmascope dump` says of each RDMA packet: operation, position, CRC",
          units_);
     flag("info_column", "Tell events in the Info column", "Retransmissions, NAKs, CNPs and the like, in brackets",
          info_column_);

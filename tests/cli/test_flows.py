@@ -385,7 +385,7 @@ class Text(FlowsTestCase):
 
     def test_says_what_the_capture_was_like(self):
         message = flows("-r", WRITE).stderr
-        self.assertRegex(message, r"^1,050 packets in \d[\d.]* m?s, [\d,]+ RDMA messages in 4 flows, ")
+        self.assertRegex(message, r"^1,050 packets in \d[\d.]* m?s, [\d,]+ RDMA packets in 4 flows, ")
         self.assertRegex(message.splitlines()[1], "^goodput: bytes of messages per second")
         self.assertEqual(message.count("\n"), 2)
 

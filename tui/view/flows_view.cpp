@@ -100,7 +100,7 @@ std::vector<std::string> no_flows(const ModelState& state) {
     if (capture.rdma_units > 0 && capture.flows_seen == 0) {
         std::vector<std::string> lines{
             fmt::format("no data{} on {}: only connection set-up was seen", over ? "" : " yet", state.feed.name),
-            base::format_counted(capture.rdma_units, "RDMA message")};
+            base::format_counted(capture.rdma_units, "RDMA packet")};
         lines.back() += capture.rdma_units == 1 ? ", which sets a connection up or ends it"
                                                 : ", all to set connections up or end them";
         const auto& events = state.events.lines();
@@ -112,7 +112,7 @@ std::vector<std::string> no_flows(const ModelState& state) {
     std::vector<std::string> lines{fmt::format("no RDMA traffic{} on {}", over ? "" : " yet", state.feed.name)};
     if (capture.rdma_units > 0)
         lines.push_back(
-            fmt::format("{} seen, but of no flow", base::format_counted(capture.rdma_units, "RDMA message")));
+            fmt::format("{} seen, but of no flow", base::format_counted(capture.rdma_units, "RDMA packet")));
     else if (capture.packets > 0)
         lines.push_back(fmt::format("{} seen, none of them RoCE, InfiniBand or iWARP",
                                     base::format_counted(capture.packets, "packet")));

@@ -18,7 +18,7 @@ export function methodSection(state: PageState): HTMLElement {
   add("last frame", moment(capture.last_time));
   add("packets", capture.packets, true);
   add("bytes", byteSize(capture.bytes));
-  add("RDMA messages", capture.rdma_units, true);
+  add("RDMA packets and FPDUs", capture.rdma_units, true);
   add("flows", report.flow_count, true);
   add("dropped by the kernel", capture.kernel_dropped ?? "unknown", true);
   add("cut by the snapshot length", capture.truncated, true);

@@ -23,7 +23,7 @@
 
 namespace metrics::inline measure::inline engine {
 
-/// One worker's part of the engine: takes RDMA messages, keeps flows. The caller sets each frame's context before the
+/// One worker's part of the engine: takes RDMA packets, keeps flows. The caller sets each frame's context before the
 /// dissector gets the frame. Not thread-safe.
 class Engine final : public dissect::Sink {
 public:

@@ -131,7 +131,7 @@ TEST(GoldenFlows, connections_that_were_set_up_and_carried_nothing) {
     idle.show_all();
     const std::string text = idle.draw(80, 24).grid.plain();
     EXPECT_NE(text.find("no data on rxe-verbs-idle.pcap: only connection set-up was seen"), std::string::npos);
-    EXPECT_NE(text.find("5 RDMA messages"), std::string::npos);
+    EXPECT_NE(text.find("5 RDMA packets"), std::string::npos);
     EXPECT_EQ(text.find("4 shows"), std::string::npos) << "none was refused";
 }
 
