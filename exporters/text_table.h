@@ -43,7 +43,7 @@ std::string cell(const FlowField& field, const FlowRow& row, base::Charset chars
 /// `growing`: rows come piece by piece, so columns of numbers begin as wide as they usually become.
 Table flow_table(const FlowColumns& columns, bool growing = false);
 
-/// What CSV has unless told otherwise: the columns of the table, and times as seconds and as dates.
+/// The default columns of CSV: those of the table, and times as seconds and as dates.
 FlowColumns csv_columns(bool by_interval);
 
 /// The default columns of the table for `rows`, within `width` columns of the terminal if there is one. Columns that

@@ -35,6 +35,7 @@ RULES = [
     (r"sick|illness(?:es)?|symptoms?", "problem, cause, effect"),
     (r"message units?", "message"),
     (r"for want of", "for lack of"),
+    (r"unless told otherwise", "by default"),
     (r"lest|be it", "so that … not; also, or"),
     (r"as fast as it goes", "at full speed"),
     (r"what is live", "live packets"),
