@@ -170,9 +170,8 @@ std::size_t default_max_flows() {
 
 unsigned thread_count(const AnalysisOptions& options) {
     constexpr std::uintmax_t large = 16'000'000;
-    constexpr unsigned most = 8;  // more have to wait for the one that reads the file
+    constexpr unsigned most = 8;  // more threads would wait for the thread that reads the file
     if (options.threads) return *options.threads;
-    if (options.max_flows != default_max_flows()) return 1;
     std::uintmax_t size = 0;
     std::error_code ignored;
     for (const std::string& path : options.read_paths)

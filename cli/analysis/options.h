@@ -45,9 +45,8 @@ struct AnalysisOptions : options::HelpOptions {
     bool recalls() const { return history || from_ns || to_ns; }
 };
 
-/// Worker threads: as many as the user asked for. Otherwise one for each processor that this process may use, up to 8,
-/// if large files are read, and one thread for small files, pipes and live capture. One, too, if the user bounds the
-/// number of flows, since each thread forgets flows by itself.
+/// Worker threads: the number that the user gave. Otherwise, if large files are read, one for each processor that this
+/// process may use, up to 8; one thread for small files, pipes and live capture.
 unsigned thread_count(const AnalysisOptions& options);
 
 /// The options that all commands over AnalysisOptions have.

@@ -5,6 +5,7 @@
 #include <functional>
 #include <malloc.h>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,8 +19,20 @@ namespace metrics::inline measure::inline engine {
 
 namespace {
 
-EngineOptions share_of(EngineOptions options, unsigned threads) {
-    options.max_flows = std::max<std::size_t>(options.max_flows / threads, 2);
+/// Between two frames at which the bound on flows is kept.
+constexpr std::uint64_t frames_between_checks(std::size_t max_flows) {
+    constexpr std::size_t least = 1024;  // to settle for fewer frames would take longer than the frames
+    constexpr std::size_t most = std::size_t{1} << 16;
+    return std::clamp(max_flows / 16, least, most);
+}
+
+/// How many flows one frame can begin: a flow and its reverse, once more where an answer shows what was missed.
+constexpr std::size_t flows_of_frame = 4;
+
+/// Each worker may hold all flows, and those that come until the bound is kept again.
+EngineOptions options_of_worker(EngineOptions options) {
+    options.max_flows = std::max<std::size_t>(options.max_flows, 2);
+    options.max_flows += static_cast<std::size_t>(frames_between_checks(options.max_flows)) * flows_of_frame;
     return options;
 }
 
@@ -51,13 +64,14 @@ constexpr std::size_t many_flows = 10'000;
 struct Analyzer::State {
     explicit State(const AnalyzerOptions& given)
         : keeps_first(given.engine.observer == nullptr),
+          max_flows(std::max<std::size_t>(given.engine.max_flows, 2)),
           clock(given.engine.link_bits_per_sec),
           threads(given.engine.observer != nullptr ? 1 : std::clamp(given.threads, 1u, 256u)) {
         dissect::DissectorOptions dissector = given.dissector;
         dissector.find_repeats =
             given.engine.observer != nullptr;  // flows know their own repeats, but not of which frame
         for (unsigned i = 0; i < threads; ++i)
-            workers.push_back(std::make_unique<Worker>(dissector, share_of(given.engine, threads), given.listener));
+            workers.push_back(std::make_unique<Worker>(dissector, options_of_worker(given.engine), given.listener));
         if (threads == 1) return;
         pipeline.emplace(threads,
                          FramePipeline::Stages{[this](Chunk& chunk) { observe(chunk); },
@@ -150,11 +164,46 @@ struct Analyzer::State {
         std::vector<wire::Frame> all;
         for (const auto& chunk : first_frames) all.insert(all.end(), chunk->frames().begin(), chunk->frames().end());
         clock.learn_copies(all);
-        if (pipeline)
-            pipeline->feed(all, all_last);
-        else
-            work_off(all);
+        deal(all, all_last);
         first_frames.clear();
+    }
+
+    /// Keeps the bound on flows at the same frames for any number of threads.
+    void deal(std::span<const wire::Frame> frames, bool lasting) {
+        const std::uint64_t between = frames_between_checks(max_flows);
+        while (!frames.empty()) {
+            const std::uint64_t left = between - dealt % between;
+            const std::span<const wire::Frame> some = frames.first(std::min<std::uint64_t>(frames.size(), left));
+            if (pipeline)
+                pipeline->feed(some, lasting);
+            else
+                work_off(some);
+            dealt += some.size();
+            frames = frames.subspan(some.size());
+            const std::uint64_t possible = flows_counted + (dealt - dealt_then) * flows_of_frame;
+            if (some.size() == left && possible > max_flows) keep_bound(max_flows - max_flows / 16);
+        }
+    }
+
+    /// If there are more flows than `max_flows`, forgets those that were idle longest, the finished ones first, until
+    /// `left` are left.
+    void keep_bound(std::size_t left) {
+        settle();
+        flows_counted = 0;
+        for (const auto& worker : workers) flows_counted += worker->engine().flows();
+        dealt_then = dealt;
+        if (flows_counted <= max_flows) return;
+        std::vector<FlowAge> ages;
+        ages.reserve(flows_counted);
+        for (std::size_t i = 0; i < workers.size(); ++i) workers[i]->engine().add_ages(ages, i);
+        const auto goes_first = [](const FlowAge& one, const FlowAge& other) {
+            return std::tuple(!one.is_finished, one.last_ns, one.id) <
+                   std::tuple(!other.is_finished, other.last_ns, other.id);
+        };
+        const auto end = ages.begin() + static_cast<std::ptrdiff_t>(ages.size() - left);
+        std::partial_sort(ages.begin(), end, ages.end(), goes_first);
+        for (auto age = ages.begin(); age != end; ++age) workers[age->worker]->engine().evict(age->index);
+        flows_counted = left;
     }
 
     /// Frames that are shorter than their headers say: a mirror has cut them, or they are malformed.
@@ -186,6 +235,10 @@ struct Analyzer::State {
     std::vector<std::unique_ptr<Chunk>> first_frames;  ///< that are kept until they show what the capture is
     bool keeps_first;
     bool all_last = true;  ///< the bytes of all of these
+    const std::size_t max_flows;
+    std::uint64_t dealt = 0;       ///< frames
+    std::uint64_t dealt_then = 0;  ///< when flows were counted
+    std::uint64_t flows_counted = 0;
     HostClock clock;
     unsigned threads;
     std::size_t interfaces = 1;  ///< that the clock expects
@@ -202,9 +255,7 @@ Analyzer::~Analyzer() = default;
 void Analyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
     State& state = *state_;
     while (state.keeps_first && !frames.empty()) state.keep_first(frames, lasting);
-    if (frames.empty()) return;
-    if (state.pipeline) return state.pipeline->feed(frames, lasting);
-    state.work_off(frames);
+    state.deal(frames, lasting);
 }
 
 void Analyzer::learn_copies(std::span<const wire::Frame> frames) {
@@ -225,7 +276,7 @@ void Analyzer::expect_interfaces(std::size_t count) {
 void Analyzer::finish() {
     state_->settle();
     for (const auto& worker : state_->workers) worker->finish();
-    state_->settle();
+    state_->keep_bound(state_->max_flows);
 }
 
 std::size_t Analyzer::begin_interval(std::int64_t idle_since_ns) {
@@ -249,10 +300,8 @@ bool Analyzer::identify(std::uint64_t flow, FlowSnapshot& out) const {
 }
 
 std::size_t Analyzer::flows() {
-    state_->settle();
-    std::size_t flows = 0;
-    for (const auto& worker : state_->workers) flows += worker->engine().flows();
-    return flows;
+    state_->keep_bound(state_->max_flows);
+    return state_->flows_counted;
 }
 
 std::vector<FlowBytes> Analyzer::flow_bytes() {
@@ -274,11 +323,13 @@ const dissect::DissectorCounters& Analyzer::counters() {
 }
 
 Snapshot Analyzer::snapshot() {
+    state_->keep_bound(state_->max_flows);
     return state_->describe(counters(),
                             [this](Engine& engine, Snapshot& out) { engine.describe(out, state_->figures.last_ns); });
 }
 
 Snapshot Analyzer::take_snapshot() {
+    state_->keep_bound(state_->max_flows);
     Snapshot last = state_->describe(counters(), [this](Engine& engine, Snapshot& out) {
         engine.describe_and_release(out, state_->figures.last_ns);
     });

@@ -24,6 +24,10 @@ struct AnalyzerOptions {
 
 /// The complete measurement: frames in, snapshots out. Frames are dealt to workers by the unordered pair of their
 /// addresses; each worker has a dissector and an engine of its own.
+///
+/// EngineOptions::max_flows bounds the flows of all workers together. The bound is kept at certain frames of the
+/// capture, whatever the number of threads, so that the same flows are forgotten. Between two of these frames there may
+/// be a few more flows: those of a sixteenth of the bound of frames, and of at least 1024 frames.
 class Analyzer {
 public:
     explicit Analyzer(const AnalyzerOptions& options = {});
@@ -38,7 +42,7 @@ public:
     /// file); otherwise they have been used, or copied, when this returns.
     void feed(std::span<const wire::Frame> frames, bool lasting = false);
     /// A place for frames before they are fed, from its beginning, all of them at once: with several threads lasting
-    /// frames then need not be copied. Empty if it makes no difference.
+    /// frames then need not be copied. Empty if the place would not help.
     std::span<wire::Frame> room();
     /// How many interfaces the capture is known to have so far, before any frame of the latest of them is fed: see
     /// HostClock. Without it, copies of frames that were on their way when a second one shows up may be counted again.

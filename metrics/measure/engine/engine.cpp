@@ -451,11 +451,28 @@ std::size_t Engine::begin_interval(std::int64_t idle_since_ns) {
     return forgotten;
 }
 
+void Engine::add_ages(std::vector<FlowAge>& out, std::size_t worker) const {
+    for (FlowIndex index = 0; index < store_.table.extent(); ++index) {
+        const Flow& flow = store_.table[index];
+        if (!flow.live) continue;
+        out.push_back({.is_finished = flow.finished,
+                       .last_ns = flow.counts.last_ns,
+                       .id = flow.id,
+                       .index = index,
+                       .worker = worker});
+    }
+}
+
 void Engine::add_bytes(std::vector<FlowBytes>& out) const {
     for (FlowIndex index = 0; index < store_.table.extent(); ++index) {
         const Flow& flow = store_.table[index];
         if (flow.live) out.push_back({.id = flow.id, .wire_bytes = flow.counts.wire_bytes});
     }
+}
+
+void Engine::evict(FlowIndex index) {
+    store_.evict(index);
+    ++store_.evicted;
 }
 
 bool Engine::identify(std::uint64_t id, FlowSnapshot& out) const {

@@ -23,6 +23,15 @@
 
 namespace metrics::inline measure::inline engine {
 
+/// A flow that may be forgotten to keep the bound on flows.
+struct FlowAge {
+    bool is_finished = false;
+    std::int64_t last_ns = 0;
+    std::uint64_t id = 0;
+    FlowIndex index = no_flow;
+    std::size_t worker = 0;  ///< whose engine has the flow
+};
+
 /// One worker's part of the engine: takes RDMA packets, keeps flows. The caller sets each frame's context before the
 /// dissector gets the frame. Not thread-safe.
 class Engine final : public dissect::Sink {
@@ -61,7 +70,11 @@ public:
     /// For an engine that runs for months: a new interval shows frames of its own, and flows idle since `idle_since_ns`
     /// (with their reverses) are forgotten. Returns how many.
     std::size_t begin_interval(std::int64_t idle_since_ns);
+    /// Adds all flows, in no order.
+    void add_ages(std::vector<FlowAge>& out, std::size_t worker) const;
     void add_bytes(std::vector<FlowBytes>& out) const;
+    /// Forgets one of these flows, and counts it as evicted.
+    void evict(FlowIndex index);
     /// Frames were lost: what passed meanwhile is unknown to every flow.
     void dropped() { ++store_.drop_epoch; }
     /// Adds the flows (in no order), the reuse figures of hosts, the attempts at connections, and what they hold in

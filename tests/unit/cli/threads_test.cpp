@@ -88,10 +88,15 @@ TEST(Threads, AreOneForAllElse) {
     EXPECT_EQ(thread_count(options), 1U) << "live capture";
     options.read_paths = {"-", "/dev/zero", "/nonexistent"};
     EXPECT_EQ(thread_count(options), 1U);
+}
+
+TEST(Threads, DoNotDependOnTheBoundOnFlows) {
+    const Processors processors;
     const SizedFile file(16'000'000);
+    AnalysisOptions options;
     options.read_paths = {file.path()};
     options.max_flows = 100;
-    EXPECT_EQ(thread_count(options), 1U) << "each thread forgets flows by itself";
+    EXPECT_EQ(thread_count(options), std::min(processors.count(), 8U));
 }
 
 }  // namespace

@@ -209,12 +209,14 @@ TEST(Notification, WhatIsRememberedIsBounded) {
         for (std::uint32_t i = 0; i < senders; ++i) wire.send(1, 2, ud_send_only, 0x22 + i, 0x1000 + i);
         for (std::uint32_t i = 0; i < notifications; ++i) wire.send(2, 1, cnp, 0x100000 + i);
         const Snapshot snapshot = wire.snapshot();
-        EXPECT_EQ(snapshot.flows.size(), 64u);
+        EXPECT_LE(snapshot.flows.size(), 64u);
+        EXPECT_GE(snapshot.flows.size(), 60u) << "a sixteenth makes room for others";
         return snapshot.memory_octets;
     };
-    const std::uint64_t once = octets(64, 64);
-    EXPECT_LE(octets(5000, 64), once + 64 * 100);
-    EXPECT_LE(octets(64, 5000), once + 64 * 100);
+    // The bound on flows is kept every 1024 frames, and all tables have room for the flows in between.
+    const std::uint64_t once = octets(6000, 6000);
+    EXPECT_LE(octets(12'000, 6000), once + 64 * 100);
+    EXPECT_LE(octets(6000, 12'000), once + 64 * 100);
 }
 
 }  // namespace
