@@ -173,6 +173,7 @@ struct Reader::State final : Listener {
     Listener* listener;
     std::optional<MessageWriter> writer = {};
     const wire::Frame* frame = nullptr;  ///< under way
+    Place place = {};                    ///< of the last unit
 
     CommandBudget budget = {};
     std::vector<std::unique_ptr<Connection>> connections = {};
@@ -307,11 +308,20 @@ void Reader::State::adopt(const ManagedConnection& made, wire::Transport transpo
     const PacketKey back = reversed(there, made.requester.number);
     if (there == back) return;  // no queue pair is connected to itself
     // Queue pairs that were used before have a new life.
+    bool retires = false;
     for (const PacketKey& key : {there, back}) {
         const auto old = tracks.find(key);
-        if (old != tracks.end()) old->second->flow.connection()->retire();
+        if (old == tracks.end()) continue;
+        old->second->flow.connection()->retire();
+        retires = true;
     }
-    forget_retired();
+    if (retires) forget_retired();
+    const Protocol* assigned = assigned_port(made.set_up.port);
+    if (assigned == nullptr) assigned = assigned_queue_pair(made.acceptor.number);
+    if (assigned == nullptr) assigned = assigned_queue_pair(made.requester.number);
+    const bool named =
+        assigned != nullptr || made.set_up.by_private_data != nullptr || made.set_up.by_service != nullptr;
+    if (!named && options.only_named) return;
     Connection& connection = add_connection();
     constexpr unsigned psn_bits = 24;
     const auto make = [&](const PacketKey& key, const Endpoint& source, const Endpoint& destination, unsigned side) {
@@ -321,9 +331,6 @@ void Reader::State::adopt(const ManagedConnection& made, wire::Transport transpo
     };
     make(there, made.requester, made.acceptor, 0);
     make(back, made.acceptor, made.requester, 1);
-    const Protocol* assigned = assigned_port(made.set_up.port);
-    if (assigned == nullptr) assigned = assigned_queue_pair(made.acceptor.number);
-    if (assigned == nullptr) assigned = assigned_queue_pair(made.requester.number);
     set_up_connection(connection, made.set_up, assigned, 0);
 }
 
@@ -420,11 +427,13 @@ void Reader::State::packet(const dissect::Unit& unit) {
     if (opcode.service != wire::BthService::rc) return;
     PacketTrack& track = track_of(key, unit.transport);
     Connection& connection = *track.flow.connection();
+    place = {&connection, track.flow.side()};
     if (connection.is_ignored()) return track.flow.release();
     if (opcode.role == wire::BthRole::request) return request_packet(unit, opcode, track.flow);
     Flow* peer = connection.flow(1 - track.flow.side());
     if (peer == nullptr) {
         find_peer(track, key, d.bth.psn);
+        place = {track.flow.connection(), track.flow.side()};
         peer = track.flow.connection()->flow(1 - track.flow.side());
         if (peer == nullptr) return;
     }
@@ -558,6 +567,7 @@ void Reader::State::fpdu(const dissect::Unit& unit, StreamTrack& stream, unsigne
 void Reader::State::segment(const dissect::Unit& unit) {
     StreamTrack& stream = stream_of(unit);
     const unsigned side = unit.from_client ? 0 : 1;
+    place = {stream.connection, side};
     if (stream.connection->is_ignored()) return stream.flows[side]->release();
     const dissect::Dissection& d = unit.dissection;
     if (!d.has(LayerId::rdmap) || d.ddp.crc == dissect::CrcStatus::bad) return;
@@ -589,9 +599,12 @@ void Reader::on_frame(const wire::Frame& frame, const dissect::Dissection& disse
     if (state_->next != nullptr) state_->next->on_frame(frame, dissection);
 }
 
+void Reader::note_time(const wire::Frame& frame) { state_->remember_time(frame); }
+
 void Reader::on_unit(const dissect::Unit& unit) {
     if (state_->next != nullptr) state_->next->on_unit(unit);
     state_->frame = &unit.frame;
+    state_->place = {};
     if (unit.transport == wire::Transport::iwarp)
         state_->segment(unit);
     else
@@ -634,6 +647,17 @@ void Reader::on_notice(const dissect::Notice& notice) {
 void Reader::finish() {
     state_->frame = nullptr;
     for (const auto& connection : state_->connections) connection->end();
+}
+
+Reader::Place Reader::last_place() const { return state_->place; }
+
+bool Reader::knows(const Endpoint& source, const Endpoint& destination) const {
+    return state_->tracks.contains({source.address, destination.address, destination.number, source.family});
+}
+
+void Reader::visit_connections(const std::function<void(Connection&)>& visit) {
+    for (const auto& connection : state_->connections)
+        if (connection->protocol() != nullptr) visit(*connection);
 }
 
 }  // namespace upper

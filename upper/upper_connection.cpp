@@ -215,6 +215,12 @@ void Connection::take_send(unsigned side, Message& message, base::Bytes head) {
 
 // ---- commands ----
 
+std::optional<std::int64_t> Connection::oldest_open_ns() {
+    for (const Command* command = commands_.oldest(); command != nullptr; command = commands_.newer(*command))
+        if (!command->answered && !command->housekeeping && !command->waits_for_event) return command->request_begin_ns;
+    return std::nullopt;
+}
+
 Command* Connection::find_command(const CommandRef& ref) {
     if (!ref) return nullptr;
     Command& command = commands_.at(ref.slot);
@@ -604,6 +610,8 @@ void Connection::finish(Command& command, CommandEnd end) {
     } else {
         commands_.close_id(command);
         count_closed(command, last_seen_ns_);
+        if (command.request_acked && command.request_ack_ns >= command.request_end_ns)
+            finished.request_ack_ns = static_cast<std::uint64_t>(command.request_ack_ns - command.request_end_ns);
     }
     if (end == CommandEnd::answered) {
         measure_repairs(command, finished.parts, finished);

@@ -73,6 +73,8 @@ public:
     bool is_ignored() const { return ignored_; }
     bool keeps_heads() const { return !ignored_; }
     std::int64_t last_seen_ns() const { return last_seen_ns_; }
+    /// When the oldest command that is open was asked; those that wait for an event do not count.
+    std::optional<std::int64_t> oldest_open_ns();
     /// Its reader is about to forget it.
     bool is_retired() const { return retired_; }
 

@@ -21,12 +21,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::array shown_quantiles{0.5, 0.99};
 constexpr std::array<std::string_view, shown_quantiles.size()> quantile_names{"p50", "p99"};
 
-std::uint64_t wall_ns(const CommandConnectionFigures& connection) {
-    std::uint64_t sum = 0;
-    for (const auto& state : connection.states_ns) sum += state.second;
-    return sum;
-}
-
 std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
     if (whole == 0) return std::nullopt;
     return static_cast<double>(part) / static_cast<double>(whole);
@@ -36,12 +30,15 @@ std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
 
 /// "8.33 s: host 82.8 %, data 9.1 %": where the time went, most of it first.
 std::string states_text(const CommandConnectionFigures& connection) {
-    const std::uint64_t wall = wall_ns(connection);
+    const std::uint64_t wall = connection.wall_ns();
     if (wall == 0) return {};
     if (!connection.split_is_known())
         return fmt::format("; {} of {} operations belong to no command that is known: no shares of time",
                            connection.unbound_operations, connection.operations);
-    auto states = connection.states_ns;
+    std::vector<std::pair<std::string_view, std::uint64_t>> states;
+    states.reserve(metrics::command_state_count);
+    for (std::size_t i = 0; i < metrics::command_state_count; ++i)
+        states.emplace_back(metrics::command_state_names[i], connection.states_ns[i]);
     std::stable_sort(states.begin(), states.end(),
                      [](const auto& one, const auto& two) { return one.second > two.second; });
     std::string text = fmt::format("; {}: ", base::format_duration(static_cast<double>(wall)));
@@ -168,7 +165,10 @@ Json kind_json(const CommandConnectionFigures& connection, const CommandKindFigu
     object["repair_own_ns"] = kind.repair_own_ns;
     object["repair_behind_ns"] = kind.repair_behind_ns;
     object["size_bytes"] = histogram_json(kind.size_bytes);
-    object["error_classes"] = kind.error_classes.empty() ? Json::object() : Json(kind.error_classes);
+    Json classes = Json::object();
+    for (std::size_t i = 0; i < metrics::command_error_count; ++i)
+        if (kind.error_classes[i] != 0) classes[std::string(metrics::command_error_names[i])] = kind.error_classes[i];
+    object["error_classes"] = std::move(classes);
     object["statuses"] = kind.statuses.empty() ? Json::object() : Json(kind.statuses);
     Json slowest = Json::array();
     for (const metrics::CommandRecord& record : kind.slowest) slowest.push_back(exhibit_json(record));
@@ -200,7 +200,8 @@ Json connection_json(const CommandConnectionFigures& connection, const analysis:
                 {"overtaken", connection.overtaken}};
     Json states(nullptr);
     if (connection.split_is_known())
-        for (const auto& state : connection.states_ns) states[state.first] = state.second;
+        for (std::size_t i = 0; i < metrics::command_state_count; ++i)
+            states[std::string(metrics::command_state_names[i])] = connection.states_ns[i];
     object["state_ns"] = std::move(states);
     Json kinds = Json::array();
     for (const CommandKindFigures& kind : connection.kinds) kinds.push_back(kind_json(connection, kind));

@@ -37,6 +37,7 @@ void keep_first_frames(metrics::Snapshot& now, const metrics::Snapshot& former) 
         for (metrics::EventSummary& summary : flow.event_summaries)
             if (const metrics::EventSummary* const old = before->find_event_summary(summary.kind))
                 keep_first_frames(summary, *old);
+        if (flow.commands && before->commands) merge_exhibits(*flow.commands, *before->commands);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "metrics/figures/address.h"
@@ -15,6 +16,22 @@ namespace metrics::inline figures {
 inline constexpr std::size_t command_part_count = 5;
 /// "request", "target_before", "data", "target_after", "response"
 extern const std::array<std::string_view, command_part_count> command_part_names;
+
+/// What a connection's time went to, by its oldest open command: "host", "request", "target", "data", "response",
+/// "repair".
+inline constexpr std::size_t command_state_count = 6;
+extern const std::array<std::string_view, command_state_count> command_state_names;
+
+/// Classes of errors, for all protocols alike: "device", "path", "protocol", "aborted", "busy", "denied".
+inline constexpr std::size_t command_error_count = 6;
+extern const std::array<std::string_view, command_error_count> command_error_names;
+
+/// How many commands were open when one was asked, that one included: 1, 2 to 4, 5 to 16, 17 and more.
+inline constexpr std::size_t command_depth_count = 4;
+extern const std::array<std::string_view, command_depth_count> command_depth_names;
+constexpr std::size_t command_depth_of(std::uint64_t open) {
+    return open <= 1 ? 0 : open <= 4 ? 1 : open <= 16 ? 2 : 3;
+}
 
 /// One command that is over.
 struct CommandRecord {
@@ -72,10 +89,20 @@ struct CommandKindFigures {
     Histogram latency_ns;
     Histogram size_bytes;
     std::array<Histogram, command_part_count> parts_ns;
-    std::map<std::string, std::uint64_t> error_classes;
-    std::map<std::string, std::uint64_t> statuses;  ///< of errors
-    std::vector<CommandRecord> slowest;             ///< the slowest first, at most most_exhibits
+    std::array<std::uint64_t, command_error_count> error_classes{};
+    std::map<std::string, std::uint64_t> statuses;  ///< of errors; at most most_statuses, the rest is "other"
+    bool housekeeping = false;                      ///< keeps the connection alive: no work that anybody waits for
+    /// Time of the target itself, by the number of open commands: before and after the data, without request_ack_ns.
+    std::array<Histogram, command_depth_count> think_ns;
+    // Commands that show what happened, at most most_exhibits of each.
+    std::vector<CommandRecord> slowest;  ///< the slowest first
+    std::vector<CommandRecord> failed;   ///< answered with an error, the first ones
+    std::vector<CommandRecord> waiting;  ///< unanswered, the first ones
+    std::vector<CommandRecord> hurt;     ///< by repairs, the worst first
     static constexpr std::size_t most_exhibits = 3;
+    static constexpr std::size_t most_statuses = 16;
+
+    std::uint64_t repair_ns() const { return repair_own_ns + repair_behind_ns; }
 };
 
 /// A connection with an upper layer.
@@ -83,6 +110,7 @@ struct CommandConnectionFigures {
     std::uint64_t number = 0;  ///< in the capture, from 1
     wire::Transport transport{};
     std::string protocol;
+    std::string heading;  ///< the protocol's name for people: "NVMe"
     std::string evidence;
     double confidence = 0;
     Address initiator;
@@ -103,12 +131,41 @@ struct CommandConnectionFigures {
     std::uint32_t open_max = 0;
     std::int64_t first_ns = 0;  ///< of the first command that work waited for
     std::int64_t last_ns = 0;
-    std::vector<std::pair<std::string, std::uint64_t>> states_ns;  ///< sum to last_ns - first_ns
-    std::vector<CommandKindFigures> kinds;                         ///< at most most_kinds, by their names
+    std::array<std::uint64_t, command_state_count> states_ns{};  ///< sum to last_ns - first_ns
+    std::vector<CommandKindFigures> kinds;                       ///< at most most_kinds, by their names
     static constexpr std::size_t most_kinds = 24;
+    bool of_target = false;                      ///< of the flow that answers: nothing but the protocol is known here
+    std::uint32_t open_now = 0;                  ///< when the figures were taken
+    std::optional<std::int64_t> oldest_open_ns;  ///< when the oldest of these was asked
 
     /// Shares of time mean something: enough of what the target moved is known to belong to commands.
     bool split_is_known() const { return unbound_operations * 100 <= operations; }
+    std::uint64_t wall_ns() const;  ///< sum of states_ns
 };
+
+/// Figures of all kinds on a connection, those that keep it alive left out.
+struct CommandTotals {
+    std::uint64_t commands = 0;
+    std::uint64_t errors = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t unanswered = 0;
+    std::uint64_t orphans = 0;
+    std::uint64_t request_ack_ns = 0;
+    std::uint64_t repair_own_ns = 0;
+    std::uint64_t repair_behind_ns = 0;
+    std::array<std::uint64_t, command_part_count> parts_ns{};
+    Histogram latency_ns;
+
+    /// The share of the latency that commands spent at the target; no value without latency.
+    std::optional<double> target_share() const;
+};
+CommandTotals totals_of(const CommandConnectionFigures& connection);
+
+/// Adds what a later part of a capture has shown of the same connection.
+void merge(CommandConnectionFigures& into, const CommandConnectionFigures& other);
+/// Adds the exhibits of a former state of the same connection, after which others were kept.
+void merge_exhibits(CommandConnectionFigures& into, const CommandConnectionFigures& earlier);
+/// What came on top of `earlier`, a former state of the same connection. Exhibits are those asked after `since_ns`.
+void subtract(CommandConnectionFigures& figures, const CommandConnectionFigures& earlier, std::int64_t since_ns);
 
 }  // namespace metrics::figures

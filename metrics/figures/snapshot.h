@@ -8,6 +8,7 @@
 
 #include "base/compact.h"
 #include "metrics/figures/address.h"
+#include "metrics/figures/command_figures.h"
 #include "metrics/figures/flow_key.h"
 #include "metrics/figures/histogram.h"
 #include "metrics/figures/operation.h"
@@ -337,6 +338,8 @@ struct FlowSnapshot {
     std::uint64_t icrc_zero = 0;               ///< of icrc_bad, those whose ICRC is 0: it was not filled in yet
     std::uint64_t icrc_taken = 0;              ///< of icrc_bad, those that the receiver acknowledged without a repeat
     std::uint64_t crc_bad_checksum_right = 0;  ///< of crc_bad, those in segments whose TCP checksum is right
+    /// Of the upper layer, if it is known. The figures are on the flow of the side that asks.
+    base::CompactOptional<CommandConnectionFigures> commands;
 
     const EventSummary* find_event_summary(EventKind kind) const;
     std::uint64_t messages_total() const;

@@ -37,6 +37,10 @@ template <>
 constexpr std::size_t least_octets<OperationWaits> = 7;
 template <>
 constexpr std::size_t least_octets<StatusCount> = 2;
+template <>
+constexpr std::size_t least_octets<CommandKindFigures> = 50;
+template <>
+constexpr std::size_t least_octets<CommandRecord> = 25;
 
 /// Small numbers of either sign become small numbers.
 constexpr std::uint64_t zigzag(std::uint64_t value) { return value << 1 ^ (value >> 63 != 0 ? ~std::uint64_t{0} : 0); }
@@ -454,6 +458,62 @@ void members(C& c, Of<CaptureFigures> auto& f) {
     if (c.version() >= 8) all(c, f.cut_by_mirror, f.headers_cut);
 }
 
+template <class C>
+void members(C& c, Of<CommandRecord> auto& r) {
+    all(c, r.number, r.id, r.kind, r.target, r.end, r.status, r.error);
+    optionals(c, r.bytes, r.first_block, r.block_count, r.latency_ns, r.request_ack_ns);
+    all(c, r.advertised_bytes, r.inline_bytes, r.moved_in_bytes, r.moved_out_bytes, r.operations, r.open_with_it,
+        r.housekeeping, r.waits_for_event);
+    c.near(r.request_first_frame, 0);
+    c.near(r.request_last_frame, r.request_first_frame);
+    c.near(r.data_first_frame, r.request_last_frame);
+    c.near(r.data_last_frame, r.data_first_frame);
+    c.near(r.response_frame, r.request_first_frame);
+    c.near(r.begin_ns, 0);
+    all(c, r.parts_ns, r.repair_own_ns, r.repair_behind_ns);
+}
+void statuses(Writer& c, const std::map<std::string, std::uint64_t>& counts) {
+    c.number(counts.size());
+    for (const auto& [status, count] : counts) {
+        c.item(status);
+        c.number(count);
+    }
+}
+void statuses(Reader& c, std::map<std::string, std::uint64_t>& counts) {
+    const std::uint64_t rows = c.number(0, CommandKindFigures::most_statuses + 1);
+    for (std::uint64_t i = 0; i < rows && c.good(); ++i) {
+        std::string status;
+        c.item(status);
+        counts[status] = c.number();
+    }
+}
+template <class C>
+void members(C& c, Of<CommandKindFigures> auto& k) {
+    all(c, k.kind, k.commands, k.errors, k.bytes, k.inline_bytes, k.moved_in_bytes, k.moved_out_bytes, k.operations,
+        k.orphans, k.replaced, k.unanswered, k.given_up, k.request_ack_ns, k.repair_own_ns, k.repair_behind_ns,
+        k.housekeeping, k.latency_ns, k.size_bytes, k.parts_ns, k.think_ns, k.error_classes);
+    statuses(c, k.statuses);
+    all(c, k.slowest, k.failed, k.waiting, k.hurt);
+}
+/// The ends are the flow's.
+template <class C>
+void members(C& c, Of<CommandConnectionFigures> auto& f) {
+    all(c, f.of_target, f.protocol, f.heading, f.evidence, f.confidence);
+    if (f.of_target) return;
+    optionals(c, f.queue, f.limit);
+    all(c, f.number, f.target_name, f.initiator_name, f.operations, f.unbound_operations, f.late_operations, f.probes,
+        f.events, f.overtaken, f.at_limit_ns, f.open_max, f.open_now);
+    c.near(f.first_ns, 0);
+    c.near(f.last_ns, f.first_ns);
+    all(c, f.states_ns, f.kinds);
+    bool is_open = f.oldest_open_ns.has_value();
+    value(c, is_open);
+    if (!is_open) return;
+    std::int64_t oldest_ns = f.oldest_open_ns.value_or(0);
+    c.near(oldest_ns, f.last_ns);
+    if constexpr (C::reading) f.oldest_open_ns = oldest_ns;
+}
+
 /// Flows and attempts are close to one another and to the capture's beginning: `id` and time are written as
 /// differences.
 template <class C>
@@ -480,6 +540,7 @@ void members(C& c, Of<FlowSnapshot> auto& f, std::uint64_t last_id, std::int64_t
     }
     if (c.version() >= 8) all(c, f.icrc_zero, f.icrc_taken, f.crc_bad_checksum_right);
     if (c.version() >= 8) optionals(c, f.icmp);
+    if (c.version() >= 9) optionals(c, f.commands);
 }
 template <class C>
 void members(C& c, Of<ConnectionAttempt> auto& a, std::uint64_t last_frame, std::int64_t begin_ns) {

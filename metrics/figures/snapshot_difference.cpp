@@ -102,6 +102,7 @@ void subtract_counters(FlowSnapshot& flow, const FlowSnapshot& earlier) {
     if (flow.verbs && earlier.verbs) subtract(*flow.verbs, *earlier.verbs);
     subtract_repeat_answers(flow.repeat_answers, earlier.repeat_answers);
     subtract_icmp(flow.icmp, earlier.icmp);
+    if (flow.commands && earlier.commands) subtract(*flow.commands, *earlier.commands, earlier.last_ns);
 }
 
 /// Maxima and settings stay those of the whole life: their values in the interval alone are unknown.
@@ -115,6 +116,13 @@ void subtract_flow(FlowSnapshot& flow, const FlowSnapshot& earlier) {
     flow.first_ns = std::min(std::max(flow.first_ns, earlier.last_ns), flow.last_ns);
 }
 
+/// A command that waits for its answer is something that happens, though nothing passes.
+bool has_waiting_commands(const FlowSnapshot& flow, const FlowSnapshot& earlier) {
+    if (!flow.commands) return false;
+    if (flow.commands->oldest_open_ns) return true;
+    return earlier.commands && totals_of(*flow.commands).unanswered != totals_of(*earlier.commands).unanswered;
+}
+
 /// Whether anything came by for the flow: its own packets, answers to them, its opposite direction or its end. What
 /// never was has no `earlier`.
 bool had_traffic(const FlowSnapshot& flow, const FlowSnapshot& earlier) {
@@ -124,6 +132,7 @@ bool had_traffic(const FlowSnapshot& flow, const FlowSnapshot& earlier) {
         differs(&FlowSnapshot::reverse) || differs(&FlowSnapshot::icmp) ||
         flow.connection->end_frame != earlier.connection->end_frame)
         return true;
+    if (has_waiting_commands(flow, earlier)) return true;
     if (flow.tcp && earlier.tcp && flow.tcp->round_trip_ns.count() != earlier.tcp->round_trip_ns.count()) return true;
     for (std::size_t i = 0; i < operation_count; ++i) {
         const OperationFigures& figures = flow.operations[i];

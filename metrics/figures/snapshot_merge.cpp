@@ -258,6 +258,10 @@ void merge_flow(FlowSnapshot& into, const FlowSnapshot& other) {
         into.verbs = other.verbs;
     merge_event_summaries(into.event_summaries, other.event_summaries);
     merge_icmp(into.icmp, other.icmp);
+    if (into.commands && other.commands)
+        merge(*into.commands, *other.commands);
+    else if (other.commands)
+        into.commands = other.commands;
     merge_endpoint(into.source, other.source);
     merge_endpoint(into.destination, other.destination);
     // unknown < one side < mid_path: two different sides give no particular place.

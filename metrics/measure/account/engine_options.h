@@ -15,6 +15,7 @@ struct EngineOptions {
         link_bits_per_sec;  ///< of every host; absent: learnt from what hosts send inside messages
     AttributionOptions attribution;
     bool shortcut = true;  ///< plain packets are not taken apart layer by layer, the commonest skip the rules
+    bool commands = false;  ///< commands of upper layers, such as NVMe and NFS
     bool reuse = true;     ///< working sets and reuse distances of QPs, remote keys and pages
     FrameObserver* observer =
         nullptr;  ///< gets every single frame; for one worker alone. Takes the place of `shortcut`

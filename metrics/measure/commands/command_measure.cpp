@@ -43,7 +43,10 @@ void describe_connection(const upper::Connection& connection, CommandConnectionF
     const upper::ConnectionFacts& facts = connection.facts();
     const upper::ConnectionCounts& counts = connection.counts();
     out.number = connection.number();
-    if (connection.protocol() != nullptr) out.protocol = connection.protocol()->name;
+    if (connection.protocol() != nullptr) {
+        out.protocol = connection.protocol()->name;
+        out.heading = connection.protocol()->heading;
+    }
     out.evidence = upper::name_of(connection.evidence());
     out.confidence = upper::confidence_of(connection.evidence());
     if (flow != nullptr) {
@@ -67,9 +70,9 @@ void describe_connection(const upper::Connection& connection, CommandConnectionF
     out.open_max = counts.open_max;
     out.first_ns = counts.first_ns.value_or(0);
     out.last_ns = counts.last_ns;
-    out.states_ns.clear();
-    for (std::size_t i = 0; i < counts.state_ns.size(); ++i)
-        out.states_ns.emplace_back(upper::name_of(static_cast<upper::IoState>(i)), counts.state_ns[i]);
+    out.open_now = counts.open_now;
+    static_assert(command_state_count == upper::io_state_count);
+    out.states_ns = counts.state_ns;
 }
 
 CommandRecord record_of(const upper::Connection& connection, const upper::FinishedCommand& finished) {
@@ -102,22 +105,37 @@ CommandRecord record_of(const upper::Connection& connection, const upper::Finish
     record.data_last_frame = command.data_last_frame;
     record.response_frame = command.response_frame;
     record.begin_ns = command.is_orphan ? command.response_begin_ns : command.request_begin_ns;
+    record.request_ack_ns = finished.request_ack_ns;
     if (finished.end != upper::CommandEnd::answered) return record;
     record.latency_ns = finished.parts.latency_ns();
     record.parts_ns = finished.parts.ns;
-    record.request_ack_ns = finished.request_ack_ns;
     record.repair_own_ns = finished.repair_own_ns;
     record.repair_behind_ns = finished.repair_behind_ns;
     return record;
 }
 
-void keep_slowest(std::vector<CommandRecord>& slowest, const CommandRecord& record) {
-    const auto slower = [](const CommandRecord& one, const CommandRecord& two) {
-        return one.latency_ns.value_or(0) > two.latency_ns.value_or(0);
-    };
-    if (slowest.size() == CommandKindFigures::most_exhibits && !slower(record, slowest.back())) return;
-    slowest.insert(std::upper_bound(slowest.begin(), slowest.end(), record, slower), record);
-    if (slowest.size() > CommandKindFigures::most_exhibits) slowest.pop_back();
+/// Keeps the command among the greatest by `weight`, the greatest first; its record is made only if it is kept.
+template <class Weight>
+void keep_greatest(std::vector<CommandRecord>& kept, std::uint64_t weight, Weight weight_of,
+                   const upper::Connection& connection, const upper::FinishedCommand& finished) {
+    const bool full = kept.size() == CommandKindFigures::most_exhibits;
+    if (full && weight <= weight_of(kept.back())) return;
+    const auto place =
+        std::find_if(kept.begin(), kept.end(), [&](const CommandRecord& record) { return weight_of(record) < weight; });
+    kept.insert(place, record_of(connection, finished));
+    if (full) kept.pop_back();
+}
+
+void keep_first(std::vector<CommandRecord>& kept, const upper::Connection& connection,
+                const upper::FinishedCommand& finished) {
+    if (kept.size() < CommandKindFigures::most_exhibits) kept.push_back(record_of(connection, finished));
+}
+
+/// The name of a status for which there is no room is "other".
+void count_status(CommandKindFigures& figures, const std::string& status) {
+    const bool full =
+        figures.statuses.size() >= CommandKindFigures::most_statuses && !figures.statuses.contains(status);
+    ++figures.statuses[full ? "other" : status];
 }
 
 }  // namespace
@@ -126,47 +144,72 @@ CommandConnectionFigures& CommandMeasure::figures_of(const upper::Connection& co
     return connections_[connection.number()];
 }
 
-CommandKindFigures& CommandMeasure::kind_of(CommandConnectionFigures& figures, const std::string& kind) {
-    const auto find = [&figures](std::string_view name) {
-        return std::find_if(figures.kinds.begin(), figures.kinds.end(),
-                            [name](const CommandKindFigures& one) { return one.kind == name; });
-    };
-    auto found = find(kind);
-    if (found != figures.kinds.end()) return *found;
+/// Kinds are few, and ascend by name.
+CommandKindFigures& CommandMeasure::kind_of(CommandConnectionFigures& figures, std::string_view kind) {
+    auto place = std::ranges::lower_bound(figures.kinds, kind, {}, &CommandKindFigures::kind);
+    if (place != figures.kinds.end() && place->kind == kind) return *place;
+    constexpr std::string_view rest = "other";
     const bool full = figures.kinds.size() >= CommandConnectionFigures::most_kinds - 1;
-    const std::string name = full ? "other" : kind;
-    found = find(name);
-    if (found != figures.kinds.end()) return *found;
-    figures.kinds.emplace_back().kind = name;
-    return figures.kinds.back();
+    if (full && kind != rest) return kind_of(figures, rest);
+    place = figures.kinds.emplace(place);
+    place->kind = kind;
+    return *place;
 }
 
-void CommandMeasure::add(CommandKindFigures& figures, const CommandRecord& record) {
-    if (record.end == "orphan") ++figures.orphans;
-    if (record.end == "replaced") ++figures.replaced;
-    if (record.end == "unanswered" && !record.waits_for_event) ++figures.unanswered;
-    if (record.end == "given_up") ++figures.given_up;
-    if (!record.latency_ns) return;
+void CommandMeasure::add_answered(CommandKindFigures& figures, const upper::Connection& connection,
+                                  const upper::FinishedCommand& finished) {
+    const upper::Command& command = finished.command;
     ++figures.commands;
-    if (!record.error.empty()) {
+    if (finished.meaning.error != upper::ErrorClass::none) {
         ++figures.errors;
-        ++figures.error_classes[record.error];
-        ++figures.statuses[record.status];
+        static_assert(command_error_count + 1 == upper::error_class_count);
+        ++figures.error_classes[static_cast<std::size_t>(finished.meaning.error) - 1];
+        count_status(figures, upper::status_text(finished.meaning, command.status));
+        keep_first(figures.failed, connection, finished);
     }
-    figures.bytes += record.bytes.value_or(0);
-    figures.inline_bytes += record.inline_bytes;
-    figures.moved_in_bytes += record.moved_in_bytes;
-    figures.moved_out_bytes += record.moved_out_bytes;
-    figures.operations += record.operations;
-    figures.size_bytes.record(record.bytes.value_or(0));
+    figures.bytes += command.bytes.value_or(0);
+    figures.inline_bytes += command.inline_bytes;
+    figures.moved_in_bytes += command.moved_in_bytes;
+    figures.moved_out_bytes += command.moved_out_bytes;
+    figures.operations += command.operations;
+    figures.size_bytes.record(command.bytes.value_or(0));
     // An event answers when something happens: that is no latency.
-    if (record.waits_for_event) return;
-    figures.request_ack_ns += record.request_ack_ns.value_or(0);
-    figures.repair_own_ns += record.repair_own_ns;
-    figures.repair_behind_ns += record.repair_behind_ns;
-    figures.latency_ns.record(*record.latency_ns);
-    for (std::size_t i = 0; i < command_part_count; ++i) figures.parts_ns[i].record(record.parts_ns[i]);
-    keep_slowest(figures.slowest, record);
+    if (command.waits_for_event) return;
+    const upper::CommandParts& parts = finished.parts;
+    const std::uint64_t latency_ns = parts.latency_ns();
+    const std::uint64_t ack_ns = finished.request_ack_ns.value_or(0);
+    figures.request_ack_ns += ack_ns;
+    figures.repair_own_ns += finished.repair_own_ns;
+    figures.repair_behind_ns += finished.repair_behind_ns;
+    figures.latency_ns.record(latency_ns);
+    for (std::size_t i = 0; i < command_part_count; ++i) figures.parts_ns[i].record(parts.ns[i]);
+    const std::uint64_t think_ns =
+        parts.ns[upper::CommandParts::target_before] - ack_ns + parts.ns[upper::CommandParts::target_after];
+    figures.think_ns[command_depth_of(command.open_with_it)].record(think_ns);
+    keep_greatest(
+        figures.slowest, latency_ns, [](const CommandRecord& record) { return record.latency_ns.value_or(0); },
+        connection, finished);
+    const std::uint64_t repair_ns = finished.repair_own_ns + finished.repair_behind_ns;
+    if (repair_ns == 0) return;
+    keep_greatest(
+        figures.hurt, repair_ns,
+        [](const CommandRecord& record) { return record.repair_own_ns + record.repair_behind_ns; }, connection,
+        finished);
+}
+
+void CommandMeasure::add(CommandKindFigures& figures, const upper::Connection& connection,
+                         const upper::FinishedCommand& finished) {
+    figures.housekeeping = figures.housekeeping || finished.command.housekeeping || finished.command.waits_for_event;
+    switch (finished.end) {
+        case upper::CommandEnd::answered: return add_answered(figures, connection, finished);
+        case upper::CommandEnd::orphan: ++figures.orphans; return;
+        case upper::CommandEnd::replaced: ++figures.replaced; return;
+        case upper::CommandEnd::given_up: ++figures.given_up; return;
+        case upper::CommandEnd::unanswered: break;
+    }
+    if (finished.command.waits_for_event) return;
+    ++figures.unanswered;
+    keep_first(figures.waiting, connection, finished);
 }
 
 void CommandMeasure::recognized(const upper::Connection& connection) {
@@ -175,18 +218,32 @@ void CommandMeasure::recognized(const upper::Connection& connection) {
 
 void CommandMeasure::command(const upper::Connection& connection, const upper::FinishedCommand& finished) {
     CommandConnectionFigures& figures = figures_of(connection);
-    const CommandRecord record = record_of(connection, finished);
-    add(kind_of(figures, record.kind), record);
+    add(kind_of(figures, finished.command.kind), connection, finished);
     if (!sink_) return;
     describe_connection(connection, figures);
-    sink_(figures, record);
+    sink_(figures, record_of(connection, finished));
 }
 
 void CommandMeasure::ended(const upper::Connection& connection) {
+    describe_connection(connection, figures_of(connection));
+}
+
+void CommandMeasure::refresh(upper::Connection& connection) {
     CommandConnectionFigures& figures = figures_of(connection);
     describe_connection(connection, figures);
-    std::sort(figures.kinds.begin(), figures.kinds.end(),
-              [](const CommandKindFigures& one, const CommandKindFigures& two) { return one.kind < two.kind; });
+    figures.oldest_open_ns = connection.oldest_open_ns();
+}
+
+const CommandConnectionFigures* CommandMeasure::find(std::uint64_t number) const {
+    const auto found = connections_.find(number);
+    return found == connections_.end() ? nullptr : &found->second;
+}
+
+void CommandMeasure::forget_exhibits() {
+    for (auto& entry : connections_)
+        for (CommandKindFigures& kind : entry.second.kinds)
+            for (std::vector<CommandRecord>* const kept : {&kind.slowest, &kind.failed, &kind.waiting, &kind.hurt})
+                kept->clear();
 }
 
 std::vector<CommandConnectionFigures> CommandMeasure::figures() const {

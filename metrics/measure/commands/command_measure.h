@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "metrics/figures/command_figures.h"
@@ -21,11 +22,22 @@ public:
 
     /// Connections in the order in which they were recognized. Complete once the reader has finished.
     std::vector<CommandConnectionFigures> figures() const;
+    /// Those of one connection, by its number; nullptr if it has none. Before the reader has finished, refresh() has to
+    /// be called for what is known apart from its commands.
+    const CommandConnectionFigures* find(std::uint64_t number) const;
+    void refresh(upper::Connection& connection);
+    /// Forgets the connection's figures. More may follow.
+    void forget(std::uint64_t number) { connections_.erase(number); }
+    /// Later commands are shown by exhibits of their own.
+    void forget_exhibits();
 
 private:
     CommandConnectionFigures& figures_of(const upper::Connection& connection);
-    static CommandKindFigures& kind_of(CommandConnectionFigures& figures, const std::string& kind);
-    static void add(CommandKindFigures& figures, const CommandRecord& record);
+    static CommandKindFigures& kind_of(CommandConnectionFigures& figures, std::string_view kind);
+    static void add(CommandKindFigures& figures, const upper::Connection& connection,
+                    const upper::FinishedCommand& finished);
+    static void add_answered(CommandKindFigures& figures, const upper::Connection& connection,
+                             const upper::FinishedCommand& finished);
 
     RecordSink sink_;
     std::map<std::uint64_t, CommandConnectionFigures> connections_;

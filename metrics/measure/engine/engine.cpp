@@ -10,6 +10,7 @@
 #include "metrics/measure/packet/packet_addresses.h"
 #include "metrics/measure/packet/packet_summary.h"
 #include "wire/mad.h"
+#include "wire/rdmap.h"
 
 namespace metrics::inline measure::inline engine {
 
@@ -74,7 +75,14 @@ Engine::Engine(const EngineOptions& options)
     store_.on_leave = [this](FlowIndex index) {
         cnps_.forget(store_.table[index]);
         streams_.forget(index);
+        if (commands_) commands_->forget(store_.table[index].id);
     };
+    if (options.commands) {
+        commands_ = std::make_unique<CommandReading>();
+        store_.on_read = [this](FlowIndex index) { streams_.set_upper(index, true); };
+        streams_.on_watched = [this](FlowIndex index, const dissect::Unit& unit) { look_for_commands(index, unit); };
+        streams_.on_read_segment = [this](const wire::Frame& frame) { commands_->note_segment(frame); };
+    }
     streams_.on_fpdus = [this](const FlowKey& key) { connections_.on_fpdus(key); };
     streams_.on_reuse = [this](const FlowKey& key, std::uint64_t frame) { connections_.on_reuse(key, frame); };
 }
@@ -111,6 +119,7 @@ void Engine::on_frame(const wire::Frame& frame, const dissect::Dissection& disse
 void Engine::on_notice(const dissect::Notice& notice) {
     if (notice.kind == dissect::Notice::Kind::icmp_error) [[unlikely]]
         return on_icmp_error(notice);
+    if (commands_ && commands_->has_begun()) commands_->note(notice);
     streams_.on_notice(notice, context_);
 }
 
@@ -161,6 +170,7 @@ void Engine::on_unit(const dissect::Unit& unit) {
         if (unit.dissection.has(dissect::LayerId::mpa_request) || unit.dissection.has(dissect::LayerId::mpa_reply)) {
             const FlowKey key = tcp_key(unit.frame_dissection, unit.frame.bytes);
             connections_.on_mpa(unit, key);
+            if (commands_) commands_->read_start_frame(unit);
             if (unit.dissection.has(dissect::LayerId::mpa_reply)) limit_responses(store_, connections_, key);
         }
         return;
@@ -174,7 +184,110 @@ void Engine::on_unit(const dissect::Unit& unit) {
         return;
     }
     store_.table.prefetch_slot(record.hash);
-    if (++waiting_count_ == batch || store_.is_observed()) flush();
+    const bool at_once = store_.is_observed() || waits_for_no_batch(unit, record);
+    if (++waiting_count_ != batch && !at_once) return;
+    unit_ = &unit;
+    flush();
+    unit_ = nullptr;
+}
+
+// ---- commands of upper layers ----
+
+namespace {
+
+bool begins_send(const OpcodeTraits& traits) {
+    return traits.requests && traits.starts && traits.operation <= Operation::send_invalidate &&
+           traits.service == Service::rc;
+}
+
+/// A unit's payload, as far as it was captured.
+base::Bytes payload_of(const dissect::Unit& unit, std::uint32_t& length) {
+    const dissect::LayerRef* payload = unit.dissection.find(dissect::LayerId::payload);
+    if (payload == nullptr) payload = unit.dissection.find(dissect::LayerId::ulp_payload);
+    if (payload == nullptr || payload->offset + std::size_t{payload->length} > unit.bytes.size()) return {};
+    length = payload->wire_length;
+    return unit.bytes.subspan(payload->offset, std::min(payload->length, payload->wire_length));
+}
+
+}  // namespace
+
+/// Whether the unit has to be worked off while its bytes are there.
+bool Engine::waits_for_no_batch(const dissect::Unit& unit, const PacketRecord& record) const {
+    if (!commands_) return false;
+    if (commands_->has_begun()) return true;
+    if (!begins_send(opcode_traits[record.opcode])) return false;
+    std::uint32_t length = 0;
+    const base::Bytes head = payload_of(unit, length);
+    return CommandReading::looks_like_request(head, length);
+}
+
+/// A flow that is not paired may be the other half of one that is read.
+bool Engine::is_of_interest(const Flow& flow) const {
+    if (flow.request.watched) return true;
+    return flow.reverse == no_flow && flow.key.service == Service::rc && commands_ && commands_->has_begun();
+}
+
+/// Whether a packet of a flow is to be read. Flows whose upper layer is not known are decided by their requests.
+bool Engine::may_have_commands(Flow& flow, FlowIndex index, bool requests, bool begins_send, base::Bytes head,
+                               std::uint64_t length) {
+    if (flow.upper == UpperLayer::read) return true;
+    const bool open = flow.reverse == no_flow && commands_->has_begun();
+    if (flow.upper == UpperLayer::none) return open;
+    const bool fits = begins_send && (CommandReading::looks_like_request(head, length) ||
+                                      commands_->is_named(flow.key.source, flow.key.destination, flow.key.selector));
+    if (fits) {
+        store_.read_upper(index);
+        return true;
+    }
+    if (requests && FlowStore::decides_upper(flow, begins_send)) {
+        flow.upper = UpperLayer::none;
+        flow.request.watched = false;
+        streams_.set_upper(index, false);
+    }
+    return open;
+}
+
+void Engine::keep_reading(FlowIndex index, bool wanted) {
+    if (wanted) return;
+    const FlowIndex reverse = store_.table[index].reverse;
+    store_.leave_upper(index);
+    for (const FlowIndex each : {index, reverse})
+        if (each != no_flow) streams_.set_upper(each, false);
+}
+
+void Engine::look_for_commands(const PacketRecord& record, const wire::Frame& frame) {
+    Flow& flow = store_.table[record.flow];
+    const OpcodeTraits& traits = opcode_traits[record.opcode];
+    const std::size_t from = std::min<std::size_t>(plain_bth_offset + traits.header_octets, frame.bytes.size());
+    const base::Bytes rest = frame.bytes.subspan(from);
+    const base::Bytes head = rest.first(std::min<std::size_t>(rest.size(), record.payload_length));
+    if (!may_have_commands(flow, record.flow, traits.requests, begins_send(traits), head, record.payload_length))
+        return;
+    keep_reading(record.flow, commands_->read(frame, flow.id));
+}
+
+void Engine::look_for_commands(const PacketRecord& record, const dissect::Unit& unit) {
+    Flow& flow = store_.table[record.flow];
+    const OpcodeTraits& traits = opcode_traits[record.opcode];
+    std::uint32_t length = 0;
+    const base::Bytes head = payload_of(unit, length);
+    if (!may_have_commands(flow, record.flow, traits.requests, begins_send(traits), head, length)) return;
+    keep_reading(record.flow, commands_->read(unit, flow.id));
+}
+
+/// An FPDU of iWARP.
+void Engine::look_for_commands(FlowIndex index, const dissect::Unit& unit) {
+    Flow& flow = store_.table[index];
+    const dissect::DdpSummary& ddp = unit.dissection.ddp;
+    const auto opcode = static_cast<wire::RdmapOpcode>(ddp.opcode);
+    const bool sends =
+        !ddp.tagged &&
+        (opcode == wire::RdmapOpcode::send || opcode == wire::RdmapOpcode::send_solicited ||
+         opcode == wire::RdmapOpcode::send_invalidate || opcode == wire::RdmapOpcode::send_solicited_invalidate);
+    std::uint32_t length = 0;
+    const base::Bytes head = payload_of(unit, length);
+    if (!may_have_commands(flow, index, true, sends && ddp.message_offset == 0, head, length)) return;
+    keep_reading(index, commands_->read(unit, flow.id));
 }
 
 void Engine::on_plain(const wire::Frame& frame, const FrameContext& context, bool verify_crc) {
@@ -194,6 +307,7 @@ void Engine::on_plain(const wire::Frame& frame, const FrameContext& context, boo
     make_plain_record(frame, context, crc_bad, record);
     find_flow(record);
     work_off(record);
+    if (!crc_bad && is_of_interest(store_.table[record.flow])) look_for_commands(record, frame);
 }
 
 void Engine::note_expected(const wire::Frame& frame) {
@@ -269,6 +383,9 @@ void Engine::work_off(PacketRecord& record) {
     }
     cnps_.find_flow_again(record);
     roce_.on_packet(record);
+    const bool has_unit = unit_ != nullptr && &record == &waiting_[waiting_count_ - 1];
+    if (has_unit && !record.crc_bad && commands_ && is_of_interest(store_.table[record.flow]))
+        look_for_commands(record, *unit_);
 }
 
 void Engine::flush() {
@@ -318,6 +435,7 @@ void Engine::count_management(const dissect::Unit& unit) {
 void Engine::on_management(const dissect::Unit& unit) {
     count_management(unit);
     flush();
+    if (commands_) commands_->read_management(unit);
     bool ended = false;
     const Connections::QueuePairs* const pairs = connections_.on_management(unit, ended);
     if (pairs != nullptr && !ended) partners_.connect(*pairs);
@@ -325,6 +443,7 @@ void Engine::on_management(const dissect::Unit& unit) {
 
 std::size_t Engine::begin_interval(std::int64_t idle_since_ns) {
     store_.forget_frames();
+    if (commands_) commands_->forget_exhibits();
     pairs_.clear();
     const std::size_t forgotten = store_.forget_idle(idle_since_ns);
     connections_.forget(idle_since_ns,
@@ -413,6 +532,7 @@ void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
                                flow.key.transport == wire::Transport::iwarp))
         out.connection = *figures;
     if (flow.key.transport == wire::Transport::iwarp) streams_.describe(index, out);
+    if (flow.upper == UpperLayer::read) commands_->describe(flow.id, out.commands);
 
     const bool answered = flow.key.service == Service::rc || flow.key.service == Service::xrc;
     double confidence = 1;
@@ -426,7 +546,13 @@ void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
     out.confidence = confidence;
 }
 
-void Engine::describe(Snapshot& out, std::int64_t now_ns) const {
+void Engine::finish() {
+    flush();
+    if (commands_) commands_->finish();
+}
+
+void Engine::describe(Snapshot& out, std::int64_t now_ns) {
+    if (commands_) commands_->refresh();
     for (FlowIndex index = 0; index < store_.table.extent(); ++index) describe_if_live(index, out);
     describe_rest(out, now_ns);
 }
@@ -452,6 +578,7 @@ std::vector<std::size_t> Engine::last_uses_of_blocks() const {
 }
 
 void Engine::describe_and_release(Snapshot& out, std::int64_t now_ns) {
+    if (commands_) commands_->refresh();
     const std::vector<std::size_t> last_uses = last_uses_of_blocks();
     FlowIndex index = 0;
     for (std::size_t block = 0; block < last_uses.size(); ++block) {
@@ -471,6 +598,7 @@ void Engine::describe_rest(Snapshot& out, std::int64_t now_ns) const {
     out.capture.values_misplaced += store_.pages.refused();
     out.memory_octets += store_.octets() + reuse_.octets() + streams_.octets() + connections_.octets() +
                          partners_.octets() + cnps_.octets() + pairs_.octets();
+    if (commands_) out.memory_octets += commands_->octets();
 }
 
 }  // namespace metrics::measure::engine

@@ -1,12 +1,14 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "dissect/dissector.h"
 #include "dissect/icmp_error.h"
 #include "metrics/figures/snapshot.h"
 #include "metrics/measure/account/engine_options.h"
+#include "metrics/measure/commands/command_reading.h"
 #include "metrics/measure/connection/connections.h"
 #include "metrics/measure/engine/cnp_resolver.h"
 #include "metrics/measure/engine/host_pairs.h"
@@ -50,6 +52,8 @@ public:
     std::uint64_t plain_frames() const { return plain_frames_; }
     const ReuseTracker& reuse() const { return reuse_; }
 
+    /// No more frames will come.
+    void finish();
     /// Packets that wait for their flows are worked off. Nothing else may be asked before.
     void flush();
     /// For an engine that runs for months: a new interval shows frames of its own, and flows idle since `idle_since_ns`
@@ -59,7 +63,7 @@ public:
     void dropped() { ++store_.drop_epoch; }
     /// Adds the flows (in no order), the reuse figures of hosts, the attempts at connections, and what they hold in
     /// memory.
-    void describe(Snapshot& out, std::int64_t now_ns) const;
+    void describe(Snapshot& out, std::int64_t now_ns);
     /// The same, and gives the memory of flows back as soon as they are described: nothing but the destructor may
     /// follow. Flows and their figures are then not held twice.
     void describe_and_release(Snapshot& out, std::int64_t now_ns);
@@ -79,6 +83,14 @@ private:
         bool answers = false;
     };
     void describe_outstanding(ObservedFlows& observed) const;
+    bool waits_for_no_batch(const dissect::Unit& unit, const PacketRecord& record) const;
+    bool is_of_interest(const Flow& flow) const;
+    void look_for_commands(const PacketRecord& record, const wire::Frame& frame);
+    void look_for_commands(const PacketRecord& record, const dissect::Unit& unit);
+    void look_for_commands(FlowIndex index, const dissect::Unit& unit);
+    bool may_have_commands(Flow& flow, FlowIndex index, bool requests, bool begins_send, base::Bytes head,
+                           std::uint64_t length);
+    void keep_reading(FlowIndex index, bool wanted);
     void on_management(const dissect::Unit& unit);
     void count_management(const dissect::Unit& unit);
     void on_icmp_error(const dissect::Notice& notice);
@@ -103,6 +115,8 @@ private:
     PartnerTable partners_{store_};
     CnpResolver cnps_{store_, partners_};
     HostPairs pairs_{store_};
+    std::unique_ptr<CommandReading> commands_;  ///< if the options say so
+    const dissect::Unit* unit_ = nullptr;       ///< of the record that waits last, while it is worked off
     std::array<std::uint64_t, wire::management_kind_count> management_{};
     FrameContext context_;
     std::array<PacketRecord, batch> waiting_;

@@ -65,7 +65,10 @@ public:
     }
     bool verifies_crc() const { return verify_crc_; }
 
-    void finish() { dissector_.finish(sink()); }
+    void finish() {
+        dissector_.finish(sink());
+        engine_.finish();
+    }
 
     Engine& engine() { return engine_; }
     dissect::DissectorCounters counters() const {

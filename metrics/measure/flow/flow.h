@@ -94,14 +94,15 @@ struct RequestState {
     std::uint8_t orderly = 0;      ///< how regularly the sender counts its identifications up
     Operation operation = Operation::send;
     bool in_message : 1 = false;
-    bool recovering : 1 = false;       ///< FlowTrouble::recovery must be called for every packet
-    bool unobserved : 1 = false;       ///< packets passed that the capture does not hold, since the last data packet
-    bool message_whole : 1 = false;    ///< all packets of the message under way have passed, from its first on
-    bool lacking : 1 = false;          ///< FlowTrouble::missing holds what is not acknowledged
-    bool lacks_responses : 1 = false;  ///< to READs of this flow: the reverse's FlowTrouble::missing_responses
-    bool read_guessed : 1 = false;     ///< a READ in the ledger was given positions because its successor left them
-    bool read_reth_cut : 1 = false;    ///< the last READ's length was cut off with its RETH
-    std::uint8_t mtu_exponent = 8;     ///< the path's MTU is 2 to this at least, by what either direction has carried
+    bool recovering : 1 = false;        ///< FlowTrouble::recovery must be called for every packet
+    bool unobserved : 1 = false;        ///< packets passed that the capture does not hold, since the last data packet
+    bool lacking : 1 = false;           ///< FlowTrouble::missing holds what is not acknowledged
+    bool watched : 1 = false;           ///< has commands of an upper layer, or may have: Flow::upper
+    bool message_whole : 1 = false;     ///< all packets of the message under way have passed, from its first on
+    bool lacks_responses : 1 = false;   ///< to READs of this flow: the reverse's FlowTrouble::missing_responses
+    bool read_guessed : 1 = false;      ///< a READ in the ledger was given positions because its successor left them
+    bool read_reth_cut : 1 = false;     ///< the last READ's length was cut off with its RETH
+    std::uint8_t mtu_exponent : 7 = 8;  ///< the path's MTU is 2 to this at least, by what either direction has carried
 };
 static_assert(sizeof(RequestState) == 176);
 
@@ -175,6 +176,9 @@ struct RateDrop {
     void data(std::int64_t now_ns, std::uint32_t wire_octets);
     void signal(std::int64_t now_ns);
 };
+
+/// Whether a flow has an upper layer whose commands are read. `unknown` is decided by its first packets.
+enum class UpperLayer : std::uint8_t { unknown, read, none };
 
 /// Where a message of a flow began.
 struct MessageBegin {
@@ -306,7 +310,9 @@ struct alignas(64) Flow {
     bool begins_at_id : 1 = false;  ///< a message began in the frame that the id is made of, at the lowest position
     bool only_zero_crcs : 1 =
         false;  ///< all that counts.crc_bad counts had an ICRC of 0: no FlowTrouble needs to say so
-    std::uint8_t other_udp_ports = 0;                ///< how many of FlowTrouble::udp_ports are in use
+    UpperLayer upper : 2 = UpperLayer::none;
+    std::uint8_t looked_at : 4 = 0;                  ///< while `upper` is unknown: what its packets have counted for
+    std::uint8_t other_udp_ports : 4 = 0;            ///< how many of FlowTrouble::udp_ports are in use
     std::uint16_t udp_port = 0;                      ///< RoCEv2: source port of the first packet
     std::uint32_t usual_message_bytes = no_message;  ///< size of the first message: others have the histogram
     std::uint32_t usual_messages = 0;                ///< how many were of that size

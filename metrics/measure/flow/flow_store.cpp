@@ -58,6 +58,10 @@ FlowIndex FlowStore::obtain(const FlowKey& key, std::uint32_t hash, std::uint64_
     const std::uint64_t id = next_id(key, frame);
     const FlowIndex fresh = table.add(key, hash, id, now_ns);
     if (fresh != no_flow) observe([&](ObservedFlows& flows) { flows.by_id[id] = fresh; });
+    if (fresh != no_flow && options.commands && key.service == Service::rc) {
+        table[fresh].upper = UpperLayer::unknown;
+        table[fresh].request.watched = true;
+    }
     return fresh;
 }
 
@@ -100,6 +104,31 @@ void FlowStore::pair(FlowIndex one, FlowIndex other, PairingMethod method, doubl
         here.pairing_percent = percent;
         pairing.forget(here.key, flow);
     }
+    if (table[one].upper == UpperLayer::read || table[other].upper == UpperLayer::read) read_upper(one);
+}
+
+void FlowStore::read_upper(FlowIndex index) {
+    for (const FlowIndex each : {index, table[index].reverse}) {
+        if (each == no_flow) continue;
+        table[each].upper = UpperLayer::read;
+        table[each].request.watched = true;
+        if (on_read) on_read(each);
+    }
+}
+
+void FlowStore::leave_upper(FlowIndex index) {
+    for (const FlowIndex each : {index, table[index].reverse}) {
+        if (each == no_flow) continue;
+        table[each].upper = UpperLayer::none;
+        table[each].request.watched = false;
+    }
+}
+
+bool FlowStore::decides_upper(Flow& flow, bool begins_send) {
+    constexpr unsigned enough = 15;
+    const unsigned counted = flow.looked_at + (begins_send ? 2u : 1u);
+    flow.looked_at = std::min(counted, enough) & 15u;
+    return counted >= enough;
 }
 
 void FlowStore::retire(FlowIndex index) {

@@ -21,6 +21,13 @@ public:
     FlowIndex obtain(const FlowKey& key, std::uint32_t hash, std::uint64_t frame, std::int64_t now_ns);
     /// Lets the two be each other's reverse.
     void pair(FlowIndex one, FlowIndex other, PairingMethod method, double confidence);
+    /// The flow and its reverse have an upper layer, as it seems: their packets are read.
+    void read_upper(FlowIndex index);
+    /// They have none: their packets are not looked at any more.
+    void leave_upper(FlowIndex index);
+    /// Counts a request that fits no upper layer. True where the flow is known to have none by now: after eight SENDs,
+    /// or 15 packets.
+    static bool decides_upper(Flow& flow, bool begins_send);
     /// The connection is over: later traffic of the same key is another flow.
     void retire(FlowIndex index);
     void evict(FlowIndex index);
@@ -127,6 +134,8 @@ public:
     PsnPairing pairing;
     /// Called before a flow is evicted, so that trackers free what they attached to it.
     std::function<void(FlowIndex)> on_leave;
+    /// Called when a flow's packets are read from now on.
+    std::function<void(FlowIndex)> on_read;
     std::uint8_t drop_epoch = 0;  ///< changes when the capture lost frames: what passed meanwhile is unknown
     std::unique_ptr<ObservedFlows> observed;  ///< if the options name an observer
     std::uint64_t evicted = 0;

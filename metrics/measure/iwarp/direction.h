@@ -39,7 +39,8 @@ struct MessageState {
     std::uint32_t write_bytes = 0;
     std::optional<std::uint64_t> write_latency_ns;  ///< of the last request, a Write: not recorded yet
     bool write_was_last = false;        ///< the last request was a Write, not yet paired with Immediate Data
-    bool awaited = true;                ///< no FPDU has come since the start frame, or a gap
+    bool awaited : 1 = true;            ///< no FPDU has come since the start frame, or a gap
+    bool watched : 1 = false;           ///< the flow has commands of an upper layer, or may have: Flow::upper
     bool request_seen = false;          ///< a READ or atomic request was captured
     bool cut = false;                   ///< bytes just before the next FPDU were not captured
     bool begun_unseen = false;          ///< the message may have begun in bytes that were not captured
@@ -143,7 +144,8 @@ struct Direction {
     std::uint64_t handshake_ns = 0;
     std::uint32_t early_responses = Flow::no_block;  ///< of this direction: they came before their requests
     std::uint32_t fpdu_bytes_max = 0;
-    bool closed = false;  ///< both FINs, or a RST
+    bool closed : 1 = false;  ///< both FINs, or a RST
+    bool read : 1 = false;    ///< the flow has an upper layer that is read
 
     /// Bytes in which no FPDU was found, nor will be found.
     std::uint64_t unread_bytes() const {

@@ -170,6 +170,8 @@ Half StreamTracker::State::open(const FlowKey& key, const wire::Frame& frame) {
     }
     const Half half = half_of(index);
     if (!half) return half;
+    half.direction->message.watched = flow.request.watched;
+    half.direction->read = flow.upper == UpperLayer::read;
     flow.interface = static_cast<std::uint16_t>(std::min(frame.interface, 0xffffu));
     set_up(half, key);
     const FlowIndex other = find(key.reversed());
@@ -252,12 +254,21 @@ void StreamTracker::State::count(Flow& flow, const Segment& segment) {
 
 [[gnu::always_inline]] inline void StreamTracker::State::take(const Half& half, const Half& back,
                                                               const Segment& segment) {
-    if (half && half.direction->closed && begins_unseen(half, back, segment)) [[unlikely]]
-        return;
+    if (half && (half.direction->closed || half.direction->read)) [[unlikely]] {
+        if (half.direction->closed && begins_unseen(half, back, segment)) return;
+        if (half.direction->read && tracker.on_read_segment) tracker.on_read_segment(segment.frame);
+    }
     store.observe([&](ObservedFlows& observed) { observed.packet(*half.flow, half.index, segment.frame.number); });
     count(*half.flow, segment);
     if (!half) return;
     segments.segment(half, back, segment);
+}
+
+void StreamTracker::set_upper(FlowIndex index, bool read) {
+    const Half half = state_->half_of(index);
+    if (!half) return;
+    half.direction->read = read;
+    half.direction->message.watched = read;
 }
 
 void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissection& dissection,
@@ -351,9 +362,12 @@ Half StreamTracker::State::find_or_open(const dissect::Unit& unit, const FrameCo
     return half;
 }
 
-/// An FPDU at a place where none was expected.
+/// An FPDU at a place where none was expected, or one of a flow whose upper layer is read.
 [[gnu::noinline]] void StreamTracker::State::found(const Half& half, const dissect::Unit& unit) {
     Direction& direction = *half.direction;
+    if (direction.message.watched && tracker.on_watched && unit.dissection.ddp.crc != dissect::CrcStatus::bad)
+        tracker.on_watched(half.index, unit);
+    if (!direction.message.awaited) return;
     direction.message.awaited = false;
     // Not even a start frame came before it: what did was not captured.
     if (direction.fpdu_bytes == unit.stream_length) direction.message.cut = true;
@@ -387,7 +401,8 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
         half.direction->message.awaited = true;
         return;
     }
-    if (half.direction->message.awaited) [[unlikely]]
+    const MessageState& message = half.direction->message;
+    if (message.awaited || message.watched) [[unlikely]]
         state.found(half, unit);
     half.direction->fpdu_bytes_max = std::max(half.direction->fpdu_bytes_max, unit.stream_length);
     half.direction->walk.unit(end, ddp, unit.markers != 0);

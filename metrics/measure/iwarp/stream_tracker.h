@@ -40,6 +40,13 @@ public:
     /// The flow has come to its end: its ports are used again, from that frame on, by a connection whose SYN was not
     /// captured.
     std::function<void(const FlowKey&, std::uint64_t)> on_reuse;
+    /// An FPDU, whose CRC is not wrong, of a flow that has an upper layer, or may have.
+    std::function<void(FlowIndex, const dissect::Unit&)> on_watched;
+    /// A segment of a flow that has an upper layer, before its FPDUs.
+    std::function<void(const wire::Frame&)> on_read_segment;
+
+    /// The flow has an upper layer that is read; or, if not `read`, it has none.
+    void set_upper(FlowIndex index, bool read);
 
 private:
     struct State;

@@ -54,7 +54,7 @@ struct CommonPath::Packet {
 [[gnu::always_inline]] inline bool CommonPath::on_request(Flow& flow, const Packet& packet) {
     RequestState& request = flow.request;
     if (((packet.psn ^ request.next) & psn::mask) != 0 || request.next == 0 || flow.reverse == no_flow ||
-        flow.trouble != Flow::no_block || request.recovering || request.unobserved)
+        flow.trouble != Flow::no_block || request.recovering || request.unobserved || request.watched)
         return false;
 
     const OpcodeTraits& traits = packet.traits;
@@ -107,7 +107,8 @@ struct CommonPath::Packet {
     const bool guessed =
         requester.pairing == PairingMethod::psn && flow.pairing_percent < AnsweredRequests::confirmed_percent;
     if (ahead >= 0 || ahead <= psn::successor_behind || request.next == 0 || request.recovering || request.lacking ||
-        requester.finished || guessed || wire::kind_of_syndrome(packet.syndrome) != wire::AethKind::ack)
+        request.watched || requester.finished || guessed ||
+        wire::kind_of_syndrome(packet.syndrome) != wire::AethKind::ack)
         return false;
     const std::uint8_t credits = wire::value_of_syndrome(packet.syndrome);
     if (credits == 0 && flow.credits != 0) return false;

@@ -29,7 +29,7 @@ void ReadExtents::learn_mtu(RequestState& request, std::uint32_t payload) {
                             static_cast<unsigned>(psn::slack_of(request.message_counted, exponent));
     request.read_slack =
         static_cast<std::uint16_t>(request.read_slack - std::min<unsigned>(request.read_slack, closed));
-    request.mtu_exponent = exponent;
+    request.mtu_exponent = exponent & 0x7f;
 }
 
 void ReadExtents::note_unknown(RequestState& request, const PacketRecord& record, const wire::BthOpcode& opcode) {

@@ -55,6 +55,70 @@ IcmpFigures RandomSnapshots::icmp() {
     return figures;
 }
 
+CommandRecord RandomSnapshots::command() {
+    CommandRecord record;
+    record.number = 1 + below(100);
+    record.id = "0x12";
+    record.kind = chance() ? "read" : "";
+    if (chance()) record.target = "ns 1";
+    record.end = "answered";
+    if (chance()) record.status = "Busy";
+    if (chance()) record.error = "busy";
+    record.bytes = maybe(10'000);
+    record.first_block = maybe(10'000);
+    if (chance()) record.block_count = 8;
+    record.moved_in_bytes = below(10'000);
+    record.operations = static_cast<std::uint32_t>(below(3));
+    record.request_first_frame = 1 + below(1000);
+    record.request_last_frame = record.request_first_frame + below(3);
+    record.response_frame = chance() ? record.request_last_frame + 1 : 0;
+    record.begin_ns = static_cast<std::int64_t>(below(1'000'000));
+    record.latency_ns = maybe(100'000);
+    record.parts_ns[below(command_part_count)] = below(1000);
+    record.request_ack_ns = maybe(100);
+    record.repair_own_ns = below(100);
+    return record;
+}
+
+CommandConnectionFigures RandomSnapshots::commands() {
+    CommandConnectionFigures figures;
+    figures.protocol = "nvme";
+    figures.heading = "NVMe";
+    figures.evidence = "shape";
+    figures.confidence = 0.95;
+    // The latest part says which of them hold: these are equal in all parts.
+    figures.queue = 1;
+    figures.limit = 32;
+    figures.open_now = 1;
+    figures.target_name = "nqn.test";
+    figures.operations = below(100);
+    figures.unbound_operations = below(3);
+    figures.at_limit_ns = below(1000);
+    figures.open_max = static_cast<std::uint32_t>(below(32));
+    figures.first_ns = static_cast<std::int64_t>(1 + below(1000));
+    figures.last_ns = figures.first_ns + static_cast<std::int64_t>(below(1000));
+    for (std::uint64_t& state : figures.states_ns) state = below(1000);
+    for (const char* const name : {"", "flush", "read", "write"}) {
+        if (chance()) continue;
+        CommandKindFigures& kind = figures.kinds.emplace_back();
+        kind.kind = name;
+        kind.commands = 1 + below(100);
+        kind.errors = below(3);
+        kind.bytes = below(100'000);
+        kind.unanswered = below(2);
+        kind.repair_own_ns = below(100);
+        kind.latency_ns = histogram();
+        kind.size_bytes = histogram();
+        for (Histogram& part : kind.parts_ns) part = histogram();
+        for (Histogram& think : kind.think_ns) think = histogram();
+        kind.error_classes[below(command_error_count)] = kind.errors;
+        if (kind.errors != 0) kind.statuses["Busy"] = kind.errors;
+        for (std::uint64_t i = below(3); i > 0; --i) kind.failed.push_back(command());
+        std::ranges::sort(kind.failed, {}, &CommandRecord::begin_ns);
+    }
+    return figures;
+}
+
 RequestFigures RandomSnapshots::request() {
     RequestFigures figures;
     figures.operation = static_cast<Operation>(below(operation_count));
@@ -183,6 +247,7 @@ FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::
     }
     if (!iwarp) add_end(f);
     if (chance()) f.icmp = icmp();
+    if (chance()) f.commands = commands();
     if (chance()) f.verbs = verbs();
     for (std::size_t kind = 0; kind < event_kind_count; kind += 1 + below(8)) {
         EventSummary summary{static_cast<EventKind>(kind), 1 + below(10), {}, below(100), below(1000)};

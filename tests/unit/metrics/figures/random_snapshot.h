@@ -23,6 +23,8 @@ private:
     ReuseFigures reuse();
     VerbsFigures verbs();
     IcmpFigures icmp();
+    CommandRecord command();
+    CommandConnectionFigures commands();
     RequestFigures request();
     void add_end(FlowSnapshot& f);
     FlowSnapshot flow(unsigned number, std::int64_t first_ns, std::int64_t last_ns, bool finished);

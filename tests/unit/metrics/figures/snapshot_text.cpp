@@ -53,6 +53,26 @@ struct Writer {
         for (const IcmpFigures::Errors& errors : icmp.kinds) all(errors.count, errors.sender);
         value(icmp.mtu);
     }
+    void value(std::string_view text) { value(std::string(text)); }
+    void value(const CommandRecord& r) {
+        all(r.number, r.id, r.kind, r.target, r.end, r.status, r.error, r.bytes, r.advertised_bytes, r.inline_bytes,
+            r.moved_in_bytes, r.moved_out_bytes, r.first_block, r.block_count, r.operations, r.open_with_it,
+            r.housekeeping, r.waits_for_event, r.request_first_frame, r.request_last_frame, r.data_first_frame,
+            r.data_last_frame, r.response_frame, r.begin_ns, r.latency_ns, r.parts_ns, r.request_ack_ns,
+            r.repair_own_ns, r.repair_behind_ns);
+    }
+    void value(const CommandKindFigures& k) {
+        all(k.kind, k.commands, k.errors, k.bytes, k.inline_bytes, k.moved_in_bytes, k.moved_out_bytes, k.operations,
+            k.orphans, k.replaced, k.unanswered, k.given_up, k.request_ack_ns, k.repair_own_ns, k.repair_behind_ns,
+            k.housekeeping, k.latency_ns, k.size_bytes, k.parts_ns, k.think_ns, k.error_classes);
+        for (const auto& [status, count] : k.statuses) all(status, count);
+        all(k.slowest, k.failed, k.waiting, k.hurt);
+    }
+    void value(const CommandConnectionFigures& c) {
+        all(c.protocol, c.heading, c.evidence, c.confidence, c.of_target, c.queue, c.limit, c.target_name,
+            c.initiator_name, c.operations, c.unbound_operations, c.late_operations, c.probes, c.events, c.overtaken,
+            c.at_limit_ns, c.open_max, c.open_now, c.first_ns, c.last_ns, c.states_ns, c.oldest_open_ns, c.kinds);
+    }
     void value(const RequestFigures& request) {
         all(request.operation, request.message_bytes, request.packet_bytes, request.frame);
     }
@@ -164,7 +184,7 @@ struct Writer {
         out << "\n  end";
         all(f.last_answer_frame, f.retries, f.refused, f.repeat_answers, f.udp_port, f.udp_ports, f.icmp);
         out << "\n  tcp";
-        all(f.tcp, f.verbs, f.event_summaries);
+        all(f.tcp, f.verbs, f.event_summaries, f.commands);
         out << '\n';
     }
     void snapshot(const Snapshot& s) {
@@ -265,6 +285,10 @@ struct Summer {
         const RepeatAnswerFigures answers = f.repeat_answers.value_or(RepeatAnswerFigures{});
         all(answers.repeats, answers.repeated_answers, answers.first_answer_ns);
         for (const IcmpFigures::Errors& errors : f.icmp.value_or(IcmpFigures{}).kinds) value(errors.count);
+        const CommandTotals commands = f.commands ? totals_of(*f.commands) : CommandTotals{};
+        all(commands.commands, commands.errors, commands.bytes, commands.unanswered, commands.repair_own_ns,
+            commands.latency_ns);
+        for (const std::uint64_t part : commands.parts_ns) value(part);
         for (std::size_t kind = 0; kind < event_kind_count; ++kind) {
             const EventSummary* const summary = f.find_event_summary(static_cast<EventKind>(kind));
             all(summary == nullptr ? 0 : summary->count, summary == nullptr ? 0 : summary->value_sum);
