@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 import unittest
 
@@ -141,6 +142,103 @@ class Kinds(IoTestCase):
             connections = self.json("-r", NVME, "--as", assignment)["connections"]
             self.assertIn("user", {connection["evidence"] for connection in connections})
             self.assertEqual(sum(kind["commands"] for connection in connections for kind in connection["kinds"]), 463)
+
+
+def sums_of_io(capture):
+    """Commands, errors and the sum of latencies of each initiator, as `io` has them."""
+    connections = json.loads(run("io", "--json", "-n", "-r", capture).stdout)["connections"]
+    sums = {}
+    for connection in connections:
+        kinds = [kind for kind in connection["kinds"] if kind["kind"] not in ("async_event", "keep_alive", "null")]
+        ends = (connection["initiator"], connection["target"])
+        sums[ends] = (connection["protocol"], sum(kind["commands"] for kind in kinds), sum(kind["errors"] for kind in kinds),
+                      sum(kind["latency_ns"]["sum"] for kind in kinds), connection["open_max"], connection["limit"])
+    return sums
+
+
+CAPTURES = ("nvme-rdma-rxe.pcap.gz", "nfs-rdma-rxe.pcap", "nfs-rdma-siw.pcap", "iser-rxe.pcap.gz", "srp-rxe.pcap.gz")
+
+
+class Reports(IoTestCase):
+    """What the client's kernel counted beside the capture: /proc/self/mountstats, in the capture's JSON."""
+
+    def test_nfs_counts_as_the_client_did(self):
+        for name in ("nfs-rdma-rxe", "nfs-rdma-siw"):
+            report = "".join(command["output"] for command in json.loads((PCAPS / f"{name}.json").read_text())["commands"])
+            counted = {operation: [int(number) for number in numbers.split()]
+                       for operation, numbers in re.findall(r"^ +([A-Z_]+): ([\d ]+)$", report, re.MULTILINE)}
+            kinds = {kind["kind"]: kind for connection in self.json("-r", PCAPS / f"{name}.pcap")["connections"]
+                     for kind in connection["kinds"]}
+            for kind, operations in (("read", ["READ"]), ("write", ["WRITE"]), ("open", ["OPEN", "OPEN_NOATTR"]),
+                                     ("readdir", ["READDIR"])):
+                with self.subTest(capture=name, kind=kind):
+                    self.assertEqual(kinds[kind]["commands"], sum(counted[operation][0] for operation in operations))
+                    # The client's round trips, in whole milliseconds, begin before the request passes and end after its reply.
+                    round_trips_ms = sum(counted[operation][6] for operation in operations)
+                    self.assertLessEqual(kinds[kind]["latency_ns"]["sum"], (round_trips_ms + kinds[kind]["commands"]) * 1e6)
+
+
+class InFlows(IoTestCase):
+    """`flows` and `why` read the commands that `io` reads."""
+
+    def flows(self, capture, *arguments):
+        return json.loads(self.succeeds(run("flows", "--json", "-n", "-r", capture, *arguments)))["flows"]
+
+    def test_they_are_those_of_io(self):
+        for name in CAPTURES:
+            with self.subTest(capture=name):
+                wanted = sums_of_io(PCAPS / name)
+                found = {}
+                for flow in self.flows(PCAPS / name):
+                    if flow["io"] is None:
+                        continue
+                    number = "port" if flow["transport"] == "iwarp" else "qpn"
+                    ends = tuple(f"{flow[end]['address']}/{flow[end][number]:#x}" if number == "qpn"
+                                 else f"{flow[end]['address']}.{flow[end][number]}" for end in ("source", "destination"))
+                    io = flow["io"]
+                    self.assertEqual(sum(io["parts_ns"].values()), round(io["latency_ns"]["mean"] * io["latency_ns"]["count"])
+                                     if io["latency_ns"]["count"] else 0)
+                    found[ends] = (flow["upper"], io["commands"], io["errors"], sum(io["parts_ns"].values()), io["open"], io["limit"])
+                self.assertEqual(found, wanted)
+
+    def test_both_flows_name_the_upper_layer(self):
+        flows = self.flows(PCAPS / "nvme-rdma-rxe.pcap.gz")
+        named = [flow for flow in flows if flow["upper"] is not None]
+        self.assertEqual({flow["upper"] for flow in named}, {"nvme"})
+        self.assertEqual(len(named), 2 * sum(flow["io"] is not None for flow in named))
+        text = self.succeeds(run("flows", "-n", "-r", NVME))
+        self.assertRegex(text, r"(?m)^id .* upper$")
+        self.assertNotIn("upper", self.succeeds(run("flows", "-n", "-r", PCAPS / "rxe-write-bw-64k.pcap")))
+
+    def test_columns_and_order(self):
+        table = self.succeeds(run("flows", "-n", "-r", NVME, "--columns", "upper,io.commands,io.latency_p99_ns,io.target_share",
+                                  "--sort", "io.commands"))
+        lines = table.splitlines()
+        self.assertRegex(lines[0], r"^upper +commands +command p99 ns +target$")
+        self.assertRegex(lines[1], r"^nvme +421 +")
+        rows = list(csv.DictReader(io.StringIO(self.succeeds(run("flows", "-n", "-r", NVME, "--csv", "--columns", "io.parts_ns")))))
+        self.assertEqual(list(rows[0]), [f"io.parts_ns.{part}" for part in PARTS])
+
+    def test_why_asks_about_them(self):
+        for name in CAPTURES:
+            answers = json.loads(self.succeeds(run("why", "--json", "-n", "-r", PCAPS / name)))["answers"]
+            questions = [answer["question"] for answer in answers]
+            with self.subTest(capture=name):
+                self.assertIn("commands", questions)
+                answer = answers[questions.index("commands")]
+                self.assertFalse(answer["alarm"], answer["summary"])
+        answer = next(answer for answer in json.loads(self.succeeds(run("why", "--json", "-n", "-r", NVME)))["answers"]
+                      if answer["question"] == "commands")
+        self.assertEqual(answer["verdict"], "target_queueing")
+        slowest = next(figure for figure in answer["evidence"] if figure["what"] == "slowest command")
+        # The slowest read of the reader written apart.
+        row = max(expected(), key=latency)
+        self.assertEqual((slowest["value"], slowest["frames"]),
+                         (latency(row), [int(row[name]) for name in ("request_last", "data_first", "data_last", "response")]))
+        page = self.succeeds(run("why", "-n", "-r", NVME))
+        self.assertRegex(page, r"(?m)^commands +target_queueing: Reads of 192\.0\.2\.2 at 192\.0\.2\.1 \(NVMe, nqn")
+        answers = json.loads(self.succeeds(run("why", "--json", "-n", "-r", PCAPS / "rxe-write-bw-64k.pcap")))["answers"]
+        self.assertNotIn("commands", [answer["question"] for answer in answers])
 
 
 class Usage(IoTestCase):
