@@ -14,13 +14,12 @@ namespace {
 /// Fits a terminal of 80 columns and 24 lines.
 std::string overview(std::span<const Command> commands) {
     std::string out =
-        "Usage: rdmascope COMMAND [OPTION]...\n\n"
+        "Usage: rdmascope COMMAND [OPTION]..., or rdmascope help COMMAND\n"
         "Captures RDMA traffic (RoCE, InfiniBand, iWARP) and explains it. First steps:\n"
         "  rdmascope demo            make RDMA traffic here, and see it explained\n"
         "  rdmascope why -r FILE     find out why the traffic of a capture is slow\n"
         "  rdmascope top -i IFACE    watch every queue pair live\n\nCommands:\n";
     for (const Command& command : commands) out += fmt::format("  {:<12}{}\n", command.name, command.summary);
-    out += fmt::format("  {:<12}{}\n", "help", "explain a command: rdmascope help COMMAND");
     return out + "\nOptions: --help, --version. Manual: rdmascope(1).\n";
 }
 

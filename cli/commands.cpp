@@ -10,7 +10,9 @@
 #include "cli/endpoint/endpoint.h"
 #include "cli/flows/flows.h"
 #include "cli/io/io.h"
+#include "cli/policy/policy.h"
 #include "cli/replay/replay.h"
+#include "cli/report/make_report.h"
 #include "cli/run/run.h"
 #include "cli/top/top.h"
 #include "cli/why/why.h"
@@ -24,8 +26,13 @@ constexpr std::array all{
             dump::option_lists},
     Command{"flows", "measure every flow: latency, queue depth, losses, states of time", flows::run, flows::help,
             flows::option_lists},
-    Command{"io", "show commands of NVMe, NFS, SCSI: number, latency, parts", io::run, io::help, io::option_lists},
+    Command{"io", "show commands of NVMe, NFS, SCSI, SMB, RDS: number, latency, parts", io::run, io::help,
+            io::option_lists},
     Command{"why", "explain why RDMA is slow, with evidence and advice", why::run, why::help, why::option_lists},
+    Command{"report", "write one HTML page with answers, flows and plots", report::run, report::help,
+            report::option_lists},
+    Command{"policy", "check that each flow has the class that rules expect", policy::run, policy::help,
+            policy::option_lists},
     Command{"top", "show all flows live, or play back a capture", top::run, top::help, top::option_lists},
     Command{"daemon", "capture for months: Prometheus, history, flight recorder", daemon::run, daemon::help,
             daemon::option_lists},

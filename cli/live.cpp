@@ -18,7 +18,8 @@ bool needs_libpcap(const capture::LiveOptions& how) {
     return !how.filter.empty() || how.link_type || !how.timestamp_type.empty() || how.direction || how.immediate;
 }
 
-capture::TapOptions tap_options(const std::vector<std::string>& interfaces, const capture::LiveOptions& how) {
+capture::TapOptions tap_options(const std::vector<std::string>& interfaces, const capture::LiveOptions& how,
+                                unsigned threads) {
     capture::TapOptions options;
     options.interfaces.clear();
     for (const std::string& name : interfaces) {
@@ -30,6 +31,8 @@ capture::TapOptions tap_options(const std::vector<std::string>& interfaces, cons
     options.ring.management_octets = 0;  // -s is for all that is captured
     options.ring.promiscuous = how.promiscuous;
     if (how.buffer_kib != 0) options.ring.buffer_octets = how.buffer_kib * octets_per_kib;
+    options.threads = threads;
+    options.ring.buffer_octets = capture::share_of_buffer(options.ring.buffer_octets, threads);
     options.other_carriers = true;
     return options;
 }
@@ -48,9 +51,10 @@ bool is_captured(const capture::Tap& tap, const std::string& name) {
 }
 
 /// Absent where libpcap has to do it: it knows more kinds of interfaces, and explains why one cannot be opened.
-std::unique_ptr<capture::Tap> open_tap(const std::vector<std::string>& interfaces, const capture::LiveOptions& how) {
+std::unique_ptr<capture::Tap> open_tap(const std::vector<std::string>& interfaces, const capture::LiveOptions& how,
+                                       unsigned threads) {
     if (needs_libpcap(how)) return nullptr;
-    auto tap = capture::Tap::open(tap_options(interfaces, how));
+    auto tap = capture::Tap::open(tap_options(interfaces, how, threads));
     if (!tap || (*tap)->learning().place != capture::Learning::Place::kernel) return nullptr;
     const bool all = std::all_of(interfaces.begin(), interfaces.end(), [&](const std::string& name) {
         return is_captured(**tap, name) && (name == "any" || capture::is_up(name));
@@ -63,9 +67,10 @@ std::unique_ptr<capture::Tap> open_tap(const std::vector<std::string>& interface
 }  // namespace
 
 base::Result<std::unique_ptr<LiveSources>> LiveSources::open(const std::vector<std::string>& interfaces,
-                                                             capture::LiveOptions how, LiveScope scope) {
+                                                             capture::LiveOptions how, LiveScope scope,
+                                                             unsigned threads) {
     auto all = std::make_unique<LiveSources>();
-    if (scope == LiveScope::rdma) all->tap_ = open_tap(interfaces, how);
+    if (scope == LiveScope::rdma) all->tap_ = open_tap(interfaces, how, threads);
     if (all->tap_) {
         all->describe_interfaces();
         for (capture::TapEvent& event : all->tap_->events())

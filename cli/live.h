@@ -21,10 +21,12 @@ enum class LiveScope : std::uint8_t {
 /// come as the kernel delivers them.
 class LiveSources final : public capture::Source {
 public:
-    /// `how` applies to every interface; its own name is not used.
+    /// `how` applies to every interface; its own name is not used. With LiveScope::rdma, `threads` read the rings of
+    /// each interface; libpcap has one ring.
     static base::Result<std::unique_ptr<LiveSources>> open(const std::vector<std::string>& interfaces,
                                                            capture::LiveOptions how,
-                                                           LiveScope scope = LiveScope::everything);
+                                                           LiveScope scope = LiveScope::everything,
+                                                           unsigned threads = 1);
 
     capture::ReadStatus next(wire::Frame& frame) override;
     capture::Batch next_batch(std::span<wire::Frame> frames) override;

@@ -25,14 +25,37 @@ function(rdma_layer_uses name result)
   set(${result} ${used} PARENT_SCOPE)
 endfunction()
 
-# rdma_layer(<folder> [COLD] [LINKS <library>...] [EXCEPT <subfolder>] [OPTIONS <option>...])
+# rdma_cold_parts(<folder> <beginnings> <options>): compiles the sources of a layer whose paths begin so as COLD.
+function(rdma_cold_parts name parts options)
+  if(NOT parts)
+    return()
+  endif()
+  get_target_property(all rdma_${name} SOURCES)
+  set(cold "")
+  foreach(part IN LISTS parts)
+    set(sources ${all})
+    list(FILTER sources INCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${part}")
+    list(APPEND cold ${sources})
+  endforeach()
+  list(REMOVE_ITEM all ${cold})
+  set_target_properties(rdma_${name} PROPERTIES SOURCES "${all}")
+  add_library(rdma_${name}_cold OBJECT ${cold})
+  get_target_property(libraries rdma_${name} LINK_LIBRARIES)
+  target_include_directories(rdma_${name}_cold PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(rdma_${name}_cold PRIVATE ${libraries})
+  rdma_product(rdma_${name}_cold COLD OPTIONS ${options})
+  target_sources(rdma_${name} PRIVATE $<TARGET_OBJECTS:rdma_${name}_cold>)
+endfunction()
+
+# rdma_layer(<folder> [COLD] [LINKS <library>...] [EXCEPT <subfolder>] [COLD_PARTS <beginning>...] [OPTIONS <option>...])
 #
 # A folder of the house is one library. cmake/layers.txt says which folders it may include; it links exactly these, and
 # the CTest `layering.<folder>` holds its files to them: all headers share the repository's root, so the compiler alone
 # would not object. LINKS names libraries from outside, private to the folder. EXCEPT is a subfolder that is a target of
-# its own. COLD and OPTIONS say how the folder is compiled (rdma_product).
+# its own. COLD and OPTIONS say how the folder is compiled (rdma_product); COLD_PARTS are beginnings of paths that are COLD in a
+# folder that is not.
 function(rdma_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "EXCEPT" "LINKS;OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "EXCEPT" "LINKS;OPTIONS;COLD_PARTS")
   rdma_layer_uses(${name} arg_USES)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
@@ -51,6 +74,7 @@ function(rdma_layer name)
     if(arg_COLD)
       set(cold COLD)
     endif()
+    rdma_cold_parts(${name} "${arg_COLD_PARTS}" "${arg_OPTIONS}")
     rdma_product(rdma_${name} ${cold} OPTIONS ${arg_OPTIONS})
   else()
     add_library(rdma_${name} INTERFACE)

@@ -1,7 +1,9 @@
 # Parsing headers takes most of a compilation's time. Two means spare it: headers that most sources include are
-# precompiled, and up to 24 sources of a target are compiled as one. Sources include what they use all the same. The
-# presets without these options report a source that does not.
+# precompiled, and up to 24 sources of a target are compiled as one. Sources include what they use all the same: where
+# sources are not grouped, one that lacks a header of the product is reported, and in the presets without precompiled
+# headers (clang, which the linters read, and dev) one that lacks a header of the library.
 option(RDMASCOPE_UNITY "Compile the product's sources in groups, with precompiled headers" OFF)
+option(RDMASCOPE_PRECOMPILED "Compile the product's sources one by one, with the library's headers precompiled" OFF)
 option(RDMASCOPE_UNITY_TESTS "Compile the unit tests in groups, with precompiled headers" OFF)
 
 # ccache uses precompiled headers only if the compiler reports what they hold, and if they hold no time.
@@ -41,15 +43,21 @@ function(rdma_product target)
     list(APPEND options --param=large-unit-insns=240000)
   endif()
   target_compile_options(${target} PRIVATE ${options})
-  if(NOT RDMASCOPE_UNITY)
+  if(NOT RDMASCOPE_UNITY AND NOT RDMASCOPE_PRECOMPILED)
     return()
   endif()
-  rdma_groups(${target})
+  if(RDMASCOPE_UNITY)
+    rdma_groups(${target})
+  endif()
   get_target_property(libraries ${target} LINK_LIBRARIES)
   if(NOT "fmt::fmt" IN_LIST libraries)
     return()  # the precompiled headers include fmt
   endif()
-  string(MAKE_C_IDENTIFIER "precompiled${options}" carrier)
+  set(kind precompiled)
+  if(arg_COLD)
+    set(kind precompiled_cold)
+  endif()
+  string(MAKE_C_IDENTIFIER "${kind}${options}" carrier)
   if(NOT TARGET ${carrier})
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${carrier}.cpp CONTENT "// Carries what most sources include.\n")
     add_library(${carrier} OBJECT ${PROJECT_BINARY_DIR}/${carrier}.cpp)

@@ -101,6 +101,8 @@ capture::TapOptions tap_options(const CaptureConfig& config) {
     options.iwarp_discovery = config.iwarp_discovery;
     options.iwarp_connections = static_cast<std::uint32_t>(config.iwarp_connections);
     options.ring.iwarp_snaplen = static_cast<std::uint32_t>(config.iwarp_snaplen);
+    options.threads.reset();
+    if (config.threads) options.threads = static_cast<unsigned>(*config.threads);
     return options;
 }
 
@@ -137,6 +139,8 @@ struct CaptureThread::State {
     void refresh_status();
     void log_events();
     std::vector<bool> gone_interfaces() const;
+    /// Of this thread and those that read rings.
+    std::int64_t cpu_ns() const { return base::now_ns(CLOCK_THREAD_CPUTIME_ID) + sources->threads_cpu_ns(); }
     base::Result<void> begin(const Incident& incident);
     /// Has `work` done by the capture thread; waits for its result.
     base::Result<void> order(std::function<base::Result<void>()> work);
@@ -184,7 +188,7 @@ void CaptureThread::State::run() {
     std::vector<wire::Frame> frames(batch_frames);
     interval_begin_ns = base::steady_ns();
     interval_due_ns = interval_begin_ns + static_cast<std::int64_t>(config.engine.interval_ns);
-    cpu_then_ns = base::now_ns(CLOCK_THREAD_CPUTIME_ID);
+    cpu_then_ns = cpu_ns();
     while (!stopping.load(std::memory_order_relaxed)) {
         const capture::Batch batch = sources->next_batch(frames);
         if (batch.count > 0) handle_frames({frames.data(), batch.count});
@@ -274,8 +278,10 @@ void CaptureThread::State::end_interval() {
     const std::int64_t begun = std::exchange(interval_begin_ns, now);
     taken.length_ns = static_cast<std::uint64_t>(now - begun);
     mine.forgotten_flows += analyzer.begin_interval(capture_time.idle_since(now, taken.wall_ns, config.engine.idle_ns));
-    const std::int64_t cpu = base::now_ns(CLOCK_THREAD_CPUTIME_ID);
-    if (now > begun) mine.busy_share = static_cast<double>(cpu - cpu_then_ns) / static_cast<double>(now - begun);
+    const std::int64_t cpu = cpu_ns();
+    if (now > begun)
+        mine.busy_share =
+            static_cast<double>(std::max<std::int64_t>(cpu - cpu_then_ns, 0)) / static_cast<double>(now - begun);
     cpu_then_ns = cpu;
     refresh_status();
     {

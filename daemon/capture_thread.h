@@ -38,7 +38,7 @@ struct CaptureThreadStatus {
     std::vector<bool> hardware_timestamps;        ///< by interface: whether the adapter stamps its frames
     capture::Learning learning;                   ///< of iWARP connections
     std::uint64_t forgotten_flows = 0;
-    double busy_share = 0;  ///< of one processor, by the capture thread itself
+    double busy_share = 0;  ///< of one processor, by the capture thread itself and by those that read rings
     std::uint64_t trace_records = 0;
     std::uint64_t trace_records_lost = 0;
     std::uint64_t recorder_frames = 0;

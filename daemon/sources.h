@@ -36,6 +36,7 @@ public:
     base::Result<void> reconfigure(const capture::TapOptions& options) { return tap_->reconfigure(options); }
     bool is_open(std::size_t interface) const;
     bool hardware_timestamps(std::size_t interface) const;
+    std::int64_t threads_cpu_ns() const { return tap_->threads_cpu_ns(); }
     capture::Learning learning() const { return tap_->learning(); }
 
 private:

@@ -25,7 +25,9 @@
     /* upper layers */                                                                                                \
     X(nvme_command) X(nvme_completion) X(nvme_connect_data) X(nvme_rdma_request) X(nvme_rdma_reply) X(nvme_rdma_reject)\
     X(rpcordma_private) X(rpcordma) X(rpc) X(nfs) X(nfs_acl) X(mount) X(nlm)                                          \
-    X(iser) X(iscsi) X(scsi_cdb) X(scsi_status) X(scsi_sense) X(srp) X(srp_login)
+    X(iser) X(iscsi) X(scsi_cdb) X(scsi_status) X(scsi_sense) X(srp) X(srp_login)                                          \
+    X(smb_direct) X(smb2) X(ipoib_packet) X(ipoib_arp) X(ipoib_connect)                                               \
+    X(rds) X(rds_connect) X(rsocket_connect) X(rsocket_message) X(rsocket_datagram)
 // clang-format on
 
 namespace dissect {

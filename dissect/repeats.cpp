@@ -31,8 +31,7 @@ std::uint64_t mix(std::uint64_t hash, base::Bytes octets) {
 
 }  // namespace
 
-RepeatTable::RepeatTable(std::size_t packets)
-    : entries_(std::bit_ceil(packets < 2 ? std::size_t{2} : packets)), mask_(entries_.size() - 1) {}
+RepeatTable::RepeatTable(std::size_t packets) : size_(std::bit_ceil(packets < 2 ? std::size_t{2} : packets)) {}
 
 std::uint64_t RepeatTable::note(const Dissection& dissection, base::Bytes bytes, std::uint64_t frame_number) {
     const Role role = role_of(dissection.bth.opcode);
@@ -46,7 +45,9 @@ std::uint64_t RepeatTable::note(const Dissection& dissection, base::Bytes bytes,
         key = mix(key, bytes.subspan(network.destination_offset, size));
     }
 
-    Entry* const pair = &entries_[key & mask_ & ~std::uint64_t{1}];
+    if (entries_.empty()) [[unlikely]]
+        entries_.resize(size_);
+    Entry* const pair = &entries_[key & (size_ - 1) & ~std::uint64_t{1}];
     for (Entry* entry = pair; entry != pair + 2; ++entry) {
         if (entry->frame == 0 || entry->key != key) continue;
         const std::uint64_t earlier = entry->frame;

@@ -15,7 +15,7 @@ namespace dissect {
 /// the same PSN. An ATOMIC Acknowledge is a response: only a repeat has the PSN of an earlier one.
 class RepeatTable {
 public:
-    /// `packets` is rounded up to a power of two; each takes 16 bytes.
+    /// `packets` is rounded up to a power of two; each takes 16 bytes, all of them from the first packet on.
     explicit RepeatTable(std::size_t packets);
 
     /// Notes the packet and returns the number of the earlier frame with the same PSN, 0 if none is known.
@@ -26,8 +26,8 @@ private:
         std::uint64_t key = 0;
         std::uint64_t frame = 0;  ///< 0 = empty
     };
-    std::vector<Entry> entries_;
-    std::uint64_t mask_;
+    std::vector<Entry> entries_ = {};
+    std::size_t size_;
 };
 
 }  // namespace dissect

@@ -9,6 +9,7 @@ std::string_view name_of(CommandRole role) {
         case CommandRole::data_out: return "data_out";
         case CommandRole::data_in: return "data_in";
         case CommandRole::response: return "response";
+        case CommandRole::interim: return "interim";
     }
     return {};
 }

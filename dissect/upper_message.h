@@ -70,7 +70,8 @@ struct CommandParts {
 };
 
 /// The role of a message in its command.
-enum class CommandRole : std::uint8_t { none, request, data_out, data_in, response };
+/// `interim`: the command stays open.
+enum class CommandRole : std::uint8_t { none, request, data_out, data_in, response, interim };
 std::string_view name_of(CommandRole role);
 
 /// What is known about a command and its connection when one of its messages passes. Texts are valid only during the
@@ -108,6 +109,9 @@ struct CommandFacts {
     std::optional<std::uint64_t> request_ack_ns = {};
     std::uint64_t repair_own_ns = 0;
     std::uint64_t repair_behind_ns = 0;
+
+    std::string_view event = {};  ///< what an interim, or a message of no command, is: "pending"
+    std::string_view words = {};  ///< what the line of a message of no command adds
 
     std::uint32_t open = 0;  ///< of a request: the number of open commands, this one included
     std::optional<std::uint32_t> limit = {};

@@ -53,14 +53,4 @@ std::string listed(const std::vector<std::string>& names) {
     return text;
 }
 
-std::string shell_word(std::string_view word) {
-    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-        return base::is_alphanumeric(c) || std::string_view("/._+-:@=,").find(c) != std::string_view::npos;
-    });
-    if (plain) return std::string(word);
-    std::string out = "'";
-    for (const char letter : word) out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-    return out + "'";
-}
-
 }  // namespace doctor

@@ -18,7 +18,5 @@ std::vector<std::string_view> words(std::string_view text);
 std::optional<std::uint64_t> number_in(std::string_view text);
 /// Words with a comma and a blank between them; after the seventh only the number of the others.
 std::string listed(const std::vector<std::string>& names);
-/// In single quotes if a shell would otherwise change it.
-std::string shell_word(std::string_view word);
 
 }  // namespace doctor

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/saturating.h"
 #include "exporters/field_builder.h"
 #include "exporters/json.h"
 #include "exporters/text_table.h"
@@ -42,6 +43,13 @@ void add_received(TrafficGroup& group, const FlowRow& row) {
     group.received_packets += row.flow.packets;
 }
 
+void add_over_time(TrafficGroup& group, const FlowTimeline::Cells* cells) {
+    if (cells == nullptr) return;
+    FlowTimeline::Cells& sums = group.bytes_over_time;
+    sums.resize(std::max(sums.size(), cells->size()));
+    for (std::size_t i = 0; i < cells->size(); ++i) sums[i] = base::saturating::add(sums[i], (*cells)[i]);
+}
+
 /// Gathers groups in the order in which their first flows come.
 template <class Key>
 class Gatherer {
@@ -67,13 +75,14 @@ TrafficGroup group_of_host(const Address& address, const metrics::HostNames* nam
     return group;
 }
 
-std::vector<TrafficGroup> groups_by_host(const std::vector<FlowRow>& rows) {
+std::vector<TrafficGroup> groups_by_host(const std::vector<FlowRow>& rows, const FlowTimeline& timeline) {
     Gatherer<Address> hosts;
     for (const FlowRow& row : rows) {
         const auto group = [&](const Address& address) -> TrafficGroup& {
             return hosts.of(address, [&] { return group_of_host(address, row.context.names); });
         };
         add_sent(group(row.flow.source.address), row);
+        add_over_time(group(row.flow.source.address), timeline.of(row.flow.id));
         add_received(group(row.flow.destination.address), row);
     }
     return hosts.take();
@@ -87,13 +96,14 @@ TrafficGroup group_of_pair(const FlowSnapshot& flow, const metrics::HostNames* n
     return group;
 }
 
-std::vector<TrafficGroup> groups_by_pair(const std::vector<FlowRow>& rows) {
+std::vector<TrafficGroup> groups_by_pair(const std::vector<FlowRow>& rows, const FlowTimeline& timeline) {
     Gatherer<std::pair<Address, Address>> pairs;
     for (const FlowRow& row : rows) {
         const Address& source = row.flow.source.address;
         const Address& destination = row.flow.destination.address;
         TrafficGroup& group =
             pairs.of(std::minmax(source, destination), [&] { return group_of_pair(row.flow, row.context.names); });
+        add_over_time(group, timeline.of(row.flow.id));
         const bool forward = group.address == metrics::to_text(source);
         if (forward) {
             add_sent(group, row);
@@ -111,7 +121,7 @@ std::string process_of(const FlowSnapshot& flow) {
     return flow.verbs ? program_text(flow.verbs->process) : "(not traced)";
 }
 
-std::vector<TrafficGroup> groups_by_process(const std::vector<FlowRow>& rows) {
+std::vector<TrafficGroup> groups_by_process(const std::vector<FlowRow>& rows, const FlowTimeline& timeline) {
     std::map<std::uint64_t, const FlowRow*> by_id;
     for (const FlowRow& row : rows) by_id.emplace(row.flow.id, &row);
     Gatherer<std::string> processes;
@@ -123,6 +133,7 @@ std::vector<TrafficGroup> groups_by_process(const std::vector<FlowRow>& rows) {
             return made;
         });
         add_sent(group, row);
+        add_over_time(group, timeline.of(row.flow.id));
         // What comes back to the process is the flow of the opposite direction.
         const auto reverse = row.flow.reverse ? by_id.find(*row.flow.reverse) : by_id.end();
         if (row.flow.verbs && reverse != by_id.end()) add_received(group, *reverse->second);
@@ -193,6 +204,26 @@ bool repeats_names(const GroupField& field, const std::vector<TrafficGroup>& gro
     return field.path == "pid";
 }
 
+/// `cells`: the width of bytes over time; 0: without.
+std::string group_table(const std::vector<const GroupField*>& fields, const std::vector<TrafficGroup>& groups,
+                        std::size_t cells) {
+    std::vector<Table::Heading> headings;
+    headings.reserve(fields.size() + 1);
+    for (const GroupField* field : fields) headings.push_back({field->title, is_left_aligned(field->unit)});
+    if (cells > 0) headings.push_back({"over time"});
+    Table table(std::move(headings));
+    for (const TrafficGroup& group : groups) {
+        std::vector<std::string> row;
+        row.reserve(fields.size() + 1);
+        for (const GroupField* field : fields) row.push_back(readable(field->value(group), field->unit));
+        if (cells > 0) row.push_back(sparkline(group.bytes_over_time, cells));
+        table.add(std::move(row));
+    }
+    std::string out;
+    table.flush(out);
+    return out;
+}
+
 }  // namespace
 
 std::string_view name_of(GroupBy by) {
@@ -200,10 +231,10 @@ std::string_view name_of(GroupBy by) {
     return names[static_cast<std::size_t>(by)];
 }
 
-std::vector<TrafficGroup> traffic_groups(const std::vector<FlowRow>& rows, GroupBy by) {
-    std::vector<TrafficGroup> groups = by == GroupBy::host   ? groups_by_host(rows)
-                                       : by == GroupBy::pair ? groups_by_pair(rows)
-                                                             : groups_by_process(rows);
+std::vector<TrafficGroup> traffic_groups(const std::vector<FlowRow>& rows, GroupBy by, const FlowTimeline& timeline) {
+    std::vector<TrafficGroup> groups = by == GroupBy::host   ? groups_by_host(rows, timeline)
+                                       : by == GroupBy::pair ? groups_by_pair(rows, timeline)
+                                                             : groups_by_process(rows, timeline);
     add_shares(groups, rows, by);
     std::stable_sort(groups.begin(), groups.end(), [](const TrafficGroup& a, const TrafficGroup& b) {
         return a.share != b.share ? a.share > b.share : a.bytes() > b.bytes();
@@ -217,22 +248,17 @@ const std::vector<GroupField>& group_fields(GroupBy by) {
     return tables[static_cast<std::size_t>(by)];
 }
 
-void append_group_table(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by) {
+void append_group_table(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by, std::size_t width) {
     std::vector<const GroupField*> shown;
-    std::vector<Table::Heading> headings;
-    for (const GroupField& field : group_fields(by)) {
-        if (repeats_names(field, groups)) continue;
-        shown.push_back(&field);
-        headings.push_back({field.title, is_left_aligned(field.unit)});
-    }
-    Table table(std::move(headings));
-    for (const TrafficGroup& group : groups) {
-        std::vector<std::string> cells;
-        cells.reserve(shown.size());
-        for (const GroupField* field : shown) cells.push_back(readable(field->value(group), field->unit));
-        table.add(std::move(cells));
-    }
-    table.flush(out);
+    for (const GroupField& field : group_fields(by))
+        if (!repeats_names(field, groups)) shown.push_back(&field);
+    const std::string figures = group_table(shown, groups, 0);
+    constexpr std::size_t least_cells = 8;
+    constexpr std::size_t most_cells = 32;
+    const std::size_t taken = display_width(std::string_view(figures).substr(0, figures.find('\n'))) + 2;
+    const std::size_t cells = width < taken ? 0 : std::min(width - taken, most_cells);
+    const bool known = std::ranges::any_of(groups, [](const auto& group) { return !group.bytes_over_time.empty(); });
+    out += known && cells >= least_cells ? group_table(shown, groups, cells) : figures;
 }
 
 void append_group_csv(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by) {
@@ -249,15 +275,18 @@ void append_group_csv(std::string& out, const std::vector<TrafficGroup>& groups,
         append_line([&group](const GroupField& field) { return field.value(group); });
 }
 
-void append_group_json(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by,
+void append_group_json(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by, std::uint64_t cell_ns,
                        const metrics::CaptureFigures& capture, const Context& context) {
     out += "{\"capture\":";
     append_json(out, capture, context);
-    out += fmt::format(",\n\"by\":\"{}\",\n\"groups\":[", name_of(by));
+    out += fmt::format(",\n\"by\":\"{}\",\n\"cell_ns\":", name_of(by));
+    append_json(out, cell_ns == 0 ? Value{} : Value{cell_ns});
+    out += ",\n\"groups\":[";
     for (std::size_t i = 0; i < groups.size(); ++i) {
         out += i == 0 ? "\n" : ",\n";
         ObjectWriter object(out);
         for (const GroupField& field : group_fields(by)) object.put(field.path, field.value(groups[i]));
+        object.put("bytes_over_time", cell_ns == 0 ? Value{} : Value{groups[i].bytes_over_time});
         object.finish();
     }
     out += "]}\n";

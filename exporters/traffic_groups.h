@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "exporters/flow_fields.h"
+#include "exporters/flow_timeline.h"
 #include "exporters/row_field.h"
 
 namespace exporters {
@@ -27,22 +28,26 @@ struct TrafficGroup {
     std::uint64_t received_packets = 0;
     std::uint64_t messages = 0;  ///< of flows that the group sends
     double share = 0;            ///< of the bytes of all flows: what the group sends; of a pair: both ways
+    FlowTimeline::Cells bytes_over_time = {};  ///< of those bytes; empty if unknown
 
     std::uint64_t bytes() const { return sent_bytes + received_bytes; }
 };
 
 /// The groups of a snapshot's flows, that of the most bytes first. A flow whose process was not traced belongs to the
-/// group "(not traced)".
-std::vector<TrafficGroup> traffic_groups(const std::vector<FlowRow>& rows, GroupBy by);
+/// group "(not traced)". Without a `timeline`, bytes over time are unknown.
+std::vector<TrafficGroup> traffic_groups(const std::vector<FlowRow>& rows, GroupBy by,
+                                         const FlowTimeline& timeline = {});
 
 using GroupField = Field<TrafficGroup>;
 /// The columns of a table of such groups, in the order of the table, of CSV and of JSON.
 const std::vector<GroupField>& group_fields(GroupBy by);
 
-void append_group_table(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by);
+/// Within `width` columns: bytes over time are shown in what the other columns leave, at most 32.
+void append_group_table(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by, std::size_t width);
 void append_group_csv(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by);
-/// The document {"capture": ..., "by": "host", "groups": [...]}.
-void append_group_json(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by,
+/// The document {"capture": ..., "by": "host", "cell_ns": ..., "groups": [...]}. `cell_ns`: the length of a cell of
+/// `bytes_over_time`; 0 if these are unknown.
+void append_group_json(std::string& out, const std::vector<TrafficGroup>& groups, GroupBy by, std::uint64_t cell_ns,
                        const metrics::CaptureFigures& capture, const Context& context);
 
 std::string_view name_of(GroupBy by);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/quantities.h"
+#include "base/shell_word.h"
 #include "exporters/management.h"
 #include "metrics/answers/capture_notes.h"
 #include "metrics/answers/figure_text.h"
@@ -19,18 +20,6 @@ using metrics::Evidence;
 namespace words = metrics::answers;
 
 constexpr std::size_t brief_figures = 8;  ///< of a finding, without -v
-
-/// As a shell takes it.
-std::string quoted_word(const std::string& word) {
-    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/' || c == '.' ||
-               c == '_' || c == '-' || c == '+' || c == ',' || c == ':';
-    });
-    if (plain) return word;
-    std::string out = "'";
-    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return out + "'";
-}
 
 /// A name from a file or from the traffic must not move the terminal's cursor.
 std::string harmless(std::string_view text) {
@@ -192,7 +181,8 @@ private:
     /// All packets of the flow that is worst.
     void flow_command(const Answer& answer) {
         if (answer.flows.empty() || !can_be_read_again()) return;
-        command(fmt::format("dump -# -r {} --flow {}", quoted_word(style_.read_paths.front()), answer.flows.front()));
+        command(
+            fmt::format("dump -# -r {} --flow {}", base::shell_word(style_.read_paths.front()), answer.flows.front()));
     }
 
     void frames(const Answer& answer) {
@@ -204,8 +194,8 @@ private:
         all.erase(std::unique(all.begin(), all.end()), all.end());
         if (all.empty()) return;
         if (can_be_read_again()) {
-            command(fmt::format("dump -# -r {} -Y 'frame.number in {{{}}}'", quoted_word(style_.read_paths.front()),
-                                list(all)));
+            command(fmt::format("dump -# -r {} -Y 'frame.number in {{{}}}'",
+                                base::shell_word(style_.read_paths.front()), list(all)));
             return;
         }
         paragraph(

@@ -21,6 +21,11 @@ struct MessageNote {
     std::optional<std::uint32_t> key = {};          ///< of a request: that of its first range of memory
     std::optional<std::uint64_t> data_offset = {};  ///< of data that begin: their place within the command's memory
     std::uint64_t data_bytes = 0;                   ///< of data that begin: bytes that the message says it has
+    std::string_view event = {};                    ///< of an interim or another message, Said::event
+    std::string_view event_heading = {};
+    std::optional<std::uint32_t> word = {};  ///< Said::word
+    base::Bytes line_head = {};              ///< of another message: what its line is made of
+    bool from_initiator = false;
 };
 
 /// Is called with what the connections hold. References are valid during the call alone.

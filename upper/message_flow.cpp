@@ -135,6 +135,7 @@ void Flow::extend(Message& message, const Passing& packet, bool is_new) {
     message.end = std::max(message.end, packet.end);
     if (is_new && packet.operation != Operation::read) message.length += packet.length;
     if (packet.invalidated) message.invalidated = packet.invalidated;
+    if (packet.immediate) message.immediate = packet.immediate;
     const bool is_kept = packet.operation == Operation::send
                              ? !message.parsed && connection_->keeps_heads()
                              : message.wants_head && packet.operation == Operation::write;
@@ -252,6 +253,7 @@ std::size_t Flow::place_late(const Passing& packet) {
             begun.last_frame = after.last_frame;
             begun.length = after.length;
             begun.invalidated = after.invalidated;
+            begun.immediate = after.immediate;
             after = begun;
             return index;
         }

@@ -34,6 +34,7 @@ struct Passing {
     std::uint64_t address = 0;
     std::uint64_t asked = 0;  ///< of a READ, and of a WRITE's first packet: bytes of the message
     std::optional<std::uint32_t> invalidated = {};
+    std::optional<std::uint32_t> immediate = {};
     std::uint32_t sink_key = 0;
     std::uint64_t sink_address = 0;
 };

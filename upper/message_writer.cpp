@@ -9,10 +9,15 @@ namespace upper {
 
 using dissect::CommandRole;
 
-void MessageWriter::describe_head(const MessageNote& note) {
+base::Bytes MessageWriter::describe_head(const MessageNote& note) {
     dissection_.reset();
-    if (note.head.empty() || note.message == nullptr) return;
     const Protocol& protocol = *note.connection.protocol();
+    if (note.word) {
+        for (unsigned i = 0; i < word_.size(); ++i) word_[i] = static_cast<std::byte>(*note.word >> 8 * (3 - i) & 0xff);
+        dissect::dissect_unit(protocol.request_layer, word_, static_cast<std::uint32_t>(word_.size()), {}, dissection_);
+        return word_;
+    }
+    if (note.head.empty() || note.message == nullptr) return note.head;
     const bool is_data = note.role == CommandRole::data_out || note.role == CommandRole::data_in;
     const dissect::LayerId layer = is_data                              ? protocol.data_layer
                                    : note.role == CommandRole::response ? protocol.response_layer
@@ -20,10 +25,11 @@ void MessageWriter::describe_head(const MessageNote& note) {
     const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(note.message->length, 1u << 30));
     dissect::dissect_unit(layer, note.head.first(std::min<std::size_t>(note.head.size(), length)), length, {},
                           dissection_);
-    if (dissection_.layer_count == 0) return;
+    if (dissection_.layer_count == 0) return note.head;
     const std::uint32_t detail = note.command == nullptr ? 0 : note.command->detail;
     if (!is_data) dissection_.layers[0].variant = protocol.variant(note.connection.facts(), detail);
     if (protocol.add_layers != nullptr) protocol.add_layers(note.head, detail, dissection_);
+    return note.head;
 }
 
 void MessageWriter::fill_response(const MessageNote& note, dissect::CommandFacts& facts) {
@@ -52,7 +58,16 @@ void MessageWriter::fill_facts(const MessageNote& note, dissect::CommandFacts& f
     facts.queue = connection.facts().queue;
     facts.id_word = protocol.id_word;
     facts.begins = note.begins;
-    if (note.command == nullptr) return;
+    facts.event = note.event;
+    if (!note.event_heading.empty()) facts.heading = note.event_heading;
+    words_.clear();
+    if (note.command == nullptr) {
+        if (!note.event.empty() && protocol.add_words != nullptr)
+            protocol.add_words(
+                {note.line_head, note.message->length, note.word, note.from_initiator, &connection.facts()}, words_);
+        facts.words = words_;
+        return;
+    }
     const Command& command = *note.command;
     if (protocol.heading_of != nullptr && !command.is_orphan) facts.heading = protocol.heading_of(command.detail);
     id_ = id_text(protocol, command.id);
@@ -80,14 +95,31 @@ void MessageWriter::fill_facts(const MessageNote& note, dissect::CommandFacts& f
 
 void MessageWriter::write(const wire::Frame& frame, const MessageNote& note) {
     dissect::CommandFacts facts;
-    describe_head(note);
+    const base::Bytes described = describe_head(note);
     fill_facts(note, facts);
     facts.key = note.key;
     if (note.message != nullptr && note.begins) {
         facts.data_bytes = note.data_bytes;
         facts.data_offset = note.data_offset;
     }
-    sink_.on_message({frame, dissection_, note.head, facts});
+    sink_.on_message({frame, dissection_, described, facts});
+}
+
+void MessageWriter::write_datagram(const wire::Frame& frame, const Protocol& protocol, base::Bytes payload,
+                                   std::uint32_t length) {
+    dissect::dissect_unit(protocol.datagram_layer, payload, length, {}, dissection_);
+    ConnectionFacts none;
+    Said said;
+    protocol.parse(payload, length, true, none, said);
+    words_.clear();
+    if (protocol.add_words != nullptr) protocol.add_words({payload, length, {}, true, nullptr}, words_);
+    dissect::CommandFacts facts;
+    facts.protocol = protocol.name;
+    facts.heading = protocol.heading;
+    facts.evidence = name_of(Evidence::shape);
+    facts.event = said.event.empty() ? std::string_view{"datagram"} : said.event;
+    facts.words = words_;
+    sink_.on_message({frame, dissection_, payload, facts});
 }
 
 void MessageWriter::write_private_data(const wire::Frame& frame, const Protocol& protocol, std::size_t message,

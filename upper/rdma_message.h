@@ -35,6 +35,7 @@ struct Message {
     std::uint64_t length = 0;        ///< bytes that have passed; READ: that are asked for
     std::uint64_t asked = 0;         ///< that its first packet announces; iWARP's WRITE: that its first segment has
     std::optional<std::uint32_t> invalidated = {};
+    std::optional<std::uint32_t> immediate = {};
     std::uint32_t sink_key = 0;  ///< READ of iWARP: where the response goes to
     std::uint64_t sink_address = 0;
     std::uint8_t head = 0;  ///< of its beginning's bytes, from 1; 0: none are kept

@@ -144,6 +144,7 @@ struct Reader::State final : Listener {
     void packet(const dissect::Unit& unit);
     void management(const dissect::Unit& unit, const PacketKey& key);
     void adopt(const ManagedConnection& made, wire::Transport transport);
+    void datagram(const dissect::Unit& unit, const PacketKey& key);
     PacketTrack& track_of(const PacketKey& key, wire::Transport transport);
     void request_packet(const dissect::Unit& unit, const wire::BthOpcode& opcode, Flow& flow);
     void response_packet(const dissect::Unit& unit, const wire::BthOpcode& opcode, Flow& peer);
@@ -365,6 +366,21 @@ void fill_payload(const dissect::Unit& unit, Passing& passing) {
 
 }  // namespace
 
+/// Unreliable datagrams have no connection: each is looked at by itself.
+void Reader::State::datagram(const dissect::Unit& unit, const PacketKey& key) {
+    if (!writer) return;
+    Passing passing;
+    fill_payload(unit, passing);
+    constexpr std::size_t of_ipv4 = 4;
+    const base::Bytes address{key.source};
+    const base::Bytes source = key.family == wire::AddressFamily::ipv4 ? address.first(of_ipv4) : address;
+    for (const Protocol* protocol : all_protocols()) {
+        if (protocol->is_datagram == nullptr || !protocol->is_datagram(passing.payload, passing.length, source))
+            continue;
+        return writer->write_datagram(unit.frame, *protocol, passing.payload, passing.length);
+    }
+}
+
 void Reader::State::request_packet(const dissect::Unit& unit, const wire::BthOpcode& opcode, Flow& flow) {
     const dissect::BthSummary& bth = unit.dissection.bth;
     Passing passing;
@@ -385,6 +401,7 @@ void Reader::State::request_packet(const dissect::Unit& unit, const wire::BthOpc
         passing.asked = bth.dma_length;
     }
     if (unit.dissection.has(LayerId::ieth)) passing.invalidated = bth.invalidated_key;
+    if (unit.dissection.has(LayerId::immdt)) passing.immediate = bth.immediate;
     flow.pass(passing);
 }
 
@@ -424,6 +441,7 @@ void Reader::State::packet(const dissect::Unit& unit) {
                         d.bth.destination_qp, addressed.network.family};
     if (d.has(LayerId::mad)) return management(unit, key);
     const wire::BthOpcode& opcode = wire::bth_opcode(d.bth.opcode);
+    if (opcode.service == wire::BthService::ud) return datagram(unit, key);
     if (opcode.service != wire::BthService::rc) return;
     PacketTrack& track = track_of(key, unit.transport);
     Connection& connection = *track.flow.connection();
@@ -570,6 +588,13 @@ void Reader::State::segment(const dissect::Unit& unit) {
     place = {stream.connection, side};
     if (stream.connection->is_ignored()) return stream.flows[side]->release();
     const dissect::Dissection& d = unit.dissection;
+    const Protocol* protocol = stream.connection->protocol();
+    if (d.has(LayerId::mpa_reply) && protocol != nullptr && protocol->parse_write != nullptr) {
+        const base::Bytes data = read_mpa_reply(unit);
+        stream.connection->take_reply(data);
+        if (stream.connection->evidence() == Evidence::private_data && writer && !data.empty())
+            writer->write_private_data(unit.frame, *protocol, 1, data);
+    }
     if (!d.has(LayerId::rdmap) || d.ddp.crc == dissect::CrcStatus::bad) return;
     const dissect::TcpSummary& tcp = unit.frame_dissection.tcp;
     constexpr unsigned ack_flag = 0x10;

@@ -54,8 +54,12 @@ ManagementFinding ConnectionManager::read_request(base::Bytes octets, const Endp
         kept.set_up.port = base::load_be16(service_id + 6);
         kept.set_up.by_service = protocol_of_port(kept.set_up.port);
         data = data.subspan(wire::size_of<wire::IpCm>);
+    } else {
+        kept.set_up.by_service = protocol_of_service(service_id);
+        // Such an identifier is no guess, as a port is one.
+        kept.set_up.by_private_data = kept.set_up.by_service;
     }
-    read_private_data(data, kept.set_up);
+    if (kept.set_up.by_private_data == nullptr) read_private_data(data, kept.set_up);
     return {std::nullopt, kept.set_up.by_private_data, 0, data};
 }
 
@@ -104,6 +108,15 @@ ManagementFinding ConnectionManager::read(const dissect::Unit& unit, const Endpo
     if (const auto octets = octets_of(unit, dissect::LayerId::cm_rep)) return read_reply(*octets, source, destination);
     if (const auto octets = octets_of(unit, dissect::LayerId::cm_rej)) return read_reject(*octets, source, destination);
     return {};
+}
+
+base::Bytes read_mpa_reply(const dissect::Unit& unit) {
+    const auto octets = octets_of(unit, dissect::LayerId::mpa_reply);
+    if (!octets || octets->size() < wire::size_of<wire::MpaRequest>) return {};
+    const base::Bytes data = octets->subspan(wire::size_of<wire::MpaRequest>);
+    const auto reply = wire::parse<wire::MpaRequest>(*octets);
+    const bool is_enhanced = reply && reply->enhanced() && data.size() >= wire::size_of<wire::MpaEnhanced>;
+    return is_enhanced ? data.subspan(wire::size_of<wire::MpaEnhanced>) : data;
 }
 
 SetUp read_mpa_request(const dissect::Unit& unit, std::uint16_t port) {

@@ -57,6 +57,9 @@ private:
     std::deque<Request> requests_ = {};
 };
 
+/// The private data of an MPA Reply; empty where the capture lacks them.
+base::Bytes read_mpa_reply(const dissect::Unit& unit);
+
 /// What an MPA Request's private data, and the port that the connection goes to, say. RFC 5044, 7.1; RFC 6581, 9.
 SetUp read_mpa_request(const dissect::Unit& unit, std::uint16_t port);
 

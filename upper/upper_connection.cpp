@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "upper/message_flow.h"
+#include "wire/little_endian.h"
 
 namespace upper {
 
@@ -82,6 +83,10 @@ void Connection::suppose(const Protocol& protocol, std::optional<unsigned> initi
     recognize(protocol, Evidence::service, initiator, {});
 }
 
+void Connection::take_reply(base::Bytes data) {
+    if (protocol_ != nullptr && protocol_->read_reply != nullptr) protocol_->read_reply(data, facts_);
+}
+
 void Connection::forget_kept() {
     kept_.clear();
     kept_.shrink_to_fit();
@@ -105,6 +110,7 @@ void Connection::keep_end(unsigned side, const Message& message) {
         return kept.side == side && kept.message.begin == message.begin && kept.message.operation == message.operation;
     });
     if (found != kept_.rend()) found->message = message;
+    if (message.immediate) try_streams();
 }
 
 /// How many responses of the other side answer requests of that one, if the SENDs are of that protocol.
@@ -131,9 +137,49 @@ unsigned Connection::count_answers(const Protocol& protocol, unsigned initiator)
     return answers;
 }
 
+/// How many SENDs are of that protocol without that their direction shows.
+std::size_t Connection::count_either(const Protocol& protocol) const {
+    return static_cast<std::size_t>(std::count_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
+        return kept.message.operation == Operation::send &&
+               protocol.shape(kept.head, kept.message.length) == Shape::either;
+    }));
+}
+
+/// How many messages say how much of a stream was written: immediate data do, or SENDs after a WRITE.
+std::size_t Connection::count_announced(const Protocol& protocol) const {
+    constexpr std::uint64_t word_bytes = 4;
+    std::array<std::uint64_t, 2> written = {};
+    std::size_t count = 0;
+    for (const Kept& kept : kept_) {
+        if (kept.message.operation == Operation::write) {
+            written[kept.side] = kept.message.length;
+            if (kept.message.immediate && protocol.announces(kept.message.length, *kept.message.immediate)) ++count;
+        } else if (kept.message.operation == Operation::send && kept.message.length == word_bytes &&
+                   kept.head.size() >= word_bytes) {
+            const bool fits = protocol.announces(written[kept.side], base::load_be32(kept.head.data())) ||
+                              protocol.announces(written[kept.side], wire::load_le32(kept.head.data()));
+            if (fits) ++count;
+            written[kept.side] = 0;
+        }
+    }
+    return count;
+}
+
+bool Connection::try_streams() {
+    for (const Protocol* protocol : all_protocols()) {
+        if (protocol->announces == nullptr || count_announced(*protocol) < announced_of_stream) continue;
+        recognize(*protocol, Evidence::shape, std::nullopt, {});
+        return true;
+    }
+    return false;
+}
+
 void Connection::try_shapes() {
+    if (try_streams()) return;
     bool fits = false;
     for (const Protocol* protocol : all_protocols()) {
+        if (count_either(*protocol) >= answered_of_shape && flows_[0] != nullptr && flows_[1] != nullptr)
+            return recognize(*protocol, Evidence::shape, std::nullopt, {});
         for (unsigned initiator = 0; initiator < 2; ++initiator) {
             if (flows_[0] == nullptr || flows_[1] == nullptr) break;
             if (count_answers(*protocol, initiator) < answered_of_shape) continue;
@@ -152,6 +198,7 @@ void Connection::replay() {
     std::vector<Kept> kept;
     kept.swap(kept_);
     forget_kept();
+    if (!initiator_ && protocol_->is_symmetric && !kept.empty()) initiator_ = kept.front().side;
     if (!initiator_) {
         for (const Kept& one : kept)
             if (one.message.operation == Operation::send &&
@@ -196,21 +243,144 @@ void Connection::misfit() {
 }
 
 void Connection::take_send(unsigned side, Message& message, base::Bytes head) {
-    if (!initiator_ && protocol_->shape(head, message.length) == Shape::request) initiator_ = side;
-    if (!initiator_) return misfit();
+    if (!initiator_ && protocol_->is_symmetric) initiator_ = side;
+    if (protocol_->acknowledges != nullptr) take_acknowledgement(side, message, head);
+    if (protocol_->fragment != nullptr && take_fragment(side, message, head)) return;
+    take_whole(side, message, head, head);
+}
+
+/// All messages of the other side up to one are answered.
+void Connection::take_acknowledgement(unsigned side, Message& message, base::Bytes head) {
+    const std::optional<std::uint64_t> up_to = protocol_->acknowledges(head, message.length);
+    if (!up_to || *up_to <= acknowledged_ids_[side] || !initiator_) return;
+    const bool answers_reverse = side == *initiator_;
+    std::array<std::uint64_t, max_acknowledged> ids;
+    std::size_t count = 0;
+    for (const Command* command = commands_.oldest(); command != nullptr && count < ids.size();
+         command = commands_.newer(*command)) {
+        if (command->answered || command->is_reverse != answers_reverse) continue;
+        if ((command->id & ~reverse_ids) <= *up_to) ids[count++] = command->id;
+    }
+    if (count < ids.size()) acknowledged_ids_[side] = *up_to;
+    // A command may be over, and gone, as soon as it is answered.
+    for (std::size_t i = 0; i < count; ++i) {
+        Said said;
+        said.type = Said::Type::response;
+        said.id = ids[i];
+        take_response(message, {head, message.length, {}}, said);
+    }
+}
+
+void Connection::add_fragment(Partial& partial, const Message& message, const Fragment& fragment,
+                              base::Bytes head) const {
+    partial.remaining = fragment.remaining;
+    partial.message.length += fragment.bytes;
+    if (partial.begins.size() < max_fragments) partial.begins.push_back(message.begin);
+    const std::size_t captured = head.size() > fragment.data_at ? head.size() - fragment.data_at : 0;
+    const std::size_t known = std::min<std::size_t>(captured, fragment.bytes);
+    if (partial.is_gapless) {
+        const std::size_t room = partial_bytes - partial.head.size();
+        const base::Bytes data = head.subspan(head.size() - captured, std::min(known, room));
+        partial.head.insert(partial.head.end(), data.begin(), data.end());
+    }
+    partial.is_gapless = partial.is_gapless && known == fragment.bytes;
+}
+
+/// Whether the SEND has a part of a message alone.
+bool Connection::take_fragment(unsigned side, Message& message, base::Bytes head) {
+    const std::optional<Fragment> fragment = protocol_->fragment(head, message.length);
+    if (!fragment) return false;
+    Partial& partial = partials_[side];
+    Fragment part = *fragment;
+    bool continues = partial.remaining != 0 && partial.remaining == part.bytes + part.remaining;
+    if (part.number) {
+        continues = partial.remaining != 0 && partial.number == part.number && part.bytes <= partial.remaining;
+        if (continues) part.remaining = partial.remaining - part.bytes;
+    }
+    if (!continues) {
+        partial = {};
+        if (part.remaining == 0 && (part.begins || !confirmed_)) return false;
+        if (!part.begins) {
+            // The message's beginning was not captured.
+            if (confirmed_) note({*this, dissect::CommandRole::none, nullptr, &message, false, head});
+            return confirmed_;
+        }
+        confirmed_ = true;
+        misfits_ = 0;
+        partial.message = message;
+        partial.message.length = 0;
+        partial.number = part.number;
+        if (part.number) {
+            // The header belongs to the message.
+            part.bytes += part.data_at;
+            part.data_at = 0;
+        }
+    }
+    add_fragment(partial, message, part, head);
+    partial.message.end = message.end;
+    partial.message.end_ns = std::max(partial.message.end_ns, message.end_ns);
+    partial.message.last_frame = message.last_frame;
+    partial.message.invalidated = message.invalidated;
+    note({*this, dissect::CommandRole::none, nullptr, &message, false, head});
+    if (partial.remaining != 0) return true;
+    Partial whole;
+    std::swap(whole, partial);
+    take_whole(side, whole.message, whole.head, whole.number ? base::Bytes{} : base::Bytes(whole.head));
+    message.command = whole.message.command;
+    for (const std::uint64_t begin : whole.begins)
+        if (Message* earlier = flows_[side]->find_begin(begin)) earlier->command = whole.message.command;
+    return true;
+}
+
+void Connection::take_whole(unsigned side, Message& message, base::Bytes head, base::Bytes shown) {
+    Part part{head, message.length, shown};
+    for (unsigned count = 0; count < max_parts; ++count) {
+        take_part(side, message, part);
+        if (protocol_ == nullptr || protocol_->next_part == nullptr) return;
+        const std::uint64_t step = protocol_->next_part(part.head, part.length);
+        if (step == 0 || step >= part.head.size() || step >= part.length) return;
+        part = {part.head.subspan(step), part.length - step, {}};
+    }
+}
+
+void Connection::take_credits(const Said& said) {
+    if (!said.credit_change) return;
+    if (said.begins_credits) facts_.credits = 1;
+    if (!facts_.credits) return;
+    constexpr std::int64_t most = 1 << 30;
+    facts_.credits = std::clamp<std::int64_t>(*facts_.credits + *said.credit_change, 1, most);
+    const auto credits = static_cast<std::uint32_t>(*facts_.credits);
+    facts_.limit = std::min(credits, facts_.slots.value_or(credits));
+}
+
+void Connection::take_part(unsigned side, Message& message, const Part& part) {
+    const Shape shape = protocol_->shape(part.head, part.length);
+    if (!initiator_ && shape == Shape::request) initiator_ = side;
+    if (!initiator_ && shape != Shape::either) return misfit();
     Said said;
     // Too little was captured to see a shape: the port is believed.
-    const bool cut = head.size() < std::min<std::uint64_t>(message.length, octets_of_shape);
-    if (confirmed_ || cut || protocol_->shape(head, message.length) != Shape::none)
-        protocol_->parse(head, message.length, side == *initiator_, facts_, said);
+    const bool cut = part.head.size() < std::min<std::uint64_t>(part.length, octets_of_shape);
+    if (confirmed_ || cut || shape != Shape::none)
+        protocol_->parse(part.head, part.length, initiator_ && side == *initiator_, facts_, said);
     if (said.type == Said::Type::nothing) return misfit();
     confirmed_ = confirmed_ || !cut;
     misfits_ = 0;
-    if (said.type == Said::Type::other)
-        return note({*this, dissect::CommandRole::none, nullptr, &message, false, head});
+    take_credits(said);
+    if (said.type == Said::Type::other) {
+        MessageNote other{*this, dissect::CommandRole::none, nullptr, &message, false, part.shown};
+        other.event = said.event;
+        other.event_heading = said.event_heading;
+        other.word = said.word;
+        other.line_head = part.head;
+        other.from_initiator = initiator_ && side == *initiator_;
+        return note(other);
+    }
     if (said.is_reverse) said.id |= reverse_ids;
-    if (said.type == Said::Type::request) return take_request(side, message, head, said);
-    take_response(side, message, head, said);
+    switch (said.type) {
+        case Said::Type::request: return take_request(message, part.shown, said);
+        case Said::Type::interim: return take_interim(message, part.shown, said);
+        default: return take_response(message, part, said);
+    }
 }
 
 // ---- commands ----
@@ -252,7 +422,7 @@ void Connection::count_closed(const Command& command, std::int64_t time_ns) {
     if (time_ns > at_limit_since_ns_) counts_.at_limit_ns += static_cast<std::uint64_t>(time_ns - at_limit_since_ns_);
 }
 
-void Connection::take_request(unsigned side, Message& message, base::Bytes head, const Said& said) {
+void Connection::take_request(Message& message, base::Bytes head, const Said& said) {
     has_reverse_ = has_reverse_ || said.is_reverse;
     if (Command* same = commands_.find(said.id)) finish(*same, CommandEnd::replaced);
     if (!make_room()) return;
@@ -292,7 +462,6 @@ void Connection::take_request(unsigned side, Message& message, base::Bytes head,
     count_open(command, command.request_begin_ns);
     command.open_with_it = counts_.open_now;
     message.command = {commands_.slot_of(command), command.serial};
-    static_cast<void>(side);
     MessageNote asked{*this, dissect::CommandRole::request, &command, &message, false, head};
     if (said.grant_count != 0) asked.key = said.grants[0].key;
     note(asked);
@@ -308,13 +477,22 @@ void Connection::fill_response(Command& command, const Message& message, const S
     command.response_end_position = message.end;
 }
 
-void Connection::take_response(unsigned side, Message& message, base::Bytes head, const Said& said) {
-    static_cast<void>(side);
+/// The command stays open, whether or not its request was captured.
+void Connection::take_interim(const Message& message, base::Bytes head, const Said& said) {
+    const Command* command = commands_.find(said.id);
+    MessageNote interim{*this,   command == nullptr ? dissect::CommandRole::none : dissect::CommandRole::interim,
+                        command, &message,
+                        false,   head};
+    interim.event = said.event;
+    note(interim);
+}
+
+void Connection::take_response(Message& message, const Part& part, const Said& said) {
     Command* command = commands_.find(said.id);
-    if (command == nullptr) return take_orphan(message, head, said);
+    if (command == nullptr) return take_orphan(message, part.shown, said);
     if (protocol_->complete_response != nullptr) {
         Said complete = said;
-        protocol_->complete_response(head, command->detail, facts_, complete);
+        protocol_->complete_response(part.head, command->detail, facts_, complete);
         fill_response(*command, message, complete);
     } else {
         fill_response(*command, message, said);
@@ -331,7 +509,7 @@ void Connection::take_response(unsigned side, Message& message, base::Bytes head
         }
     }
     ++unsettled_;
-    note({*this, dissect::CommandRole::response, command, &message, false, head});
+    note({*this, dissect::CommandRole::response, command, &message, false, part.shown});
     settle(false);
 }
 
@@ -365,11 +543,34 @@ Command* Connection::owner_of(const Message& message, bool is_read, const Grant*
     return nullptr;
 }
 
+/// A WRITE that is a message of its own.
+void Connection::take_write(unsigned side, Message& message, base::Bytes head) {
+    if (!initiator_) initiator_ = side;
+    WrittenMessage written{message.key, message.address, message.length, message.immediate, head};
+    Said said;
+    protocol_->parse_write(written, side == *initiator_, facts_, said);
+    if (said.type == Said::Type::nothing) return;
+    MessageNote of_write{*this, dissect::CommandRole::none, nullptr, &message, false, head};
+    of_write.event = said.event;
+    of_write.word = said.word;
+    of_write.line_head = head;
+    of_write.from_initiator = side == *initiator_;
+    note(of_write);
+}
+
 void Connection::data_begins(unsigned side, Message& message) {
     if (ignored_) return;
     if (protocol_ == nullptr) {
         if (++messages_ > max_messages_without) return ignore();
         return keep(side, message, {});
+    }
+    if (protocol_->parse_write != nullptr) {
+        message.wants_head = message.asked <= small_write_bytes;
+        return;
+    }
+    if (!protocol_->grants_memory) {
+        ++counts_.operations;
+        return;
     }
     if (!initiator_ || side == *initiator_) return;  // data of commands that the target asks are not looked at
     ++counts_.operations;
@@ -428,6 +629,10 @@ void Connection::take_moved_message(Command& command, bool out, base::Bytes head
 void Connection::data_ends(unsigned side, Message& message, base::Bytes head) {
     if (ignored_) return;
     if (protocol_ == nullptr) return keep_end(side, message);
+    if (protocol_->parse_write != nullptr) {
+        if (message.operation == Operation::write && message.has_begin) take_write(side, message, head);
+        return;
+    }
     Command* command = find_command(message.command);
     if (command == nullptr) return;
     const bool is_read = message.operation == Operation::read;

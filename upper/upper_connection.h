@@ -86,6 +86,8 @@ public:
                    const ConnectionFacts& facts);
     /// A port has named the protocol; its SENDs have to fit.
     void suppose(const Protocol& protocol, std::optional<unsigned> initiator);
+    /// The accepting side's private data.
+    void take_reply(base::Bytes data);
 
     // What passes, from the flows.
     void send(unsigned side, Message& message, base::Bytes head);
@@ -111,11 +113,17 @@ public:
 private:
     static constexpr unsigned answered_of_shape = 3;  ///< responses that answer, for a shape to be believed
     static constexpr std::size_t max_misfits = 8;
+    static constexpr std::size_t announced_of_stream = 4;   ///< parts of a stream, for it to be believed
+    static constexpr std::uint64_t small_write_bytes = 64;  ///< a WRITE that may be a message of control
     static constexpr std::size_t max_kept_sends = 64;
     static constexpr std::size_t max_kept_messages = 128;
     static constexpr std::uint64_t max_messages_without = 1024;  ///< of any kind, until a connection is ignored
     static constexpr std::uint64_t octets_of_shape = 40;         ///< that a SEND needs for its shape to be seen
     static constexpr std::size_t kept_repairs = 64;
+    static constexpr std::size_t partial_bytes = 1152;    ///< that are kept of a message in several SENDs
+    static constexpr std::size_t max_fragments = 64;      ///< whose repairs are charged to the message's command
+    static constexpr std::size_t max_acknowledged = 256;  ///< messages that one SEND answers at most
+    static constexpr unsigned max_parts = 32;             ///< commands that are read of one message
     /// Answered commands whose response is not known to have arrived.
     static constexpr std::uint32_t max_unsettled = 256;
 
@@ -132,14 +140,41 @@ private:
     void keep_end(unsigned side, const Message& message);
     void forget_kept();
     void try_shapes();
+    bool try_streams();
+    std::size_t count_announced(const Protocol& protocol) const;
     unsigned count_answers(const Protocol& protocol, unsigned initiator) const;
+    std::size_t count_either(const Protocol& protocol) const;
     void replay();
     void ignore();
 
+    /// An upper message that takes several SENDs, until its last one has passed.
+    struct Partial {
+        Message message = {};
+        std::vector<std::byte> head = {};  ///< of the upper message alone, without a gap
+        bool is_gapless = true;
+        std::uint64_t remaining = 0;  ///< bytes that are still to come; 0: no message is begun
+        std::vector<std::uint64_t> begins = {};
+        std::optional<std::uint64_t> number = {};
+    };
+    /// A message, or one part of it. `shown`: what describes it; empty for parts after the first.
+    struct Part {
+        base::Bytes head = {};
+        std::uint64_t length = 0;
+        base::Bytes shown = {};
+    };
+
     void take_send(unsigned side, Message& message, base::Bytes head);
+    bool take_fragment(unsigned side, Message& message, base::Bytes head);
+    void add_fragment(Partial& partial, const Message& message, const Fragment& fragment, base::Bytes head) const;
+    void take_whole(unsigned side, Message& message, base::Bytes head, base::Bytes shown);
+    void take_acknowledgement(unsigned side, Message& message, base::Bytes head);
+    void take_write(unsigned side, Message& message, base::Bytes head);
+    void take_part(unsigned side, Message& message, const Part& part);
+    void take_credits(const Said& said);
     void misfit();
-    void take_request(unsigned side, Message& message, base::Bytes head, const Said& said);
-    void take_response(unsigned side, Message& message, base::Bytes head, const Said& said);
+    void take_request(Message& message, base::Bytes head, const Said& said);
+    void take_response(Message& message, const Part& part, const Said& said);
+    void take_interim(const Message& message, base::Bytes head, const Said& said);
     void take_orphan(Message& message, base::Bytes head, const Said& said);
     void take_moved_message(Command& command, bool out, base::Bytes head);
     void fill_response(Command& command, const Message& message, const Said& said);
@@ -176,6 +211,8 @@ private:
     std::uint64_t messages_ = 0;  ///< before a protocol was known
     std::size_t kept_sends_ = 0;
     std::vector<Kept> kept_ = {};
+    std::array<Partial, 2> partials_ = {};
+    std::array<std::uint64_t, 2> acknowledged_ids_ = {};  ///< by each side, of the other's
 
     CommandTable commands_;
     std::uint64_t command_count_ = 0;

@@ -65,7 +65,8 @@ inline constexpr std::array<ValueName, 32> rnr_timer_names{{
     {24, "40.96 ms"}, {25, "61.44 ms"}, {26, "81.92 ms"}, {27, "122.88 ms"}, {28, "163.84 ms"}, {29, "245.76 ms"}, {30, "327.68 ms"}, {31, "491.52 ms"},
 }};
 
-/// The parts of the syndrome; which of the last four is there depends on the second, whose values have their order.
+/// The parts of the syndrome. The second part, the kind, decides which one of the last four follows; these stand in the
+/// order of the kind's values.
 inline constexpr FieldInfo aeth_reserved = reserved_bits("infiniband.aeth.syndrome.reserved", 0, 1);
 inline constexpr FieldInfo aeth_kind{"infiniband.aeth.syndrome.opcode", "OpCode", 1, 2, Kind::uint8, Base::dec, false, aeth_kind_names};
 inline constexpr FieldInfo aeth_credit_count{"infiniband.aeth.syndrome.credit_count", "Credit Count", 3, 5, Kind::uint8};

@@ -41,7 +41,7 @@ inline constexpr auto layout_of<Bth> = layout(
     bits<&Bth::psn, 24>("infiniband.bth.psn", "Packet Sequence Number"));
 static_assert(size_of<Bth> == 12);
 
-/// Wireshark shows the octet of FECN and BECN as reserved; so do we, beside the two bits.
+/// Wireshark shows the octet of FECN and BECN as reserved. This table has that octet as well as the two bits.
 inline constexpr auto bth_fields = fields_with<Bth>(std::array{reserved_octets(4, 1)});
 
 /// Octets of the invariant CRC that ends every packet with a BTH.

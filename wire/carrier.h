@@ -7,7 +7,7 @@
 
 namespace wire {
 
-/// Which registry a carrier's number is of.
+/// The registry that a carrier's number belongs to.
 enum class CarrierKind : std::uint8_t {
     none,
     ether_type,
@@ -36,7 +36,8 @@ struct Carrier {
 /// "EtherType 0x8999", "IP protocol 50 (ESP, encrypted)".
 std::string text_of(Carrier carrier);
 
-/// Whether packets of the number are known to carry no RDMA: ARP, LLDP, OSPF. Such packets are no loss to a reader.
+/// Whether packets of the number are known to carry no RDMA: ARP, LLDP, OSPF. A capture lacks nothing when such packets
+/// are not read.
 bool is_ordinary_ether_type(std::uint16_t type);
 bool is_ordinary_ip_protocol(std::uint8_t protocol);
 /// Whether the datagrams to the port carry other packets that rdmascope does not look into: L2TP, WireGuard.
@@ -59,8 +60,8 @@ constexpr bool is_unread_udp_port(std::uint16_t port) {
     }
 }
 
-/// Frames by the carrier that was not looked into. The first kinds have a place each; what comes after them is counted
-/// together.
+/// The number of frames for each carrier that was not looked into. A fixed number of kinds have a count of their own;
+/// all later kinds share one count.
 class CarrierCounts {
 public:
     struct Row {

@@ -5,8 +5,8 @@
 
 namespace wire {
 
-/// The Internet checksum of the octets, as it is stored in a header whose checksum field is zero; 0 over a header that
-/// holds its own. RFC 1071.
+/// The Internet checksum of the octets, RFC 1071. Over a header with a checksum field of zero: the value to store
+/// there. Over a header with a correct checksum: 0.
 constexpr std::uint16_t internet_checksum(base::Bytes octets) {
     std::uint64_t sum = 0;
     std::size_t i = 0;

@@ -27,7 +27,7 @@ enum class CmMessage : std::uint16_t {
     apr = 0x1a,
 };
 
-/// Wireshark has all messages below this name; so have we.
+/// The heading of all messages, as in Wireshark.
 inline constexpr std::string_view cm_heading = "infiniband.smplid.smpdata";
 
 /// Which message an MRA or a REJ answers. IBTA vol. 1, 12.6.6 and 12.6.7.

@@ -127,7 +127,7 @@ inline constexpr auto cm_req_fields = fields_with<CmReq>(std::array{
     reserved_bits("infiniband.cm.req.alt_reserved1", 139 * 8 + 5, 3, Kind::uint8, Base::hex),
 });
 
-/// Octets of a REQ at which what depends on other fields lies.
+/// Where the fields begin whose meaning depends on other fields, in octets of the REQ.
 inline constexpr unsigned cm_req_service_id_offset = 8;
 inline constexpr unsigned cm_req_private_offset = 140;
 

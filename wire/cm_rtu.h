@@ -7,7 +7,7 @@
 
 namespace wire {
 
-/// Ready to Use: the requester has taken the reply; the connection stands. IBTA vol. 1, 12.6.9.
+/// Ready to Use: the requester has accepted the reply, and the connection is established. IBTA vol. 1, 12.6.9.
 struct CmRtu {
     std::uint32_t local_communication_id = 0;
     std::uint32_t remote_communication_id = 0;

@@ -7,7 +7,8 @@
 
 namespace wire {
 
-/// Service ID Resolution Request: which queue pair serves this, for datagrams. IBTA vol. 1, 12.11.1.
+/// Service ID Resolution Request: asks which queue pair serves datagrams for a service identifier. IBTA vol. 1,
+/// 12.11.1.
 struct CmSidrReq {
     std::uint32_t request_id = 0;
     std::uint16_t partition_key = 0;

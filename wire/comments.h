@@ -4,9 +4,9 @@
 
 namespace wire {
 
-/// Frame::comment holds any number of comments: each ends with a NUL, which none can contain, but the last of them may
-/// lack its own where it is not empty. So a text is one comment, a NUL alone is one that is empty, and an empty view is
-/// none.
+/// Frame::comment holds any number of comments, each followed by a NUL; a comment cannot contain a NUL. The last NUL
+/// may be missing if the last comment is not empty. So a text without NUL is one comment, a single NUL is one empty
+/// comment, and an empty view is no comment.
 template <class Visit>
 void for_each_comment(std::string_view comments, Visit&& visit) {
     while (!comments.empty()) {

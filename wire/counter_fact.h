@@ -6,7 +6,7 @@
 
 namespace wire {
 
-/// What a counter of a device counts, whatever its driver calls it.
+/// What a counter of a device counts, independent of the name that its driver gives it.
 enum class CounterFact : std::uint8_t {
     other,        ///< nothing that a verdict asks for
     octets_sent,  ///< by the port
@@ -38,7 +38,7 @@ enum class CounterFact : std::uint8_t {
     discards_received,
     receive_errors,
     link_downed,
-    cache_misses,  ///< of what the adapter keeps of queue pairs, keys and pages
+    cache_misses,  ///< in the adapter's cache of queue pairs, keys and pages
 };
 
 inline constexpr std::array<std::string_view, 31> counter_fact_names{"", "octets_sent", "octets_received", "packets_sent", "packets_received", "out_of_buffer", "rnr_received", "rnr_retries_exceeded", "out_of_sequence", "sequence_naks", "implied_naks", "ack_timeouts", "retries_exceeded", "duplicates", "retransmissions", "adaptive_retransmissions", "slow_restarts", "ecn_marked", "cnp_sent", "cnp_received", "icrc_errors", "wait", "pause_sent", "pause_received", "pause_sent_time", "pause_received_time", "discards_sent", "discards_received", "receive_errors", "link_downed", "cache_misses"};

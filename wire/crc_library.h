@@ -4,12 +4,12 @@
 
 #include "base/bytes.h"
 
-/// ISA-L's CRCs, and the registers left as the code after them wants them.
+/// The CRCs of ISA-L, with the vector registers restored to a state in which other code is fast.
 namespace wire::detail {
 
-/// The library computes in registers of 512 bits where there are any, and leaves their upper parts in use: every
-/// instruction of the older kind that follows, which is nearly all of this program, then depends on what was there
-/// before, and is a third slower.
+/// Clears the upper parts of the vector registers. Where the processor has registers of 512 bits, the library uses them
+/// and leaves their upper parts in use. SSE instructions, which is nearly all of this program, then wait for the old
+/// content and take a third longer.
 inline void leave_wide_registers() {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx"))
@@ -19,7 +19,7 @@ inline void leave_wide_registers() {
 #endif
 }
 
-/// CRC-32C's register (iSCSI) moved forward, inverted neither before nor after; at most 2^31 - 1 octets.
+/// The register of CRC-32C (iSCSI) after these octets, at most 2^31 - 1. It is inverted neither before nor after.
 inline std::uint32_t library_crc32c(std::uint32_t state, base::Bytes octets) {
     // The library takes a pointer to non-const but only reads.
     auto* const first = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(octets.data()));
@@ -28,7 +28,7 @@ inline std::uint32_t library_crc32c(std::uint32_t state, base::Bytes octets) {
     return state;
 }
 
-/// Ethernet's CRC-32 of what has the CRC `crc` (0: nothing) and these octets after it.
+/// Ethernet's CRC-32 of the data whose CRC is `crc` (0: no data), followed by these octets.
 inline std::uint32_t library_crc32(std::uint32_t crc, base::Bytes octets) {
     crc = crc32_gzip_refl(crc, reinterpret_cast<const unsigned char*>(octets.data()), octets.size());
     leave_wide_registers();

@@ -18,8 +18,9 @@ constexpr std::uint64_t power(std::size_t exponent) {
     for (unsigned bit = 0; bit < 32; ++bit) reflected |= (remainder >> bit & 1) << (31 - bit);
     return reflected;
 }
-/// What moves 128 bits forward by this number: their low half lies 64 bits further from the end. A product of reflected
-/// operands stands one place to the right of where it belongs.
+/// Constants that move the two halves of a 128-bit register forward by this number of bits. The low half lies 64 bits
+/// further from the end than the high half. The shift by one corrects the product of reflected operands, which stands
+/// one place too far right.
 template <std::uint64_t Polynomial>
 constexpr long long move_low(std::size_t bits) {
     return static_cast<long long>(power<Polynomial>(bits + 32) << 1);

@@ -32,12 +32,12 @@ struct DdpUntagged {
     std::uint32_t offset = 0;  ///< of the segment within its message
 };
 
-/// The part of a tagged header behind the control octets.
+/// The part of a tagged header after the control octets.
 struct DdpTaggedBuffer {
     std::uint32_t stag = 0;
     std::uint64_t offset = 0;
 };
-/// The part of an untagged header behind the octets of the upper layer.
+/// The part of an untagged header after the octets of the upper layer.
 struct DdpUntaggedBuffer {
     std::uint32_t queue = 0;
     std::uint32_t msn = 0;

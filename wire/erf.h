@@ -4,8 +4,8 @@
 
 namespace wire {
 
-/// Endace's Extensible Record Format. "ERF Types Reference Guide" (EDM11-01), 2. The timestamp is little-endian:
-/// it is kept here as the octets come, and `erf_timestamp` reads it.
+/// Endace's Extensible Record Format. "ERF Types Reference Guide" (EDM11-01), 2. The timestamp is little-endian: the
+/// header has its octets unchanged, and `erf_timestamp` reads them.
 struct Erf {
     std::uint64_t timestamp_octets{};
     bool has_extension{};
@@ -16,7 +16,7 @@ struct Erf {
     bool truncated{};
     bool varying_length{};
     std::uint8_t capture_interface{};
-    std::uint16_t record_length{};  ///< of the whole record, extension headers and padding with it
+    std::uint16_t record_length{};  ///< of the whole record, with extension headers and padding
     std::uint16_t loss_counter{};   ///< a colour in some types
     std::uint16_t wire_length{};    ///< of the packet
     bool operator==(const Erf&) const = default;

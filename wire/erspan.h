@@ -41,7 +41,7 @@ struct Erspan3 {
     std::uint8_t bad_short_oversized{};
     bool truncated{};
     std::uint16_t session{};
-    std::uint32_t timestamp{};  ///< its unit is `granularity`'s
+    std::uint32_t timestamp{};  ///< in the unit that `granularity` names
     std::uint16_t security_group{};
     bool has_ethernet{};
     std::uint8_t frame_type{};

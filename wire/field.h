@@ -40,7 +40,8 @@ constexpr std::string_view name_of(std::span<const ValueName> values, std::uint6
     return {};
 }
 
-/// What every cold consumer needs about a field: tree, JSON, `-e`, display filter, plugin, reference page.
+/// What is known of a field. Read by the tree, JSON, `-e`, display filters, the plugin and the reference page; the
+/// packet path does not use it.
 struct FieldInfo {
     std::string_view name;   ///< Wireshark's where it has one (`infiniband.bth.opcode`), else below `rdma.`
     std::string_view label;  ///< as the tree prints it

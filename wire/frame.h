@@ -6,8 +6,8 @@
 
 namespace wire {
 
-/// What a frame's first octet belongs to: the LINKTYPE_ registry of pcap and pcapng, as far as it carries RDMA.
-/// Other values are kept as they are: an unknown link type is reported by number, never lost.
+/// What a frame's first octet belongs to: the LINKTYPE_ registry of pcap and pcapng, as far as it carries RDMA. Other
+/// values are kept: an unknown link type is reported by its number.
 enum class LinkType : std::uint16_t {
     null = 0,
     ethernet = 1,

@@ -11,7 +11,7 @@ using Ipv4Address = std::array<std::byte, 4>;
 /// The fixed part of an IPv4 header. RFC 791, 3.1; RFC 2474; RFC 3168.
 struct Ipv4 {
     std::uint8_t version = 4;
-    std::uint8_t header_words = 5;  ///< of four octets, options with them
+    std::uint8_t header_words = 5;  ///< in words of four octets, with the options
     std::uint8_t dscp{};
     std::uint8_t ecn{};
     std::uint16_t total_length{};   ///< of header and data; 0 where a segmentation offload has yet to fill it in
@@ -55,7 +55,7 @@ inline constexpr auto layout_of<Ipv4> = layout("ip", "Internet Protocol Version 
     octets<&Ipv4::destination>("ip.dst", "Destination address", Kind::ipv4));
 static_assert(size_of<Ipv4> == 20);
 
-/// Option types, copy flag and class with them. RFC 791, 3.1; RFC 2113.
+/// Option types, with copy flag and class. RFC 791, 3.1; RFC 2113.
 namespace ipv4_option {
 inline constexpr std::uint8_t end = 0;
 inline constexpr std::uint8_t no_operation = 1;

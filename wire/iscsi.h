@@ -10,8 +10,8 @@ namespace wire {
 inline constexpr std::uint32_t iser_header_bytes = 28;
 inline constexpr std::uint32_t iscsi_header_bytes = 48;
 
-/// In front of a PDU. RFC 7145, 9.2. The names are from the initiator's command: what is written by it is read by the
-/// target.
+/// The iSER header before a PDU. RFC 7145, 9.2. Read and write are named from the initiator's command: the target reads
+/// what the initiator writes.
 struct IserHeader {
     std::uint8_t opcode = 0;  ///< 1 a PDU follows, 2 Hello, 3 HelloReply
     bool has_write = false;

@@ -25,7 +25,7 @@ constexpr std::uint64_t read_bits(const std::byte* p, unsigned offset, unsigned 
     return width == 64 ? value : value & ((std::uint64_t{1} << width) - 1);
 }
 
-/// The same with the place known at compile time: becomes one load, one byte swap, one mask.
+/// Reads bits whose place is known at compile time. The compiler makes one load, one byte swap and one mask of it.
 template <unsigned Offset, unsigned Width>
 constexpr std::uint64_t read_bits(const std::byte* p) {
     constexpr unsigned first = Offset / 8;
@@ -221,7 +221,7 @@ consteval auto make_field_table() {
 }
 }  // namespace detail
 
-/// The fields of a header in the order of the wire, for every consumer that is not on the packet path.
+/// The fields of a header in the order of the wire, for code that is not on the packet path.
 template <class H>
 inline constexpr auto field_table = detail::make_field_table<H>();
 
@@ -234,7 +234,7 @@ public:
         if (bytes.size() < size_of<H>) return std::nullopt;
         return View{bytes.data()};
     }
-    /// For a caller that has checked the length of several headers at once.
+    /// For callers that have already checked the length, as of several headers together.
     static constexpr View unchecked(const std::byte* first) { return View{first}; }
 
     template <auto Member>

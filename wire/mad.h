@@ -24,7 +24,7 @@ struct Mad {
 /// A management datagram is always as long as this, header and data. IBTA vol. 1, 13.4.2.
 inline constexpr unsigned mad_octets = 256;
 
-/// Queue pairs 0 (subnet management) and 1 (general services) take nothing but management datagrams. IBTA vol. 1, 13.5.1.
+/// Queue pairs 0 (subnet management) and 1 (general services) accept management datagrams only. IBTA vol. 1, 13.5.1.
 constexpr bool is_management_qp(std::uint32_t qp) { return qp <= 1; }
 
 /// IBTA vol. 1, 13.4.4, as are the others below.

@@ -4,7 +4,7 @@
 
 namespace wire {
 
-/// What a datagram is about, as captures of a fabric are summed up.
+/// The kinds of management datagrams that a summary of a capture counts.
 enum class ManagementKind : std::uint8_t {
     subnet,
     subnet_administration,

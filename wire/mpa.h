@@ -13,7 +13,7 @@ struct MpaStart {
     std::array<std::byte, 16> key{};
     bool marker = false;        ///< the sender asks for markers in what it receives
     bool crc = false;           ///< one of the two frames with it turns CRCs on, in both directions
-    bool rejected = false;      ///< only a Reply's counts
+    bool rejected = false;      ///< has a meaning in a Reply only
     std::uint8_t reserved = 0;  ///< five bits, the highest of them S of RFC 6581
     std::uint8_t revision = 1;
     std::uint16_t private_length = 0;  ///< octets of private data that follow, 0 to 512
@@ -98,7 +98,8 @@ inline constexpr auto layout_of<MpaMarker> =
     layout("iwarp_mpa.markers", "Markers", bits<&MpaMarker::reserved, 16>("iwarp_mpa.marker_res", "Reserved").hex(),
            bits<&MpaMarker::fpdu_pointer, 16>("iwarp_mpa.marker_fpduptr", "FPDU back pointer"));
 
-/// The numbers of a start frame's private data, where they are such; in the sender's own byte order some wrote them.
+/// IRD and ORD from the private data of a start frame; absent if the data cannot be these numbers. Some senders write
+/// them in little-endian order.
 struct MpaLegacyDepths {
     MpaLegacy depths;
     bool little_endian = false;
@@ -134,8 +135,8 @@ inline constexpr auto mpa_reply_key = detail::mpa_key("MPA ID Rep Frame");
 
 enum class MpaStartKind : std::uint8_t { none, request, reply };
 
-/// Which start frame begins here, judged by as many octets of the key as there are (at least `decided`); with fewer
-/// octets than the key has, a Request and a Reply may still be told from anything else.
+/// The start frame that begins here, by the octets of the key that are there. `decided` octets are enough to
+/// distinguish a Request, a Reply and other data.
 constexpr MpaStartKind mpa_start_kind(base::Bytes bytes) {
     constexpr std::size_t decided = 10;  // "MPA ID Req" and "MPA ID Rep" differ in the tenth octet
     if (bytes.size() < decided) return MpaStartKind::none;
@@ -147,7 +148,7 @@ constexpr MpaStartKind mpa_start_kind(base::Bytes bytes) {
     }
     return request ? MpaStartKind::request : reply ? MpaStartKind::reply : MpaStartKind::none;
 }
-/// Whether what is there so far, be it one octet, can be the beginning of a start frame.
+/// Whether these octets, one or more, can be the beginning of a start frame.
 constexpr bool mpa_start_possible(base::Bytes bytes) {
     for (std::size_t i = 0; i < mpa_key_size && i < bytes.size(); ++i)
         if (bytes[i] != mpa_request_key[i] && bytes[i] != mpa_reply_key[i]) return false;

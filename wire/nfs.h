@@ -9,8 +9,8 @@
 #include "wire/nfs_names.h"
 #include "wire/rpc.h"
 
-/// NFS 3 (RFC 1813), 4.0 to 4.2 (RFC 7530, 8881, 7862, 8276) and what is around it: what a call asks and what a reply
-/// says, read in its order. Nothing of it has a fixed place.
+/// NFS 3 (RFC 1813), 4.0 to 4.2 (RFC 7530, 8881, 7862, 8276) and the protocols next to it. Calls and replies are read
+/// item by item, because no item has a fixed place.
 namespace wire {
 
 // clang-format off
@@ -136,8 +136,8 @@ enum class NfsField : std::uint8_t {
 RpcName nfs4_operation_name(std::uint32_t operation);
 RpcName nfs4_callback_name(std::uint32_t operation);
 
-/// Receives what is read, in the order of the wire; what does not stand in the bytes (a hash) has the extent of what it
-/// is made of.
+/// Receives the items that are read, in the order of the wire. An item that is computed (a hash) has the extent of the
+/// bytes that it is computed from.
 class NfsVisitor {
 public:
     virtual ~NfsVisitor() = default;
@@ -148,15 +148,16 @@ public:
     virtual void text(NfsField field, std::string_view value, std::uint32_t at) = 0;
 };
 
-/// Which message it is that is read.
+/// Identifies the message that is read.
 struct RpcBody {
     RpcProgram program = RpcProgram::other;
     std::uint32_t version = 0;
     std::uint32_t procedure = 0;
     bool is_call = false;
-    /// The number of items that were moved by RDMA: the stream has the length of such an item alone. RFC 8267, 5 and 6.
+    /// The number of items that were moved by RDMA. The stream contains only the length of such an item. RFC 8267, 5
+    /// and 6.
     std::uint32_t reduced_items = 0;
-    std::uint32_t reduced_position = 0;  ///< of a call: where in the stream the item has been; 0: not known
+    std::uint32_t reduced_position = 0;  ///< of a call: the item's place in the complete stream; 0: not known
     std::uint32_t stream_at = 0;         ///< where the RPC message begins, in the bytes that are read
 };
 
@@ -177,7 +178,7 @@ struct NfsSummary {
 /// Reads the program's own part, which begins at `at`. `visitor` may be nullptr.
 NfsSummary read_rpc_body(const RpcBody& body, base::Bytes bytes, std::uint32_t at, NfsVisitor* visitor);
 
-/// CRC-32, by which Wireshark tells handles apart.
+/// The CRC-32 that Wireshark shows for a file handle.
 std::uint32_t nfs_handle_hash(base::Bytes handle);
 
 inline constexpr ValueName nfs_stable_names[] = {{0, "UNSTABLE"}, {1, "DATA_SYNC"}, {2, "FILE_SYNC"}};

@@ -78,7 +78,7 @@ public:
         if (!xdr.ended() && !summary.handle) summary.handle = hash;
     }
 
-    /// Bytes that a chunk may have taken out of the stream: their length alone is left then.
+    /// Data of a file. If a chunk has moved the data, the stream contains only its length.
     std::optional<std::uint32_t> data(NfsField field) {
         const std::uint32_t size = number(field);
         if (xdr.ended()) return std::nullopt;
@@ -95,7 +95,7 @@ public:
         if (visitor_ != nullptr) visitor_->text(field, value, at);
     }
 
-    /// A value that may be reduced and is no file's data.
+    /// A value that a chunk may have moved and that is not data of a file.
     void skip_value() {
         const std::uint32_t size = xdr.u32();
         if (!xdr.ended() && !is_reduced(size)) xdr.opaque_of(size);
@@ -106,7 +106,7 @@ public:
 private:
     bool is_reduced(std::uint32_t size) {
         if (reduced_left_ == 0 || size == 0) return false;
-        // Where the call's list names a place, the item is the one whose bytes would stand there.
+        // If the call's list names a place, the moved item is the one at that place of the complete stream.
         if (body.reduced_position != 0 && xdr.offset() - body.stream_at != body.reduced_position) return false;
         --reduced_left_;
         return true;

@@ -15,7 +15,7 @@ inline constexpr auto layout_of<NullLoopback> =
     layout("null", "Null/Loopback", bits<&NullLoopback::family, 32>("null.family", "Family"));
 static_assert(size_of<NullLoopback> == 4);
 
-/// The family whatever the byte order: families are small numbers.
+/// The family in either byte order. Families are small numbers, so the order shows.
 constexpr std::uint32_t in_any_order(std::uint32_t family) {
     if ((family & 0xffff0000) == 0) return family;
     return family >> 24 | (family >> 8 & 0xff00) | (family << 8 & 0xff0000) | family << 24;

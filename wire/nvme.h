@@ -34,7 +34,7 @@ constexpr std::uint64_t read_nvme(const std::byte* entry, const NvmePlace& place
     return place.width == 0 ? value : value & ((std::uint64_t{1} << place.width) - 1);
 }
 
-/// Which commands a queue takes: that of queue 0 are the administrator's.
+/// The set of commands that a queue accepts; queue 0 is the administrator's.
 enum class NvmeQueueType : std::uint8_t { unknown, admin, io };
 
 /// Commands of queue 0xnn with opcode 0x7f. NVMe over Fabrics 1.1, figure 15.
@@ -81,18 +81,18 @@ struct NvmeCommand {
     std::optional<std::uint32_t> block_count;   ///< of an I/O command that has one
 };
 
-inline constexpr std::uint32_t nvme_command_id_end = 4;  ///< what is needed at least
+inline constexpr std::uint32_t nvme_command_id_end = 4;  ///< the octets that must be there
 
 /// `captured` octets of an entry, nvme_command_id_end at least.
 NvmeCommand parse_nvme_command(const std::byte* p, std::size_t captured);
 
-/// What makes 64 octets an entry of a submission queue of NVMe over RDMA: SGLs in use, reserved octets zero, a
-/// descriptor that the transport permits. False as well where too little was captured to say so.
+/// Whether 64 octets are an entry of a submission queue of NVMe over RDMA: SGLs in use, reserved octets zero, a
+/// descriptor that the transport permits. False if too few octets were captured.
 bool looks_like_nvme_command(const std::byte* p, std::size_t captured);
 
 /// A completion queue entry of 16 octets.
 struct NvmeCompletion {
-    std::uint64_t result = 0;  ///< the command's own
+    std::uint64_t result = 0;  ///< its meaning depends on the command
     std::uint16_t queue_head = 0;
     std::uint16_t queue_id = 0;
     std::uint16_t id = 0;
@@ -119,7 +119,7 @@ constexpr NvmeRdmaRequest parse_nvme_rdma_request(const std::byte* p) {
     return {load_le16(p), load_le16(p + 2), load_le16(p + 4), load_le16(p + 6), load_le16(p + 8)};
 }
 
-/// How a command is called: in the words of the specification, and as a kind of command.
+/// The name of a command in the specification, and the kind of command in reports.
 struct NvmeCommandName {
     std::uint8_t opcode;
     std::string_view text;

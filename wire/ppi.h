@@ -6,7 +6,8 @@
 
 namespace wire {
 
-/// Per-Packet Information, version 0. Every field is little-endian, hence the functions by hand.
+/// Per-Packet Information, version 0. Every field is little-endian, so there is no layout (layouts are big-endian) but
+/// two functions.
 struct Ppi {
     std::uint8_t version{};
     std::uint8_t flags{};
@@ -17,7 +18,7 @@ struct Ppi {
     static constexpr std::size_t size = 8;
 };
 
-/// Reads a header of which `Ppi::size` octets are there.
+/// Reads a header. `p` must have `Ppi::size` octets.
 constexpr Ppi parse_ppi(const std::byte* p) { return {base::load_u8(p), base::load_u8(p + 1), load_le16(p + 2), load_le32(p + 4)}; }
 
 constexpr void emit_ppi(std::span<std::byte, Ppi::size> out, const Ppi& header) {

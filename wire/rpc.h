@@ -11,12 +11,12 @@
 namespace wire {
 
 enum class RpcProgram : std::uint8_t { other, nfs, nfs_callback, nfs_acl, lock, mount, status, gluster };
-/// By its number; callbacks have numbers that clients choose from 0x40000000 on.
+/// The programs by number. Clients choose the numbers of callbacks, from 0x40000000 on.
 RpcProgram rpc_program(std::uint32_t number);
 
 inline constexpr std::uint32_t rpc_auth_gss = 6;
 
-/// What a header says. `body_at` is where the program's own part begins; where `has_body`.
+/// The content of a header. `body_at` is the offset of the program's own part, valid if `has_body`.
 struct RpcHeader {
     std::uint32_t xid = 0;
     bool has_type = false;  ///< call or reply: was captured
@@ -29,7 +29,7 @@ struct RpcHeader {
     bool has_procedure = false;  ///< procedure was captured as well
     std::uint32_t gss_service = 0;  ///< 0: no GSS; 1 none, 2 integrity, 3 privacy. RFC 2203, 5.3.1
 
-    bool has_status = false;  ///< of a reply: the following were captured
+    bool has_status = false;  ///< of a reply: the members below were captured
     bool denied = false;
     std::uint32_t accept_state = 0;
     std::uint32_t reject_state = 0;
@@ -40,8 +40,8 @@ struct RpcHeader {
 };
 RpcHeader parse_rpc(base::Bytes message);
 
-/// Where a program's own part begins that GSS protects, RFC 2203, 5.3.2: after length and sequence number. False where
-/// it is encrypted.
+/// Moves to the program's own part of a message that GSS protects: after length and sequence number. RFC 2203, 5.3.2.
+/// False if that part is encrypted.
 bool find_gss_body(std::uint32_t gss_service, base::Bytes message, std::uint32_t& at);
 
 /// A procedure of a program, or an operation of NFSv4.

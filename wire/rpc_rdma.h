@@ -37,9 +37,9 @@ struct RpcRdmaHeader {
     std::uint32_t writes = 0;       ///< chunks of the write list
     std::uint32_t full_writes = 0;  ///< of them, with bytes
     std::uint32_t replies = 0;      ///< 1: there is a reply chunk
-    bool has_call_chunk = false;      ///< the message itself is to be read
-    std::uint32_t read_items = 0;     ///< items of the message that are to be read
-    std::uint32_t read_position = 0;  ///< of the latest of them
+    bool has_call_chunk = false;      ///< the receiver has to read the message itself
+    std::uint32_t read_items = 0;     ///< items of the message that the receiver has to read
+    std::uint32_t read_position = 0;  ///< position of the last of these items
     bool lists_end = false;         ///< all of the lists was captured
     std::uint32_t message_at = 0;   ///< where the RPC message begins, where `lists_end`
     std::uint32_t error = 0;        ///< of RDMA_ERROR
@@ -49,7 +49,7 @@ struct RpcRdmaHeader {
     }
 };
 
-/// What is read of a header, where it is read: for those who show it.
+/// Receives the parts of a header as they are read, for `dump` and other output.
 class RpcRdmaVisitor {
 public:
     virtual ~RpcRdmaVisitor() = default;

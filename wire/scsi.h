@@ -12,7 +12,7 @@ namespace wire {
 
 inline constexpr std::uint32_t scsi_cdb_bytes = 16;
 
-/// How a command is called: as the standards do, and as a kind of command.
+/// The name of a command in the standards, and the kind of command in reports.
 struct ScsiName {
     std::uint8_t opcode = 0;
     std::uint8_t service_action = 0;  ///< of an opcode that has several commands; 0xff: of all others

@@ -23,14 +23,14 @@ enum class SrpType : std::uint8_t {
     login_reject = 0xc2,
 };
 
-/// What a command's buffer is described by: the formats of data out and data in.
+/// The formats in which a command describes its buffers for data out and data in.
 enum class SrpBuffer : std::uint8_t { none, direct, indirect, immediate };
 
 inline constexpr std::uint32_t srp_command_bytes = 48;  ///< with a descriptor block of 16, without additional octets
 inline constexpr std::uint32_t srp_response_bytes = 36;
 inline constexpr std::uint32_t srp_task_bytes = 48;
 inline constexpr std::uint32_t srp_login_request_bytes = 64;
-inline constexpr std::uint32_t srp_login_short_bytes = 56;  ///< Linux', where the RDMA CM has taken 36 octets
+inline constexpr std::uint32_t srp_login_short_bytes = 56;  ///< Linux: the RDMA CM uses 36 octets of the private data
 inline constexpr std::uint32_t srp_login_response_bytes = 52;
 inline constexpr std::uint32_t srp_login_reject_bytes = 32;
 inline constexpr std::uint32_t srp_direct_bytes = 16;
@@ -46,7 +46,7 @@ constexpr SrpDescriptor parse_srp_descriptor(const std::byte* p) {
     return {base::load_be64(p), base::load_be32(p + 8), base::load_be32(p + 12)};
 }
 
-/// Of a command: where its buffers' descriptors begin. `buffer_formats`: high half data out, low half data in.
+/// Offset of the first buffer descriptor in a command. `buffer_formats`: high half data out, low half data in.
 constexpr SrpBuffer srp_out_format(std::uint8_t formats) { return static_cast<SrpBuffer>(formats >> 4); }
 constexpr SrpBuffer srp_in_format(std::uint8_t formats) { return static_cast<SrpBuffer>(formats & 0x0f); }
 

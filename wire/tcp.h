@@ -9,7 +9,7 @@ struct Tcp {
     std::uint16_t destination_port{};
     std::uint32_t sequence{};
     std::uint32_t acknowledgment{};
-    std::uint8_t header_words = 5;  ///< of four octets, options with them
+    std::uint8_t header_words = 5;  ///< in words of four octets, with the options
     std::uint8_t reserved_flags{};
     bool accurate_ecn{};
     bool cwr{};

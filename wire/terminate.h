@@ -75,7 +75,7 @@ inline constexpr auto layout_of<TerminateControl> =
            bits<&TerminateControl::rdma_header, 1>("iwarp_rdma.hdrct_r", "R bit"),
            bits<&TerminateControl::reserved, 13>("iwarp_rdma.term_rsvd", "Reserved").hex());
 
-/// Error type and code go by other names in each layer.
+/// Error type and code have different names in each layer.
 inline constexpr FieldInfo terminate_type_fields[] = {
     {"iwarp_rdma.term_etype_rdma", "Error Types for RDMA layer", 4, 4, Kind::uint8, Base::hex, false,
      terminate_rdma_types},
@@ -95,7 +95,7 @@ inline constexpr FieldInfo terminate_code_fields[] = {
      terminate_mpa_codes},
 };
 
-/// The declaration that error type and code of this layer are shown by; the general one where it has none.
+/// The field that shows error type and code of this layer; the general field if the layer has no field of its own.
 constexpr const FieldInfo& terminate_type_field(std::uint8_t layer) {
     return layer < 3 ? terminate_type_fields[layer] : field_table<TerminateControl>[1];
 }
@@ -117,17 +117,17 @@ struct TerminateParts {
         std::uint16_t offset = 0;
         std::uint16_t size = 0;
     };
-    TerminateControl control;   ///< as meant
-    bool byte_swapped = false;  ///< its bit fields stood at the wrong ends of their octets
+    TerminateControl control;   ///< in the order of the specification
+    bool byte_swapped = false;  ///< its bit fields were at the opposite ends of their octets
     Part segment_length;
-    Part ddp_header;  ///< size 0 as well where its first octet, which says how long it is, is missing
+    Part ddp_header;  ///< also size 0 if its first octet, which contains its length, is missing
     Part rdma_header;
-    std::uint16_t wanted = 4;  ///< octets that control field and announced parts take in all
+    std::uint16_t wanted = 4;  ///< octets of the control field and of all announced parts
 };
 
 inline constexpr std::size_t terminate_control_size = 4;
 
-/// Whether the specifications have such a code; RDMAP's two types share one table of names.
+/// Whether the specifications define this code. RDMAP's two types share one table of names.
 constexpr bool terminate_known(std::uint8_t layer, std::uint8_t type, std::uint8_t code) {
     if (layer < 2 && type == 0) return code == 0;
     if (layer == 0 && type == 1) return code <= 4 || code == 9 || code == 0xff;
@@ -135,9 +135,9 @@ constexpr bool terminate_known(std::uint8_t layer, std::uint8_t type, std::uint8
     return layer < 3 && !terminate_code_name(layer, type, code).empty();
 }
 
-/// Linux siw on little-endian machines fills octets from their other end: M, D and R stand at bits 0, 1 and 2 where the
-/// specification wants them at 7, 6 and 5 and reserves the rest, and layer and type have changed places. Where none of
-/// the three is set, only sense can tell.
+/// Linux siw on little-endian machines fills octets from the opposite end: M, D and R are bits 0, 1 and 2 instead of 7,
+/// 6 and 5, and layer and type have changed places. If none of the three bits is set, the control field counts as
+/// swapped if only the swapped reading is a known error code.
 constexpr bool terminate_is_swapped(const std::byte* control) {
     const auto flags = base::load_u8(control + 2);
     if (base::load_u8(control + 3) != 0 || (flags & 0xf8) != 0) return false;
@@ -165,7 +165,7 @@ constexpr std::optional<TerminateParts> parse_terminate(base::Bytes bytes) {
         if (parts.wanted + size <= bytes.size()) part = {parts.wanted, static_cast<std::uint16_t>(size)};
         parts.wanted = static_cast<std::uint16_t>(parts.wanted + size);
     };
-    // The length's field is there with the header it belongs to, even where M says that it is not valid.
+    // The length field is present with its header, even if M says that the length is not valid.
     if (parts.control.length_valid || parts.control.ddp_header) claim(parts.segment_length, 2);
     if (parts.control.ddp_header) {
         const bool known = parts.wanted < bytes.size();
@@ -177,7 +177,7 @@ constexpr std::optional<TerminateParts> parse_terminate(base::Bytes bytes) {
 
 inline constexpr std::size_t terminate_longest = 4 + 2 + ddp_untagged_size + size_of<RdmapReadRequest>;
 
-/// Writes a Terminate as RFC 5040 wants it and returns how many octets it took; `out` holds `terminate_longest`.
+/// Writes a Terminate as RFC 5040 defines it and returns its size in octets; `out` holds `terminate_longest`.
 /// `ddp_header` and `rdma_header` are the headers of the segment at fault, or empty.
 constexpr std::size_t emit_terminate(base::MutableBytes out, TerminateControl control, std::uint16_t segment_length,
                                      base::Bytes ddp_header, base::Bytes rdma_header) {

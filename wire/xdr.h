@@ -7,17 +7,17 @@
 
 namespace wire {
 
-/// Reads External Data Representation from the beginning of a message, RFC 4506. Where bytes are missing, nothing more
-/// is read: all further numbers are 0, all further texts empty.
+/// Reads External Data Representation from the beginning of a message, RFC 4506. If bytes are missing, reading ends:
+/// all further numbers are 0 and all further texts are empty.
 class XdrReader {
 public:
     explicit XdrReader(base::Bytes bytes, std::uint32_t offset = 0)
         : bytes_(bytes), offset_(std::min(offset, static_cast<std::uint32_t>(bytes.size()))) {}
 
-    /// Something that was asked for is missing.
+    /// True if bytes were missing.
     bool ended() const { return ended_; }
     void end() { ended_ = true; }
-    /// Of the next byte.
+    /// Offset of the next byte.
     std::uint32_t offset() const { return offset_; }
     std::uint32_t left() const { return static_cast<std::uint32_t>(bytes_.size()) - offset_; }
     base::Bytes bytes() const { return bytes_; }
@@ -34,13 +34,14 @@ public:
         const std::byte* first = take(size);
         return first == nullptr ? base::Bytes{} : base::Bytes{first, size};
     }
-    /// A length, n bytes, and what fills them up to four. If the capture cut the bytes, those that are there.
+    /// Reads a length, that number of bytes, and the padding to a multiple of four. If the capture cut the bytes,
+    /// returns those that are there.
     base::Bytes opaque() {
         const std::uint32_t size = u32();
         if (ended_) return {};
         return opaque_of(size);
     }
-    /// The same after its length.
+    /// Reads bytes and padding whose length was read before.
     base::Bytes opaque_of(std::uint32_t size) {
         const base::Bytes there = bytes_.subspan(offset_, std::min(size, left()));
         const std::uint64_t padded = (std::uint64_t{size} + 3) / 4 * 4;

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <pcap/bpf.h>
 #include <sstream>
 #include <sys/socket.h>
 #include <sys/utsname.h>
@@ -106,19 +107,22 @@ struct PacketRing::Ring {
     std::byte* at = nullptr;
     std::uint64_t frames = 0;
     std::optional<Clock::time_point> removed = {};
+    std::optional<std::uint16_t> group = {};
 
     std::uint64_t passed = 0;
     std::uint64_t dropped = 0;
     std::optional<std::uint64_t> lost_before = {};
     std::optional<std::uint64_t> lost = {};
 
-    tpacket_block_desc* block_in_turn() const {
-        return reinterpret_cast<tpacket_block_desc*>(socket.memory + std::size_t{turn} * socket.shape.block_octets);
+    tpacket_block_desc* block_at(std::uint32_t place) const {
+        return reinterpret_cast<tpacket_block_desc*>(socket.memory + std::size_t{place} * socket.shape.block_octets);
     }
-    bool block_ready() const {
-        auto& status = block_in_turn()->hdr.bh1.block_status;
+    tpacket_block_desc* block_in_turn() const { return block_at(turn); }
+    bool block_ready(std::uint32_t place) const {
+        auto& status = block_at(place)->hdr.bh1.block_status;
         return (std::atomic_ref(status).load(std::memory_order_acquire) & TP_STATUS_USER) != 0;
     }
+    bool block_ready() const { return block_ready(turn); }
     void release();
     bool take();
     bool fill(wire::Frame& frame, tpacket3_hdr* header);
@@ -126,6 +130,7 @@ struct PacketRing::Ring {
     ReadStatus nothing();
     void count();
     base::Result<void> use_filter();
+    base::Result<void> start();
 };
 
 void PacketRing::Ring::release() {
@@ -232,6 +237,22 @@ base::Result<void> PacketRing::Ring::use_filter() {
     return base::Failure{std::move(error)};
 }
 
+/// A socket that joins a group gets every frame until it has joined: they are dropped, for the others of the group
+/// have them.
+base::Result<void> PacketRing::Ring::start() {
+    if (!options.fanout) {
+        if (auto used = use_filter(); !used) return used;
+        return socket.bind(options);
+    }
+    const BpfProgram drop_all{{BPF_RET | BPF_K, 0, 0, 0}};
+    if (auto attached = attach(socket.descriptor.number(), drop_all); !attached) return attached;
+    if (auto bound = socket.bind(options); !bound) return bound;
+    auto joined = socket.join_fanout(options);
+    if (!joined) return base::Failure{joined.error()};
+    group = *joined;
+    return use_filter();
+}
+
 PacketRing::PacketRing(std::unique_ptr<Ring> ring) : ring_(std::move(ring)) {}
 PacketRing::~PacketRing() = default;
 
@@ -243,8 +264,7 @@ base::Result<std::unique_ptr<PacketRing>> PacketRing::open(const PacketRingOptio
     ring->problem.path = options.interface;
     ring->interfaces.push_back(describe(options, ring->socket.link_type, snaplen));
     ring->lost_before = lost_by(options.interface);
-    if (auto used = ring->use_filter(); !used) return base::Failure{used.error()};
-    if (auto bound = ring->socket.bind(options); !bound) return base::Failure{bound.error()};
+    if (auto started = ring->start(); !started) return base::Failure{started.error()};
     return std::unique_ptr<PacketRing>(new PacketRing(std::move(ring)));
 }
 
@@ -275,7 +295,21 @@ const base::Error& PacketRing::error() const { return ring_->problem; }
 int PacketRing::descriptor() const { return ring_->socket.descriptor.number(); }
 int PacketRing::interface_index() const { return ring_->socket.interface_index; }
 bool PacketRing::ready() const { return ring_->block != nullptr || ring_->block_ready(); }
+bool PacketRing::half_full() const {
+    const Ring& ring = *ring_;
+    return ring.block_ready((ring.turn + ring.socket.shape.blocks / 2) % ring.socket.shape.blocks);
+}
 bool PacketRing::ending() const { return ring_->removed.has_value(); }
+std::optional<std::uint16_t> PacketRing::fanout_group() const { return ring_->group; }
+
+base::Result<void> PacketRing::deal_to(unsigned rings) {
+    auto dealt = ring_->socket.deal_to(rings);
+    if (dealt) return dealt;
+    base::Error error = dealt.error();
+    error.path = ring_->options.interface;
+    return base::Failure{std::move(error)};
+}
+
 bool PacketRing::hardware_timestamps() const { return ring_->socket.hardware_timestamps; }
 const std::vector<std::string>& PacketRing::warnings() const { return ring_->socket.warnings; }
 

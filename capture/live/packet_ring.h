@@ -14,6 +14,11 @@ namespace capture::inline live {
 /// automatic: the adapter's clock, where it is kept with the system's; see adapter_clock.h.
 enum class TimestampSource : std::uint8_t { automatic, hardware, software };
 
+/// A ring of a group: each ring gets the frames of some pairs of hosts. See filter/pair_fanout.h.
+struct FanoutOptions {
+    std::optional<std::uint16_t> group = {};  ///< no value: a new group, with a number that no other process has
+};
+
 struct PacketRingOptions {
     std::string interface = {};
     std::uint32_t snaplen = 192;                                   ///< in bytes; 0 is no limit (max_snaplen)
@@ -27,8 +32,7 @@ struct PacketRingOptions {
     std::uint32_t iwarp_snaplen = 0;               ///< of segments of known iWARP connections; 0: they are kept whole
     bool other_carriers = false;                   ///< `kernel` passes what is neither RDMA nor TCP, too
     TimestampSource timestamps = TimestampSource::automatic;
-    std::optional<std::uint16_t> fanout_group =
-        {};  ///< share the interface's frames with others of the group, by flow hash
+    std::optional<FanoutOptions> fanout = {};  ///< share the interface's frames with other rings
 };
 
 /// Frames of one Linux interface, by AF_PACKET and TPACKET_V3: whole blocks are handed over in place, with direction,
@@ -64,6 +68,12 @@ public:
     base::Result<void> set_filter(const RdmaFilter& filter);
     /// The same for the snap length; no longer than at open() where blocks would be too small.
     base::Result<void> set_snaplen(std::uint32_t snaplen);
+    /// With `fanout`: the number of the group, and how many of its rings, in the order of open(), get frames. A new
+    /// group deals all frames to its first ring; a ring that joins later gets none before.
+    std::optional<std::uint16_t> fanout_group() const;
+    base::Result<void> deal_to(unsigned rings);
+    /// Whether more than half of the ring waits to be read.
+    bool half_full() const;
     /// Frames that arrive have the adapter's time, where it stamped them.
     bool hardware_timestamps() const;
     /// Problems that did not stop the capture but have to be reported.

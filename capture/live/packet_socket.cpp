@@ -20,6 +20,7 @@
 
 #include "base/own_path.h"
 #include "base/quantities.h"
+#include "capture/filter/pair_fanout.h"
 #include "capture/live/adapter_clock.h"
 
 namespace capture::inline live {
@@ -67,6 +68,17 @@ bool ask_ring(int socket, const RingShape& shape, std::uint32_t block_timeout_ms
     request.tp_frame_nr = shape.blocks;
     request.tp_retire_blk_tov = block_timeout_ms;
     return ::setsockopt(socket, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) == 0;
+}
+
+/// linux/filter.h's sock_fprog; that header has the same macros as libpcap's.
+struct FanoutProgram {
+    unsigned short length;
+    const BpfInstruction* instructions;
+};
+
+bool load_fanout(int socket, const BpfProgram& program) {
+    const FanoutProgram code{static_cast<unsigned short>(program.size()), program.data()};
+    return ::setsockopt(socket, SOL_PACKET, PACKET_FANOUT_DATA, &code, sizeof code) == 0;
 }
 
 /// Without a protocol yet: nothing comes in that the filter has not seen.
@@ -205,13 +217,30 @@ base::Result<void> PacketSocket::bind(const PacketRingOptions& options) {
         if (::setsockopt(descriptor.number(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &wish, sizeof wish) != 0)
             warnings.push_back(fmt::format("not promiscuous: {}", std::strerror(errno)));
     }
-    if (options.fanout_group) {
-        const unsigned join = *options.fanout_group | unsigned{PACKET_FANOUT_HASH} << 16;
-        if (!set(descriptor.number(), PACKET_FANOUT, static_cast<int>(join)))
-            return socket_failure(options.interface, fmt::format("cannot join fanout group {}", *options.fanout_group),
-                                  errno);
-    }
     return {};
+}
+
+base::Result<std::uint16_t> PacketSocket::join_fanout(const PacketRingOptions& options) {
+    unsigned type = PACKET_FANOUT_CBPF;
+    std::uint16_t group = 0;
+    if (options.fanout->group)
+        group = *options.fanout->group;
+    else
+        type |= PACKET_FANOUT_FLAG_UNIQUEID;
+    if (!set(descriptor.number(), PACKET_FANOUT, static_cast<int>(group | type << 16)))
+        return socket_failure(options.interface, "cannot share its frames among several rings", errno);
+    int joined = 0;
+    socklen_t length = sizeof joined;
+    if (::getsockopt(descriptor.number(), SOL_PACKET, PACKET_FANOUT, &joined, &length) != 0)
+        return socket_failure(options.interface, "cannot tell its group of rings", errno);
+    return static_cast<std::uint16_t>(joined);
+}
+
+base::Result<void> PacketSocket::deal_to(unsigned rings) const {
+    const BpfProgram program = pair_fanout(link_type, rings);
+    if (load_fanout(descriptor.number(), program)) return {};
+    return base::Failure{base::Error{
+        .message = fmt::format("the kernel refused to deal frames to {} rings: {}", rings, std::strerror(errno))}};
 }
 
 bool PacketSocket::interface_removed() const {

@@ -48,6 +48,11 @@ public:
     static base::Result<PacketSocket> open(const PacketRingOptions& options, std::uint32_t snaplen);
     /// From now on frames come.
     base::Result<void> bind(const PacketRingOptions& options);
+    /// Shares the frames of the interface with the other sockets of a fanout group; without a number, of a new one.
+    /// Only after bind(): until then each frame comes to this socket, too. Returns the number of the group.
+    base::Result<std::uint16_t> join_fanout(const PacketRingOptions& options);
+    /// The first `rings` sockets of the group get the frames from now on.
+    base::Result<void> deal_to(unsigned rings) const;
 
     /// Whether it was taken from under us: the interface is gone, or in another network namespace.
     bool interface_removed() const;

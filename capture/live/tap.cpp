@@ -9,6 +9,7 @@
 #include <fnmatch.h>
 #include <map>
 #include <poll.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "capture/live/link_watch.h"
 #include "capture/live/mpa_ports.h"
 #include "capture/live/packet_socket.h"
+#include "capture/live/ring_group.h"
 
 namespace capture::inline live {
 namespace {
@@ -40,7 +42,7 @@ constexpr std::int64_t learn_period_ns = 1000 * ns_per_ms;
 /// A name, and the ring that it has at the moment.
 struct Tapped {
     std::string name;
-    std::unique_ptr<PacketRing> ring = {};
+    std::unique_ptr<RingGroup> ring = {};
     Statistics before = {};     // of the rings that it had
     bool polled_event = false;  // poll said something that memory does not show
     bool up = true;             // the state that was reported last
@@ -70,9 +72,23 @@ KernelTapOptions kernel_options(const TapOptions& options) {
             .other_bytes = options.other_carriers ? length_or_all(options.ring.snaplen) : 0};
 }
 
-bool same_rings(const PacketRingOptions& a, const PacketRingOptions& b) {
+bool same_rings(const TapOptions& one, const TapOptions& other) {
+    const PacketRingOptions& a = one.ring;
+    const PacketRingOptions& b = other.ring;
     return a.buffer_octets == b.buffer_octets && a.block_timeout_ms == b.block_timeout_ms &&
-           a.promiscuous == b.promiscuous && a.timestamps == b.timestamps && a.fanout_group == b.fanout_group;
+           a.promiscuous == b.promiscuous && a.timestamps == b.timestamps && one.threads == other.threads;
+}
+
+RingCount ring_count(std::optional<unsigned> threads) {
+    constexpr unsigned most = 8;  // more have to wait for the one that measures
+    constexpr unsigned most_rings = 64;
+    if (threads) {
+        const unsigned rings = std::min(*threads, most_rings);
+        return {.first = rings, .most = rings};
+    }
+    cpu_set_t processors;
+    if (::sched_getaffinity(0, sizeof processors, &processors) != 0) return {};
+    return {.first = 1, .most = std::clamp(static_cast<unsigned>(CPU_COUNT(&processors)), 1U, most)};
 }
 
 }  // namespace
@@ -122,6 +138,7 @@ struct Tap::State {
     void turned(Tapped& each, bool up);
     void refilter(std::int64_t now);
     void look_around(std::int64_t now);
+    void grow(std::size_t number);
     bool may_learn(std::int64_t now) const;
     void learn(std::span<const wire::Frame> frames, std::int64_t now);
     bool wait(std::int64_t now, std::int64_t until);
@@ -137,8 +154,6 @@ bool Tap::State::discovers(std::int64_t now) const {
 PacketRingOptions Tap::State::ring_options(const Link& link) const {
     PacketRingOptions ring = options.ring;
     ring.interface = link.name;
-    if (ring.fanout_group)  // a group is of one interface
-        ring.fanout_group = static_cast<std::uint16_t>(*ring.fanout_group + link.index);
     ring.filter = options.filter;
     ring.rdma.reset();
     if (narrows()) ring.rdma = filter;
@@ -182,7 +197,7 @@ bool Tap::State::open(const Link& link, std::int64_t now) {
     if (const auto before = refused.find(link.name);
         before != refused.end() && before->second.index == link.index && now < before->second.retry_at_ns)
         return false;
-    auto opened = PacketRing::open(ring_options(link));
+    auto opened = RingGroup::open(ring_options(link), ring_count(options.threads));
     if (!opened) {
         Refusal& refusal = refused[link.name];
         if (refusal.index != link.index || refusal.message != opened.error().message)
@@ -194,8 +209,10 @@ bool Tap::State::open(const Link& link, std::int64_t now) {
     const std::size_t number = number_for(link.name, now);
     tapped[number].ring = std::move(opened).value();
     tapped[number].up = is_up(link.name);
-    infos[number] = tapped[number].ring->interfaces().front();
+    infos[number] = tapped[number].ring->info();
     std::string message = fmt::format("{}: capturing", link.name);
+    if (const std::size_t rings = tapped[number].ring->rings(); rings > 1)
+        message += fmt::format(", with {} threads", rings);
     if (tapped[number].ring->hardware_timestamps()) message += ", stamped by the adapter";
     for (const std::string& warning : tapped[number].ring->warnings()) message += "; " + warning;
     report(TapEvent::Kind::opened, link.name, std::move(message));
@@ -280,7 +297,7 @@ void Tap::State::refilter(std::int64_t now) {
         if (!tapped[i].ring) continue;
         if (const auto set = tapped[i].ring->set_filter(filter); !set)
             report(TapEvent::Kind::failed, tapped[i].name, about(tapped[i].name, set.error()));
-        infos[i].filter = tapped[i].ring->interfaces().front().filter;
+        infos[i].filter = tapped[i].ring->info().filter;
     }
 }
 
@@ -291,6 +308,19 @@ void Tap::State::look_around(std::int64_t now) {
     if (again && (links.descriptor() < 0 || !refused.empty())) scan_wanted = true;
     refilter(now);
     if (scan_due(now)) scan(now);
+    for (std::size_t i = 0; i < tapped.size(); ++i)
+        if (tapped[i].ring) grow(i);
+}
+
+void Tap::State::grow(std::size_t number) {
+    Tapped& each = tapped[number];
+    const auto grown = each.ring->grow_if_loaded();
+    if (!grown) return;
+    if (*grown)
+        report(TapEvent::Kind::opened, each.name,
+               fmt::format("{}: its load demands {} threads from now on", each.name, **grown));
+    else
+        report(TapEvent::Kind::failed, each.name, about(each.name, grown->error()));
 }
 
 void Tap::State::learn(std::span<const wire::Frame> seen, std::int64_t now) {
@@ -355,6 +385,7 @@ bool Tap::State::wait(std::int64_t now, std::int64_t until) {
             until = std::min(until, now + ending_ns);
             continue;
         }
+        if (const auto due = tapped[i].ring->due_ns()) until = std::min(until, *due);
         polled.push_back({tapped[i].ring->descriptor(), POLLIN, 0});
         polled_numbers.push_back(i);
     }
@@ -428,7 +459,7 @@ const base::Error& Tap::error() const { return state_->problem; }
 Statistics Tap::statistics(std::size_t interface) const {
     const Tapped& each = state_->tapped.at(interface);
     Statistics sum = each.before;
-    if (each.ring) sum += each.ring->statistics(0);
+    if (each.ring) sum += each.ring->statistics();
     return sum;
 }
 
@@ -450,6 +481,17 @@ bool Tap::is_recognised(const wire::Frame& frame, std::int64_t now_ns) {
     return !state_->narrows() || state_->ports.recognises(frame, now_ns);
 }
 
+std::size_t Tap::threads(std::size_t interface) const {
+    return is_open(interface) ? state_->tapped[interface].ring->rings() : 0;
+}
+
+std::int64_t Tap::threads_cpu_ns() const {
+    std::int64_t sum = 0;
+    for (const Tapped& each : state_->tapped)
+        if (each.ring) sum += each.ring->cpu_ns();
+    return sum;
+}
+
 std::vector<TapEvent> Tap::events() { return std::exchange(state_->news, {}); }
 void Tap::number_from(std::uint64_t last) { state_->frames = last; }
 std::vector<std::uint16_t> Tap::iwarp_ports() const { return state_->ports.all(); }
@@ -464,7 +506,7 @@ base::Result<void> Tap::reconfigure(const TapOptions& options) {
     if (auto can = possible(options); !can) return can;
     State& state = *state_;
     const TapOptions before = std::exchange(state.options, options);
-    const bool other_rings = !same_rings(before.ring, options.ring);
+    const bool other_rings = !same_rings(before, options);
     const bool other_filter = before.filter != options.filter || before.rdma_only != options.rdma_only;
     state.ports.configure(options.iwarp_ports);
     state.load_kernel();
@@ -484,7 +526,7 @@ base::Result<void> Tap::reconfigure(const TapOptions& options) {
             state.report(
                 TapEvent::Kind::failed, each.name,
                 fmt::format("{}: keeps the ring, timestamps and promiscuity that it was opened with", each.name));
-        state.infos[i] = each.ring->interfaces().front();
+        state.infos[i] = each.ring->info();
     }
     return {};
 }

@@ -1,6 +1,8 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,7 +18,10 @@ struct TapOptions {
     /// Names and patterns (fnmatch); `any`: all but loopback, and but bridges, bonds and the like, whose frames pass
     /// the interfaces that they lie on, and would count twice. Those, and what no ring can be had of, have to be named.
     std::vector<std::string> interfaces = {"any"};
-    PacketRingOptions ring = {};  ///< its interface and filter are not looked at
+    PacketRingOptions ring = {};  ///< its interface, filter and fanout are not looked at
+    /// Rings of each interface, with a thread each if there are several; no value: one, and more as the load demands.
+    /// What is delivered does not depend on it.
+    std::optional<unsigned> threads = 1;
     bool rdma_only = true;
     std::string filter = {};  ///< in place of the narrowing to RDMA
     std::vector<std::uint16_t> iwarp_ports = {};
@@ -32,10 +37,16 @@ struct TapOptions {
     std::int64_t number_rest_ns = 600'000'000'000;
 };
 
+/// What each of several rings of an interface gets of a buffer for all of them.
+constexpr std::uint64_t share_of_buffer(std::uint64_t octets, unsigned threads) {
+    constexpr std::uint64_t least = std::uint64_t{4} << 20;
+    return threads <= 1 ? octets : std::max(octets / threads, std::min(octets, least));
+}
+
 /// What happened since it was asked last.
 struct TapEvent {
     enum class Kind : std::uint8_t {
-        opened,    ///< or up, where it was down
+        opened,    ///< or up, where it was down, or with more threads than before
         lost,      ///< it was removed, or is no longer requested
         failed,    ///< to open, to stay up, or to do what was asked; told once, and tried again
         narrowed,  ///< the kernel's filter changed: ports were found, or are too many
@@ -68,6 +79,9 @@ public:
     const std::vector<InterfaceInfo>& interfaces() const override;
     bool is_open(std::size_t interface) const;
     bool hardware_timestamps(std::size_t interface) const;  ///< of what it has open now
+    std::size_t threads(std::size_t interface) const;       ///< rings that it has now; 0 where it is not open
+    /// Processor time of the threads of all rings, those of interfaces that went excluded.
+    std::int64_t threads_cpu_ns() const;
     /// Of all that there ever were.
     Statistics statistics() const override;
     /// Counts of an interface that went stay for as long as its number is its own.

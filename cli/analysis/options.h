@@ -41,6 +41,7 @@ struct AnalysisOptions : options::HelpOptions {
     std::optional<unsigned> threads = {};  ///< see thread_count()
     std::optional<std::uint64_t> link_bits_per_sec = {};
     std::size_t max_flows = default_max_flows();
+    bool commands = false;  ///< read commands of upper layers: on where a command's output shows them
 
     bool recalls() const { return history || from_ns || to_ns; }
 };

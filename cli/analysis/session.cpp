@@ -95,6 +95,7 @@ struct Session::State {
 
     std::uint64_t interval_ns = 0;
     IntervalSink sink = {};
+    FrameSink frame_sink = {};
     std::optional<std::int64_t> interval_start_ns = {};
     metrics::Snapshot previous = {};
 
@@ -126,7 +127,7 @@ bool Session::State::open() {
         how.promiscuous = options.promiscuous;
         how.buffer_kib = options.buffer_kib;
         how.filter = *expression;
-        auto opened = LiveSources::open(options.interfaces, std::move(how), LiveScope::rdma);
+        auto opened = LiveSources::open(options.interfaces, std::move(how), LiveScope::rdma, thread_count(options));
         if (!opened) {
             mistaken = is_mistaken(*expression);
             fail(opened.error().text());
@@ -299,27 +300,27 @@ void Session::State::count_cut(std::span<const wire::Frame> frames) {
 
 void Session::State::feed(std::span<const wire::Frame> frames) {
     count_cut(frames);
+    if (frame_sink) frame_sink(frames, source());
     const bool lasting = source().frames_last();
     analyzer->expect_interfaces(source().interfaces().size());
     if (interval_ns == 0) return analyzer->feed(frames, lasting);
-    const auto length = static_cast<std::int64_t>(interval_ns);
     std::size_t begin = 0;
-    for (std::size_t i = 0; i < frames.size(); ++i) {
+    for (std::size_t i = 0; i < frames.size() && interval_ns != 0; ++i) {
         const std::int64_t time = frames[i].time_ns;
-        if (!interval_start_ns) interval_start_ns = begin_of(time, length);
+        if (!interval_start_ns) interval_start_ns = begin_of(time, static_cast<std::int64_t>(interval_ns));
         if (time < base::later(*interval_start_ns, interval_ns)) continue;
         analyzer->feed(frames.subspan(begin, i - begin), lasting);
         begin = i;
         close_interval();
         if (!wanted) return;
-        interval_start_ns = begin_of(time, length);
+        if (interval_ns != 0) interval_start_ns = begin_of(time, static_cast<std::int64_t>(interval_ns));
     }
     analyzer->feed(frames.subspan(begin), lasting);
 }
 
 void Session::State::close_interval() {
     metrics::Snapshot now = analyzer->snapshot();
-    Interval interval{*interval_start_ns, interval_ns, metrics::difference(previous, now)};
+    Interval interval{*interval_start_ns, interval_ns, metrics::difference(previous, now), now.flows.size()};
     previous = std::move(now);
     if (interval.difference.flows.empty()) return;
     progress.wipe();
@@ -361,6 +362,10 @@ void Session::by_interval(std::uint64_t length_ns, IntervalSink sink) {
     state_->interval_ns = length_ns;
     state_->sink = std::move(sink);
 }
+
+void Session::lengthen_intervals(std::uint64_t length_ns) { state_->interval_ns = length_ns; }
+
+void Session::on_frames(FrameSink sink) { state_->frame_sink = std::move(sink); }
 
 bool Session::run() {
     State& s = *state_;

@@ -3,14 +3,17 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "capture/source.h"
 #include "cli/analysis/options.h"
 #include "metrics/answers/answer.h"
 #include "metrics/figures/device_figures.h"
 #include "metrics/figures/snapshot.h"
 #include "trace/trace_source.h"
+#include "wire/frame.h"
 
 namespace cli::analysis {
 
@@ -35,9 +38,12 @@ public:
         std::int64_t start_ns = 0;
         std::uint64_t length_ns = 0;
         metrics::Snapshot difference;
+        std::size_t flows_known = 0;  ///< flows with and without traffic in it: what an interval costs grows with them
     };
     /// Returns false to end the run.
     using IntervalSink = std::function<bool(const Interval&)>;
+    /// Receives frames of a source with their bytes, before they are measured.
+    using FrameSink = std::function<void(std::span<const wire::Frame>, const capture::Source&)>;
 
     /// `command` is the subcommand's name, for messages.
     Session(const AnalysisOptions& options, std::string command);
@@ -48,6 +54,11 @@ public:
     /// Call this before run(): `sink` gets every interval with RDMA traffic, in order. Intervals begin at multiples of
     /// `length_ns` since 1970.
     void by_interval(std::uint64_t length_ns, IntervalSink sink);
+    /// For the sink: intervals after the present one have this length, a multiple of the length before; 0: there are
+    /// none.
+    void lengthen_intervals(std::uint64_t length_ns);
+    /// Call this before run(): `sink` gets all frames that are measured, in order.
+    void on_frames(FrameSink sink);
 
     /// False if nothing could be measured; the reason was reported. Otherwise snapshot() has the figures.
     bool run();

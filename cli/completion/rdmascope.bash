@@ -110,7 +110,7 @@ _rdmascope_io() {
     case $previous in
         -i | --interface) _rdmascope_interfaces; return ;;
         -r | --read-file | -F) _rdmascope_files; return ;;
-        --as) _rdmascope_words '4420=nvme 8009=nvme 20049=rpc 3260=iser 5555=srp'; return ;;
+        --as) _rdmascope_words '4420=nvme 8009=nvme 20049=rpc 3260=iser 5555=srp 445=smb 18634=rds'; return ;;
         --sort) _rdmascope_words 'frames connection protocol kind id target bytes latency request before data after response
             repair open status'; return ;;
         -s | --snapshot-length | -B | --buffer-size | -c | --seconds | --top) return ;;
@@ -134,6 +134,36 @@ _rdmascope_why() {
         _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
             --flow --diff --json --fail-on -v --verbose --color'
+    else
+        _rdmascope_expression
+    fi
+}
+
+_rdmascope_report() {
+    _rdmascope_measuring && return
+    case $previous in
+        --flow | --title) return ;;
+        -o | --output | --perfetto) _rdmascope_files; return ;;
+    esac
+    if [[ $current == -* ]]; then
+        _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+            -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
+            --flow -o --output --title --anonymous --perfetto'
+    else
+        _rdmascope_expression
+    fi
+}
+
+_rdmascope_policy() {
+    if ((${#words[@]} == 3)) && [[ $current != -* ]]; then _rdmascope_words 'check'; return; fi
+    _rdmascope_measuring && return
+    case $previous in
+        --rules) _rdmascope_files; return ;;
+    esac
+    if [[ $current == -* ]]; then
+        _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+            -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
+            --rules --json'
     else
         _rdmascope_expression
     fi
@@ -309,13 +339,15 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((${#words[@]} == 2)); then
-        _rdmascope_words 'dump flows io why top daemon endpoint replay run doctor demo completion help --help --version'
+        _rdmascope_words 'dump flows io why report policy top daemon endpoint replay run doctor demo completion help --help --version'
     else
         case ${words[1]} in
             dump) _rdmascope_dump ;;
             flows) _rdmascope_flows ;;
             io) _rdmascope_io ;;
             why) _rdmascope_why ;;
+            report) _rdmascope_report ;;
+            policy) _rdmascope_policy ;;
             top) _rdmascope_top ;;
             daemon) _rdmascope_daemon ;;
             endpoint) _rdmascope_endpoint ;;
@@ -324,7 +356,7 @@ _rdmascope() {
             doctor) _rdmascope_doctor ;;
             demo) _rdmascope_demo ;;
             completion) _rdmascope_completion ;;
-            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io why top daemon endpoint replay run doctor demo completion'; fi ;;
+            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io why report policy top daemon endpoint replay run doctor demo completion'; fi ;;
         esac
     fi
     COMPREPLY=("${COMPREPLY[@]#"$before"}")

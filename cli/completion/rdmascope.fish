@@ -54,6 +54,8 @@ complete -c rdmascope -n __fish_use_subcommand -a dump -d 'print, filter, save a
 complete -c rdmascope -n __fish_use_subcommand -a flows -d 'one row a flow with all its figures'
 complete -c rdmascope -n __fish_use_subcommand -a io -d 'commands of upper layers, and where their time went'
 complete -c rdmascope -n __fish_use_subcommand -a why -d 'why it is slow'
+complete -c rdmascope -n __fish_use_subcommand -a report -d 'one HTML page with answers, flows and plots'
+complete -c rdmascope -n __fish_use_subcommand -a policy -d 'check the class of each flow'
 complete -c rdmascope -n __fish_use_subcommand -a top -d 'the live screen'
 complete -c rdmascope -n __fish_use_subcommand -a daemon -d 'capture for ever: export, remember, record incidents'
 complete -c rdmascope -n __fish_use_subcommand -a endpoint -d 'an iWARP endpoint in software'
@@ -65,8 +67,8 @@ complete -c rdmascope -n __fish_use_subcommand -a completion -d 'the script for 
 complete -c rdmascope -n __fish_use_subcommand -a help -d 'explain a command'
 complete -c rdmascope -n __fish_use_subcommand -l help -d 'list the commands'
 complete -c rdmascope -n __fish_use_subcommand -l version -d 'print the version'
-complete -c rdmascope -n '__rdmascope_is dump flows io why top' -a 'ip ip6 udp tcp host net port src dst and or not vlan ether'
-complete -c rdmascope -n '__rdmascope_is help' -a 'dump flows io why top daemon endpoint replay run doctor demo completion'
+complete -c rdmascope -n '__rdmascope_is dump flows io why report policy top' -a 'ip ip6 udp tcp host net port src dst and or not vlan ether'
+complete -c rdmascope -n '__rdmascope_is help' -a 'dump flows io why report policy top daemon endpoint replay run doctor demo completion'
 
 function __rdmascope_option
     complete -c rdmascope -n '__rdmascope_is dump' $argv
@@ -127,7 +129,7 @@ __rdmascope_option -l version -d 'print the version and exit'
 
 # What flows, why and top share.
 function __rdmascope_measuring_option
-    complete -c rdmascope -n '__rdmascope_is flows why top' $argv
+    complete -c rdmascope -n '__rdmascope_is flows why report policy top' $argv
 end
 
 function __rdmascope_flows_option
@@ -140,6 +142,10 @@ end
 
 function __rdmascope_why_option
     complete -c rdmascope -n '__rdmascope_is why' $argv
+end
+
+function __rdmascope_report_option
+    complete -c rdmascope -n '__rdmascope_is report' $argv
 end
 
 function __rdmascope_top_option
@@ -192,7 +198,7 @@ __rdmascope_io_option -s p -l no-promiscuous-mode -d 'no promiscuous mode'
 __rdmascope_io_option -s c -x -d 'stop after N packets'
 __rdmascope_io_option -l seconds -x -d 'stop N seconds after the beginning'
 __rdmascope_io_option -s F -r -F -d 'take the expression from a file'
-__rdmascope_io_option -l as -x -a '4420=nvme 8009=nvme 20049=rpc 3260=iser 5555=srp' -d 'the protocol of a port or a queue pair'
+__rdmascope_io_option -l as -x -a '4420=nvme 8009=nvme 20049=rpc 3260=iser 5555=srp 445=smb 18634=rds' -d 'the protocol of a port or a queue pair'
 __rdmascope_io_option -s K -l no-crc -d 'do not verify CRCs'
 __rdmascope_io_option -l each -d 'one row a command'
 __rdmascope_io_option -l json -d 'one JSON object'
@@ -206,8 +212,17 @@ __rdmascope_why_option -l flow -x -d 'about one flow alone'
 __rdmascope_why_option -l json -d 'one JSON object'
 __rdmascope_why_option -l diff -d 'compare two captures'
 __rdmascope_why_option -l fail-on -x -a 'wrong minor suspected' -d 'exit with 3 from this grade on'
+complete -c rdmascope -n '__rdmascope_is policy' -a check
+complete -c rdmascope -n '__rdmascope_is policy' -l rules -rF -d 'the rules that traffic must keep to'
+complete -c rdmascope -n '__rdmascope_is policy' -l json -d 'one JSON object'
 __rdmascope_why_option -s v -l verbose -d 'all figures'
 __rdmascope_why_option -l color -x -a 'auto never always' -d colour
+__rdmascope_report_option -l counters -rF -d 'what devices counted meanwhile'
+__rdmascope_report_option -l flow -x -d 'about one flow alone'
+__rdmascope_report_option -s o -l output -rF -d 'write the page to a file'
+__rdmascope_report_option -l title -x -d 'the heading of the page'
+__rdmascope_report_option -l anonymous -d 'replace addresses and names'
+__rdmascope_report_option -l perfetto -rF -d 'write a trace as well'
 __rdmascope_top_option -l interval -x -a '100ms 500ms 1s 2s 10s' -d 'new figures every so often'
 __rdmascope_top_option -l speed -x -a '0.1 1 10 100 max' -d 'of what is played back'
 __rdmascope_top_option -l paused -d 'stand still at the beginning'

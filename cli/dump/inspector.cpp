@@ -115,6 +115,8 @@ bool is_of_commands(std::string_view field) {
            field.starts_with("nvme") || field.starts_with("rpc") || field.starts_with("nfs") ||
            field.starts_with("mount.") || field.starts_with("nlm.") || field.starts_with("iser.") ||
            field.starts_with("iscsi.") || field.starts_with("scsi") || field.starts_with("rdma.srp") ||
+           field.starts_with("smb") || field.starts_with("ipoib") || field.starts_with("arp.") ||
+           field.starts_with("rdma.ipoib") || field.starts_with("rdma.rds") || field.starts_with("rdma.rsocket") ||
            field.starts_with("rdma.scsi");
 }
 

@@ -17,6 +17,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (options.column_help()) return print(exporters::column_reference());
     if (options.column_names()) return print(exporters::column_names());
 
+    options.commands = shows_commands(options);
     analysis::Session session(options, "flows");
     TextOutput output(STDOUT_FILENO);
     Report report(options, session.names(), output);
@@ -24,6 +25,11 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         session.by_interval(*options.interval_ns, [&](const analysis::Session::Interval& interval) {
             report.crc_verified(session.crc_verified() && exporters::can_verify(interval.difference.capture));
             return report.interval(interval);
+        });
+    if (options.by && options.form != Form::csv && !options.connect && !options.recalls())
+        session.by_interval(exporters::FlowTimeline::least_length_ns, [&](const analysis::Session::Interval& interval) {
+            session.lengthen_intervals(report.over_time(interval));
+            return true;
         });
     if (!session.run()) return session.status();
     report.crc_verified(session.crc_verified());

@@ -9,6 +9,12 @@ namespace cli::flows {
 
 namespace {
 
+/// The columns of the terminal; enough for every table if the output is not a terminal.
+std::size_t width_of_table() {
+    constexpr std::size_t unlimited = 1000;
+    return is_terminal(STDOUT_FILENO) ? terminal_columns(STDOUT_FILENO) : unlimited;
+}
+
 exporters::FlowColumns chosen_columns(const FlowsOptions& options) {
     const bool by_interval = options.interval_ns.has_value();
     if (options.every_column()) return exporters::all_columns(by_interval);
@@ -51,6 +57,10 @@ bool Report::interval(const analysis::Session::Interval& interval) {
     // What is live is looked at while it happens.
     return print(interval.difference, context) &&
            ((options_.interfaces.empty() && !options_.connect) || output_.flush());
+}
+
+std::uint64_t Report::over_time(const analysis::Session::Interval& interval) {
+    return timeline_.add(interval.difference, interval.start_ns);
 }
 
 bool Report::finish(const metrics::Snapshot& snapshot, const metrics::DeviceFigures& devices) {
@@ -112,15 +122,19 @@ bool Report::print_groups(const metrics::Snapshot& snapshot) {
         if (filter_.everything() || filter_.matches(row)) rows.push_back(row);
     }
     hidden_ = !snapshot.flows.empty() && rows.empty();
-    std::vector<exporters::TrafficGroup> groups = exporters::traffic_groups(rows, *options_.by);
+    std::vector<exporters::TrafficGroup> groups = exporters::traffic_groups(rows, *options_.by, timeline_);
     if (options_.reverse) std::reverse(groups.begin(), groups.end());
     if (options_.top && groups.size() > *options_.top) groups.resize(static_cast<std::size_t>(*options_.top));
     std::string& out = output_.text();
     switch (options_.form) {
-        case Form::json: exporters::append_group_json(out, groups, *options_.by, snapshot.capture, context); break;
+        case Form::json: {
+            const std::uint64_t cell_ns = timeline_.empty() ? 0 : timeline_.length_ns();
+            exporters::append_group_json(out, groups, *options_.by, cell_ns, snapshot.capture, context);
+            break;
+        }
         case Form::csv: exporters::append_group_csv(out, groups, *options_.by); break;
         case Form::table:
-            if (!groups.empty()) exporters::append_group_table(out, groups, *options_.by);
+            if (!groups.empty()) exporters::append_group_table(out, groups, *options_.by, width_of_table());
             break;
     }
     return output_.flush();

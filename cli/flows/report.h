@@ -21,6 +21,8 @@ public:
     void crc_verified(bool known) { context_.crc_verified = known; }
     /// Prints one interval when it has ended; false if printing failed.
     bool interval(const analysis::Session::Interval& interval);
+    /// For groups: notes the traffic of an interval. Returns how long the next one is to be; 0: none is needed.
+    std::uint64_t over_time(const analysis::Session::Interval& interval);
     /// The end of the whole capture, or of the last interval.
     bool finish(const metrics::Snapshot& snapshot, const metrics::DeviceFigures& devices = {});
     /// Whether the table shows a latency of one operation in the row of a flow that has others as well.
@@ -43,6 +45,7 @@ private:
     exporters::FlowColumns columns_;  ///< empty: the table's are chosen when its first rows are known
     exporters::FlowsDocument document_;
     std::optional<exporters::Table> table_ = {};
+    exporters::FlowTimeline timeline_ = {};
     bool begun_ = false;
     bool latencies_of_one_ = false;
     bool hidden_ = false;

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <unistd.h>
+#include <utility>
 
 #include "base/clock.h"
 #include "capture/link_type.h"
@@ -24,8 +25,9 @@ dissect::DissectorOptions dissector_options_of(const IoOptions& options) {
 
 }  // namespace
 
-CaptureRun::CaptureRun(const IoOptions& options, dissect::Sink& sink)
+CaptureRun::CaptureRun(const IoOptions& options, dissect::Sink& sink, Caller caller)
     : options_(options),
+      caller_(std::move(caller)),
       sink_(sink),
       dissector_(dissector_options_of(options)),
       selection_({}, true),
@@ -38,7 +40,7 @@ capture::Source& CaptureRun::source() const {
 
 void CaptureRun::fail(const std::string& message) {
     progress_.wipe();
-    print_message("rdmascope io: {}", message);
+    print_message("rdmascope {}: {}", caller_.command, message);
     failed_ = true;
 }
 
@@ -61,11 +63,11 @@ bool CaptureRun::open_live(const std::string& expression) {
         return false;
     }
     live_ = std::move(opened).value();
-    for (const std::string& warning : live_->warnings()) print_message("rdmascope io: {}", warning);
+    for (const std::string& warning : live_->warnings()) print_message("rdmascope {}: {}", caller_.command, warning);
     for (const capture::InterfaceInfo& interface : live_->interfaces())
-        print_message("rdmascope io: listening on {}, link-type {} ({}), snapshot length {} bytes", interface.name,
-                      capture::link_type_name(interface.link_type), capture::link_type_description(interface.link_type),
-                      interface.snaplen);
+        print_message("rdmascope {}: listening on {}, link-type {} ({}), snapshot length {} bytes", caller_.command,
+                      interface.name, capture::link_type_name(interface.link_type),
+                      capture::link_type_description(interface.link_type), interface.snaplen);
     return true;
 }
 
@@ -140,7 +142,7 @@ void CaptureRun::pump() {
         if (batch.status == capture::ReadStatus::end) return;
         if (batch.status == capture::ReadStatus::error) {
             // Asked to end in the middle of a stream, the source finds it cut.
-            if (!Signals::stop()) fail(source().error().text());
+            if (!Signals::stop() && !caller_.reads_again) fail(source().error().text());
             return;
         }
         for (std::size_t i = 0; i < batch.count; ++i)
@@ -150,7 +152,7 @@ void CaptureRun::pump() {
 }
 
 bool CaptureRun::run() {
-    signals_.emplace();
+    if (!caller_.reads_again) signals_.emplace();
     if (!open()) return false;
     pump();
     dissector_.finish(sink_);

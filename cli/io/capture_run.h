@@ -16,10 +16,16 @@
 namespace cli::io {
 
 /// One run over a source: every frame that the options select goes to a sink. Errors are printed on standard error as
-/// `rdmascope io: ...`.
+/// `rdmascope COMMAND: ...`.
 class CaptureRun {
 public:
-    CaptureRun(const IoOptions& options, dissect::Sink& sink);
+    struct Caller {
+        std::string command = "io";
+        /// The frames were read before: the caller has handled signals since, and faults of the source were reported.
+        bool reads_again = false;
+    };
+    CaptureRun(const IoOptions& options, dissect::Sink& sink) : CaptureRun(options, sink, Caller()) {}
+    CaptureRun(const IoOptions& options, dissect::Sink& sink, Caller caller);
 
     /// False if nothing could be read.
     bool run();
@@ -41,6 +47,7 @@ private:
     capture::Source& source() const;
 
     const IoOptions& options_;
+    const Caller caller_;
     dissect::Sink& sink_;
     dissect::Dissector dissector_;
     std::unique_ptr<analysis::FileInput> files_ = {};

@@ -52,8 +52,8 @@ constexpr std::array io_rows{
     options::expression_file<IoOptions>,
 
     Row{{0, "as", "PORT=PROTOCOL",
-         "read connections to that port, or with qp:NUMBER that queue pair, as PROTOCOL: nvme, rpc, iser, srp; "
-         "repeatable"},
+         "read connections to that port, or with qp:NUMBER that queue pair, as PROTOCOL: nvme, rpc, iser, srp, smb, "
+         "rds; repeatable"},
         Section::measuring,
         take_assignment},
     Row{{'K', "no-crc", {}, "do not verify ICRC and MPA CRC: faster; packets that a receiver dropped then count"},
@@ -107,8 +107,9 @@ std::string help_text() {
     return options::help_page(
         "Usage: rdmascope io -r FILE [OPTION]... [EXPRESSION]\n"
         "       rdmascope io -i IFACE [OPTION]... [EXPRESSION]\n\n"
-        "Commands of upper layers (NVMe, NFS, SCSI) on RoCE, InfiniBand and iWARP: how many of each kind on each\n"
-        "connection, how long they took, and where their time went. The five parts of a command sum to its latency.\n"
+        "Commands of upper layers (NVMe, NFS, SCSI, SMB, RDS) on RoCE, InfiniBand and iWARP: how many of each\n"
+        "kind on each connection, how long they took, and where their time went. The five parts of a command sum\n"
+        "to its latency.\n"
         "EXPRESSION is a pcap-filter(7) expression.\n",
         option_table().options(),
         "\nExamples:\n"

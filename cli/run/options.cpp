@@ -114,7 +114,7 @@ constexpr std::array rows{
          "data reach memory only after their CRC (RFC 5044); else as they come, which is faster (default off)"},
         Section::options,
         take_variable<"RDMASCOPE_SOFTWARE_STRICT", judge_switch>},
-    Row{{0, "max-ulpdu", "OCTETS", "longest ULPDU sent, 128 to 64768; 0: what fits a segment of the path (default 0)"},
+    Row{{0, "max-ulpdu", "BYTES", "longest ULPDU sent, 128 to 64768; 0: what fits a segment of the path (default 0)"},
         Section::options,
         take_variable<"RDMASCOPE_SOFTWARE_MAX_ULPDU", judge_ulpdu>},
     Row{{0, "receive-patience", "MS",

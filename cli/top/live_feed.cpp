@@ -16,7 +16,7 @@ using std::chrono::nanoseconds;
 constexpr std::size_t live_batch_frames = 1024;
 constexpr int wait_ms = 50;
 /// The kernel's buffer counts as memory of this process: a screen is no place for much.
-constexpr std::uint64_t buffer_octets = std::uint64_t{16} << 20;
+constexpr std::uint64_t buffer_octets = std::uint64_t{12} << 20;
 constexpr std::int64_t idle_ns =
     600'000'000'000;  ///< a flow without traffic for so long is forgotten, as by the daemon
 
@@ -34,6 +34,9 @@ std::unique_ptr<LiveFeed> LiveFeed::open(const analysis::AnalysisOptions& option
     how.ring.snaplen = options.snaplen == capture::max_snaplen ? 0 : options.snaplen;
     how.ring.iwarp_snaplen = how.ring.snaplen;  // -s is for all that is captured
     how.ring.buffer_octets = options.buffer_kib != 0 ? std::uint64_t{options.buffer_kib} << 10 : buffer_octets;
+    const unsigned threads = analysis::thread_count(options);
+    how.threads = threads;
+    how.ring.buffer_octets = capture::share_of_buffer(how.ring.buffer_octets, threads);
     how.ring.promiscuous = options.promiscuous;
     how.filter = *expression;
     how.rdma_only = expression->empty();

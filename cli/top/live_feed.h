@@ -37,7 +37,7 @@ private:
     std::unique_ptr<capture::Tap> tap_;
     Measuring measuring_;
     /// Of what the kernel has joined, the beginning: at full rate whole segments would last for no time at all.
-    FrameRing ring_ = FrameRing(9216, std::size_t{12} << 20);
+    FrameRing ring_ = FrameRing(9216, std::size_t{8} << 20);
     std::uint64_t taken_ = 0;
     std::uint64_t dropped_ = 0;
     std::uint64_t kernel_dropped_ = 0;

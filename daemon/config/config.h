@@ -21,7 +21,8 @@ struct CaptureConfig {
     std::vector<std::uint64_t> iwarp_ports = {};  ///< TCP ports that speak MPA, in addition to those that are found
     bool iwarp_discovery = true;                  ///< find them
     std::uint64_t iwarp_connections = 65536;      ///< the number of connections that the kernel remembers
-    std::uint64_t buffer_octets = std::uint64_t{64} << 20;  ///< of the kernel's ring, each interface
+    std::uint64_t buffer_octets = std::uint64_t{64} << 20;  ///< of the kernel's ring, each interface and thread
+    std::optional<std::uint64_t> threads = 1;  ///< rings of an interface, with a thread each; no value: by load
     bool promiscuous = true;
     std::string timestamps = "auto";  ///< `auto`, `hardware`, `software`
 

@@ -45,8 +45,8 @@ std::string given(const toml::node& node) {
 }
 
 /// A value as the table's set() reads it; nothing where TOML's type is not the key's.
-std::optional<std::string> scalar(const toml::node& node, Kind kind, bool or_zero) {
-    switch (kind) {
+std::optional<std::string> scalar(const toml::node& node, const Key& key) {
+    switch (key.kind) {
         case Kind::text:
         case Kind::choice:
         case Kind::list:
@@ -55,6 +55,8 @@ std::optional<std::string> scalar(const toml::node& node, Kind kind, bool or_zer
             return {};
         case Kind::number:
         case Kind::numbers:
+            if (const auto* text = node.as_string(); text != nullptr && key.or_auto && text->get() == "auto")
+                return "auto";
             if (const auto* number = node.as_integer()) return std::to_string(number->get());
             return {};
         case Kind::size:
@@ -63,7 +65,8 @@ std::optional<std::string> scalar(const toml::node& node, Kind kind, bool or_zer
             return {};
         case Kind::duration:
             if (const auto* text = node.as_string()) return text->get();
-            if (const auto* number = node.as_integer(); number != nullptr && or_zero && number->get() == 0) return "0";
+            if (const auto* number = node.as_integer(); number != nullptr && key.or_zero && number->get() == 0)
+                return "0";
             return {};
         case Kind::toggle:
             if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
@@ -161,7 +164,7 @@ private:
         const bool many = key.kind == Kind::list || key.kind == Kind::numbers;
         std::vector<std::string> values;
         const auto add = [&](const toml::node& one) {
-            const auto value = scalar(one, key.kind, key.or_zero);
+            const auto value = scalar(one, key);
             if (value) values.push_back(*value);
             // Each element by itself, so that the message can point at it.
             return value && (!many || set(key, scratch_, trigger, {*value}).ok());

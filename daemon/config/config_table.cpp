@@ -156,9 +156,21 @@ constexpr std::array key_table{
         .kind = K::size,
         .member = capture<&CaptureConfig::buffer_octets>,
         .effect = E::on_restart,
-        .help = "The kernel's ring of captured frames, for each interface.",
+        .help = "The kernel's ring of captured frames, for each interface and each of capture.threads.",
         .least = mib,
         .most = gib},
+    Key{.section = "capture",
+        .name = "threads",
+        .kind = K::number,
+        .member = capture<&CaptureConfig::threads>,
+        .effect = E::on_restart,
+        .help = "The number of rings of an interface, each with a thread that empties it. The kernel deals frames to "
+                "the rings by the pair of hosts; the figures are the same for any number. auto begins with one, and "
+                "doubles the number while a ring is half full or frames are lost, up to 8 and to the number of "
+                "processors. engine.threads measure what these threads read.",
+        .least = 1,
+        .most = 64,
+        .or_auto = true},
     Key{.section = "capture",
         .name = "promiscuous",
         .kind = K::toggle,

@@ -39,6 +39,7 @@ struct Key {
     std::uint64_t least = 0;
     std::uint64_t most = 0;
     bool or_zero = false;                      ///< 0 is accepted, too
+    bool or_auto = false;                      ///< of a number: "auto" is accepted, too
     std::string_view wanted = {};              ///< the form of a text, of a list's element or of a choice
     bool (*fits)(std::string_view) = nullptr;  ///< for a text and for a list's element; null: anything fits
 

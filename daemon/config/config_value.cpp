@@ -126,6 +126,11 @@ struct Setter {
             target.reset();
             return true;
         }
+        if (key.kind == Kind::number) {
+            const auto number = parse_measured(key, values.front());
+            if (number) target = *number;
+            return number.has_value();
+        }
         if (!has_unit(values.front())) return false;
         const auto rate = base::parse_bit_rate(values.front());
         if (rate) target = *rate;
@@ -151,7 +156,8 @@ struct Formatter {
         return key.kind == Kind::size ? measured(base::spell_size(value)) : std::to_string(value);
     }
     std::string operator()(const std::optional<std::uint64_t>& value) const {
-        return value ? in_quotes(base::spell_bit_rate(*value)) : "\"auto\"";
+        if (!value) return "\"auto\"";
+        return key.kind == Kind::number ? std::to_string(*value) : in_quotes(base::spell_bit_rate(*value));
     }
     std::string operator()(bool value) const { return value ? "true" : "false"; }
 };
@@ -159,7 +165,7 @@ struct Formatter {
 }  // namespace
 
 std::string accepted_values(const Key& key) {
-    const std::string_view zero = key.or_zero ? ", or 0," : "";
+    const std::string_view zero = key.or_zero ? ", or 0," : key.or_auto ? ", or \"auto\"," : "";
     switch (key.kind) {
         case Kind::text:
         case Kind::list: return std::string(key.wanted);

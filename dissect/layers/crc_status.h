@@ -8,7 +8,7 @@
 
 namespace dissect::inline layers {
 
-/// Numbers and words as Wireshark has them for the status of a checksum.
+/// Wireshark's numbers and words for the status of a checksum.
 inline constexpr std::array<wire::ValueName, 5> crc_status_names{
     {{0, "Bad"}, {1, "Good"}, {2, "Unverified"}, {3, "Not present"}, {4, "Illegal"}}};
 

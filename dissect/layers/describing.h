@@ -7,10 +7,10 @@
 #include "dissect/describe.h"
 #include "wire/layout.h"
 
-/// What the layers' own `describe` functions are written with.
+/// Helpers for the `describe` functions of the layers.
 namespace dissect::inline layers {
 
-/// `wire::size_of` in the type that offsets have.
+/// `wire::size_of` as the type of offsets.
 template <class Header>
 inline constexpr auto octets_of = static_cast<std::uint32_t>(wire::size_of<Header>);
 
@@ -35,23 +35,22 @@ constexpr const wire::FieldInfo& info_of() {
     return wire::field_table<Header>[detail::index_of<Member>()];
 }
 
-/// A field without a fixed place, for a row's `computed`.
+/// A field without a fixed place, for `computed` of a row.
 constexpr wire::FieldInfo floating(std::string_view name, std::string_view label, wire::Kind kind = wire::Kind::none,
                                    wire::Base base = wire::Base::dec, std::span<const wire::ValueName> values = {}) {
     return {name, label, 0, 0, kind, base, false, values};
 }
-/// One that filters and `-e` find and the tree does not show.
+/// A field for filters and `-e` that the tree does not show.
 constexpr wire::FieldInfo hidden(wire::FieldInfo info) {
     info.hidden = true;
     return info;
 }
 
-/// The entry of that name, found while compiling: the code that visits a field passes the very object that its row
-/// lists.
+/// The table's entry of this name, found at compile time. Visiting code then passes the same object that the row lists.
 template <std::size_t N>
 consteval const wire::FieldInfo& pick(const wire::FieldInfo (&table)[N], std::string_view name) {
     std::size_t at = 0;
-    while (table[at].name != name) ++at;  // beyond the table's end it does not compile
+    while (table[at].name != name) ++at;  // a name that the table lacks does not compile
     return table[at];
 }
 
@@ -83,7 +82,7 @@ public:
     void field() const {
         field(info_of<Member>());
     }
-    /// Several, in this order.
+    /// Several fields, in this order.
     template <auto... Member>
     void fields() const {
         (field<Member>(), ...);
@@ -99,15 +98,15 @@ public:
         visitor_.field(info, {0, {}, value}, {offset_ + first, length});
     }
 
-    /// A heading with the value that stands at its fixed place; what follows lies below it until `close`.
+    /// A heading with the value at its fixed place. Fields that follow are below the heading until `close`.
     void open(const wire::FieldInfo& info) const {
         visitor_.open(info, has(info) ? value_of(info, octets_) : wire::Value{}, place(info));
     }
-    /// A heading over a range of bytes, which are its value.
+    /// A heading whose value is a range of bytes.
     void open(const wire::FieldInfo& info, std::uint32_t first, std::uint32_t length) const {
         visitor_.open(info, {0, octets_.subspan(first, length), {}}, {offset_ + first, length});
     }
-    /// A heading with a number, over bytes that have no fields.
+    /// A heading with a number, for bytes that have no fields.
     void open_number(const wire::FieldInfo& info, std::uint64_t number, std::uint32_t first,
                      std::uint32_t length) const {
         visitor_.open(info, {number, {}, {}}, {offset_ + first, length});

@@ -2,10 +2,10 @@
 #include "dissect/context.h"
 #include "dissect/layer_table.h"
 
-/// What the iWARP layers share among themselves.
+/// Functions that the iWARP layers share.
 namespace dissect::inline layers::iwarp {
 
-/// Ends an FPDU's dissection where all of the ULPDU is taken: the capture may still end within pad or CRC.
+/// Ends the dissection of an FPDU after its ULPDU. The capture may still end within pad or CRC.
 LayerId finish_unit(Context& context);
 
 /// The tree below `iwarp_rdma.terminate`.

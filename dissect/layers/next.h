@@ -4,8 +4,8 @@
 #include "wire/ip_protocol.h"
 #include "wire/nsh.h"
 
-/// Which layer a number of one of the shared registries leads to. What leads to no RDMA ends the dissection without
-/// complaint: ARP and LLDP are as complete as they need be. What may lead to RDMA and is not read is noted.
+/// The layer that a number of a shared registry leads to. A protocol that cannot carry RDMA (ARP, LLDP) ends the
+/// dissection without an error. A protocol that may carry RDMA and is not read is noted as unread.
 namespace dissect::inline layers {
 
 /// Note the number as unread, unless it is an ordinary one.
@@ -44,7 +44,7 @@ inline LayerId after_ether_type(Context& context, std::uint16_t type) {
     return next;
 }
 
-/// The same where the field may be an 802.3 length. The field has been taken already.
+/// The next layer for an EtherType field that may be an 802.3 length. The field was read before.
 inline LayerId after_type_or_length(Context& context, std::uint16_t type, LayerId layer) {
     if (type >= wire::ether_type::first_type) [[likely]]
         return after_ether_type(context, type);
@@ -71,7 +71,7 @@ inline LayerId after_ip_protocol(Context& context, std::uint8_t protocol) {
     }
 }
 
-/// The same after an IPv6 header or one of its extension headers.
+/// The next layer after an IPv6 header or an IPv6 extension header.
 inline LayerId after_next_header(Context& context, std::uint8_t protocol) {
     switch (protocol) {
         case wire::ip_protocol::hop_by_hop:
@@ -94,7 +94,7 @@ inline LayerId after_nsh_protocol(std::uint8_t protocol) {
     }
 }
 
-/// `next`, or the end if absent.
+/// `next`; if absent, the end of the dissection.
 inline LayerId next_or_last(Context& context, LayerId next, LayerId layer) {
     return next == LayerId::none ? context.stop_after(layer) : next;
 }
@@ -106,10 +106,10 @@ inline bool udp_length_agrees(const Context& context, std::uint8_t protocol, std
     return context.offset + base::load_be16(context.at(context.offset + length_at)) == position;
 }
 
-/// Ends the enclosing layer's data where an IP header says. Where that lies beyond what there is, a mirror or a tap
-/// that keeps the headers alone has cut the packet, or the field is wrong: `consistent` says whether the headers agree
-/// with each other. A field that exceeds what another header allows, with bytes of the frame after that, is wrong, too.
-/// What is there is read all the same.
+/// Ends the enclosing layer's data where an IP header says. If the header says more than the frame has, either a mirror
+/// or a tap has cut the packet, or the field is wrong: `consistent` says whether the headers agree with each other. A
+/// field that exceeds what another header allows is also wrong if the frame has bytes after that. The bytes that are
+/// there are read in any case.
 inline void end_datagram(Context& context, std::uint32_t position, LayerId layer, std::uint32_t field_offset,
                          bool consistent) {
     if (context.cut_by_mirror() && position > context.captured()) [[unlikely]]

@@ -1,7 +1,7 @@
 #pragma once
 #include "wire/field.h"
 
-/// The outermost headings, shared by the layers below them; names as Wireshark has them.
+/// The outermost headings, which the layers below them share. The names are Wireshark's.
 namespace dissect::inline layers::protocol {
 
 inline constexpr wire::FieldInfo ethernet{"eth", "Ethernet II"};
@@ -51,6 +51,11 @@ inline constexpr wire::FieldInfo iser{"iser", "iSCSI Extensions for RDMA"};
 inline constexpr wire::FieldInfo iscsi{"iscsi", "iSCSI"};
 inline constexpr wire::FieldInfo scsi{"scsi", "SCSI"};
 inline constexpr wire::FieldInfo srp{"rdma.srp", "SCSI RDMA Protocol"};
-inline constexpr wire::FieldInfo data{"data", "Data"};  // what no layer of the house takes apart
+inline constexpr wire::FieldInfo smb_direct{"smb_direct", "SMB-Direct (SMB RDMA Transport)"};
+inline constexpr wire::FieldInfo smb2{"smb2", "SMB2 (Server Message Block Protocol version 2)"};
+inline constexpr wire::FieldInfo arp{"arp", "Address Resolution Protocol"};
+inline constexpr wire::FieldInfo rds{"rdma.rds", "Reliable Datagram Sockets"};
+inline constexpr wire::FieldInfo rsocket{"rdma.rsocket", "RDMA socket"};
+inline constexpr wire::FieldInfo data{"data", "Data"};  // data that no layer reads
 
 }  // namespace dissect::layers::protocol

@@ -37,6 +37,9 @@ bool is_rpc_reply(const UpperMessage& m) {
 bool is_scsi_response(const UpperMessage& m) {
     return m.dissection.has(LayerId::scsi_status) && m.facts.role == CommandRole::response && m.facts.parts;
 }
+bool is_smb_response(const UpperMessage& m) {
+    return m.facts.protocol == "smb" && m.facts.role == CommandRole::response && m.facts.parts;
+}
 bool answers_fabrics(const UpperMessage& message) {
     const LayerRef* layer = message.dissection.find(LayerId::nvme_completion);
     return layer != nullptr && NvmeContext::from_variant(layer->variant).is_fabrics();
@@ -71,6 +74,10 @@ constexpr ReadField<UpperMessage> connection_table[] = {
      [](const UpperMessage& m, Value& v) { return is_scsi_response(m) && take(v, m.facts.parts->latency_ns()); }},
     {frame_number("nvme.fabrics.cmd_pkt", "Fabric Cmd in"),
      [](const UpperMessage& m, Value& v) { return answers_fabrics(m) && take_known(v, m.facts.request_frame); }},
+    {frame_number("smb2.response_to", "Response to"),
+     [](const UpperMessage& m, Value& v) { return is_smb_response(m) && take_known(v, m.facts.request_frame); }},
+    {duration("smb2.time", "Time from request"),
+     [](const UpperMessage& m, Value& v) { return is_smb_response(m) && take(v, m.facts.parts->latency_ns()); }},
 };
 
 constexpr ReadField<UpperMessage> command_table[] = {

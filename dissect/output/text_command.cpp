@@ -80,12 +80,30 @@ void response_words(std::string& out, const CommandFacts& facts) {
     base::append_decimal(out, facts.request_frame);
 }
 
+void interim_words(std::string& out, const CommandFacts& facts) {
+    begin_command(out, facts, facts.kind_text, facts.event);
+    add_words(out, facts.id_word, facts.id);
+    add_words(out, {}, facts.target);
+    if (facts.request_frame == 0) return;
+    out += " asked in frame ";
+    base::append_decimal(out, facts.request_frame);
+}
+
+void other_words(std::string& out, const CommandFacts& facts) {
+    begin_command(out, facts, facts.event, {});
+    if (facts.words.empty()) out.erase(out.find_last_not_of(' ') + 1);
+    out += facts.words;
+}
+
 }  // namespace
 
 void command(std::string& out, const UpperMessage& message) {
     const CommandFacts& facts = message.facts;
     switch (facts.role) {
-        case CommandRole::none: return;
+        case CommandRole::none:
+            if (!facts.event.empty()) other_words(out, facts);
+            return;
+        case CommandRole::interim: return interim_words(out, facts);
         case CommandRole::request: return request_words(out, facts);
         case CommandRole::data_out:
         case CommandRole::data_in:

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/printable.h"
+#include "base/shell_word.h"
 #include "doctor/binary/loaded.h"
 #include "doctor/inventory/readers.h"
 #include "doctor/strings.h"
@@ -94,7 +95,7 @@ public:
         const Loaded::Object& program = *loaded_.objects().front();
         if (!program.file->damage().empty())
             report_.add(Severity::warning, out_.path, program.file->damage(), "a whole file",
-                        "file " + shell_word(out_.path));
+                        "file " + base::shell_word(out_.path));
         if (!program.file->is_dynamic()) {
             static_program(program);
             return finish();
@@ -132,7 +133,7 @@ private:
         if (!loader.empty() && !root_.has(loader))
             report_.add(Severity::broken, out_.path,
                         fmt::format("its loader, {}, is not here", base::printable(loader)),
-                        "a program built for this distribution", "file " + shell_word(out_.path));
+                        "a program built for this distribution", "file " + base::shell_word(out_.path));
     }
 
     void libraries() {
@@ -144,7 +145,7 @@ private:
                 const std::string_view package = package_of(name);
                 report_.add(Severity::broken, base::printable(name),
                             fmt::format("{} needs it, and the loader finds none", object->path), "on the loader's path",
-                            package.empty() ? "apt-file search " + shell_word(base::printable(name))
+                            package.empty() ? "apt-file search " + base::shell_word(base::printable(name))
                                             : fmt::format("apt install {}", package));
             }
         }
@@ -179,7 +180,7 @@ private:
 
     static std::string upgrade(const Loaded::Object& library) {
         const std::string_view package = package_of(library.name);
-        return package.empty() ? "apt install --only-upgrade PACKAGE  # that has " + shell_word(library.path)
+        return package.empty() ? "apt install --only-upgrade PACKAGE  # that has " + base::shell_word(library.path)
                                : fmt::format("apt install {}  # of that release, or build the program here", package);
     }
 
@@ -214,8 +215,9 @@ private:
             experimental          ? "MLNX_OFED 4.9 or older, which had experimental verbs; rdma-core has none"
             : symbol.from.empty() ? "a library that has it"
                                   : fmt::format("a {} that has it", base::printable(symbol.from)),
-            experimental ? "build the program against rdma-core, whose ibv_*_ex and mlx5dv_* calls replace them"
-                         : "nm -D --with-symbol-versions LIBRARY | grep " + shell_word(base::printable(symbol.name)));
+            experimental
+                ? "build the program against rdma-core, whose ibv_*_ex and mlx5dv_* calls replace them"
+                : "nm -D --with-symbol-versions LIBRARY | grep " + base::shell_word(base::printable(symbol.name)));
     }
 
     /// Libraries of RDMA that its texts name, for dlopen(3). True where there are any.
@@ -318,7 +320,7 @@ private:
         if (const Library* usual = machine_.preferred(Part::verbs); usual != nullptr && usual->path != core->path)
             report_.add(Severity::warning, core->path,
                         fmt::format("this program gets it, other programs get {}", usual->path),
-                        "one libibverbs on a machine", "readelf -d " + shell_word(out_.path) + " | grep PATH");
+                        "one libibverbs on a machine", "readelf -d " + base::shell_word(out_.path) + " | grep PATH");
     }
 
     void conclude() {

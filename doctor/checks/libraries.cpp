@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "base/shell_word.h"
 #include "doctor/checks/check.h"
 #include "doctor/strings.h"
 
@@ -59,7 +60,7 @@ void check_several_cores(const Inventory& machine, Report& report) {
         all.push_back(described(*library));
         // A file without a package was installed by hand.
         if (library->package.empty())
-            remedy = fmt::format("rm {} && ldconfig  # if nothing needs it", shell_word(library->path));
+            remedy = fmt::format("rm {} && ldconfig  # if nothing needs it", base::shell_word(library->path));
         else if (library != core && remedy.empty())
             remedy = fmt::format("apt remove {}  # if nothing needs it", package_of(*library));
     }
@@ -110,7 +111,7 @@ void check_processes(const Inventory& machine, Report& report) {
                        fmt::format("it runs with {}, since replaced or removed on the disk", listed(process.replaced)),
                        "a process that was started with the libraries that are installed",
                        fmt::format("systemctl restart $(ps -o unit= -p {})  # or start {} again by hand", process.pid,
-                                   shell_word(process.command)));
+                                   base::shell_word(process.command)));
             continue;
         }
         std::set<std::string> cores;
@@ -157,7 +158,7 @@ void check_headers(const Inventory& machine, Report& report) {
         report.add(Severity::unseen, "/usr/include/infiniband/verbs.h",
                    fmt::format("no package of Debian has {}, so it is unknown whether both are of one release",
                                headers.empty() ? "these headers" : core->path),
-                   {}, "dpkg -S /usr/include/infiniband/verbs.h " + shell_word(core->path));
+                   {}, "dpkg -S /usr/include/infiniband/verbs.h " + base::shell_word(core->path));
     else if (headers != library)
         report.add(Severity::warning, "/usr/include/infiniband/verbs.h",
                    fmt::format("the headers are of {}, the library is of {}", machine.headers.package, core->package),

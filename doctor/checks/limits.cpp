@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "base/quantities.h"
+#include "base/shell_word.h"
 #include "doctor/checks/check.h"
 #include "doctor/strings.h"
 
@@ -39,7 +40,7 @@ void check_memlock_configured(const Inventory& machine, Report& report) {
         if (line.octets)
             report.add(*line.octets < tight ? Severity::warning : Severity::note, line.file,
                        fmt::format("`{}`: {}", line.text, base::format_exact_size(*line.octets)),
-                       "unlimited, where RDMA programs run", "sudoedit " + shell_word(line.file));
+                       "unlimited, where RDMA programs run", "sudoedit " + base::shell_word(line.file));
     report.fine("nothing there limits it");
 }
 

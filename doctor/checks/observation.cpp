@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "base/shell_word.h"
 #include "doctor/checks/check.h"
 #include "doctor/strings.h"
 
@@ -40,7 +41,7 @@ void check_uprobes(const Inventory& machine, Report& report) {
     if (machine.observation.tracefs.empty()) return report.add(Severity::unseen, {}, "tracefs is not mounted");
     if (!machine.observation.uprobes)
         report.add(Severity::note, "uprobes", "this kernel has none, or tracefs may not be read by this user",
-                   "CONFIG_UPROBE_EVENTS", "ls -l " + shell_word(machine.observation.tracefs + "/uprobe_events"));
+                   "CONFIG_UPROBE_EVENTS", "ls -l " + base::shell_word(machine.observation.tracefs + "/uprobe_events"));
     report.fine("there are");
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "base/shell_word.h"
 #include "doctor/checks/check.h"
 #include "doctor/strings.h"
 
@@ -81,7 +82,7 @@ void check_provider_suffix(const Inventory& machine, Report& report) {
                 fmt::format("{} looks for -rdmav{}.so, so {} is never loaded", core->path, *core->provider_suffix,
                             name),
                 fmt::format("lib{}-rdmav{}.so, of the release of libibverbs", parsed->name, *core->provider_suffix),
-                provider.package.empty() ? "rm " + shell_word(provider.path) + "  # left over from an older stack"
+                provider.package.empty() ? "rm " + base::shell_word(provider.path) + "  # left over from an older stack"
                                          : "apt install --reinstall ibverbs-providers");
         }
     }
@@ -98,7 +99,7 @@ void check_provider_missing(const Inventory& machine, Report& report) {
                                *core->provider_suffix),
                    "a provider for every entry, or no entry",
                    fmt::format("apt install --reinstall ibverbs-providers  # or, if no program needs it: rm {}",
-                               shell_word(entry.file)));
+                               base::shell_word(entry.file)));
     }
     report.fine(fmt::format("{} entries", machine.drivers.size()));
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/printable.h"
+#include "base/shell_word.h"
 #include "doctor/strings.h"
 
 namespace doctor::inline compare {
@@ -226,8 +227,8 @@ private:
                 const std::string setting = fmt::format("{}/enable/{}", half, priority);
                 differ(Severity::warning, name, "ecn/" + setting, text(our_ecn, setting.c_str()),
                        text(their_ecn, setting.c_str()), "the same on both",
-                       fmt::format("echo {} > /sys/class/net/{}/ecn/{}", shell_word(text(their_ecn, setting.c_str())),
-                                   netdev, setting));
+                       fmt::format("echo {} > /sys/class/net/{}/ecn/{}",
+                                   base::shell_word(text(their_ecn, setting.c_str())), netdev, setting));
             }
     }
 

@@ -46,7 +46,7 @@ Series row(std::string_view name, std::string_view unit, MetricType type, std::s
 std::vector<Series> make_rows() {
     return {
         row("rdmascope_io_commands_total", "", MetricType::Counter,
-            "Commands of upper layers (NVMe, NFS, SCSI) that were answered, by what the answer says.",
+            "Commands of upper layers (NVMe, NFS, SCSI, SMB) that were answered, by what the answer says.",
             {"kind", "result"}),
         row("rdmascope_io_bytes_total", "bytes", MetricType::Counter,
             "Data of those commands that passed: in, to the initiator; out, to the target.", {"kind", "direction"}),

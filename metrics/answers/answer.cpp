@@ -40,7 +40,7 @@ constexpr std::array<UnitName, static_cast<std::size_t>(EvidenceUnit::commands) 
     {EvidenceUnit::queue_pairs, "queue pairs", "queue pair"},
     {EvidenceUnit::keys, "keys", "key"},
     {EvidenceUnit::pages, "pages", "page"},
-    {EvidenceUnit::octets, "octets", "octet"},
+    {EvidenceUnit::octets, "bytes", "byte"},
     {EvidenceUnit::ticks, "ticks", "tick"},
     {EvidenceUnit::commands, "commands", "command"},
 }};

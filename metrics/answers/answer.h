@@ -12,7 +12,7 @@ namespace metrics::inline answers {
 
 /// What a figure counts or measures.
 enum class EvidenceUnit : std::uint8_t {
-    none,  ///< a count without one
+    none,  ///< a count without a unit
     ns,
     bytes,
     bytes_per_second,
@@ -34,7 +34,7 @@ enum class EvidenceUnit : std::uint8_t {
     keys,
     pages,
     octets,  ///< of a device's counter
-    ticks,   ///< of a device's counter; their length is the device's own
+    ticks,   ///< of a device's counter; the device defines their length
     commands,
 };
 std::string_view name_of(EvidenceUnit unit);      ///< "bytes/s", "packets"; "" of `none`
@@ -62,7 +62,7 @@ struct Cost {
 enum class Grade : std::uint8_t {
     nothing,    ///< there is nothing to judge
     ok,         ///< a description
-    suspected,  ///< something seems wrong, and it is more likely that it is not
+    suspected,  ///< something may be wrong, with less than half of the confidence
     minor,      ///< something is wrong, and it costs less than 1 %
     wrong,      ///< something is wrong
 };
@@ -78,12 +78,12 @@ struct Answer {
     std::vector<std::uint64_t> flows;  ///< ids, the worst first
     std::vector<Evidence> evidence;
     std::string advice;
-    double severity = 0;  ///< 0: all is well; 1: nothing else matters. The share of the time or traffic that it costs
+    double severity = 0;  ///< the share of the time or traffic that the finding costs, 0 to 1
     Cost cost = {};       ///< of an alarm
     bool alarm = false;   ///< something is wrong, and not merely described
 };
 
-/// Never `nothing`.
+/// The grade of one answer; never `nothing`.
 Grade grade_of(const Answer& answer);
 /// The worst of the answers; `nothing` if the snapshot has no flow and nothing alarms.
 Grade grade_of(const Snapshot& snapshot, std::span<const Answer> answers);

@@ -227,6 +227,14 @@ Grade grade_of_changes(const CaptureComparison& comparison) {
     return is_doubled ? std::max(grade, Grade::suspected) : grade;
 }
 
+/// As the tables of `flows` have it.
+std::string_view table_name_of(State state) {
+    constexpr std::string_view prefix = "application_";
+    std::string_view name = name_of(state);
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    return name;
+}
+
 }  // namespace
 
 std::string describe_state_change(const StateTimes& before, std::uint64_t before_wall_ns, const StateTimes& after,
@@ -246,7 +254,7 @@ std::string describe_state_change(const StateTimes& before, std::uint64_t before
     }
     const auto reported = [&](std::size_t state) {
         return fmt::format("{} instead of {} of the time in {}", base::format_percent(is(state)),
-                           base::format_percent(was(state)), name_of(static_cast<State>(state)));
+                           base::format_percent(was(state)), table_name_of(static_cast<State>(state)));
     };
     std::string out;
     if (change(gained) > worth_reporting) out = reported(gained);

@@ -13,13 +13,13 @@
 /// Two captures of the same hosts, set side by side: `why --diff`.
 namespace metrics::inline answers {
 
-/// Where the time of one flow went otherwise than that of another: the state that has gained and the one that has lost
-/// most, in a sentence. Empty if no share differs by 5 % of the time.
+/// How two flows differ in what took their time, as one sentence about two states: the one whose share grew most and
+/// the one whose share fell most. Empty if no share differs by 5 % of the time.
 std::string describe_state_change(const StateTimes& before, std::uint64_t before_wall_ns, const StateTimes& after,
                                   std::uint64_t after_wall_ns);
 
-/// All flows of one capture from one host to another in one role. Queue pair numbers and the ports of clients differ
-/// from run to run, so flows are matched by what stays: the addresses, the transport, and the server's port.
+/// All flows of one capture from one host to another in one role. Queue pair numbers and clients' ports differ from run
+/// to run. Flows are therefore matched by addresses, transport and the server's port.
 struct FlowGroup {
     std::vector<std::uint64_t> flows;  ///< ids
     std::array<OperationFigures, operation_count> operations{};
@@ -67,7 +67,7 @@ struct ComparedGroup {
     double worse() const { return changes.empty() ? 0 : changes.front().worse; }
 };
 
-/// What became of a finding.
+/// How a finding differs between the two captures.
 enum class FindingChange : std::uint8_t { appeared, worse, same, better, gone };
 std::string_view name_of(FindingChange change);  ///< "appeared", "worse", ...
 

@@ -7,7 +7,8 @@
 
 #include "metrics/figures/snapshot.h"
 
-/// What is to be known of a capture before its answers are read: what it lacks, holds twice, or shows changed.
+/// Properties of a capture that a reader must know before its answers: what the capture lacks, contains twice, or shows
+/// changed.
 namespace metrics::inline answers {
 
 enum class NoteKind : std::uint8_t {
@@ -16,8 +17,8 @@ enum class NoteKind : std::uint8_t {
     unread_carriers,      ///< frames that were not read may hold RDMA
     copies,               ///< packets are there several times, as one place saw them
     merged,               ///< packets are there several times, as two places saw them
-    cut,                  ///< frames are shorter than their packets were, and it matters
-    one_direction,        ///< answers must have passed, and none is there
+    cut,                  ///< frames are shorter than their packets were, and answers are missing because of that
+    one_direction,        ///< the capture has no acknowledgements, although there must have been some
     sample,               ///< one packet in n is there
     addresses_rewritten,  ///< the ICRC is wrong everywhere
     crc_unusable,         ///< the ICRC of some packets says nothing about them
@@ -35,7 +36,7 @@ struct CaptureNote {
     std::vector<std::uint64_t> frames;  ///< the first few that show it; empty if none is kept
 };
 
-/// In the order of their weight.
+/// The most important note first.
 std::vector<CaptureNote> capture_notes(const Snapshot& snapshot);
 
 }  // namespace metrics::answers

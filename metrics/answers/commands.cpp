@@ -15,6 +15,9 @@ namespace metrics::inline answers {
 
 namespace {
 
+/// Of a finding that packets which the capture lacks would refute.
+constexpr double doubtful_confidence = 0.4;
+
 /// In the order of command_error_names.
 enum ErrorPlace : std::size_t { device, path, protocol, aborted, busy, denied };
 
@@ -25,24 +28,23 @@ struct Commands {
     CommandTotals totals;
 
     const FlowSnapshot& first() const { return *flows.front(); }
+    bool is_iwarp() const { return sum.transport == wire::Transport::iwarp; }
 };
 
 std::uint64_t target_ns(const CommandKindFigures& kind) { return kind.parts_ns[1].sum() + kind.parts_ns[3].sum(); }
-/// The target's own time: without the way there and its acknowledgement.
-std::uint64_t think_ns(const CommandKindFigures& kind) {
-    std::uint64_t sum = 0;
-    for (const Histogram& think : kind.think_ns) sum += think.sum();
-    return sum;
-}
+bool moves_data(const CommandKindFigures& kind) { return kind.kind == "read" || kind.kind == "write"; }
 double part_of(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
+
+/// Datagrams of RDS are acknowledged with what is sent next, or later: that is no answer, and no time of the target.
+bool has_answers(const CommandConnectionFigures& commands) { return commands.protocol != "rds"; }
 
 std::vector<Commands> commands_of(const Subject& subject) {
     std::map<std::tuple<Address, Address, std::string>, std::size_t> known;
     std::vector<Commands> all;
     for (const FlowSnapshot* flow : subject.flows()) {
-        if (!flow->commands || flow->commands->of_target) continue;
+        if (!flow->commands || flow->commands->of_target || !has_answers(*flow->commands)) continue;
         const auto [at, fresh] =
             known.try_emplace({flow->source.address, flow->destination.address, flow->commands->protocol}, all.size());
         if (fresh) {
@@ -62,11 +64,11 @@ std::vector<Commands> commands_of(const Subject& subject) {
     return all;
 }
 
-/// "Reads", "Commands getattr".
+/// "Reads", "Commands of the kind getattr".
 std::string kind_text(const std::string& kind) {
     if (kind == "read") return "Reads";
     if (kind == "write") return "Writes";
-    return kind.empty() ? "Commands" : "Commands " + kind;
+    return kind.empty() ? "Commands" : "Commands of the kind " + kind;
 }
 
 /// "192.0.2.2 at 192.0.2.1 (NVMe, subsystem)".
@@ -75,6 +77,34 @@ std::string ends_text(const Subject& subject, const Commands& commands) {
     return fmt::format("{} at {} ({}{}{})", subject.host(commands.first().source.address),
                        subject.host(commands.first().destination.address), commands.sum.heading,
                        name.empty() ? "" : ", ", name);
+}
+
+/// The time until the requests were acknowledged; absent where it is unknown. TCP may acknowledge late, with the
+/// response: there, the least round trip counts for each command.
+std::optional<std::uint64_t> ack_ns(const Commands& commands, const CommandKindFigures& kind) {
+    if (!commands.is_iwarp()) return kind.request_ack_ns;
+    std::optional<std::uint64_t> least;
+    for (const FlowSnapshot* flow : commands.flows)
+        if (flow->round_trip_min_ns) least = std::min(least.value_or(*flow->round_trip_min_ns), *flow->round_trip_min_ns);
+    if (!least) return {};
+    std::uint64_t sum = 0;
+    if (__builtin_mul_overflow(*least, kind.latency_ns.count(), &sum)) return {};
+    return std::min(sum, kind.parts_ns[1].sum());
+}
+
+/// The target's own time: without the way there and its acknowledgement. Absent where those are unknown.
+std::optional<std::uint64_t> think_ns(const Commands& commands, const CommandKindFigures& kind) {
+    const auto ack = ack_ns(commands, kind);
+    if (!ack) return {};
+    return target_ns(kind) - std::min(*ack, target_ns(kind));
+}
+
+/// Whether answers may have passed that the capture lacks.
+bool lacks_packets(const Subject& subject, const Commands& commands) {
+    return std::ranges::any_of(commands.flows, [&](const FlowSnapshot* flow) {
+        const FlowSnapshot* const back = subject.reverse(*flow);
+        return flow->unseen_acknowledged_packets != 0 || back == nullptr || back->unseen_acknowledged_packets != 0;
+    });
 }
 
 std::vector<std::uint64_t> frames_of_command(const CommandRecord& record) {
@@ -146,7 +176,7 @@ void add_figures(Answer& answer, const Commands& commands) {
         };
         share("latency spent on the request", totals.parts_ns[0]);
         share("latency spent at the target", totals.parts_ns[1] + totals.parts_ns[3]);
-        share("of it, until the request was acknowledged", totals.request_ack_ns);
+        if (!commands.is_iwarp()) share("of it, until the request was acknowledged", totals.request_ack_ns);
         share("latency spent on data", totals.parts_ns[2]);
         share("latency spent on the response", totals.parts_ns[4]);
         add_evidence(answer, "time without an open command", part_of(commands.sum.states_ns[0], commands.sum.wall_ns()),
@@ -174,10 +204,9 @@ std::uint64_t alarming_errors(const Commands& commands) {
     std::uint64_t moves = 0;
     for (const CommandKindFigures& kind : commands.sum.kinds) {
         if (kind.housekeeping) continue;
-        const bool moves_data = kind.kind == "read" || kind.kind == "write";
         certain += kind.error_classes[device] + kind.error_classes[path];
         refused += kind.error_classes[aborted] + kind.error_classes[busy] + kind.error_classes[denied];
-        if (!moves_data) continue;
+        if (!moves_data(kind)) continue;
         misunderstood += kind.error_classes[protocol];
         moves += kind.commands;
     }
@@ -194,9 +223,11 @@ std::uint64_t alarming_errors(const Commands& commands) {
 std::string statuses_text(const Commands& commands) {
     constexpr std::size_t most = 4;
     std::vector<std::tuple<std::uint64_t, std::string, std::string>> counts;
-    for (const CommandKindFigures& kind : commands.sum.kinds)
-        for (const auto& [status, count] : kind.statuses)
-            if (!kind.housekeeping) counts.emplace_back(count, kind.kind, status);
+    for (const CommandKindFigures& kind : commands.sum.kinds) {
+        const bool is_refused_alone = !moves_data(kind) && kind.errors == kind.error_classes[protocol];
+        if (kind.housekeeping || is_refused_alone) continue;
+        for (const auto& [status, count] : kind.statuses) counts.emplace_back(count, kind.kind, status);
+    }
     std::stable_sort(counts.begin(), counts.end(),
                      [](const auto& one, const auto& two) { return std::get<0>(one) > std::get<0>(two); });
     std::string text;
@@ -248,17 +279,23 @@ struct Waiting {
     std::uint64_t longest_ns = 0;
     std::uint64_t acknowledged = 0;  ///< of those that are shown
     std::uint64_t shown = 0;
-    std::string kind = {};
 };
 
-/// Commands that wait longer than any target needs, or whose connection is over.
-Waiting waiting_of(const Subject& subject, const Commands& commands) {
-    const std::int64_t now_ns = subject.snapshot().capture.last_ns;
-    Waiting waiting;
-    const auto age_of = [now_ns](std::int64_t begin_ns) {
-        return begin_ns >= now_ns ? 0 : static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(begin_ns);
+/// Until when an open command of the flow has waited: after the end of its connection, nothing is awaited.
+std::int64_t end_of_wait(const Subject& subject, const FlowSnapshot& flow) {
+    if (!flow.finished) return subject.snapshot().capture.last_ns;
+    const FlowSnapshot* const back = subject.reverse(flow);
+    return back == nullptr ? flow.last_ns : std::max(flow.last_ns, back->last_ns);
+}
+
+/// Adds the commands of one flow that wait longer than any target needs.
+void add_waiting(const CommandConnectionFigures& connection, std::int64_t end_ns, Waiting& waiting) {
+    const auto age_of = [end_ns](std::int64_t begin_ns) {
+        return begin_ns >= end_ns ? 0 : static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(begin_ns);
     };
-    for (const CommandKindFigures& kind : commands.sum.kinds) {
+    std::uint64_t long_ones = 0;
+    for (const CommandKindFigures& kind : connection.kinds) {
+        if (kind.housekeeping) continue;
         std::uint64_t longest_ns = 0;
         for (const CommandRecord& record : kind.waiting) {
             longest_ns = std::max(longest_ns, age_of(record.begin_ns));
@@ -266,15 +303,21 @@ Waiting waiting_of(const Subject& subject, const Commands& commands) {
             waiting.acknowledged += record.request_ack_ns ? 1u : 0u;
         }
         if (longest_ns <= unanswered_command_ns) continue;
-        waiting.commands += kind.unanswered;
-        if (longest_ns > waiting.longest_ns) waiting.kind = kind.kind;
+        long_ones += kind.unanswered;
         waiting.longest_ns = std::max(waiting.longest_ns, longest_ns);
     }
-    if (!commands.sum.oldest_open_ns) return waiting;
-    const std::uint64_t open_ns = age_of(*commands.sum.oldest_open_ns);
-    if (open_ns <= unanswered_command_ns) return waiting;
-    waiting.commands = std::max<std::uint64_t>(waiting.commands, 1);
-    waiting.longest_ns = std::max(waiting.longest_ns, open_ns);
+    const std::uint64_t open_ns = connection.oldest_open_ns ? age_of(*connection.oldest_open_ns) : 0;
+    if (open_ns > unanswered_command_ns) {
+        long_ones = std::max<std::uint64_t>(long_ones, 1);
+        waiting.longest_ns = std::max(waiting.longest_ns, open_ns);
+    }
+    waiting.commands += long_ones;
+}
+
+Waiting waiting_of(const Subject& subject, const Commands& commands) {
+    Waiting waiting;
+    for (const FlowSnapshot* flow : commands.flows)
+        add_waiting(*flow->commands, end_of_wait(subject, *flow), waiting);
     return waiting;
 }
 
@@ -299,13 +342,7 @@ void find_unanswered(const Subject& subject, const Commands& commands, std::vect
                            "device on {0}.",
                            target)
                      : fmt::format("Look whether {} still answers at all, and at the answer about bandwidth.", target);
-    // The capture may lack the answers.
-    for (const FlowSnapshot* flow : commands.flows) {
-        const FlowSnapshot* const back = subject.reverse(*flow);
-        const bool lacks =
-            flow->unseen_acknowledged_packets != 0 || back == nullptr || back->unseen_acknowledged_packets != 0;
-        if (lacks) answer.confidence = std::min(answer.confidence, 0.4);
-    }
+    if (lacks_packets(subject, commands)) answer.confidence = std::min(answer.confidence, doubtful_confidence);
     out.push_back(std::move(answer));
 }
 
@@ -324,8 +361,7 @@ void find_retried(const Subject& subject, const Commands& commands, std::vector<
     answer.advice = fmt::format("Look at the log of {}: a time-out makes it ask again.",
                                 subject.short_name(commands.first().source.address));
     // An answer that the capture lacks looks the same.
-    for (const FlowSnapshot* flow : commands.flows)
-        if (subject.reverse(*flow) == nullptr) answer.confidence = std::min(answer.confidence, 0.4);
+    if (lacks_packets(subject, commands)) answer.confidence = std::min(answer.confidence, doubtful_confidence);
     out.push_back(std::move(answer));
 }
 
@@ -335,17 +371,24 @@ void find_repairs(const Subject& subject, const Commands& commands, std::vector<
     if (repair_ns == 0 || share < alarming_time_share) return;
     std::uint64_t rnr = 0;
     std::uint64_t resent = 0;
+    std::uint64_t rnr_ns = 0;
+    std::uint64_t other_ns = 0;
     for (const FlowSnapshot* flow : commands.flows)
         for (const FlowSnapshot* each : {flow, subject.reverse(*flow)}) {
             if (each == nullptr) continue;
             rnr += each->rnr_naks;
             resent += each->retransmitted_packets.value_or(0);
+            rnr_ns += each->state_ns[index_of(State::rnr_wait)];
+            other_ns += each->state_ns[index_of(State::recover_nak)] + each->state_ns[index_of(State::recover_timeout)];
         }
+    const bool by_rnr = rnr != 0 && rnr_ns >= other_ns;
     Answer answer = make_answer(Verdict::repairs_hurt_commands, commands, share);
     answer.cost = {share, CostBasis::command_time};
     answer.summary =
         fmt::format("{} of the latency of commands of {} is time in which packets were sent again{}.", percent(share),
-                    ends_text(subject, commands), rnr != 0 ? ", because a receiver was not ready" : "");
+                    ends_text(subject, commands),
+                    !by_rnr ? "" : other_ns == 0 ? ", because a receiver was not ready"
+                                                 : ", mostly because a receiver was not ready");
     add_evidence(answer, "repairs of a command's own packets", static_cast<double>(commands.totals.repair_own_ns),
                  EvidenceUnit::ns, frames_of_first(commands, &CommandKindFigures::hurt));
     add_evidence(answer, "waiting for repairs of others", static_cast<double>(commands.totals.repair_behind_ns),
@@ -353,7 +396,7 @@ void find_repairs(const Subject& subject, const Commands& commands, std::vector<
     add_evidence(answer, "packets sent again", static_cast<double>(resent), EvidenceUnit::packets);
     add_evidence(answer, "RNR NAKs", static_cast<double>(rnr), EvidenceUnit::naks);
     add_figures(answer, commands);
-    answer.advice = rnr != 0 ? "Post more receives on the side that was not ready; the credits of the upper layer "
+    answer.advice = by_rnr ? "Post more receives on the side that was not ready; the credits of the upper layer "
                                "promise more than there are."
                              : "The answer about bandwidth names the cause of the repairs.";
     out.push_back(std::move(answer));
@@ -361,14 +404,15 @@ void find_repairs(const Subject& subject, const Commands& commands, std::vector<
 
 // ---- what describes ----
 
-/// How the target's own time grows with the number of open commands; nothing where it does not.
+/// How the target's own time grows with the number of open commands; nothing where it does not, or is not known by it.
 struct Growth {
     std::size_t few = 0;  ///< index of command_depth_names
     std::size_t many = 0;
     std::uint64_t few_ns = 0;
     std::uint64_t many_ns = 0;
 };
-std::optional<Growth> growth_of(const CommandKindFigures& kind) {
+std::optional<Growth> growth_of(const Commands& commands, const CommandKindFigures& kind) {
+    if (commands.is_iwarp()) return {};
     std::optional<Growth> found;
     for (std::size_t i = 0; i < command_depth_count; ++i) {
         const Histogram& think = kind.think_ns[i];
@@ -385,27 +429,33 @@ std::optional<Growth> growth_of(const CommandKindFigures& kind) {
     return grows ? found : std::nullopt;
 }
 
-/// Bytes of data by the time in which they moved, as a share of the link's rate; no value where that is unknown.
+/// How much of the link the data use while commands are open, as a share of its rate; no value where that is unknown.
+/// Data of several commands share the link, so that the time of a single one is not enough.
 std::optional<double> link_use(const Subject& subject, const Commands& commands, const CommandKindFigures& kind) {
-    const std::uint64_t data_ns = kind.parts_ns[2].sum();
     const FlowSnapshot* const back = subject.reverse(commands.first());
     const bool in = kind.moved_in_bytes >= kind.moved_out_bytes;
     const FlowSnapshot* const mover = in ? back : &commands.first();
-    if (data_ns == 0 || mover == nullptr || !mover->link_bits_per_sec || *mover->link_bits_per_sec == 0) return {};
+    const std::uint64_t open_ns = commands.sum.wall_ns() - commands.sum.states_ns[0];
+    const std::uint64_t least_ns = std::min(kind.parts_ns[2].sum(), open_ns);
+    if (least_ns == 0 || mover == nullptr || mover->link_bits_per_sec.value_or(0) == 0) return {};
     const double bits = 8.0 * static_cast<double>(kind.moved_in_bytes + kind.moved_out_bytes);
-    return bits / (static_cast<double>(data_ns) * 1e-9) / static_cast<double>(*mover->link_bits_per_sec);
+    return bits / (static_cast<double>(least_ns) * 1e-9) / static_cast<double>(*mover->link_bits_per_sec);
+}
+
+/// Whether so many answers are to requests which the capture lacks that the others do not stand for all.
+bool lacks_requests(const Commands& commands) {
+    return commands.totals.orphans * 10 > commands.totals.commands + commands.totals.orphans;
 }
 
 Verdict verdict_of(const Subject& subject, const Commands& commands, const CommandKindFigures& kind) {
     const std::uint64_t latency = kind.latency_ns.sum();
     const CommandConnectionFigures& sum = commands.sum;
-    const bool lacks = commands.totals.orphans * 10 > commands.totals.commands + commands.totals.orphans;
-    if (kind.latency_ns.count() < few_messages || latency == 0 || lacks || !sum.split_is_known())
+    if (kind.latency_ns.count() < few_messages || latency == 0 || lacks_requests(commands) || !sum.split_is_known())
         return Verdict::undecidable;
-    const double think = part_of(think_ns(kind), latency);
-    if (think >= queueing_think_share && growth_of(kind)) return Verdict::target_queueing;
+    const double think = part_of(think_ns(commands, kind).value_or(0), latency);
+    if (think >= queueing_think_share && growth_of(commands, kind)) return Verdict::target_queueing;
     if (think >= slow_part_share) return Verdict::target_slow;
-    if (part_of(kind.request_ack_ns, latency) >= slow_part_share) return Verdict::network_slow;
+    if (part_of(ack_ns(commands, kind).value_or(0), latency) >= slow_part_share) return Verdict::network_slow;
     if (part_of(kind.parts_ns[2].sum(), latency) >= slow_part_share &&
         link_use(subject, commands, kind).value_or(0) < half_of_link)
         return Verdict::data_slow;
@@ -438,6 +488,13 @@ std::string shares_text(const CommandKindFigures& kind) {
     return text;
 }
 
+/// "wait 75 % of their time until the target's adapter acknowledges them".
+std::string way_text(const Commands& commands, double share) {
+    return commands.is_iwarp()
+               ? fmt::format("need at least {} of their time for the way to the target and back", percent(share))
+               : fmt::format("wait {} of their time until the target's adapter acknowledges them", percent(share));
+}
+
 void describe_verdict(Answer& answer, const Subject& subject, const Commands& commands,
                       const CommandKindFigures& kind) {
     const std::string who = fmt::format("{} of {}", kind_text(kind.kind), ends_text(subject, commands));
@@ -445,9 +502,10 @@ void describe_verdict(Answer& answer, const Subject& subject, const Commands& co
     const std::string target = subject.short_name(commands.first().destination.address);
     const std::string initiator = subject.short_name(commands.first().source.address);
     const std::uint64_t latency = kind.latency_ns.sum();
+    const double think = part_of(think_ns(commands, kind).value_or(0), latency);
     switch (answer.verdict) {
         case Verdict::target_queueing: {
-            const Growth growth = growth_of(kind).value_or(Growth{});
+            const Growth growth = growth_of(commands, kind).value_or(Growth{});
             answer.summary = fmt::format(
                 "{} wait for the target, the longer the more are open: {} with {} open, {} with {} (medians of the "
                 "target's own time). They take {}.",
@@ -461,14 +519,13 @@ void describe_verdict(Answer& answer, const Subject& subject, const Commands& co
         }
         case Verdict::target_slow:
             answer.summary = fmt::format("{} wait for the target for {} of their time. They take {}.", who,
-                                         percent(part_of(think_ns(kind), latency)), shares);
-            answer.advice = fmt::format("Look at the device and the processors of {}; a faster network would save {}.",
-                                        target, percent(1 - part_of(think_ns(kind), latency)));
+                                         percent(think), shares);
+            answer.advice = fmt::format("Look at the device and the processors of {}; a faster network could save {} at most.",
+                                        target, percent(1 - think));
             return;
         case Verdict::network_slow:
             answer.summary =
-                fmt::format("{} wait {} of their time until the target's adapter acknowledges them. They take {}.", who,
-                            percent(part_of(kind.request_ack_ns, latency)), shares);
+                fmt::format("{} {}. They take {}.", who, way_text(commands, part_of(ack_ns(commands, kind).value_or(0), latency)), shares);
             answer.advice = "The answers about latency and congestion say whether distance or queues take that time.";
             return;
         case Verdict::data_slow:
@@ -486,8 +543,7 @@ void describe_verdict(Answer& answer, const Subject& subject, const Commands& co
             return;
         case Verdict::host_queue:
             answer.summary = fmt::format(
-                "{} wait for a free place: {} are permitted at once, and {} of the time that many are open. They take "
-                "{}.",
+                "{} reach the limit: {} are permitted at once, and {} of the time that number is open. They take {}.",
                 who, commands.sum.limit ? number(*commands.sum.limit) : "few",
                 percent(part_of(commands.sum.at_limit_ns, commands.sum.wall_ns())), shares);
             answer.advice = fmt::format("Raise the queue size or the credits between {} and {}.", initiator, target);
@@ -520,6 +576,9 @@ void describe_verdict(Answer& answer, const Subject& subject, const Commands& co
                   "known.",
                   number(commands.sum.unbound_operations), number(commands.sum.operations),
                   ends_text(subject, commands))
+        : lacks_requests(commands)
+            ? fmt::format("{} answers of {} belong to requests that the capture lacks.",
+                          number(commands.totals.orphans), ends_text(subject, commands))
             : fmt::format("Too few commands of {} were answered in the capture to judge them: {}.",
                           ends_text(subject, commands), number(commands.totals.commands));
     answer.advice = "Capture both directions while the load runs, with the beginnings of the connections.";

@@ -127,7 +127,7 @@ std::uint64_t cnps_of(const Flows& notified) { return sum_up({}, notified).cnp; 
 /// none, may be about these marks all the same.
 std::string echo_words(const Subject& subject, const Way& way, const CongestionSums& sums) {
     if (way.transport == wire::Transport::iwarp)
-        return sums.ece > 0 ? "TCP slows the sender down for it" : "the receiver did not echo it";
+        return sums.ece > 0 ? "TCP slows the sender down for it" : "the receiver did not report it to the sender";
     if (sums.cnp > 0) return counted(sums.cnp, "CNP") + " asked the sender to slow down";
     if (way.notified.empty()) return "no CNP told the sender of it";
     return fmt::format("{} on other flows asked {} to slow down", counted(cnps_of(way.notified), "CNP"),

@@ -13,7 +13,7 @@ namespace metrics::inline answers {
 std::vector<Answer> answer(const Snapshot& snapshot, const HostNames& names, const DeviceFigures& devices,
                            const std::uint64_t* flow = nullptr);
 
-/// The part of it that reads counters; `answers` in any order.
+/// Adds to `answers`, which may be in any order, what counters show.
 void add_counters(const Snapshot& snapshot, const DeviceFigures& devices, std::vector<Answer>& answers);
 /// Findings that alarm first, worst first, then one for every question that has none.
 void sort(std::vector<Answer>& answers);

@@ -13,13 +13,14 @@ void find_ends(const Subject& subject, std::vector<Answer>& out);
 /// How the flow's sender gave up; without value if nothing shows that it did.
 std::optional<Verdict> end_verdict(const Subject& subject, const FlowSnapshot& flow);
 
-/// Every repeat was answered, too: its timer is shorter than the round trip, and nothing was lost.
+/// Whether every repeat was answered as well: then the sender's timer is shorter than the round trip, and nothing was
+/// lost.
 bool repeats_too_early(const FlowSnapshot& flow);
-/// From the capture point to the receiver and back; of a flow that repeats_too_early(), from the first sending to the
-/// first answer.
+/// The round trip from the capture point to the receiver and back. For a flow that repeats_too_early(): the time from
+/// the first sending to the first answer.
 std::optional<std::uint64_t> least_round_trip(const FlowSnapshot& flow);
 
-/// "the RDMA WRITE of 8,192 bytes of frame 7", or what is known of that.
+/// "the RDMA WRITE of 8,192 bytes of frame 7"; parts that are not known are left out.
 std::string request_text(const RequestFigures& request);
 /// What can be wrong with a request that `responder` refuses as invalid.
 std::string invalid_request_advice(const RequestFigures& request, const std::string& responder);

@@ -14,8 +14,8 @@ struct Affected {
     double severity = 0;
 };
 
-/// An answer about those flows, worst first: ids, vantage, confidence and severity are filled in. The cost is the
-/// severity, as a share of the busy time, until the finding sets it.
+/// An answer about these flows, the worst first, with ids, vantage, confidence and severity. Its cost is the severity
+/// as a share of the busy time; a finding may replace that.
 Answer finding(Question question, Verdict verdict, std::vector<Affected>& affected);
 Flows flows_of(const std::vector<Affected>& affected);
 

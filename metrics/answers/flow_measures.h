@@ -8,8 +8,8 @@
 
 namespace metrics::inline answers {
 
-/// Time in which there was something to do: the wall time less what was not seen and what the application left idle.
-/// Waiting for the peer in a dialogue counts.
+/// Busy time: the wall time without the time that was not observed and without the time in which the application was
+/// idle. Waiting for the peer in a dialogue counts as busy.
 std::uint64_t active_ns(const FlowSnapshot& flow);
 std::uint64_t time_in(const FlowSnapshot& flow, std::initializer_list<State> states);
 /// Retransmitting, and waiting for it: after NAKs, RNR NAKs and time-outs.
@@ -26,7 +26,8 @@ const Endpoint& responder_of(const FlowSnapshot& flow);
 const Endpoint& requester_of(const FlowSnapshot& flow);
 std::uint64_t event_count(const FlowSnapshot& flow, EventKind kind);
 std::uint64_t repeated_packets(const FlowSnapshot& flow);  ///< without tail_probes()
-/// Segments that a TCP sender repeated to get an answer, since the window held it: shown as runs of 0 packets.
+/// Segments that a TCP sender repeated only to get an answer, because the receive window was closed. Events show them
+/// as runs of 0 packets.
 std::uint64_t tail_probes(const FlowSnapshot& flow);
 
 }  // namespace metrics::answers

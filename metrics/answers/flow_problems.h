@@ -19,7 +19,7 @@ struct FlowProblem {
 /// By the id of the flow; flows without a problem are absent.
 using FlowProblems = std::unordered_map<std::uint64_t, FlowProblem>;
 
-/// The problems that `answers` about the snapshot name, which are in the order of `answer()`.
+/// The problems that `answers` name. `answers` must be about this snapshot and in the order of `answer()`.
 FlowProblems flow_problems(const Snapshot& snapshot, std::span<const Answer> answers);
 /// The same, from the answers about all flows of the snapshot.
 FlowProblems flow_problems(const Snapshot& snapshot);
@@ -27,8 +27,8 @@ FlowProblems flow_problems(const Snapshot& snapshot);
 /// A number that is greater where a problem is worse: by grade, then by cost.
 double badness(const FlowProblem& problem);
 
-/// Whether a flow is worth a look after its connection has ended: errors that ended it are, repairs that came to an end
-/// with it are not.
+/// Whether a problem still matters after the flow's connection has ended: an error that ended it does, a finished
+/// repair does not.
 bool outlives_connection(Verdict verdict);
 
 }  // namespace metrics::answers

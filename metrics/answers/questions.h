@@ -5,7 +5,7 @@
 
 namespace metrics::inline answers {
 
-// One file a question. Each adds its findings: those that alarm, or else the one that describes.
+// Each question has one file. Each function adds the findings that alarm; without an alarm, one that describes.
 void ask_bandwidth(const Subject& subject, std::vector<Answer>& out);
 void ask_latency(const Subject& subject, std::vector<Answer>& out);
 void ask_qp_cache(const Subject& subject, std::vector<Answer>& out);

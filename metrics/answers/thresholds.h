@@ -3,15 +3,15 @@
 
 #include "metrics/figures/snapshot.h"
 
-/// Where a figure becomes a finding, and why there.
+/// The values at which a figure becomes a finding, each with its reason.
 namespace metrics::inline answers {
 
 /// Go-back-N gives a whole window again for one lost packet: studies of RoCE see throughput fall by a tenth and more
 /// from one packet in ten thousand on (IRN, SIGCOMM'18, section 4).
 inline constexpr double alarming_loss_share = 1e-4;
-/// Time that repairs may take before they alarm, however few they are.
+/// Repairs that take more than this share of the busy time alarm, even if they are few.
 inline constexpr double alarming_time_share = 0.01;
-/// Below this cost a finding is minor: the same share of the time from which on repairs alarm.
+/// Below this cost a finding is minor. It is the share from which repairs alarm.
 inline constexpr double minor_cost = alarming_time_share;
 /// Below this confidence a finding is more likely false than true.
 inline constexpr double suspected_confidence = 0.5;
@@ -26,17 +26,18 @@ inline constexpr double checksum_artefact_share = 0.5;
 /// 200 ms.
 inline constexpr std::uint64_t shortest_timer_ns = 100'000;
 
-/// Tail loss probes that TCP may send without a word about it: one at the end of each burst at most.
+/// TCP may send tail loss probes without a loss: at most one at the end of each burst.
 inline constexpr std::uint64_t few_probes = 2;
 inline constexpr double probe_share = 0.01;
 
-/// A share of the time that names what binds a flow.
+/// A state with this share of the time is what limits a flow.
 inline constexpr double binding_share = 0.25;
 /// A link that carries frames for this share of the time has no gaps left between them.
 inline constexpr double full_share = 0.8;
 /// Below this size the cost of a message does not depend on its size: headers alone are 82 bytes a packet.
 inline constexpr double small_message_bytes = 512;
-/// Below this number of messages nothing is said about rates, unless they are long: of this number of packets in all.
+/// Below this number of messages nothing is said about rates, except if the messages are long: if they have this number
+/// of packets together.
 inline constexpr std::uint64_t few_messages = 8;
 inline constexpr std::uint64_t few_packets = 100;
 
@@ -64,11 +65,11 @@ inline constexpr std::uint64_t incast_senders = 4;
 /// No adapter on the market caches fewer queue pairs: throughput is flat up to some hundred connections even on the
 /// oldest that were measured (FaRM, NSDI'14; eRPC, NSDI'19).
 inline constexpr std::uint64_t small_working_set = 64;
-/// Turnarounds on each side of a knee, below which it could be chance.
+/// The number of turnarounds needed on each side of a knee. With fewer, the knee may be chance.
 inline constexpr std::uint64_t knee_samples = 200;
 /// A miss costs a PCIe round trip, about a microsecond, on top of about two: half as much again.
 inline constexpr double knee_ratio = 1.5;
-/// Accesses beyond the knee from which the cache is said to be thrashed.
+/// With this share of the accesses beyond the knee, the cache is reported as thrashed.
 inline constexpr double thrashing_share = 0.1;
 
 /// A queue that is at its limit for this share of the time limits the flow.
@@ -94,10 +95,10 @@ inline constexpr double idle_host_share = 0.8;
 inline constexpr std::uint64_t small_command_bytes = 4096;
 inline constexpr double small_command_share = 0.3;
 
-/// An unanswered request is one that had this long to be answered: CM repeats after its time-out, 2 s to 4 s by default
-/// in Linux, TCP after 1 s.
+/// A request counts as unanswered after this time: CM repeats after its time-out, 2 s to 4 s by default in Linux, TCP
+/// after 1 s.
 inline constexpr std::int64_t unanswered_after_ns = 1'000'000'000;
-/// Above this share of unseen time, times say nothing.
+/// With a greater share of time that was not observed, times are not judged.
 inline constexpr double unobserved_share = 0.5;
 
 /// A window that is always full is a small buffer on a long way: a description. One that was drawn in to less than half

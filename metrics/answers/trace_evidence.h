@@ -13,7 +13,7 @@ std::uint64_t unpolled_ns(const FlowSnapshot& flow);
 std::uint64_t unpolled_ns(const FlowSnapshot& flow, State application);
 /// "ib_write_bw (pid 4711) on storage-3", or the host alone if no program was traced.
 std::string program_on(const Subject& subject, const FlowSnapshot& flow);
-/// What posts and completions say: depths, and what messages waited for.
+/// Adds evidence from posts and completions: depths, and what messages waited for.
 void add_traced(Answer& answer, const FlowSnapshot& flow);
 
 }  // namespace metrics::answers

@@ -16,8 +16,8 @@ inline constexpr std::array<std::string_view, question_count> question_names{"ba
                                                                              "congestion", "queue_depth", "commands"};
 constexpr std::string_view name_of(Question question) { return question_names[static_cast<std::size_t>(question)]; }
 
-/// What an answer says, in a word. Several questions share a verdict that has the same cause: `rnr`, `pause`,
-/// `queueing`, `posted_not_sent`, `slow_polling`, `undecidable`. What it means for a question is in `verdicts()`.
+/// An answer as one word. Questions share a verdict if the cause is the same: `rnr`, `pause`, `queueing`,
+/// `posted_not_sent`, `slow_polling`, `undecidable`. What it means for a question is in `verdicts()`.
 enum class Verdict : std::uint8_t {
     undecidable,
     // bandwidth

@@ -19,7 +19,7 @@ struct Address {
     auto operator<=>(const Address&) const = default;
 };
 
-/// Takes an address into a hash.
+/// Combines an address with a hash.
 inline std::uint64_t mix(std::uint64_t hash, const Address& address) {
     std::array<std::uint64_t, 2> words{};
     std::memcpy(words.data(), address.octets.data(), sizeof words);

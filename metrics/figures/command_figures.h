@@ -33,10 +33,10 @@ constexpr std::size_t command_depth_of(std::uint64_t open) {
     return open <= 1 ? 0 : open <= 4 ? 1 : open <= 16 ? 2 : 3;
 }
 
-/// One command that is over.
+/// One command that has ended.
 struct CommandRecord {
     std::uint64_t number = 0;  ///< in its connection, from 1
-    std::string id;            ///< as the protocol writes it
+    std::string id;            ///< in the form in which the protocol prints it
     std::string kind;          ///< empty: its request was not captured
     std::string target;
     std::string end;     ///< "answered", "orphan", "replaced", "unanswered", "given_up"
@@ -129,7 +129,7 @@ struct CommandConnectionFigures {
     std::uint64_t overtaken = 0;
     std::uint64_t at_limit_ns = 0;
     std::uint32_t open_max = 0;
-    std::int64_t first_ns = 0;  ///< of the first command that work waited for
+    std::int64_t first_ns = 0;  ///< of the first command
     std::int64_t last_ns = 0;
     std::array<std::uint64_t, command_state_count> states_ns{};  ///< sum to last_ns - first_ns
     std::vector<CommandKindFigures> kinds;                       ///< at most most_kinds, by their names
@@ -138,7 +138,7 @@ struct CommandConnectionFigures {
     std::uint32_t open_now = 0;                  ///< when the figures were taken
     std::optional<std::int64_t> oldest_open_ns;  ///< when the oldest of these was asked
 
-    /// Shares of time mean something: enough of what the target moved is known to belong to commands.
+    /// Whether shares of time are meaningful: enough of the data that the target moved is known to belong to commands.
     bool split_is_known() const { return unbound_operations * 100 <= operations; }
     std::uint64_t wall_ns() const;  ///< sum of states_ns
 };

@@ -33,10 +33,11 @@ struct DeviceCounter {
     std::string name;        ///< as its driver calls it: "rnr_naks_rcvd"
     wire::CounterFact fact = wire::CounterFact::other;
     CounterUnit unit = CounterUnit::unknown;
-    int priority = -1;                            ///< of PFC, 0 to 7; -1: of all, or no matter of one
-    std::vector<std::uint32_t> queue_pairs = {};  ///< that it is of alone (rdma statistic qp); none: of the port
+    int priority = -1;  ///< of PFC, 0 to 7; -1: all priorities, or a counter without a priority
+    std::vector<std::uint32_t> queue_pairs =
+        {};  ///< the queue pairs that the counter is about (rdma statistic qp); empty: the whole port
     std::uint64_t value =
-        0;  ///< of `unit`, since the first look; wraps are seen through, what a reset hid is not there
+        0;  ///< in `unit`, since the first look; wraps are corrected, counts before a reset are missing
 
     bool operator==(const DeviceCounter&) const = default;
 };
@@ -60,7 +61,7 @@ struct DeviceQueuePair {
     std::string type = {};          ///< "RC", "UC", "UD", "GSI", ...
     std::string state = {};         ///< "INIT", "RTS", ...
     std::uint32_t process = 0;      ///< 0: the kernel's own, or unknown
-    std::string owner = {};         ///< who has it in the kernel: "nvme_rdma"
+    std::string owner = {};         ///< the kernel module that owns it: "nvme_rdma"
 
     bool operator==(const DeviceQueuePair&) const = default;
 };
@@ -78,8 +79,8 @@ struct DeviceFigures {
     bool operator==(const DeviceFigures&) const = default;
 };
 
-/// What was counted in between; ports and queue pairs are those of the later. A counter that is less than before was
-/// restarted by its device: its value is taken as it is.
+/// The counts between two looks; ports and queue pairs are those of the later one. If a counter is less than before,
+/// its device has restarted it: its whole value counts.
 DeviceFigures difference(const DeviceFigures& earlier, const DeviceFigures& later);
 
 }  // namespace metrics::figures

@@ -10,8 +10,8 @@
 
 namespace metrics::inline figures {
 
-/// Where a value falls: 64 linear steps to each power of two, so that a bucket's midpoint is within 1/128 of every
-/// value in it. Values below 64 have buckets of their own; the largest is 2^63 - 1, and what is above counts as that.
+/// Buckets: 64 linear steps for each power of two, so that a bucket's midpoint is within 1/128 of every value in it.
+/// Each value below 64 has its own bucket. Values above 2^63 - 1 count as 2^63 - 1.
 struct HistogramBuckets {
     static constexpr unsigned steps_bits = 6;
     static constexpr unsigned steps = 1u << steps_bits;
@@ -35,9 +35,9 @@ struct HistogramBuckets {
     }
 };
 
-/// A distribution as it is shown and merged: sparse, exact in count, sum, least and greatest value, within 1 % in every
-/// quantile. Merging is associative and commutative, so that workers, intervals and hosts can be added up. Counts and
-/// sums stay at 2^64 - 1 where they would exceed it.
+/// A distribution in the form for output and merging. Count, sum, least and greatest value are exact, and quantiles are
+/// within 1 %; empty buckets take no memory. Merging is associative and commutative, so that workers, intervals and
+/// hosts can be added up. Counts and sums stay at 2^64 - 1 where they would exceed it.
 class Histogram {
 public:
     struct Bucket {
@@ -47,13 +47,13 @@ public:
     };
 
     void record(std::uint64_t value, std::uint64_t times = 1);
-    /// A bucket as a whole, ascending indices first: how a compact histogram is unpacked. Does not change sum or
-    /// bounds.
+    /// Adds a whole bucket; call it with ascending indices. Unpacks a compact histogram. Does not change sum or bounds.
     void add_bucket(unsigned index, std::uint64_t times);
     /// The exact sum and bounds of what add_bucket() added.
     void set_exact(std::uint64_t sum, std::uint64_t min, std::uint64_t max);
     void merge(const Histogram& other);
-    /// What came on top of `earlier`, a former state of this one. Least and greatest value are then those of buckets.
+    /// The values added since `earlier`, a former state of this histogram. Least and greatest value are then bounds of
+    /// buckets.
     Histogram since(const Histogram& earlier) const;
     /// A histogram from its parts; no value if no histogram has such buckets (ascending, none empty) and bounds.
     static std::optional<Histogram> restore(std::vector<Bucket> buckets, std::uint64_t sum, std::uint64_t min,

@@ -6,8 +6,7 @@
 
 namespace metrics::inline figures {
 
-/// One set of a flow's latencies, with the words for it: medians of different sets differ, so each place that shows one
-/// says which set it is of.
+/// One set of a flow's latencies and its name. Medians of different sets differ, so output names the set.
 struct LatencySet {
     Histogram ns;
     std::string_view of;  ///< "WRITEs", "all operations"
@@ -20,10 +19,10 @@ std::string_view plural_of(Operation operation);
 std::optional<Operation> main_operation(const FlowSnapshot& flow);
 /// The latencies that `flows`, `top` and `replay --compare` show: of main_operation(). Empty if absent.
 LatencySet main_latencies(const FlowSnapshot& flow);
-/// Of all operations. Where one alone has latencies, the set has its name.
+/// The latencies of all operations. If only one operation has latencies, the set has the name of that operation.
 LatencySet all_latencies(const FlowSnapshot& flow);
-/// Of the operations that answers acknowledge alone, or of READs, or of atomics: whichever has the most. Those wait for
-/// different things.
+/// The latencies of one class of operations: those that an acknowledgement alone completes, READs, or atomics; the
+/// class with the most messages. The classes wait for different events.
 LatencySet alike_latencies(const FlowSnapshot& flow);
 
 }  // namespace metrics::figures

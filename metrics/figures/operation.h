@@ -6,7 +6,7 @@
 
 namespace metrics::inline figures {
 
-/// What a work request asks for, in one vocabulary for all transports. IBTA vol. 1, 9.4; RFC 5040, 5.; RFC 7306.
+/// The operation of a work request, with the same names for all transports. IBTA vol. 1, 9.4; RFC 5040, 5.; RFC 7306.
 enum class Operation : std::uint8_t {
     send,
     send_immediate,
@@ -24,7 +24,7 @@ inline constexpr std::array<std::string_view, operation_count> operation_names{
 constexpr std::size_t index_of(Operation operation) { return static_cast<std::size_t>(operation); }
 constexpr std::string_view name_of(Operation operation) { return operation_names[index_of(operation)]; }
 
-/// READ and the atomics: they are answered by the responder with data, and ORD bounds how many may be outstanding.
+/// READ and atomics: the responder answers them with data, and ORD limits how many may be outstanding.
 constexpr bool wants_response(Operation operation) { return operation >= Operation::read; }
 
 }  // namespace metrics::figures

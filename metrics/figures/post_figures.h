@@ -8,12 +8,12 @@
 #include "metrics/figures/histogram.h"
 #include "metrics/figures/operation.h"
 
-/// What programs did with queue pairs, according to trace records: docs/trace.md. Times are nanoseconds.
+/// What programs did with queue pairs, from trace records (docs/trace.md). Times are nanoseconds.
 namespace metrics::inline figures {
 
-/// Who owns a queue pair.
+/// The process that owns a queue pair.
 struct Process {
-    std::uint32_t pid = 0;    ///< as the initial namespace of who recorded sees it; 0: not known
+    std::uint32_t pid = 0;    ///< in the initial namespace of the recording machine; 0: not known
     std::string command;      ///< its command line; empty if unknown
     std::string container{};  ///< its id; empty outside of containers
     bool operator==(const Process&) const = default;
@@ -30,8 +30,8 @@ struct LevelFigures {
     bool operator==(const LevelFigures&) const = default;
 };
 
-/// What messages waited for, in the order of the waits: the four add up to `whole_ns`, message by message and so in the
-/// sums. Only messages whose post, packets and own completion were all seen are in here, each once.
+/// What messages waited for, in the order of the waits. The first four add up to `whole_ns` for each message, and so do
+/// their sums. Only messages whose post, packets and own completion were all seen are in here, each once.
 struct DelayFigures {
     Histogram post_to_wire_ns;  ///< work request posted -> first packet at the tap
     Histogram wire_ns;          ///< first -> last packet; 0 if there is only one. READ, atomics: of the request
@@ -66,10 +66,10 @@ struct VerbsFigures {
     std::uint32_t device = 0;             ///< as the trace numbers those of the process
     std::uint32_t queue_pair = 0;         ///< its number
     std::uint64_t posts = 0;              ///< work requests put into the send queue
-    std::uint64_t posts_refused = 0;      ///< that the provider did not take
+    std::uint64_t posts_refused = 0;      ///< that the provider refused
     std::uint64_t receives = 0;           ///< put into its own receive queue
     std::uint64_t receives_used = 0;      ///< completions of receives, of its own or a shared queue
-    std::uint64_t completions = 0;        ///< of sends, that the program took
+    std::uint64_t completions = 0;        ///< of sends, that the program polled
     std::uint64_t completion_errors = 0;  ///< of them and of those of receives, with a status other than success
     std::vector<StatusCount> statuses;    ///< of completions, ascending, success among them
     std::uint64_t records_lost = 0;  ///< of the process, while the queue pair lived: depths may then be wrong by this
@@ -100,7 +100,7 @@ struct VerbsFigures {
 
 /// Adds what other intervals, or captures, have of the same flow. Commutative.
 void merge(VerbsFigures& into, const VerbsFigures& other);
-/// What came on top of `earlier`; maxima and settings stay those of the whole life.
+/// What was added since `earlier`; maxima and settings are those of the whole life.
 void subtract(VerbsFigures& from, const VerbsFigures& earlier);
 
 }  // namespace metrics::figures

@@ -6,7 +6,7 @@
 
 namespace metrics::inline figures {
 
-/// What makes a sender transmit again what was lost.
+/// The reasons for which a sender transmits a lost packet again.
 enum class RepairCause : std::uint8_t {
     nak,               ///< IBTA vol. 1, 9.7.5.2.8
     missing_response,  ///< a READ response came while an earlier one had not: as good as a NAK. IBTA, the same
@@ -22,8 +22,8 @@ constexpr std::string_view name_of(RepairCause cause) { return repair_cause_name
 /// absent is what the frames do not show. docs/metrics.md, "Recovery".
 struct Repair {
     RepairCause cause{};
-    bool of_lost =
-        false;  ///< the packet is the one that was lost; else its sender went back further, and times do not say which
+    bool of_lost = false;  ///< whether the packet is the lost one; otherwise the sender went back further, and the
+                           ///< times do not show which packet was lost
     std::uint64_t lost_frame = 0;  ///< that carried the lost packet, where the tap saw it; filled in by FrameNotes
     std::uint64_t first_out_of_sequence_frame = 0;  ///< the first past the hole (a READ's: the first response); 0: none
     std::uint64_t nak_frame = 0;                    ///< the NAK, or the first duplicate ACK; 0: none

@@ -76,7 +76,7 @@ inline constexpr std::array<std::string_view, nak_code_count> nak_code_names{
     "psn_sequence_error",       "invalid_request",    "remote_access_error",
     "remote_operational_error", "invalid_rd_request", "other"};
 
-/// What happened at a frame, worth pointing at.
+/// Events that frames of a flow can show.
 enum class EventKind : std::uint8_t {
     retransmission,  ///< value: packets of the run
     gap,             ///< value: packets (TCP: bytes) missing at the tap
@@ -249,16 +249,16 @@ struct IcmpFigures {
 inline constexpr std::array<std::string_view, wire::icmp_error_kind_count> icmp_error_names{
     "port_unreachable", "host_unreachable", "prohibited", "fragmentation_needed", "time_exceeded", "other"};
 
-/// Ids of flows that were first seen in one frame lie so far apart: a round number, and JSON's numbers are exact beyond
-/// its eightfold.
+/// The distance between the ids of flows that were first seen in the same frame. Eight such distances are still exact
+/// as a number of JSON.
 inline constexpr std::uint64_t flow_ids_apart = 1'000'000'000'000'000;
 /// Of the flow that is the `place`-th, from 0, to be first seen in that frame.
 constexpr std::uint64_t flow_id(std::uint64_t frame, std::uint64_t place) { return frame + place * flow_ids_apart; }
 constexpr std::uint64_t first_frame_of(std::uint64_t flow_id) { return flow_id % flow_ids_apart; }
 
 struct FlowSnapshot {
-    /// Number of the frame in which the flow was first seen: the same in every run. Of a second flow that the same
-    /// frame was the first of, flow_ids_apart more.
+    /// The number of the frame in which the flow was first seen, so that the id is the same in every run. A second flow
+    /// that was first seen in the same frame has flow_ids_apart more.
     std::uint64_t id = 0;
     wire::Transport transport{};
     Service service{};
@@ -349,7 +349,7 @@ struct FlowSnapshot {
     std::optional<double> goodput_bytes_per_sec() const;
 };
 
-/// How reuse distance and responder turnaround go together, one row a power of two of the distance.
+/// Responder turnaround by reuse distance; each row is a power of two of the distance.
 struct ReuseBin {
     std::uint64_t count = 0;
     double distance = 0;  ///< mean LRU stack distance: distinct keys since the key was last used
@@ -387,8 +387,7 @@ constexpr std::uint64_t bytes_on_link(std::uint64_t wire_bytes, std::uint64_t pa
     return wire_bytes + link_overhead_bytes * packets;
 }
 
-/// For how long pauses held: until the next one from the same sender took their place or ended them, but no longer than
-/// they asked for.
+/// For how long pauses held. A pause ends when its time is over, or when the same sender sends another one.
 struct StopTimes {
     std::uint64_t all_ns = 0;                    ///< by PAUSE; the senders of pauses added up
     std::array<std::uint64_t, 8> priority_ns{};  ///< by priority flow control, in the same way
@@ -398,7 +397,8 @@ struct StopTimes {
 /// One sender of pauses, by its MAC address.
 struct PauseSender {
     std::array<std::uint8_t, 6> mac{};
-    Address host;  ///< whose packets have this source MAC; AddressFamily::none if those of no host, or of several
+    Address host;  ///< the host whose packets have this source MAC; AddressFamily::none if there is no such host, or
+                   ///< several
     bool forwards = false;     ///< packets of several hosts have this source MAC
     std::uint64_t frames = 0;  ///< that ask for a time above zero
     std::uint64_t resume_frames = 0;
@@ -456,7 +456,7 @@ inline bool lacks_answers(const FlowSnapshot& flow) {
     return true;
 }
 
-/// More than 2 % of the connection cannot be read, so that the known messages are no measure of it.
+/// Whether more than 2 % of the connection cannot be read. The known messages are then no measure of the traffic.
 inline bool partly_read(const FlowSnapshot& flow) {
     return flow.tcp && flow.tcp->unread_bytes > flow.tcp->connection_bytes / 50;
 }

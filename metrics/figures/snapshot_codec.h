@@ -24,7 +24,7 @@ struct CodecError {
 /// added.
 void encode(const Snapshot& snapshot, std::vector<std::byte>& out, std::uint16_t version = snapshot_version);
 
-/// Never fails to return: any bytes give a snapshot or an error, in memory bounded by a small multiple of their number.
+/// Any bytes give a snapshot or an error. The memory used is at most a small multiple of their number.
 base::Result<Snapshot, CodecError> decode_snapshot(base::Bytes octets);
 
 }  // namespace metrics::figures

@@ -10,8 +10,8 @@
 #include "base/saturating.h"
 #include "metrics/figures/snapshot.h"
 
-/// What merge() and difference() have in common: which members are plain counters, and arithmetic that stays within
-/// 64 bits. A new counter in snapshot.h needs a line here and nothing else.
+/// The members that merge() and difference() treat as plain counters, and arithmetic that saturates at 64 bits. A new
+/// counter in snapshot.h needs only a line here.
 namespace metrics::inline figures::fields {
 
 using base::saturating::add;
@@ -115,7 +115,7 @@ inline constexpr std::array capture_counters{
     &CaptureFigures::headers_cut,
 };
 
-/// What makes two flows the same: FlowKey, as far as a snapshot shows it.
+/// The identity of a flow: FlowKey, as far as a snapshot contains it.
 inline auto key_of(const FlowSnapshot& flow) {
     const bool tcp = flow.transport == wire::Transport::iwarp;
     return std::tuple(flow.transport, flow.service, flow.source.address, flow.destination.address,

@@ -5,9 +5,9 @@
 
 namespace metrics::inline figures {
 
-/// Many snapshots that follow each other in time, merged: one at a time while the flows are the same, neighbours of
-/// like size first where flows come and go, so that those that went are not gone through again with every snapshot.
-/// Of more than `max_flows`, those that ended or paused longest ago are forgotten, and counted as evicted.
+/// Merges snapshots that follow each other in time. While the flows stay the same, each snapshot is merged at once. If
+/// flows come and go, parts of similar size are merged first, so that ended flows are not visited again for each
+/// snapshot. Above `max_flows`, the flows that have been silent longest are forgotten and counted as evicted.
 class SnapshotSum {
 public:
     explicit SnapshotSum(std::size_t max_flows = 1'000'000) : max_flows_(max_flows) {}

@@ -1,4 +1,4 @@
-// What stands behind the interposer in bench_interposer: a libibverbs of two functions, which do nothing.
+// What stands after the interposer in bench_interposer: a libibverbs of two functions, which do nothing.
 #include <infiniband/verbs.h>
 
 extern "C" {

@@ -1,4 +1,4 @@
-/// ULPDUs -> FPDUs and back, in memory, one core: what framing costs beside the copy and the CRC that it cannot avoid.
+/// ULPDUs -> FPDUs and back, in memory, one core: what framing costs next to the copy and the CRC that it cannot avoid.
 #include <algorithm>
 #include <array>
 #include <benchmark/benchmark.h>

@@ -5,10 +5,10 @@
 ///   raw_tcp bulk|ping-pong [--to 127.0.0.1:4792] [--size N] [--seconds S | --count N] [--congestion NAME]
 ///                          [--batch N] [--receive any|whole] [--crc on|off]
 ///
-/// Without --to a server is made beside it, in a process of its own. --batch: messages in a system call. --receive: the
-/// server takes what there is into 64 KiB, which stay in the caches and were the fastest (any, the default), or each
-/// message into memory of its size (whole). --crc: both ends compute CRC-32C of all octets, which nobody compares: what
-/// sockets and a CRC cost together.
+/// Without --to a server is made next to it, in a process of its own. --batch: messages in a system call. --receive:
+/// the server takes what there is into 64 KiB, which stay in the caches and were the fastest (any, the default), or
+/// each message into memory of its size (whole). --crc: both ends compute CRC-32C of all bytes and do not compare them:
+/// what sockets and a CRC cost together.
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>

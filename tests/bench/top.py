@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What the live screen costs: `./dev bench top`. In a terminal of tmux, `top` shows 1,000 flows that all move, once a second: those of
-a daemon, which has measured them, and those of a file, which it measures itself; and htop, where it is installed, beside it. Then
-100,000 flows: how long it takes from a key to the picture. Medians of the rounds. Figures vary by machine: this reports, it never
+a daemon, which has measured them, and those of a file, which it measures itself; and htop, where it is installed, next to it. Then
+100,000 flows: how long it takes from a key to the picture. And the resident memory of `top -i` on 40 flows, minute by minute.
+Medians of the rounds. Figures vary by machine: this reports, it never
 fails.
 """
 import argparse
@@ -99,6 +100,29 @@ def many_flows(screen_module, folder, options):
             print(f"{what:>20}: {1000 * statistics.median(times):5.0f} ms   (at most {1000 * max(times):.0f})")
 
 
+def memory(screen_module, folder, options):
+    """40 flows over loopback for some minutes: its ring counts, as it is mapped."""
+    print(f"\nResident memory of `top -i lo`, 40 flows, after each of {options.minutes} minutes")
+    server = subprocess.Popen([options.binary, "endpoint", "serve", "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True)
+    address = server.stdout.readline().split()[1]
+    client = subprocess.Popen([options.binary, "endpoint", "bench", "write", "--to", address, "--size", "4096", "--rate", "4M", "--connections", "20",
+                               "--seconds", str(60 * options.minutes + 30)], stdout=subprocess.DEVNULL)
+    try:
+        with contextlib.ExitStack() as stack:
+            screen = screen_module.Screen(Place(folder, stack), command=[options.binary, "top", "-n", "-i", "lo"], width=160, height=50)
+            screen.shows("/40 flows")
+            process = screen.process()
+            for _ in range(options.minutes):
+                time.sleep(60)
+                fields = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{process}/status").read_text().splitlines())
+                sizes = {name: int(fields[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon", "RssFile", "RssShmem")}
+                print("   ".join(f"{name} {size:.1f} MiB" for name, size in sizes.items()), flush=True)
+    finally:
+        for process in (client, server):
+            process.terminate()
+            process.wait()
+
+
 def body(screen):
     """What keys change: without the header, where the clock goes on."""
     return screen.lines()[3:]
@@ -109,7 +133,8 @@ def main():
     parser.add_argument("--binary", type=pathlib.Path, default=BUILD / "rdmascope")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=10)
-    parser.add_argument("--part", choices=["thousand", "many"], action="append")
+    parser.add_argument("--minutes", type=int, default=3)
+    parser.add_argument("--part", choices=["thousand", "many", "memory"], action="append")
     options = parser.parse_args()
     options.binary = options.binary.resolve()
     os.environ["RDMASCOPE_BINARY"] = str(options.binary)
@@ -118,8 +143,8 @@ def main():
     if not shutil.which("tmux"):
         sys.exit("bench top needs tmux")
     with tempfile.TemporaryDirectory(prefix="rdmascope-bench-") as folder:
-        for part in options.part or ["thousand", "many"]:
-            {"thousand": thousand_flows, "many": many_flows}[part](screen_module, pathlib.Path(folder), options)
+        for part in options.part or ["thousand", "many", "memory"]:
+            {"thousand": thousand_flows, "many": many_flows, "memory": memory}[part](screen_module, pathlib.Path(folder), options)
 
 
 if __name__ == "__main__":

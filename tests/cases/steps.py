@@ -230,7 +230,7 @@ def tunnel(data, kind, tos):
 
 
 def carried(frames, kind):
-    """Behind a header that stands between Ethernet and what it carries."""
+    """After a header that stands between Ethernet and what it carries."""
     return [with_data(frame, carrier(frame.data, kind), None) for frame in frames]
 
 

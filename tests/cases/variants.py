@@ -132,7 +132,7 @@ def content(description):
 
 
 def write(description, stem):
-    """The capture of a description, beside `stem`, which gets the format's suffix; its path."""
+    """The capture of a description, next to `stem`, which gets the format's suffix; its path."""
     data, suffix = content(description)
     path = stem.with_name(stem.name + suffix)
     path.write_bytes(data)

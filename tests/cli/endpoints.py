@@ -201,7 +201,7 @@ class RpingServer(threading.Thread):
             self.pings.append(data)
             peer.send(bytes(16))
             address, stag, room = self.buffer(peer)
-            # rping sends back the text and the zero behind it.
+            # rping sends back the text and the zero after it.
             text = self.damage(data[:data.index(b"\0") + 1])
             assert len(text) <= room
             peer.tagged(WRITE, stag, address, text)

@@ -22,7 +22,7 @@ def flows_of(capture, *arguments):
 
 
 def rows(picture):
-    """The table of counts: id -> the cells behind it, as they stand."""
+    """The table of counts: id -> the cells after it, as they stand."""
     found = {}
     for line in picture.splitlines():
         if match := re.match(r"^ ?!? +(\d+((?: +[\d.k]+)+)) *$", line):

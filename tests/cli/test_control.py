@@ -80,7 +80,7 @@ class Answers(TestCase):
         daemon = Daemon(self, WRITE)
         commands = [entry["name"] for entry in daemon.ask({"command": "help"})[0]["result"]["commands"]]
         self.assertEqual(len(commands), 14)
-        # What these answer is no single line: a stream, or frames behind it (live.daemon asks for them).
+        # What these answer is no single line: a stream, or frames after it (live.daemon asks for them).
         streams = {"snapshot", "subscribe", "frames", "recording"}
         self.assertLessEqual(streams, set(commands))
         requests = [{"id": name, "command": name} for name in commands if name not in streams]

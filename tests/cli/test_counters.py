@@ -1,4 +1,4 @@
-"""--counters: what the machines of the lab read from their kernels around a run (pcaps/*.json) is given beside its packets,
+"""--counters: what the machines of the lab read from their kernels around a run (pcaps/*.json) is given next to its packets,
 and what `why` and `flows` make of it."""
 import json
 import unittest
@@ -37,7 +37,7 @@ class Counters(TestCase):
                 self.assertEqual([one["value"] for one in proof], [values[name]])
 
     def test_what_packets_do_not_show_is_told_alone(self):
-        # The packets of a healthy run, beside the counters of one with losses.
+        # The packets of a healthy run, next to the counters of one with losses.
         path, values = self.file_of("rxe-loss1pct-send-bw", "B")
         answers = self.why("-r", PCAPS / "rxe-write-bw-64k.pcap", "--counters", path)
         self.assertEqual((answers[0]["verdict"], answers[0]["flows"]), ("loss_after_tap", []))

@@ -26,7 +26,9 @@ class Sessions(TestCase):
                 with self.subTest(page=page.name, arguments=arguments):
                     printed = "\n" + self.succeeds(run(*arguments, cwd=ROOT))
                     for part in ("\n" + shown).split("\n...\n"):
-                        part = "\n" + part.strip("\n") + "\n" if part.strip() else ""
+                        if not part.strip():
+                            continue
+                        part = "\n" + part.strip("\n") + "\n"
                         self.assertIn(part, printed)
                         printed = printed[printed.index(part) + len(part) - 1:]
                     count += 1
@@ -129,6 +131,61 @@ class Words(TestCase):
         words |= set(re.findall(r'out \+= " ([a-z-]+)"', source))
         self.assertGreater(len(words), 30)
         self.assertEqual(words - known, set())
+
+
+class Promises(unittest.TestCase):
+    """Each promise of SECURITY.md names tests, and these exist."""
+
+    def setUp(self):
+        self.suites = {}
+        for path in (ROOT / "tests").rglob("*.cpp"):
+            for suite, name in re.findall(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", path.read_text(), re.MULTILINE):
+                self.suites.setdefault(suite, set()).add(name)
+
+    @staticmethod
+    def promises():
+        page = (ROOT / "SECURITY.md").read_text()
+        for table in re.findall(r"^\| promise \| test \|\n\|.*\n((?:\|.*\n)+)", page, re.MULTILINE):
+            for row in table.splitlines():
+                promise, tests = row.strip("| ").split(" | ")
+                yield promise, re.findall(r"`([^`]+)`", tests)
+
+    def exists(self, name, script):
+        """Whether there is such a test; `script`: the text of the script that was named before, for classes in it."""
+        if re.fullmatch(r"[A-Z]\w*", name):
+            return f"class {name}(" in script
+        if match := re.fullmatch(r"([A-Z]\w*)\.(\w+|\*)", name):
+            return match[2] == "*" and match[1] in self.suites or match[2] in self.suites.get(match[1], ())
+        if "/" in name:
+            return (ROOT / name).exists()
+        folder = name.replace("unit_", "unit/", 1) if name.startswith("unit_") else name
+        return (ROOT / "tests" / folder).is_dir() or self.script(name).exists()
+
+    @staticmethod
+    def script(name):
+        folder, _, test = name.partition(".")
+        return ROOT / "tests" / folder / f"test_{test}.py"
+
+    def test_each_promise_has_its_test(self):
+        count = 0
+        for promise, names in self.promises():
+            with self.subTest(promise):
+                known, script = 0, ""
+                for name in names:
+                    if name.startswith("./dev"):
+                        continue
+                    self.assertTrue(self.exists(name, script), name)
+                    script = self.script(name).read_text() if self.script(name).exists() else script
+                    known += 1
+                self.assertGreater(known, 0)
+                count += 1
+        self.assertGreater(count, 15)
+
+    def test_the_unit_runs_the_daemon_as_its_own_user_in_a_sandbox(self):
+        unit = dict(re.findall(r"^(\w+)=(.*)$", (ROOT / "daemon/systemd/rdmascope.service.in").read_text(), re.MULTILINE))
+        self.assertEqual(unit["User"], "rdmascope")
+        self.assertEqual((unit["NoNewPrivileges"], unit["ProtectSystem"], unit["ProtectHome"]), ("yes", "strict", "yes"))
+        self.assertLessEqual(set(unit["CapabilityBoundingSet"].split()), {"CAP_NET_RAW", "CAP_BPF", "CAP_PERFMON"})
 
 
 class ControlSocket(unittest.TestCase):

@@ -277,7 +277,7 @@ class Limits(Staged):
 
 class Network(Staged):
     def test_the_mtu(self):
-        # include/rdma/ib_addr.h: what is left behind 96 octets of headers, rounded down to an IB MTU.
+        # include/rdma/ib_addr.h: what is left after 96 octets of headers, rounded down to an IB MTU.
         for mtu, roce, share in ((1500, 1024, "92.6 %"), (4191, 2048, "96.2 %"), (2143, 1024, "92.6 %")):
             with self.subTest(mtu):
                 self.machine.write("/sys/class/net/ens1f0/mtu", f"{mtu}\n")

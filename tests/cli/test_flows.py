@@ -1,4 +1,4 @@
-"""Whole runs of `flows`: usage, forms, order, intervals; what it says is what the applications said beside the capture."""
+"""Whole runs of `flows`: usage, forms, order, intervals; what it says is what the applications said next to the capture."""
 import collections
 import csv
 import datetime
@@ -188,7 +188,7 @@ class Json(FlowsTestCase):
             self.assertEqual(values, sorted(values))
 
     def test_counts_what_the_application_reported(self):
-        # ib_write_bw -s 65536 -n 15, from 192.0.2.2; see the JSON beside the capture.
+        # ib_write_bw -s 65536 -n 15, from 192.0.2.2; see the JSON next to the capture.
         whole = self.json("-r", WRITE)
         flow, = [flow for flow in whole["flows"] if flow["messages"]["write"]["count"]]
         self.assertEqual(flow["messages"]["write"], {"count": 15, "bytes": 15 * 65536})
@@ -209,7 +209,7 @@ class Json(FlowsTestCase):
         self.assertIsNone(self.json("-r", WRITE)["capture"]["kernel_dropped"])
 
     def test_what_could_not_be_verified_is_null(self):
-        # 54 octets end in the BTH of every packet, and its ICRC behind it.
+        # 54 octets end in the BTH of every packet, and its ICRC after it.
         data = (PCAPS / "rxe-rping.pcap").read_bytes()
         at, cut = 24, [data[:24]]
         while at < len(data):
@@ -402,7 +402,7 @@ class Text(FlowsTestCase):
         self.assertEqual(sum(flow["ecn_ce_packets"] for flow in self.json("-r", marks)["flows"]), expected)
 
     def test_what_is_not_looked_into_is_counted(self):
-        # Beside what is read, one frame of MACsec with encryption and one of an EtherType that is not known.
+        # Next to what is read, one frame of MACsec with encryption and one of an EtherType that is not known.
         carriers = PCAPS / "made-carriers.pcap"
         expected = [{"kind": "EtherType 0x8999", "frames": 1}, {"kind": "EtherType 0x88e5 (MACsec, encrypted)", "frames": 1}]
         for threads in (1, 3):
@@ -502,7 +502,7 @@ class Selection(FlowsTestCase):
             at += size
         parts = [self.folder / name for name in ("a.pcap", "b.pcap")]
         whole = self.json("-r", TCP)
-        # One behind the other, and frame by frame in turn.
+        # One after the other, and frame by frame in turn.
         for split in ([records[:300], records[300:]], [records[::2], records[1::2]]):
             for part, some in zip(parts, split):
                 part.write_bytes(octets[:24] + b"".join(some))
@@ -719,11 +719,12 @@ class Groups(FlowsTestCase):
 
     def test_hosts_and_pairs_have_the_bytes_of_their_frames(self):
         capture = PCAPS / "nvme-rdma-rxe.pcap.gz"
-        sent, packets = collections.Counter(), collections.Counter()
+        sent, packets, times = collections.Counter(), collections.Counter(), []
         for line in subprocess.run(["tshark", "-n", "-r", capture, "-Y", "infiniband.bth && infiniband.bth.destqp != 1", "-T",
-                                    "fields", "-e", "ip.src", "-e", "frame.len"],
+                                    "fields", "-e", "ip.src", "-e", "frame.len", "-e", "frame.time_epoch"],
                                    capture_output=True, text=True, check=True).stdout.splitlines():
-            source, length = line.split("\t")
+            source, length, seconds = line.split("\t")
+            times.append((source, int(length), int(seconds.replace(".", ""))))
             sent[source] += int(length)
             packets[source] += 1
         rows = {row["host"]: row for row in self.csv("-n", "-r", capture, "--by", "host")}
@@ -735,8 +736,19 @@ class Groups(FlowsTestCase):
         self.assertEqual({pair[0]["host"]: pair[0]["sent_bytes"], pair[0]["peer"]: pair[0]["received_bytes"]}, dict(sent))
         self.assertEqual(pair[0]["share"], 1)
         lines = self.lines("-n", "-r", capture, "--by", "host")
-        self.assertRegex(lines[0], r"^host +flows +problems +msgs +sent +packets +received +packets +share$")
+        self.assertRegex(lines[0], r"^host +flows +problems +msgs +sent +packets +received +packets +share +over time$")
         self.assertEqual(len(lines), 1 + len(sent))
+        hosts = self.json("-n", "-r", capture, "--by", "host")
+        cell = hosts["cell_ns"]
+        begin = min(time for _, _, time in times) // cell
+        cells = collections.Counter()
+        for source, length, time in times:
+            cells[source, time // cell - begin] += length
+        self.assertGreater(len(cells), 32)
+        for host in hosts["groups"]:
+            for place, size in enumerate(host["bytes_over_time"]):
+                self.assertEqual(size, cells[host["host"], place], (host["host"], place))
+            self.assertEqual(sum(host["bytes_over_time"]), host["sent_bytes"])
 
     def test_of_processes(self):
         rows = self.csv("-n", "-r", WRITE, "--by", "process")

@@ -1,5 +1,5 @@
 """Commands of upper layers: `io` in all its forms, and `dump`. What is expected was found by a reader written apart
-(tests/unit/upper/nvme-rdma-rxe.tsv), by tshark, and by what fio and dd did beside the capture."""
+(tests/unit/upper/nvme-rdma-rxe.tsv), by tshark, and by what fio and dd did next to the capture."""
 import csv
 import io
 import json
@@ -53,7 +53,10 @@ class Each(IoTestCase):
     def test_other_protocols_have_their_rows(self):
         for name, file, number, errors in (("nfs-rdma-rxe", "nfs-rdma-rxe.pcap", 89, 0),
                                            ("nfs-rdma-siw", "nfs-rdma-siw.pcap", 88, 0),
-                                           ("iser-rxe", "iser-rxe.pcap.gz", 214, 1), ("srp-rxe", "srp-rxe.pcap.gz", 131, 1)):
+                                           ("iser-rxe", "iser-rxe.pcap.gz", 214, 1), ("srp-rxe", "srp-rxe.pcap.gz", 131, 1),
+                                           ("smbdirect-rxe", "smbdirect-rxe.pcap", 6, 2),
+                                           ("smbdirect-siw", "smbdirect-siw.pcap", 6, 2), ("made-smb", "made-smb.pcap", 15, 2),
+                                           ("rds-rxe", "rds-rxe.pcap", 17, 0), ("made-rds", "made-rds.pcap", 6, 0)):
             rows = [row for row in self.csv("--each", "-r", PCAPS / file) if row["end"] == "answered"]
             rows.sort(key=lambda row: int(row["response_frame"]))
             wanted = sorted(expected(name), key=lambda row: int(row["response"]))
@@ -287,7 +290,15 @@ class Dump(TestCase):
     def test_lines_of_other_protocols(self):
         for file, words in (("nfs-rdma-rxe.pcap", "NFSv4 READ xid 0x9ec1ec6d fh 0x9a1d2fd1 offset 65536 len 131072 key 0x00000a61"),
                             ("iser-rxe.pcap.gz", "iSER INQUIRY tag 0x01000000 lun 0 len 36 key 0x000003bd"),
-                            ("srp-rxe.pcap.gz", "SRP REPORT LUNS tag 0x0b00000000000000 lun 0 len 4096")):
+                            ("srp-rxe.pcap.gz", "SRP REPORT LUNS tag 0x0b00000000000000 lun 0 len 4096"),
+                            ("smbdirect-rxe.pcap", "SMB2 Tree Connect done mid 3 STATUS_BAD_NETWORK_NAME in 8.81 ms: target 8.81 ms; asked in frame 24"),
+                            ("made-smb.pcap", "SMB2 Read mid 4 tid 5 offset 65536 len 6000 key 0x000004f1"),
+                            ("made-smb.pcap", "SMB2 Lock pending mid 11 tid 5 asked in frame 60"),
+                            ("made-smb.pcap", "SMB2 encrypted session 0x0000004400000001 len 120"),
+                            ("made-erf-ipoib.pcap", "IPoIB ARP 10.10.0.2 is at qp 0x000049 gid fe80::2:c903:0:2"),
+                            ("rds-rxe.pcap", "RDS datagram seq 5 4001 > 4000 len 4100"),
+                            ("made-rds.pcap", "RDS congestion map congested 1 of the first 8832 ports"),
+                            ("made-rsocket.pcap", "rsockets data 1096 window 0")):
             lines = [" ".join(line.split()) for line in self.succeeds(dump("-n", "-r", PCAPS / file)).splitlines()]
             self.assertTrue(any(line.startswith(words) for line in lines), words)
 
@@ -296,7 +307,15 @@ class Dump(TestCase):
         for file, condition, number in (("nfs-rdma-rxe.pcap", "nfs.opcode == 25 && rpc.msgtyp == 0", 4),
                                         ("iser-rxe.pcap.gz", "scsi_sbc.opcode == 0x28", 158),
                                         ("iser-rxe.pcap.gz", "scsi.sns.key == 5", 1),
-                                        ("srp-rxe.pcap.gz", "scsi_sbc.opcode == 0x2a", 14)):
+                                        ("srp-rxe.pcap.gz", "scsi_sbc.opcode == 0x2a", 14),
+                                        ("smbdirect-rxe.pcap", "smb2.nt_status == 0xc00000cc", 2),
+                                        ("made-smb.pcap", "smb2.buffer_descriptor.token == 0x4f2", 1),
+                                        ("made-smb.pcap", "smb_direct.remaining_length > 0", 3),
+                                        ("made-erf-ipoib.pcap", "ipoib.type == 0x0800 && ip.proto == 6", 1),
+                                        ("made-erf-ipoib.pcap", "rdma.ipoib.sender.qpn == 0x49", 1),
+                                        ("rds-rxe.pcap", "rdma.rds.length == 4100", 4),
+                                        ("made-rds.pcap", "rdma.rds.rdma.key == 0x7700", 2),
+                                        ("made-rsocket.pcap", "rdma.rsocket.operation == 7", 3)):
             found = self.succeeds(dump("-r", PCAPS / file, "-Y", condition, "-T", "fields", "-e", "frame.number")).split()
             self.assertEqual(len(found), number, condition)
 

@@ -39,7 +39,7 @@ class Usage(TestCase):
                 self.assertIn("GROUP:EVENT", self.fails(run("run", f"--kernel-events={events}", "true"), 2))
 
     def test_the_list_stands_behind_an_equals_sign(self):
-        """So that a path behind the option is the program."""
+        """So that a path after the option is the program."""
         for command in ("dump", "flows", "why", "top", "run"):
             self.assertIn("--kernel-events[=LIST]", run(command, "--help").stdout)
         for program in ("/no/such/program", "./no-such-program"):
@@ -58,7 +58,7 @@ class Events(TestCase):
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
         self.assertIn("listening on", process.stderr.readline())
-        time.sleep(0.5)  # events are armed behind that line
+        time.sleep(0.5)  # events are armed after that line
         return process
 
     def make_events(self, count=3):

@@ -240,7 +240,7 @@ def iwarp_begins(path):
 
 
 def roce_begins(path):
-    """Likewise, by addresses and destination QPN; of what was sent again, the first time."""
+    """Also, by addresses and destination QPN; of what was sent again, the first time."""
     out = collections.defaultdict(list)
     seen = set()
     names = ["frame.time_epoch", "ip.src", "ip.dst", "infiniband.bth.destqp", "infiniband.bth.opcode", "infiniband.bth.psn"]
@@ -284,7 +284,7 @@ def roce_payloads(path):
 
 
 def iwarp_payloads(path):
-    """By (source address and port, destination port): likewise of an iWARP capture whose segments all came in order. MPA and DDP
+    """By (source address and port, destination port): also of an iWARP capture whose segments all came in order. MPA and DDP
     are cut up here: RFC 5044, 4; RFC 5041, 4. tshark gives the octets of TCP."""
     streams = collections.defaultdict(dict)
     first = {}
@@ -419,7 +419,7 @@ class Endpoints(TestCase):
         return process, re.search(r"at (\S+:\d+)", process.stderr.readline())[1]
 
     def test_what_is_put_in_the_way_takes_its_time(self):
-        # Ten pings of rping, each several messages there and back, one behind the other.
+        # Ten pings of rping, each several messages there and back, one after the other.
         path = capture_of("siw-trace-rping")
         plain = self.result(path, "--loopback", "--speed", "max")
         delayed = self.result(path, "--loopback", "--speed", "max", "--delay", 5)

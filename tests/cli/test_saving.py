@@ -1,4 +1,4 @@
-"""What `dump -w` keeps of captures with several interfaces, sections and comments, and beside what else it is told to do."""
+"""What `dump -w` keeps of captures with several interfaces, sections and comments, and what else it does at the same time."""
 import collections
 import json
 import os

@@ -42,7 +42,7 @@ class Once(TestCase):
         seconds = max(times) - min(times)
         everything = sum(int(length) for _, length, *_ in frames) * 8 / seconds
         rdma = sum(int(length) for _, length, pair, *_ in frames if pair and int(pair, 16) != 1) * 8 / seconds
-        # ib_send_bw -s 4096 -n 150: the application's report, beside the capture.
+        # ib_send_bw -s 4096 -n 150: the application's report, next to the capture.
         sent = 150 * 4096 * 8 / seconds
         lines = self.picture("-n", "-r", LOSS, "--size", "160x40").splitlines()
         number = r"(\d+(?:\.\d+)?) ?Mbit/s"

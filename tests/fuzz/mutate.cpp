@@ -66,7 +66,7 @@ private:
 };
 
 /// Each frame cut after each of its octets, by the capture and on the wire. The octets stand at the end of an
-/// allocation of their own, where AddressSanitizer notices one read too many; with it, cuts far behind every header are
+/// allocation of their own, where AddressSanitizer notices one read too many; with it, cuts far after every header are
 /// sampled, at other places in each frame, and so are the frames of long captures, which repeat themselves.
 void truncate_all(Shard shard) {
     Progress progress("truncated frames");
@@ -141,7 +141,7 @@ void mutate_frames(const std::vector<support::KeptCapture>& captures, std::uint6
     dissect::Dissector dissector(fuzz::small_bounds());
     fuzz::CheckingSink sink(false);
     for (std::uint64_t i = 1; i <= count; ++i) {
-        // An exact allocation, made anew, so that one octet too many is noticed.
+        // An exact allocation, made again, so that one octet too many is noticed.
         support::KeptFrame frame = any_frame(captures, random);
         mutate_frame(frame, any_frame(captures, random), random);
         frame.octets.shrink_to_fit();

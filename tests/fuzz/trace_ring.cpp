@@ -56,7 +56,7 @@ private:
         header.record_octets = sizeof(trace::Record);
         header.lanes = lanes;
         header.capacity = capacity;
-        header.pid = 1U << 30;  // nobody's
+        header.pid = 1U << 30;  // of no post
         put(result, 0, header);
         for (std::uint64_t lane = 0; lane < 2; ++lane) {
             layout::LaneHeader of;

@@ -11,7 +11,7 @@ import machines
 from machines import A, B
 
 PORT = 7471
-# siw's parameters in guest B, and what our side is told.
+# siw's parameters in guest B, and the settings of our side.
 MODES = {
     "nocrc": ({}, ["--crc", "off"]),
     "crc": ({"mpa_crc_required": 1}, ["--crc", "off"]),   # siw alone asks

@@ -2,7 +2,7 @@
  *
  * perftest with -R connects twice, the second time without knowing whether the server listens again: a rejected client
  * crashes. siw sends its MPA Reply before it has set its callbacks on the socket (siw_accept, Linux 6.1): a first
- * message that arrives in between wakes nobody, and both ends wait for ever.
+ * message that arrives in between wakes no process, and both ends wait for ever.
  *
  * So connections begin late, and what is said on them later still. */
 #define _GNU_SOURCE

@@ -1,7 +1,7 @@
 """The two virtual machines of the laboratory, with this build installed, and cases whose evidence is kept.
 
 The laboratory itself (images, boot, capture on the virtual link) is not part of this repository: RDMASCOPE_LAB names the
-folder of its lab.py (default: ../shared/lab beside this checkout). Guest A is 192.0.2.1, guest B 192.0.2.2. Emulated machines
+folder of its lab.py (default: ../shared/lab next to this checkout). Guest A is 192.0.2.1, guest B 192.0.2.2. Emulated machines
 on a busy host are slow by a factor that nobody knows: nothing here waits for a time, all wait for something to happen, and
 the limits are there only to end what hangs.
 """
@@ -23,7 +23,7 @@ LIMIT = 600  # seconds, of anything
 MODULE = {"siw": "siw", "rxe": "rdma_rxe"}
 # What is tried again, as it is not ours: perftest with -R connects twice, and its client does not know whether the server listens
 # again: rejected, it crashes. And siw sends its Reply before it has set its callbacks on the socket (siw_accept, Linux 6.1): a first
-# FPDU that arrives in between wakes nobody, and both ends wait for ever; a server whose processor is emulated is slow enough.
+# FPDU that arrives in between wakes no process, and both ends wait for ever; a server whose processor is emulated is slow enough.
 CALLER = "LD_PRELOAD=/usr/local/lib/late.so"  # makes both less likely
 UNREAD = "siw left unread what had come"
 LOST_RACE = re.compile(r"Segmentation fault|Failed to connect RDMA CM|Unable to perform rdma_client function|Unexpected CM event|" + UNREAD)

@@ -4,7 +4,7 @@
 Over rxe and over siw: the kernel's trace events against ftrace's own buffer of the same run; traced programs against their command
 lines, and joined with a capture of their packets; queue pairs and counters against rdma(8) and sysfs at the same moment; the
 doctor against lsmod, rdma(8) and ulimit. Guest B is looked at, guest A is its peer. A line a case; evidence in build/lab/, and what
-tests can use without machines (traces, captures, kernel text) beside it.
+tests can use without machines (traces, captures, kernel text) next to it.
 """
 import json
 import pathlib
@@ -26,7 +26,7 @@ from trace_file import (COMPLETION, CONNECTION, POST_RECEIVE, POST_SEND, RDMA_WR
 MODES = {"rxe": "rxe", "siw": "siw"}
 PORT = 7471
 GROUPS = "rdma_core rdma_cma ib_cma ib_mad ib_umad rpcrdma"
-# An instance of ftrace of its own: its buffer has every event of these groups, whoever else listens.
+# An instance of ftrace of its own: its buffer has every event of these groups, also if other programs listen.
 SECOND = f"""T=/sys/kernel/tracing/instances/second
 begin() {{ mkdir -p $T; echo 0 > $T/tracing_on; echo > $T/trace; echo mono > $T/trace_clock; echo 4096 > $T/buffer_size_kb
   for s in {GROUPS}; do [ -d $T/events/$s ] && echo 1 > $T/events/$s/enable; done; echo 1 > $T/tracing_on; }}
@@ -108,7 +108,7 @@ class Bench(machines.Machines):
         self.case(f"observe-kernel-{driver}", f"the kernel's events of an rping over {driver}, against ftrace's buffer", steps, capture=False)
 
     def untraced(self, driver):
-        """A program that nobody traces, beside its packets: the kernel's events alone tell whose they are."""
+        """A program that nobody traces, next to its packets: the kernel's events alone tell whose they are."""
         name = f"observe-untraced-{driver}"
 
         def steps(case):
@@ -212,7 +212,7 @@ class Bench(machines.Machines):
 
     def resources(self, driver):
         def steps(case):
-            # Held still by a signal, so that both see the same; its second queue pair is that of the traffic. siw tells no state.
+            # Held still by a signal, so that both see the same; its second queue pair is that of the traffic. siw reports no state.
             server = case.start("A", f"ib_write_bw -R -F -p {PORT} -s 65536 -n 3000", PORT)
             client = case.lab.bg("B", f"{machines.CALLER} ib_write_bw -R -F -p {PORT} -s 65536 -n 3000 {A}", machines.LIMIT)
             case.jobs.append(client)
@@ -288,7 +288,7 @@ class Bench(machines.Machines):
         self.adapter("B", None)
         self.lab.ex("B", "for m in siw rdma_rxe rdma_ucm rdma_cm iw_cm ib_cm ib_umad ib_uverbs ib_core; do rmmod $m; done; lsmod", machines.LIMIT)
         self.doctor("observe-doctor-bare", "doctor in a machine without RDMA modules", lambda facts: {
-            # Without a device nobody needs the modules: a note says which there would have to be.
+            # Without a device no program needs the modules: a note says which there would have to be.
             "device.any": "warning", "kernel.modules": "ok" if "ib_uverbs" in facts["modules"] else "note", "device.provider": "ok",
             "observe.events": "ok" if "rdma_cma" in facts["events"] else "note", "kernel.taint": "ok" if facts["taint"].strip() == "0" else "note"})
         for driver in chosen:
@@ -298,7 +298,7 @@ class Bench(machines.Machines):
                 "device.any": "ok", "kernel.modules": "ok", "device.provider": "ok", "device.nodes": "ok", "device.cm": "ok", "device.ports": "ok",
                 "limit.memlock": "ok" if facts["memlock"].strip() == "unlimited" else "warning", "observe.events": "ok" if "rdma_cma" in facts["events"] else "note",
                 "kernel.taint": "ok" if facts["taint"].strip() == "0" else "note",
-                # A module of its own beside the kernel's ib_core is worth knowing, no more.
+                # A module of its own next to the kernel's ib_core is worth knowing, no more.
                 "kernel.foreign": "ok" if all(line.strip() == "Y" for line in facts["intree"].splitlines()) else "note"})
             self.kernel_events(driver)
             if driver == "rxe":  # iWARP has no event that names a queue pair

@@ -243,7 +243,8 @@ void client(const char* address, const char* port, std::size_t largest) {
     disconnect(talk);
 }
 
-/// Whoever asks what the server has used is told that it does not say; one that is served has no room for a second.
+/// A peer that asks what the server has used gets the answer that it does not say; one that is served has no room for a
+/// second.
 bool refused(rdma_cm_event* asked, bool busy) {
     std::uint8_t wish[32] = {};
     if (asked->param.conn.private_data_len >= sizeof wish)

@@ -14,7 +14,7 @@ import sys
 import machines
 from machines import A, ADDRESS, B
 
-# siw's parameters in guest B, and what our side is told. siw asks for no peer-to-peer set-up unless told so.
+# siw's parameters in guest B, and the settings of our side. siw asks for no peer-to-peer set-up unless it is configured.
 MODES = {
     "crc": ({"mpa_crc_required": 1}, ["--crc", "on", "--peer-to-peer", "off"]),
     "nocrc": ({}, ["--crc", "off", "--peer-to-peer", "off"]),

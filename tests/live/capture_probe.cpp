@@ -3,7 +3,7 @@
 ///   read FRAMES IDLE_MS   up to so many frames; ends where none came for so long, however much of that time the
 ///                         machine gave to others; each is printed, then a summary
 ///   skim FRAMES IDLE_MS   the same, only the summary
-///   ring: filter EXPRESSION | rdma PORT... | snaplen N | statistics | warnings
+///   ring: filter EXPRESSION | rdma PORT... | snaplen N | deal RINGS | statistics | warnings
 ///   tap: reconfigure NAME=VALUE... | statistics | events | ports | wait_ms N | wake AFTER_MS
 #include <chrono>
 #include <cstdlib>
@@ -87,7 +87,7 @@ PacketRingOptions ring_options(const Settings& settings) {
         if (name == "snaplen") options.snaplen = static_cast<std::uint32_t>(std::stoul(value));
         if (name == "buffer") options.buffer_octets = std::stoull(value);
         if (name == "filter") options.filter = value;
-        if (name == "fanout") options.fanout_group = static_cast<std::uint16_t>(std::stoul(value));
+        if (name == "fanout") options.fanout = FanoutOptions{static_cast<std::uint16_t>(std::stoul(value))};
         if (name == "timestamps" && value == "hardware") options.timestamps = TimestampSource::hardware;
     }
     return options;
@@ -111,7 +111,7 @@ void statistics(const Source& source) {
 constexpr std::chrono::milliseconds wait_time{10};
 
 /// `wait` returns when there may be more, after `wait_time` at the latest. A machine that stands still for a second has
-/// not been quiet for a second: of each wait in vain, no more than it should have taken counts.
+/// not been quiet for a second: of each wait without success, no more than it should have taken counts.
 template <class Wait>
 void read(Source& source, std::uint64_t frames, std::chrono::milliseconds idle, bool show, const Wait& wait) {
     std::vector<wire::Frame> batch(64);
@@ -159,6 +159,10 @@ int serve(PacketRing& ring) {
             std::uint32_t snaplen = 0;
             words >> snaplen;
             confirm(ring.set_snaplen(snaplen));
+        } else if (command == "deal") {
+            unsigned rings = 0;
+            words >> rings;
+            confirm(ring.deal_to(rings));
         } else if (command == "warnings") {
             answer(fmt::format("{{\"warnings\": {}}}", list(ring.warnings())));
         } else if (command == "statistics") {
@@ -186,6 +190,8 @@ TapOptions tap_options(const Settings& settings) {
         if (name == "interface") options.interfaces.push_back(value);
         if (name == "filter") options.filter = value;
         if (name == "everything") options.rdma_only = false;
+        if (name == "threads") options.threads = static_cast<unsigned>(std::stoul(value));
+        if (name == "threads" && value == "0") options.threads.reset();
         if (name == "port") options.iwarp_ports.push_back(static_cast<std::uint16_t>(std::stoul(value)));
         if (name == "discovery_ms") options.discovery_ns = std::stoll(value) * 1'000'000;
         if (name == "rest_ms") options.number_rest_ns = std::stoll(value) * 1'000'000;

@@ -1,4 +1,4 @@
-"""Two hosts for the tests of capturing, the probe that captures there, and tcpdump beside it."""
+"""Two hosts for the tests of capturing, the probe that captures there, and tcpdump next to it."""
 import json
 import os
 import pathlib

@@ -260,16 +260,6 @@ class Rings(unittest.TestCase):
             self.assertEqual(probe.read(), ([], "end"))
             self.assertEqual(probe.statistics()[0]["received"], 5)
 
-    def test_fanout_shares(self):
-        flows = [ethernet(0x0800, ipv4(17, struct.pack("!HHHH", 49152 + flow, 4791, 28, 0) + bytes(20))) for flow in range(64)]
-        with Hosts() as hosts:
-            probes = [hosts.probe("far", "ring", "interface=eth0", "fanout=77") for _ in range(2)]
-            hosts.send("near", flows * 10)
-            seen = [[frame["octets"] for frame in probe.read()[0]] for probe in probes]
-            self.assertEqual(sorted(seen[0] + seen[1]), sorted(flows * 10))
-            self.assertTrue(seen[0] and seen[1])
-            self.assertFalse(set(seen[0]) & set(seen[1]), "a flow has one reader")
-
     def test_what_cannot_be_had_is_said(self):
         with Hosts() as hosts:
             for settings, message in ((["interface=eth7"], "eth7: no such interface; there are: .*eth0"),

@@ -127,7 +127,7 @@ class Taps(unittest.TestCase):
             self.assertEqual([frame["interface"] for frame in probe.read(1)[0]], [0])
 
     def test_connection_management_is_kept_whole(self):
-        """InfiniBand's management datagrams have 256 octets behind the headers; annex A17 has their port and queue pair 1."""
+        """InfiniBand's management datagrams have 256 octets after the headers; annex A17 has their port and queue pair 1."""
         sent = [octets for octets in octets_of("rxe-ucmatose.pcap") if octets[36:38] == b"\x12\xb7"]
         tagged = [octets[:12] + b"\x81\0\0\7" + octets[12:] for octets in sent]
         management = [octets for octets in sent if octets[47:50] == b"\0\0\1"]

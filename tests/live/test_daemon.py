@@ -434,7 +434,7 @@ class History(unittest.TestCase):
                 daemon.reader.join(timeout=PATIENCE_SECONDS)
                 before = told("flows", "-n", "--json", "--history", daemon.history)
                 self.assertGreater(len(before["flows"]), 0)
-                # A second daemon takes the store over, and the socket that the first left behind.
+                # A second daemon takes the store over, and the socket that the first left there.
                 daemon.ready.clear()
                 with daemon:
                     wire.play("rxe-rping.pcap", "--speed", "max")
@@ -668,7 +668,7 @@ class Traces(unittest.TestCase):
 
     @unittest.skipUnless(runs_on_the_stack("ib_write_bw"), "no ib_write_bw, or no software stack in this build")
     def test_what_programs_did_joins_their_flows(self):
-        # The daemon becomes another user, to whom the ring of root's program is closed but for what it has kept.
+        # The daemon becomes another user, to whom the ring of root's program is closed except what it has kept.
         config = '[capture]\nrdma_only = true\n[traces]\nprograms = true\n[service]\nuser = "nobody"\n'
         with Wire() as wire, tempfile.TemporaryDirectory(prefix="rdmascope-rings-") as rings:
             os.chmod(rings, 0o1777)

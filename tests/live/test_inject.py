@@ -1,4 +1,4 @@
-"""Frames on a wire: what `replay --inject` sends is what was captured, when it was captured, and what it writes anew is right
+"""Frames on a wire: what `replay --inject` sends is what was captured, when it was captured, and what it changes is right
 in the eyes of tshark. Two network namespaces and a veth pair between them; nothing leaves the machine."""
 import json
 import os

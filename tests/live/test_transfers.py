@@ -60,7 +60,7 @@ class Transfers(unittest.TestCase):
         self.assertEqual(shown.returncode, 0, shown.stderr)
         figures = json.loads(shown.stdout)
         self.assertEqual((figures["capture"]["malformed"], figures["capture"]["truncated"]), (0, 0), self.complaints(file))
-        # Beside the connections under test there are two that only ask the server how busy it is, without an FPDU.
+        # Next to the connections under test there are two that only ask the server how busy it is, without an FPDU.
         busy = {flow["id"] for flow in figures["flows"] if any(one["count"] for one in flow["messages"].values())}
         busy |= {flow["reverse"] for flow in figures["flows"] if flow["id"] in busy}
         there = [flow for flow in figures["flows"] if flow["destination"]["port"] == PORT and flow["id"] in busy]

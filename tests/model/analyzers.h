@@ -14,8 +14,8 @@
 
 namespace model {
 
-/// All analyzers are told the same, but only one of them may take the short way, and to one a bystander speaks between
-/// any two segments: no train of segments ever comes about there.
+/// All analyzers get the same packets, but only one of them may take the short way, and to one a bystander speaks
+/// between any two segments: no train of segments ever comes about there.
 class Analyzers {
 public:
     Analyzers(const Talk& wanted, std::uint64_t seed)

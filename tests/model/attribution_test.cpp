@@ -27,7 +27,7 @@ void join_idle(StateTimes& times) {
     }
 }
 
-/// Of READs among other messages in a short queue, only the set-up of the connection tells whether ORD or the queue's
+/// Of READs among other messages in a short queue, only the set-up of the connection shows whether ORD or the queue's
 /// depth holds them.
 void join_windows(StateTimes& times) {
     times[index_of(State::ack_window)] += times[index_of(State::read_window)];

@@ -26,7 +26,7 @@ public:
 
 private:
     struct Conversation {
-        std::uint32_t psn = 0;  ///< or sequence numbers behind the initial one
+        std::uint32_t psn = 0;  ///< or sequence numbers after the initial one
         std::uint32_t messages = 0;
         std::uint32_t step = 0;
         bool open = false;  ///< its set-up has passed

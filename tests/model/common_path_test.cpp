@@ -10,7 +10,7 @@ namespace {
 
 using namespace model;
 
-/// What happens in a conversation, each once in so many packets; 0: never.
+/// What happens in a conversation, each once in this number of packets; 0: never.
 struct Conversation {
     const char* name = "";
     std::uint32_t kinds = 1;  ///< of requests: 1 Writes, 2 and Sends, 3 and READs
@@ -29,7 +29,7 @@ struct Conversation {
     std::uint32_t drops = 0;  ///< frames that the capture says it has lost
 };
 
-/// Both analyzers are told the same; only one of them may take the short way.
+/// Both analyzers get the same packets; only one of them may take the short way.
 class Twins {
 public:
     Twins(const Conversation& wanted, std::uint64_t seed)

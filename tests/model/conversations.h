@@ -16,7 +16,7 @@ namespace model {
 
 using wire::RdmapOpcode;
 
-/// Random conversations of iWARP as a `Talk` wants them, told to all analyzers as they go on.
+/// Random conversations of iWARP as a `Talk` describes them, fed to all analyzers.
 class Conversations {
 public:
     Conversations(const Talk& wanted, std::uint64_t seed)
@@ -298,7 +298,7 @@ private:
             pass(emit(segment, now_ns_), own.host);
         }
     }
-    /// Further than any window, where nothing more can be told of what was before, or not quite so far.
+    /// Further than any window, where nothing is known of what was before, or not quite so far.
     void leap(End& own) {
         own.next += (below(2) == 0 ? 1u << 29 : 1u << 30) + below(10'000) - 5000;
         if (below(2) == 0) own.acknowledged = own.next;
@@ -313,7 +313,7 @@ private:
         Segment segment = own.sent[random_.below(own.sent.size())].segment;
         for (const Sent& each : own.sent)
             if (own.missing && each.segment.sequence == *own.missing) segment = each.segment;
-        // Whoever repeats may cut the stream anew.
+        // A sender that repeats may cut the stream in other places.
         if (const std::size_t count = own.sent.size(); !own.missing && count > 1 && below(2) == 0) {
             const Segment& last = own.sent.back().segment;
             const Sent& before = own.sent[count - 2];

@@ -16,7 +16,8 @@ metrics::Snapshot analyse(std::span<const support::KeptFrame> frames, metrics::A
 metrics::AnalyzerOptions options_for(const History& history, unsigned threads = 1);
 
 std::string address_text(std::uint32_t host, Framing framing);
-/// The flow in which `side` sends; of several incarnations the one with the most packets. nullptr where there is none.
+/// The flow in which `side` sends; of several incarnations the one with the most packets. nullptr if there is no such
+/// flow.
 const metrics::FlowSnapshot* flow_of(const metrics::Snapshot& snapshot, const History& history, std::uint32_t side);
 
 /// Every figure of a flow as text, a line each, for comparisons that say what differs. `placed`: with what depends on

@@ -39,7 +39,7 @@ struct SideTruth {
 
 struct Lost {
     std::int64_t time_ns = 0;
-    bool behind = false;  ///< behind the switch
+    bool behind = false;  ///< after the switch
     Packet packet;
 };
 

@@ -9,7 +9,7 @@ namespace model {
 
 enum class Framing : std::uint8_t { roce2_ipv4, roce2_ipv6, roce1, infiniband };
 
-/// A packet of the model: what goes into its octets, and what nobody on the wire is told.
+/// A packet of the model: what goes into its octets, and what is not on the wire.
 struct Packet {
     // on the wire
     std::uint32_t source_host = 0;

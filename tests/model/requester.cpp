@@ -128,7 +128,7 @@ void Fabric::enter(Side& side, State state, std::int64_t since) {
         stretches.push_back({since, state});
 }
 
-/// A data packet begins: what the silence behind its predecessor was is known only now. What ends in a repetition was
+/// A data packet begins: what the silence after its predecessor was is known only now. What ends in a repetition was
 /// recovery from its beginning; a silence of the application counts as idle only if nothing was outstanding any more.
 void Fabric::close_gap(Side& side, bool again) {
     std::vector<Stretch>& stretches = out_.sides[side.number].stretches;
@@ -288,7 +288,7 @@ void Fabric::on_response(Side& side, const Packet& packet) {
     if (oldest == nullptr || packet.psn < oldest->psn + oldest->done) return;
     const std::uint64_t wanted = oldest->psn + oldest->done;
     if (packet.psn > wanted) {
-        // The responder has begun anew, and the same one is missing again.
+        // The responder has begun again, and the same one is missing again.
         const bool anew = packet.psn <= side.dropped_psn;
         side.dropped_psn = packet.psn;
         if (side.asked_again_psn == wanted && !anew) return;

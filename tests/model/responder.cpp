@@ -40,7 +40,7 @@ void Fabric::on_request(Side& side, const Packet& packet) {
         job.psn = packet.psn;
         job.bytes = packet.dma_length;
         job.packets = std::max(1u, (packet.dma_length + out_.plan.mtu - 1) / out_.plan.mtu);
-        side.repair = metrics::State::recover_nak;  // to be asked again is to be told what is missing
+        side.repair = metrics::State::recover_nak;  // a repeated request shows what is missing
     } else if (packet.meaning().has(wire::ExtendedHeader::atomiceth)) {
         job.kind = Job::Kind::atomic;
         job.psn = packet.psn;
@@ -131,7 +131,7 @@ void Fabric::acknowledge_due(Side& side) {
     answer(side, ack);
 }
 
-/// The application has posted a receive again. A sender without credits is told. IBTA vol. 1, 9.7.7.2.
+/// The application has posted a receive again. A sender without credits gets an acknowledgement. IBTA vol. 1, 9.7.7.2.
 void Fabric::answer_due(Side& side) {
     ++side.receives;
     if (!side.starved) return;
@@ -149,7 +149,7 @@ std::uint8_t Fabric::credit_syndrome(Side& side) {
     return code;
 }
 
-/// Answers leave in the order of the requests: one that needs no memory waits behind READs that are under way.
+/// Answers leave in the order of the requests: one that needs no memory waits after READs that are under way.
 void Fabric::answer(Side& side, Job job) {
     const Adapter& adapter = side.end->adapter;
     job.msn = side.msn;

@@ -100,7 +100,7 @@ Plan late_responses() {
     return plan;
 }
 
-/// Of READs that WRITEs follow, the last response is lost: the WRITE's acknowledgement tells. What is not
+/// Of READs that WRITEs follow, the last response is lost: the WRITE's acknowledgement shows that. What is not
 /// acknowledged comes again, too.
 Plan implied_naks() {
     Plan plan = one_sided(posting({read(3000), write(1024), read(1000), write(2000)}, 1200, 4));
@@ -166,7 +166,7 @@ Plan nak_wait() {
     return plan;
 }
 
-/// The last packet of a lone message is lost: nobody notices but the timer.
+/// The last packet of a lone message is lost: only the timer shows that.
 Plan timeouts() {
     Application application = posting({write(2048)}, 400, 1);
     Plan plan = one_sided(application);
@@ -190,7 +190,7 @@ Plan link_shared() {
     return plan;
 }
 
-/// A slower link behind the switch marks; the sender heeds the notifications.
+/// A slower link after the switch marks; the sender slows down at the notifications.
 Plan congestion() {
     Plan plan = one_sided(posting({write(262144)}, 50, 32));
     plan.hosts[1].down_bits_per_sec = 25'000'000'000;

@@ -4,7 +4,7 @@
 
 namespace model {
 
-/// What happens in a conversation, each once in so many segments; 0: never.
+/// What happens in a conversation, each once in this number of segments; 0: never.
 struct Talk {
     const char* name = "";
     std::uint32_t kinds = 1;  ///< of messages: 1 Writes, 2 and Sends, 3 and all others
@@ -28,14 +28,14 @@ struct Talk {
     std::uint32_t probes = 0;  ///< one octet: keep-alives and window probes
     std::uint32_t leaps = 0;   ///< the sequence goes on far away
     std::uint32_t damage = 0;
-    std::uint32_t offload = 0;   ///< ends whose adapter fills some checksums in behind the tap
+    std::uint32_t offload = 0;   ///< ends whose adapter fills some checksums in after the tap
     std::uint32_t unsorted = 0;  ///< segments stamped before their predecessor
     std::uint32_t pauses = 0;
     std::uint32_t drops = 0;   ///< frames that the capture says it has lost
     std::uint32_t ends = 700;  ///< of connections; another one takes the ports
 };
 
-/// The host that has nothing to do with a conversation; those behind it neither.
+/// The host that has nothing to do with a conversation; those after it neither.
 inline constexpr std::uint32_t bystander = 8;
 
 /// When conversations begin.

@@ -155,7 +155,7 @@ TEST(TraceAndPackets, ACaptureThatBeginsMidwayFindsItsPlace) {
     }
 }
 
-/// The second half of the records, behind what says who the queue pairs are.
+/// The second half of the records, after what says who the queue pairs are.
 Records second_half(const History& history, const Recording& recording) {
     const Records all = records(history, recording);
     Records out(all.begin(), all.begin() + 6);
@@ -229,7 +229,7 @@ TEST(TraceAndPackets, LostRecordsAreCountedAndMadeUpFor) {
     }
 }
 
-/// The adapter was rung 20 us after the posts were recorded: of gaps that packets call idle, so much was not.
+/// The adapter was rung 20 us after the posts were recorded: of gaps that packets call idle, this time was not idle.
 TEST(TraceAndPackets, TimeBehindThePostIsNotTheApplications) {
     constexpr std::int64_t early_ns = 20'000;
     const History history = run(scenario("idle").plan);
@@ -259,7 +259,7 @@ TEST(TraceAndPackets, TimeBehindThePostIsNotTheApplications) {
                   (plain.state_ns[index_of(State::peer_wait)] - flow.state_ns[index_of(State::peer_wait)]));
 }
 
-/// For months: what the engine has forgotten nobody remembers, and a program that goes on is found again.
+/// For months: nothing remembers what the engine has forgotten, and a program that goes on is found again.
 TEST(TraceAndPackets, FlowsThatAreForgottenLeaveNothing) {
     const History history = run(scenario("window").plan);
     const Frames frames = capture(history, tap_at(0), false);

@@ -62,9 +62,9 @@ private:
         if (packet.acknowledges() || packet.response()) answer(passage);
     }
 
-    /// Lost before the tap with nothing behind it, then sent again beyond all that had passed. Nobody there can say
+    /// Lost before the tap with nothing after it, then sent again beyond all that had passed. The tap cannot tell
     /// whether the sender had come so far before: where it goes back within a message, it goes on with new packets
-    /// behind the old ones, and nothing marks the border.
+    /// after the old ones, and nothing marks the border.
     bool looks_new(const Packet& packet) const {
         return packet.request() && packet.psn >= followers_[packet.side].ahead;
     }
@@ -163,7 +163,7 @@ private:
         requester.response_ahead = std::max(requester.response_ahead, packet.psn + 1);
     }
 
-    /// While a response is missing, those behind it are dropped.
+    /// While a response is missing, those after it are dropped.
     static bool takes(const Follower& requester, std::uint64_t psn) {
         for (const Open& open : requester.open) {
             if (open.work.operation != metrics::Operation::read || open.first_psn > psn) continue;
@@ -173,7 +173,7 @@ private:
         return true;
     }
 
-    /// Something passes that comes behind all responses below `psn`. PSNs between two READs' responses may belong to
+    /// Something passes that comes after all responses below `psn`. PSNs between two READs' responses may belong to
     /// other requests.
     static void skip_responses(std::uint64_t psn, Figures& figures, Follower& requester) {
         for (const Open& open : requester.open) {

@@ -29,7 +29,7 @@ struct Figures {
     std::uint64_t acknowledgement_packets = 0;
     std::uint64_t retransmitted_packets = 0;  ///< of positions that had passed, or been missed, before
     std::uint64_t duplicate_packets = 0;
-    std::uint64_t late_packets = 0;     ///< behind a later one, though sent once
+    std::uint64_t late_packets = 0;     ///< after a later one, though sent once
     std::uint64_t missing_packets = 0;  ///< had not passed when a later one did, those that were merely late aside
     std::uint64_t ecn_ce_packets = 0;
     std::uint64_t ecn_capable_packets = 0;

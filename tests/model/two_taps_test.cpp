@@ -12,7 +12,7 @@ using namespace model;
 using metrics::FlowSnapshot;
 using metrics::Snapshot;
 
-/// A frame at one of the taps. Those of the second are numbered behind all of the first's, so that ids are the same.
+/// A frame at one of the taps. Those of the second are numbered after all of the first's, so that ids are the same.
 struct Tapped {
     const support::KeptFrame* kept = nullptr;
     std::uint64_t number = 0;
@@ -98,7 +98,7 @@ TEST_P(TwoTapsTest, CountEachPacketOnce) {
             if (sent.packets == 0) continue;
             const FlowSnapshot* flow = flow_of(snapshot, history, side);
             ASSERT_NE(flow, nullptr);
-            // A lost packet that comes 2 ms behind all that followed it may be taken for another queue pair's.
+            // A lost packet that comes 2 ms after all that followed it may be taken for another queue pair's.
             std::uint64_t passed = 0;
             for (const FlowSnapshot& each : snapshot.flows)
                 if (each.source.address == flow->source.address) passed += each.packets;

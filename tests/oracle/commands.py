@@ -18,7 +18,9 @@ from tools import Cache, Failure, both, captures, fail, fields_command, our_fiel
 CASES = {"nvme-rdma-rxe": ("nvme-rdma", ("nvme.", "nvme-rdma.")),
          "nfs-rdma-rxe": ("rpcordma", ("rpcordma.", "rpc.", "nfs.")),
          "nfs-rdma-siw": ("rpcordma", ("rpcordma.", "rpc.", "nfs.")),
-         "iser-rxe": ("iser", ("iser.", "iscsi.", "scsi.", "scsi_sbc."))}
+         "iser-rxe": ("iser", ("iser.", "iscsi.", "scsi.", "scsi_sbc.")),
+         "smbdirect-rxe": ("smb_direct", ("smb_direct.", "smb2.")),
+         "made-smb": ("smb_direct", ("smb_direct.", "smb2."))}
 
 
 def without(options, protocol):

@@ -78,7 +78,7 @@ def brief(values):
 
 
 # Their fields have a comparison of their own: commands.py.
-UPPER_LAYERS = ("nvme.", "nvme-rdma", "rpcordma.", "rpc.", "nfs", "mount.", "nlm.", "stat.", "iser.", "iscsi.", "scsi.", "scsi_sbc.")
+UPPER_LAYERS = ("nvme.", "nvme-rdma", "rpcordma.", "rpc.", "nfs", "mount.", "nlm.", "stat.", "iser.", "iscsi.", "scsi.", "scsi_sbc.", "smb_direct.", "smb2.", "arp.")
 
 
 def compare_fields(arguments, cache):

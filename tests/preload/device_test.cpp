@@ -60,7 +60,7 @@ TEST(PreloadDevice, ExtendedAnswerFitsWhatTheCallerHasRoomFor) {
     ASSERT_EQ(ibv_query_device_ex(device.context, nullptr, &whole), 0);
     EXPECT_EQ(whole.phys_port_cnt_ex, 1U);
     EXPECT_NE(whole.completion_timestamp_mask, 0U);
-    // An older program's structure ends sooner; what lies behind it is its own.
+    // An older program's structure ends sooner; what lies after it is its own.
     verbs_context* const extended = verbs_get_ctx(device.context);
     ibv_device_attr_ex shorter{};
     std::memset(&shorter, 0x5a, sizeof shorter);

@@ -42,7 +42,7 @@ TEST(PreloadOperations, SendOfSeveralPiecesArrives) {
 }
 
 TEST(PreloadOperations, EitherSideMaySpeakFirst) {
-    Connection connection;  // RFC 5044 section 7.1.2 would have the passive side wait, but for RFC 6581
+    Connection connection;  // RFC 5044 section 7.1.2 would have the passive side wait, but RFC 6581
     ASSERT_EQ(connection.active.receive(1, 0, 8), 0);
     ibv_sge from = connection.passive.piece(0, 8);
     ASSERT_EQ(connection.passive.send(connection.passive.request(IBV_WR_SEND, 2, &from, 1)), 0);
@@ -242,7 +242,7 @@ TEST(PreloadOperations, QueuePairInErrorTakesRequestsAndFlushesThem) {
     ASSERT_EQ(connection.passive.receive(1, 0, 8), 0);
     ibv_sge into = connection.active.piece(0, 8);
     ibv_send_wr read = connection.active.request(IBV_WR_RDMA_READ, 2, &into, 1);
-    read.wr.rdma = {connection.passive.offset(0), connection.passive.mr->rkey ^ 0xff00};  // nobody's key
+    read.wr.rdma = {connection.passive.offset(0), connection.passive.mr->rkey ^ 0xff00};  // of no post key
     ASSERT_EQ(connection.active.send(read), 0);
     EXPECT_EQ(connection.active.completion().status, IBV_WC_REM_ACCESS_ERR);
     const ibv_wc flushed = connection.passive.completion();

@@ -175,7 +175,7 @@ class Format(unittest.TestCase):
                 self.assertEqual([label for label in labels if label != "le"], known[base].labels, sample)
                 self.assertNotIn("qp", "".join(labels).lower())
                 seen.add(base)
-        # What no capture here shows would be a name that nobody tried.
+        # What no capture here shows would be a name without a test.
         self.assertEqual(sorted(set(known) - seen), [])
 
     def test_pauses_hold_as_long_as_flows_says(self):

@@ -37,7 +37,7 @@ def main():
 
 
 def free_port():
-    """One that nobody listens on: chosen by the system, so that tests can run beside each other."""
+    """One that nobody listens on: chosen by the system, so that tests can run next to each other."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((ADDRESS, 0))

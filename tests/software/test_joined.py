@@ -1,4 +1,4 @@
-"""Traces of unmodified programs beside a capture of their packets: what `flows --trace` makes of both, against what the programs were
+"""Traces of unmodified programs next to a capture of their packets: what `flows --trace` makes of both, against what the programs were
 told and report. Posts, depth and sizes are perftest's own options."""
 import json
 import pathlib

@@ -13,8 +13,8 @@
 #include "wire/mpa.h"
 #include "wire/rdmap.h"
 
-// make_capture FOLDER: the stack's own traffic, every operation under every setting, as pcap files; and beside each, as
-// JSON, what the programs on both ends did. See read_by_others.py.
+// make_capture FOLDER: the stack's own traffic, every operation under every setting, as pcap files; and next to each,
+// as JSON, what the programs on both ends did. See read_by_others.py.
 namespace {
 
 using namespace iwarp;

@@ -3,7 +3,7 @@
 
     read_by_others.py --binary rdmascope --maker stack_traffic [--keep FOLDER]
 
-The maker writes captures, one a setting of CRC and markers, and beside each what the programs at both ends did. tshark finds
+The maker writes captures, one a setting of CRC and markers, and next to each what the programs at both ends did. tshark finds
 nothing malformed and every CRC good; both dissectors agree on every field of every frame; `flows` counts the messages that
 the programs asked for. tshark cannot take apart what has markers: there, only the latter two words count, ours and the
 programs'.

@@ -351,7 +351,7 @@ int ibv_destroy_srq(ibv_srq* srq) {
     return 0;
 }
 
-/// Not an event: the caller's id, which `channel` is, tells what it wants by its context.
+/// Not an event: the caller's id, which `channel` is, has its request in its context.
 int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
     static rdma_cm_event established_with;
     auto* const id = reinterpret_cast<rdma_cm_id*>(channel);

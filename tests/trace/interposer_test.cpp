@@ -376,7 +376,7 @@ TEST_F(InterposerTest, ALimitOnFilesHarmsNobody) {
 }
 
 TEST_F(InterposerTest, AFullFileSystemHarmsNobody) {
-    // Room for the header, but for no thread's records: writing to them would be a SIGBUS.
+    // The file has room for the header only: writing a thread's records would be a SIGBUS.
     const std::string script = fmt::format(
         "mount -t tmpfs -o size=100k none '{0}' || exit 77; LD_PRELOAD='{1}' RDMASCOPE_TRACE_DIR='{0}' exec '{2}' "
         "threads 500",

@@ -101,7 +101,7 @@ class TestRun(Base):
 
 @unittest.skipUnless(VERBS.exists(), "the software stack's face of libibverbs is not built here")
 class TestSoftware(Base):
-    """The software stack's library stands behind ours."""
+    """The software stack's library stands after ours."""
 
     def start(self, name, *command):
         output = open(self.folder / f"{name}.out", "w+", encoding="utf-8")
@@ -135,7 +135,7 @@ class TestSoftware(Base):
         writes = [post for post in client.of(POST_SEND) if post.opcode == RDMA_WRITE]
         self.assertEqual(len(writes), count)
         self.assertEqual({post.bytes for post in writes}, {size})
-        # The depth as the program bounds it: what is posted, less what its signalled completions have told of.
+        # The depth as the program bounds it: what is posted, less what its signalled completions have reported.
         number = writes[0].number
         outstanding, waiting, deepest = 0, [], 0
         for record in client.records:

@@ -2,7 +2,7 @@
 """Traces of the laboratory's virtual machines, with captures of the same run: Linux' rxe and siw, kernel 6.1, Debian's perftest.
 
 pcaps/observed has them (`./dev lab observe` makes them). What `flows --trace` says must be what the command line of the recorded
-run says, which stands in the JSON beside it, and what perftest reported there."""
+run says, which stands in the JSON next to it, and what perftest reported there."""
 import json
 import os
 import pathlib

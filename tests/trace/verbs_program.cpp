@@ -1,6 +1,6 @@
 // verbs_program MODE [COUNT]
 //
-// A program of verbs that tells on standard output what it does, in the order of each queue, for the test to compare
+// A program of verbs that prints on standard output what it does, in the order of each queue, for the test to compare
 // with what was recorded:
 //   pair NUMBER SEND_CAPACITY
 //   send|receive|srq NUMBER ID OPCODE BYTES PIECES FLAGS STATUS OF
@@ -110,7 +110,7 @@ void destroy(const Queues& q, Log& log) {
 constexpr std::uint64_t first_receive = 1ULL << 40;
 
 /// Takes what there is; says which completions are of receives, as this program knows by their ids. Of an error on a
-/// queue of both nobody else can know: -1.
+/// queue of both is known to the device alone: -1.
 void drain(const Queues& q, ibv_cq* queue, Log& log) {
     std::array<ibv_wc, 7> found{};
     for (int count = 0; (count = ibv_poll_cq(queue, static_cast<int>(found.size()), found.data())) > 0;) {
@@ -237,7 +237,7 @@ void extended(unsigned count) {
                 ibv_wr_set_sge(qp, 0, 0, bytes = 512);
             }
             constexpr std::array opcodes{IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ};
-            // Of what is refused or aborted, 64 at a time were told of already.
+            // Of what is refused or aborted, 64 at a time were reported already.
             const bool kept_back = i >= length / 64 * 64 - (length % 64 == 0 ? 64 : 0);
             if (!aborted || !kept_back)
                 log.say("send %u %llu %d %u %d %u %d %u", pair->qp_num, static_cast<unsigned long long>(id),

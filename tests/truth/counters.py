@@ -5,7 +5,7 @@ rxe's hw_counters (Linux 6.1, drivers/infiniband/sw/rxe):
                        control then drops is counted, what it doubles is not
   rcvd_pkts            packets that passed the checks of header and ICRC and belong to a queue pair that takes them
   out_of_seq_request   requests ahead of the expected PSN that were answered with a NAK: one a hole, as a hole gets one NAK
-  duplicate_request    requests behind the expected PSN
+  duplicate_request    requests after the expected PSN
   send_rnr_err         RNR NAKs sent
   rdma_sends           Sends completed, of any kind, on any queue pair: the MADs of the communication manager too
   rdma_recvs           receives completed: Sends, and Writes with immediate data; MADs too

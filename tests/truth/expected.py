@@ -49,7 +49,7 @@ def reading(path, truth):
         of = lambda figure: figures.get(f"{figure}/{node}", 0)
         late = of("requests_late") + of("responses_late") + of("late_segments")
         again = of("requests_again") + of("responses_again") + of("segments_again")
-        # A packet behind others was sent again, unless the network is known to reorder or to double: then, what was seen
+        # A packet after others was sent again, unless the network is known to reorder or to double: then, what was seen
         # already was sent again, or it was doubled.
         figures[f"retransmitted/{node}"] = {"reorder": again, "duplicate": 0}.get(kind, late)
         figures[f"request_repeats/{node}"] = {"reorder": of("requests_again"), "duplicate": 0}.get(kind, of("requests_late"))

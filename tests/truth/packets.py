@@ -83,7 +83,7 @@ def packet(frame):
 
 
 def icrc_right(ip):
-    """IBTA annex A17.3.3: CRC-32 behind 64 one bits, what routers change masked out; no options or extension headers."""
+    """IBTA annex A17.3.3: CRC-32 after 64 one bits, what routers change masked out; no options or extension headers."""
     header, udp = bytearray(ip.header), bytearray(ip.octets[:struct.unpack_from(">H", ip.octets, 4)[0]])
     masked = (1, 8, 10, 11) if header[0] >> 4 == 4 else (1, 2, 3, 7)
     for at in masked:

@@ -159,7 +159,7 @@ def check_flows(name, path, truth, exceptions, binary):
 
 
 class Wanted:
-    """verdicts.tsv: capture (glob), question, verdict (regular expression), verdicts that may alarm beside it (regular
+    """verdicts.tsv: capture (glob), question, verdict (regular expression), verdicts that may alarm next to it (regular
     expression), reason. The first line that fits a capture and a question counts. The question `first` asks for the finding
     that comes first, whatever its question; it alone tells which alarms there may be."""
 

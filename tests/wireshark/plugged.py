@@ -120,6 +120,25 @@ def faults(result):
     return found
 
 
+# What the plugin reads and Wireshark does not, by the preference that switches it off.
+LAYERS = {
+    "dissect_cnp": ["rdma.cnp.reserved"],
+    "dissect_xrc": ["rdma.xrceth.xrcsrq"],
+    "dissect_immediate": ["rdma.immediate.data"],
+    "dissect_terminate": ["rdma.terminate.opcode", "rdma.terminate.stag", "rdma.terminate.qn", "rdma.terminate.msn",
+                          "rdma.terminate.srcstag"],
+    "dissect_mpa_parameters": ["iwarp_mpa.enhanced.ird", "iwarp_mpa.enhanced.ord", "iwarp_mpa.enhanced.a"],
+}
+
+# Known when the frame is read for the first time. What a later frame adds is forward: answers, the pairing and what
+# follows from it.
+BACKWARD = ["rdma.flow", "rdma.flow.destination", "rdma.message.number", "rdma.message.operation", "rdma.message.bytes",
+            "rdma.message.first_frame", "rdma.request_in", "rdma.response_time", "rdma.retransmission",
+            "rdma.retransmission_of", "rdma.gap.state", "rdma.gap.time", "rdma.outstanding.messages",
+            "rdma.outstanding.bytes", "rdma.nak", "rdma.rnr_nak", "rdma.cnp", "rdma.ce", "rdma.icrc_bad", "rdma.operation"]
+FORWARD = ["rdma.response_in", "rdma.message.latency"]
+
+
 def fields_of(printed, names):
     """Lines of `-T fields` as {frame: {name: [values]}}; the frame's number is the first column. What `dump` finds when
     the file ends has a line of its own, with the last frame's number."""

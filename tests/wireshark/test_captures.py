@@ -3,7 +3,7 @@ import functools
 import json
 import unittest
 
-from plugged import (TestCase, captures, counted, dump_fields, faults, plugin_fields, rdmascope, side_by_side, tshark)
+from plugged import (BACKWARD, LAYERS, TestCase, captures, counted, dump_fields, faults, plugin_fields, rdmascope, side_by_side, tshark)
 
 UNIT_FIELDS = ["rdma.transport", "rdma.service", "rdma.operation", "rdma.position", "rdma.length", "rdma.crc",
                "rdma.repeats_frame", "rdma.first_frame", "rdma.stream", "rdma.from_client", "rdma.tcp_sequence",
@@ -12,26 +12,49 @@ UNIT_FIELDS = ["rdma.transport", "rdma.service", "rdma.operation", "rdma.positio
 OUTCOME_FIELDS = ["rdma.outcome", "rdma.reason", "rdma.layer", "rdma.odd"]
 ANALYSIS_FIELDS = ["rdma.flow", "rdma.message.operation", "rdma.message.number", "rdma.message.bytes", "rdma.event",
                    "rdma.retransmission"]
+LAYER_FIELDS = [name for group in LAYERS.values() for name in group]
+EVERY_FIELD = list(dict.fromkeys(UNIT_FIELDS + OUTCOME_FIELDS + ANALYSIS_FIELDS + LAYER_FIELDS + BACKWARD))
 OPERATIONS = ("send", "send_immediate", "send_invalidate", "write", "write_immediate", "read", "fetch_add", "compare_swap")
 
 
 class Captures(TestCase):
     def test_the_frames_say_what_dump_says_and_add_up_to_the_flows(self):
         def both(path):
-            return (dump_fields(path, UNIT_FIELDS + OUTCOME_FIELDS), json.loads(rdmascope("flows", "--json", "-r", path))["flows"],
-                    plugin_fields(path, UNIT_FIELDS + OUTCOME_FIELDS + ANALYSIS_FIELDS, "-2"))
+            return (dump_fields(path, UNIT_FIELDS + OUTCOME_FIELDS + LAYER_FIELDS), json.loads(rdmascope("flows", "--json", "-r", path))["flows"],
+                    plugin_fields(path, EVERY_FIELD, "-2"), plugin_fields(path, BACKWARD))
 
+        layers_seen = set()
         for path, told in side_by_side(both, captures()):
             with self.subTest(capture=path.name):
-                dumped, flows, frames = told()
+                dumped, flows, frames, once = told()
                 with self.subTest("units"):
                     self.check_units(dumped, frames)
                 with self.subTest("sums"):
                     self.check_sums(path, flows, frames)
+                with self.subTest("layers"):
+                    layers_seen |= self.check_layers(dumped, frames)
+                with self.subTest("two passes say what one says"):
+                    self.check_passes(once, frames)
+        self.assertEqual(set(LAYER_FIELDS), layers_seen)
+
+    def check_layers(self, dumped, frames):
+        """Those that Wireshark lacks are read as `dump` reads them. Returns the fields that were found."""
+        found = set()
+        for number, fields in dumped.items():
+            expected = {n: v for n, v in fields.items() if n in LAYER_FIELDS}
+            self.assertEqual(expected, {n: v for n, v in frames[number].items() if n in LAYER_FIELDS}, f"frame {number}")
+            found |= expected.keys()
+        return found
+
+    def check_passes(self, once, twice):
+        self.assertEqual(once.keys(), twice.keys())
+        for frame, fields in once.items():
+            self.assertEqual(fields, {n: v for n, v in twice[frame].items() if n in BACKWARD}, f"frame {frame}")
 
     def check_units(self, expected, frames):
         self.assertEqual(expected.keys(), frames.keys())
         for number, fields in expected.items():
+            fields = {n: v for n, v in fields.items() if n in UNIT_FIELDS + OUTCOME_FIELDS}
             found = {n: v for n, v in frames[number].items() if n in UNIT_FIELDS + OUTCOME_FIELDS}
             if "rdma.transport" not in fields:
                 fields = {n: v for n, v in fields.items() if n not in OUTCOME_FIELDS}

@@ -267,7 +267,7 @@ class Captures(OnAWire):
                 self.assertEqual(capture.frames(), sent)
 
     def test_iwarp_on_a_port_that_was_told(self):
-        """The capture begins behind the MPA start frames: nothing but the port gives it away, after the first seconds."""
+        """The capture begins after the MPA start frames: nothing but the port gives it away, after the first seconds."""
         name = "nfs-rdma-siw.pcap"
         iwarp = subprocess.run(["tshark", "-r", PCAPS / name, "-T", "fields", "-e", "tcp.port"], capture_output=True, text=True, check=True)
         ports = set(iwarp.stdout.replace("\n", ",").split(",")) - {""}

@@ -77,7 +77,7 @@ class Mutations(TestCase):
         return path
 
     def faults_of(self, first):
-        """[(file, what was wrong)] of one process' files; the next one goes on behind the file that has ended it."""
+        """[(file, what was wrong)] of one process' files; the next one goes on after the file that has ended it."""
         found = []
         session = Session()
         try:

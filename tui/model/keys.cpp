@@ -52,7 +52,7 @@ constexpr std::array table{
     KeyRow{{"4", "events", "Look", in_every_view}, Where::view, look::at<View::events>},
     KeyRow{{"5", "packets; of a flow: its own", "Look", in_every_view}, Where::view, look::packets},
     KeyRow{{"6", "counters of the devices", "Look", in_every_view}, Where::view, look::at<View::counters>},
-    KeyRow{{"7", "commands of upper layers: NVMe, NFS, SCSI", "Look", in_every_view}, Where::view, look::at<View::io>},
+    KeyRow{{"7", "commands of upper layers: NVMe, NFS, SCSI, SMB", "Look", in_every_view}, Where::view, look::at<View::io>},
     KeyRow{{"o", "the opposite direction", "Look", in_flow}, Where::view, look::opposite},
     KeyRow{{"n", "the next flow with a problem", "Look", in_flows | in_flow}, Where::view, look::next_problem},
     KeyRow{{"e", "why: about the flow; without one, about all", "Look", in_every_view}, Where::view, look::answers},

@@ -4,26 +4,12 @@
 #include <memory>
 
 #include "metrics/figures/snapshot.h"
+#include "metrics/measure/notes/sequence_points.h"
 #include "tui/model/feed.h"
 
 namespace tui::inline model {
 
-/// A point of the plot of sequence against time (W. R. Stevens' plot): PSNs on RoCE and InfiniBand, bytes of TCP's
-/// stream on iWARP. Both are counted without wrap from the first that was seen.
-struct SequencePoint {
-    enum class Kind : std::uint8_t {
-        data,      ///< sent for the first time; `length` packets or bytes from `sequence` on
-        repeated,  ///< sent again
-        response,  ///< READ response
-        ack,       ///< acknowledged up to and without `sequence`
-        nak,       ///< NAK or RNR NAK; iWARP: a duplicate ACK
-    } kind = Kind::data;
-    bool reverse = false;  ///< of the flow in the opposite direction: its own sequence numbers
-    std::int64_t time_ns = 0;
-    std::int64_t sequence = 0;
-    std::uint32_t length = 0;
-    std::uint64_t frame = 0;
-};
+using metrics::SequencePoint;
 
 /// Follows the frames of one flow and its reverse. Points of the flow are its data, and the reverse's ACKs and NAKs.
 class SequenceTrace {

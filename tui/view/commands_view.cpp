@@ -128,7 +128,7 @@ void draw_no_commands(Canvas& canvas, Pane& pane) {
     const ModelState& state = canvas.state;
     if (!state.reading) return draw_no_reading(pane, state);
     const std::vector<std::string> lines{"no commands of an upper layer",
-                                         "NVMe, NFS, iSER and SRP are read, where the requests were captured"};
+                                         "NVMe, NFS, iSER, SRP, SMB and RDS are read, if the requests were captured"};
     draw_notice(pane, lines);
 }
 

@@ -289,7 +289,7 @@ std::string connection_text(const FlowSnapshot& flow, const Letters& letters) {
     if (c.retry_count) add_part(text, fmt::format("retries {}", *c.retry_count));
     constexpr std::uint32_t for_ever = 7;
     if (c.rnr_retry_count)
-        add_part(text, *c.rnr_retry_count == for_ever ? std::string("RNR retries without end")
+        add_part(text, *c.rnr_retry_count == for_ever ? std::string("RNR retries unlimited")
                                                       : fmt::format("RNR retries {}", *c.rnr_retry_count));
     if (c.starting_psn) add_part(text, fmt::format("first PSN {}", *c.starting_psn));
     if (c.mpa_revision) add_part(text, fmt::format("MPA revision {}", *c.mpa_revision));

@@ -30,6 +30,7 @@ constexpr std::uint8_t ink_of(Kind kind) {
         case Kind::response: return 2;
         case Kind::repeated: return 3;
         case Kind::nak: return 4;
+        case Kind::cnp: return 0;  // not among the trace's points
     }
     return 0;
 }

@@ -11,8 +11,8 @@ enum class RecordKind : std::uint8_t {
     post_send,     ///< a work request was put into a send queue
     post_receive,  ///< into a receive queue, or a shared one (Flag::shared)
     completion,    ///< the program took a completion from its queue
-    poll_empty,    ///< it looked and found none; only the first of a row is recorded
-    queue_pair,    ///< made, changed or destroyed: QueuePairChange
+    poll_empty,    ///< a poll found no completion; of several in a row only the first is recorded
+    queue_pair,    ///< was created, changed or destroyed: QueuePairChange
     connection,    ///< the connection manager reported one: ConnectionChange
     wire_send,     ///< a trace point of a software stack: the message's first octet was handed to the network
     wire_receive,  ///< its last one came from it
@@ -32,7 +32,7 @@ struct Flag {
 /// post_send, post_receive, completion, wire_send, wire_receive.
 struct WorkRequest {
     std::uint64_t id = 0;     ///< wr_id
-    std::uint64_t bytes = 0;  ///< what the pieces add up to; of a completion byte_len, where the verbs define it
+    std::uint64_t bytes = 0;  ///< the sum of the pieces; of a completion byte_len, if the verbs define it
     std::uint64_t remote_address = 0;
     std::uint32_t remote_key = 0;
     std::uint16_t pieces = 0;
@@ -40,7 +40,7 @@ struct WorkRequest {
     std::uint8_t status = 0;  ///< ibv_wc_status of a completion; of a post 0, or 1 where it was refused
     std::uint8_t flags = 0;
     std::uint8_t vendor_error = 0;
-    std::uint16_t of = 0;  ///< posts: which of the list of one call, from 0; completions: which of one poll
+    std::uint16_t of = 0;  ///< index from 0: of a post in the list of its call, of a completion in its poll
 };
 
 /// queue_pair.
@@ -68,7 +68,7 @@ struct ConnectionChange {
     std::array<std::uint8_t, 16> peer{};
 };
 
-/// One cache line. In shared memory, in trace files (little endian, as they lie) and in the readers alike.
+/// One cache line. The same layout is used in shared memory, in trace files (little endian) and in the readers.
 struct Record {
     std::int64_t time_ns = 0;   ///< CLOCK_REALTIME, as packets have it; octets 0..7
     std::uint32_t number = 0;   ///< queue pair's (24 bits), or the shared receive queue's; 8..11

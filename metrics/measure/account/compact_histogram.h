@@ -11,16 +11,16 @@
 
 namespace metrics::inline measure::inline account {
 
-/// Pages of counters that all histograms of one worker share. A page is a power of two: 64 counters of 8 bits.
-/// Grows in slabs up to its bound and never gives memory back but to its own free list; not thread-safe.
+/// Pages of counters that all histograms of one worker share. A page is a power of two: 64 counters of 8 bits. Grows in
+/// slabs up to its bound. Freed pages go to its own free list, not to the system. Not thread-safe.
 ///
-/// A counter that runs over carries into a second page, and that one into a third: no count is lost. Such pages come on
-/// top of the bounds, one to each page, and not before 256 values in one bucket.
+/// A counter that overflows carries into a second page, and the second into a third, so that no count is lost. The
+/// bounds do not include such pages: at most two for each page, and none before a bucket has 256 values.
 class HistogramPages {
 public:
-    /// `max_pages` bounds the pool (at most 2^23), `share` what each flow may take of it in any case; the first page of
-    /// each of its histograms is granted even then. More is granted as long as all flows together hold less than half
-    /// of their shares and `reserve` on top: few flows of wide distributions, or such ones among many others.
+    /// `max_pages` is the bound of the pool (at most 2^23). Each flow may always take `share` pages, and the first page
+    /// of each of its histograms even beyond that. More is granted as long as all flows together hold less than half of
+    /// their shares plus `reserve`: if there are few flows with wide distributions, alone or among many others.
     explicit HistogramPages(std::size_t max_pages, unsigned share = 28, std::size_t reserve = 0);
     ~HistogramPages();
     HistogramPages(const HistogramPages&) = delete;
@@ -28,7 +28,7 @@ public:
 
     std::size_t used() const { return used_ + carries_; }  ///< pages handed out
     std::size_t octets() const;                            ///< memory taken from the system
-    /// Values counted in a bucket that was not theirs, because a bound was reached.
+    /// Values that were counted in a neighbouring bucket because a bound was reached.
     std::uint64_t refused() const { return refused_; }
 
 private:
@@ -137,8 +137,8 @@ private:
     std::uint64_t min_ = ~std::uint64_t{0};
     std::uint64_t max_ = 0;
     std::uint64_t count_ = 0;
-    /// Some of its pages, each in the place of its power modulo their number, the last that was looked up there; all of
-    /// them form a ring.
+    /// A cache of pages: the page of a power of two, looked up last, is at the place of that power modulo the size. All
+    /// pages of a histogram form a ring.
     std::array<std::uint32_t, 8> pages_{HistogramPages::no_link, HistogramPages::no_link, HistogramPages::no_link,
                                         HistogramPages::no_link, HistogramPages::no_link, HistogramPages::no_link,
                                         HistogramPages::no_link, HistogramPages::no_link};

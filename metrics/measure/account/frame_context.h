@@ -18,7 +18,7 @@ struct FrameContext {
     /// Where the BTH of a RoCEv2 packet of the plainest shape begins, which needs no dissector; 0 = take the frame
     /// apart.
     std::uint16_t plain_bth = 0;
-    bool plain_segment = false;  ///< the frame is_plain_segment() of TCP, which needs but a short look
+    bool plain_segment = false;  ///< the frame is_plain_segment() of TCP, which is read without a dissector
     bool seen_twice = false;     ///< a copy of a frame met before: no flow counts it again
 };
 

@@ -8,7 +8,7 @@
 
 namespace metrics::inline measure::inline account {
 
-/// Is called with what the engine learns of each frame, when the engine learns it: for programs that show single
+/// Receives what the engine learns of each frame, at the time when the engine learns it. For programs that show single
 /// frames. Flows are named by their ids. An engine with an observer uses no shortcut for any packet; figures are the
 /// same. The calls come from the threads that work for the engine: if there are several, each call may come from
 /// another one.
@@ -16,10 +16,11 @@ class FrameObserver {
 public:
     virtual ~FrameObserver() = default;
 
-    /// The frame has a packet (iWARP: a segment) of the flow. Once a packet and flow, before all else about it.
+    /// The frame has a packet (iWARP: a segment) of the flow. Called once for each packet and flow, before any other
+    /// call about the packet.
     virtual void packet(std::uint64_t flow, std::uint64_t frame) = 0;
-    /// The packet turned out to be the first of another life of the flow's key: it is counted there, and no longer
-    /// here. packet() of that flow follows.
+    /// The packet is the first one of another connection with the same flow key. The packet counts for that flow and no
+    /// longer for this one. packet() of that flow follows.
     virtual void taken_back(std::uint64_t flow, std::uint64_t frame) = 0;
     /// What FlowSnapshot::event_summaries counts. `value` as EventKind says.
     virtual void event(std::uint64_t flow, EventKind kind, std::uint64_t frame, std::uint64_t value) = 0;
@@ -77,7 +78,7 @@ public:
     virtual void forgotten(std::uint64_t flow, bool apart) = 0;
     /// The engine has dropped the flow, because it was idle or room was short: its id does not come again.
     virtual void left(std::uint64_t flow) { static_cast<void>(flow); }
-    /// What is outstanding on the flow after the packet, as far as it was worked off; the last call for a frame holds.
+    /// The messages outstanding on the flow after the packet. Of several calls for a frame, the last one is valid.
     virtual void outstanding(std::uint64_t flow, std::uint64_t messages, std::uint64_t bytes, std::uint64_t frame) = 0;
 };
 

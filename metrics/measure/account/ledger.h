@@ -21,7 +21,7 @@ struct OutstandingMessage {
     std::uint64_t again : 1 = 0;      ///< some of it was transmitted again: no latency is taken from it (Karn)
     std::uint64_t responded : 1 = 0;  ///< a first response packet was seen
     std::uint64_t merged : 1 = 0;     ///< stands for several messages, because the ring was full: no latency either
-    std::uint64_t mark : 9 = 0;       ///< distinguishes its response from others'; 0: nothing does. Or: see
+    std::uint64_t mark : 9 = 0;       ///< distinguishes its response from others'; 0: unmarked. Or see
                                       ///< move_newest()
     std::uint32_t bytes = 0;
     std::uint16_t messages = 1;   ///< how many it stands for; 0: one that is not counted
@@ -72,8 +72,8 @@ public:
     /// room, and it is forgotten.
     bool post(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position, std::uint32_t bytes,
               std::uint16_t mark = 0);
-    /// A message that passed before it could be recognised. The number outstanding with it is unknown, and it does not
-    /// count as outstanding. Only for complete_oldest(). False: as above.
+    /// A message that passed before it could be recognised. It does not count as outstanding, since the number
+    /// outstanding at that time is unknown. Only complete_oldest() handles it. Returns false if there was no room.
     bool post_late(LedgerPool& pool, std::int64_t passed_ns, Operation operation, std::uint64_t position,
                    std::uint32_t bytes, std::uint16_t mark);
 
@@ -82,7 +82,7 @@ public:
     /// change it.
     template <class Done>
     unsigned acknowledge(LedgerPool& pool, std::int64_t now_ns, std::uint64_t position, Done&& done);
-    /// The oldest message alone, whatever its position; the same callback. For responses that come in order.
+    /// Completes only the oldest message, at any position, with the same callback. For responses that come in order.
     template <class Done>
     unsigned complete_oldest(LedgerPool& pool, std::int64_t now_ns, Done&& done);
 
@@ -109,15 +109,15 @@ public:
     /// The newest message, if its last packet had that position, is longer: a READ whose extent was unknown. If the
     /// length is `guessed`, shorten() may undo it; such a message has no other mark.
     void move_newest(std::uint64_t from, std::uint64_t to, bool guessed = false);
-    /// The positions from `begin` on, as far as a message was given them by a guess, are not that message's. Returns
-    /// one past the last that it had; 0: none is so.
+    /// Takes positions from `begin` on away from a message whose length was guessed. Returns the position after the
+    /// last one taken away; 0 if there is no such message.
     std::uint64_t shorten(std::uint64_t begin);
-    /// Forgets them all: the connection is gone or its sequence jumped. Gives the ring back.
+    /// Forgets all messages, because the connection ended or its sequence jumped. Returns the ring to the pool.
     void clear(LedgerPool& pool, std::int64_t now_ns);
     /// Returns an empty ring to the pool: for flows that have become idle.
     void trim(LedgerPool& pool);
 
-    /// Asks for the memory of the next message's place and the oldest's.
+    /// Prefetches the places of the next and of the oldest message.
     void prefetch() const {
         if (capacity_ == 0) return;
         __builtin_prefetch(&ring_[head_]);
@@ -143,7 +143,7 @@ private:
     static constexpr unsigned max_capacity = 64;
     static constexpr std::uint64_t most_mark = 511;
 
-    /// 128 bits that do not ask for an alignment of 16.
+    /// An unsigned number of 128 bits without an alignment of 16.
     struct Area {
         std::uint64_t low = 0;
         std::uint64_t high = 0;
@@ -283,7 +283,7 @@ inline bool Ledger::push(LedgerPool& pool, std::int64_t now_ns, Operation operat
     const std::uint64_t place = std::min(position, max_position);
     const std::uint16_t response = wants_response(operation) ? 1 : 0;
     if (size_ == capacity_ && !make_room(pool)) [[unlikely]] {
-        --messages_;  // not even the least ring was to be had, or late ones fill it
+        --messages_;  // there was no room for the smallest ring, or late messages fill the ring
         bytes_ -= bytes;
         responses_ -= response;
         ++merged_;

@@ -39,11 +39,11 @@ struct RecoveryPacket {
 };
 
 /// How one RC flow repairs losses: why a packet is repeated, how long the steps took, and whether sender and receiver
-/// keep to go-back-N (IBTA vol. 1, 9.7.5, 9.9.2). Made at a flow's first trouble; at most 128 bytes, trivially
+/// keep to go-back-N (IBTA vol. 1, 9.7.5, 9.9.2). Created at the first problem of a flow. At most 128 bytes, trivially
 /// copyable, allocates nothing.
 ///
 /// While busy(), every request packet, NAK and cumulative acknowledgement of the flow must be passed on in the order of
-/// the capture. Otherwise none needs to be; the next trouble then begins with resume().
+/// the capture. Otherwise no calls are needed; resume() then begins the next problem.
 ///
 /// `report` is called as report(EventKind, std::uint64_t value) with the kinds go_back_*, nak_* and read_restart_wrong,
 /// and as report(RecoveryStep, std::uint64_t value).
@@ -66,8 +66,8 @@ public:
         return cause;
     }
     /// A NAK, which also acknowledges everything before `position`: report only the NAK. `sent_ns`: when the packet
-    /// that it names was last sent, if that is known. Returns false if nothing is attributed to it: another one is
-    /// pending.
+    /// that it names was last sent, if that is known. Returns false if another NAK is pending, so that nothing is
+    /// attributed to this one.
     template <class Report>
     bool nak(std::int64_t now_ns, std::uint64_t position, NakKind kind, std::int64_t sent_ns, Report&& report) {
         Findings findings;
@@ -85,21 +85,21 @@ public:
     /// A READ response came while the one at `missing` has not: that is as good as a NAK for the requester. IBTA vol.
     /// 1, 9.7.5.2. False as nak().
     bool response_missing(std::int64_t now_ns, std::uint64_t missing);
-    /// Packets may have passed unseen: what is pending is not judged.
+    /// Packets may be missing in the capture: pending signals are not judged.
     void lost_sight();
     /// The last packet, which was assumed to begin a run or to be part of one, had only been late. The signal that it
     /// seemed to answer still waits; the run continues where it was.
     void was_late();
 
-    /// What the next repeated packet would be put down to.
+    /// The cause that the next repeated packet would get.
     RepeatCause pending() const;
     /// A run of repeated packets is under way: the next of them may come without a signal of its own.
     bool running() const { return running_; }
-    /// The last packet leapt ahead of the run, over what the receiver is not known to have.
+    /// Whether the last packet left out positions of the run that the receiver is not known to have.
     bool leapt() const { return leap_ != 0; }
     /// Packets have passed the tap while the one at `position` has not.
     bool lacks(std::uint64_t position) const { return past_ != 0 && position == expected_; }
-    /// The same of any packet.
+    /// Whether any packet has passed the tap while one before it has not.
     bool past_hole() const { return past_ != 0; }
     /// The last signal to repeat (NAK, missing response) named the packet at `position`.
     bool signalled(std::uint64_t position) const { return position == signal_; }
@@ -129,7 +129,7 @@ private:
             }
         }
     };
-    /// What would be a violation, unless what comes next explains it.
+    /// A possible violation, reported unless later packets explain it.
     enum class Suspicion : std::uint8_t { none, skipped_start, skipped, too_far_back, second_start };
 
     RepeatCause see_data(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings);

@@ -12,7 +12,7 @@ namespace metrics::inline measure::inline commands {
 /// Adds up the commands that a upper::Reader finds. Figures grow with connections and kinds, not with commands.
 class CommandMeasure final : public upper::Listener {
 public:
-    /// Is called with every command that is over, in the order of its connection; may be empty.
+    /// Called with each command that has ended, in the order of its connection. May be empty.
     using RecordSink = std::function<void(const CommandConnectionFigures&, const CommandRecord&)>;
     explicit CommandMeasure(RecordSink sink = {}) : sink_(std::move(sink)) {}
 

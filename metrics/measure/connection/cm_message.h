@@ -30,7 +30,7 @@ struct Request {
     std::optional<Address> local;
     std::optional<Address> remote;
 
-    /// The same request once more, as far as the capture shows.
+    /// Whether another message is the same request, as far as the capture shows.
     bool same_as(const Request& other) const {
         return service_id == other.service_id && qpn == other.qpn && starting_psn == other.starting_psn &&
                service == other.service;
@@ -59,7 +59,7 @@ struct Message {
     std::uint64_t timeout_ns = 0;  ///< of an MRA
 };
 
-/// False where the unit is no CM message about a connection, or not all there.
+/// False if the unit is no CM message about a connection, or is not complete.
 bool read(const dissect::Unit& unit, Message& out);
 
 /// As `dump` names it; "reason 99" for one without a name.

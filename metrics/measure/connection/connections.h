@@ -20,7 +20,7 @@ class Connections {
 public:
     /// Two queue pairs that belong together according to REQ and REP, known from the REP on.
     struct QueuePairs {
-        std::uint64_t serial = 0;  ///< grows: a later connection of the same numbers is another one
+        std::uint64_t serial = 0;  ///< unique and growing, since a later connection can have the same numbers
         FlowKey to_server;         ///< destination QPN: the server's
         FlowKey to_client;
         std::uint32_t client_psn = 0;  ///< starting PSN of the client's requests
@@ -43,8 +43,8 @@ public:
     static bool concerns(const dissect::TcpSummary& tcp) {
         return (tcp.flags & (dissect::tcp_syn | dissect::tcp_fin | dissect::tcp_rst)) != 0;
     }
-    /// Such a segment, of any TCP connection, before the units that its frame completes. Nothing is remembered of those
-    /// without an MPA Request.
+    /// A segment with SYN, FIN or RST of any TCP connection, before the units that its frame completes. Connections
+    /// without an MPA Request are not remembered.
     void on_tcp(const wire::Frame& frame, const dissect::Dissection& dissection, const FlowKey& key);
     /// From that frame on, the flow's ports are used by another connection, whose SYN was not captured.
     void on_reuse(const FlowKey& key, std::uint64_t frame);
@@ -57,13 +57,13 @@ public:
 
     /// The figures of the flow's connection; nullptr where its set-up was not captured. Valid until the next call.
     const ConnectionFigures* about(const FlowKey& key) const;
-    /// The same for the flow whose first frame was `first_frame`. If it is `finished`, its key may lead to a later
-    /// connection by now.
+    /// The figures for the flow whose first frame was `first_frame`. If the flow is `finished`, its key may belong to a
+    /// later connection.
     const ConnectionFigures* about(const FlowKey& key, std::uint64_t first_frame, bool finished) const;
-    /// Forgets what came to its end, or was last asked for, before `before_ns`, unless `in_use` says that one of its
-    /// flows still is.
+    /// Forgets connections that ended, or were last requested, before `before_ns`. A connection stays if `in_use` is
+    /// true for one of its flows.
     void forget(std::int64_t before_ns, const std::function<bool(const FlowKey&)>& in_use);
-    /// Those that were rejected, never answered by the time `now_ns` (after 3 s, or their own time-outs), or reset.
+    /// Attempts that were rejected, reset, or not answered by `now_ns` (after 3 s, or their own time-outs).
     std::vector<ConnectionAttempt> attempts(std::int64_t now_ns) const;
     std::size_t octets() const;
 

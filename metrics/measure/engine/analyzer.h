@@ -20,8 +20,8 @@ struct AnalyzerOptions {
     dissect::Sink* listener = nullptr;
 };
 
-/// Frames in, snapshots out: the whole way from a source to the figures. Frames are dealt to workers by the unordered
-/// pair of their addresses; each worker has a dissector and an engine of its own.
+/// The complete measurement: frames in, snapshots out. Frames are dealt to workers by the unordered pair of their
+/// addresses; each worker has a dissector and an engine of its own.
 class Analyzer {
 public:
     explicit Analyzer(const AnalyzerOptions& options = {});

@@ -38,7 +38,7 @@ public:
 private:
     struct Sender {
         std::uint32_t destination_qp = 0;  ///< of the flow
-        bool several = false;              ///< or of another: which one is not known
+        bool several = false;              ///< several queue pairs are possible
     };
 
     FlowIndex resolve_service(PacketRecord& record) const;

@@ -216,6 +216,7 @@ bool Engine::waits_for_no_batch(const dissect::Unit& unit, const PacketRecord& r
     if (!commands_) return false;
     if (commands_->has_begun()) return true;
     if (!begins_send(opcode_traits[record.opcode])) return false;
+    if (!has_many_flows()) return true;  // nothing is prefetched, so that waiting saves nothing
     std::uint32_t length = 0;
     const base::Bytes head = payload_of(unit, length);
     return CommandReading::looks_like_request(head, length);

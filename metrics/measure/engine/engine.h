@@ -54,7 +54,7 @@ public:
 
     /// No more frames will come.
     void finish();
-    /// Packets that wait for their flows are worked off. Nothing else may be asked before.
+    /// Handles the packets that wait for their flows. Call this before any question about the engine's state.
     void flush();
     /// For an engine that runs for months: a new interval shows frames of its own, and flows idle since `idle_since_ns`
     /// (with their reverses) are forgotten. Returns how many.

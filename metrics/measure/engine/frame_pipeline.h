@@ -14,7 +14,7 @@
 
 namespace metrics::inline measure::inline engine {
 
-/// Frames on their way through the pipeline.
+/// A group of frames that passes through the pipeline.
 struct Chunk {
     static constexpr std::size_t frames_max = 1024;
     static constexpr std::size_t octets_max = 1u << 20;
@@ -58,7 +58,7 @@ public:
     /// Where frames that last may be put before they are fed, from its beginning, all of them at once: they need not be
     /// copied then. Never empty.
     std::span<wire::Frame> room();
-    /// Works until nothing is left. Throws what a stage threw.
+    /// Works until all frames are done. Rethrows an exception of a stage.
     void settle();
 
 private:
@@ -72,7 +72,7 @@ private:
 
     void run(std::size_t own);
     Task take(std::size_t own);
-    /// Something to do is done, or waited for.
+    /// Does one step of work, or waits for one.
     void go_on(std::size_t own, std::unique_lock<std::mutex>& lock);
     void hand_over();
     void perform(const Task& task, std::unique_lock<std::mutex>& lock);

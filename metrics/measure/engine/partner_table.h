@@ -8,16 +8,16 @@
 
 namespace metrics::inline measure::inline engine {
 
-/// The other half of a flow, as the set-up of its connection or its datagrams name that. Bounded.
+/// The reverse flow of each flow, as the connection's set-up or datagrams name it. Bounded.
 class PartnerTable {
 public:
     explicit PartnerTable(FlowStore& store) : store_(store) {}
 
-    /// Set-up has named two queue pairs. What earlier connections sent under their keys is of other flows.
+    /// Set-up has named two queue pairs. Earlier packets with their keys belong to other flows.
     void connect(const Connections::QueuePairs& pairs);
-    /// Whether set-up has named the flow's other half.
+    /// Whether set-up has named the flow's reverse flow.
     bool contains(const FlowKey& key) const { return partners_.contains(key); }
-    /// Tells a new flow what set-up said of it, and pairs it with its other half if that exists.
+    /// Copies what set-up said into a new flow, and pairs the flow with its reverse flow if that exists.
     void introduce(FlowIndex index);
     std::size_t octets() const { return partners_.size() * (sizeof(FlowKey) + sizeof(Partner) + 32); }
 

@@ -3,7 +3,7 @@
 
 namespace metrics::inline measure::inline engine {
 
-/// Tells two what a dissector finds, the listener first.
+/// Passes what a dissector finds to two receivers, the listener first.
 class Tee final : public dissect::Sink {
 public:
     /// Without a listener, no function of Tee may be called.

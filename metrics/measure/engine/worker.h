@@ -38,7 +38,7 @@ public:
             dissector_.dissect(frame, sink());
         if (!shortcut_) engine_.end_frame();
     }
-    /// A frame that the capture holds twice counts once. The listener gets both.
+    /// A frame that the capture contains twice counts once. The listener gets it twice.
     void seen_twice(const wire::Frame& frame) {
         if (listener_ == nullptr) return;
         const dissect::DissectorCounters before = dissector_.counters();
@@ -80,7 +80,7 @@ public:
 private:
     static constexpr std::size_t most_trains = 32;
 
-    /// Segments of one connection come in trains: its memory is asked for once.
+    /// Segments of one connection often follow each other: its memory is prefetched once.
     void note_train(const dissect::Ipv4Ends& ends) {
         if (ends.same(last_train_) || ends.opposite(last_train_) || trains_count_ == most_trains) return;
         last_train_ = trains_[trains_count_++] = ends;

@@ -11,7 +11,7 @@
 #include "metrics/measure/account/ledger.h"
 #include "metrics/measure/account/recovery.h"
 
-/// What the engine keeps of a flow while it lives. No code outside metrics/ reads it: `Snapshot` is what is shown.
+/// The state of a flow in the engine. Only code in metrics/ reads it; all output is made from a `Snapshot`.
 namespace metrics::inline measure::inline flow {
 
 using FlowIndex = std::uint32_t;
@@ -33,7 +33,8 @@ enum class FlowHistogram : std::uint8_t {
 inline constexpr std::size_t flow_histogram_count = 17;
 constexpr FlowHistogram latency_of(Operation operation) { return static_cast<FlowHistogram>(index_of(operation)); }
 
-/// Packets of a flow, and what is marked on them. Every packet touches it. `CountsAbove` has more bits of some.
+/// Counts of a flow's packets and their marks. Every packet changes them. `CountsAbove` has the high bits of some
+/// counts.
 struct PacketCounts {
     std::int64_t first_ns = 0;
     std::int64_t last_ns = 0;
@@ -60,7 +61,7 @@ struct RequestState {
     std::uint64_t lowest_position() const { return first_position + static_cast<std::uint64_t>(std::int64_t{base}); }
 
     std::uint64_t next = 0;            ///< position that a new packet will have; 0 = nothing sent yet
-    std::uint64_t acknowledged = 0;    ///< everything before it is
+    std::uint64_t acknowledged = 0;    ///< every position before it is acknowledged
     std::int32_t base = 0;             ///< the lowest position seen, from first_position on
     std::uint32_t message_length = 0;  ///< bytes of the message under way, by its RETH; 0 = unknown
     std::uint64_t message_bytes = 0;
@@ -128,7 +129,7 @@ struct MissingRanges {
         std::uint64_t end = 0;  ///< one past the last; begin == end: unused
         std::int64_t noticed_ns = 0;
         std::uint16_t identification = 0;  ///< of the packet that showed the hole
-        bool counted = true;               ///< as missing; not where the capture began in its midst
+        bool counted = true;               ///< counted as missing; not if the capture began within it
         bool refused = false;              ///< the receiver has asked for it: it was lost
         bool acknowledged = false;         ///< it was received, so the capture alone has lost it
         bool answered = false;             ///< its acknowledgement showed it: nothing after it had passed
@@ -186,8 +187,8 @@ struct MessageBegin {
     std::uint64_t frame = 0;
 };
 
-/// Frames of a flow's requests and of their answers. RoCE and InfiniBand; from a pool at the second message, or at the
-/// first answer: of the many flows that are seen once nothing else need be known than the frame in their id.
+/// Frames of a flow's requests and of their answers. RoCE and InfiniBand. Taken from a pool at the second message or
+/// the first answer: a flow with one message needs only the frame in its id.
 struct RequestMarks {
     std::uint64_t last_answer_frame = 0;  ///< 0 = none
     std::array<MessageBegin, 2> begun{};  ///< the last messages, the latest first
@@ -198,8 +199,8 @@ struct RequestMarks {
     }
 };
 
-/// The request that was sent again last, or refused by an RNR NAK. What RetryFigures has, as long as the position is
-/// not acknowledged.
+/// The request that was last sent again, or refused by an RNR NAK. The source of RetryFigures until its position is
+/// acknowledged.
 struct RepeatedRequest {
     std::uint64_t position = 0;  ///< of the packet that was repeated first; 0 = none
     std::uint64_t frame = 0;     ///< that carried it first; 0 = no longer known
@@ -288,7 +289,7 @@ struct OperationCounts {
 /// Two histograms, from a pool: which ones is written in Flow::histogram_slot.
 using HistogramBlock = std::array<CompactHistogram, 2>;
 
-/// One direction of a conversation. What every packet touches comes first; everything rare hangs on pooled blocks.
+/// One direction of a conversation. Members that every packet uses come first; rare members are in pooled blocks.
 struct alignas(64) Flow {
     static constexpr std::uint8_t no_slot = 0xff;
     static constexpr std::uint32_t no_block = 0xffffffff;
@@ -303,13 +304,13 @@ struct alignas(64) Flow {
     PairingMethod pairing = PairingMethod::none;
     std::uint8_t pairing_percent = 0;
     bool live : 1 = false;      ///< the slot is in use
-    bool finished : 1 = false;  ///< its key no longer leads here: the connection ended, or the QPN was used again
-    /// The capture says of some packets that they came in, or went out: that shows the vantage.
+    bool finished : 1 = false;  ///< find() no longer returns it: the connection ended, or the QPN was used again
+    /// The capture reports of some packets that they came in, or went out, which shows the vantage.
     bool inbound : 1 = false;
     bool outbound : 1 = false;
     bool begins_at_id : 1 = false;  ///< a message began in the frame that the id is made of, at the lowest position
     bool only_zero_crcs : 1 =
-        false;  ///< all that counts.crc_bad counts had an ICRC of 0: no FlowTrouble needs to say so
+        false;  ///< all packets in counts.crc_bad had an ICRC of 0, so that no FlowTrouble is needed
     UpperLayer upper : 2 = UpperLayer::none;
     std::uint8_t looked_at : 4 = 0;                  ///< while `upper` is unknown: what its packets have counted for
     std::uint8_t other_udp_ports : 4 = 0;            ///< how many of FlowTrouble::udp_ports are in use

@@ -11,13 +11,14 @@
 
 namespace metrics::inline measure::inline flow {
 
-/// The flows of one engine with everything they share: pools, options, and the few things that every tracker does to a
-/// flow. Trackers (metrics/measure/roce/, metrics/measure/iwarp/) hold a reference to it.
+/// The flows of one engine, what the flows share (pools, options), and the steps that are the same for every tracker.
+/// Trackers (metrics/measure/roce/, metrics/measure/iwarp/) hold a reference to it.
 class FlowStore {
 public:
     explicit FlowStore(const EngineOptions& options);
 
-    /// Finds the flow or makes it, evicting the idlest if there is no room. `frame` becomes the id of a new one.
+    /// Finds the flow or makes it. If there is no room, the flow that was idle longest is evicted. `frame` becomes the
+    /// id of a new one.
     FlowIndex obtain(const FlowKey& key, std::uint32_t hash, std::uint64_t frame, std::int64_t now_ns);
     /// Lets the two be each other's reverse.
     void pair(FlowIndex one, FlowIndex other, PairingMethod method, double confidence);
@@ -31,7 +32,7 @@ public:
     /// The connection is over: later traffic of the same key is another flow.
     void retire(FlowIndex index);
     void evict(FlowIndex index);
-    /// Takes leave of flows that, as their reverses, had no packet since `before_ns`. Returns how many they were.
+    /// Removes flows without a packet since `before_ns` in both directions. Returns their number.
     std::size_t forget_idle(std::int64_t before_ns);
     /// Makes later events show their own frames, although as many as are kept were shown before. Counts continue.
     void forget_frames();
@@ -47,7 +48,7 @@ public:
             return nullptr;
         return &blocks[flow.histogram_block[slot / 2u]][slot % 2u];
     }
-    /// A message has ended: its size. Most flows send messages of one.
+    /// Records the size of a message that has ended. Most flows send messages of one size.
     void record_message(Flow& flow, std::uint64_t bytes) {
         const bool room = flow.usual_messages - 1 < 0xfffffffe;  // neither the first, nor more than the field holds
         if (bytes == flow.usual_message_bytes && room) [[likely]]
@@ -56,7 +57,7 @@ public:
             record_unusual_message(flow, bytes);
     }
     Histogram unpack(const Flow& flow, FlowHistogram which) const;
-    /// What was counted of one operation, to be counted on.
+    /// The counts of one operation, for adding.
     OperationCounts::Count& count(Flow& flow, Operation operation) {
         OperationCounts::Count& first = flow.operations.first[0];
         return first.operation == static_cast<std::uint8_t>(operation) ? first : count_other(flow, operation);
@@ -65,7 +66,7 @@ public:
     /// The READ responses that travel on the flow; made when first asked for, a spare one where the pool is exhausted.
     ResponseState& responder(Flow& flow);
     const ResponseState* responder_of(const Flow& flow) const;
-    /// Notes that something happened at `frame`; the first four frames of a kind are kept.
+    /// Counts an event at `frame`. The first four frames of each kind are kept.
     void show(Flow& flow, EventKind kind, std::uint64_t frame, std::uint64_t value = 0);
     /// The same, where `value` is greater than any shown of the kind before.
     void show_longest(Flow& flow, EventKind kind, std::uint64_t frame, std::uint64_t value);

@@ -13,7 +13,7 @@
 
 namespace metrics::inline measure::inline flow {
 
-/// A hash of all of the key. Of the pair of addresses it is `address_hash` that decides who works on a flow.
+/// A hash of the whole key. (The worker of a flow is chosen by `address_hash`, a hash of the two addresses.)
 inline std::uint32_t hash_of(const std::array<std::uint64_t, 4>& addresses, std::uint32_t selector,
                              wire::Transport transport, Service service) {
     // The two addresses take part differently, or a flow and its reverse of equal QPNs would share a slot. None waits
@@ -43,8 +43,8 @@ inline std::uint32_t hash_of(const PlainKey& key, std::uint32_t qp, Service serv
     return hash_of({front, 0, back, 0}, qp, wire::Transport::roce2, service);
 }
 
-/// The flows of one engine: found by key, held in place, bounded. The idlest of a handful of neighbours gives way when
-/// there is no room (finished ones first) and is counted. Not thread-safe.
+/// The flows of one engine: found by key, held in place, bounded. If there is no room, one of a few neighbours is
+/// evicted and counted: a finished flow first, else the one that was idle longest. Not thread-safe.
 class FlowTable {
 public:
     explicit FlowTable(std::size_t max_flows);
@@ -59,7 +59,7 @@ public:
             if (here.hash == hash && (*this)[here.index].key == key) return here.index;
         }
     }
-    /// The same for a key of a plain frame. Takes no key for another's: equal plain keys are equal keys.
+    /// The same for a key of a plain frame. Equal plain keys are equal keys, so no flow is mistaken for another one.
     FlowIndex find(const PlainKey& key, std::uint32_t hash) const {
         for (std::size_t slot = hash & mask_;; slot = (slot + 1) & mask_) {
             const Slot& here = slots_[slot];
@@ -74,24 +74,24 @@ public:
         return flow.plain_key == key && flow.live && !flow.finished;
     }
     void prefetch_slot(std::uint32_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
-    /// What the first slot of that hash names, right or not: for prefetching.
+    /// The flow in the first slot of this hash, which may be another flow. For prefetching.
     FlowIndex guess(std::uint32_t hash) const { return slots_[hash & mask_].index; }
 
-    /// A flow that find() did not find. Where there is no room `evicted` names the one that must be taken leave of
-    /// first, with remove(); the caller tries again then.
+    /// Adds a flow that find() did not find. If there is no room, `evicted` names the flow that the caller must
+    /// remove() before it tries again.
     FlowIndex add(const FlowKey& key, std::uint32_t hash, std::uint64_t id, std::int64_t now_ns);
-    /// Who would be evicted now.
+    /// The flow that would be evicted now.
     FlowIndex idlest();
     bool full() const { return live_ >= max_; }
     /// The flow has another key, which find() does not find.
     void rename(FlowIndex index, const FlowKey& key, std::uint32_t hash);
-    /// The key no longer leads to the flow; it stays to be shown until its place is needed.
+    /// find() no longer returns the flow. The flow stays in output until its place is needed.
     void retire(FlowIndex index);
     void remove(FlowIndex index);
 
     Flow& operator[](FlowIndex index) { return chunks_[index >> chunk_bits][index & (chunk - 1)]; }
     const Flow& operator[](FlowIndex index) const { return chunks_[index >> chunk_bits][index & (chunk - 1)]; }
-    /// Places that were ever used: indices below it may be live.
+    /// The number of places used so far: indices below it may be live.
     FlowIndex extent() const { return extent_; }
     std::size_t live() const { return live_; }
     std::size_t octets() const;

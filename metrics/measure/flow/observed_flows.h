@@ -11,7 +11,7 @@
 
 namespace metrics::inline measure::inline flow {
 
-/// What an engine keeps for its observer, and only if it has one.
+/// State that an engine keeps only for an observer.
 struct ObservedFlows {
     /// Where the message began that is under way.
     struct Beginning {

@@ -9,8 +9,8 @@ namespace metrics::inline measure::inline flow {
 
 /// Finds the opposite direction of an unpaired RC or XRC flow by packet sequence numbers: an acknowledgement or READ
 /// response carries a PSN of the requests that it answers, PSNs start at random places of 2^24, so the one unpaired
-/// flow of the opposite direction that has just sent that PSN is very likely the other half. Two candidates mean: wait
-/// for the next answer. Bounded: remembers the most recent requests only.
+/// flow of the opposite direction that has just sent that PSN is very likely the other half. If there are two
+/// candidates, the next answer decides. Bounded: remembers the most recent requests only.
 ///
 /// A candidate loses where an answer names a PSN that it cannot have sent; a PSN within its window that the capture
 /// does not hold counts neither way. What a finding is worth follows from how much of the PSN space the unpaired flows
@@ -34,7 +34,7 @@ public:
     void request(const FlowKey& key, FlowIndex flow, std::uint32_t psn, std::uint32_t psns, std::int64_t now_ns);
     /// An acknowledgement, NAK, READ response or atomic acknowledgement travelled on `flow`, which is not paired yet.
     Finding answer(const FlowKey& key, FlowIndex flow, std::uint32_t psn, std::int64_t now_ns);
-    /// The flow has found its half, ended, or was evicted: it is no candidate any more and its index may be used again.
+    /// The flow was paired, ended, or was evicted: it is no candidate any more, and its index may be used again.
     void forget(const FlowKey& key, FlowIndex flow);
     std::size_t octets() const;
 

@@ -31,7 +31,7 @@ public:
         }
         if (size_ == chunks_.size() * chunk) {
             chunks_.push_back(std::make_unique<T[]>(chunk));
-            free_.reserve(chunks_.size() * chunk);  // giving back must never allocate
+            free_.reserve(chunks_.size() * chunk);  // returning an object must not allocate
         }
         return size_++;
     }

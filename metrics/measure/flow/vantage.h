@@ -5,7 +5,7 @@
 
 namespace metrics::inline measure::inline flow {
 
-/// How many routers a packet has passed, taking its sender to have begun with the next of the usual hop limits.
+/// How many routers a packet has passed. The sender is assumed to have used the next higher usual hop limit.
 std::uint8_t hops_taken(std::uint8_t hop_limit);
 
 /// Where the tap sits, seen from the flow's sender, best evidence first: the direction that the capture notes, the

@@ -179,7 +179,17 @@ struct HostClock::State {
         constexpr std::uint32_t full_segment = 512;
         return segment.payload >= full_segment && (segment.flags & push) == 0;
     }
-    void note_carried(Host& source);
+    void note_carried(Host& source, std::int64_t now_ns);
+    /// Also a host whose later messages have one frame each, and teach nothing, carries at least what it sends.
+    void note_sent(Host& source, std::int64_t now_ns) {
+        constexpr std::uint64_t frames = 1024;
+        if (++source.sent_frames % frames == 0 && source.rate != nullptr) [[unlikely]]
+            note_carried(source, now_ns);
+    }
+    void use_rate(Host& source, std::uint64_t learnt) {
+        source.bits_per_sec = learnt == 0 ? 0 : std::max(learnt, source.carried.bits_per_sec);
+        if (fastest == nullptr || source.bits_per_sec > fastest->bits_per_sec) fastest = &source;
+    }
     void note_sample(Host& source);
     void note_sender(const Host& source, Host& destination, const wire::Frame& frame) {
         senders.note(source.number, destination.number, destination.incast, frame.time_ns, frame.number);
@@ -223,7 +233,7 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     }
     const std::uint32_t wire_octets = frame.wire_length + seen.cut_octets + ethernet_overhead;
     source.sent += wire_octets;
-    ++source.sent_frames;
+    note_sent(source, frame.time_ns);
     destination.received += wire_octets;
     ++destination.received_frames;
     bool data = seen.payload != 0;
@@ -275,7 +285,7 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     context.seen_twice = false;
     const std::uint32_t wire_octets = frame.wire_length + ethernet_overhead;
     source.sent += wire_octets;
-    ++source.sent_frames;
+    note_sent(source, frame.time_ns);
     destination.received += wire_octets;
     ++destination.received_frames;
     destination.requests += opcode->requests;
@@ -408,16 +418,16 @@ void HostClock::State::note_pause(const TransportSummary& seen, const wire::Fram
 }
 
 /// Stretches are long enough for stamps that a driver gives to several frames at a time.
-void HostClock::State::note_carried(Host& source) {
+void HostClock::State::note_carried(Host& source, std::int64_t now_ns) {
     constexpr std::uint64_t least_ns = 10'000'000;
     Carried& carried = source.carried;
-    const std::int64_t now_ns = source.run.last_ns;
     if (carried.since_ns != 0 && now_ns >= carried.since_ns) {
         const std::uint64_t ns = static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(carried.since_ns);
         if (ns < least_ns) return;
         const double bits = static_cast<double>(source.sent - carried.sent) * 8;
         const auto bits_per_sec = static_cast<std::uint64_t>(bits * 1e9 / static_cast<double>(ns));
         carried.bits_per_sec = std::max(carried.bits_per_sec, bits_per_sec);
+        use_rate(source, source.bits_per_sec);
     }
     carried.since_ns = now_ns;
     carried.sent = source.sent;
@@ -432,15 +442,13 @@ void HostClock::State::note_sample(Host& source) {
     if (run.frames < frames || run.ns < ticks * resolution_ns) return;
     if (source.rate == nullptr) source.rate = &rates.emplace_back();
     source.rate->record(run.ns, run.octets);
-    note_carried(source);
+    note_carried(source, run.last_ns);
     run.ns = 0;
     run.octets = 0;
     run.frames = 0;
     const std::uint32_t samples = source.rate->samples();
     if (samples > again && samples % again != 0) return;
-    const std::optional<std::uint64_t> learnt = source.rate->bits_per_sec();
-    source.bits_per_sec = learnt ? std::max(*learnt, source.carried.bits_per_sec) : 0;
-    if (fastest == nullptr || source.bits_per_sec > fastest->bits_per_sec) fastest = &source;
+    use_rate(source, source.rate->bits_per_sec().value_or(0));
 }
 
 void HostClock::State::note_run(const TransportSummary& seen, Host& source, std::uint32_t peer,

@@ -14,10 +14,9 @@
 
 namespace metrics::inline measure::inline hosts {
 
-/// Looks at every frame of a capture once, in order, before it is dealt to a worker, and counts per host what flows
-/// must know about each other. It reads addresses, the BTH where it lies in its usual place, and lengths; what it
-/// cannot read directly (tunnels, extension headers, fragments) goes through dissect::dissect_frame. Budget: 15 ns a
-/// frame.
+/// Reads every frame of a capture once, in order, before a worker gets it, and counts for each host what its flows must
+/// know about each other. It reads addresses, the BTH where it lies in its usual place, and lengths; what it cannot
+/// read directly (tunnels, extension headers, fragments) goes through dissect::dissect_frame. Budget: 15 ns a frame.
 ///
 /// - A frame that was seen before on another interface within a second (same addresses, IP identification and BTH or
 ///   TCP header) sets FrameContext::seen_twice and is counted nowhere else. So does one that was seen before on the

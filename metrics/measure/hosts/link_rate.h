@@ -9,10 +9,10 @@ namespace metrics::inline measure::inline hosts {
 
 /// Learns a link's rate from how fast frames follow each other where only the link can delay them: inside one message,
 /// with nothing else of the host in between. The figure is the tenth percentile of the time that a byte took, so that
-/// neither a few frames that were stamped in a batch nor all the waiting on the slow side decide.
+/// neither frames that were stamped together in a batch nor waiting times decide.
 class LinkRate {
 public:
-    /// `ns` for `octets` of consecutive frames.
+    /// Adds a sample: consecutive frames of `octets` took `ns`.
     void record(std::uint64_t ns, std::uint64_t octets) {
         if (octets == 0) return;
         const std::uint64_t ps = std::clamp<std::uint64_t>(ns * 1000 / octets, least_ps, most_ps);
@@ -24,7 +24,7 @@ public:
     }
     std::uint32_t samples() const { return samples_; }
 
-    /// Absent below eight samples.
+    /// The learnt rate; absent below eight samples.
     std::optional<std::uint64_t> bits_per_sec() const {
         constexpr std::uint32_t least_samples = 8;
         if (samples_ < least_samples) return std::nullopt;

@@ -13,7 +13,7 @@ namespace metrics::inline measure::inline hosts {
 /// 512 bit times, whose length is unknown before the link's rate is; values until then are kept.
 class PauseTimers {
 public:
-    static constexpr std::size_t all = 8;  ///< place of PAUSE, which stops everything, after the priorities
+    static constexpr std::size_t all = 8;  ///< index of PAUSE, which stops all priorities
     static constexpr std::size_t places = 9;
     using Times = std::array<std::uint64_t, places>;  ///< ns, of all senders added up
 
@@ -25,7 +25,7 @@ public:
     std::size_t octets() const;
 
 private:
-    static constexpr std::size_t max_senders = 64;  ///< beyond, the one that has been silent longest gives way
+    static constexpr std::size_t max_senders = 64;  ///< above that, the sender that was silent longest is removed
     static constexpr std::size_t max_held = 1024;
     struct Timer {
         std::int64_t since_ns = 0;

@@ -9,8 +9,8 @@ namespace metrics::inline measure::inline hosts {
 /// Recognises a frame that passed on another interface shortly before. With one interface this costs next to nothing:
 /// the last few frames are kept in case a second interface appears.
 ///
-/// Equal frames may pass each interface as often as they passed any other; only one more is new. Exact for the last
-/// `frames_max` frames that are not copies, within a second; the oldest are dropped.
+/// Equal frames may pass each interface as often as they passed any other interface; only a further one counts as new.
+/// Exact for the last `frames_max` frames that are not copies, within a second; the oldest are dropped.
 class RepeatedFrames {
 public:
     /// The identity of a frame. Hashed only once there are two interfaces.
@@ -54,7 +54,7 @@ private:
     struct Passing {
         std::uint64_t fingerprint = 0;  ///< 0: none
         std::int64_t since_ns = 0;
-        std::uint32_t back = 0;      ///< places to the next older one of its chain; 0: there is none
+        std::uint32_t back = 0;      ///< places to the next older one of its chain; 0 for the oldest
         std::uint16_t passages = 0;  ///< since then
         std::uint16_t earlier = 0;   ///< in the half second before
         std::array<std::uint32_t, interfaces_max> interfaces{};  ///< 0: none

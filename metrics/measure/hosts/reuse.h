@@ -10,18 +10,18 @@
 
 namespace metrics::inline measure::inline hosts {
 
-/// Reuse of queue pairs, remote keys and pages at responders, against how long the responder took: what an adapter's
-/// caches would feel. Keys are counted per pair of hosts, so that the figures do not depend on who works on what; the
-/// distance is derived from the time between uses, counted in requests to the host (average footprint; Xiang et al.,
-/// HOTL, ASPLOS 2013), because a stack cannot be kept across workers.
+/// Reuse of queue pairs, remote keys and pages at responders, against how long the responder took: the access pattern
+/// that an adapter's caches have to handle. Keys are counted per pair of hosts, so that the figures do not depend on
+/// the assignment of hosts to workers; the distance is derived from the time between uses, counted in requests to the
+/// host (average footprint; Xiang et al., HOTL, ASPLOS 2013), because a stack cannot be kept across workers.
 ///
 /// - A queue pair, remote key or page (4 KiB) is one of its pair of hosts: two clients that use the same number use two
 ///   keys.
 /// - Of a message that covers more than four pages, four count: the first, the last, and two between them.
 /// - A message's turnaround goes to the row of the page that was not used for longest; it goes to none where a key was
 ///   used for the first time.
-/// - Where `max_keys` are remembered, one that was not used for long makes room and is counted as evicted; if it comes
-///   back, it looks new.
+/// - At most `max_keys` are remembered. Above that, a key that was not used for long is forgotten and counted as
+///   evicted; when it is used again, it counts as new.
 class ReuseTracker {
 public:
     explicit ReuseTracker(std::size_t max_keys);
@@ -64,12 +64,11 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// What several trackers have seen at the same time, each of other pairs of hosts, put together: the same as if one had
-/// seen it all. A distance is a matter of all keys of a host, so it is computed from the sums.
+/// The sum of several trackers that each saw other pairs of hosts at the same time. The result equals that of one
+/// tracker for all pairs: distances depend on all keys of a host, so they are computed from the sums.
 ///
-/// Windows: exact for 1024 windows (10.24 s from the first to the last access to a host); of a longer capture two,
-/// four,
-/// ... neighbouring windows share one figure, the greater.
+/// Windows: exact for 1024 windows (10.24 s from the first to the last access to a host). Of a longer capture, groups
+/// of 2, 4, 8 and so on neighbouring windows share one figure, the greatest.
 class ReuseTotals {
 public:
     ReuseTotals();

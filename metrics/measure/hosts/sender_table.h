@@ -5,7 +5,8 @@
 
 namespace metrics::inline measure::inline hosts {
 
-/// Who has sent to one host within the last millisecond: a list in the SenderTable, by the time of their last frames.
+/// The hosts that have sent to one host within the last millisecond, as a list in the SenderTable, ordered by the time
+/// of their last frames.
 struct SenderWindow {
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
@@ -29,20 +30,20 @@ public:
     /// Data of `source` to `destination`, whose window is `to`; windows stay where they are.
     void note(std::uint32_t source, std::uint32_t destination, SenderWindow& to, std::int64_t time_ns,
               std::uint64_t frame) {
-        // There is no new sender, and some may have left.
+        // No sender was added, and some may have been removed.
         if (source == to.last_sender) [[likely]] {
             if (time_ns > to.newest_ns) to.newest_ns = time_ns;
         } else {
             note_other(source, destination, to, time_ns, frame);
         }
     }
-    /// From here on, `to` has seen no most.
+    /// Resets the maximum of `to`.
     void forget_most(SenderWindow& to);
     std::size_t octets() const { return entries_.capacity() * sizeof(Entry); }
 
 private:
     struct Entry {
-        SenderWindow* window = nullptr;  ///< it belongs to; nullptr: to none
+        SenderWindow* window = nullptr;  ///< the window that the entry belongs to; nullptr: the entry is unused
         std::int64_t last_ns = 0;
         std::uint32_t sender = 0;
         std::uint32_t older = SenderWindow::none;

@@ -32,12 +32,12 @@ inline bool read_head(base::Bytes bytes, FpduHead& head) {
 /// order: the content of a segment must be known when it passes, not when a hole before it has been filled.
 class FpduWalk {
 public:
-    /// Whether the bytes from `position` to `end` are one FPDU, if one begins there, and which. Changes nothing.
+    /// Whether the bytes from `position` to `end` are exactly one FPDU, and which one. Changes nothing.
     [[gnu::always_inline]] bool is_next(std::uint64_t position, std::uint64_t end, base::Bytes bytes,
                                         FpduHead& head) const {
         return known_ && position == end_ && !markers_ && read_head(bytes, head) && head.size == end - position;
     }
-    /// Goes on to `end`, over an FPDU that is_next().
+    /// Moves to `end`, past an FPDU for which is_next() was true.
     void pass(std::uint64_t end, const FpduHead& head) {
         end_ = end;
         opcode_ = head.opcode;

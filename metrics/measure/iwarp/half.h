@@ -4,7 +4,7 @@
 
 namespace metrics::inline measure::iwarp {
 
-/// One direction of a connection with its flow, for the time of a call.
+/// One direction of a connection and its flow, valid during a call.
 struct Half {
     FlowIndex index = no_flow;
     Flow* flow = nullptr;

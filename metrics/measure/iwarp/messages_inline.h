@@ -47,7 +47,7 @@ inline void Messages::begin(const Half& half, const Part& part, Operation operat
     half.flow->ledger.begin(part.passed_ns(), operation, bytes);
 }
 
-/// Where it is not known to be `whole`, its size is no message's.
+/// If the message is not known to be `whole`, its size does not count as a message size.
 inline void Messages::count(Flow& flow, Operation operation, std::uint64_t bytes, bool whole) {
     OperationCounts::Count& counted = store_.count(flow, operation);
     ++counted.messages;
@@ -64,7 +64,7 @@ inline void Messages::finish(const Half& half, const Part& part, Operation opera
     const bool whole = !message.begun_unseen;
     count(flow, operation, bytes, whole);
     store_.observe([&](ObservedFlows& observed) { observe_message(observed, half, part, operation, bytes); });
-    // Not even its end is known to have passed: no latency may be taken from it.
+    // The message's end may not have passed: no latency is measured.
     if (part.unit.holed) [[unlikely]]
         flow.ledger.mark_again(store_.rings, part.end);
     // Of one FPDU over several segments it is not known when its first byte passed.

@@ -5,7 +5,8 @@
 #include "dissect/tcp/sequence.h"
 #include "metrics/measure/iwarp/receiver.h"
 
-/// What nearly every segment needs of Receiver, for the compiler to see as a whole. What is rare is in receiver.cpp.
+/// The functions of Receiver that nearly every segment needs, in a header so that the compiler can inline them. The
+/// others are in receiver.cpp.
 namespace metrics::inline measure::iwarp {
 
 using dissect::tcp::largest_window;

@@ -4,8 +4,8 @@
 
 namespace metrics::inline measure::iwarp {
 
-/// Hands a segment to the two that it is about: the receiver of the opposite direction, whose acknowledgement it
-/// carries, and the sender of its own direction, whose data it carries.
+/// Passes a segment to the receiver of the opposite direction, whose acknowledgement it carries, and to the sender of
+/// its own direction, whose data it carries.
 class SegmentTracker {
 public:
     explicit SegmentTracker(FlowStore& store);

@@ -3,7 +3,7 @@
 #include "metrics/measure/iwarp/segment_tracker.h"
 #include "metrics/measure/iwarp/sender_inline.h"
 
-/// What every segment goes through of SegmentTracker, for the compiler to see as a whole.
+/// The functions of SegmentTracker that every segment needs, in a header so that the compiler can inline them.
 namespace metrics::inline measure::iwarp {
 
 /// The commonest segment says nothing new about the opposite direction, and Sender::common() handles it.

@@ -32,7 +32,7 @@ inline void Sender::segment(const Half& half, const Half& back, const Segment& s
     if (segment.has(tcp_fin) && !half.sent().fin_sent) finish(half, back, segment);
 }
 
-/// What is decided by looking comes first; from the first change on there is no way back.
+/// All checks come before the first change, because the function must change nothing if it returns false.
 [[gnu::always_inline]] inline bool Sender::common(const Half& half, const Half& back, const Segment& segment,
                                                   const Segment::Plain& plain) {
     const dissect::TcpSummary& tcp = segment.tcp();

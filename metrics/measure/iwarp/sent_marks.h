@@ -5,11 +5,11 @@
 
 namespace metrics::inline measure::iwarp {
 
-/// When bytes were sent, until they are acknowledged: for the round trip. With more segments in flight than there are
-/// marks, every second, fourth, ... one is marked: marking those alone that find room would prefer quick answers.
+/// When bytes were sent, until they are acknowledged: for the round trip. If more segments are in flight than there are
+/// marks, every second, fourth, ... segment is marked. Marking only those that find room would prefer quick answers.
 class SentMarks {
 public:
-    /// New bytes up to `end` have passed. Times must not go back by themselves: what does counts as now.
+    /// New bytes up to `end` have passed. Times must not decrease: an earlier time counts as the latest one.
     void sent(std::uint64_t end, std::int64_t now_ns);
     /// Everything before `position` is acknowledged. Returns the round trip of the bytes just before it, ns; absent
     /// where these are not marked: earlier ones waited for a delayed acknowledgement as well.

@@ -37,8 +37,7 @@ public:
 
     /// FPDUs are found on a flow, for the first time or after a gap.
     std::function<void(const FlowKey&)> on_fpdus;
-    /// The flow has come to its end: its ports are used again, from that frame on, by a connection whose SYN was not
-    /// captured.
+    /// The flow has ended: from that frame on another connection, whose SYN was not captured, uses its ports.
     std::function<void(const FlowKey&, std::uint64_t)> on_reuse;
     /// An FPDU, whose CRC is not wrong, of a flow that has an upper layer, or may have.
     std::function<void(FlowIndex, const dissect::Unit&)> on_watched;

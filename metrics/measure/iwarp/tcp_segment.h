@@ -15,7 +15,7 @@ namespace metrics::inline measure::iwarp {
 using dissect::TcpFlag;
 using enum dissect::TcpFlag;
 
-/// The options that matter here. RFC 9293, 3.2; RFC 7323; RFC 2018.
+/// The TCP options that the measurement reads. RFC 9293, 3.2; RFC 7323; RFC 2018.
 struct TcpOptions {
     std::optional<std::uint16_t> mss;
     std::optional<std::uint8_t> window_scale;  ///< at most 14
@@ -112,7 +112,7 @@ private:
         return header_bytes() == 32 && base::load_be32(header() + 20) == aligned_timestamps;
     }
     TcpOptions read_options(base::Bytes bytes) const;
-    /// The innermost layer of that kind, which nearly always is this one from the end.
+    /// The innermost layer of that kind. Nearly always it has this distance from the end.
     const dissect::LayerRef* find(dissect::LayerId id, unsigned from_end) const {
         if (dissection.layer_count >= from_end) {
             const dissect::LayerRef& layer = dissection.layers[dissection.layer_count - from_end];

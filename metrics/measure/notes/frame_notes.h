@@ -12,7 +12,7 @@
 
 namespace metrics::inline measure::inline notes {
 
-/// What the engine has to say of one frame and one flow that it has a packet of.
+/// What the engine found out about one frame, for one flow that the frame has a packet of.
 struct FrameNote {
     std::uint64_t frame = 0;
     std::uint64_t flow = 0;  ///< id, as in FlowSnapshot
@@ -32,7 +32,7 @@ struct FrameNote {
     struct Event {
         EventKind kind{};
         std::uint64_t value = 0;  ///< as EventKind says
-        std::uint64_t flow = 0;   ///< whom it happened to: this flow, or its reverse (a NAK, a CNP)
+        std::uint64_t flow = 0;   ///< the flow that the event is about: this flow, or its reverse (a NAK, a CNP)
     };
     std::vector<Event> events;
     std::uint64_t repeats_frame = 0;  ///< that carried the same before; 0: nothing is repeated, or it is unknown

@@ -32,7 +32,7 @@ public:
     void forgotten(std::uint64_t flow, bool apart) override;
     void outstanding(std::uint64_t flow, std::uint64_t messages, std::uint64_t bytes, std::uint64_t frame) override;
 
-    /// Which notes there are on a frame, in the order in which they were begun.
+    /// The notes on a frame, in the order in which they were made.
     std::vector<std::uint32_t> find(std::uint64_t frame) const;
     void read(std::uint32_t note, FrameNote& out) const;
     std::size_t octets() const;

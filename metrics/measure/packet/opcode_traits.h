@@ -8,7 +8,7 @@
 
 namespace metrics::inline measure::inline packet {
 
-/// What the paths of the commonest packets need to know about an opcode, in one place of eight bytes.
+/// The properties of an opcode that the fast paths need, in eight bytes.
 struct alignas(8) OpcodeTraits {
     enum class Way : std::uint8_t {
         general,

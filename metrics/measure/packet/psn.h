@@ -11,11 +11,10 @@ namespace metrics::inline measure::inline packet::psn {
 
 constexpr std::uint32_t mask = 0xffffff;
 constexpr std::uint64_t first_position = RequestState::first_position;
-/// No window is that wide: a message that begins farther back or ahead belongs to a successor, another connection with
-/// the same QPN.
+/// No window is this wide: a message that begins farther back or ahead belongs to a later connection with the same QPN.
 constexpr std::int32_t successor_behind = -(1 << 17);
 constexpr std::int32_t successor_ahead = 1 << 20;
-/// With nothing outstanding no sender goes back, and what is skipped is no more than the capture may have lost.
+/// With nothing outstanding no sender goes back, and skips no more PSNs than the capture may have lost.
 constexpr std::int32_t idle_successor_behind = -2048;
 constexpr std::int32_t idle_successor_ahead = 1 << 16;
 /// A network that doubles or overtakes packets does so within this, where no round trip is known; timers are longer.

@@ -4,8 +4,8 @@
 
 namespace metrics::inline measure::posts {
 
-void FrameTimes::add(const Entry& entry) {
-    if (count_ == most) {
+void FrameTimes::add(const Entry& entry, std::size_t kept) {
+    if (count_ == kept) {
         head_ = (head_ + 1) & (ring_.size() - 1);
         --count_;
     }
@@ -18,11 +18,11 @@ void FrameTimes::add(const Entry& entry) {
     ring_[(head_ + count_++) & (ring_.size() - 1)] = entry;
 }
 
-void FrameTimes::add(std::span<const wire::Frame> frames) {
+void FrameTimes::add(std::span<const wire::Frame> frames, std::size_t kept) {
     for (const wire::Frame& frame : frames) {
         // A live interface that is opened again numbers frames from 1: earlier frames will not be asked for again.
         if (count_ > 0 && frame.number <= entry(count_ - 1).frame) head_ = count_ = 0;
-        add(Entry{frame.number, frame.time_ns});
+        add(Entry{frame.number, frame.time_ns}, kept);
     }
 }
 

@@ -21,7 +21,7 @@ struct Post {
     bool own = false;       ///< the completion was its own: it was signalled
     bool retired = false;   ///< it has left the send queue
     bool failed = false;    ///< with an error
-    bool doubtful = false;  ///< it may be another one's completion that took it along
+    bool doubtful = false;  ///< another request's completion may have completed it
     std::uint64_t bytes = 0;
     std::int64_t post_ns = unknown_time;
     std::int64_t poll_ns = unknown_time;  ///< when it left the queue
@@ -75,7 +75,7 @@ struct WireMessage {
     std::int64_t gap_end_ns = unknown_time;
 };
 
-/// What is known of a transport when one asks which times are possible.
+/// The properties of a transport that decide which times are possible.
 struct JoinRules {
     bool acknowledged = true;    ///< a reliable service
     bool completes_late = true;  ///< a completion means an acknowledgement; iWARP's Sends and Writes complete when the
@@ -95,7 +95,7 @@ public:
 
     /// Post `ordinal` and the first message are the same: both are known from their beginning.
     void align_beginning(std::uint64_t ordinal = 0);
-    /// Packets, or records, were lost: which belongs to which must be found again.
+    /// Packets or records were lost: the match of posts and messages must be found again.
     void lose();
     /// Matches what can be matched by now. `last`: nothing more will come.
     void advance(Posts& posts, const JoinRules& rules, bool last = false);

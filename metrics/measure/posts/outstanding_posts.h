@@ -11,7 +11,7 @@ namespace metrics::inline measure::posts {
 
 /// A work request that waits for its completion.
 struct Request {
-    std::uint64_t id = 0;                ///< wr_id: what the program likes, often the same for all
+    std::uint64_t id = 0;                ///< wr_id: chosen by the program, often the same for all requests
     std::int64_t time_ns = 0;            ///< when it was posted
     std::uint64_t ordinal = 0;           ///< of those that become messages, from 0; of another the next one's
     std::optional<Operation> operation;  ///< no value if it makes no message

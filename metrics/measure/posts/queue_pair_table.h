@@ -71,12 +71,12 @@ public:
     QueuePairTable(const QueuePairTable&) = delete;
     QueuePairTable& operator=(const QueuePairTable&) = delete;
 
-    /// Who the process of coming records is.
+    /// Sets the process of the records that follow.
     void know(const Process& process);
     /// Records in the order of their times, or nearly.
     void add(const wire::trace::Record& record);
 
-    /// Changes when queue pairs appear or vanish, or when their peers become known.
+    /// A number that changes when queue pairs appear or are removed, or when their peers become known.
     std::uint64_t identities() const { return identities_; }
     /// A queue pair's life; it stays in place while it is remembered.
     using Handle = std::uint64_t;

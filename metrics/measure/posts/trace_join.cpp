@@ -9,7 +9,7 @@ namespace metrics::inline measure::posts {
 
 void TraceJoin::frames(std::span<const wire::Frame> frames) {
     if (!frames.empty() && first_ns_ == unknown_time) first_ns_ = frames.front().time_ns;
-    times_.add(frames);
+    times_.add(frames, table_.records() == 0 ? FrameTimes::few : FrameTimes::most);
 }
 
 TraceJoin::Flow& TraceJoin::at(std::uint64_t id) {

@@ -6,8 +6,8 @@
 
 namespace metrics::inline measure::inline roce {
 
-/// The path of the commonest packets: does everything that RoceTracker::on_packet() would do to them, without its
-/// searches that would find nothing.
+/// The fast path for the most frequent packets. It does what RoceTracker::on_packet() would do, without searches that
+/// would find nothing.
 class CommonPath {
 public:
     CommonPath(Tracking& tracking, const AwaitedResponses& awaited)

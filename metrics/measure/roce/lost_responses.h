@@ -41,8 +41,8 @@ public:
     /// or atomic before it has not passed, that was lost: responders answer in the order of PSNs. Returns whether
     /// anything waits for that response.
     bool wait(Flow& requester, Flow& carrier, const PacketRecord& record, std::uint64_t position, std::uint64_t end);
-    /// A new message, with which more would be outstanding than ever before, while a response is missing: the requester
-    /// has had that response, and whatever else it had answers to, and the tap has missed it.
+    /// A new message would make more messages outstanding than ever before, while a response is missing. So the
+    /// requester has received that response, and the tap has missed it.
     void release(Flow& requester, const PacketRecord& record, const wire::BthOpcode& opcode);
     /// The conversation continues although responses have not passed. The requester would have asked for them again if
     /// it lacked them.

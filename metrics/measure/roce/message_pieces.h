@@ -13,7 +13,7 @@ struct MessageFound {
     std::int64_t last_ns = 0;
 };
 
-/// What one more piece has shown.
+/// The result of adding a piece.
 struct PieceAdded {
     std::optional<MessageFound> found;
     std::uint32_t counted = 0;  ///< bytes that had waited for the message's end, and now count under `operation`

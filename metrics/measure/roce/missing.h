@@ -29,7 +29,7 @@ bool acknowledge_missing(MissingRanges& missing, std::uint64_t end, Received&& r
         if (range.begin < end) {
             const std::uint64_t until = range.end < end ? range.end : end;
             if (range.counted) received(range.begin, until, range.refused);
-            // Of one that is acknowledged in part the rest is remembered.
+            // A stretch that is acknowledged in part keeps its rest.
             if (until == range.end)
                 range.acknowledged = true;
             else
@@ -49,9 +49,10 @@ bool acknowledge_missing(MissingRanges& missing, std::uint64_t end, Received&& r
 std::uint32_t received_missing(MissingRanges& missing, std::int64_t noticed_ns, bool& remains);
 /// The receiver asks again for everything that is missing.
 void refuse_all_missing(MissingRanges& missing);
-/// The same for responses, even if it is not the first time: they will come, or be missing once more.
+/// The receiver asks again for all missing responses, perhaps not for the first time. They will come, or count as
+/// missing again.
 void ask_for_missing(MissingRanges& missing);
-/// The response at `position` has come again. Of those before it that were asked for, the first that did not come.
+/// The response at `position` has come again. Returns the first requested position before it that has not come.
 std::optional<std::uint64_t> missing_again(MissingRanges& missing, std::uint64_t position);
 /// The positions [begin, end) turn out to be no packets of their own. Returns how many of them were counted and not
 /// acknowledged.

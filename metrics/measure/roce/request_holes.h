@@ -24,9 +24,9 @@ public:
     /// Packets at positions of [begin, end) that had a bad ICRC, as far as they are remembered.
     std::uint64_t damaged(const Flow& flow, std::uint64_t begin, std::uint64_t end) const;
     /// The responder has everything before `end`: packets with a bad ICRC that were not sent again were whole when they
-    /// came to it. The flow has trouble.
+    /// came to it. Only for a flow that has a problem recorded.
     void take_damaged(Flow& flow, std::uint64_t end);
-    /// A packet passes at a position where one with a bad ICRC has passed. The flow has a problem.
+    /// A packet passes at a position where one with a bad ICRC has passed. Only for such a flow.
     void repeat_damaged(Flow& flow, std::uint64_t position);
 
 private:

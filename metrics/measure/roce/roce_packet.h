@@ -5,7 +5,7 @@
 
 namespace metrics::inline measure::inline roce {
 
-/// A packet as it comes to the trackers of one kind of packet each.
+/// A packet in the form that the trackers of single kinds of packets receive.
 struct RocePacket {
     const PacketRecord& record;
     const wire::BthOpcode& opcode;

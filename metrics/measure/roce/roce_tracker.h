@@ -42,7 +42,7 @@ private:
     bool is_left_out(const RocePacket& packet);
     void on_damaged(const RocePacket& packet);
 
-    // Each uses those before it.
+    // The order matters: each member uses the members before it.
     Tracking tracking_;
     RoceMessages messages_{tracking_};
     ReadExtents extents_{tracking_.store};

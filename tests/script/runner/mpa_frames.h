@@ -16,7 +16,7 @@ struct StartFrame {
     bool crc = true;
     bool rejected = false;
     bool enhanced = true;   ///< S
-    unsigned reserved = 0;  ///< the four bits behind S
+    unsigned reserved = 0;  ///< the four bits after S
     unsigned revision = 2;
     bool peer_to_peer = false;  ///< A
     bool send = false;          ///< B
@@ -24,7 +24,7 @@ struct StartFrame {
     bool read = false;          ///< D
     unsigned ird = 16;
     unsigned ord = 16;
-    Octets private_data;             ///< behind the four octets of RFC 6581
+    Octets private_data;             ///< after the four octets of RFC 6581
     std::optional<unsigned> length;  ///< another PD_Length than the right one
 
     bool reply() const { return key == "MPA ID Rep Frame"; }

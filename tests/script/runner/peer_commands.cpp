@@ -101,7 +101,7 @@ void send_frame(World& world, Connection& at, Words& words, View octets) {
     peer_sends(world, at, now, chunk);
 }
 
-/// One FPDU, right but for what its line says.
+/// One FPDU, right except what its line says.
 void send_segment(World& world, Words& words, const Kind& kind) {
     Connection& at = world.connection();
     const Segment segment = segment_of(world, words, at, kind);

@@ -4,7 +4,7 @@
 
 #include "tests/script/runner/world.h"
 
-/// What the first word of a line does. README.md beside the scripts describes the language.
+/// What the first word of a line does. README.md next to the scripts describes the language.
 namespace script {
 
 using Step = void (*)(World&, Words&);

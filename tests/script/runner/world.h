@@ -26,7 +26,7 @@ struct Memory {
     std::uint64_t first_offset() const;
 };
 
-/// `name[first..last]` and, behind `@`, an STag of the script's choice.
+/// `name[first..last]` and, after `@`, an STag of the script's choice.
 struct Slice {
     Memory* memory = nullptr;
     std::string name;

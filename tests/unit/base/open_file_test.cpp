@@ -19,7 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-/// A folder with a secret file beside it, which no test may change.
+/// A folder with a secret file next to it, which no test may change.
 class OpenFile : public ::testing::Test {
 protected:
     OpenFile() {

@@ -395,7 +395,7 @@ TEST(Input, a_file_that_is_kept_takes_little_memory_and_can_be_looked_at_again) 
         most = std::max(most, resident_file_kib());
     }
     ASSERT_EQ(frames.size(), records);
-    // Two windows behind, one at work, and what the kernel reads ahead.
+    // Two windows that were read, one that is read, and what the kernel reads ahead.
     EXPECT_LT(most - before, 16'000);
     for (std::size_t i = 0; i < records; ++i) look(i);
     EXPECT_EQ(wrong, 0u);

@@ -131,7 +131,7 @@ TEST_P(PcapngByteOrder, sections_have_their_own_order_and_interfaces) {
     EXPECT_THAT(got.error, HasSubstr("is of interface 1, but its section has described 1"));
 }
 
-// pcapng, 4.2: interfaces are counted anew in each section, named or not.
+// pcapng, 4.2: interfaces are numbered from 0 in each section, named or not.
 TEST_P(PcapngByteOrder, interfaces_have_the_number_of_their_section) {
     file_.section().interface(1).interface(1, 0, part().option(2, "eth1").str()).enhanced(0, 1, "a", 1);
     file_.section().interface(1).enhanced(0, 2, "b", 1);

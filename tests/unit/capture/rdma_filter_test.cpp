@@ -219,7 +219,7 @@ std::string udp_with(unsigned destination_port, const std::string& payload) {
     return Maker(true).u16(49152).u16(destination_port).u16(0).u16(0).str() + payload;
 }
 
-/// RoCE v1 and v2 to queue pair 1; the 8 bits beside its number are reserved. IBTA vol. 1, 9.2 and annex A17.
+/// RoCE v1 and v2 to queue pair 1; the 8 bits next to its number are reserved. IBTA vol. 1, 9.2 and annex A17.
 TEST(RdmaFilter, management_is_kept_and_nothing_else_is_longer) {
     const auto program = [](const RdmaFilter& filter) {
         return keep_management(compile(filter, wire::LinkType::ethernet, snaplen), wire::LinkType::ethernet, snaplen);

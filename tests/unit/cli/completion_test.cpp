@@ -1,4 +1,6 @@
 // The completions of bash, zsh and fish offer exactly the options of the tables, and know which have a value.
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -79,7 +81,10 @@ std::string function_of(const std::string& script, const std::string& name) {
     return body;
 }
 
-bool measures(std::string_view command) { return command == "flows" || command == "why" || command == "top"; }
+bool measures(std::string_view command) {
+    constexpr std::array all = {"flows", "why", "report", "policy", "top"};
+    return std::ranges::find(all, command) != all.end();
+}
 
 TEST(Completion, of_bash_offers_every_option_and_no_other) {
     const std::string script = content("rdmascope.bash");

@@ -36,7 +36,7 @@ Action action_of(const Words& words) {
     return options.action;
 }
 
-/// A file of this test alone: tests run beside each other.
+/// A file of this test alone: tests run next to each other.
 class File {
 public:
     explicit File(const std::string& content) {

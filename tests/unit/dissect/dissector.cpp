@@ -215,7 +215,7 @@ Octets tunnelled(const Octets& inner) {
     return octets;
 }
 
-/// IBTA vol. 1, A16.4.1: a GRH behind EtherType 0x8915, and a SEND Only without payload.
+/// IBTA vol. 1, A16.4.1: a GRH after EtherType 0x8915, and a SEND Only without payload.
 Octets roce1_send() {
     Octets octets(12, std::byte{0x02});
     octets.push_back(std::byte{0x89});

@@ -100,7 +100,7 @@ TEST(ElfFile, SurvivesEveryTruncation) {
     const std::string whole = sample();
     ASSERT_GT(whole.size(), 4096u);
     for (std::size_t size = 0; size < whole.size(); ++size) ask_everything(File(whole.substr(0, size)));
-    // What lies behind the segments is not missed; what lies in them is.
+    // What lies after the segments is not missed; what lies in them is.
     EXPECT_EQ(File(whole.substr(0, whole.size() - 1)).damage(), "");
     EXPECT_NE(File(whole.substr(0, whole.size() / 4)).damage(), "");
 }

@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "base/printable.h"
+#include "base/shell_word.h"
 #include "doctor/bundle/archive.h"
 #include "doctor/bundle/mask.h"
 #include "doctor/checks/check.h"
@@ -83,9 +84,9 @@ TEST(Words, NumbersAndShellWords) {
     EXPECT_EQ(number_in("42 rest"), 42u);
     EXPECT_FALSE(number_in("x"));
     EXPECT_FALSE(number_in("99999999999999999999"));
-    EXPECT_EQ(shell_word("/usr/lib/libx.so.1"), "/usr/lib/libx.so.1");
-    EXPECT_EQ(shell_word("a b'c; rm -rf /"), "'a b'\\''c; rm -rf /'");
-    EXPECT_EQ(shell_word(""), "''");
+    EXPECT_EQ(base::shell_word("/usr/lib/libx.so.1"), "/usr/lib/libx.so.1");
+    EXPECT_EQ(base::shell_word("a b'c; rm -rf /"), "'a b'\\''c; rm -rf /'");
+    EXPECT_EQ(base::shell_word(""), "''");
     EXPECT_EQ(base::printable("a\x1b[2J\x7f"), "a?[2J?");
 }
 

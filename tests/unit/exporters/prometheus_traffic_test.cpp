@@ -275,7 +275,7 @@ TEST(PrometheusTraffic, APeerThatIsOutweighedGivesWayAndOtherOnlyGrows) {
         }
     }
     EXPECT_TRUE(replaced);
-    // It begins anew, as Prometheus expects of a counter that starts.
+    // It begins again, as Prometheus expects of a counter that starts.
     EXPECT_EQ(bench.sum("rdma_wire_bytes_total", {{"peer", "10.0.0.2"}}), 1'000'000);
     EXPECT_FALSE(bench.peers().contains("10.0.0.1"));
 }

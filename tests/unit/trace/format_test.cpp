@@ -1,4 +1,4 @@
-// What format files say, of real kernels and of nobody's; expected values were read off the files by eye.
+// What format files say, of real kernels and made up; expected values were read off the files by eye.
 #include "trace/perf/format.h"
 
 #include <arpa/inet.h>
@@ -74,7 +74,7 @@ TEST(TraceFormat, numbers_names_and_signs) {
     EXPECT_EQ(context.name_of(3), "DIRECT");
     EXPECT_EQ(context.name_of(4), "");
     EXPECT_EQ(context.names.size(), 4U);
-    // nvme_async_event names values by enumerators whose numbers nobody tells.
+    // nvme_async_event names values by enumerators whose numbers are not listed.
     EXPECT_TRUE(recorded_format("nvme", "nvme_async_event").find("result")->names.empty());
 }
 

@@ -115,7 +115,7 @@ TEST_F(PerfSourceTest, what_a_slow_reader_loses_is_counted) {
     ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
     call(0, 5000);
     std::vector<Record> records = read_all(*source);
-    call(0, 1);  // the kernel tells of a loss with the next that it can write
+    call(0, 1);  // the kernel reports a loss with the next record that it can write
     for (const Record& record : read_all(*source)) records.push_back(record);
     ASSERT_EQ(::sched_setaffinity(0, sizeof all, &all), 0);
     std::uint64_t taken = 0;

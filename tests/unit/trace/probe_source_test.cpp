@@ -135,7 +135,7 @@ TEST_F(ProbeSourceTest, definitions_go_with_the_source_and_those_left_behind_wit
     source_.reset();
     EXPECT_EQ(defined().find(ours), std::string::npos);
 
-    // Looked at while the child lives: once it is dead, any tracer of this machine may tidy up behind it.
+    // Looked at while the child lives: once it is dead, any tracer of this machine may tidy up after it.
     int ready[2] = {};
     ASSERT_EQ(::pipe(ready), 0);
     const pid_t child = ::fork();

@@ -93,7 +93,7 @@ TEST_F(RingTest, KnowsWhoWritesIt) {
     EXPECT_EQ(reading.process().pid, static_cast<std::uint32_t>(getpid()));
     EXPECT_EQ(reading.process().user, geteuid());
     EXPECT_EQ(reading.process().devices, (std::vector<std::string>{"rxe0", "siw1"}));
-    // This program's own name; what it was called with is behind.
+    // This program's own name; what it was called with follows.
     EXPECT_NE(reading.process().command.find(program_invocation_short_name), std::string::npos)
         << reading.process().command;
     EXPECT_TRUE(reading.is_alive());
@@ -108,7 +108,7 @@ TEST_F(RingTest, TheOldestAreOverwrittenAndCounted) {
     const auto records = all(reading, 5000);
     ASSERT_FALSE(records.empty());
     ASSERT_EQ(records.front().kind, RecordKind::lost);
-    // What is told as lost and what is there are all there were.
+    // What is reported as lost and what is there are all the records.
     EXPECT_EQ(records.front().count + records.size() - 1, total);
     EXPECT_EQ(reading.lost(), records.front().count);
     EXPECT_GE(records.size() - 1, layout::least_capacity / 2);
@@ -140,7 +140,7 @@ TEST_F(RingTest, HoldsBackWhatMayGetEarlierCompany) {
     EXPECT_EQ(reading.look(now_ns), now_ns - 10'000'001);
     lane->end();
     EXPECT_EQ(reading.look(now_ns), idle);
-    // A thread that is stopped within a call holds up nobody for long.
+    // A thread that is stopped within a call holds up no other thread for long.
     lane->begin(now_ns - 10'000'000'000);
     EXPECT_EQ(reading.look(now_ns), idle);
 }

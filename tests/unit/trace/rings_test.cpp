@@ -26,7 +26,7 @@ namespace {
 
 using test::Folder;
 
-/// A process that makes a ring and records what it is told to, then waits to be killed.
+/// A process that makes a ring and records what the test asks for, then waits to be killed.
 class Writer {
 public:
     Writer(const Folder& folder, std::vector<std::int64_t> times, std::uint64_t session = 0, uid_t user = 0) {

@@ -33,7 +33,7 @@ bool is_roce(const Octets& frame) {
            octet(frame, 23) == 17 && base::load_be16(frame.data() + 36) == 4791;
 }
 
-/// The last octet of the address, which tells the two hosts apart.
+/// The last octet of the address, which distinguishes the two hosts.
 std::uint8_t source_host(const Octets& frame) { return octet(frame, 29); }
 std::uint8_t destination_host(const Octets& frame) { return octet(frame, 33); }
 
@@ -196,7 +196,7 @@ void IwarpMaker::management(const NumberedFrame& frame) {
         stream.server = destination_host(from);
         stream.client_qp = base::load_be24(from.data() + message + 32);
         requested_[id] = stream;
-        // Behind the 36 octets of the IP service.
+        // After the 36 octets of the IP service.
         const std::byte* data = from.data() + message + 140 + 36;
         private_data_[id] = Octets(data, data + 32);
         return;

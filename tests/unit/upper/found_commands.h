@@ -21,7 +21,7 @@ struct NumberedFrame {
 using Frames = std::vector<NumberedFrame>;
 
 Frames load(const std::string& name);
-/// Cut to so many bytes, as by tcpdump -s.
+/// Cut to this number of bytes, as by tcpdump -s.
 Frames snapped(Frames frames, std::size_t bytes);
 /// The same packets in frames of InfiniBand.
 Frames as_infiniband(const Frames& frames);
@@ -73,12 +73,12 @@ struct Finder final : upper::Listener {
 /// Reads all frames; answered commands in the order of their responses.
 Finder read(const Frames& frames, const upper::ReaderOptions& options = {});
 
-/// The figures in a file beside this one, in the same order.
+/// The figures in a file next to this one, in the same order.
 std::vector<Found> expected(const std::string& name);
 std::vector<Found> expected_nvme();
 /// A command in words, for messages.
 std::string text_of(const Found& found);
-/// All alike, but for what the other reader does not have.
+/// All alike, except what the other reader does not have.
 void expect_equal(const std::vector<Found>& found, const std::vector<Found>& expected);
 
 }  // namespace upper_test

@@ -55,7 +55,7 @@ TEST(HostileInput, every_truncation_of_every_entry) {
     ASSERT_GT(entries.size(), 20u);
     for (const auto& entry : entries) {
         for (std::size_t size = 0; size <= entry.size(); ++size) {
-            // Octets of their own: a sanitizer sees every read behind them.
+            // Octets of their own: a sanitizer sees every read after them.
             const std::vector<std::byte> head(entry.begin(), entry.begin() + static_cast<std::ptrdiff_t>(size));
             for (const upper::Protocol* protocol : upper::all_protocols()) {
                 for (const std::uint64_t length : {entry.size(), size, std::size_t{5000}}) {
@@ -100,7 +100,7 @@ TEST(HostileInput, every_snap_length) {
 /// Changes a few octets of a quarter of the frames, and cuts some.
 Frames damaged(Frames frames, std::size_t from, std::mt19937& random) {
     for (NumberedFrame& one : frames) {
-        // The headers of Ethernet and IP stay: what is behind them is of interest.
+        // The headers of Ethernet and IP stay: what is after them is of interest.
         if (random() % 4 != 0 || one.kept.octets.size() <= from) continue;
         for (unsigned i = 0; i < 1 + random() % 4; ++i) {
             const std::size_t at = from + random() % (std::min<std::size_t>(one.kept.octets.size(), 250) - from);

@@ -202,8 +202,8 @@ TEST(Nvme, other_captures_have_none) {
     }
 }
 
-/// fio and dd beside the capture: 4 KiB x 32, 4 KiB x 8 and 512 B x 4 were written within the capsule, 2 x 128 KiB were
-/// fetched.
+/// fio and dd next to the capture: 4 KiB x 32, 4 KiB x 8 and 512 B x 4 were written within the capsule, 2 x 128 KiB
+/// were fetched.
 TEST(Nvme, what_the_applications_wrote) {
     std::uint64_t inline_count = 0;
     std::uint64_t inline_bytes = 0;

@@ -1,5 +1,5 @@
 // The parts of a command and what repairs cost it, in made exchanges whose truth is known. Times in microseconds; the
-// tap is beside the initiator.
+// tap is next to the initiator.
 #include <gtest/gtest.h>
 #include <vector>
 

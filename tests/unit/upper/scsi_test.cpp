@@ -44,7 +44,7 @@ TEST(Scsi, the_same_over_other_transports) {
     expect_equal(read(as_infiniband(load(srp_capture))).answered, expected("srp-rxe"));
 }
 
-/// Sense data, and descriptors behind the first, are beyond what is captured.
+/// Sense data, and descriptors after the first, are beyond what is captured.
 std::vector<Found> without_status(std::vector<Found> commands) {
     for (Found& one : commands) one.status.clear();
     return commands;
@@ -93,7 +93,7 @@ TEST(Scsi, other_captures_have_none) {
     EXPECT_EQ(read(load(srp_capture)).protocols.count("iser"), 0u);
 }
 
-/// dd beside the captures: 2 x 128 KiB and 8 x 4 KiB, and with iSER 4 x 512 bytes; in the messages, and fetched.
+/// dd next to the captures: 2 x 128 KiB and 8 x 4 KiB, and with iSER 4 x 512 bytes; in the messages, and fetched.
 TEST(Scsi, what_the_applications_wrote) {
     const auto written = [](const char* name) {
         std::uint64_t sum = 0;

@@ -1,4 +1,4 @@
-// Counters of Ethernet interfaces, beside what ethtool(8) shows of them.
+// Counters of Ethernet interfaces, next to what ethtool(8) shows of them.
 #include <array>
 #include <cstdio>
 #include <filesystem>

@@ -32,7 +32,7 @@ constexpr std::uint64_t millisecond = 1'000'000;
 
 std::string capture(const std::string& name) { return support::pcaps() + "/" + name; }
 
-/// All that a snapshot says, but for what its engine held in memory.
+/// All that a snapshot says, except what its engine held in memory.
 std::vector<std::byte> octets(metrics::Snapshot snapshot) {
     snapshot.memory_octets = 0;
     std::vector<std::byte> out;

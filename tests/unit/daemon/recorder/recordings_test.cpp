@@ -528,7 +528,7 @@ int in_child(const std::function<int()>& body) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000;
 }
 
-/// 0 where a recording fails as it ought to, and leaves nothing behind.
+/// 0 where a recording fails as it ought to, and leaves no file.
 int fails_for_lack_of_room(const std::string& directory, const char* why) {
     Machine machine({.directory = directory, .after_ns = second});
     machine.pass(5000);

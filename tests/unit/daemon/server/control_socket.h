@@ -1,5 +1,5 @@
 #pragma once
-/// A control socket with a fake daemon behind it, and peers that ask there.
+/// A control socket that a fake daemon answers, and peers that ask there.
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds patience{20};
 
-/// A client that does as it is told, without any of the house's client.
+/// A client that a test controls, without the code of the product's client.
 class Peer {
 public:
     explicit Peer(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -37,7 +37,7 @@ inline metrics::FlowSnapshot flow(std::uint64_t id, std::uint64_t packets) {
     return one;
 }
 
-/// A daemon that captures nothing: as many flows as it is told, each with as many packets as were published.
+/// A daemon that captures nothing: as many flows as the test sets, each with as many packets as were published.
 struct Fake final : Commands {
     std::size_t flows = 2;
     std::uint64_t packets = 10;        ///< of the first flow; the second has one more, ...

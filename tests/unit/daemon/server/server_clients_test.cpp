@@ -119,7 +119,7 @@ TEST_F(ControlSocket, WhoHasSaidAllStillGetsItsAnswers) {
     fake.flows = 1500;
     open();
     Peer peer(path());
-    peer.say("{\"id\":1,\"command\":\"flows\"}\n{\"id\":2,\"command\":\"version\"}");  // no newline behind the last
+    peer.say("{\"id\":1,\"command\":\"flows\"}\n{\"id\":2,\"command\":\"version\"}");  // no newline after the last
     peer.end_sending();
     EXPECT_EQ(line_of(peer)["result"]["flows"].size(), 1500U);
     EXPECT_EQ(line_of(peer)["id"], 2);
@@ -134,7 +134,7 @@ TEST_F(ControlSocket, WhoHangsUpAtOnceHasItsWishAllTheSame) {
     peer.hang_up();
     EXPECT_TRUE(turn([&] { return fake.triggered.size() == 1; }));
     EXPECT_TRUE(turn([&] { return server->counters().accepted == 1 && server->counters().clients == 0; }));
-    EXPECT_EQ(fake.taken, 0U);  // nobody was there to read flows
+    EXPECT_EQ(fake.taken, 0U);  // no client was there to read flows
 }
 
 TEST_F(ControlSocket, SlowAndVanishingClientsCostTheOthersNothing) {

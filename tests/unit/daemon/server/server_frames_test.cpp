@@ -19,7 +19,7 @@ TEST_F(ControlSocket, ARecordingFollowsItsLineAndEndsTheConnection) {
     fake.pieces = {std::string(3'000'000, 'a'), "\n{}\n", "end"};
     open();
     Peer peer(path());
-    // What is asked for behind it has no answer: nobody could tell it from frames.
+    // What is asked for after it has no answer: an answer could not be distinguished from frames.
     peer.say("{\"id\":1,\"command\":\"version\"}\n{\"id\":2,\"command\":\"recording\"}\n{\"command\":\"version\"}\n");
     EXPECT_EQ(line_of(peer)["id"], 1);
     const Json head = line_of(peer);

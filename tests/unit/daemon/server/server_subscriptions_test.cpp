@@ -1,4 +1,4 @@
-/// Who subscribes at the control socket is told what happened since, and what it missed.
+/// A subscriber at the control socket gets what happened since, and the number of what it missed.
 #include <chrono>
 #include <cstdint>
 #include <gtest/gtest.h>
@@ -90,7 +90,7 @@ TEST_F(ControlSocket, ASubscriberThatDoesNotReadMissesUpdatesAndIsTold) {
     Json next = line_of(peer);
     while (next["skipped"] == 0 && ++lines < 20) next = line_of(peer);
     EXPECT_GE(next["skipped"].get<unsigned>(), 3U);
-    // What was not told is told now: nothing is lost to the difference.
+    // What was not reported is reported now: nothing is lost to the difference.
     EXPECT_GE(next["result"]["flows"][0]["packets"].get<unsigned>(), 1U);
     EXPECT_EQ(next["result"]["flows"].size(), 500U);
 }

@@ -1,4 +1,4 @@
-/// The capture thread without traffic: when it takes figures, and what becomes of those that nobody fetches.
+/// The capture thread without traffic: when it takes figures, and what becomes of figures that are not fetched.
 #include "daemon/capture_thread.h"
 
 #include <atomic>

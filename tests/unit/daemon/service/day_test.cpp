@@ -26,7 +26,7 @@ using namespace service;
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr int step_seconds = 10;  // an interval
 #ifdef RDMASCOPE_SANITIZED
-constexpr int day_seconds = 3600;  // its allocator keeps what is freed: memory tells nothing
+constexpr int day_seconds = 3600;  // its allocator keeps what is freed: memory shows nothing
 #else
 constexpr int day_seconds = 86400;
 #endif
@@ -122,7 +122,7 @@ TEST(Day, MemoryStaysAndCountersAddUp) {
     const auto families = interval_writer.families();
     std::uint64_t of_flows = 0;
     {
-        // What an interval has: the same for each, so that one of them tells.
+        // What an interval has: the same for each, so that one of them shows it.
         metrics::Analyzer once(options);
         Traffic other;
         other.play(once, 0);

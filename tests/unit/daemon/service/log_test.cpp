@@ -94,7 +94,7 @@ TEST(Log, its_time_is_utc) {
     const std::string before = zone != nullptr ? zone : "";
     ::setenv("TZ", "XXX-13", 1);
     ::tzset();
-    // time() may lag behind the clock that stamps lines by a tick.
+    // time() may be a tick late compared with the clock that stamps lines.
     const auto now = [] { return std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()); };
     const std::time_t from = now();
     const std::string line = logged([] { Log(Level::info, 10).info("a", "x"); });

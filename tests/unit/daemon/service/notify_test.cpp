@@ -32,7 +32,7 @@ protected:
         ::unlink(path_.c_str());
         ::rmdir(directory_.c_str());
     }
-    /// The next message; "" where there is none.
+    /// The next message; "" if there is no message.
     std::string receive() {
         char buffer[1024];
         const ssize_t got = ::recv(socket_, buffer, sizeof buffer, 0);

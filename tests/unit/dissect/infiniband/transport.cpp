@@ -127,7 +127,7 @@ TEST(InfinibandTransport, EveryFlippedBitIsFound) {
                 found.stop.outcome != Outcome::complete || found.bth.icrc == CrcStatus::bad ||
                 (first == LayerId::lrh && (found.bth.vcrc == CrcStatus::bad || !found.has(LayerId::bth)));
             const unsigned octet = bit / 8;
-            // Traffic class, flow label, hop limit; FECN, BECN and the reserved bits beside them.
+            // Traffic class, flow label, hop limit; FECN, BECN and the reserved bits next to them.
             const bool may_change = first == LayerId::grh && ((bit >= 4 && octet < 4) || octet == 7 || octet == 44);
             EXPECT_NE(noticed, may_change) << bit;
         }

@@ -124,7 +124,7 @@ TEST(Middle, markers_of_one_direction) {
                 const std::string what = std::to_string(most) + ' ' + std::to_string(skip);
                 EXPECT_EQ(found.crc_bad, 0u) << what;
                 EXPECT_EQ(found.counters.malformed, 0u) << what;
-                // Before a marker is seen, chance may make a head of the octets behind it, once in a while.
+                // Before a marker is seen, chance may make a head of the octets after it, once in a while.
                 EXPECT_GE(found.client.size() + found.server.size() + skip + 24, 202u) << what;
             }
 }
@@ -146,7 +146,7 @@ TEST(Middle, an_fpdu_in_doubt_is_looked_for_once) {
     EXPECT_EQ(found.server.size(), 2u);
 }
 
-/// Its number lies 12 octets behind its head: as if it were a marker that points there.
+/// Its number lies 12 octets after its head: as if it were a marker that points there.
 TEST(Middle, the_twelfth_message_has_no_marker_by_its_number) {
     std::mt19937 random{3};
     Wire wire;

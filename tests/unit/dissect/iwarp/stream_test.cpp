@@ -121,7 +121,7 @@ bool contains_all(const std::vector<SentUnit>& found, const std::vector<SentUnit
     return missing == 0;
 }
 
-/// The whole connection but for one of the client's segments, which the server acknowledges all the same: that one.
+/// The whole connection except one of the client's segments, which the server acknowledges all the same: that one.
 Cut play_without_one(Wire& wire, std::mt19937& random) {
     wire.handshake();
     const std::uint32_t request = wire.client.units.front().length;
@@ -173,8 +173,8 @@ TEST(Stream, lost_segments_of_a_stream_whose_crcs_are_not_filled_in) {
     }
 }
 
-/// Octets that are missing of a connection whose fourth segment of `size` comes behind so many others. The end of a
-/// capture gives up what is missing then: only one that comes at last tells whether it was waited for.
+/// Missing bytes of a connection whose fourth segment, of `size` bytes, comes after `others` later ones. At the end of
+/// a capture the stream gives up what is missing: only a segment that comes last shows whether it was waited for.
 std::uint64_t missing_of(Wire wire, std::uint32_t size, std::size_t others, const dissect::DissectorOptions& options) {
     auto pieces = cut(wire.client, size, wire.client.units.front().length);
     EXPECT_GT(pieces.size(), 3 + others);
@@ -209,7 +209,7 @@ TEST(Stream, a_gap_is_waited_for_until_the_buffer_is_full) {
     EXPECT_GT(found.client.size(), wire.client.units.size() - 5);
 }
 
-/// One segment comes behind all others, as when it was lost before the tap, or waited in another processor's queue.
+/// One segment comes after all others, as when it was lost before the tap, or waited in another processor's queue.
 TEST(Stream, a_gap_is_waited_for_as_long_as_a_window_may_last) {
     Wire wire = begun(3000, 1400);
     ASSERT_GT(wire.client.octets.size(), 1'000'000u);
@@ -364,7 +364,7 @@ TEST(Stream, connection_reused_unseen) {
     }
 }
 
-/// Behind a RST comes what was under way, of which the capture lacks some; the other side's last octets it lacks, too.
+/// After a RST comes what was under way, of which the capture lacks some; the other side's last octets it lacks, too.
 TEST(Stream, what_was_under_way_at_a_reset_begins_no_other_connection) {
     Wire wire = connection(3, false, false, true, 20, 200);
     wire.play(300);

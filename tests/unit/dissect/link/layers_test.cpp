@@ -1,4 +1,4 @@
-// What the link, network and transport layers leave behind for the metrics, and how they take odd lengths.
+// What the link, network and transport layers pass on to the metrics, and how they take odd lengths.
 #include <gtest/gtest.h>
 
 #include "dissect/packet_end.h"

@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Link, EverySample, testing::ValuesIn(samples::frames), 
     return name;
 });
 
-/// Cut short behind its IP header, a datagram whose headers agree was cut by a mirror.
+/// Cut short after its IP header, a datagram whose headers agree was cut by a mirror.
 TEST(Lengths, ShorterThanTheHeaderSaysIsTruncated) {
     const Octets octets = support::from_hex(samples::frames[0].octets);
     for (std::uint32_t length = 0; length < octets.size(); ++length) {

@@ -69,7 +69,7 @@ private:
     int depth_ = 0;
 };
 
-/// The layers in the order of the wire: a payload is recorded behind the CRCs that follow it.
+/// The layers in the order of the wire: a payload is recorded after the CRCs that follow it.
 inline std::string chain(const dissect::Dissection& dissection) {
     auto layers = dissection.layers;
     std::stable_sort(layers.begin(), layers.begin() + dissection.layer_count,

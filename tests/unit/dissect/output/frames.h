@@ -5,7 +5,7 @@
 #include "dissect/dissector.h"
 #include "wire/frame.h"
 
-/// Frames of the capture rxe-rping and others, so that what tshark says of them can stand beside them.
+/// Frames of the capture rxe-rping and others, so that what tshark says of them can stand next to them.
 namespace frames {
 
 /// Octets of hexadecimal digits; blanks are passed over.

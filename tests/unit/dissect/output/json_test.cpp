@@ -69,7 +69,7 @@ TEST(Json, AFrameAsTsharkPrintsIt) {
     "_source": {
       "layers": {
         "frame)");
-    // Of frame 21, but for what is ours alone.
+    // Of frame 21, except what is ours alone.
     EXPECT_NE(out.find(R"(
           "infiniband.aeth": "1f:00:00:06",
           "infiniband.aeth_tree": {

@@ -17,7 +17,7 @@ std::vector<BufferPool::Buffer> all_of(BufferPool& pool, std::size_t size) {
     return out;
 }
 
-/// A burst of one size leaves nothing behind that the others could not use.
+/// A burst of one size keeps nothing that the others could not use.
 TEST(BufferPool, memory_serves_every_size_in_turn) {
     BufferPool pool{slabs * BufferPool::largest};
     for (int round = 0; round < 3; ++round) {

@@ -52,7 +52,7 @@ TEST(SegmentHistory, says_what_a_full_list_says_over_the_wrap_of_sequence_number
             history.note_lost(sequence_of(position));
             full.note(position, length, 0);
         } else {
-            // What had waited behind a hole comes with the frames it came in: any order.
+            // What had waited after a hole comes with the frames it came in: any order.
             frame += random() % 4 == 0 ? 0 - std::uint64_t{random() % 50} : random() % 1'000'000;
             history.note(sequence_of(position), frame);
             full.note(position, length, frame);

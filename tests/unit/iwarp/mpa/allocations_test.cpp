@@ -47,7 +47,7 @@ TEST(Allocations, none_for_an_fpdu) {
     }
 }
 
-// Of many messages that wait together each takes its turn without a copy of those behind it.
+// Of many messages that wait together each takes its turn without a copy of those after it.
 TEST(Allocations, none_for_a_message_that_has_waited) {
     for (const auto& settings : all_settings()) {
         Stream sent{.crc = settings.crc, .markers = settings.markers, .octets = {}, .ulpdus = {}, .ends = {}};

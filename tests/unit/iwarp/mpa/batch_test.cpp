@@ -98,7 +98,7 @@ TEST(Batch, is_full_by_fpdus_octets_or_pieces) {
     while (!batch.full()) writer.add(header(true), pieces, batch);
     EXPECT_LE(batch.pieces().size(), Batch::max_pieces);
     EXPECT_LT(writer.fpdus(), Batch::max_fpdus);
-    // Sent octets leave no room: only an empty batch begins anew.
+    // Sent octets leave no room: only an empty batch begins again.
     batch.consume(batch.octets() - 1);
     EXPECT_TRUE(batch.full());
     batch.consume(1);

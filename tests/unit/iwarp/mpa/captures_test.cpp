@@ -129,7 +129,7 @@ Totals read(base::Bytes fpdus, const iwarp::mpa::Terms& terms, bool markers, con
         }
         const base::Bytes sent = fpdus.subspan(at, written.size());
         at += written.size();
-        // siw pads with what an earlier FPDU left behind, and its CRC covers that: then all before it is the same.
+        // siw pads with what an earlier FPDU left there, and its CRC covers that: then all before it is the same.
         const base::Bytes padding =
             sent.first(sent.size() - 4).last(wire::mpa_pad(static_cast<std::uint32_t>(ulpdu.size())));
         const bool zeros = std::ranges::all_of(padding, [](std::byte octet) { return octet == std::byte{}; });
@@ -158,7 +158,7 @@ std::vector<Totals> read_capture(const std::string& capture) {
         Handshake initiator = Handshake::initiator(options);
         const std::size_t reply = initiator.receive(connection.responder);
         EXPECT_EQ(initiator.state(), Handshake::State::agreed) << capture << initiator.failure();
-        // This side's Request is the one that siw sent, where both want the same; but for siw's own bit.
+        // This side's Request is the one that siw sent, where both want the same; except siw's own bit.
         Octets theirs(connection.initiator.begin(), connection.initiator.begin() + 18);
         theirs[16] &= std::byte{0xf7};
         EXPECT_EQ(hex(initiator.output().first(18)), hex(theirs));
@@ -208,7 +208,7 @@ TEST(Captures, fpdus_beyond_the_limit) {
     EXPECT_EQ(found[2], (Totals{31, 983474}));
 }
 
-// tshark gives up where segments are missing: 150 messages of 4096 octets, by the command line beside the capture, in
+// tshark gives up where segments are missing: 150 messages of 4096 octets, by the command line next to the capture, in
 // three FPDUs each.
 TEST(Captures, behind_loss) {
     EXPECT_EQ(read_capture("siw-loss1pct-send-bw"),

@@ -52,7 +52,7 @@ void expect_fault(const FpduReader::Settings& settings, const Wounded& sent, con
     }
 }
 
-// RFC 5044 section 8, code 2; section 6: nothing is delivered behind it.
+// RFC 5044 section 8, code 2; section 6: nothing is delivered after it.
 TEST(Faults, every_bit_under_the_crc) {
     const Octets payload = octets("101112131415161718191a1b1c");
     for (const auto& settings : all_settings()) {
@@ -67,7 +67,7 @@ TEST(Faults, every_bit_under_the_crc) {
                 damaged.resize(damaged.size() + 66000);
                 Sink sink;
                 FpduReader reader{settings, sink};
-                // Where the length became less its CRC is looked for too early, else with or behind the last octet.
+                // Where the length became less its CRC is looked for too early, else with or after the last octet.
                 auto found = give(reader, base::Bytes{damaged}.first(sent.bad_end - 1));
                 if (!found) found = give(reader, base::Bytes{damaged}.subspan(sent.bad_end - 1));
                 ASSERT_EQ(found, fault::crc) << name(settings) << at << ' ' << bit;
@@ -104,7 +104,7 @@ TEST(Faults, ulpdu_without_room_for_its_header) {
     }
 }
 
-// "In the event that the CRC is valid": a bad CRC is told of instead.
+// "In the event that the CRC is valid": a bad CRC is reported instead.
 TEST(Faults, bad_crc_goes_before_a_bad_length) {
     for (const auto& settings : all_settings()) {
         if (!settings.crc) continue;
@@ -258,7 +258,7 @@ TEST(Faults, cuts_do_not_matter) {
             sent.add(random() % 2 == 0, pattern(random, random() % (i % 2 == 0 ? 60 : 3000)));
         for (unsigned i = random() % 4; i != 0; --i)
             sent.octets[random() % sent.octets.size()] = static_cast<std::byte>(random() & 0xff);
-        // Zeros behind it, so that even a damaged length finds its FPDU complete.
+        // Zeros after it, so that even a damaged length finds its FPDU complete.
         sent.octets.resize(sent.octets.size() + 70000);
         const FpduReader::Settings strict{sent.crc, sent.markers, true};
         const Outcome expected = outcome(strict, sent.octets, random, sent.octets.size(), false);

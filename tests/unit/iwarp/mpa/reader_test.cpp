@@ -96,7 +96,7 @@ TEST_P(EverySetting, segments_that_wait_are_offered_again) {
         FpduReader reader{settings(), sink};
         std::size_t held = 0;
         for (std::size_t at = 0; at < sent.octets.size(); at += size) {
-            // What comes while one waits is kept behind it; two parts may lie there before the first is expected.
+            // What comes while one waits is kept after it; two parts may lie there before the first is expected.
             ASSERT_EQ(give(reader, base::Bytes{sent.octets}.subspan(at, std::min(size, sent.octets.size() - at))),
                       std::nullopt);
             if (reader.paused() && ++held % 3 == 0) {
@@ -299,14 +299,14 @@ TEST(FpduReader, gives_back_what_it_borrowed_before_it_waits) {
     Sink sink;
     sink.fault = iwarp::fault::not_yet;  // counted whenever a segment is offered, also again
     FpduReader reader{{true, false, true}, sink, pool};
-    // The second waits behind the first, which came in two parts.
+    // The second waits after the first, which came in two parts.
     sink.refuse_at = 1;
     EXPECT_EQ(give(reader, base::Bytes{sent.octets}.first(20000)), std::nullopt);
     EXPECT_EQ(pool->kept_octets(), small);
     EXPECT_EQ(give(reader, base::Bytes{sent.octets}.subspan(20000, sent.ends[1] - 20000)), std::nullopt);
     EXPECT_TRUE(reader.paused());
     EXPECT_EQ(pool->kept_octets(), all);
-    // The third waits while it is in borrowed memory; the fourth behind the third.
+    // The third waits while it is in borrowed memory; the fourth after the third.
     sink.refuse_at = 3;
     EXPECT_EQ(reader.resume(), std::nullopt);
     EXPECT_EQ(give(reader, base::Bytes{sent.octets}.subspan(sent.ends[1], 20000)), std::nullopt);

@@ -16,7 +16,7 @@ namespace iwarp {
 void PrintTo(const Fault& fault, std::ostream* out);
 }
 
-/// Streams of FPDUs made octet by octet, as RFC 5044 tells it and not as the stack does it.
+/// Streams of FPDUs made octet by octet, as RFC 5044 describes it, not by the stack's code.
 namespace mpa_test {
 
 using Octets = std::vector<std::byte>;

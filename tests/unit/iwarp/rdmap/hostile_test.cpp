@@ -282,7 +282,7 @@ TEST_F(Hostile, PeersReachOnlyWhatIsTheirs) {
         if (segment % 64 == 0)
             for (const auto& place : places_) check(*place);
     }
-    // Not in vain: every kind got through, and every fault of the tables was met.
+    // The test did its work: every kind got through, and every fault of the tables was met.
     for (std::size_t opcode = 0; opcode < 12; ++opcode)
         EXPECT_GT(right_[opcode], opcode == 7 ? -1 : 20) << "opcode " << opcode;
     for (const char* fault : {"0/0/00", "0/1/00", "0/1/01", "0/1/02", "0/1/03", "0/1/04", "0/1/09", "0/2/05",

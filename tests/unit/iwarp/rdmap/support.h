@@ -14,7 +14,7 @@
 /// A stream's inbound side with everything around it, and segments to feed it.
 namespace support {
 
-/// Octets whose end lies against a page that nobody may touch, and so does the page before them.
+/// Octets whose end lies against a page that must not be touched, and so does the page before them.
 class GuardedMemory {
 public:
     explicit GuardedMemory(std::size_t octets);
@@ -94,7 +94,7 @@ public:
     /// Posts a receive of these octets of the region.
     void post(std::uint64_t id, std::size_t offset, std::uint32_t octets);
     std::uint32_t register_region(iwarp::Access access, std::uint32_t of_domain = domain);
-    /// Everything begins anew, with these settings.
+    /// Everything begins again, with these settings.
     void restart(iwarp::rdmap::Inbound::Settings settings);
     std::span<std::byte> region() const { return memory.octets(); }
     std::uint64_t offset_of(std::size_t octet) const { return reinterpret_cast<std::uintptr_t>(memory.data()) + octet; }

@@ -266,7 +266,7 @@ TEST_F(Answers, OfAtomicsBringTheOriginalValue) {
 }
 
 TEST_F(Answers, OfAtomicsThatAreWrong) {
-    EXPECT_EQ(atomic_response(1, 1, 0), "0/2/06");  // nobody asked
+    EXPECT_EQ(atomic_response(1, 1, 0), "0/2/06");  // there was no request
     const auto again = [&] {
         outstanding.clear();
         restart({.domain = domain, .queue_pair = queue_pair});

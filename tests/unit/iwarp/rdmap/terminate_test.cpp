@@ -142,7 +142,8 @@ TEST(SiwTerminates, AreUnderstood) {
                    "84327b0000007f90781583c000001000ec23cc0000007fa23db89800"),
                 ElementsAre(0, 1, 1));  // a read beyond its region
     EXPECT_THAT(of("21020300 0590 014300000000000000000000000100000000"), ElementsAre(1, 2, 2));  // no receive
-    EXPECT_THAT(of("02020000"), ElementsAre(2, 0, 2));  // a CRC error has no header: only sense tells
+    EXPECT_THAT(of("02020000"),
+                ElementsAre(2, 0, 2));  // a CRC error has no header: only the known codes show the order
 }
 
 TEST(TerminateTexts, NameWhatTheTablesName) {

@@ -99,7 +99,7 @@ public:
         return times;
     }
 
-    // What it is told to do.
+    // What a test makes it do.
     std::vector<std::byte> to_send;
     std::size_t piece_octets = 1000;
     std::size_t largest_output = 0;  ///< 0: all at once
@@ -111,7 +111,7 @@ public:
     std::optional<std::int64_t> deadline;
     std::size_t room_left = 0;
 
-    // What it was told.
+    // What the code under test did with it.
     std::string peer_name;
     std::uint32_t segment = 0;
     iwarp::Failure failure = iwarp::Failure::none;

@@ -51,7 +51,7 @@ TEST(Tcp, TriesTheAddressesOfANameInTurn) {
     addrinfo* known = nullptr;
     if (getaddrinfo("localhost", nullptr, nullptr, &known) != 0) GTEST_SKIP() << "this machine has no localhost";
     freeaddrinfo(known);
-    Loopback loopback;  // localhost may be ::1 first, where nobody listens
+    Loopback loopback;  // localhost may be ::1 first, where no process listens
     auto client = std::make_shared<FakeStream>();
     loopback.client.connect(client, "localhost", loopback.listening.port, {});
     EXPECT_TRUE(loopback.drive([&] { return client->has("connected"); })) << client->why;
@@ -101,7 +101,7 @@ TEST(Tcp, WhoListensLateIsWaitedForIfAskedFor) {
 TEST(Tcp, AConnectIsGivenUpAtItsTimeOut) {
     RawSocket full;
     const std::uint16_t port = full.listen(0);
-    // A queue of connections that nobody accepts is full after a few; the next ones' SYNs are dropped.
+    // A queue of connections that are not accepted is full after a few; the next ones' SYNs are dropped.
     std::vector<RawSocket> queue(4);
     for (RawSocket& one : queue) {
         fcntl(one.number(), F_SETFL, O_NONBLOCK);

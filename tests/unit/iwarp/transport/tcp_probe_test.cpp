@@ -154,7 +154,7 @@ TEST(TcpProbe, ReservesAPortUntilItGoes) {
 
 TEST(TcpProbe, SaysWhyAnAddressCannotBeReserved) {
     errno = 0;
-    EXPECT_FALSE(reserve(of(v4("192.0.2.1", 0)), false));  // RFC 5737: nobody's
+    EXPECT_FALSE(reserve(of(v4("192.0.2.1", 0)), false));  // RFC 5737: an address of no host
     EXPECT_EQ(errno, EADDRNOTAVAIL);
 }
 

@@ -1,4 +1,4 @@
-/// What a transport over TCP waits for: deadlines, and what its descriptor tells those who wait themselves.
+/// What a transport over TCP waits for: deadlines, and what its descriptor shows to programs that wait themselves.
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -87,7 +87,7 @@ TEST(Tcp, WhoSeesToPostsItselfIsNotToldOfThem) {
     const auto& there = server;
     EXPECT_TRUE(loopback.drive([&] { return there->got.size() == 10; }));
     EXPECT_FALSE(loopback.client.work_waits());
-    // Of the peer and of time it tells as ever.
+    // Events of the peer and of time are reported as before.
     server->put(pattern(10));
     loopback.server.attention(*server);
     loopback.server.progress(0);

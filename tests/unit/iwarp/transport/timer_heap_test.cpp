@@ -1,4 +1,4 @@
-/// The heap against a sorted container that is told the same.
+/// The heap against a sorted container with the same calls.
 #include "iwarp/transport/timer_heap.h"
 
 #include <gtest/gtest.h>

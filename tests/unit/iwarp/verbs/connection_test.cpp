@@ -49,7 +49,7 @@ TEST(Connecting, PrivateDataTravelsBothWays) {
     EXPECT_EQ(answered.queue_pair, two.client.pair);
     EXPECT_EQ(string_of(answered.private_data), "you may");
     EXPECT_EQ(two.server.event().kind, Event::Kind::established);
-    // RFC 6581 section 9.1: 9 outstanding were wanted, 5 will be served; 20 were wanted, 7 will be.
+    // RFC 6581 section 9.1: 9 outstanding were requested, 5 will be served; of 20, 7 will be.
     EXPECT_EQ(two.client.pair->agreement()->ord, 5U);
     EXPECT_EQ(two.client.pair->agreement()->ird, 7U);
     EXPECT_EQ(two.server.pair->agreement()->ord, 7U);
@@ -93,7 +93,7 @@ TEST(Connecting, AListenerThatGoesRejectsWhatItHas) {
     two.listener.reset();
     two.run();
     EXPECT_EQ(two.client.event().kind, Event::Kind::rejected);
-    // Too late: the queue pair hears of it and stays as it was.
+    // Too late: the queue pair is notified and stays as it was.
     asked.request->accept(two.server.pair, {});
     two.run();
     EXPECT_EQ(two.server.event().kind, Event::Kind::connect_failed);
@@ -169,7 +169,7 @@ TEST(Connecting, WhoIsBeyondTheLimitIsTurnedAway) {
     EXPECT_FALSE(fourth->peer_reset());
 }
 
-// Whoever says nothing must not keep others out.
+// Silent connections must not keep others out.
 TEST(Connecting, BeyondTheLimitTheOldestSilentOneGivesWay) {
     Options options;
     options.device.max_connections = 3;
@@ -446,7 +446,7 @@ TEST(Closing, WhatIsPostedHasAllTheTimeThatItNeeds) {
     EXPECT_EQ(event.text, "");
 }
 
-// A Terminate behind what is under way has all the time that it needs, too.
+// A Terminate after what is under way has all the time that it needs, too.
 TEST(Closing, ATerminateFollowsHoweverLongThePeerTakes) {
     Options options;
     options.impairment.window = 4000;
@@ -485,7 +485,7 @@ TEST(Closing, FinInTheMiddleOfAnFpduIsALoss) {
 
 TEST(Events, NeverPileUp) {
     Two two;
-    // Nobody looks at what the same queue pair tells again and again,
+    // What the same queue pair reports again and again is not read,
     for (int i = 0; i < 5; ++i) {
         two.client.pair->connect("nowhere", 1);
         two.run();
@@ -570,7 +570,7 @@ TEST(PeerToPeer, NoCommonReadyMessageEndsInATerminate) {
     ASSERT_EQ(fpdu.size(), 28U);
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), fpdu.begin()));
     EXPECT_TRUE(peer->peer_closed());
-    // RFC 6581 section 9.1: more outstanding reads are wanted than are served.
+    // RFC 6581 section 9.1: more outstanding reads are requested than are served.
     options.peer_to_peer = false;
     options.ird = 3;
     two.client.pair->connect("picky", 7, options);

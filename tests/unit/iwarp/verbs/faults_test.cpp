@@ -1,6 +1,6 @@
 #include "harness.h"
 
-// What goes wrong, who hears of it, and how everything outstanding ends. RFC 5040 sections 4.8, 5.4, 6.2.
+// What goes wrong, which side is notified, and how everything outstanding ends. RFC 5040 sections 4.8, 5.4, 6.2.
 namespace iwarp::test {
 namespace {
 

@@ -19,7 +19,7 @@ inline constexpr std::int64_t second_ns = 1'000'000'000;
 
 using Memory = std::vector<std::byte>;
 
-/// A pattern in which no octet tells where it lies, but runs do.
+/// A pattern in which a single octet does not show its place, but a run does.
 inline Memory pattern(std::size_t size, std::uint64_t seed = 1) {
     Memory memory(size);
     std::uint64_t state = seed * 0x9e3779b97f4a7c15 + 1;

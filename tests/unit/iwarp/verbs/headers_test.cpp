@@ -30,7 +30,7 @@ TEST(Headers, AreThoseOfTheDescription) {
     two.run();
     two.network->tap({});
 
-    // 128 octets of a ULPDU: 114 of data behind a tagged header, 110 behind an untagged one.
+    // 128 octets of a ULPDU: 114 of data after a tagged header, 110 after an untagged one.
     Memory expected;
     const auto add = [&](std::span<const std::byte> header, std::size_t from, std::size_t size) {
         std::byte length[2];

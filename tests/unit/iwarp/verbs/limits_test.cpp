@@ -36,7 +36,7 @@ void operator delete[](void* memory, std::size_t) noexcept { give_back(memory); 
 namespace iwarp::test {
 namespace {
 
-/// Between two devices without a network: its own allocations are none of the stack's.
+/// Between two devices without a network: its own allocations do not count.
 class Pipe final : public verbs::Transport {
 public:
     std::int64_t now_ns() const override { return 0; }

@@ -224,7 +224,7 @@ TEST_F(Memories, Window1ShowsItsPartOnly) {
     EXPECT_EQ(memory[99], std::byte{0});
     EXPECT_EQ(memory[149], std::byte{0x11});
     EXPECT_EQ(read_from(window->stag(), at(memory.data()) + 142), "done");
-    // Bound anew: another key, another place, other rights.
+    // Bound again: another key, another place, other rights.
     const std::uint32_t before = window->stag();
     ASSERT_TRUE(window->bind(*region, memory.data(), 10, Access::remote_read | Access::zero_based));
     EXPECT_EQ(window->stag(), (before & 0xffffff00U) | ((before + 1) & 0xffU));
@@ -409,7 +409,7 @@ TEST(StagZero, IsForTheLocalSideOfAPrivilegedDevice) {
     two.run();
     EXPECT_EQ(ids(two.client.sent()), "1");
     EXPECT_EQ(heard, data);
-    // A Read may end there as well: the peer only repeats what it was told.
+    // A Read may end there as well: the peer only repeats what it received.
     Memory far = pattern(100, 9);
     const auto source = two.server.share(far);
     two.client.pair->post_send(read_of(2, pieces, source->stag(), source->first_offset()));

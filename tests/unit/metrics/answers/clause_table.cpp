@@ -196,6 +196,7 @@ std::vector<Clause> repairs() {
     return {
         {"asked for some again", [](const Facts& facts) { return asked_again(facts, false); }},
         {"were lost before they came", member(&FlowSnapshot::missing_packets)},
+        {"a sender repeats all that followed a lost packet", of_flows(metrics::repeated_packets)},
         {"were lost after this capture point", of_flows(metrics::repeated_packets)},
         {"seem to be lost after this capture point", of_flows(metrics::repeated_packets)},
         {"The flow that lost them was not found", naks(NakCode::psn_sequence_error)},
@@ -492,7 +493,8 @@ const std::vector<Clause>& denials() {
         {"No packet is ECN-capable", member(&FlowSnapshot::ecn_capable_packets), true},
         {"no CNP told the sender",
          of_flows([](const FlowSnapshot& flow) { return metrics::shows_its_own(flow) ? 0 : flow.cnp_packets; })},
-        {"the receiver did not echo it", of_tcp([](const metrics::TcpFigures& tcp) { return tcp.ece_acks; })},
+        {"the receiver did not report it to the sender",
+         of_tcp([](const metrics::TcpFigures& tcp) { return tcp.ece_acks; })},
         {"the marks were made after the capture point", member(&FlowSnapshot::ecn_ce_packets)},
     };
     return table;

@@ -23,7 +23,7 @@ TEST(Congestion, WhatIsLostAfterTheTapIsNoPeace) {
     const auto answers = ask(snapshot_of({flow}));
     EXPECT_EQ(about(answers, Question::congestion).verdict, Verdict::loss);
     flow.naks = {};
-    flow.timeouts = 3;  // nothing tells whether something was lost
+    flow.timeouts = 3;  // nothing shows whether something was lost
     EXPECT_THAT(about(ask(snapshot_of({flow})), Question::congestion).summary, Not(HasSubstr("nothing lost")));
 }
 
@@ -84,7 +84,7 @@ TEST(Congestion, WhoeverIsAskedToSlowDownIsOneFinding) {
     EXPECT_THAT(answers[1].summary, HasSubstr("192.0.2.1 asked 192.0.2.2 5 times to slow down"));
 }
 
-/// UC names no source, so its CNPs travel on a flow of their own: the sender was told all the same.
+/// UC names no source, so its CNPs travel on a flow of their own: the sender was notified all the same.
 TEST(Congestion, CnpsThatAreAssignedToNoFlowMayAnswerMarks) {
     auto flow = healthy();
     flow.service = metrics::Service::uc;
@@ -105,7 +105,7 @@ TEST(Congestion, CnpsThatAreAssignedToNoFlowMayAnswerMarks) {
     EXPECT_THAT(evidence(answers[0], "CNPs on other flows")->frames, ElementsAre(2, 13));
 }
 
-/// Marked packets to .1, whose flow carries CNPs about what .1 sends: nobody told .2.
+/// Marked packets to .1, whose flow carries CNPs about what .1 sends: .2 got no notification.
 TEST(Congestion, CnpsTheOtherWayDoNotAnswerMarks) {
     auto flow = healthy();
     flow.ecn_capable_packets = 4000;

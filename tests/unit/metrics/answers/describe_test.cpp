@@ -187,7 +187,7 @@ TEST(Bandwidth, ALearntRateMakesJitterLookLikeStalls) {
     EXPECT_EQ(bandwidth_of(flow).verdict, Verdict::link_full);
 }
 
-/// One direction alone: nothing tells what is outstanding, however many messages have passed.
+/// One direction alone: nothing shows what is outstanding, however many messages have passed.
 metrics::FlowSnapshot one_sided() {
     auto flow = healthy();
     flow.operations[metrics::index_of(metrics::Operation::write)].latency_ns = {};
@@ -425,7 +425,7 @@ TEST(QueueDepth, ReadsAtTheirLimit) {
     EXPECT_EQ(about(answers, Question::bandwidth).verdict, Verdict::read_depth);
     EXPECT_THAT(about(answers, Question::bandwidth).summary, HasSubstr("(ORD 4)"));
 
-    // What was agreed on is not what is kept, or nobody knows what it was.
+    // What was agreed on is not what is kept, or it is unknown what it was.
     flow.connection->initiator_depth = 2;
     const auto beyond = ask(snapshot_of({flow}));
     EXPECT_THAT(about(beyond, Question::bandwidth).summary, HasSubstr("(4, though ORD 2 was agreed on)"));

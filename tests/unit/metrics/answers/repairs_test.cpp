@@ -88,7 +88,7 @@ TEST(Repairs, NaksWithoutTheFlowTheyAreAboutAreItsLoss) {
     EXPECT_THAT(alarms(ask(snapshot_of({answers_alone}))), ElementsAre("bandwidth:rnr"));
 }
 
-/// Of 100 repeats no NAK tells; those that travel on the flow, while its partner is not known, are about another.
+/// No NAK shows the 100 repeats; those that travel on the flow, while its partner is not known, are about another.
 TEST(Repairs, NaksOfAnotherFlowExplainNoRepeats) {
     auto flow = healthy();
     flow.retransmitted_packets = 100;
@@ -106,7 +106,7 @@ TEST(Repairs, NaksOfAnotherFlowExplainNoRepeats) {
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:loss_after_tap"));
 }
 
-/// An acknowledgement behind it showed that a response was lost; its READ comes again, and the WRITE that followed.
+/// An acknowledgement after it showed that a response was lost; its READ comes again, and the WRITE that followed.
 TEST(Repairs, AnImpliedNakIsTheLossOfAResponse) {
     auto flow = healthy(1, 2, 1);
     flow.reverse = 2;
@@ -311,7 +311,8 @@ TEST(Repairs, NamesStandBeforeAddresses) {
                 HasSubstr("from client (192.0.2.2, qp 0x000012) to server (192.0.2.1, qp 0x000011)"));
 }
 
-/// Whatever goes wrong on a TCP connection, nobody is sent to counters and settings that only RoCE has, or back.
+/// Whatever goes wrong on a TCP connection, advice never names counters and settings that only RoCE has, nor the other
+/// way round.
 TEST(Repairs, AdviceFitsTheTransport) {
     using Change = void (*)(metrics::FlowSnapshot&);
     const std::pair<const char*, Change> illnesses[] = {

@@ -238,7 +238,7 @@ TEST(SnapshotCodec, reads_what_former_versions_wrote) {
     const auto second = decode_snapshot(octets);
     ASSERT_TRUE(second.ok()) << second.error().message;
     EXPECT_EQ(test::text_of(*second), test::text_of(snapshot));
-    // Behind the flow are four empty lists and zeros of one octet each; its own last octet came with version 2 and
+    // After the flow are four empty lists and zeros of one octet each; its own last octet came with version 2 and
     // says that there are no figures of verbs.
     octets.erase(octets.end() - 5);
     octets[0] = std::byte{1};
@@ -278,7 +278,7 @@ TEST(SnapshotCodec, reads_pauses_that_the_fourth_version_wrote) {
     snapshot.pauses[0].pfc_frames = 12;
     Octets octets = seventh(snapshot);
     EXPECT_EQ(decoded(octets).pauses.at(0).pfc_frames, 12u);
-    // Behind it are how long they held (unknown), an empty list and the octets in use, of one octet each.
+    // After it are how long they held (unknown), an empty list and the octets in use, of one octet each.
     ASSERT_EQ(octets.at(octets.size() - 4), std::byte{12});
     octets.erase(octets.end() - 4, octets.end() - 2);
     octets[0] = std::byte{4};
@@ -309,7 +309,7 @@ TEST(SnapshotCodec, reads_an_attempt_that_the_sixth_version_wrote) {
     snapshot.attempts[0].by_client = true;
     Octets octets = seventh(snapshot);
     EXPECT_TRUE(decoded(octets).attempts.at(0).by_client);
-    octets.erase(octets.end() - 2);  // behind it are the octets in use
+    octets.erase(octets.end() - 2);  // after it are the octets in use
     octets[0] = std::byte{6};
     EXPECT_EQ(decoded(octets).attempts.at(0).reason, "Timeout");
     EXPECT_FALSE(decoded(octets).attempts.at(0).by_client);
@@ -396,11 +396,11 @@ TEST(SnapshotCodec, an_outcome_of_a_later_version_is_unknown) {
 
 TEST(SnapshotCodec, says_which_version_it_does_not_know) {
     Octets octets = octets_of({});
-    EXPECT_EQ(octets[0], std::byte{8});
-    octets[0] = std::byte{9};
+    EXPECT_EQ(octets[0], std::byte{9});
+    octets[0] = std::byte{10};
     const auto later = decode_snapshot(octets);
     ASSERT_FALSE(later.ok());
-    EXPECT_EQ(later.error().message, "made by a later version (9; this one reads up to 8)");
+    EXPECT_EQ(later.error().message, "made by a later version (10; this one reads up to 9)");
     octets[0] = std::byte{0};
     ASSERT_FALSE(decode_snapshot(octets).ok());
     ASSERT_FALSE(decode_snapshot({}).ok());

@@ -141,7 +141,7 @@ TEST(Merge, takes_together_what_has_one_key_and_one_life) {
     FlowSnapshot after = flow(30, 7, 150, 200);
     EXPECT_EQ(ids(sum_of(with({before}), with({after}))), (std::vector<std::uint64_t>{10}));
     EXPECT_EQ(ids(sum_of(with({after}), with({before}))), (std::vector<std::uint64_t>{10}));
-    // The connection ended: whoever uses the QPN later is another.
+    // The connection ended: a later user of the QPN is another connection.
     before.finished = true;
     EXPECT_EQ(ids(sum_of(with({before}), with({after}))), (std::vector<std::uint64_t>{10, 30}));
     // Unless it was alive before that.

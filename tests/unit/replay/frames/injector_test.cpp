@@ -7,7 +7,7 @@
 namespace replay {
 namespace {
 
-/// Frames of one octet behind an Ethernet header, at these times.
+/// Frames of one octet after an Ethernet header, at these times.
 class Made final : public capture::Source {
 public:
     explicit Made(std::vector<std::int64_t> times) : times_(std::move(times)), octets_(15, std::byte{0x88}) {}

@@ -39,7 +39,7 @@ TEST(Pieces, what_is_no_start_frame_is_not_cut) {
 
 /// RFC 5044, 4.3 and 4.4: the first marker in front of the FPDU, the next ones 512 octets apart.
 TEST(Pieces, markers_are_taken_out_and_written_around) {
-    // A ULPDU of 1000 octets: 2 + 1000 + 2 of padding + 4 of CRC are 1008, and markers at 0, 512 and 1024 behind 4, 508
+    // A ULPDU of 1000 octets: 2 + 1000 + 2 of padding + 4 of CRC are 1008, and markers at 0, 512 and 1024 after 4, 508
     // and 508 octets: 4 + 508 + 4 + 500 = 1016, so that the third is not reached.
     std::vector<std::byte> fpdu;
     std::vector<std::byte> ulpdu;

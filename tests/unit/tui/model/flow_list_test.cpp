@@ -222,7 +222,7 @@ TEST(FlowList, every_column_can_be_shown_of_a_group) {
 }
 
 TEST(FlowList, sums_of_a_capture_are_its_total) {
-    // By transport there is one group of all RC flows: 150 Sends of 4 KiB were asked for, beside the set-up.
+    // By transport there is one group of all RC flows: 150 Sends of 4 KiB were asked for, next to the set-up.
     const support::FakeFeed feed = support::FakeFeed::of_capture("demo-loopback.pcap.gz", 60'000'000'000);
     Table table;
     table.choice.grouping = Grouping::transport;

@@ -188,7 +188,7 @@ TEST(Moving, an_event_that_is_chosen_stays_so_when_an_earlier_one_is_told_late) 
         auto reading = reading_of(i, {writes(1, 1, 9, 10)});
         metrics::ConnectionAttempt attempt;
         attempt.outcome = metrics::AttemptOutcome::unanswered;
-        // Requests of the seconds 1, 2, 3, and one of which it turns out in the last that nobody has answered it.
+        // Requests of the seconds 1, 2, 3, and one of which it turns out in the last that it was not answered.
         attempt.request_ns = (i == 4 ? 0 : static_cast<std::int64_t>(i)) * second + 5;
         attempt.request_frame = i;
         reading->interval.attempts = {attempt};

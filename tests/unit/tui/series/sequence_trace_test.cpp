@@ -119,6 +119,7 @@ TEST_P(RoceCapture, has_the_points_that_tshark_shows) {
             case Kind::response: found.insert({'r', point.reverse, point.frame, psn}); break;
             case Kind::ack: found.insert({'a', point.reverse, point.frame, psn}); break;
             case Kind::nak: found.insert({'n', point.reverse, point.frame, psn}); break;
+            case Kind::cnp: ADD_FAILURE() << "no CNP is in these captures"; break;
         }
     }
     EXPECT_GT(expected.size(), 10u);
@@ -191,7 +192,7 @@ INSTANTIATE_TEST_SUITE_P(Captures, IwarpCapture,
                                          "siw-write-bw-bidir-4k-nocrc.pcap.gz", "siw-rping-crc.pcap",
                                          "siw-verbs-badrkey-w.pcap", "made-snap96-iwarp.pcap"));
 
-// The truth about both captures is beside them: what was lost behind the tap was sent again, and nothing else was.
+// The truth about both captures is next to them: what was lost after the tap was sent again, and nothing else was.
 TEST(SequenceTrace, what_was_sent_again_is_what_the_figures_count) {
     for (const char* const capture :
          {"rxe-rxdrop1pct-write-bw.pcap.gz", "rxe-write-bw-4k.pcap.gz", "siw-rxdrop2pct-read-bw.pcap.gz"}) {
@@ -486,7 +487,7 @@ TEST(SequenceTrace, frames_that_went_before_they_were_looked_at_do_not_confuse) 
     ASSERT_EQ(trace.points().size(), 30u);
     EXPECT_EQ(trace.points()[10].frame, 31u);
     EXPECT_EQ(trace.points()[10].kind, Kind::data);
-    // Back in time: what comes is read anew.
+    // Back in time: what comes is read again.
     feed.state.first_packet = 1;
     feed.state.last_packet = 5;
     trace.advance(feed);

@@ -1,4 +1,4 @@
-// Whole screens as people see them. The figures in them were held against `rdmascope flows` and the JSON beside each
+// Whole screens as people see them. The figures in them were held against `rdmascope flows` and the JSON next to each
 // capture when they were written; what is wrong with a flow is said here as well.
 #include <gtest/gtest.h>
 

@@ -62,7 +62,7 @@ TEST(Layout, messages_have_the_line_that_they_need) {
     screen.show_all();
     const std::string message = screen.model.state().message;
     ASSERT_EQ(message, "figures of all of it; t: the last interval");
-    // " END  " and two blanks about it; what stands at the right, and a blank behind that.
+    // " END  " and two blanks about it; what stands at the right, and a blank after that.
     const int alone = static_cast<int>(6 + message.size() + 2 + 1);
     const std::string standing = fmt::format("since the start   1 of {}", screen.model.state().place().count);
     const int beside = alone + static_cast<int>(standing.size());

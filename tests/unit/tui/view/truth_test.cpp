@@ -30,7 +30,7 @@ Settings with(std::vector<std::string> columns, Window window) {
 }
 
 /// tshark -r ... -T fields -e infiniband.bth.psn: QP 0x20 got 1,634 packets of 800 PSNs, that is 834 again; 8 NAKs
-/// came back. ib_write_bw: 50 messages. The JSON beside the capture: nothing but loss was done to it.
+/// came back. ib_write_bw: 50 messages. The JSON next to the capture: nothing but loss was done to it.
 TEST(Truth, a_flow_that_lost_packets) {
     Screen screen(FakeFeed::of_capture("rxe-rxdrop1pct-write-bw.pcap.gz", 500'000'000),
                   with({"flow", "message_count", "resent", "nak_rnr", "ce_cnp", "packets"}, Window::total));
@@ -76,7 +76,7 @@ TEST(Truth, marks_of_a_flow) {
     EXPECT_EQ(flow[5], "0");
 }
 
-/// tshark -Y 'frame.number in {95, 1421}': 02:14:21.114955, the first packet behind a hole, and 02:14:21.587418, the
+/// tshark -Y 'frame.number in {95, 1421}': 02:14:21.114955, the first packet after a hole, and 02:14:21.587418, the
 /// DREQ. Figures were read at 02:14:20.140 and a second later.
 TEST(Truth, events_have_the_times_of_their_frames_and_stand_in_their_order) {
     Screen screen(FakeFeed::of_capture("rxe-loss1pct-send-bw.pcap.gz", 1'000'000'000));

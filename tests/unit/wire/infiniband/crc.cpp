@@ -134,7 +134,7 @@ TEST(Icrc, EveryPayloadLength) {
             for (std::size_t i = 0; i < masked.size(); ++i) masked[i] |= packet.bytes[i];
             if (packet.lrh == 0) masked.insert(masked.begin(), 8, std::byte{0xff});
             const std::uint32_t expected = icrc_of_masked(masked);
-            // Its copy ends where its memory does, for a sanitizer to see what is read behind it.
+            // Its copy ends where its memory does, for a sanitizer to see what is read after it.
             const Packet exact = packet;
             ASSERT_EQ(exact.icrc(), expected) << kind.name << ", " << length;
             const wire::IcrcPieces pieces = packet.pieces();

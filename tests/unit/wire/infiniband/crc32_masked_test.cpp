@@ -48,7 +48,7 @@ TEST_F(MaskedCrc32, EveryLengthFromEveryPlace) {
     const wire::detail::FrontMask none;
     for (std::size_t offset = 0; offset < 16; ++offset)
         for (std::size_t size = wire::detail::masked_crc32_least; size + offset <= bytes.size(); ++size) {
-            // The copy ends where its memory does, so that a sanitizer sees a read behind it.
+            // The copy ends where its memory does, so that a sanitizer sees a read after it.
             const std::vector<std::byte> exact(bytes.begin() + static_cast<std::ptrdiff_t>(offset),
                                                bytes.begin() + static_cast<std::ptrdiff_t>(offset + size));
             const base::Bytes place = base::Bytes{bytes}.subspan(offset, size);

@@ -1,4 +1,4 @@
-/// Recoveries of Linux rxe, against the counters of the two kernels (hw_counters in the JSON beside each capture): the
+/// Recoveries of Linux rxe, against the counters of the two kernels (hw_counters in the JSON next to each capture): the
 /// client's requester repeats once for each completer_retry_err, and once for each RNR NAK that it obeys
 /// (rcvd_rnr_err less retry_rnr_exceeded_err). rxe goes back N as it should: no capture shows a violation.
 #include <algorithm>

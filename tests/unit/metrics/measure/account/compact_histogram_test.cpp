@@ -150,7 +150,7 @@ TEST(CompactHistogram, what_others_leave_is_granted_too) {
     EXPECT_EQ(pages.used(), wide + 19u * 4);
     EXPECT_EQ(pages.refused(), 19u * (wide - 4));
 
-    // What is given back counts for nobody.
+    // What is given back counts for no flow.
     for (std::size_t i = 0; i < owners.size(); ++i) histograms[i].release(pages, owners[i]);
     fill(pages, owners[0], histograms[0], wide);
     EXPECT_EQ(owners[0].pages, 4u);

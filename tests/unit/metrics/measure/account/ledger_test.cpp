@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto ignore = [](const OutstandingMessage&) {};
 
-/// What the ledger stands for, told slowly: every message kept, every integral taken step by step.
+/// What the ledger stands for, computed slowly: every message kept, every integral taken step by step.
 struct Reference {
     struct Message {
         std::int64_t last_ns;
@@ -316,7 +316,7 @@ void expect_exact_when_merged(std::uint64_t stride, std::uint64_t depth, std::si
     Reference reference;
     std::uint64_t position = (std::uint64_t{1} << 24) - 100;
     constexpr std::uint32_t bytes = 4096;
-    // The first message of all tells where the second begins.
+    // The first message of all shows where the second begins.
     ledger.post(pool, 0, Operation::write, position, bytes);
     ledger.acknowledge(pool, 0, position, ignore);
     reference.messages_max = 1;
@@ -454,7 +454,7 @@ TEST(Ledger, without_a_ring_nothing_is_outstanding) {
     EXPECT_EQ(pool.used(), 0u);
 }
 
-/// Late ones stand for none, and are never joined with others: who finds no room is told.
+/// Late ones stand for none, and are never joined with others: a message without room is reported.
 TEST(Ledger, late_messages_among_others_are_handed_out_each) {
     for (const unsigned seed : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u}) {
         std::mt19937_64 random(seed);

@@ -80,7 +80,7 @@ TEST(RecoveryCause, NakThenTheRunThenNothing) {
     EXPECT_TRUE(script.events.empty());
     EXPECT_EQ(script.steps[RecoveryStep::begun], Values{5});
     EXPECT_EQ(script.steps[RecoveryStep::nak_reaction], Values{900'000});
-    EXPECT_TRUE(script.steps[RecoveryStep::total].empty());  // lost past the tap: nobody said when it was sent
+    EXPECT_TRUE(script.steps[RecoveryStep::total].empty());  // lost past the tap: it is unknown when it was sent
 }
 
 TEST(RecoveryCause, TotalFromTheLostPacketWhereItWasSeen) {
@@ -105,7 +105,7 @@ TEST(RecoveryCause, HoleAtTheTapTimesTheNak) {
     EXPECT_FALSE(script.recovery().busy());
 }
 
-/// rxe answers one missing receive with an RNR NAK and a PSN sequence error for the packet behind it.
+/// rxe answers one missing receive with an RNR NAK and a PSN sequence error for the packet after it.
 TEST(RecoveryCause, RnrWinsOverTheSequenceErrorBehindIt) {
     Script script{2, 0};
     script.nak(1 * ms, 0, NakKind::rnr);
@@ -127,7 +127,7 @@ TEST(RecoveryCause, SilenceMeansTimer) {
     EXPECT_TRUE(script.events.empty());
 }
 
-/// Time-outs from which the acknowledgement was lost behind the tap begin before the oldest.
+/// Time-outs from which the acknowledgement was lost after the tap begin before the oldest.
 TEST(RecoveryCause, LostAcknowledgement) {
     Script script{5, 4};
     EXPECT_EQ(script.data(500 * ms, 2), RepeatCause::timeout);
@@ -226,7 +226,7 @@ TEST(SenderGoesBack, ToTheOldestBecauseTheNakWasLost) {
     EXPECT_TRUE(script.events.empty());
 }
 
-/// An acknowledgement after the NAK: the packet was late, not lost, and the sender may begin behind it.
+/// An acknowledgement after the NAK: the packet was late, not lost, and the sender may begin after it.
 TEST(SenderGoesBack, WhereANewerAcknowledgementSays) {
     Script script{20, 5, {true, false, 0}};
     script.nak(0, 8);
@@ -321,7 +321,7 @@ TEST(ReceiverNaks, PastTheFirstMissingAtTheTap) {
 TEST(ReceiverNaks, AnEarlierPacketThanTheTapMisses) {
     Script script{10, 6};
     script.data(1 * ms, 12);  // 10, 11 lost before the tap
-    script.nak(2 * ms, 8);    // and 8 behind it
+    script.nak(2 * ms, 8);    // and 8 after it
     script.run(3 * ms, 8, 12);
     script.ack(12);
     EXPECT_TRUE(script.events.empty());
@@ -365,7 +365,7 @@ TEST(ReadRestarts, BeforeTheFirstMissingResponse) {
         return script.events;
     };
     EXPECT_EQ(restart({true, false, 0}), (Events{{EventKind::read_restart_wrong, 5}}));
-    EXPECT_EQ(restart({}), Events{});  // others may have been lost behind the tap
+    EXPECT_EQ(restart({}), Events{});  // others may have been lost after the tap
 }
 
 TEST(RecoveryStands, AnyInput) {

@@ -27,7 +27,8 @@ TEST(Tolerance, IsLearntFromWhoWaited) {
     closing = full_window(4);
     closing.messages = 2;
     closing.freed_ns = start + 1 * ms - 7 * us;
-    EXPECT_EQ(one_gap(full_window(3), closing, {}).reaction_ns(), 0u);  // the window was not full: nobody waited
+    EXPECT_EQ(one_gap(full_window(3), closing, {}).reaction_ns(),
+              0u);  // the window was not full: the sender did not wait
 }
 
 TEST(Tolerance, FollowsTheFastReactions) {

@@ -1,5 +1,5 @@
 /// Set-ups of real captures. Expected values are tshark's fields (infiniband.cm.*, iwarp_mpa.*) and what the
-/// applications reported beside the captures.
+/// applications reported next to the captures.
 #include <algorithm>
 #include <filesystem>
 #include <gmock/gmock.h>

@@ -31,7 +31,7 @@ void request(Wire& wire) {
 void reply(Wire& wire, std::uint8_t flags = psh_ack) {
     wire.raw(false, wire.isn(false) + 1, flags, wire.server.octets, wire.isn(true) + 21);
 }
-/// A segment without octets, behind the start frames that the side has sent.
+/// A segment without octets, after the start frames that the side has sent.
 void end(Wire& wire, bool from_client, std::uint8_t flags, std::uint32_t sent = 20) {
     wire.raw(from_client, wire.isn(from_client) + 1 + sent, flags | 0x10, {}, wire.isn(!from_client) + 1);
 }
@@ -95,7 +95,7 @@ TEST(ConnectionEnds, in_the_very_frame_of_the_request) {
     expect_attempt(analyzed(wire), metrics::AttemptOutcome::unanswered, 4);
 }
 
-/// The FIN is told of before the Reply, which decides all the same.
+/// The FIN is reported before the Reply, which decides all the same.
 TEST(ConnectionEnds, the_reply_comes_with_the_fin_or_late) {
     for (const bool together : {true, false}) {
         Wire rejected = connection(true);
@@ -127,7 +127,7 @@ TEST(ConnectionEnds, fpdus_tell_that_the_request_was_accepted) {
     Wire torn = wire;
     end(torn, true, rst, end_of(torn));
     expect_end(analyzed(torn), EndKind::tcp_reset, 6, 1);
-    // In the very segment of the FIN, which is told of before what it holds.
+    // In the very segment of the FIN, which is reported before what it holds.
     Wire together = requested;
     const Octets send(together.client.octets.begin() + 20, together.client.octets.end());
     together.raw(true, together.isn(true) + 21, psh_ack | fin, send, together.isn(false) + 21);

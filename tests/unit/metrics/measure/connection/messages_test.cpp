@@ -213,7 +213,7 @@ TEST(ConnectionMessages, EitherSideMayReject) {
     talk.say(true, wire::CmMessage::req, request(3, 0x33));
     talk.say(false, wire::CmMessage::rej, rejection(0, 3, 99));
     talk.say(true, wire::CmMessage::req, request(4, 0x34));
-    talk.say(true, wire::CmMessage::rej, rejection(4, 0, 4));  // nobody had answered
+    talk.say(true, wire::CmMessage::rej, rejection(4, 0, 4));  // there was no answer before
     const auto attempts = talk.attempts();
     ASSERT_EQ(attempts.size(), 4u);
     EXPECT_EQ(attempts[0].reason, "Consumer Reject");

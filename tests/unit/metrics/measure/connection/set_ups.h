@@ -70,7 +70,7 @@ struct Analyzed {
         analyzer.feed({&last, 1});
         snapshot = analyzer.snapshot();
     }
-    /// The flow of a TCP connection; nullptr where there is none.
+    /// The flow of a TCP connection; nullptr if there is no such flow.
     const metrics::FlowSnapshot* flow(std::uint32_t source_port, std::uint32_t destination_port) const {
         for (const metrics::FlowSnapshot& flow : snapshot.flows)
             if (flow.source.port == source_port && flow.destination.port == destination_port) return &flow;

@@ -115,7 +115,7 @@ TEST(Notification, DatagramsThatComeBackBelongToTheSameFlow) {
     EXPECT_EQ(flow_of(snapshot, 2, 1, 0x11)->packets, 2u);
 }
 
-/// A queue pair that sends to two of the same host: which of the two a CNP is about, nothing tells until one answers.
+/// A queue pair that sends to two of the same host: which of the two a CNP is about, nothing shows until one answers.
 TEST(Notification, OfTwoFlowsOfOneQueuePairNeitherIsGuessed) {
     Wire wire;
     wire.send(1, 2, ud_send_only, 0x22, 0x11);
@@ -155,7 +155,7 @@ TEST(Notification, UnreliableConnectionsLendTheirServiceAlone) {
     EXPECT_EQ(flow_of(snapshot, 4, 1, 0x11)->service, Service::rc) << "nobody sends there";
 }
 
-/// The capture begins with a CNP: what tells its queue pair's service comes behind it.
+/// The capture begins with a CNP: what shows its queue pair's service comes after it.
 TEST(Notification, WhatComesBeforeItsSenderIsAssignedLater) {
     for (const unsigned threads : {1u, 3u}) {
         Wire wire(threads);
@@ -166,7 +166,7 @@ TEST(Notification, WhatComesBeforeItsSenderIsAssignedLater) {
         wire.send(5, 1, rc_acknowledge, 0x11);
         wire.send(6, 1, ud_send_only, 0x11, 0x22);
         wire.send(1, 6, ud_send_only, 0x22, 0x11);
-        wire.send(1, 7, uc_send_only, 0x22);  // the only one that way: told by the next CNP
+        wire.send(1, 7, uc_send_only, 0x22);  // the only one that way: the next CNP shows it
         wire.send(2, 1, cnp, 0x11);
         wire.send(7, 1, cnp, 0x11);
         const Snapshot snapshot = wire.snapshot();
@@ -202,7 +202,7 @@ TEST(Notification, ALentServiceIsGivenBack) {
     EXPECT_EQ(flow_of(snapshot, 2, 1, 0x11)->cnp_packets, 1u);
 }
 
-/// CNPs to queue pairs that nobody has, and senders that give way: what is remembered is no more than the flows.
+/// CNPs to queue pairs that do not exist, and senders that give way: what is remembered is no more than the flows.
 TEST(Notification, WhatIsRememberedIsBounded) {
     const auto octets = [](std::uint32_t senders, std::uint32_t notifications) {
         Wire wire(1, 64);

@@ -1,4 +1,4 @@
-/// Plain packets skip the dissector; nobody may see that in a figure.
+/// Plain packets skip the dissector; no figure may show that.
 #include <gtest/gtest.h>
 #include <map>
 
@@ -35,7 +35,7 @@ std::string figures_of(const std::vector<support::KeptFrame>& frames, bool short
     return test::text_of(snapshot);
 }
 
-/// Every frame with a bit of its headers turned, its end cut off, octets behind it, or another length on the wire.
+/// Every frame with a bit of its headers turned, its end cut off, octets after it, or another length on the wire.
 std::vector<support::KeptFrame> damaged(const std::vector<support::KeptFrame>& frames, std::uint64_t seed) {
     const auto next = [&seed](std::size_t below) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;

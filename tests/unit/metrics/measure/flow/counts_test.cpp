@@ -14,7 +14,8 @@ TEST(Counts, go_on_beyond_32_bits) {
     const FlowKey key;
     const FlowIndex index = store.obtain(key, hash_of(key), 1, 0);
     Flow& flow = store.table[index];
-    // 17 times around, and two before the next turn: more than four thousand million packets cannot be told here.
+    // 17 times around, and two before the next turn: more than four thousand million packets cannot be distinguished
+    // here.
     flow.counts.acknowledgements = flow.counts.ce = flow.counts.ecn_capable = 0xfffffffe;
     flow.counts_above = {17, 18, 19};
     flow.count_ecn_capable(false);

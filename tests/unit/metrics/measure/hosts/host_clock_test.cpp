@@ -358,6 +358,34 @@ TEST(HostClock, TheRateIsNeverBelowWhatTheHostCarried) {
     EXPECT_GE(*feed.host(1).link_bits_per_sec, 1'300'000'000u);
 }
 
+/// Messages of many frames at 100 Mbit/s teach that rate. After them come messages of one frame each, 4178 bytes (4154
+/// and the overhead of the link) every 10 us: 3.3 Gbit/s, which teach nothing by themselves.
+TEST(HostClock, TheRateIsNeverBelowWhatTheHostCarriesLater) {
+    Feeder feed;
+    std::int64_t now = 0;
+    for (std::uint32_t i = 0; i < 400; ++i) {
+        now += 334'000;
+        Packet packet;
+        packet.opcode = i == 0 ? 6 : 7;
+        packet.psn = i;
+        packet.payload = 4096;
+        feed(roce(packet), now);
+    }
+    ASSERT_TRUE(feed.host(1).link_bits_per_sec);
+    EXPECT_LT(*feed.host(1).link_bits_per_sec, 110'000'000u);
+    for (std::uint32_t i = 0; i < 5000; ++i) {
+        now += 10'000;
+        Packet other;
+        other.destination = 3;
+        other.opcode = 10;  // WRITE Only
+        other.psn = i;
+        other.payload = 4096;
+        feed(roce(other), now);
+    }
+    EXPECT_GE(*feed.host(1).link_bits_per_sec, 3'200'000'000u);
+    EXPECT_LE(*feed.host(1).link_bits_per_sec, 3'500'000'000u);
+}
+
 TEST(HostClock, AGivenRateIsNotQuestioned) {
     Feeder feed{40'000'000'000};
     EXPECT_EQ(feed(roce({}), 0).source_bits_per_sec, 40'000'000'000u);
@@ -404,7 +432,7 @@ TEST(HostClock, ThousandsMayPassBetweenTwoInterfaces) {
     }
 }
 
-/// Nobody has to say that `any` are several.
+/// It need not be announced that `any` are several.
 TEST(HostClock, ThousandsMayPassBetweenInterfacesOfACookedCapture) {
     HostClock clock{std::nullopt};
     const auto observe = [&](std::uint32_t i, std::byte interface) {

@@ -89,7 +89,7 @@ TEST(PauseTimers, WhatPassedBeforeTheRateWasKnownCountsLater) {
     EXPECT_FALSE(timers.stopped(5000, 0));
 }
 
-/// Neither hosts that nobody has nor a rate that nobody learns take much memory, and what was lost is no figure.
+/// Neither hosts that do not exist nor a rate that is never learnt take much memory, and what was lost is no figure.
 TEST(PauseTimers, AreBounded) {
     PauseTimers timers;
     for (std::uint64_t i = 0; i < 100'000; ++i)

@@ -107,7 +107,7 @@ TEST(RepeatedFrames, MemoryIsTakenWhenItIsNeeded) {
 }
 
 TEST(RepeatedFrames, EachCopyStandsForOneFrame) {
-    // Sent twice on one interface: both are frames, and the other one meets both. A third is one more.
+    // Sent twice on one interface: both are frames, and the other interface has both. A third is one more.
     EXPECT_EQ(answers({{1, 0}, {1, 0}, {1, 1}, {1, 1}, {1, 1}}), "nnccn");
     EXPECT_EQ(answers({{1, 0}, {1, 1}, {1, 0}, {1, 1}, {1, 0}, {1, 1}}), "ncncnc");
     // The third that only the other one has met is met by the first.
@@ -149,7 +149,7 @@ TEST(RepeatedFrames, CopiesMayComeInAnotherOrder) {
     for (const std::uint64_t i : order) ASSERT_TRUE(repeated.note(marks_of(i), 1, 0));
 }
 
-/// Merged by time, the clock that is behind comes first, by as many frames as pass in the difference.
+/// Merged by time, the slower clock comes first, by as many frames as pass in the difference.
 TEST(RepeatedFrames, ClocksMayBeApartEitherWay) {
     for (const std::int64_t apart_ns : {-20 * ms, -50 * us, std::int64_t{0}, 50 * us, 20 * ms}) {
         struct Seen {
@@ -230,7 +230,7 @@ TEST(RepeatedFrames, FramesThatLookTheSameForever) {
     RepeatedFrames repeated;
     for (int i = 0; i < 3'000; ++i) repeated.note(marks_of(1), 0, 0);
     repeated.note(marks_of(2), 1, 0);
-    // Without being told, it had kept 256.
+    // Without expect_interfaces(), it had kept 256.
     for (int i = 0; i < 256; ++i) ASSERT_TRUE(repeated.note(marks_of(1), 1, 0)) << i;
     EXPECT_FALSE(repeated.note(marks_of(1), 1, 0));
     for (int i = 0; i < 70'000; ++i) repeated.note(marks_of(3), 0, 0);
@@ -246,7 +246,7 @@ TEST(RepeatedFrames, WhatPassedLongAgoIsNotCopiedLater) {
     for (int i = 0; i < 3'000; ++i) ASSERT_FALSE(repeated.note(marks_of(1), 0, now += ms));
     std::uint64_t copies = 0;
     for (int i = 0; i < 3'000; ++i) copies += repeated.note(marks_of(1), 1, now += ms);
-    // For between half a second and a second nobody can tell.
+    // Between half a second and a second, either answer is right.
     EXPECT_GE(copies, 500u);
     EXPECT_LE(copies, 1'000u);
 }

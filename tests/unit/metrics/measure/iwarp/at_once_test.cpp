@@ -15,7 +15,7 @@ struct Conversation {
     std::uint32_t kinds;          ///< of messages: 1 Writes, 2 and Sends, 3 and READs
     bool both;                    ///< the server speaks, too
     std::uint32_t small_windows;  ///< one acknowledgement of so many; 0: none
-    std::uint32_t marks;          ///< likewise, with ECE
+    std::uint32_t marks;          ///< also, with ECE
     std::uint32_t again;          ///< one segment of so many is sent again; 0: none
 };
 
@@ -125,7 +125,7 @@ TEST(AtOnce, names_every_gap_as_the_rules_do) {
         }
 }
 
-/// A second mark makes the sender remember for twice 1.5 ms: each must be heeded, though what comes behind it is
+/// A second mark makes the sender remember for twice 1.5 ms: each must be heeded, though what comes after it is
 /// prompt.
 TEST(AtOnce, marks_are_heeded_one_by_one) {
     for (const bool shortcut : {true, false}) {

@@ -7,9 +7,9 @@
 #include "metrics/measure/iwarp/stream_tracker.h"
 #include "tests/support/pcaps.h"
 
-/// The captures of Linux siw. What the machines' kernels counted is in the JSON beside each: Tcp/RetransSegs without
+/// The captures of Linux siw. What the machines' kernels counted is in the JSON next to each: Tcp/RetransSegs without
 /// TcpExt/TCPSynRetrans, TcpExt/TCPTimeouts and TCPLossProbes that sent octets again, Tcp/InCsumErrors, IpExt/InCEPkts;
-/// the operations are what perftest, rping and the verbs program were told to do, perftest's and rping's own control
+/// the operations are what perftest, rping and the verbs program were asked to do, perftest's and rping's own control
 /// messages on top as they follow from their protocols.
 namespace {
 
@@ -125,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(siw, Kernels,
                                          Trouble{"siw-rate10mbit-write-bw", {}, {}},        //
                                          Trouble{"siw-delay20ms-write-lat", {}, {}},        //
                                          Trouble{"siw-loss1pct-send-bw", {}, {3}},          // lost before the tap
-                                         Trouble{"siw-rxdrop2pct-read-bw", {9}, {}},        // and behind it
+                                         Trouble{"siw-rxdrop2pct-read-bw", {9}, {}},        // and after it
                                          Trouble{"siw-reorder-write-bw", {}, {56}},         // all for nothing
                                          Trouble{"siw-corrupt-send-bw", {}, {4, 0, 4}},     //
                                          Trouble{"siw-dup-send-bw", {}, {0, 0, 0, 0, 11}},  // 11 D-SACKs

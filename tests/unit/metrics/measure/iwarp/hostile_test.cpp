@@ -21,7 +21,7 @@ void check(Script& script) {
         if (!flow.attribution.started()) continue;
         std::uint64_t sum = 0;
         for (const std::uint64_t time : flow.attribution.states(flow.counts.last_ns, 0)) sum += time;
-        // Times may be as far apart as they can be told.
+        // Times may be as far apart as they can be written.
         EXPECT_EQ(sum, static_cast<std::uint64_t>(flow.counts.last_ns) -
                            static_cast<std::uint64_t>(flow.attribution.first_ns()));
     }

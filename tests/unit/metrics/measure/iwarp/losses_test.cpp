@@ -86,7 +86,7 @@ TEST(Sender, late_segments_take_back_their_own_hole_and_no_other) {
     EXPECT_EQ(script.flow(true)->request.repeated, 1u);
     script.after_us(100);
     script.ack(false, script.sent(true));
-    // Four that a fifth overtook: 113 to 116 behind 117.
+    // Four that a fifth overtook: 113 to 116 after 117.
     six.pass(6, 117);
     EXPECT_EQ(script.flow(true)->request.missing, 5u);
     for (std::uint32_t i = 2; i < 6; ++i) six.pass(i, static_cast<std::uint16_t>(111 + i));
@@ -135,7 +135,7 @@ TEST(Sender, as_many_were_missing_as_fill_a_hole_one_by_one) {
     }
 }
 
-/// The same six of which no segment behind them passed: the acknowledgement alone tells of them.
+/// The same six of which no segment after them passed: the acknowledgement alone shows them.
 TEST(Sender, segments_acknowledged_and_never_seen_are_counted_as_those_of_a_hole) {
     Six six;
     six.script.ack(false, six.at + 6 * unit);
@@ -143,7 +143,7 @@ TEST(Sender, segments_acknowledged_and_never_seen_are_counted_as_those_of_a_hole
     EXPECT_EQ(six.script.flow(true)->request.missing, 0u);
 }
 
-/// Of its sender's segments the start frame, 20 octets, tells nothing: the MSS does.
+/// Of its sender's segments the start frame, 20 octets, shows nothing: the MSS does.
 TEST(Sender, before_the_first_message_a_segment_is_taken_for_as_long_as_may_be) {
     Script script;
     script.establish();

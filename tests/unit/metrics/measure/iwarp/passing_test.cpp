@@ -1,4 +1,4 @@
-/// FPDUs that are delivered later than they passed: behind a hole, or where a capture begins in the middle of a stream.
+/// FPDUs that are delivered later than they passed: after a hole, or where a capture begins in the middle of a stream.
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <span>
@@ -75,7 +75,7 @@ TEST(Passing, a_response_to_a_request_that_was_not_captured_answers_no_other) {
     EXPECT_EQ(latency.max(), 1'050'000u);
 }
 
-/// More READs than a ledger keeps apart, each answered by a segment that acknowledges nothing behind its request: the
+/// More READs than a ledger keeps apart, each answered by a segment that acknowledges nothing after its request: the
 /// responder answers while the rest of them is on its way. With a Write before every other one they lie unevenly.
 TEST(Passing, a_response_acknowledges_its_own_request_alone_however_many_are_outstanding) {
     for (const std::size_t written : {std::size_t{0}, std::size_t{1200}}) {
@@ -107,7 +107,7 @@ TEST(Passing, a_response_acknowledges_its_own_request_alone_however_many_are_out
     }
 }
 
-/// A response that nobody saw, and no gap tells of: its request does not stay the oldest for ever.
+/// A response that was not captured, and that no gap shows: its request does not stay the oldest for ever.
 TEST(Passing, a_request_whose_response_was_missed_is_given_up) {
     Script script;
     script.establish();
@@ -204,7 +204,7 @@ TEST(Passing, a_capture_that_begins_anywhere_finds_the_requests_of_responses) {
     }
 }
 
-/// What the snap length cut off tells no answer from another: neither of a request nor of a response.
+/// What the snap length cut off distinguishes no answer from another: neither of a request nor of a response.
 TEST(Passing, requests_and_responses_cut_by_a_snap_length_find_each_other) {
     const Frames frames("demo-loopback.pcap.gz");
     ASSERT_GT(frames.size(), 1000u);
@@ -253,7 +253,7 @@ FlowSnapshot joined(std::size_t snap_length, std::size_t writes) {
     return script.shown(true);
 }
 
-/// Of what kernels join, a short snap length keeps the first head alone: then nobody knows how much was written.
+/// Of what kernels join, a short snap length keeps the first head alone: then it is unknown how much was written.
 TEST(Passing, segments_of_many_messages_cut_by_a_snap_length_are_no_measure_of_them) {
     const FlowSnapshot whole = joined(262'144, 200);
     EXPECT_EQ(whole.operations[index_of(Operation::write)].count, 200u);

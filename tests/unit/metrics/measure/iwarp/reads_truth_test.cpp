@@ -33,7 +33,7 @@ struct ReadConversation {
     bool places_differ = false;  ///< else each READ wants its octets at the same one
     std::size_t segment_max = 1448;
     bool beginning_seen = true;  ///< the capture has TCP's and MPA's set-up
-    unsigned unseen = 0;         ///< segments behind that, which it has not
+    unsigned unseen = 0;         ///< segments after that, which it has not
     // Of a thousand segments:
     unsigned lost_before = 0;  ///< before the tap
     unsigned lost_behind = 0;  ///< between the tap and their receiver
@@ -316,7 +316,7 @@ TEST_P(Reads, around_what_was_not_captured_are_answered_by_their_own_responses) 
                 SCOPED_TRACE(testing::Message() << "seed " << seed << ", segments to " << segment_max
                                                 << (beginning_seen ? ", a hole" : ", a late beginning"));
                 if (talk.script.flow(true) == nullptr) continue;  // all passed before anything was found
-                // Behind a hole, responses may wait until its end is known.
+                // After a hole, responses may wait until its end is known.
                 EXPECT_LE(talk.script.shown(true).responses_max, beginning_seen ? 2 * talk.most : talk.most);
                 for (const Operation operation : {Operation::read, Operation::fetch_add}) {
                     const Sum expected = sum_of(talk.requests, operation);
@@ -373,7 +373,7 @@ TEST_P(Reads, are_counted_once_whatever_the_path_does) {
 }
 
 /// Nor is any counted twice where the capture has holes, and no request stays for ever. Which responses lay in a hole
-/// cannot be told: where atomics are among the READs, which differ in nothing but their kind, up to a fifth may be
+/// cannot be known: where atomics are among the READs, which differ in nothing but their kind, up to a fifth may be
 /// counted twice until pairs are found again.
 TEST_P(Reads, are_counted_once_at_most_whatever_the_capture_misses) {
     std::uint64_t counted = 0;

@@ -8,7 +8,7 @@
 #include "metrics/measure/flow/flow_store.h"
 #include "metrics/measure/iwarp/stream_tracker.h"
 
-/// A TCP connection with MPA on it, told segment by segment, and what the tracker makes of it.
+/// A TCP connection with MPA on it, described segment by segment, and what the tracker makes of it.
 namespace stream_test {
 
 using Octets = std::vector<std::byte>;
@@ -41,7 +41,7 @@ struct Extras {
     bool wrong_checksum = false;
     std::size_t snap_length = 262'144;  ///< octets of the frame that the capture holds
 };
-/// Acknowledgements that name what came behind the hole. RFC 2018.
+/// Acknowledgements that name what came after the hole. RFC 2018.
 inline Extras sacked(std::int64_t left, std::int64_t right) {
     Extras extras;
     extras.sack = {{static_cast<std::uint32_t>(left), static_cast<std::uint32_t>(right)}};
@@ -62,16 +62,16 @@ public:
 
     /// Three segments, 100 µs apart.
     void handshake(std::uint8_t scale = 7);
-    /// `offset`: of the first octet, from 0 for the first behind the SYN; `ack`: how many octets of the other side.
+    /// `offset`: of the first octet, from 0 for the first after the SYN; `ack`: how many octets of the other side.
     void segment(bool client, std::int64_t offset, const Octets& payload, std::int64_t ack, const Extras& extras = {});
-    /// In order, behind what that side sent last, acknowledging all that the other sent.
+    /// In order, after what that side sent last, acknowledging all that the other sent.
     void data(bool client, const Octets& payload, const Extras& extras = {});
     void ack(bool client, std::int64_t ack, const Extras& extras = {}) {
         segment(client, sent_[client ? 0 : 1], {}, ack, extras);
     }
     /// Handshake, MPA request and reply: 20 octets each way.
     void establish(std::uint8_t scale = 7);
-    /// The side has sent so many octets more, which were not captured.
+    /// The side has sent this number of octets more, which were not captured.
     void skip(bool client, std::size_t octets) { sent_[client ? 0 : 1] += static_cast<std::int64_t>(octets); }
     void after_us(std::int64_t us) { now_ns += us * 1000; }
     void finish();

@@ -103,7 +103,7 @@ TEST(Sender, duplicates_from_the_flight_of_a_loss_explain_no_second_repetition) 
                 EXPECT_EQ(script.count(true, EventKind::timeout), 0u);
             }
         }
-        script.after_us(199'992);  // 8 µs behind the repeat
+        script.after_us(199'992);  // 8 µs after the repeat
         script.segment(true, at, sent_message(1), script.sent(false));
         EXPECT_EQ(script.flow(true)->attribution.last_state(), State::recover_timeout);
         EXPECT_EQ(script.count(true, EventKind::timeout), 1u);
@@ -112,7 +112,7 @@ TEST(Sender, duplicates_from_the_flight_of_a_loss_explain_no_second_repetition) 
     }
 }
 
-/// RFC 8985, 6.2: what was sent behind the repeat has arrived, new or itself sent again, and the repeat has not.
+/// RFC 8985, 6.2: what was sent after the repeat has arrived, new or itself sent again, and the repeat has not.
 TEST(Sender, a_sack_of_what_was_sent_behind_a_repetition_explains_the_next_one) {
     Script fresh;
     fresh.establish();
@@ -200,7 +200,7 @@ TEST(Sender, timestamps_tell_late_octets_from_repeated_ones) {
     }
 }
 
-/// Nothing in the segments tells; the round trip (100 µs to the server, 100 µs to the client) does.
+/// The segments do not show it; the round trip (100 µs to the server, 100 µs to the client) does.
 TEST(Sender, without_order_in_the_segments_late_is_what_comes_before_a_round_trip) {
     for (const std::int64_t us : {150, 250}) {
         Script script;
@@ -372,7 +372,7 @@ TEST(Sender, congestion_marks_echoes_and_reductions_are_the_marked_flows) {
     EXPECT_EQ(script.first_frame(true, EventKind::ce_mark), 6u);
 }
 
-/// Everything that happens must be told the same wherever in it the sequence numbers wrap.
+/// Everything that happens must be reported the same wherever in it the sequence numbers wrap.
 TEST(Sender, sequence_numbers_may_wrap_anywhere) {
     std::vector<std::uint64_t> expected;
     for (std::uint32_t back = 0; back <= 800; ++back) {

@@ -85,7 +85,7 @@ TEST(Sender, ports_used_again_are_another_flow_though_no_syn_was_captured) {
     }
 }
 
-/// The capture has a hole of more octets than a window holds: 3,500 MiB ahead look like 596 MiB behind.
+/// The capture has a hole of more octets than a window holds: 3,500 MiB ahead look like 596 MiB back.
 TEST(Sender, a_stream_goes_on_wherever_it_is_found_again) {
     for (const std::size_t far : {std::size_t{1500} << 20, std::size_t{2500} << 20, std::size_t{3500} << 20}) {
         Script script;

@@ -65,7 +65,7 @@ void compare(const FlowSnapshot& flow, const Sums& sums) {
     EXPECT_LE(sums.nak_generation.count(), flow.recovery.nak_generation_ns.count());
     EXPECT_LE(sums.nak_generation.sum(), flow.recovery.nak_generation_ns.sum());
     EXPECT_GE(sums.recovery_total.count(), flow.recovery.total_ns.count());
-    // The gap that is open at the end, and the time before the first data packet, no packet tells of: they are idle, or
+    // The gap that is open at the end, and the time before the first data packet, no packet shows: they are idle, or
     // in flight.
     std::uint64_t noted_ns = 0;
     for (std::size_t i = 0; i < state_count; ++i) {

@@ -70,7 +70,7 @@ std::optional<Operation> ended_by(std::uint32_t opcode) {
     }
 }
 
-/// How far a PSN lies behind another one, of 24 bits.
+/// How far a PSN lies after another one, of 24 bits.
 std::int32_t psn_distance(std::uint32_t from, std::uint32_t to) {
     return static_cast<std::int32_t>((to - from) << 8) >> 8;
 }
@@ -182,7 +182,7 @@ private:
     enum Column { source, destination, sequence, length, acknowledged, unit_lengths, unit_opcodes, unit_lasts };
     struct Waiting {
         std::size_t answer;
-        std::uint32_t end;  ///< sequence number behind its last octet
+        std::uint32_t end;  ///< sequence number after its last octet
         std::string way;
         Operation operation;
     };

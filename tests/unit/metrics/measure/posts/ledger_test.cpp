@@ -1,4 +1,4 @@
-/// What records say of queues. Every depth, time and latency is counted out by hand beside the records.
+/// What records say of queues. Every depth, time and latency is counted out by hand next to the records.
 #include <cstring>
 #include <gtest/gtest.h>
 #include <map>
@@ -55,7 +55,7 @@ TEST(QueuePairTable, unsignalled_requests_leave_with_the_next_completion) {
     EXPECT_DOUBLE_EQ(figures.send_queue.mean, (10 * (1 + 2 + 3 + 4 + 5 + 6) + 40 * 7) / 100.0);
     EXPECT_EQ(figures.operations.at(0).completion_ns.count(), 1u);  // its own alone
     EXPECT_EQ(figures.operations.at(0).completion_ns.sum(), 70u);
-    book.add(completion(200, qp, 99));  // nobody's
+    book.add(completion(200, qp, 99));  // of no post
     EXPECT_EQ(book.unexpected(), 1u);
     EXPECT_EQ(book.find(book.by_number(qp).back())->send_level.value(), 3u);
 }
@@ -91,7 +91,7 @@ TEST(QueuePairTable, flushed_requests_complete_signalled_or_not) {
     EXPECT_EQ(figures.statuses[0].status, flushed);
     EXPECT_EQ(figures.statuses[0].count, 3u);
     EXPECT_EQ(figures.completions_missed, 0u);
-    EXPECT_TRUE(figures.operations.empty());  // latency of an error is none
+    EXPECT_TRUE(figures.operations.empty());  // an error has no latency
 }
 
 TEST(QueuePairTable, refused_posts_are_not_in_the_queue) {
@@ -248,7 +248,7 @@ TEST(QueuePairTable, a_servers_queue_pair_is_made_for_the_request_before_it) {
     book.add(connect_request(0, 40'001));
     book.add(change(10, 1, to_init));
     book.add(connect_request(20, 40'002));
-    book.add(connect_request(21, 40'003));  // two at once: nobody says which is which
+    book.add(connect_request(21, 40'003));  // two at once: nothing shows which is which
     book.add(change(30, 2, to_init));
     ASSERT_EQ(book.by_ports(7174, 40'001).size(), 1u);
     EXPECT_EQ(book.find(book.by_ports(7174, 40'001)[0])->number, 1u);
@@ -282,7 +282,7 @@ TEST(QueuePairTable, processes_without_queue_pairs_make_room) {
         made.change.shared_receive_queue = 5;
         book.add(made);
         book.add(of(post_receive(now_ns + 1, 5, Flag::shared), process));
-        if (process % 3 != 0) continue;  // killed: nothing tells of its end
+        if (process % 3 != 0) continue;  // killed: nothing shows its end
         book.add(of(change(now_ns + 2, 1, destroyed), process));
     }
     std::map<std::uint32_t, VerbsFigures> known;

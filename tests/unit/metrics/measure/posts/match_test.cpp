@@ -109,7 +109,7 @@ TEST(FlowMatch, iwarp_by_ports) {
     QueuePairTable book;
     book.add(connected(100, 1, 40'001, 7174));
     book.add(connected(200, 1, 7174, 40'001));
-    book.add(connected(300, 1, 0, 7175));  // it was not told its own
+    book.add(connected(300, 1, 0, 7175));  // it does not know its own
     FlowSnapshot flow = roce(1, 1, 0);
     flow.transport = wire::Transport::iwarp;
     flow.destination.qpn.reset();

@@ -2,7 +2,7 @@
 
 #include "reads.h"
 
-/// READs and atomics whose responses were lost, of which the answer to a later request tells, or nothing but a timer.
+/// READs and atomics whose responses were lost, which the answer to a later request shows, or nothing but a timer.
 /// IBTA vol. 1, 9.7.5.2.8 for implied NAKs; counted by hand.
 namespace {
 
@@ -23,8 +23,8 @@ void respond(Script& script, std::int64_t index, bool atomic) {
         script.answer(index, response_only, ack_syndrome, 1024);
 }
 
-/// The response is lost behind the tap, and so is the READ's or atomic's requester's reason for asking again: all has
-/// been answered here. It sees the acknowledgement of the WRITE behind it, and no timer is that short.
+/// The response is lost after the tap, and so is the READ's or atomic's requester's reason for asking again: all has
+/// been answered here. It sees the acknowledgement of the WRITE after it, and no timer is that short.
 TEST(RoceReads, AResponseThatIsLostBehindTheTapIsAskedForAgain) {
     for (const bool atomic : {false, true}) {
         SCOPED_TRACE(atomic ? "FETCH_ADD" : "READ");
@@ -47,8 +47,8 @@ TEST(RoceReads, AResponseThatIsLostBehindTheTapIsAskedForAgain) {
     }
 }
 
-/// The response to a READ is lost, and the SEND behind it finds no receive posted. The requester sees by that answer
-/// that it lacks the response, and goes back to the READ at once: it is asked to wait for what comes behind.
+/// The response to a READ is lost, and the SEND after it finds no receive posted. The requester sees by that answer
+/// that it lacks the response, and goes back to the READ at once: it is asked to wait for what comes after.
 TEST(RoceReads, AReceiverThatIsNotReadyImpliesThatAResponseWasLost) {
     Script script;
     for (std::int64_t index = 0; index < 8; index += 2) {
@@ -74,7 +74,7 @@ TEST(RoceReads, AReceiverThatIsNotReadyImpliesThatAResponseWasLost) {
     EXPECT_EQ(script.requester().ledger.messages(), 0u);
 }
 
-/// With nothing behind it that was answered, only a timer asks for it again.
+/// With nothing after it that was answered, only a timer asks for it again.
 TEST(RoceReads, ALastResponseIsAskedForAgainByATimer) {
     for (const bool atomic : {false, true}) {
         SCOPED_TRACE(atomic ? "FETCH_ADD" : "READ");
@@ -245,7 +245,7 @@ TEST(RoceReads, AnImpliedResponseThatIsAskedForLate) {
     EXPECT_EQ(script.requester().ledger.messages(), 0u);
 }
 
-/// READs behind a WRITE wait for nothing that its acknowledgement tells.
+/// READs after a WRITE wait for nothing that its acknowledgement shows.
 TEST(RoceReads, AnAcknowledgementOfWhatCameBeforeAReadImpliesNothing) {
     Script script;
     script.request(0);

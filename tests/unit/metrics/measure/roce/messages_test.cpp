@@ -119,7 +119,7 @@ TEST(RoceMessages, MessagesThatWereMergedHaveNoLatency) {
     EXPECT_EQ(script.requester().ledger.messages(), 0u);
 }
 
-/// READs likewise, and neither is the time to the first response: of them all, 100 us.
+/// READs also, and neither is the time to the first response: of them all, 100 us.
 TEST(RoceMessages, ReadsThatWereMergedHaveNoLatency) {
     constexpr unsigned reads = 100;
     Script script;
@@ -186,7 +186,7 @@ TEST(RoceMessages, CreditsThatRunOutAreCountedOnce) {
     EXPECT_EQ(script.complaints().credits_exhausted, 1u);
 }
 
-/// The AETH of the last acknowledgement says 0, that of the response behind it 1024 (code 20), and then the application
+/// The AETH of the last acknowledgement says 0, that of the response after it 1024 (code 20), and then the application
 /// thinks for a millisecond. IBTA vol. 1, 9.7.7.2.
 TEST(RoceMessages, ResponsesGiveCredits) {
     for (const bool atomic : {false, true}) {
@@ -311,7 +311,7 @@ TEST(RoceMessages, AMessageThatTheCaptureCutHasNoSize) {
 }
 
 /// Between a first and a last packet the end of one message and the begin of another are missing. Those come later:
-/// two messages of 2048 octets; the first took 3 us, the second one's first packet came behind its last.
+/// two messages of 2048 octets; the first took 3 us, the second one's first packet came after its last.
 TEST(RoceMessages, AHoleMayHoldTheBorderOfTwoMessages) {
     for (const Kind& kind : ordered) {
         SCOPED_TRACE(metrics::name_of(kind.service));
@@ -331,7 +331,7 @@ TEST(RoceMessages, AHoleMayHoldTheBorderOfTwoMessages) {
     }
 }
 
-/// Of the first the last packet is missing, which comes behind the second.
+/// Of the first the last packet is missing, which comes after the second.
 TEST(RoceMessages, AMessageWhoseEndComesLateHasASize) {
     Script script;
     script.request(0, send_first);
@@ -344,7 +344,7 @@ TEST(RoceMessages, AMessageWhoseEndComesLateHasASize) {
     EXPECT_EQ(script.shown().message_bytes.sum(), 2080u);
 }
 
-/// A WRITE's first packet tells its length. IBTA vol. 1, 9.4.3.
+/// A WRITE's first packet has its length. IBTA vol. 1, 9.4.3.
 TEST(RoceMessages, AWriteTellsItsSize) {
     for (const Kind& kind : ordered) {
         SCOPED_TRACE(metrics::name_of(kind.service));

@@ -28,7 +28,7 @@ inline std::uint64_t responses_missing(Script& script) { return script.store.res
 inline std::uint64_t responses_repeated(Script& script) { return script.store.responder(script.responder()).repeated; }
 inline std::uint64_t payload(Script& script) { return script.responder().counts.payload_bytes; }
 
-/// What the network has done to responses: nobody has asked for any of them again.
+/// What the network has done to responses: no requester has asked for any of them again.
 inline void expect_shuffled(Script& script, std::uint64_t late, std::uint64_t doubled) {
     const metrics::RequestState& carrier = script.responder().request;
     EXPECT_EQ(carrier.reordered, late);

@@ -44,7 +44,7 @@ TEST(RoceReads, APayloadTellsTheLeastMtu) {
     script.request(0, write_only, 2000);
     script.read(1, 4096);
     script.request(4, write_only, 2000);
-    EXPECT_EQ(missing(script), 2u);  // 2 and 3, as long as nothing tells which of them is the READ's
+    EXPECT_EQ(missing(script), 2u);  // 2 and 3, as long as nothing shows which of them is the READ's
     script.answer(1, response_first, ack_syndrome, 2048);
     script.answer(2, response_last, ack_syndrome, 2048);
     EXPECT_EQ(missing(script), 1u);
@@ -64,7 +64,7 @@ TEST(RoceReads, AReadThatTheCaptureLostAmongSmallOnes) {
     EXPECT_EQ(script.bytes(Operation::read), 3u * 4096);
 }
 
-/// A packet that does not begin its message tells that another of it was lost: the PSN before it is no response's. The
+/// A packet that does not begin its message shows that another of it was lost: the PSN before it is no response's. The
 /// READ takes 0 to 3.
 TEST(RoceReads, TheBeginOfAMessageIsLostBehindAReadOfUnknownExtent) {
     Script script;
@@ -87,7 +87,7 @@ TEST(RoceReads, TheBeginOfAMessageIsLostBehindAReadOfUnknownExtent) {
     EXPECT_EQ(script.latencies(Operation::read), 1u);
 }
 
-/// Of the flow's first READ nothing tells how many PSNs it takes, and the WRITE behind it, at 1, is lost. Who asks for
+/// Of the flow's first READ nothing shows how many PSNs it takes, and the WRITE after it, at 1, is lost. Who asks for
 /// it, where the responses end, or the WRITE itself shows that it was none of the READ's.
 TEST(RoceReads, AGuessedExtentIsTakenBack) {
     enum class By { nak, response, repeat };
@@ -121,8 +121,9 @@ TEST(RoceReads, AGuessedExtentIsTakenBack) {
     }
 }
 
-/// Of two READs of four packets each, behind one that all went well with, any one response is lost before the tap; but
-/// for the second's last, behind which nothing comes. The requester asks for that and all that follows again.
+/// Of two READs of four packets each, after one that all went well with, any one response is lost before the tap,
+/// except the last one of the second READ, after which nothing comes. The requester asks for that and all that follows
+/// again.
 TEST(RoceReads, AnyResponseIsLost) {
     for (std::int64_t lost = 0; lost < 7; ++lost) {
         SCOPED_TRACE(lost);
@@ -272,7 +273,7 @@ TEST(RoceReads, AResponseBeforeTheCapture) {
     EXPECT_EQ(responses_missing(script), 0u);
 }
 
-/// Of 1 and 2 the network has changed the order: nobody has asked again.
+/// Of 1 and 2 the network has changed the order: there is no second request.
 TEST(RoceReads, AResponseThatIsOvertakenIsNotLost) {
     Script script;
     for (const std::int64_t index : {0, 1, 2}) script.read(index, 1024);

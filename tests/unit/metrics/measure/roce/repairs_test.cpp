@@ -137,7 +137,7 @@ TEST(RoceRepairs, OnlyATimerRepeatsAfterSilence) {
     EXPECT_EQ(script.latencies(Operation::write), 0u);
 }
 
-/// rxe complains of the packets behind the one that found no receive, too.
+/// rxe complains of the packets after the one that found no receive, too.
 TEST(RoceRepairs, ReceiverNotReadyWithASecondNak) {
     Script script;
     for (std::int64_t i = 0; i <= 2; ++i) script.request(i, send_only);
@@ -164,7 +164,7 @@ TEST(RoceRepairs, ASecondNakWithinARun) {
     expect(script, {25, 0, 0, 0, 0});
 }
 
-/// What lies behind the packet that the receiver asks for is no answer to it.
+/// What lies after the packet that the receiver asks for is no answer to it.
 TEST(RoceRepairs, ALatePacketThatLooksLikeTheBeginOfARun) {
     Script script;
     script.requests(0, 4);
@@ -178,8 +178,8 @@ TEST(RoceRepairs, ALatePacketThatLooksLikeTheBeginOfARun) {
     expect(script, {10, 1, 1, 0, 0});
 }
 
-/// The application thinks for 15 us after each answer, so that nothing tells how soon the adapter reacts: 1 us after
-/// the NAK the lost packet comes again, and what followed it behind it. Were it late, it would come twice, or new ones
+/// The application thinks for 15 us after each answer, so that nothing shows how soon the adapter reacts: 1 us after
+/// the NAK the lost packet comes again, and what followed it after it. Were it late, it would come twice, or new ones
 /// next.
 TEST(RoceRepairs, ARepeatThatComesSoonerThanAnyReactionBefore) {
     enum class Next { rest, both, more };
@@ -254,7 +254,7 @@ TEST(RoceRepairs, ADamagedPacketIsNoHole) {
     EXPECT_EQ(script.messages(Operation::write), 4u);
 }
 
-/// What nobody asked for again, and was acknowledged all the same, the capture alone has lost.
+/// What was not asked for again, and was acknowledged all the same, was lost by the capture alone.
 TEST(RoceRepairs, AnAcknowledgedHoleIsTheCaptures) {
     Script script;
     script.requests(0, 2);
@@ -413,7 +413,7 @@ TEST(RoceRepairs, WhatWasAcknowledgedEarlyIsOvertaken) {
     }
 }
 
-/// The capture has lost 4 and 5. Their acknowledgement is lost behind the tap, and the sender's timer runs out.
+/// The capture has lost 4 and 5. Their acknowledgement is lost after the tap, and the sender's timer runs out.
 TEST(RoceRepairs, WhatTheCaptureLostMayBeSentAgain) {
     Script script;
     script.requests(0, 3);

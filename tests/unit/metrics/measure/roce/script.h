@@ -5,7 +5,7 @@
 #include "metrics/measure/flow/flow_store.h"
 #include "metrics/measure/roce/roce_tracker.h"
 
-/// A conversation of two queue pairs, told packet by packet, and what the tracker makes of it.
+/// A conversation of two queue pairs, described packet by packet, and what the tracker makes of it.
 namespace roce_test {
 
 /// Opcodes of RC; others add their transport's upper three bits. IBTA vol. 1, table 38.

@@ -28,7 +28,7 @@ void expect_octets(Script& script, Operation operation, std::uint64_t messages, 
 }
 std::uint64_t stalled(Script& script) { return script.requester().attribution.time_in(metrics::State::nic_stall); }
 
-/// Nobody repeats anything on UC: a packet that was not missing is the network's copy, whatever else is missing.
+/// No sender repeats anything on UC: a packet that was not missing is the network's copy, whatever else is missing.
 TEST(UcMessages, ACopyIsNoMessageAndFillsNoHole) {
     Script script(500, metrics::Service::uc);
     script.identification = 100;
@@ -122,7 +122,7 @@ TEST(UcMessages, AHoleOverTheEndOfAWriteIsNoStall) {
     expect_octets(script, Operation::write, 2, 2048 + 3072);
 }
 
-/// A SEND does not tell its length: what is behind the hole may be another message's.
+/// A SEND does not tell its length: what is after the hole may be another message's.
 TEST(UcMessages, AHoleInASendIsNoStall) {
     Script script(500, metrics::Service::uc);
     script.request(0, uc | send_first);
@@ -171,7 +171,7 @@ TEST(RcMessages, ARepeatedEndTellsWhatItsMessageWas) {
     script.begin_write(1, 2548);
     script.request(2, write_middle);
     script.request(4, send_only, 64);
-    // Until then nobody knows what the message is.
+    // Until then it is unknown what the message is.
     expect_octets(script, Operation::write, 1, 1024);
     script.nak(3);
     script.after_us(10);
@@ -197,7 +197,7 @@ TEST(RcMessages, ARepeatedBeginIsOfTheMessageThatItsEndTold) {
     expect_octets(script, Operation::send_invalidate, 1, 1524);
 }
 
-/// The RETH tells that the message is complete but for its midst, before that is repeated.
+/// The RETH shows that the message is complete except its middle, before that is repeated.
 TEST(RcMessages, ARepeatedMidstIsOfTheMessageThatItsEndTold) {
     Script script;
     script.request(0);

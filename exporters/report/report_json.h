@@ -1,0 +1,20 @@
+#pragma once
+#include <string>
+
+#include "exporters/report/report_data.h"
+
+namespace exporters::report {
+
+/// Bounds of a document, so that a page stays small enough to send.
+struct DocumentBounds {
+    std::size_t answers = 100;              ///< that raise an alarm
+    std::size_t rows = 3'000;               ///< flows in the table
+    std::size_t full_flow_bytes = 400'000;  ///< of flows with all figures
+    std::size_t cells = 20'000;             ///< of the flows' figures over time
+    std::size_t hosts = 400;
+};
+
+/// The document of web/schema/report.schema.json, on few lines and without a newline at the end.
+std::string report_json(const ReportData& data, const DocumentBounds& bounds = {});
+
+}  // namespace exporters::report

@@ -1,0 +1,18 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace exporters::report {
+
+/// Whether the page was built into this program.
+bool has_page();
+
+/// The page with a report's document in its element `data`. `document` is JSON; it may contain any text.
+std::string report_page(std::string_view document);
+
+/// JSON that cannot end the element in which it stands, nor begin a comment there: `<` becomes `\u003c`, which only
+/// strings contain.
+std::string escaped_for_element(std::string_view json);
+
+}  // namespace exporters::report

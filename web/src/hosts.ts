@@ -1,0 +1,37 @@
+// Hosts, and who sends to whom.
+import { element, section } from "./dom";
+import { byteSize, cellKey, bitRate, grouped, matrixOf, sumsOfFlows } from "./model";
+import type { PageState } from "./state";
+
+export function hostSection(state: PageState): HTMLElement {
+  const most = 16;
+  const box = element("div", { class: "scroll" });
+  const words = element("p", { class: "dim" });
+  const show = () => {
+    const sums = sumsOfFlows(state.report, state.range);
+    const bytesOf = (row: { id: number; wire_bytes: number }) => (state.isWhole || !state.report.series ? row.wire_bytes : sums.get(row.id)?.wire_bytes ?? 0);
+    const matrix = matrixOf(state.rows, bytesOf, most);
+    const head = element("tr", {}, element("th", { scope: "col" }, "sends \\ receives"), ...matrix.destinations.map((name) => element("th", { scope: "col" }, name)));
+    const rows = matrix.sources.map((source) => element("tr", {}, element("th", { scope: "row" }, source), ...matrix.destinations.map((destination) => {
+      const cell = matrix.cells.get(cellKey(source, destination));
+      if (!cell) return element("td", {}, "");
+      const made = element("td", { title: `${source} > ${destination}: ${grouped(cell.flows)} flows, ${cell.problems} with a problem` }, byteSize(cell.bytes), cell.problems > 0 ? element("b", {}, " !") : null);
+      made.style.background = `color-mix(in srgb, var(--chart) ${Math.round((cell.bytes / matrix.max) * 55)}%, transparent)`;
+      return made;
+    })));
+    const receivers = matrix.destinations.map((destination) => matrix.sources.filter((source) => matrix.cells.has(cellKey(source, destination))).length);
+    rows.push(element("tr", {}, element("th", { scope: "row" }, "senders"), ...receivers.map((senders) => element("td", {}, grouped(senders)))));
+    box.replaceChildren(element("table", { class: "matrix" }, element("thead", {}, head), element("tbody", {}, ...rows)));
+    words.textContent = `Bytes on the wire${state.isWhole ? "" : " in the chosen time"}; ! marks flows with a problem.${matrix.left_out > 0 ? ` ${matrix.left_out} senders and receivers with less traffic are left out.` : ""}`;
+  };
+  state.onRange(show);
+  show();
+  const hosts = [...state.report.hosts].sort((a, b) => b.sent_wire_bytes + b.received_wire_bytes - a.sent_wire_bytes - a.received_wire_bytes);
+  const shown = hosts.slice(0, 200);
+  const table = element("table", {}, element("thead", {}, element("tr", {}, ...["host", "sent", "received", "senders to it", "most senders in 1 ms", "link rate"].map((name, i) => element("th", { scope: "col", class: i > 0 ? "n" : "" }, name)))),
+    element("tbody", {}, ...shown.map((host) => element("tr", {}, element("th", { scope: "row" }, host.name ? `${host.name} (${host.address})` : host.address),
+      element("td", { class: "n" }, byteSize(host.sent_wire_bytes)), element("td", { class: "n" }, byteSize(host.received_wire_bytes)), element("td", { class: "n" }, grouped(host.senders)),
+      element("td", { class: "n" }, grouped(host.incast.senders_max)), element("td", { class: "n" }, bitRate(host.link_bits_per_sec))))));
+  return section("hosts", "Hosts", element("h3", {}, "Who sends to whom"), box, words, element("h3", {}, "All hosts"), element("div", { class: "scroll" }, table),
+    hosts.length > shown.length ? element("p", { class: "dim" }, `${grouped(hosts.length - shown.length)} hosts with less traffic are left out.`) : null);
+}
