@@ -112,7 +112,8 @@ void add_depth(FieldBuilder<FlowRow>& fields) {
 }  // namespace
 
 void add_commands(FieldBuilder<FlowRow>& fields) {
-    fields.add("upper", "", "upper", Unit::text, "the upper layer: nvme, rpc, srp, iser, smb, rds; null if none is known",
+    fields.add("upper", "", "upper", Unit::text,
+               "the upper layer: nvme, rpc, srp, iser, smb, rds; null if none is known",
                [](const FlowRow& row) { return row.flow.commands ? Value{row.flow.commands->protocol} : Value{}; });
     fields.presence = Presence::with_group;
     add_counts(fields);

@@ -85,7 +85,8 @@ std::optional<std::uint64_t> ack_ns(const Commands& commands, const CommandKindF
     if (!commands.is_iwarp()) return kind.request_ack_ns;
     std::optional<std::uint64_t> least;
     for (const FlowSnapshot* flow : commands.flows)
-        if (flow->round_trip_min_ns) least = std::min(least.value_or(*flow->round_trip_min_ns), *flow->round_trip_min_ns);
+        if (flow->round_trip_min_ns)
+            least = std::min(least.value_or(*flow->round_trip_min_ns), *flow->round_trip_min_ns);
     if (!least) return {};
     std::uint64_t sum = 0;
     if (__builtin_mul_overflow(*least, kind.latency_ns.count(), &sum)) return {};
@@ -316,8 +317,7 @@ void add_waiting(const CommandConnectionFigures& connection, std::int64_t end_ns
 
 Waiting waiting_of(const Subject& subject, const Commands& commands) {
     Waiting waiting;
-    for (const FlowSnapshot* flow : commands.flows)
-        add_waiting(*flow->commands, end_of_wait(subject, *flow), waiting);
+    for (const FlowSnapshot* flow : commands.flows) add_waiting(*flow->commands, end_of_wait(subject, *flow), waiting);
     return waiting;
 }
 
@@ -384,10 +384,10 @@ void find_repairs(const Subject& subject, const Commands& commands, std::vector<
     const bool by_rnr = rnr != 0 && rnr_ns >= other_ns;
     Answer answer = make_answer(Verdict::repairs_hurt_commands, commands, share);
     answer.cost = {share, CostBasis::command_time};
-    answer.summary =
-        fmt::format("{} of the latency of commands of {} is time in which packets were sent again{}.", percent(share),
-                    ends_text(subject, commands),
-                    !by_rnr ? "" : other_ns == 0 ? ", because a receiver was not ready"
+    answer.summary = fmt::format("{} of the latency of commands of {} is time in which packets were sent again{}.",
+                                 percent(share), ends_text(subject, commands),
+                                 !by_rnr         ? ""
+                                 : other_ns == 0 ? ", because a receiver was not ready"
                                                  : ", mostly because a receiver was not ready");
     add_evidence(answer, "repairs of a command's own packets", static_cast<double>(commands.totals.repair_own_ns),
                  EvidenceUnit::ns, frames_of_first(commands, &CommandKindFigures::hurt));
@@ -397,8 +397,8 @@ void find_repairs(const Subject& subject, const Commands& commands, std::vector<
     add_evidence(answer, "RNR NAKs", static_cast<double>(rnr), EvidenceUnit::naks);
     add_figures(answer, commands);
     answer.advice = by_rnr ? "Post more receives on the side that was not ready; the credits of the upper layer "
-                               "promise more than there are."
-                             : "The answer about bandwidth names the cause of the repairs.";
+                             "promise more than there are."
+                           : "The answer about bandwidth names the cause of the repairs.";
     out.push_back(std::move(answer));
 }
 
@@ -442,7 +442,7 @@ std::optional<double> link_use(const Subject& subject, const Commands& commands,
     return bits / (static_cast<double>(least_ns) * 1e-9) / static_cast<double>(*mover->link_bits_per_sec);
 }
 
-/// Whether so many answers are to requests which the capture lacks that the others do not stand for all.
+/// Whether a tenth of the answers, or more, belong to requests that the capture lacks.
 bool lacks_requests(const Commands& commands) {
     return commands.totals.orphans * 10 > commands.totals.commands + commands.totals.orphans;
 }
@@ -468,7 +468,7 @@ Verdict verdict_of(const Subject& subject, const Commands& commands, const Comma
     return Verdict::normal;
 }
 
-/// "They take 5.63 ms (mean; median 2.22 ms, 99 % within 32.8 ms, 372 commands): target 65 %, data 35 %."
+/// "2.22 ms (median; 99 % within 32.8 ms, 372 commands); of that, target 65 %, data 35 %".
 std::string shares_text(const CommandKindFigures& kind) {
     const Histogram& latency = kind.latency_ns;
     std::string text = fmt::format(
@@ -482,7 +482,7 @@ std::string shares_text(const CommandKindFigures& kind) {
     for (const auto& [name, ns] : parts) {
         constexpr double worth_a_word = 0.01;
         if (part_of(ns, latency.sum()) < worth_a_word) continue;
-        text += fmt::format("{}{} {}", first ? ": " : ", ", percent(part_of(ns, latency.sum())), name);
+        text += fmt::format("{}{} {}", first ? "; of that, " : ", ", name, percent(part_of(ns, latency.sum())));
         first = false;
     }
     return text;
@@ -518,19 +518,21 @@ void describe_verdict(Answer& answer, const Subject& subject, const Commands& co
             return;
         }
         case Verdict::target_slow:
-            answer.summary = fmt::format("{} wait for the target for {} of their time. They take {}.", who,
-                                         percent(think), shares);
-            answer.advice = fmt::format("Look at the device and the processors of {}; a faster network could save {} at most.",
-                                        target, percent(1 - think));
+            answer.summary =
+                fmt::format("{} wait for the target for {} of their time. They take {}.", who, percent(think), shares);
+            answer.advice =
+                fmt::format("Look at the device and the processors of {}; a faster network could save {} at most.",
+                            target, percent(1 - think));
             return;
         case Verdict::network_slow:
             answer.summary =
-                fmt::format("{} {}. They take {}.", who, way_text(commands, part_of(ack_ns(commands, kind).value_or(0), latency)), shares);
+                fmt::format("{} {}. They take {}.", who,
+                            way_text(commands, part_of(ack_ns(commands, kind).value_or(0), latency)), shares);
             answer.advice = "The answers about latency and congestion say whether distance or queues take that time.";
             return;
         case Verdict::data_slow:
             answer.summary =
-                fmt::format("{} spend {} of their time on data, which move at {}. They take {}.", who,
+                fmt::format("{} spend {} of their time on data, which move at {} in each. They take {}.", who,
                             percent(part_of(kind.parts_ns[2].sum(), latency)),
                             bit_rate(static_cast<double>(kind.moved_in_bytes + kind.moved_out_bytes) * 1e9 /
                                      static_cast<double>(std::max<std::uint64_t>(kind.parts_ns[2].sum(), 1))),
@@ -576,11 +578,12 @@ void describe_verdict(Answer& answer, const Subject& subject, const Commands& co
                   "known.",
                   number(commands.sum.unbound_operations), number(commands.sum.operations),
                   ends_text(subject, commands))
-        : lacks_requests(commands)
-            ? fmt::format("{} answers of {} belong to requests that the capture lacks.",
-                          number(commands.totals.orphans), ends_text(subject, commands))
-            : fmt::format("Too few commands of {} were answered in the capture to judge them: {}.",
-                          ends_text(subject, commands), number(commands.totals.commands));
+        : lacks_requests(commands) ? fmt::format("{} answers of {} belong to requests that the capture lacks.",
+                                                 number(commands.totals.orphans), ends_text(subject, commands))
+        : kind.commands == 0
+            ? fmt::format("No command of {} was answered in the capture.", ends_text(subject, commands))
+            : fmt::format("{} took most of the time, and too few were answered to judge them: {}.", who,
+                          number(kind.commands));
     answer.advice = "Capture both directions while the load runs, with the beginnings of the connections.";
 }
 

@@ -147,6 +147,54 @@ class Kinds(IoTestCase):
             self.assertEqual(sum(kind["commands"] for connection in connections for kind in connection["kinds"]), 463)
 
 
+class Groups(IoTestCase):
+    def test_groups_are_sums_of_connections(self):
+        reads = {}
+        for row in self.csv("-n", "-r", NVME):
+            reads.setdefault(row["kind"], []).append(row)
+        for by, name in (("pair", "192.0.2.2 > 192.0.2.1"), ("initiator", "192.0.2.2"), ("protocol", "nvme"), ("all", "all")):
+            rows = self.csv("-n", "-r", NVME, "--by", by)
+            self.assertEqual({(row["group"], row["connections"]) for row in rows}, {(name, "3")})
+            for row in rows:
+                for column in ("commands", "bytes", "latency_sum_ns", "target_before_ns"):
+                    self.assertEqual(int(row[column] or 0), sum(int(one[column] or 0) for one in reads[row["kind"]]))
+        groups = self.json("-n", "-r", NVME, "--by", "target")["groups"]
+        self.assertEqual([(group["group"], group["connections"]) for group in groups],
+                         [("nqn.2014-08.org.nvmexpress.discovery", 1), ("nqn.2024-01.lab:sub1", 2)])
+        self.assertRegex(self.succeeds(commands("-n", "-r", NVME, "--by", "pair")), r"^nvme  192\.0\.2\.2 > 192\.0\.2\.1  3 connections; ")
+
+
+class Intervals(IoTestCase):
+    def test_they_sum_to_the_whole(self):
+        whole = {(row["connection"], row["kind"]): row for row in self.csv("-n", "-r", NVME) if row["commands"] != "0"}
+        rows = self.csv("-n", "-r", NVME, "--interval", "1s")
+        self.assertGreater(len({row["interval_start_ns"] for row in rows}), 5)
+        sums = {}
+        for row in rows:
+            self.assertEqual((int(row["interval_start_ns"]) % 10**9, row["interval_length_ns"]), (0, "1000000000"))
+            sums.setdefault((row["connection"], row["kind"]), []).append(row)
+        self.assertEqual(list(sorted(sums)), list(sorted(whole)))
+        for key, parts in sums.items():
+            for name in ("commands", "bytes", "moved_in_bytes", "latency_sum_ns", "data_ns"):
+                self.assertEqual(sum(int(part[name] or 0) for part in parts), int(whole[key][name] or 0), (key, name))
+
+    def test_commands_are_in_the_interval_of_their_response(self):
+        ends = {}
+        for want in expected():
+            second = (int(want["begin_ns"]) + latency(want)) // 10**9
+            ends[second] = ends.get(second, 0) + 1
+        intervals = self.json("-r", NVME, "--interval", "1s")["intervals"]
+        found = {each["start_ns"] // 10**9: sum(kind["commands"] for connection in each["connections"] for kind in connection["kinds"])
+                 for each in intervals}
+        # A response whose acknowledgement comes after the end of the interval is one of the next.
+        self.assertLessEqual(sum(abs(found.get(second, 0) - count) for second, count in ends.items()), 2)
+
+    def test_the_table_begins_with_the_time(self):
+        lines = self.succeeds(commands("-n", "-r", NVME, "--interval", "1s")).splitlines()
+        self.assertRegex(lines[0], "^ *interval +protocol +initiator > target +kind +commands +errors ")
+        self.assertRegex(lines[1], r"^[0-9:]{8}\.000 +nvme +192\.0\.2\.2/0x11 > 192\.0\.2\.1/0x11 ")
+
+
 def sums_of_io(capture):
     """Commands, errors and the sum of latencies of each initiator, as `io` has them."""
     connections = json.loads(run("io", "--json", "-n", "-r", capture).stdout)["connections"]
@@ -169,7 +217,7 @@ class Reports(IoTestCase):
         for name in ("nfs-rdma-rxe", "nfs-rdma-siw"):
             report = "".join(command["output"] for command in json.loads((PCAPS / f"{name}.json").read_text())["commands"])
             counted = {operation: [int(number) for number in numbers.split()]
-                       for operation, numbers in re.findall(r"^ +([A-Z_]+): ([\d ]+)$", report, re.MULTILINE)}
+                       for operation, numbers in re.findall(r"^\s+([A-Z_]+): ([\d ]+)$", report, re.MULTILINE)}
             kinds = {kind["kind"]: kind for connection in self.json("-r", PCAPS / f"{name}.pcap")["connections"]
                      for kind in connection["kinds"]}
             for kind, operations in (("read", ["READ"]), ("write", ["WRITE"]), ("open", ["OPEN", "OPEN_NOATTR"]),
@@ -204,13 +252,23 @@ class InFlows(IoTestCase):
                     found[ends] = (flow["upper"], io["commands"], io["errors"], sum(io["parts_ns"].values()), io["open"], io["limit"])
                 self.assertEqual(found, wanted)
 
+    def test_the_upper_layer_can_be_named(self):
+        def found(*arguments):
+            return sum(flow["io"]["commands"] for flow in self.flows(NVME, *arguments) if flow["io"])
+
+        # A queue pair alone, without the set-up: of the host, and of the target. One connection is named, all are found.
+        whole = found()
+        for assignment in ("4420=nvme", "qp:0x13=nvme"):
+            self.assertEqual(found("--as", assignment), whole)
+        self.assertIn("PORT=PROTOCOL", self.fails(run("flows", "-r", NVME, "--as", "x=nvme"), 2))
+
     def test_both_flows_name_the_upper_layer(self):
         flows = self.flows(PCAPS / "nvme-rdma-rxe.pcap.gz")
         named = [flow for flow in flows if flow["upper"] is not None]
         self.assertEqual({flow["upper"] for flow in named}, {"nvme"})
         self.assertEqual(len(named), 2 * sum(flow["io"] is not None for flow in named))
         text = self.succeeds(run("flows", "-n", "-r", NVME))
-        self.assertRegex(text, r"(?m)^id .* upper$")
+        self.assertRegex(text, r"(?m)^ *id .* upper$")
         self.assertNotIn("upper", self.succeeds(run("flows", "-n", "-r", PCAPS / "rxe-write-bw-64k.pcap")))
 
     def test_columns_and_order(self):
@@ -239,7 +297,7 @@ class InFlows(IoTestCase):
         self.assertEqual((slowest["value"], slowest["frames"]),
                          (latency(row), [int(row[name]) for name in ("request_last", "data_first", "data_last", "response")]))
         page = self.succeeds(run("why", "-n", "-r", NVME))
-        self.assertRegex(page, r"(?m)^commands +target_queueing: Reads of 192\.0\.2\.2 at 192\.0\.2\.1 \(NVMe, nqn")
+        self.assertRegex(page, r"(?m)^commands +target_queueing: Reads of 192\.0\.2\.2 at 192\.0\.2\.1 \(NVMe,\s+nqn")
         answers = json.loads(self.succeeds(run("why", "--json", "-n", "-r", PCAPS / "rxe-write-bw-64k.pcap")))["answers"]
         self.assertNotIn("commands", [answer["question"] for answer in answers])
 
@@ -251,6 +309,9 @@ class Usage(IoTestCase):
                                  (["-r", NVME, "--each", "--sort", "latncy"], "latency"),
                                  (["-r", NVME, "--json", "--csv"], "one or the other"),
                                  (["-r", NVME, "-i", "lo"], "one or the other"),
+                                 (["-r", NVME, "--by", "pair", "--each"], "one or the other"),
+                                 (["-r", NVME, "--by", "lba"], "pair, initiator, target, protocol or all"),
+                                 (["-r", NVME, "--each", "--interval", "1s"], "--each and --interval"),
                                  (["-r", NVME, "--as", "4420=scsi"], "protocols are"),
                                  (["-r", NVME, "--as", "70000=nvme"], "PORT=PROTOCOL"),
                                  (["-r", NVME, "--as", "qp:0x1000000=nvme"], "PORT=PROTOCOL")):
@@ -286,6 +347,16 @@ class Dump(TestCase):
         self.assertEqual(len(of_messages), 465 + 463 + 404)
         quiet = self.succeeds(dump("-n", "-q", "-r", NVME))
         self.assertNotIn("NVMe", quiet)
+
+    def test_the_lines_of_commands_alone(self):
+        whole = self.succeeds(dump("-n", "-#", "-r", NVME)).splitlines()
+        below = [line.strip() for line in whole if line.startswith(" " * 16)]
+        alone = self.succeeds(dump("-n", "-#", "--io", "-r", NVME)).splitlines()
+        self.assertEqual([re.sub(r"^.*? 192\.0\.2\.[12] > 192\.0\.2\.[12] +", "", line) for line in alone], below)
+        asked = next(line for line in alone if line.lstrip().startswith("745 "))
+        self.assertRegex(asked, r"^ *745  [0-9:.]+ 192\.0\.2\.2 > 192\.0\.2\.1 +NVMe Read +q 1 cid 0x800b ns 1 lba 520 ")
+        for arguments in (["-V"], ["-q"], ["--all"], ["-T", "json"]):
+            self.assertIn("--io", self.fails(dump("--io", "-r", NVME, *arguments), 2))
 
     def test_lines_of_other_protocols(self):
         for file, words in (("nfs-rdma-rxe.pcap", "NFSv4 READ xid 0x9ec1ec6d fh 0x9a1d2fd1 offset 65536 len 131072 key 0x00000a61"),
