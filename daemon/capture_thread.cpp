@@ -28,6 +28,7 @@ metrics::AnalyzerOptions analyzer_options(const EngineConfig& config) {
     metrics::AnalyzerOptions options;
     options.engine.max_flows = config.max_flows;
     options.engine.link_bits_per_sec = config.link_bits_per_sec;
+    options.engine.commands = true;
     options.dissector.parse.verify_crc = config.verify_crc;
     options.threads = static_cast<unsigned>(config.threads);
     return options;

@@ -293,6 +293,7 @@ std::vector<FlowField> make_fields() {
     add_connection(fields);
     add_tcp(fields);
     add_verbs(fields);
+    add_commands(fields);
     add_life(fields);
     add_event_summaries(fields);
     return std::move(fields.all);

@@ -12,6 +12,7 @@ void add_tcp(FieldBuilder<FlowRow>& fields);
 void add_verbs(FieldBuilder<FlowRow>& fields);
 void add_life(FieldBuilder<FlowRow>& fields);
 void add_event_summaries(FieldBuilder<FlowRow>& fields);
+void add_commands(FieldBuilder<FlowRow>& fields);
 
 /// Bytes of messages per second: of the interval if the row covers one, else of the flow's wall time.
 std::optional<double> goodput(const FlowRow& row);

@@ -15,6 +15,7 @@ struct Choice {
     std::string_view name;
     int importance;
     bool of_intervals = false;  ///< only where rows are intervals
+    bool if_any = false;        ///< only if a row has a value
 };
 constexpr std::array choices{
     Choice{"interval.start_ns", 100, true},
@@ -34,6 +35,7 @@ constexpr std::array choices{
     Choice{"nak_rnr", 10},
     Choice{"ce_cnp", 4},
     Choice{"top_state", 16},
+    Choice{"upper", 17, false, true},
 };
 
 bool is_blank_figure(const std::string& text) { return text.find_first_not_of("-0/") == std::string::npos; }
@@ -151,7 +153,7 @@ FlowColumns csv_columns(bool by_interval) {
         add("interval.start_time");
     }
     for (const Choice& choice : choices)
-        if (!choice.of_intervals) add(choice.name);
+        if (!choice.of_intervals && !choice.if_any) add(choice.name);
     return columns;
 }
 
@@ -169,6 +171,7 @@ FlowColumns default_columns(const std::vector<FlowRow>& rows, bool by_interval, 
             column.width = std::max(column.width, display_width(text));
             silent = silent && is_blank_figure(text);
         }
+        if (silent && choice.if_any) continue;
         if (silent) column.importance -= 1000;
         total += column.width + between;
         columns.push_back(column);

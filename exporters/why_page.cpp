@@ -30,7 +30,8 @@ std::string harmless(std::string_view text) {
 
 /// "99 % of the busy time", "0.3 % of the packets".
 std::string cost_text(const metrics::Cost& cost) {
-    constexpr std::array<std::string_view, 4> wholes{"busy time", "packets", "requests", "connections"};
+    constexpr std::array<std::string_view, 6> wholes{"busy time",   "packets",  "requests",
+                                                     "connections", "commands", "commands' time"};
     return fmt::format("{} of the {}", words::percent(cost.share), wholes[static_cast<std::size_t>(cost.basis)]);
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <unordered_map>
 
 #include "base/hash.h"
@@ -15,29 +14,6 @@
 namespace upper {
 
 using dissect::LayerId;
-
-base::Result<Assignment, std::string> parse_assignment(const std::string& text) {
-    const base::Failure<std::string> expected{
-        "PORT=PROTOCOL or qp:NUMBER=PROTOCOL, such as 4420=nvme; protocols are: " + protocol_names()};
-    const std::size_t equal = text.find('=');
-    if (equal == std::string::npos) return expected;
-    Assignment assignment;
-    assignment.protocol = find_protocol(std::string_view(text).substr(equal + 1));
-    if (assignment.protocol == nullptr) return expected;
-    std::string_view number = std::string_view(text).substr(0, equal);
-    if (number.starts_with("qp:")) {
-        assignment.is_queue_pair = true;
-        number.remove_prefix(3);
-    }
-    const bool is_hex = number.starts_with("0x");
-    if (is_hex) number.remove_prefix(2);
-    const auto [end, error] =
-        std::from_chars(number.data(), number.data() + number.size(), assignment.number, is_hex ? 16 : 10);
-    const std::uint32_t most = assignment.is_queue_pair ? 0xffffff : 0xffff;
-    if (number.empty() || error != std::errc{} || end != number.data() + number.size() || assignment.number > most)
-        return expected;
-    return assignment;
-}
 
 namespace {
 

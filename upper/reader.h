@@ -5,22 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "dissect/dissector.h"
+#include "upper/assignment.h"
 #include "upper/command_listener.h"
 #include "upper/upper_connection.h"
 #include "upper/upper_protocol.h"
 
 namespace upper {
-
-/// A port or a queue pair, and the protocol that the user names for it.
-struct Assignment {
-    bool is_queue_pair = false;
-    std::uint32_t number = 0;
-    const Protocol* protocol = nullptr;
-};
-/// "4420=nvme", "qp:0x11=nvme". The error says what is expected.
-base::Result<Assignment, std::string> parse_assignment(const std::string& text);
 
 struct ReaderOptions {
     std::vector<Assignment> assignments = {};

@@ -9,6 +9,8 @@ inline metrics::AnalyzerOptions analyzer_options(const AnalysisOptions& options)
     metrics::AnalyzerOptions analyzer;
     analyzer.engine.max_flows = options.max_flows;
     analyzer.engine.link_bits_per_sec = options.link_bits_per_sec;
+    analyzer.engine.commands = options.commands;
+    analyzer.engine.assignments = options.assignments;
     analyzer.dissector.parse.verify_crc = options.verify_crc;
     analyzer.threads = thread_count(options);
     return analyzer;

@@ -34,6 +34,13 @@ std::string take_autostop(AnalysisOptions& options, const std::string& value) {
     return "duration:SECONDS or packets:COUNT";
 }
 
+std::string take_assignment(AnalysisOptions& options, const std::string& value) {
+    auto assignment = upper::parse_assignment(value);
+    if (!assignment) return assignment.error();
+    options.assignments.push_back(*assignment);
+    return {};
+}
+
 std::string take_connect(AnalysisOptions& options, const std::string& value) {
     options.connect = value.empty() ? control::default_socket : value;
     return {};
@@ -100,6 +107,11 @@ constexpr std::array shared_rows{
     Row{{0, "crc", {}, "verify them, which is the default"},
         Section::measuring,
         options::turn_on<&AnalysisOptions::verify_crc>},
+    Row{{0, "as", "PORT=PROTOCOL",
+         "read connections to that port, or with qp:NUMBER that queue pair, as PROTOCOL: nvme, rpc, iser, srp, smb, "
+         "rds; repeatable"},
+        Section::measuring,
+        take_assignment},
     Row{{0, "threads", "N",
          "number of worker threads; the figures are the same for any number (default: one per processor for large "
          "files)"},
@@ -136,6 +148,7 @@ std::string contradiction_of_figures(const AnalysisOptions& options, std::string
     if (!options.verify_crc) given = "-K";
     if (options.threads) given = "--threads";
     if (options.link_bits_per_sec) given = "--link-rate";
+    if (!options.assignments.empty()) given = "--as";
     if (options.max_flows != untouched.max_flows) given = "--max-flows";
     if (options.trace_path) given = "--trace";
     if (options.kernel_events) given = "--kernel-events";

@@ -10,6 +10,7 @@
 #include "capture/files/file_source.h"
 #include "cli/options/command_options.h"
 #include "cli/options/shared.h"
+#include "upper/assignment.h"
 
 namespace cli::analysis {
 
@@ -41,6 +42,8 @@ struct AnalysisOptions : options::HelpOptions {
     std::optional<unsigned> threads = {};  ///< see thread_count()
     std::optional<std::uint64_t> link_bits_per_sec = {};
     std::size_t max_flows = default_max_flows();
+    std::vector<upper::Assignment> assignments = {};  ///< connections whose upper layer the user names
+    bool commands = false;  ///< read commands of upper layers: on where a command's output shows them
 
     bool recalls() const { return history || from_ns || to_ns; }
 };

@@ -52,7 +52,7 @@ _rdmascope_dump() {
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file -D --list-interfaces -L --list-data-link-types
             -J --list-time-stamp-types -y --linktype -s --snapshot-length -B --buffer-size -j --time-stamp-type
-            -p --no-promiscuous-mode -Q --direction --immediate-mode --kernel-events -c -F -Y --display-filter --flow --all -d -dd -ddd
+            -p --no-promiscuous-mode -Q --direction --immediate-mode --kernel-events -c -F -Y --display-filter --flow --all --io -d -dd -ddd
             -O --no-optimize -T -e -E -V -v -vv -vvv -q -# --number -t -tt -ttt -tttt -ttttt --time-stamp-precision
             --micro --nano -x -xx -X -XX -A -S --absolute-tcp-sequence-numbers -n -K --dont-verify-checksums --color
             -l --count -w --format --print -U --packet-buffered -C -W -G -z -Z --relinquish-privileges
@@ -82,6 +82,7 @@ _rdmascope_measuring() {
         --history) _rdmascope_folders ;;
         --from | --to) _rdmascope_words '-1h -10m -1d now' ;;
         -a | --autostop) _rdmascope_beginnings 'duration: packets:' ;;
+        --as) _rdmascope_words '4420=nvme 8009=nvme 20049=rpc 3260=iser 5555=srp 445=smb 18634=rds' ;;
         --link-rate) _rdmascope_words '10G 25G 40G 50G 100G 200G 400G' ;;
         -s | --snapshot-length | -B | --buffer-size | -c | --seconds | --threads | --max-flows) ;;
         *) return 1 ;;
@@ -99,7 +100,7 @@ _rdmascope_flows() {
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
-            -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
+            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n -h --help --version
             --json --csv --columns --filter --by --sort --reverse --top --interval'
     else
         _rdmascope_expression
@@ -113,11 +114,13 @@ _rdmascope_io() {
         --as) _rdmascope_words '4420=nvme 8009=nvme 20049=rpc 3260=iser 5555=srp 445=smb 18634=rds'; return ;;
         --sort) _rdmascope_words 'frames connection protocol kind id target bytes latency request before data after response
             repair open status'; return ;;
+        --by) _rdmascope_words 'pair initiator target protocol all'; return ;;
+        --interval) _rdmascope_words '1ms 10ms 100ms 1s'; return ;;
         -s | --snapshot-length | -B | --buffer-size | -c | --seconds | --top) return ;;
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
-            -c --seconds -F --as -K --no-crc --each --json --csv --sort --top -n -h --help --version'
+            -c --seconds -F --as -K --no-crc --each --json --csv --sort --top --by --interval -n -h --help --version'
     else
         _rdmascope_expression
     fi
@@ -132,7 +135,7 @@ _rdmascope_why() {
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
-            -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
+            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n -h --help --version
             --flow --diff --json --fail-on -v --verbose --color'
     else
         _rdmascope_expression
@@ -147,7 +150,7 @@ _rdmascope_report() {
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
-            -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
+            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n -h --help --version
             --flow -o --output --title --anonymous --perfetto'
     else
         _rdmascope_expression
@@ -162,7 +165,7 @@ _rdmascope_policy() {
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
-            -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
+            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n -h --help --version
             --rules --json'
     else
         _rdmascope_expression
@@ -175,14 +178,14 @@ _rdmascope_top() {
         --columns | --sort) _rdmascope_columns; return ;;
         --interval) _rdmascope_words '100ms 500ms 1s 2s 10s'; return ;;
         --speed) _rdmascope_words '0.1 1 10 100 max'; return ;;
-        --view) _rdmascope_words 'flows hosts congestion events packets counters'; return ;;
+        --view) _rdmascope_words 'flows hosts congestion events packets counters io'; return ;;
         --theme) _rdmascope_words 'safe classic light plain'; return ;;
         --size) _rdmascope_words '80x24 132x43 160x50'; return ;;
         --filter) return ;;
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
-            -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
+            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n -h --help --version
             --interval --speed --paused --view --filter --columns --sort --theme --no-color --ascii --no-mouse --once --size'
     else
         _rdmascope_expression

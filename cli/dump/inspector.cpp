@@ -68,6 +68,7 @@ output::TextOptions text_options(const DumpOptions& options) {
     static_assert(static_cast<int>(output::OctetDump::ascii) == static_cast<int>(Octets::ascii));
     text.nanoseconds = options.precision == capture::TimePrecision::nano;
     text.all = options.all;
+    text.commands_only = options.commands_only;
     text.number = options.number;
     text.link_header = options.link_header;
     text.quiet = options.quiet;

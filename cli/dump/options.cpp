@@ -267,6 +267,9 @@ constexpr std::array rows_after_e{
     Row{{'V', {}, {}, "every field of every layer, as a tree"}, Section::printing, options::turn_on<&Reading::tree>},
     Row{{'v', {}, {}, "more; -vv and -vvv more still"}, Section::printing, count_verbosity},
     Row{{'q', {}, {}, "less"}, Section::printing, options::turn_on<&Reading::quiet>},
+    Row{{0, "io", {}, "only the lines of commands of upper layers (NVMe, NFS, SCSI, SMB, RDS)"},
+        Section::printing,
+        options::turn_on<&Reading::commands_only>},
     Row{{'#', "number", {}, "begin lines with the packet's number"},
         Section::printing,
         options::turn_on<&Reading::number>},
@@ -361,6 +364,11 @@ std::string contradiction(const Reading& reading) {
     if (reading.kernel_events &&
         (reading.time_style == TimeStyle::since_previous || reading.time_style == TimeStyle::since_first))
         return "-ttt and -ttttt count from packet to packet: with --kernel-events take -tt or -tttt";
+    if (reading.commands_only && reading.form != Form::text)
+        return "--io chooses lines of text: leave out -T and -V, or filter with -Y rdma.io.role";
+    if (reading.commands_only && (reading.quiet || reading.all))
+        return reading.quiet ? "-q leaves out the lines that --io asks for"
+                             : "--all and --io are given: one or the other";
     if (reading.form == Form::fields && reading.fields.empty())
         return "-T fields needs at least one -e FIELD; `rdmascope dump -G fields` lists them";
     if (reading.fields_format_given && reading.form != Form::fields)

@@ -69,6 +69,7 @@ struct DumpOptions {
     bool link_header = false;
     bool number = false;
     bool quiet = false;
+    bool commands_only = false;
     bool names = true;
     bool absolute_sequence = false;
     bool verify_crc = true;

@@ -17,6 +17,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (options.column_help()) return print(exporters::column_reference());
     if (options.column_names()) return print(exporters::column_names());
 
+    options.commands = shows_commands(options);
     analysis::Session session(options, "flows");
     TextOutput output(STDOUT_FILENO);
     Report report(options, session.names(), output);

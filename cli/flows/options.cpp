@@ -142,6 +142,19 @@ exporters::filter::FlowFilter filter_of(const FlowsOptions& options, std::string
     return {};
 }
 
+bool shows_commands(const FlowsOptions& options) {
+    // A word of the filter may be the name of an upper layer; a cause may be one of commands.
+    if (options.columns.empty() || options.every_column() || !options.filter.empty()) return true;
+    const auto is_of_commands = [](const exporters::FlowField* field) {
+        return field->rank || field->path == "upper" || field->path.starts_with("io.") ||
+               field->path.starts_with("problem.");
+    };
+    std::string error;
+    const exporters::FlowOrder order = order_of(options, error);
+    const exporters::FlowColumns columns = columns_of(options.columns, error);
+    return is_of_commands(order.field) || std::any_of(columns.begin(), columns.end(), is_of_commands);
+}
+
 exporters::FlowOrder order_of(const FlowsOptions& options, std::string& error) {
     // A series of intervals, and what programs read, keep the order in which flows began.
     if (options.sort.empty() && !options.top && !options.interval_ns && options.form != Form::json) {

@@ -37,6 +37,9 @@ std::optional<options::UsageError> parse_options(const std::vector<std::string>&
 std::string help_text();
 options::OptionTable<FlowsOptions> option_table();
 
+/// Whether the output depends on the upper layer of flows or on their commands: only then are these read.
+bool shows_commands(const FlowsOptions& options);
+
 /// The columns that `names` select, in their order and each once; an unknown name leaves the reason in `error`.
 exporters::FlowColumns columns_of(const std::vector<std::string>& names, std::string& error);
 

@@ -119,6 +119,7 @@ bool CaptureRun::take(const wire::Frame& frame) {
         }
     }
     ++frames_;
+    if (on_time_ && !on_time_(frame.time_ns)) return false;
     dissector_.dissect(frame, sink_);
     return frames_ != options_.max_packets;
 }

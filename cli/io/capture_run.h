@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,9 @@ public:
     CaptureRun(const IoOptions& options, dissect::Sink& sink) : CaptureRun(options, sink, Caller()) {}
     CaptureRun(const IoOptions& options, dissect::Sink& sink, Caller caller);
 
+    /// Call this before run(): `wanted` is called with the time of each frame before the frame is read; false ends the
+    /// run.
+    void on_time(std::function<bool(std::int64_t)> wanted) { on_time_ = std::move(wanted); }
     /// False if nothing could be read.
     bool run();
     bool failed() const { return failed_; }
@@ -55,6 +59,7 @@ private:
     Selection selection_;
     Progress progress_;
     std::optional<Signals> signals_ = {};
+    std::function<bool(std::int64_t)> on_time_ = {};
     std::optional<std::int64_t> stop_ns_ = {};
     std::uint64_t frames_ = 0;  ///< frames that the expression passed
     bool failed_ = false;

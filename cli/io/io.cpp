@@ -6,6 +6,7 @@
 #include "cli/console.h"
 #include "cli/io/capture_run.h"
 #include "cli/io/each_table.h"
+#include "cli/io/interval_report.h"
 #include "cli/io/kinds_report.h"
 #include "cli/io/options.h"
 #include "cli/text_output.h"
@@ -15,6 +16,14 @@
 namespace cli::io {
 
 namespace {
+
+void append_groups(std::string& out, const IoOptions& options, const std::vector<Group>& groups) {
+    switch (options.form) {
+        case Form::table: return append_table(out, groups);
+        case Form::json: return append_json(out, groups);
+        case Form::csv: return append_csv(out, groups);
+    }
+}
 
 void append_report(std::string& out, const IoOptions& options, const ConnectionFigures& connections,
                    const analysis::Names& names) {
@@ -45,12 +54,18 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     reading.assignments = options.assignments;
     upper::Reader reader(reading, nullptr, &measure);
     CaptureRun capture(options, reader);
+    IntervalReport intervals(options, names, output, reader, measure);
+    if (options.interval_ns) capture.on_time([&intervals](std::int64_t time_ns) { return intervals.pass(time_ns); });
     if (!capture.run()) return capture.status();
     reader.finish();
 
     const ConnectionFigures connections = measure.figures();
     if (options.each)
         each.finish();
+    else if (options.interval_ns)
+        intervals.finish();
+    else if (options.by)
+        append_groups(output.text(), options, grouped(connections, *options.by, names));
     else
         append_report(output.text(), options, connections, names);
     output.flush();

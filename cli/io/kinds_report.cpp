@@ -64,6 +64,14 @@ std::string heading_text(const CommandConnectionFigures& connection, const analy
     return text + more + states_text(connection) + "\n";
 }
 
+/// "nvme  192.0.2.2 > 192.0.2.1  3 connections; 9.25 s: host 81 %".
+std::string group_heading(const Group& group) {
+    std::string text = group.sum.protocol;
+    if (group.name != group.sum.protocol) text += (text.empty() ? "" : "  ") + group.name;
+    return fmt::format("{}  {}{}\n", text, base::format_counted(group.connections, "connection"),
+                       states_text(group.sum));
+}
+
 std::string latency_cell(const std::optional<std::uint64_t>& ns) {
     if (!ns) return "-";
     return base::format_duration(static_cast<double>(*ns), {base::Spacing::column});
@@ -108,12 +116,13 @@ std::vector<const CommandKindFigures*> ordered_kinds(const CommandConnectionFigu
     return kinds;
 }
 
-exporters::Table kind_table() {
-    std::vector<exporters::Table::Heading> headings{{"kind", true, 14}};
+constexpr std::size_t least_kind_width = 14;
+
+/// The headings after that of the kind.
+void add_headings(std::vector<exporters::Table::Heading>& headings) {
     for (const char* title : {"commands", "errors", "bytes", "p50", "p99", "max", "request", "before", "data", "after",
                               "response", "repair", "ops", "unanswered"})
         headings.push_back({title, false, 0});
-    return exporters::Table(std::move(headings));
 }
 
 // ---- JSON and CSV ----
@@ -176,6 +185,26 @@ Json kind_json(const CommandConnectionFigures& connection, const CommandKindFigu
     return object;
 }
 
+/// What is the same of a connection and of several.
+void add_figures(Json& object, const CommandConnectionFigures& connection) {
+    object["open_max"] = connection.open_max;
+    object["at_limit_ns"] = connection.at_limit_ns;
+    object["operations"] = connection.operations;
+    object["unbound_operations"] = connection.unbound_operations;
+    object["late_operations"] = connection.late_operations;
+    object["probes"] = connection.probes;
+    object["events"] = connection.events;
+    object["overtaken"] = connection.overtaken;
+    Json states(nullptr);
+    if (connection.split_is_known())
+        for (std::size_t i = 0; i < metrics::command_state_count; ++i)
+            states[std::string(metrics::command_state_names[i])] = connection.states_ns[i];
+    object["state_ns"] = std::move(states);
+    Json kinds = Json::array();
+    for (const CommandKindFigures& kind : connection.kinds) kinds.push_back(kind_json(connection, kind));
+    object["kinds"] = std::move(kinds);
+}
+
 Json connection_json(const CommandConnectionFigures& connection, const analysis::Names& names) {
     constexpr std::array<std::string_view, 4> transports{"roce2", "roce1", "infiniband", "iwarp"};
     const auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
@@ -189,37 +218,39 @@ Json connection_json(const CommandConnectionFigures& connection, const analysis:
                 {"target_name", text(connection.target_name)},
                 {"initiator_name", text(connection.initiator_name)},
                 {"queue", connection.queue ? Json(*connection.queue) : Json(nullptr)},
-                {"limit", connection.limit ? Json(*connection.limit) : Json(nullptr)},
-                {"open_max", connection.open_max},
-                {"at_limit_ns", connection.at_limit_ns},
-                {"operations", connection.operations},
-                {"unbound_operations", connection.unbound_operations},
-                {"late_operations", connection.late_operations},
-                {"probes", connection.probes},
-                {"events", connection.events},
-                {"overtaken", connection.overtaken}};
-    Json states(nullptr);
-    if (connection.split_is_known())
-        for (std::size_t i = 0; i < metrics::command_state_count; ++i)
-            states[std::string(metrics::command_state_names[i])] = connection.states_ns[i];
-    object["state_ns"] = std::move(states);
-    Json kinds = Json::array();
-    for (const CommandKindFigures& kind : connection.kinds) kinds.push_back(kind_json(connection, kind));
-    object["kinds"] = std::move(kinds);
+                {"limit", connection.limit ? Json(*connection.limit) : Json(nullptr)}};
+    add_figures(object, connection);
     return object;
 }
+
+Json group_json(const Group& group) {
+    Json object{{"group", group.name},
+                {"protocol", group.sum.protocol.empty() ? Json(nullptr) : Json(group.sum.protocol)},
+                {"connections", group.connections}};
+    add_figures(object, group.sum);
+    return object;
+}
+
+Json connections_array(const ConnectionFigures& connections, const analysis::Names& names) {
+    Json objects = Json::array();
+    for (const CommandConnectionFigures& connection : connections)
+        objects.push_back(connection_json(connection, names));
+    return objects;
+}
+
+constexpr std::string_view kind_header =
+    "kind,commands,errors,bytes,inline_bytes,moved_in_bytes,moved_out_bytes,operations,orphans,replaced,unanswered,"
+    "given_up,latency_sum_ns,latency_p50_ns,latency_p99_ns,latency_max_ns,request_ns,target_before_ns,data_ns,"
+    "target_after_ns,response_ns,request_ack_ns,repair_own_ns,repair_behind_ns\n";
 
 std::string number_or_none(const std::optional<std::uint64_t>& number) {
     return number ? fmt::format("{}", *number) : std::string{};
 }
 
-void append_kind_csv(std::string& out, const CommandConnectionFigures& connection, const CommandKindFigures& kind,
-                     const std::string& initiator, const std::string& target) {
-    out +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", connection.number, connection.protocol,
-                    csv_text(initiator), csv_text(target), csv_text(connection.target_name), kind.kind, kind.commands,
-                    kind.errors, kind.bytes, kind.inline_bytes, kind.moved_in_bytes, kind.moved_out_bytes,
-                    kind.operations, kind.orphans, kind.replaced, kind.unanswered, kind.given_up);
+void append_kind_csv(std::string& out, const CommandConnectionFigures& connection, const CommandKindFigures& kind) {
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}", kind.kind, kind.commands, kind.errors, kind.bytes,
+                       kind.inline_bytes, kind.moved_in_bytes, kind.moved_out_bytes, kind.operations, kind.orphans,
+                       kind.replaced, kind.unanswered, kind.given_up);
     const Histogram& latency = kind.latency_ns;
     out += fmt::format(",{},{},{},{}", latency.sum(), number_or_none(latency.quantile(0.5)),
                        number_or_none(latency.quantile(0.99)), number_or_none(latency.max()));
@@ -230,41 +261,101 @@ void append_kind_csv(std::string& out, const CommandConnectionFigures& connectio
 
 }  // namespace
 
+exporters::Table kind_table(std::initializer_list<std::string_view> before) {
+    std::vector<exporters::Table::Heading> headings;
+    for (const std::string_view title : before) headings.push_back({std::string(title), true, 0});
+    headings.push_back({"kind", true, least_kind_width});
+    add_headings(headings);
+    return exporters::Table(std::move(headings));
+}
+
+std::vector<std::vector<std::string>> kind_rows(const CommandConnectionFigures& connection) {
+    std::vector<std::vector<std::string>> rows;
+    for (const CommandKindFigures* kind : ordered_kinds(connection)) rows.push_back(kind_cells(connection, *kind));
+    return rows;
+}
+
+namespace {
+
+void append_kinds(std::string& out, const CommandConnectionFigures& connection) {
+    exporters::Table table = kind_table({});
+    for (std::vector<std::string>& row : kind_rows(connection)) table.add(std::move(row));
+    table.flush(out);
+}
+
+}  // namespace
+
 void append_table(std::string& out, const ConnectionFigures& connections, const analysis::Names& names) {
     bool first = true;
     for (const CommandConnectionFigures& connection : connections) {
-        const auto kinds = ordered_kinds(connection);
-        if (kinds.empty()) continue;
+        if (ordered_kinds(connection).empty()) continue;
         if (!first) out += '\n';
         first = false;
         out += heading_text(connection, names);
-        exporters::Table table = kind_table();
-        for (const CommandKindFigures* kind : kinds) table.add(kind_cells(connection, *kind));
-        table.flush(out);
+        append_kinds(out, connection);
     }
 }
 
 void append_json(std::string& out, const ConnectionFigures& connections, const analysis::Names& names) {
-    Json objects = Json::array();
-    for (const CommandConnectionFigures& connection : connections)
-        objects.push_back(connection_json(connection, names));
-    out += Json{{"connections", std::move(objects)}}.dump(2);
+    out += Json{{"connections", connections_array(connections, names)}}.dump(2);
     out += '\n';
 }
 
+std::string connections_text(const ConnectionFigures& connections, const analysis::Names& names) {
+    return connections_array(connections, names).dump();
+}
+
+std::string kinds_csv_header() {
+    return "connection,protocol,initiator,target,target_name," + std::string(kind_header);
+}
+
 void append_csv(std::string& out, const ConnectionFigures& connections, const analysis::Names& names) {
-    out +=
-        "connection,protocol,initiator,target,target_name,kind,commands,errors,bytes,inline_bytes,moved_in_bytes,"
-        "moved_out_bytes,operations,orphans,replaced,unanswered,given_up,latency_sum_ns,latency_p50_ns,"
-        "latency_p99_ns,latency_max_ns,request_ns,target_before_ns,data_ns,target_after_ns,response_ns,"
-        "request_ack_ns,repair_own_ns,repair_behind_ns\n";
+    out += kinds_csv_header();
+    append_csv_rows(out, connections, names, {});
+}
+
+void append_csv_rows(std::string& out, const ConnectionFigures& connections, const analysis::Names& names,
+                     std::string_view before) {
     for (const CommandConnectionFigures& connection : connections) {
         const std::string initiator =
             end_text(connection.initiator, connection.initiator_number, connection.transport, names);
         const std::string target = end_text(connection.target, connection.target_number, connection.transport, names);
-        for (const CommandKindFigures& kind : connection.kinds)
-            append_kind_csv(out, connection, kind, initiator, target);
+        const std::string ends = fmt::format("{},{},{},{},{},", connection.number, connection.protocol,
+                                             csv_text(initiator), csv_text(target), csv_text(connection.target_name));
+        for (const CommandKindFigures& kind : connection.kinds) {
+            (out += before) += ends;
+            append_kind_csv(out, connection, kind);
+        }
     }
+}
+
+// ---- groups ----
+
+void append_table(std::string& out, const std::vector<Group>& groups) {
+    bool first = true;
+    for (const Group& group : groups) {
+        if (!first) out += '\n';
+        first = false;
+        out += group_heading(group);
+        append_kinds(out, group.sum);
+    }
+}
+
+void append_json(std::string& out, const std::vector<Group>& groups) {
+    Json objects = Json::array();
+    for (const Group& group : groups) objects.push_back(group_json(group));
+    out += Json{{"groups", std::move(objects)}}.dump(2);
+    out += '\n';
+}
+
+void append_csv(std::string& out, const std::vector<Group>& groups) {
+    out += "group,protocol,connections,";
+    out += kind_header;
+    for (const Group& group : groups)
+        for (const CommandKindFigures& kind : group.sum.kinds) {
+            out += fmt::format("{},{},{},", csv_text(group.name), group.sum.protocol, group.connections);
+            append_kind_csv(out, group.sum, kind);
+        }
 }
 
 }  // namespace cli::io

@@ -1,9 +1,13 @@
 #pragma once
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/analysis/session.h"
+#include "cli/io/connection_groups.h"
 #include "cli/io/options.h"
+#include "exporters/text_table.h"
 #include "metrics/figures/command_figures.h"
 
 namespace cli::io {
@@ -16,5 +20,22 @@ void append_table(std::string& out, const ConnectionFigures& connections, const 
 void append_json(std::string& out, const ConnectionFigures& connections, const analysis::Names& names);
 /// One row for each kind of command on a connection, after a header.
 void append_csv(std::string& out, const ConnectionFigures& connections, const analysis::Names& names);
+
+// The same of groups.
+void append_table(std::string& out, const std::vector<Group>& groups);
+void append_json(std::string& out, const std::vector<Group>& groups);
+void append_csv(std::string& out, const std::vector<Group>& groups);
+
+// Parts of these, for reports of other shapes.
+/// An array of the objects of append_json(), on one line.
+std::string connections_text(const ConnectionFigures& connections, const analysis::Names& names);
+std::string kinds_csv_header();
+/// The rows of append_csv(), each with `before` in front.
+void append_csv_rows(std::string& out, const ConnectionFigures& connections, const analysis::Names& names,
+                     std::string_view before);
+/// The table of append_table(), with columns of text before its own.
+exporters::Table kind_table(std::initializer_list<std::string_view> before);
+/// Its own cells of each kind, those that took most time first.
+std::vector<std::vector<std::string>> kind_rows(const metrics::CommandConnectionFigures& connection);
 
 }  // namespace cli::io

@@ -1,6 +1,7 @@
 #include "cli/io/options.h"
 
 #include <array>
+#include <fmt/core.h>
 #include <limits>
 
 #include "cli/io/each_table.h"
@@ -28,6 +29,11 @@ std::string take_assignment(IoOptions& options, const std::string& value) {
     if (!assignment) return assignment.error();
     options.assignments.push_back(*assignment);
     return {};
+}
+
+std::string take_by(IoOptions& options, const std::string& value) {
+    options.by = group_named(value);
+    return options.by ? "" : "pair, initiator, target, protocol or all";
 }
 
 constexpr std::array io_rows{
@@ -72,6 +78,13 @@ constexpr std::array io_rows{
     Row{{0, "top", "N", "with --each: the first N commands alone; without --sort the slowest"},
         Section::printing,
         options::number<1, 1'000'000'000, &IoOptions::top>},
+    Row{{0, "by", "WHAT",
+         "a heading for each pair (of hosts), initiator, target, protocol or all, instead of connections"},
+        Section::printing,
+        take_by},
+    Row{{0, "interval", "TIME", "a row for every TIME (100ms, 1s) in which commands of the kind ended"},
+        Section::printing,
+        options::duration<&IoOptions::interval_ns>},
     options::no_names<IoOptions>,
 
     options::help<IoOptions>,
@@ -86,6 +99,10 @@ std::string contradiction_of(const IoOptions& options) {
     for (const std::string& path : options.read_paths) standard_input += path == "-" ? 1U : 0U;
     if (standard_input > 1) return "-r - is given twice: standard input can be read once";
     if (options.two_forms) return "--json and --csv are given: one or the other";
+    if (options.by && (options.each || options.interval_ns))
+        return fmt::format("--by and {} are given: one or the other", options.each ? "--each" : "--interval");
+    if (options.each && options.interval_ns)
+        return "--each and --interval are given: rows are single commands, or kinds in an interval";
     if (!options.each && !options.sort.empty()) return "--sort is of commands: with --each";
     if (!options.each && options.top) return "--top is of commands: with --each";
     return unknown_order(options.sort);
@@ -119,6 +136,8 @@ std::string help_text() {
         "      the ten slowest commands, with their frames\n"
         "  rdmascope io -r nvme.pcapng --each --csv\n"
         "      every command, for another program\n"
+        "  rdmascope io -i eth0 --interval 1s\n"
+        "      live, second by second\n"
         "  rdmascope io -r headers.pcap --as 5000=nvme\n"
         "      a target on a port of its own, in a capture without the connections' beginnings\n"
         "\nExit status: 0 done, 1 the work failed, 2 usage. Manual: rdmascope-io(1).\n");

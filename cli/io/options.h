@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "capture/files/file_source.h"
+#include "cli/io/connection_groups.h"
 #include "cli/options/command_options.h"
 #include "cli/options/shared.h"
 #include "upper/reader.h"
@@ -39,6 +40,8 @@ struct IoOptions : options::HelpOptions {
     bool two_forms = false;  ///< two output forms were given, which is an error
     std::string sort = {};   ///< a column of --each; a `-` before it reverses the order
     std::optional<std::uint64_t> top = {};
+    std::optional<std::uint64_t> interval_ns = {};
+    std::optional<GroupBy> by = {};  ///< connections are added up
 };
 
 /// Reads the command line.

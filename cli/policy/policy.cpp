@@ -40,6 +40,7 @@ int check(const std::vector<std::string>& arguments, const Environment& environm
         print_message_line(base::text_of(rules.error()));
         return exit_usage;
     }
+    options.commands = true;  // a rule may choose flows by their upper layer
     analysis::Session session(options, "policy check");
     if (!session.run()) return session.status();
     exporters::Context context{&session.names(), session.crc_verified(), {}};

@@ -267,6 +267,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
             "node-typescript and nodejs, and build again (`./dev build` does both)");
         return exit_failed;
     }
+    options.commands = true;
     // Names that are not addresses are left out.
     if (options.anonymous) options.names = false;
     // The sentences of the page are the same on a terminal and in a pipe.

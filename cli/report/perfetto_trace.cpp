@@ -177,7 +177,7 @@ EventTrace read_trace_events(const ReportOptions& options, const metrics::Snapsh
     metrics::CommandMeasure measure([&commands](const auto& connection, const metrics::CommandRecord& record) {
         commands.push_back({connection.number, record});
     });
-    upper::Reader reader({}, nullptr, &measure);
+    upper::Reader reader({.assignments = options.assignments}, nullptr, &measure);
     NotedFrames frames(notes, reader);
     io::IoOptions reading = reading_options(options, options.read_paths, false);
     const bool all = reading.max_packets && *reading.max_packets <= most_noted_frames;

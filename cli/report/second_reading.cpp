@@ -53,6 +53,7 @@ io::IoOptions reading_options(const ReportOptions& options, const std::vector<st
     io::IoOptions reading;
     reading.read_paths = paths;
     reading.verify_crc = options.verify_crc;
+    reading.assignments = options.assignments;
     if (is_copy) return reading;
     reading.expression = options.expression;
     reading.expression_path = options.expression_path;
@@ -68,9 +69,9 @@ Details read_details(const ReportOptions& options, const std::vector<std::string
     bounds.capture_ns = base::elapsed(snapshot.capture.first_ns, snapshot.capture.last_ns);
     MarkCollector marks(flows, frames, bounds);
     metrics::CommandMeasure measure;
-    upper::Reader reader({}, nullptr, &measure);
-    Both both(marks, reader);
     const io::IoOptions reading = reading_options(options, paths, is_copy);
+    upper::Reader reader({.assignments = reading.assignments}, nullptr, &measure);
+    Both both(marks, reader);
     io::CaptureRun capture(reading, both, {.command = "report", .reads_again = true});
     Details details;
     details.failed = !capture.run();

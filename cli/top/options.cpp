@@ -53,8 +53,8 @@ std::string take_size(TopOptions& options, const std::string& value) {
 }
 
 /// The views that need no flow to be chosen first.
-constexpr std::array first_views{tui::View::flows,  tui::View::hosts,   tui::View::congestion,
-                                 tui::View::events, tui::View::packets, tui::View::counters};
+constexpr std::array first_views{tui::View::flows,   tui::View::hosts,    tui::View::congestion, tui::View::events,
+                                 tui::View::packets, tui::View::counters, tui::View::io};
 
 std::string take_view(TopOptions& options, const std::string& value) {
     std::vector<std::string_view> names;

@@ -54,6 +54,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     const auto usage = parse_options(arguments, options);
     if (const auto status = answered(environment, "top", usage, options, help)) return *status;
     if (options.column_help()) return print(column_help());
+    options.commands = true;
     // A picture has the glyphs of the locale in a pipe too, and the words of the picture follow its glyphs.
     if (options.ascii || options.once)
         base::set_charset(!options.ascii && writes_utf8() ? base::Charset::utf8 : base::Charset::ascii);

@@ -29,7 +29,8 @@ constexpr std::string_view usage =
     "       rdmascope why [--history DIR] [--from TIME] [--to TIME] [OPTION]...\n"
     "       rdmascope why --diff BEFORE AFTER [OPTION]... [EXPRESSION]\n\n"
     "Answers the five questions about RDMA traffic: why not more bandwidth, why such latency, is the QP cache\n"
-    "thrashed, is there congestion, how full are the queues. What is wrong comes first, with what to do about it.\n"
+    "thrashed, is there congestion, how full are the queues; and a sixth about commands (NVMe, NFS, SCSI, SMB), if\n"
+    "there are any. What is wrong comes first, with what to do about it.\n"
     "EXPRESSION is a pcap-filter(7) expression.\n";
 constexpr std::string_view ending = "\nManual: rdmascope-why(1), which lists all verdicts.\n";
 
@@ -41,6 +42,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (!error && !options.help && !options.version) error = options::usage_error_if(diff_contradiction(options));
     if (const auto status = answered(environment, "why", error, options, help)) return *status;
 
+    options.commands = true;
     // The sentences of JSON are the same on a terminal and in a pipe.
     if (options.json) base::set_charset(base::Charset::ascii);
     if (options.diff) return compare(options);

@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-/// `rdmascope why`: the five questions, answered.
+/// `rdmascope why`: the five questions, and that about commands, answered.
 namespace cli::why {
 
 int run(const std::vector<std::string>& arguments, const Environment& environment);

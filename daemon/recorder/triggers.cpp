@@ -82,8 +82,27 @@ std::string figures_text(const Condition& condition, const Hit& hit) {
     return text;
 }
 
+/// Requests and responses of the commands that show why a figure of them is what it is.
+void add_command_frames(std::string_view path, const FlowSnapshot& flow, std::vector<std::uint64_t>& frames) {
+    using metrics::CommandKindFigures;
+    if (!flow.commands) return;
+    const auto exhibits = path == "io.errors"                                  ? &CommandKindFigures::failed
+                          : path == "io.unanswered" || path == "io.waiting_ns" ? &CommandKindFigures::waiting
+                          : path.starts_with("io.repair_")                     ? &CommandKindFigures::hurt
+                                                                               : &CommandKindFigures::slowest;
+    for (const CommandKindFigures& kind : flow.commands->kinds)
+        for (const metrics::CommandRecord& record : kind.*exhibits)
+            for (const std::uint64_t frame : {record.request_last_frame, record.response_frame})
+                if (frame != 0) frames.push_back(frame);
+}
+
 void add_frames(const Condition& condition, const FlowSnapshot& flow, std::vector<std::uint64_t>& frames) {
     bool shown = false;
+    for (const Term& term : condition.terms) {
+        if (!term.field->path.starts_with("io.")) continue;
+        shown = true;
+        add_command_frames(term.field->path, flow, frames);
+    }
     for (const Term& term : condition.terms)
         for (const metrics::EventKind kind : find_event_kinds(term.field->path)) {
             shown = true;

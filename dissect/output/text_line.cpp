@@ -50,6 +50,10 @@ void TextPrinter::on_unit(const Unit& unit) {
     const bool own = !iwarp && unit.dissection.network.family != Network::Family::none;
     const Dissection& addressed = own ? unit.dissection : unit.frame_dissection;
     const base::Bytes bytes = own ? unit.bytes : unit.frame.bytes;
+    if (options_.commands_only) {
+        endpoints_.clear();
+        return text::endpoints(endpoints_, addressed, bytes, iwarp, options_);
+    }
 
     begin_line();
     text::endpoints(lines_, addressed, bytes, iwarp, options_);
@@ -101,11 +105,24 @@ void TextPrinter::indent(std::string_view tree) {
     parts_.back().end = lines_.size();
 }
 
+void TextPrinter::begin_message_line() {
+    begin_line();
+    lines_ += endpoints_;
+    pad_endpoints(line_begin_);
+    lines_ += ' ';
+}
+
 void TextPrinter::on_message(const UpperMessage& message) {
-    if (options_.quiet || parts_.empty()) return;
-    const std::size_t before = lines_.size();
-    text::command(lines_, message);
-    if (lines_.size() == before) return;
+    if (options_.quiet || (parts_.empty() && !options_.commands_only)) return;
+    std::string words;
+    text::command(words, message);
+    if (words.empty()) return;
+    if (options_.commands_only) {
+        begin_message_line();
+        parts_.push_back({line_begin_, lines_.size()});
+        words.erase(0, words.find_first_not_of(' '));
+    }
+    lines_ += words;
     // Captures of headers alone cut most of them.
     if (options_.verbosity > 0 || message.dissection.stop.outcome != Outcome::truncated)
         text::diagnostics(lines_, message.dissection, options_);
@@ -120,6 +137,7 @@ void TextPrinter::on_message(const UpperMessage& message) {
 
 void TextPrinter::on_notice(const Notice& notice) {
     const bool of_icmp = notice.kind == Notice::Kind::icmp_error;
+    if (options_.commands_only) return;
     if (options_.quiet && !of_icmp) return;
     begin_line();
     text::endpoints(lines_, notice.frame_dissection, notice.frame.bytes, notice.frame_dissection.has(LayerId::tcp),
@@ -137,6 +155,7 @@ void TextPrinter::on_notice(const Notice& notice) {
 }
 
 bool TextPrinter::has_lines() const {
+    if (options_.commands_only) return frame_ != nullptr && !parts_.empty();
     return frame_ != nullptr && (!parts_.empty() || options_.all || text::is_mac_control(*dissection_) ||
                                  breaks_off_before_bth(*dissection_));
 }

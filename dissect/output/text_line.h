@@ -43,6 +43,7 @@ private:
     void pad_endpoints(std::size_t begin);
     void write_tree(const Unit& unit);
     void indent(std::string_view tree);
+    void begin_message_line();
 
     std::string& out_;
     TextOptions options_;
@@ -54,6 +55,7 @@ private:
     std::string lines_;        ///< of this frame, without their heads: times depend on what is shown
     std::vector<Line> parts_;  ///< where each line lies in `lines_`; a line may be a block
     std::size_t line_begin_ = 0;
+    std::string endpoints_;  ///< of the last unit, for lines of commands alone
     std::size_t endpoints_width_ = 0;
     bool has_units_ = false;
 };

@@ -16,6 +16,7 @@ struct TextOptions {
     base::TimeStyle time_style = base::TimeStyle::time_of_day;
     bool nanoseconds = false;
     bool all = false;                ///< frames without RDMA too
+    bool commands_only = false;      ///< lines of upper layers, without those of the packets that carry them
     bool number = false;             ///< -#
     bool link_header = false;        ///< -e
     bool quiet = false;              ///< -q

@@ -1,4 +1,5 @@
 #include "exporters/flow_fields.h"
+#include "exporters/prometheus/command_totals.h"
 #include "exporters/prometheus/devices.h"
 #include "exporters/prometheus/labels.h"
 #include "exporters/prometheus/latency_buckets.h"
@@ -320,6 +321,7 @@ std::vector<Series> all_series() {
     append_series(all, traffic.hosts);
     all.push_back(traffic.attempts);
     append_series(all, traffic.truncation);
+    for (Series& series : CommandCounters::series()) all.push_back(std::move(series));
     all.push_back(verdict_series());
     all.push_back(program.build);
     append_series(all, program.program);

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "exporters/prometheus/attempts.h"
+#include "exporters/prometheus/command_totals.h"
 #include "exporters/prometheus/label_sets.h"
 #include "exporters/prometheus/labels.h"
 #include "exporters/prometheus/latency_buckets.h"
@@ -94,10 +95,13 @@ Labels with(Labels labels, const Dimension& dimension, std::size_t value) {
 }  // namespace
 
 struct TrafficTotals::State {
-    explicit State(const TrafficOptions& options) : label_sets(options), taking{options.crc_verified} {}
+    explicit State(const TrafficOptions& options)
+        : label_sets(options), max_peers(options.max_peers), taking{options.crc_verified} {}
 
     mutable std::mutex mutex;
     LabelSets label_sets;
+    std::size_t max_peers;
+    CommandCounters commands = {};
     Taking taking;
     std::map<LabelSet, Group> groups;
     std::map<std::uint16_t, std::vector<Taken>> pauses;       ///< by the interface's number
@@ -311,6 +315,7 @@ TrafficTotals::~TrafficTotals() = default;
 void TrafficTotals::set_options(const TrafficOptions& options) {
     const std::scoped_lock lock(state_->mutex);
     state_->label_sets.set_options(options);
+    state_->max_peers = options.max_peers;
     state_->taking.crc_verified = options.crc_verified;
 }
 
@@ -324,6 +329,7 @@ void TrafficTotals::add(const metrics::Snapshot& difference, const metrics::Snap
     state_->add_pauses(difference);
     state_->set_hosts(now);
     state_->attempts.add(difference, now);
+    state_->commands.add(difference, now, state_->label_sets, state_->max_peers);
     state_->truncation = state_->label_sets.truncation(difference, now);
 }
 
@@ -342,6 +348,7 @@ std::vector<MetricFamily> TrafficTotals::families() const {
     state_->append_flow_gauges(all, labels);
     state_->append_pauses(all);
     state_->append_others(all);
+    state_->commands.append(all);
     std::erase_if(all, [](const MetricFamily& family) { return family.metric.empty(); });
     return all;
 }
@@ -356,7 +363,8 @@ std::size_t series_bound(const TrafficOptions& options) {
                                    (options.max_peers + most_own_hosts) * traffic.hosts.size() +
                                    Attempts::transports * attempt_outcomes.size() + traffic.truncation.size();
     const ProgramTable& program = program_table();
-    return of_traffic + 1 + program.program.size() + most_program_interfaces * values_of(program.interfaces);
+    return of_traffic + CommandCounters::series_bound(options.max_peers) + 1 + program.program.size() +
+           most_program_interfaces * values_of(program.interfaces);
 }
 
 }  // namespace exporters::prometheus

@@ -58,6 +58,14 @@ std::string Anonymous::name(const std::string& name, std::string_view kind) {
     return other;
 }
 
+metrics::CommandConnectionFigures Anonymous::anonymous(metrics::CommandConnectionFigures connection) {
+    connection.initiator = address(connection.initiator);
+    connection.target = address(connection.target);
+    connection.target_name = name(connection.target_name, "target");
+    connection.initiator_name = name(connection.initiator_name, "initiator");
+    return connection;
+}
+
 metrics::Snapshot Anonymous::snapshot(metrics::Snapshot snapshot) {
     const auto replace = [this](metrics::Address& each) { each = address(each); };
     const auto replace_icmp = [&replace](base::CompactOptional<metrics::IcmpFigures>& icmp) {
@@ -68,6 +76,7 @@ metrics::Snapshot Anonymous::snapshot(metrics::Snapshot snapshot) {
         replace(flow.source.address);
         replace(flow.destination.address);
         replace_icmp(flow.icmp);
+        if (flow.commands) *flow.commands = anonymous(std::move(*flow.commands));
         // What a program was called, and what it posted, is about one host's software.
         flow.verbs = {};
     }
@@ -91,12 +100,7 @@ metrics::Snapshot Anonymous::snapshot(metrics::Snapshot snapshot) {
 
 std::vector<metrics::CommandConnectionFigures> Anonymous::connections(
     std::vector<metrics::CommandConnectionFigures> all) {
-    for (metrics::CommandConnectionFigures& connection : all) {
-        connection.initiator = address(connection.initiator);
-        connection.target = address(connection.target);
-        connection.target_name = name(connection.target_name, "target");
-        connection.initiator_name = name(connection.initiator_name, "initiator");
-    }
+    for (metrics::CommandConnectionFigures& connection : all) connection = anonymous(std::move(connection));
     return all;
 }
 

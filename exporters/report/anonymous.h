@@ -22,6 +22,7 @@ public:
     std::vector<metrics::CommandConnectionFigures> connections(std::vector<metrics::CommandConnectionFigures> all);
 
 private:
+    metrics::CommandConnectionFigures anonymous(metrics::CommandConnectionFigures connection);
     std::string name(const std::string& name, std::string_view kind);
 
     std::map<metrics::Address, metrics::Address> addresses_ = {};

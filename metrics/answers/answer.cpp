@@ -18,7 +18,7 @@ struct UnitName {
     std::string_view name;
     std::string_view singular;
 };
-constexpr std::array<UnitName, static_cast<std::size_t>(EvidenceUnit::ticks) + 1> unit_names{{
+constexpr std::array<UnitName, static_cast<std::size_t>(EvidenceUnit::commands) + 1> unit_names{{
     {EvidenceUnit::none, "", ""},
     {EvidenceUnit::ns, "ns", "ns"},
     {EvidenceUnit::bytes, "bytes", "byte"},
@@ -42,6 +42,7 @@ constexpr std::array<UnitName, static_cast<std::size_t>(EvidenceUnit::ticks) + 1
     {EvidenceUnit::pages, "pages", "page"},
     {EvidenceUnit::octets, "bytes", "byte"},
     {EvidenceUnit::ticks, "ticks", "tick"},
+    {EvidenceUnit::commands, "commands", "command"},
 }};
 constexpr bool unit_names_follow_the_enumeration() {
     for (std::size_t i = 0; i < unit_names.size(); ++i)
@@ -80,6 +81,7 @@ std::vector<Answer> asked(const Snapshot& snapshot, const HostNames& names, cons
     answers::ask_qp_cache(subject, answers);
     answers::ask_congestion(subject, answers);
     answers::ask_queue_depth(subject, answers);
+    answers::ask_commands(subject, answers);
     if (const auto sample = answers::sample_of(snapshot)) answers::withhold_for_sample(*sample, answers);
     describe_what_is_free(answers);
     return answers;
@@ -91,7 +93,8 @@ std::string_view name_of(EvidenceUnit unit) { return unit_names[static_cast<std:
 std::string_view singular_of(EvidenceUnit unit) { return unit_names[static_cast<std::size_t>(unit)].singular; }
 
 std::string_view name_of(CostBasis basis) {
-    constexpr std::array<std::string_view, 4> names{"busy_time", "packets", "requests", "connections"};
+    constexpr std::array<std::string_view, 6> names{"busy_time",   "packets",  "requests",
+                                                    "connections", "commands", "command_time"};
     return names[static_cast<std::size_t>(basis)];
 }
 

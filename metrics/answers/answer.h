@@ -35,6 +35,7 @@ enum class EvidenceUnit : std::uint8_t {
     pages,
     octets,  ///< of a device's counter
     ticks,   ///< of a device's counter; the device defines their length
+    commands,
 };
 std::string_view name_of(EvidenceUnit unit);      ///< "bytes/s", "packets"; "" of `none`
 std::string_view singular_of(EvidenceUnit unit);  ///< "packet", "recovery"
@@ -48,7 +49,7 @@ struct Evidence {
 };
 
 /// What the cost of a finding is a share of.
-enum class CostBasis : std::uint8_t { busy_time, packets, requests, connections };
+enum class CostBasis : std::uint8_t { busy_time, packets, requests, connections, commands, command_time };
 std::string_view name_of(CostBasis basis);  ///< "busy_time", ...
 
 /// What a finding costs, at least: 0 is nothing, 1 is all.

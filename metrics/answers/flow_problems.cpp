@@ -29,6 +29,9 @@ constexpr std::array cause_words{
     CauseWord{Verdict::go_back_n_violation, "go-back-N"},
     CauseWord{Verdict::path_mtu, "path MTU"},
     CauseWord{Verdict::nic_stall, "adapter stall"},
+    CauseWord{Verdict::unanswered, "no answer"},
+    CauseWord{Verdict::retried, "asked again"},
+    CauseWord{Verdict::repairs_hurt_commands, "repairs"},
 };
 
 std::string cause_word(Verdict verdict) {

@@ -77,6 +77,24 @@ inline constexpr double at_limit_share = 0.5;
 /// Less than this of the depth that was used at all leaves most of it idle.
 inline constexpr double underused_share = 0.25;
 
+/// Errors of commands that may be a host's own doing (busy, denied, aborted): hosts probe and retry.
+inline constexpr double alarming_error_share = 1e-4;
+/// No target needs longer: hosts give commands up after 30 s, disks their repeats after 2 s to 7 s.
+inline constexpr std::uint64_t unanswered_command_ns = 5'000'000'000;
+/// A part of the commands' latency that names what takes the time.
+inline constexpr double slow_part_share = 0.6;
+/// A target that takes twice as long with more commands open works at them one after the other.
+inline constexpr double queueing_growth = 2.0;
+/// The least share of the latency that the target's own time has, for that to matter.
+inline constexpr double queueing_think_share = 0.3;
+/// Data that use more of the link than this are not slow.
+inline constexpr double half_of_link = 0.5;
+/// An initiator without open commands for this share of the time asks for little.
+inline constexpr double idle_host_share = 0.8;
+/// The size of a page: most targets take that within the request.
+inline constexpr std::uint64_t small_command_bytes = 4096;
+inline constexpr double small_command_share = 0.3;
+
 /// A request counts as unanswered after this time: CM repeats after its time-out, 2 s to 4 s by default in Linux, TCP
 /// after 1 s.
 inline constexpr std::int64_t unanswered_after_ns = 1'000'000'000;

@@ -69,6 +69,17 @@ constexpr std::array<VerdictName, verdict_count> names{{
     {Verdict::at_limit, "at_limit"},
     {Verdict::underused, "underused"},
     {Verdict::ok, "ok"},
+    {Verdict::command_errors, "command_errors"},
+    {Verdict::unanswered, "unanswered"},
+    {Verdict::retried, "retried"},
+    {Verdict::repairs_hurt_commands, "repairs_hurt_commands"},
+    {Verdict::target_queueing, "target_queueing"},
+    {Verdict::target_slow, "target_slow"},
+    {Verdict::network_slow, "network_slow"},
+    {Verdict::data_slow, "data_slow"},
+    {Verdict::host_queue, "host_queue"},
+    {Verdict::host_idle, "host_idle"},
+    {Verdict::small_commands, "small_commands"},
 }};
 
 constexpr bool is_alarm = true;
@@ -181,12 +192,32 @@ constexpr std::array<VerdictMeaning, 4> queue_depth{{
     {Verdict::undecidable, "This capture cannot tell.", describes},
 }};
 
+constexpr std::array<VerdictMeaning, 13> commands{{
+    {Verdict::command_errors, "Commands end with an error: of the device, of the path to it, or refused.", is_alarm},
+    {Verdict::unanswered, "Commands get no answer for more than 5 s.", is_alarm},
+    {Verdict::retried, "Commands are asked again before an answer comes.", is_alarm},
+    {Verdict::repairs_hurt_commands, "Commands wait for packets that are sent again.", is_alarm},
+    {Verdict::target_queueing, "The target takes the longer the more commands are open: it is at its limit.",
+     describes},
+    {Verdict::target_slow, "Most of the commands' time is the target's own, however many are open.", describes},
+    {Verdict::network_slow, "Most of the commands' time passes until their requests are acknowledged.", describes},
+    {Verdict::data_slow,
+     "Most of the commands' time is that of their data, and they do not fill the link, if its rate is known.",
+     describes},
+    {Verdict::host_queue, "Most of the time, as many commands are open as the target permits.", describes},
+    {Verdict::host_idle, "The initiator asks for nothing most of the time.", describes},
+    {Verdict::small_commands, "Commands are so small that requests and responses are most of what passes.", describes},
+    {Verdict::normal, "Nothing of the above takes most of the commands' time.", describes},
+    {Verdict::undecidable, "This capture cannot tell.", describes},
+}};
+
 constexpr std::span<const VerdictMeaning> meanings_for(Question question) {
     switch (question) {
         case Question::bandwidth: return bandwidth;
         case Question::latency: return latency;
         case Question::qp_cache: return qp_cache;
         case Question::congestion: return congestion;
+        case Question::commands: return commands;
         case Question::queue_depth: break;
     }
     return queue_depth;

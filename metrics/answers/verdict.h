@@ -8,10 +8,12 @@
 
 namespace metrics::inline answers {
 
-enum class Question : std::uint8_t { bandwidth, latency, qp_cache, congestion, queue_depth };
-inline constexpr std::size_t question_count = 5;
-inline constexpr std::array<std::string_view, question_count> question_names{"bandwidth", "latency", "qp_cache",
-                                                                             "congestion", "queue_depth"};
+enum class Question : std::uint8_t { bandwidth, latency, qp_cache, congestion, queue_depth, commands };
+inline constexpr std::size_t question_count = 6;
+/// The first ones have an answer about every capture; commands are asked about only where some were seen.
+inline constexpr std::size_t usual_question_count = 5;
+inline constexpr std::array<std::string_view, question_count> question_names{"bandwidth",  "latency",     "qp_cache",
+                                                                             "congestion", "queue_depth", "commands"};
 constexpr std::string_view name_of(Question question) { return question_names[static_cast<std::size_t>(question)]; }
 
 /// An answer as one word. Questions share a verdict if the cause is the same: `rnr`, `pause`, `queueing`,
@@ -80,8 +82,20 @@ enum class Verdict : std::uint8_t {
     at_limit,
     underused,
     ok,
+    // commands
+    command_errors,
+    unanswered,
+    retried,
+    repairs_hurt_commands,
+    target_queueing,
+    target_slow,
+    network_slow,
+    data_slow,
+    host_queue,
+    host_idle,
+    small_commands,
 };
-inline constexpr std::size_t verdict_count = static_cast<std::size_t>(Verdict::ok) + 1;
+inline constexpr std::size_t verdict_count = static_cast<std::size_t>(Verdict::small_commands) + 1;
 
 std::string_view name_of(Verdict verdict);  ///< "rnr": for scripts, the manual and the configuration
 /// Without value if no verdict has this name.

@@ -2,7 +2,8 @@
 """Whole commands on files of a gigabyte, against tshark and tcpdump, interleaved in one run: `./dev bench whole`.
 
 `dump` reads a file that repeats RoCE captures, each round between hosts of its own; `flows` reads synthetic traffic between
-many pairs of hosts, of large packets, small messages, and iWARP, and then real captures that are repeated in the same way. Files are in the page cache. Nothing is subtracted: start-up counts for
+many pairs of hosts, of large packets, small messages, and iWARP, and then real captures that are repeated in the same way; `io` reads those with
+commands of upper layers. Files are in the page cache. Nothing is subtracted: start-up counts for
 all alike. tshark reads a slice of the file, since it would take minutes, so it is compared by rate; the slice is long enough
 that its start-up is a small part. Everything prints into /dev/null but `-w`, which writes into the build folder, and where
 it is compared with `flows`, into /dev/null too. Figures vary by machine: this reports, it never fails.
@@ -30,6 +31,9 @@ REAL = {"nvme-rdma-rxe": "infiniband.bth.opcode", "iser-rxe": "infiniband.bth.op
         "rxe-read-bw-64k": "infiniband.bth.opcode", "rxe-write-bw-64k": "infiniband.bth.opcode",
         "siw-write-bw-64k-crc": "iwarp_rdma.opcode"}
 REAL_BYTES = 200_000_000
+# What `io` reads, the packets of it that it should read in a second, and the field that tshark prints.
+COMMANDS = {"nvme-rdma-rxe": (6_000_000, "nvme.cmd.opc"), "nfs-rdma-rxe": (4_000_000, "rpc.procedure"),
+            "iser-rxe": (None, "iscsi.opcode"), "srp-rxe": (None, "infiniband.bth.opcode")}
 PAIRS = 32  # of hosts
 FLOWS = 16  # connections of each
 
@@ -228,6 +232,33 @@ def bench_real(arguments, binary, folder):
     show(rows)
 
 
+def bench_io(arguments, binary, folder):
+    """Commands of upper layers; and what reading them costs `flows`, which has the same figures for each flow."""
+    maker = arguments.maker or str(pathlib.Path(binary).parent / "bench_make_file")
+    rows = []
+    for name, (target, field) in COMMANDS.items():
+        large, part = folder / f"{name}.pcap", folder / "slice.pcap"
+        subprocess.run([maker, str(large), str(REAL_BYTES), str(capture_named(name))], check=True)
+        first_octets(large, REAL_BYTES // 10, part)
+        packets, slice_packets = frames_in(large), frames_in(part)
+        into_cache(large, part)
+        flows = [binary, "flows", "-n", "--csv", "--threads", "1", "-r", str(large), "--columns"]
+        times = interleaved(arguments.rounds, ours=lambda: Run([binary, "io", "-n", "--json", "-r", str(large)]),
+                            flows=lambda: Run([*flows, "packets,io.commands"]), without=lambda: Run([*flows, "packets"]),
+                            tshark=lambda: Run(["tshark", "-n", "-r", str(part), "-T", "fields", "-e", field]))
+        rate, theirs = packets / times["ours"][0], slice_packets / times["tshark"][0]
+        rows.append((f"io, {name}", f"{rate / 1e6:.2f} M packets/s, {times['ours'][1]:.0f} MB resident",
+                     f"tshark {theirs / 1e3:.0f} k packets/s", f"{rate / theirs:.0f} x",
+                     f">= {target / 1e6:.0f} M packets/s" if target else "", None if target is None else rate >= target))
+        rows.append(("flows with commands", f"{packets / times['flows'][0] / 1e6:.2f} M packets/s",
+                     f"without {packets / times['without'][0] / 1e6:.2f} M packets/s",
+                     f"{times['without'][0] / times['flows'][0]:.2f} x", "", None))
+        for path in (large, part):
+            path.unlink()
+    print(f"io, real captures repeated to {REAL_BYTES / 1e6:.0f} MB, one thread; medians of {arguments.rounds} runs")
+    show(rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", default=ROOT / "build/release/rdmascope")
@@ -235,14 +266,14 @@ def main():
     parser.add_argument("--octets", type=int, default=1_100_000_000)
     parser.add_argument("--slice", type=int, default=120_000_000, help="octets of the file that tshark reads")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", choices=("dump", "flows", "real"), help="one of the parts; real: flows of real captures")
+    parser.add_argument("--only", choices=("dump", "flows", "real", "io"), help="one of the parts; real: flows of real captures")
     arguments = parser.parse_args()
     binary = os.path.abspath(arguments.binary)
     folder = pathlib.Path(binary).parent / "bench"
     folder.mkdir(exist_ok=True)
     print(f"load at the beginning: {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
     try:
-        for part, bench in (("dump", bench_dump), ("flows", bench_flows), ("real", bench_real)):
+        for part, bench in (("dump", bench_dump), ("flows", bench_flows), ("real", bench_real), ("io", bench_io)):
             if arguments.only in (None, part):
                 bench(arguments, binary, folder)
     finally:

@@ -274,7 +274,7 @@ class Json(FlowsTestCase):
 
 
 # What may be null as a whole in JSON, and is a group of empty columns in CSV: not TCP, no connection seen, no trace.
-GROUPS = ("problem", "tcp", "connection", "process", "work", "queue_depth", "receive_level", "post_to_wire_ns", "on_wire_ns",
+GROUPS = ("problem", "tcp", "connection", "io", "process", "work", "queue_depth", "receive_level", "post_to_wire_ns", "on_wire_ns",
           "wire_to_ack_ns", "ack_to_poll_ns", "post_to_poll_ns", "completion_ns", "waits")
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 import unittest
 
@@ -146,6 +147,161 @@ class Kinds(IoTestCase):
             self.assertEqual(sum(kind["commands"] for connection in connections for kind in connection["kinds"]), 463)
 
 
+class Groups(IoTestCase):
+    def test_groups_are_sums_of_connections(self):
+        reads = {}
+        for row in self.csv("-n", "-r", NVME):
+            reads.setdefault(row["kind"], []).append(row)
+        for by, name in (("pair", "192.0.2.2 > 192.0.2.1"), ("initiator", "192.0.2.2"), ("protocol", "nvme"), ("all", "all")):
+            rows = self.csv("-n", "-r", NVME, "--by", by)
+            self.assertEqual({(row["group"], row["connections"]) for row in rows}, {(name, "3")})
+            for row in rows:
+                for column in ("commands", "bytes", "latency_sum_ns", "target_before_ns"):
+                    self.assertEqual(int(row[column] or 0), sum(int(one[column] or 0) for one in reads[row["kind"]]))
+        groups = self.json("-n", "-r", NVME, "--by", "target")["groups"]
+        self.assertEqual([(group["group"], group["connections"]) for group in groups],
+                         [("nqn.2014-08.org.nvmexpress.discovery", 1), ("nqn.2024-01.lab:sub1", 2)])
+        self.assertRegex(self.succeeds(commands("-n", "-r", NVME, "--by", "pair")), r"^nvme  192\.0\.2\.2 > 192\.0\.2\.1  3 connections; ")
+
+
+class Intervals(IoTestCase):
+    def test_they_sum_to_the_whole(self):
+        whole = {(row["connection"], row["kind"]): row for row in self.csv("-n", "-r", NVME) if row["commands"] != "0"}
+        rows = self.csv("-n", "-r", NVME, "--interval", "1s")
+        self.assertGreater(len({row["interval_start_ns"] for row in rows}), 5)
+        sums = {}
+        for row in rows:
+            self.assertEqual((int(row["interval_start_ns"]) % 10**9, row["interval_length_ns"]), (0, "1000000000"))
+            sums.setdefault((row["connection"], row["kind"]), []).append(row)
+        self.assertEqual(list(sorted(sums)), list(sorted(whole)))
+        for key, parts in sums.items():
+            for name in ("commands", "bytes", "moved_in_bytes", "latency_sum_ns", "data_ns"):
+                self.assertEqual(sum(int(part[name] or 0) for part in parts), int(whole[key][name] or 0), (key, name))
+
+    def test_commands_are_in_the_interval_of_their_response(self):
+        ends = {}
+        for want in expected():
+            second = (int(want["begin_ns"]) + latency(want)) // 10**9
+            ends[second] = ends.get(second, 0) + 1
+        intervals = self.json("-r", NVME, "--interval", "1s")["intervals"]
+        found = {each["start_ns"] // 10**9: sum(kind["commands"] for connection in each["connections"] for kind in connection["kinds"])
+                 for each in intervals}
+        # A response whose acknowledgement comes after the end of the interval is one of the next.
+        self.assertLessEqual(sum(abs(found.get(second, 0) - count) for second, count in ends.items()), 2)
+
+    def test_the_table_begins_with_the_time(self):
+        lines = self.succeeds(commands("-n", "-r", NVME, "--interval", "1s")).splitlines()
+        self.assertRegex(lines[0], "^ *interval +protocol +initiator > target +kind +commands +errors ")
+        self.assertRegex(lines[1], r"^[0-9:]{8}\.000 +nvme +192\.0\.2\.2/0x11 > 192\.0\.2\.1/0x11 ")
+
+
+def sums_of_io(capture):
+    """Commands, errors and the sum of latencies of each initiator, as `io` has them."""
+    connections = json.loads(run("io", "--json", "-n", "-r", capture).stdout)["connections"]
+    sums = {}
+    for connection in connections:
+        kinds = [kind for kind in connection["kinds"] if kind["kind"] not in ("async_event", "keep_alive", "null")]
+        ends = (connection["initiator"], connection["target"])
+        sums[ends] = (connection["protocol"], sum(kind["commands"] for kind in kinds), sum(kind["errors"] for kind in kinds),
+                      sum(kind["latency_ns"]["sum"] for kind in kinds), connection["open_max"], connection["limit"])
+    return sums
+
+
+CAPTURES = ("nvme-rdma-rxe.pcap.gz", "nfs-rdma-rxe.pcap", "nfs-rdma-siw.pcap", "iser-rxe.pcap.gz", "srp-rxe.pcap.gz")
+
+
+class Reports(IoTestCase):
+    """What the client's kernel counted beside the capture: /proc/self/mountstats, in the capture's JSON."""
+
+    def test_nfs_counts_as_the_client_did(self):
+        for name in ("nfs-rdma-rxe", "nfs-rdma-siw"):
+            report = "".join(command["output"] for command in json.loads((PCAPS / f"{name}.json").read_text())["commands"])
+            counted = {operation: [int(number) for number in numbers.split()]
+                       for operation, numbers in re.findall(r"^\s+([A-Z_]+): ([\d ]+)$", report, re.MULTILINE)}
+            kinds = {kind["kind"]: kind for connection in self.json("-r", PCAPS / f"{name}.pcap")["connections"]
+                     for kind in connection["kinds"]}
+            for kind, operations in (("read", ["READ"]), ("write", ["WRITE"]), ("open", ["OPEN", "OPEN_NOATTR"]),
+                                     ("readdir", ["READDIR"])):
+                with self.subTest(capture=name, kind=kind):
+                    self.assertEqual(kinds[kind]["commands"], sum(counted[operation][0] for operation in operations))
+                    # The client's round trips, in whole milliseconds, begin before the request passes and end after its reply.
+                    round_trips_ms = sum(counted[operation][6] for operation in operations)
+                    self.assertLessEqual(kinds[kind]["latency_ns"]["sum"], (round_trips_ms + kinds[kind]["commands"]) * 1e6)
+
+
+class InFlows(IoTestCase):
+    """`flows` and `why` read the commands that `io` reads."""
+
+    def flows(self, capture, *arguments):
+        return json.loads(self.succeeds(run("flows", "--json", "-n", "-r", capture, *arguments)))["flows"]
+
+    def test_they_are_those_of_io(self):
+        for name in CAPTURES:
+            with self.subTest(capture=name):
+                wanted = sums_of_io(PCAPS / name)
+                found = {}
+                for flow in self.flows(PCAPS / name):
+                    if flow["io"] is None:
+                        continue
+                    number = "port" if flow["transport"] == "iwarp" else "qpn"
+                    ends = tuple(f"{flow[end]['address']}/{flow[end][number]:#x}" if number == "qpn"
+                                 else f"{flow[end]['address']}.{flow[end][number]}" for end in ("source", "destination"))
+                    io = flow["io"]
+                    self.assertEqual(sum(io["parts_ns"].values()), round(io["latency_ns"]["mean"] * io["latency_ns"]["count"])
+                                     if io["latency_ns"]["count"] else 0)
+                    found[ends] = (flow["upper"], io["commands"], io["errors"], sum(io["parts_ns"].values()), io["open"], io["limit"])
+                self.assertEqual(found, wanted)
+
+    def test_the_upper_layer_can_be_named(self):
+        def found(*arguments):
+            return sum(flow["io"]["commands"] for flow in self.flows(NVME, *arguments) if flow["io"])
+
+        # A queue pair alone, without the set-up: of the host, and of the target. One connection is named, all are found.
+        whole = found()
+        for assignment in ("4420=nvme", "qp:0x13=nvme"):
+            self.assertEqual(found("--as", assignment), whole)
+        self.assertIn("PORT=PROTOCOL", self.fails(run("flows", "-r", NVME, "--as", "x=nvme"), 2))
+
+    def test_both_flows_name_the_upper_layer(self):
+        flows = self.flows(PCAPS / "nvme-rdma-rxe.pcap.gz")
+        named = [flow for flow in flows if flow["upper"] is not None]
+        self.assertEqual({flow["upper"] for flow in named}, {"nvme"})
+        self.assertEqual(len(named), 2 * sum(flow["io"] is not None for flow in named))
+        text = self.succeeds(run("flows", "-n", "-r", NVME))
+        self.assertRegex(text, r"(?m)^ *id .* upper$")
+        self.assertNotIn("upper", self.succeeds(run("flows", "-n", "-r", PCAPS / "rxe-write-bw-64k.pcap")))
+
+    def test_columns_and_order(self):
+        table = self.succeeds(run("flows", "-n", "-r", NVME, "--columns", "upper,io.commands,io.latency_p99_ns,io.target_share",
+                                  "--sort", "io.commands"))
+        lines = table.splitlines()
+        self.assertRegex(lines[0], r"^upper +commands +command p99 ns +target$")
+        self.assertRegex(lines[1], r"^nvme +421 +")
+        rows = list(csv.DictReader(io.StringIO(self.succeeds(run("flows", "-n", "-r", NVME, "--csv", "--columns", "io.parts_ns")))))
+        self.assertEqual(list(rows[0]), [f"io.parts_ns.{part}" for part in PARTS])
+
+    def test_why_asks_about_them(self):
+        for name in CAPTURES:
+            answers = json.loads(self.succeeds(run("why", "--json", "-n", "-r", PCAPS / name)))["answers"]
+            questions = [answer["question"] for answer in answers]
+            with self.subTest(capture=name):
+                self.assertIn("commands", questions)
+                answer = answers[questions.index("commands")]
+                self.assertFalse(answer["alarm"], answer["summary"])
+        answer = next(answer for answer in json.loads(self.succeeds(run("why", "--json", "-n", "-r", NVME)))["answers"]
+                      if answer["question"] == "commands")
+        self.assertEqual(answer["verdict"], "target_queueing")
+        slowest = next(figure for figure in answer["evidence"] if figure["what"] == "slowest command")
+        # The slowest read of the reader written apart.
+        row = max(expected(), key=latency)
+        self.assertEqual((slowest["value"], slowest["frames"]),
+                         (latency(row), [int(row[name]) for name in ("request_last", "data_first", "data_last", "response")]))
+        page = self.succeeds(run("why", "-n", "-r", NVME))
+        self.assertRegex(page, r"(?m)^commands +target_queueing: Reads of 192\.0\.2\.2 at 192\.0\.2\.1 \(NVMe,\s+nqn")
+        answers = json.loads(self.succeeds(run("why", "--json", "-n", "-r", PCAPS / "rxe-write-bw-64k.pcap")))["answers"]
+        self.assertNotIn("commands", [answer["question"] for answer in answers])
+
+
 class Usage(IoTestCase):
     def test_contradictions_are_explained(self):
         for arguments, words in ((["-r", NVME, "--sort", "latency"], "with --each"),
@@ -153,6 +309,9 @@ class Usage(IoTestCase):
                                  (["-r", NVME, "--each", "--sort", "latncy"], "latency"),
                                  (["-r", NVME, "--json", "--csv"], "one or the other"),
                                  (["-r", NVME, "-i", "lo"], "one or the other"),
+                                 (["-r", NVME, "--by", "pair", "--each"], "one or the other"),
+                                 (["-r", NVME, "--by", "lba"], "pair, initiator, target, protocol or all"),
+                                 (["-r", NVME, "--each", "--interval", "1s"], "--each and --interval"),
                                  (["-r", NVME, "--as", "4420=scsi"], "protocols are"),
                                  (["-r", NVME, "--as", "70000=nvme"], "PORT=PROTOCOL"),
                                  (["-r", NVME, "--as", "qp:0x1000000=nvme"], "PORT=PROTOCOL")):
@@ -188,6 +347,16 @@ class Dump(TestCase):
         self.assertEqual(len(of_messages), 465 + 463 + 404)
         quiet = self.succeeds(dump("-n", "-q", "-r", NVME))
         self.assertNotIn("NVMe", quiet)
+
+    def test_the_lines_of_commands_alone(self):
+        whole = self.succeeds(dump("-n", "-#", "-r", NVME)).splitlines()
+        below = [line.strip() for line in whole if line.startswith(" " * 16)]
+        alone = self.succeeds(dump("-n", "-#", "--io", "-r", NVME)).splitlines()
+        self.assertEqual([re.sub(r"^.*? 192\.0\.2\.[12] > 192\.0\.2\.[12] +", "", line) for line in alone], below)
+        asked = next(line for line in alone if line.lstrip().startswith("745 "))
+        self.assertRegex(asked, r"^ *745  [0-9:.]+ 192\.0\.2\.2 > 192\.0\.2\.1 +NVMe Read +q 1 cid 0x800b ns 1 lba 520 ")
+        for arguments in (["-V"], ["-q"], ["--all"], ["-T", "json"]):
+            self.assertIn("--io", self.fails(dump("--io", "-r", NVME, *arguments), 2))
 
     def test_lines_of_other_protocols(self):
         for file, words in (("nfs-rdma-rxe.pcap", "NFSv4 READ xid 0x9ec1ec6d fh 0x9a1d2fd1 offset 65536 len 131072 key 0x00000a61"),

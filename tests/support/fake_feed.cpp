@@ -15,7 +15,9 @@ namespace support {
 FakeFeed FakeFeed::of_capture(const std::string& name, std::uint64_t interval_ns) {
     FakeFeed feed;
     load_capture(support::pcaps() + "/" + name, std::numeric_limits<std::size_t>::max(), feed.frames);
-    metrics::Analyzer analyzer;
+    metrics::AnalyzerOptions options;
+    options.engine.commands = true;
+    metrics::Analyzer analyzer(options);
     metrics::Snapshot before;
     const auto length = static_cast<std::int64_t>(interval_ns);
     std::int64_t start = feed.frames.empty() ? 0 : feed.frames.front().time_ns;

@@ -145,6 +145,8 @@ struct Controller::Anchor {
     std::string group = {};
     metrics::Address host = {};
     std::uint64_t congested = 0;
+    std::uint64_t commands_of = 0;  ///< the flow
+    std::optional<std::string> command_kind = {};
 };
 
 Controller::Anchor Controller::anchor() const {
@@ -158,6 +160,11 @@ Controller::Anchor Controller::anchor() const {
     const auto at = [this](View view) { return state.places[index_of_view(view)].selected; };
     if (at(View::hosts) < state.hosts.size()) anchor.host = state.hosts[at(View::hosts)]->address;
     if (at(View::congestion) < state.congested.size()) anchor.congested = state.congested[at(View::congestion)]->id;
+    if (at(View::io) < state.commands.size()) {
+        const CommandLine& line = state.commands[at(View::io)];
+        anchor.commands_of = line.flow->id;
+        if (line.kind != nullptr) anchor.command_kind = line.kind->kind;
+    }
     return anchor;
 }
 
@@ -177,6 +184,10 @@ void Controller::restore(const Anchor& anchor) {
     });
     find(View::hosts, state.hosts, [&](const auto* host) { return host->address == anchor.host; });
     find(View::congestion, state.congested, [&](const auto* flow) { return flow->id == anchor.congested; });
+    find(View::io, state.commands, [&](const CommandLine& line) {
+        if (line.flow->id != anchor.commands_of) return false;
+        return line.kind == nullptr ? !anchor.command_kind : anchor.command_kind == line.kind->kind;
+    });
 }
 
 void Controller::rebuild() {
@@ -184,10 +195,12 @@ void Controller::rebuild() {
     state.list.build(state.reading, state.choice, filter, state.names);
     state.hosts.clear();
     state.congested.clear();
+    state.commands.clear();
     if (const metrics::Snapshot* shown = state.shown()) {
         state.hosts = busiest_hosts(*shown);
         const exporters::Context context = context_of({}, state.choice.window, *state.reading, state.names);
         state.congested = congested_flows(*shown, context, filter);
+        state.commands = command_lines(*shown, context, filter);
     }
     restore(kept);
     count_rows();
@@ -207,6 +220,7 @@ std::size_t Controller::rows(View view) const {
         case View::events: return state.events.lines().size();
         case View::packets: return state.packets->lines().size();
         case View::counters: return state.reading == nullptr ? 0 : state.reading->counters.size();
+        case View::io: return state.commands.size();
     }
     return 0;
 }
@@ -363,6 +377,9 @@ std::optional<std::uint64_t> Controller::selected_flow() const {
         }
         case View::congestion:
             if (at < state.congested.size()) return state.congested[at]->id;
+            break;
+        case View::io:
+            if (at < state.commands.size()) return state.commands[at].flow->id;
             break;
         case View::events:
             if (at < state.events.lines().size() && state.events.lines()[at].flow != 0)

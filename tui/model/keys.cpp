@@ -16,8 +16,9 @@ constexpr std::uint32_t in_congestion = bit_of(View::congestion);
 constexpr std::uint32_t in_events = bit_of(View::events);
 constexpr std::uint32_t in_packets = bit_of(View::packets);
 constexpr std::uint32_t in_counters = bit_of(View::counters);
+constexpr std::uint32_t in_io = bit_of(View::io);
 constexpr std::uint32_t in_flow = bit_of(View::flow);
-constexpr std::uint32_t in_lists = in_flows | in_hosts | in_congestion | in_events | in_packets | in_counters;
+constexpr std::uint32_t in_lists = in_flows | in_hosts | in_congestion | in_events | in_packets | in_counters | in_io;
 constexpr std::uint32_t in_every_view = in_lists | in_flow;
 
 using Where = KeyRow::Where;
@@ -34,7 +35,7 @@ constexpr std::array table{
     KeyRow{{"l, Right", "the next chart", "Move", in_flow}, Where::view, move::next_chart},
     KeyRow{{"h, Left", "the chart before", "Move", in_flow}, Where::view, move::previous_chart},
 
-    KeyRow{{"Enter", "the flow of the row; a group: fold, unfold", "Look", in_flows | in_congestion},
+    KeyRow{{"Enter", "the flow of the row; a group: fold, unfold", "Look", in_flows | in_congestion | in_io},
            Where::view,
            look::open_row},
     KeyRow{{"Enter", "the first packet of the event", "Look", in_events}, Where::view, look::open_event},
@@ -51,6 +52,9 @@ constexpr std::array table{
     KeyRow{{"4", "events", "Look", in_every_view}, Where::view, look::at<View::events>},
     KeyRow{{"5", "packets; of a flow: its own", "Look", in_every_view}, Where::view, look::packets},
     KeyRow{{"6", "counters of the devices", "Look", in_every_view}, Where::view, look::at<View::counters>},
+    KeyRow{{"7", "commands of upper layers: NVMe, NFS, SCSI, SMB", "Look", in_every_view},
+           Where::view,
+           look::at<View::io>},
     KeyRow{{"o", "the opposite direction", "Look", in_flow}, Where::view, look::opposite},
     KeyRow{{"n", "the next flow with a problem", "Look", in_flows | in_flow}, Where::view, look::next_problem},
     KeyRow{{"e", "why: about the flow; without one, about all", "Look", in_every_view}, Where::view, look::answers},
@@ -189,7 +193,7 @@ bool acts_in(const KeyRow& row, View view, Overlay overlay) {
 
 std::string_view name_of(View view) {
     constexpr std::array<std::string_view, view_count> names{"flows",   "hosts",    "congestion", "events",
-                                                             "packets", "counters", "flow"};
+                                                             "packets", "counters", "io",         "flow"};
     return names[static_cast<std::size_t>(view)];
 }
 

@@ -43,8 +43,8 @@ struct Mouse {
 };
 
 /// The screens, in the order of Tab and of the digits.
-enum class View : std::uint8_t { flows, hosts, congestion, events, packets, counters, flow };
-inline constexpr std::size_t view_count = 7;
+enum class View : std::uint8_t { flows, hosts, congestion, events, packets, counters, io, flow };
+inline constexpr std::size_t view_count = 8;
 std::string_view name_of(View view);
 constexpr std::uint32_t bit_of(View view) { return 1U << static_cast<unsigned>(view); }
 

@@ -11,6 +11,7 @@
 #include "exporters/filter/flow_filter.h"
 #include "metrics/answers/answer.h"
 #include "tui/model/columns.h"
+#include "tui/model/command_list.h"
 #include "tui/model/event_list.h"
 #include "tui/model/feed.h"
 #include "tui/model/flow_list.h"
@@ -79,8 +80,9 @@ struct ModelState {
     FlowList list;
     std::vector<const metrics::HostSnapshot*> hosts = {};  ///< of the window, the busiest first
     std::vector<const metrics::FlowSnapshot*> congested =
-        {};                     ///< flows with marks, CNPs or pauses of time, worst first
-    std::uint64_t flow_id = 0;  ///< of the view of one flow
+        {};                                  ///< flows with marks, CNPs or pauses of time, worst first
+    std::vector<CommandLine> commands = {};  ///< of the window
+    std::uint64_t flow_id = 0;               ///< of the view of one flow
     std::vector<metrics::Answer> answers = {};
     std::vector<std::string> details = {};  ///< of the packet selected: a line each
     std::uint64_t details_frame = 0;

@@ -14,7 +14,7 @@ namespace tui::inline view {
 namespace {
 
 constexpr std::uint32_t all_views = (1U << view_count) - 1;
-constexpr std::uint32_t lists_of_flows = bit_of(View::flows) | bit_of(View::congestion);
+constexpr std::uint32_t lists_of_flows = bit_of(View::flows) | bit_of(View::congestion) | bit_of(View::io);
 
 /// The most useful first: what does not fit is left to help.
 constexpr std::array shown_keys{
@@ -26,7 +26,7 @@ constexpr std::array shown_keys{
     FooterKey{"Enter", "details", bit_of(View::packets)},
     FooterKey{"Esc", "back", bit_of(View::flow)},
     FooterKey{"e", "why", all_views},
-    FooterKey{"/", "filter", lists_of_flows | bit_of(View::packets)},
+    FooterKey{"/", "filter", bit_of(View::flows) | bit_of(View::congestion) | bit_of(View::packets)},
     FooterKey{"!", "problems", bit_of(View::flows)},
     FooterKey{"n", "next problem", bit_of(View::flows) | bit_of(View::flow)},
     FooterKey{"s", "sort", bit_of(View::flows)},
@@ -34,7 +34,7 @@ constexpr std::array shown_keys{
     FooterKey{"5", "its packets", bit_of(View::flow)},
     FooterKey{"z", "enlarge", bit_of(View::flow)},
     FooterKey{"Space", "pause", all_views},
-    FooterKey{"p", "pin", lists_of_flows | bit_of(View::flow)},
+    FooterKey{"p", "pin", bit_of(View::flows) | bit_of(View::congestion) | bit_of(View::flow)},
     FooterKey{"u", "group", bit_of(View::flows)},
     FooterKey{"c", "columns", bit_of(View::flows)},
     FooterKey{"f", "follow", bit_of(View::events) | bit_of(View::packets)},

@@ -2,8 +2,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "metrics/measure/account/attribution.h"
+#include "upper/assignment.h"
 
 namespace metrics::inline measure::inline account {
 
@@ -17,7 +19,8 @@ struct EngineOptions {
     AttributionOptions attribution;
     bool shortcut = true;   ///< plain packets are not taken apart layer by layer, the commonest skip the rules
     bool commands = false;  ///< commands of upper layers, such as NVMe and NFS
-    bool reuse = true;      ///< working sets and reuse distances of QPs, remote keys and pages
+    std::vector<upper::Assignment> assignments = {};  ///< connections whose upper layer the user names
+    bool reuse = true;                  ///< working sets and reuse distances of QPs, remote keys and pages
     FrameObserver* observer = nullptr;  ///< called for every frame; only with one worker. Disables `shortcut`
 };
 

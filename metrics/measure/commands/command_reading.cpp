@@ -13,8 +13,9 @@ namespace metrics::inline measure::inline commands {
 
 namespace {
 
-upper::ReaderOptions reader_options() {
+upper::ReaderOptions reader_options(const std::vector<upper::Assignment>& assignments) {
     upper::ReaderOptions options;
+    options.assignments = assignments;
     options.only_named = true;
     return options;
 }
@@ -47,15 +48,27 @@ constexpr std::size_t octets_of_connection = 4096;  ///< about what a connection
 }  // namespace
 
 struct CommandReading::State {
+    explicit State(const std::vector<upper::Assignment>& given)
+        : assignments(given), reader(reader_options(given), nullptr, &measure) {}
+
+    bool is_assigned(bool is_queue_pair, std::uint32_t number) const {
+        return std::ranges::any_of(assignments, [=](const upper::Assignment& assignment) {
+            return assignment.is_queue_pair == is_queue_pair && assignment.number == number;
+        });
+    }
+    bool is_port_assigned(std::uint32_t port) const { return is_assigned(false, port); }
+
+    std::vector<upper::Assignment> assignments;
     CommandMeasure measure;
-    upper::Reader reader{reader_options(), nullptr, &measure};
+    upper::Reader reader;
     dissect::Dissector dissector{dissector_options()};
     std::unordered_map<std::uint64_t, Place> flows = {};  ///< by their id
     std::uint64_t last_flow = 0;                          ///< whose place was kept last
     Place last_place = {};
 };
 
-CommandReading::CommandReading() : state_(std::make_unique<State>()) {}
+CommandReading::CommandReading(const std::vector<upper::Assignment>& assignments)
+    : state_(std::make_unique<State>(assignments)) {}
 CommandReading::~CommandReading() = default;
 
 bool CommandReading::looks_like_request(base::Bytes head, std::uint64_t length) {
@@ -63,6 +76,8 @@ bool CommandReading::looks_like_request(base::Bytes head, std::uint64_t length) 
         return protocol->shape(head, length) == upper::Shape::request;
     });
 }
+
+bool CommandReading::has_assignments() const { return !state_->assignments.empty(); }
 
 /// Keeps which connection the flow belongs to, by the unit that was read last.
 bool CommandReading::keep_place(std::uint64_t flow) {
@@ -95,12 +110,18 @@ void CommandReading::read_management(const dissect::Unit& unit) { state_->reader
 
 void CommandReading::read_start_frame(const dissect::Unit& unit) {
     if (!unit.dissection.has(dissect::LayerId::mpa_request)) return;
-    const upper::SetUp set_up = upper::read_mpa_request(unit, unit.frame_dissection.destination_port);
-    if (set_up.by_private_data != nullptr || set_up.by_service != nullptr) state_->reader.on_unit(unit);
+    const std::uint16_t port = unit.frame_dissection.destination_port;
+    const upper::SetUp set_up = upper::read_mpa_request(unit, port);
+    const bool is_named = set_up.by_private_data != nullptr || set_up.by_service != nullptr;
+    if (is_named || state_->is_port_assigned(port)) state_->reader.on_unit(unit);
 }
 
-bool CommandReading::is_named(const Address& source, const Address& destination, std::uint32_t destination_qp) const {
-    return state_->reader.knows(endpoint_of(source, 0), endpoint_of(destination, destination_qp));
+bool CommandReading::is_named(const FlowKey& key, std::uint32_t reverse_selector) const {
+    if (key.transport == wire::Transport::iwarp)
+        return state_->is_port_assigned(key.selector >> 16) || state_->is_port_assigned(key.selector & 0xffff);
+    if (state_->is_assigned(true, key.selector)) return true;
+    if (reverse_selector != 0 && state_->is_assigned(true, reverse_selector)) return true;
+    return state_->reader.knows(endpoint_of(key.source, 0), endpoint_of(key.destination, key.selector));
 }
 
 void CommandReading::note_segment(const wire::Frame& frame) { state_->reader.note_time(frame); }

@@ -2,11 +2,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/compact.h"
 #include "dissect/dissector.h"
 #include "metrics/figures/command_figures.h"
+#include "metrics/figures/flow_key.h"
+#include "upper/assignment.h"
 #include "wire/frame.h"
 
 namespace metrics::inline measure::inline commands {
@@ -15,7 +18,7 @@ namespace metrics::inline measure::inline commands {
 /// have an upper layer, or look so. Nothing is kept of other flows.
 class CommandReading {
 public:
-    CommandReading();
+    explicit CommandReading(const std::vector<upper::Assignment>& assignments = {});
     ~CommandReading();
     CommandReading(const CommandReading&) = delete;
     CommandReading& operator=(const CommandReading&) = delete;
@@ -25,6 +28,8 @@ public:
     /// Whether packets of some flow are read: an unpaired flow may be its other half.
     bool has_begun() const { return has_begun_; }
 
+    bool has_assignments() const;
+
     /// Reads a unit of a flow. False if the flow's connection has no upper layer: no more of it is needed.
     bool read(const dissect::Unit& unit, std::uint64_t flow);
     /// The same of a frame that was not taken apart.
@@ -32,8 +37,9 @@ public:
     /// A management datagram, or an MPA start frame: what it says of a connection's upper layer is kept.
     void read_management(const dissect::Unit& unit);
     void read_start_frame(const dissect::Unit& unit);
-    /// Whether set-up has named the upper layer of a RoCE or InfiniBand flow between these ends.
-    bool is_named(const Address& source, const Address& destination, std::uint32_t destination_qp) const;
+    /// Whether set-up or the user has named the upper layer of that flow. `reverse_selector`: of its reverse, 0 if that
+    /// is not known.
+    bool is_named(const FlowKey& key, std::uint32_t reverse_selector) const;
     /// A segment of an iWARP connection that is read, before its units: messages begin with segments.
     void note_segment(const wire::Frame& frame);
     /// What a TCP stream lacks.

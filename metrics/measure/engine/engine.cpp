@@ -78,7 +78,7 @@ Engine::Engine(const EngineOptions& options)
         if (commands_) commands_->forget(store_.table[index].id);
     };
     if (options.commands) {
-        commands_ = std::make_unique<CommandReading>();
+        commands_ = std::make_unique<CommandReading>(options.assignments);
         store_.on_read = [this](FlowIndex index) { streams_.set_upper(index, true); };
         streams_.on_watched = [this](FlowIndex index, const dissect::Unit& unit) { look_for_commands(index, unit); };
         streams_.on_read_segment = [this](const wire::Frame& frame) { commands_->note_segment(frame); };
@@ -215,7 +215,9 @@ base::Bytes payload_of(const dissect::Unit& unit, std::uint32_t& length) {
 bool Engine::waits_for_no_batch(const dissect::Unit& unit, const PacketRecord& record) const {
     if (!commands_) return false;
     if (commands_->has_begun()) return true;
-    if (!begins_send(opcode_traits[record.opcode])) return false;
+    if (!begins_send(opcode_traits[record.opcode]) || decided_[record.hash % decided_.size()] == record.hash)
+        return false;
+    if (!has_many_flows() || commands_->has_assignments()) return true;  // few: nothing is prefetched
     std::uint32_t length = 0;
     const base::Bytes head = payload_of(unit, length);
     return CommandReading::looks_like_request(head, length);
@@ -233,8 +235,9 @@ bool Engine::may_have_commands(Flow& flow, FlowIndex index, bool requests, bool 
     if (flow.upper == UpperLayer::read) return true;
     const bool open = flow.reverse == no_flow && commands_->has_begun();
     if (flow.upper == UpperLayer::none) return open;
-    const bool fits = begins_send && (CommandReading::looks_like_request(head, length) ||
-                                      commands_->is_named(flow.key.source, flow.key.destination, flow.key.selector));
+    const std::uint32_t back = flow.reverse == no_flow ? 0 : store_.table[flow.reverse].key.selector;
+    const bool fits =
+        begins_send && (CommandReading::looks_like_request(head, length) || commands_->is_named(flow.key, back));
     if (fits) {
         store_.read_upper(index);
         return true;
@@ -366,6 +369,7 @@ void Engine::find_flow(PacketRecord& record) {
         return;
     if (wire::bth_opcode(record.opcode).role == wire::BthRole::notification) return cnps_.find_flow(record);
     record.flow = cnps_.rename_guessed(record.key, record.hash);
+    decided_[record.hash % decided_.size()] = 0;
     if (record.flow == no_flow) record.flow = store_.obtain(record.key, record.hash, record.frame, record.time_ns);
     if (record.source_qp != Flow::no_queue_pair) store_.table[record.flow].source_qp = record.source_qp;
     partners_.introduce(record.flow);
@@ -384,8 +388,11 @@ void Engine::work_off(PacketRecord& record) {
     cnps_.find_flow_again(record);
     roce_.on_packet(record);
     const bool has_unit = unit_ != nullptr && &record == &waiting_[waiting_count_ - 1];
-    if (has_unit && !record.crc_bad && commands_ && is_of_interest(store_.table[record.flow]))
+    if (!has_unit || record.crc_bad || !commands_) return;
+    if (is_of_interest(store_.table[record.flow]))
         look_for_commands(record, *unit_);
+    else
+        decided_[record.hash % decided_.size()] = record.hash;
 }
 
 void Engine::flush() {

@@ -132,7 +132,10 @@ private:
     CnpResolver cnps_{store_, partners_};
     HostPairs pairs_{store_};
     std::unique_ptr<CommandReading> commands_;  ///< if the options say so
-    const dissect::Unit* unit_ = nullptr;       ///< of the record that waits last, while it is worked off
+    /// Hashes of flows without an upper layer, so that their packets may wait. Another flow with such a hash would be
+    /// read a few packets later.
+    std::array<std::uint32_t, 64> decided_{};
+    const dissect::Unit* unit_ = nullptr;  ///< of the record that waits last, while it is worked off
     std::array<std::uint64_t, wire::management_kind_count> management_{};
     FrameContext context_;
     std::array<PacketRecord, batch> waiting_;

@@ -1,6 +1,9 @@
 // The parts of a command and what repairs cost it, in made exchanges whose truth is known. Times in microseconds; the
 // tap is next to the initiator.
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
+#include <random>
 #include <vector>
 
 #include "tests/unit/upper/found_commands.h"
@@ -282,6 +285,152 @@ TEST(CommandParts, a_read_is_asked_for_again_from_its_middle) {
     EXPECT_EQ(finder.answered[0].operations, 1u);
     EXPECT_EQ(finder.answered[0].moved, 14'000u);
     EXPECT_EQ(finder.answered[0].repair_own_ns, 250'000u);
+}
+
+// ---- schedules by chance: what a repair costs follows from the schedule itself ----
+
+class Chance {
+public:
+    explicit Chance(unsigned seed) : engine_(seed) {}
+    std::int64_t between(std::int64_t least, std::int64_t most) {
+        return std::uniform_int_distribution<std::int64_t>(least, most)(engine_);
+    }
+
+private:
+    std::mt19937 engine_;
+};
+
+/// A Read on the schedule: its request, its data in one WRITE, its response. Times in microseconds.
+struct Planned {
+    std::int64_t asked = 0;
+    std::int64_t asked_again = -1;
+    std::uint32_t first = 0;     ///< PSN of its data
+    std::uint32_t response = 0;  ///< PSN
+    std::uint64_t own = 0;       ///< of repairs
+    std::uint64_t behind = 0;
+    Parts parts{};
+};
+
+std::string id_text(std::size_t command) { return "0x000" + std::to_string(command); }
+
+void expect_planned(const Finder& finder, const std::vector<Planned>& plan) {
+    ASSERT_EQ(finder.answered.size(), plan.size());
+    std::map<std::string, Found> by_id;
+    for (const Found& found : finder.answered) by_id[found.id] = found;
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+        const Found& found = by_id[id_text(i)];
+        EXPECT_EQ(in_us(found), plan[i].parts) << "command " << i;
+        EXPECT_EQ(found.repair_own_ns, plan[i].own * 1000) << "command " << i;
+        EXPECT_EQ(found.repair_behind_ns, plan[i].behind * 1000) << "command " << i;
+    }
+}
+
+std::uint64_t overlap(std::int64_t begin, std::int64_t end, std::int64_t from, std::int64_t to) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, std::min(end, to) - std::max(begin, from)));
+}
+
+/// Reads with data of one to five packets, asked one after the other.
+std::vector<Planned> plan_reads(Chance& chance) {
+    std::vector<Planned> plan(static_cast<std::size_t>(chance.between(1, 6)));
+    std::uint32_t psn = 0;
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+        plan[i].asked = static_cast<std::int64_t>(i) * 2;
+        plan[i].first = psn;
+        plan[i].response = psn + static_cast<std::uint32_t>(chance.between(1, 5));
+        psn = plan[i].response + 1;
+    }
+    return plan;
+}
+
+std::uint32_t data_bytes(const Planned& read) { return (read.response - read.first) * 1000; }
+
+void pass_answer(Exchange& exchange, const std::vector<Planned>& plan, std::uint32_t psn, std::int64_t at_us) {
+    const auto command =
+        std::find_if(plan.begin(), plan.end(), [psn](const Planned& one) { return psn <= one.response; });
+    const auto id = static_cast<std::uint16_t>(command - plan.begin());
+    if (psn == command->response) return exchange.answer(psn, at_us, id);
+    exchange.pass({false, psn, at_us, upper::Operation::write, psn == command->first, psn + 1 == command->response,
+                   Octets(1000), id, 0, data_bytes(*command)});
+}
+
+/// A packet of the target is lost behind the tap, and the target goes back to it once it has sent all.
+TEST(CommandParts, a_loss_is_charged_to_all_that_wait_for_its_repair) {
+    for (unsigned seed = 0; seed < 300; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Chance chance(seed);
+        std::vector<Planned> plan = plan_reads(chance);
+        const std::uint32_t count = plan.back().response + 1;
+        const auto lost = static_cast<std::uint32_t>(chance.between(0, count - 1));
+        std::vector<std::int64_t> sent(count);
+        std::vector<std::int64_t> again(count, -1);
+        std::int64_t now = 20;
+        for (std::int64_t& time : sent) time = now += chance.between(1, 10);
+        now += chance.between(10, 200);
+        for (std::uint32_t psn = lost; psn < count; ++psn) again[psn] = now += chance.between(1, 10);
+
+        Exchange exchange;
+        for (std::size_t i = 0; i < plan.size(); ++i)
+            exchange.ask(static_cast<std::uint32_t>(i), plan[i].asked,
+                         request(2, static_cast<std::uint16_t>(i), data_bytes(plan[i])));
+        for (std::uint32_t psn = 0; psn < count; ++psn) pass_answer(exchange, plan, psn, sent[psn]);
+        exchange.refuse(false);
+        for (std::uint32_t psn = lost; psn < count; ++psn) pass_answer(exchange, plan, psn, again[psn]);
+
+        for (Planned& one : plan) {
+            const auto arrived = [&](std::uint32_t psn) { return psn < lost ? sent[psn] : again[psn]; };
+            const std::int64_t data_end = arrived(one.response - 1);
+            const std::int64_t end = arrived(one.response);
+            // The first sending of the response counts as its beginning if all data had arrived by then.
+            const std::int64_t response_begin = std::max(data_end, one.response - 1 < lost ? sent[one.response] : end);
+            one.parts = {0, static_cast<std::uint64_t>(sent[one.first] - one.asked),
+                         static_cast<std::uint64_t>(data_end - sent[one.first]),
+                         static_cast<std::uint64_t>(response_begin - data_end),
+                         static_cast<std::uint64_t>(end - response_begin)};
+            const std::uint64_t waited = overlap(one.asked, end, sent.back(), again.back());
+            (one.first <= lost && lost <= one.response ? one.own : one.behind) = waited;
+        }
+        expect_planned(exchange.finish(), plan);
+    }
+}
+
+/// The target has no receive for a request: it, and those after it, are sent again.
+TEST(CommandParts, an_rnr_nak_is_charged_to_all_requests_from_there_on) {
+    for (unsigned seed = 0; seed < 300; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Chance chance(seed);
+        std::vector<Planned> plan = plan_reads(chance);
+        const auto last = static_cast<std::int64_t>(plan.size()) - 1;
+        const auto refused = static_cast<std::size_t>(chance.between(0, last));
+        std::int64_t now = plan.back().asked + chance.between(10, 700);
+        Exchange exchange;
+        const auto ask = [&](std::size_t i, std::int64_t at_us) {
+            exchange.ask(static_cast<std::uint32_t>(i), at_us,
+                         request(2, static_cast<std::uint16_t>(i), data_bytes(plan[i])));
+        };
+        for (std::size_t i = 0; i < plan.size(); ++i) ask(i, plan[i].asked);
+        exchange.refuse(true);
+        for (std::size_t i = refused; i < plan.size(); ++i) ask(i, plan[i].asked_again = now += chance.between(1, 10));
+        const std::int64_t repaired = now;
+
+        for (std::size_t i = 0; i < plan.size(); ++i) {
+            Planned& one = plan[i];
+            std::vector<std::int64_t> sent;
+            for (std::uint32_t psn = one.first; psn <= one.response; ++psn) {
+                sent.push_back(now += chance.between(1, 10));
+                pass_answer(exchange, plan, psn, now);
+            }
+            const std::int64_t request_end = i < refused ? one.asked : one.asked_again;
+            const std::int64_t data_end = sent[sent.size() - 2];
+            one.parts = {static_cast<std::uint64_t>(request_end - one.asked),
+                         static_cast<std::uint64_t>(sent.front() - request_end),
+                         static_cast<std::uint64_t>(data_end - sent.front()),
+                         static_cast<std::uint64_t>(sent.back() - data_end), 0};
+            const std::uint64_t waited = overlap(one.asked, sent.back(), plan.back().asked, repaired);
+            if (i == refused) one.own = waited;
+            if (i > refused) one.behind = waited;
+        }
+        expect_planned(exchange.finish(), plan);
+    }
 }
 
 /// An acknowledgement was lost, and the sender repeats what has arrived: the command is over.

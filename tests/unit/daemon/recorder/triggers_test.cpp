@@ -50,6 +50,47 @@ TEST(Triggers, a_condition_that_holds_names_hosts_figures_and_frames) {
     EXPECT_THAT(incidents[0].frames, ElementsAre(107, 109)) << "the NAK stands for neither figure";
 }
 
+/// Flow 1 with commands: one read is slow, one failed, one waits since 7 s before the end.
+metrics::Snapshot with_commands() {
+    metrics::FlowSnapshot flow = healthy();
+    metrics::CommandConnectionFigures& commands = flow.commands.emplace();
+    commands.protocol = "nvme";
+    metrics::CommandKindFigures& reads = commands.kinds.emplace_back();
+    reads.kind = "read";
+    reads.commands = 2;
+    reads.errors = 1;
+    reads.latency_ns.record(1'000'000);
+    reads.latency_ns.record(80'000'000);
+    const auto record = [](std::uint64_t request, std::uint64_t response) {
+        metrics::CommandRecord made;
+        made.request_last_frame = request;
+        made.response_frame = response;
+        return made;
+    };
+    reads.slowest = {record(10, 19)};
+    reads.failed = {record(20, 29)};
+    reads.waiting = {record(30, 0)};
+    metrics::Snapshot interval = snapshot_of({flow});
+    interval.flows[0].commands->oldest_open_ns = interval.capture.last_ns - 7'000'000'000;
+    return interval;
+}
+
+TEST(Triggers, figures_of_commands_name_their_frames) {
+    const auto slow = judge({"slow", "io.latency_ns.max > 50ms", ""}, with_commands());
+    ASSERT_THAT(slow, SizeIs(1));
+    EXPECT_EQ(slow[0].reason, "client -> server QP 0x11: io.latency_ns.max 80.0 ms > 50ms");
+    EXPECT_THAT(slow[0].frames, ElementsAre(10, 19));
+    const auto failed = judge({"failed", "io.errors > 0 and upper == nvme", ""}, with_commands());
+    ASSERT_THAT(failed, SizeIs(1));
+    EXPECT_THAT(failed[0].frames, ElementsAre(20, 29));
+    const auto hung = judge({"hung", "io.waiting_ns > 5s", ""}, with_commands());
+    ASSERT_THAT(hung, SizeIs(1));
+    EXPECT_THAT(hung[0].frames, ElementsAre(30));
+    EXPECT_THAT(judge({"hung", "io.waiting_ns > 8s", ""}, with_commands()), IsEmpty());
+    // A flow without an upper layer has no such figure.
+    EXPECT_THAT(judge({"none", "io.errors == 0", ""}, snapshot_of({healthy()})), IsEmpty());
+}
+
 TEST(Triggers, figures_are_said_with_their_units) {
     const auto incidents = judge({"slow", "latency_ns.write.max >= 100us", ""}, snapshot_of({healthy()}));
     ASSERT_THAT(incidents, SizeIs(1));

@@ -39,7 +39,7 @@ protected:
         for (const auto* table : {&why_test::assertions(), &why_test::denials()})
             for (const Clause& clause : *table)
                 EXPECT_TRUE(printed_.contains(clause.words)) << "never printed: " << clause.words;
-        for (std::size_t i = 0; i < metrics::question_count; ++i) {
+        for (std::size_t i = 0; i < metrics::usual_question_count; ++i) {
             const auto question = static_cast<metrics::Question>(i);
             for (const metrics::VerdictMeaning& each : metrics::verdicts(question))
                 EXPECT_TRUE(met_.contains({question, each.verdict}))

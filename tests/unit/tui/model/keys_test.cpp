@@ -41,7 +41,7 @@ const std::vector<Situation>& situations_of(std::string_view group) {
     return group == "Choose" || group == "Look" ? grouped : views;
 }
 
-/// What the capture has nothing of: several hosts, marks, counters of a device.
+/// What the capture has nothing of: several hosts, marks, commands, counters of a device.
 void enrich(Reading& reading) {
     for (const char* name : {"out_of_buffer", "port_xmit_data", "port_rcv_data"})
         reading.counters.push_back({"siw0", 1, name, 17, 5});
@@ -50,7 +50,13 @@ void enrich(Reading& reading) {
             snapshot->hosts.emplace_back().address = host(i);
             snapshot->hosts.back().sent_wire_bytes = i;
         }
-        for (metrics::FlowSnapshot& flow : snapshot->flows) flow.ecn_ce_packets = flow.id;
+        for (metrics::FlowSnapshot& flow : snapshot->flows) {
+            flow.ecn_ce_packets = flow.id;
+            flow.commands.emplace().protocol = "nvme";
+            metrics::CommandKindFigures& reads = flow.commands->kinds.emplace_back();
+            reads.kind = "read";
+            reads.commands = 1;
+        }
     }
 }
 

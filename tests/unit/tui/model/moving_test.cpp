@@ -240,14 +240,14 @@ TEST(Moving, views_by_tab_and_digit) {
     Bench bench({reading_of(1, twenty())});
     bench.all();
     std::vector<View> seen;
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; i < 7; ++i) {
         bench.press("Tab");
         seen.push_back(bench.state().view);
     }
-    EXPECT_EQ(seen,
-              (std::vector{View::hosts, View::congestion, View::events, View::packets, View::counters, View::flows}));
+    EXPECT_EQ(seen, (std::vector{View::hosts, View::congestion, View::events, View::packets, View::counters, View::io,
+                                 View::flows}));
     bench.press("Shift-Tab");
-    EXPECT_EQ(bench.state().view, View::counters);
+    EXPECT_EQ(bench.state().view, View::io);
     bench.press("3");
     EXPECT_EQ(bench.state().view, View::congestion);
     bench.press("1 Enter Tab");

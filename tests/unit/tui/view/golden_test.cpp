@@ -286,6 +286,23 @@ TEST(GoldenCounters, none) {
     expect_golden("counters-none-80", screen, 80, 24);
 }
 
+// Reads, writes and the rest of an NVMe host: `rdmascope io` has the same figures.
+TEST(GoldenCommands, of_a_capture) {
+    Screen screen(FakeFeed::of_capture("nvme-rdma-rxe.pcap.gz", 1'000'000'000), with_totals());
+    screen.show_all();
+    screen.go(View::io);
+    expect_golden("io-nvme-80", screen, 80, 24, utf8_letters, true);
+    expect_golden("io-nvme-120", screen, 120, 24);
+    expect_golden("io-nvme-200-ascii", screen, 200, 24, ascii_letters);
+}
+
+TEST(GoldenCommands, none) {
+    Screen screen(feed_of(many_flows(4)));
+    screen.show_all();
+    screen.go(View::io);
+    expect_golden("io-none-80", screen, 80, 24);
+}
+
 TEST(GoldenHelp, of_the_view) {
     Screen screen(feed_of(many_flows(40)));
     screen.show_all();

@@ -1,0 +1,123 @@
+#include "cli/io/interval_report.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "base/clock.h"
+#include "base/timestamp.h"
+#include "cli/analysis/recall.h"
+#include "cli/io/words.h"
+#include "exporters/value.h"
+
+namespace cli::io {
+
+namespace {
+
+using metrics::CommandConnectionFigures;
+
+/// "01:48:03.000": local time of day.
+std::string clock_cell(std::int64_t time_ns, std::int64_t length_ns) {
+    constexpr std::int64_t ns_per_ms = 1'000'000;
+    constexpr std::size_t digits_below_ms = 3;
+    std::string text;
+    base::Timestamps(base::TimeStyle::time_of_day, false).append(text, time_ns);
+    while (!text.empty() && text.back() == ' ') text.pop_back();
+    if (length_ns % ns_per_ms == 0 && text.size() > digits_below_ms) text.resize(text.size() - digits_below_ms);
+    return text;
+}
+
+const CommandConnectionFigures* find_connection(const ConnectionFigures& figures, std::uint64_t number) {
+    const auto found = std::ranges::lower_bound(figures, number, {}, &CommandConnectionFigures::number);
+    return found == figures.end() || found->number != number ? nullptr : &*found;
+}
+
+/// What came on top of `before` on each connection; connections without commands are left out.
+ConnectionFigures added_since(const ConnectionFigures& before, const ConnectionFigures& now, std::int64_t since_ns) {
+    ConnectionFigures out;
+    for (const CommandConnectionFigures& connection : now) {
+        const CommandConnectionFigures* const earlier = find_connection(before, connection.number);
+        CommandConnectionFigures added = connection;
+        metrics::subtract(added, earlier == nullptr ? CommandConnectionFigures{} : *earlier, since_ns);
+        if (!added.kinds.empty()) out.push_back(std::move(added));
+    }
+    return out;
+}
+
+}  // namespace
+
+IntervalReport::IntervalReport(const IoOptions& options, const analysis::Names& names, TextOutput& output,
+                               upper::Reader& reader, metrics::CommandMeasure& measure)
+    : options_(options),
+      names_(names),
+      output_(output),
+      reader_(reader),
+      measure_(measure),
+      length_ns_(static_cast<std::int64_t>(options.interval_ns.value_or(1))) {}
+
+bool IntervalReport::pass(std::int64_t time_ns) {
+    if (!start_ns_) start_ns_ = analysis::begin_of(time_ns, length_ns_);
+    if (time_ns < base::later(*start_ns_, static_cast<std::uint64_t>(length_ns_))) return true;
+    const bool printed = close();
+    start_ns_ = analysis::begin_of(time_ns, length_ns_);
+    return printed;
+}
+
+bool IntervalReport::close() {
+    reader_.visit_connections([this](upper::Connection& connection) { measure_.refresh(connection); });
+    ConnectionFigures now = measure_.figures();
+    print(added_since(before_, now, *start_ns_));
+    before_ = std::move(now);
+    measure_.forget_exhibits();
+    // What is live is looked at while it happens.
+    return options_.interfaces.empty() ? output_.settle() : output_.flush();
+}
+
+void IntervalReport::finish() {
+    if (start_ns_) close();
+    begin();
+    if (options_.form == Form::json) output_.text() += any_ ? "\n]}\n" : "]}\n";
+}
+
+void IntervalReport::begin() {
+    if (begun_) return;
+    begun_ = true;
+    switch (options_.form) {
+        case Form::csv: output_.text() += "interval_start_ns,interval_length_ns," + kinds_csv_header(); return;
+        case Form::json: output_.text() += "{\"intervals\": ["; return;
+        case Form::table: break;
+    }
+}
+
+void IntervalReport::print(const ConnectionFigures& figures) {
+    if (figures.empty()) return;
+    begin();
+    switch (options_.form) {
+        case Form::table: print_table(figures); break;
+        case Form::json: print_json(figures); break;
+        case Form::csv: print_csv(figures); break;
+    }
+    any_ = true;
+}
+
+void IntervalReport::print_table(const ConnectionFigures& figures) {
+    if (!table_) table_.emplace(kind_table({"interval", "protocol", "initiator > target"}));
+    const std::string clock = clock_cell(*start_ns_, length_ns_);
+    for (const CommandConnectionFigures& connection : figures)
+        for (std::vector<std::string>& cells : kind_rows(connection)) {
+            std::vector<std::string> row{clock, connection.protocol, ends_text(connection, names_)};
+            std::ranges::move(cells, std::back_inserter(row));
+            table_->add(std::move(row));
+        }
+    table_->flush(output_.text());
+}
+
+void IntervalReport::print_json(const ConnectionFigures& figures) {
+    output_.text() += fmt::format("{}\n{{\"start_ns\": {}, \"length_ns\": {}, \"connections\": {}}}", any_ ? "," : "",
+                                  *start_ns_, length_ns_, connections_text(figures, names_));
+}
+
+void IntervalReport::print_csv(const ConnectionFigures& figures) {
+    append_csv_rows(output_.text(), figures, names_, fmt::format("{},{},", *start_ns_, length_ns_));
+}
+
+}  // namespace cli::io

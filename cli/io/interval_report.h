@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/analysis/session.h"
+#include "cli/io/kinds_report.h"
+#include "cli/io/options.h"
+#include "cli/text_output.h"
+#include "exporters/text_table.h"
+#include "metrics/measure/commands/command_measure.h"
+#include "upper/reader.h"
+
+namespace cli::io {
+
+/// The commands that ended in each interval: a row for each kind on each connection. Intervals begin at multiples of
+/// their length since 1970; those without commands are left out.
+class IntervalReport {
+public:
+    IntervalReport(const IoOptions& options, const analysis::Names& names, TextOutput& output, upper::Reader& reader,
+                   metrics::CommandMeasure& measure);
+
+    /// A frame passes at that time: intervals that end before are printed. False if printing failed.
+    bool pass(std::int64_t time_ns);
+    /// No more frames will come.
+    void finish();
+
+private:
+    bool close();
+    void print(const ConnectionFigures& figures);
+    void print_table(const ConnectionFigures& figures);
+    void print_json(const ConnectionFigures& figures);
+    void print_csv(const ConnectionFigures& figures);
+    void begin();
+
+    const IoOptions& options_;
+    const analysis::Names& names_;
+    TextOutput& output_;
+    upper::Reader& reader_;
+    metrics::CommandMeasure& measure_;
+    std::int64_t length_ns_;
+    std::optional<std::int64_t> start_ns_ = {};
+    ConnectionFigures before_ = {};  ///< at the interval's beginning, by their numbers
+    std::optional<exporters::Table> table_ = {};
+    bool begun_ = false;
+    bool any_ = false;  ///< an interval was printed
+};
+
+}  // namespace cli::io
