@@ -139,6 +139,19 @@ _rdmascope_why() {
     fi
 }
 
+_rdmascope_explain() {
+    case $previous in
+        -r | --read-file | --connect) _rdmascope_files; return ;;
+        --history) _rdmascope_folders; return ;;
+        --from | --to) _rdmascope_words '-1h -10m -1d now'; return ;;
+    esac
+    if [[ $current == -* ]]; then
+        _rdmascope_words '-r --read-file --connect --history --from --to -f --follow --json -n -h --help --version'
+    else
+        _rdmascope_files
+    fi
+}
+
 _rdmascope_report() {
     _rdmascope_measuring && return
     case $previous in
@@ -339,13 +352,14 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((${#words[@]} == 2)); then
-        _rdmascope_words 'dump flows io why report policy top daemon endpoint replay run doctor demo completion help --help --version'
+        _rdmascope_words 'dump flows io why explain report policy top daemon endpoint replay run doctor demo completion help --help --version'
     else
         case ${words[1]} in
             dump) _rdmascope_dump ;;
             flows) _rdmascope_flows ;;
             io) _rdmascope_io ;;
             why) _rdmascope_why ;;
+            explain) _rdmascope_explain ;;
             report) _rdmascope_report ;;
             policy) _rdmascope_policy ;;
             top) _rdmascope_top ;;
@@ -356,7 +370,7 @@ _rdmascope() {
             doctor) _rdmascope_doctor ;;
             demo) _rdmascope_demo ;;
             completion) _rdmascope_completion ;;
-            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io why report policy top daemon endpoint replay run doctor demo completion'; fi ;;
+            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io why explain report policy top daemon endpoint replay run doctor demo completion'; fi ;;
         esac
     fi
     COMPREPLY=("${COMPREPLY[@]#"$before"}")
