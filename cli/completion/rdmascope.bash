@@ -143,7 +143,7 @@ _rdmascope_explain() {
     case $previous in
         -r | --read-file | --connect) _rdmascope_files; return ;;
         --history) _rdmascope_folders; return ;;
-        --from | --to) _rdmascope_words '-1h -10m -1d now'; return ;;
+        --from | --to) _rdmascope_words 'now -1h -10m -1d'; return ;;
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-r --read-file --connect --history --from --to -f --follow --json -n -h --help --version'
