@@ -350,7 +350,6 @@ private:
                                         flow_text(flow));
             return;
         }
-        const std::string peer = end_text(flow.destination);
         if (answered(flow) < requests) {
             found.summary = fmt::format(
                 "{}: {} of {} were answered when the capture ended; nothing was lost, marked or paused until then.",
@@ -358,9 +357,10 @@ private:
             return;
         }
         found.network = contradicts(flow) ? std::nullopt : std::optional(false);
-        found.summary = fmt::format("{}{}: {} answered everything until {}; nothing was lost, marked or paused.",
-                                    found.network ? "not the network. " : "", flow_text(flow), peer,
-                                    base::moment(std::max(flow.last_ns, answers->last_ns)));
+        found.summary =
+            fmt::format("{}: {} answered everything of flow {} until {}; nothing was lost, marked or paused.",
+                        found.network ? "Not the network" : "The packets do not show such an end",
+                        end_text(flow.destination), flow.id, base::moment(std::max(flow.last_ns, answers->last_ns)));
     }
 
     /// A line that says that answers were missing, of a flow in which none is: the fault is where the capture is not.

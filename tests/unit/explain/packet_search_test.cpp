@@ -200,7 +200,8 @@ TEST(PacketSearch, says_that_it_is_not_the_network) {
     ASSERT_TRUE(result.found);
     EXPECT_EQ(result.found->flow, 1U);
     EXPECT_EQ(result.found->network, false);
-    EXPECT_THAT(result.found->summary, HasSubstr("answered everything until"));
+    EXPECT_THAT(result.found->summary,
+                HasSubstr("Not the network: 192.0.2.2 qp 0x000012 answered everything of flow 1 until"));
     EXPECT_THAT(result.found->summary, HasSubstr("nothing was lost, marked or paused"));
 }
 
