@@ -207,7 +207,7 @@ _rdmascope_daemon() {
         --config) _rdmascope_files ;;
         -i | --interface) _rdmascope_interfaces ;;
         -s | --snaplen) _rdmascope_words '0 128 192' ;;
-        --prometheus) _rdmascope_words 'off 127.0.0.1:9879 [::1]:9879 :9879' ;;
+        --prometheus) _rdmascope_words 'off 127.0.0.1:14791 [::1]:14791 :14791' ;;
         --socket) _rdmascope_files ;;
         --history | --record) _rdmascope_folders ;;
         --log-level) _rdmascope_words 'error warning info debug' ;;

@@ -310,7 +310,7 @@ complete -c rdmascope -n '__rdmascope_is daemon' -l check -d 'say what is wrong 
 complete -c rdmascope -n '__rdmascope_is daemon' -l print-config -d 'print a complete configuration and exit'
 complete -c rdmascope -n '__rdmascope_is daemon' -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface, or on those of a pattern'
 complete -c rdmascope -n '__rdmascope_is daemon' -s s -l snaplen -x -a '0 128 192' -d 'keep BYTES of each frame'
-complete -c rdmascope -n '__rdmascope_is daemon' -l prometheus -x -a 'off 127.0.0.1:9879 :9879' -d 'where Prometheus is answered'
+complete -c rdmascope -n '__rdmascope_is daemon' -l prometheus -x -a 'off 127.0.0.1:14791 :14791' -d 'where Prometheus is answered'
 complete -c rdmascope -n '__rdmascope_is daemon' -l socket -r -F -d 'the socket of local clients'
 complete -c rdmascope -n '__rdmascope_is daemon' -l history -x -a '(__fish_complete_directories)' -d 'keep history here'
 complete -c rdmascope -n '__rdmascope_is daemon' -l record -x -a '(__fish_complete_directories)' -d 'save recordings here'
