@@ -17,8 +17,7 @@ std::string overview(std::span<const Command> commands) {
         "Usage: rdmascope COMMAND [OPTION]..., or rdmascope help COMMAND\n"
         "Captures RDMA traffic (RoCE, InfiniBand, iWARP) and explains it. First steps:\n"
         "  rdmascope demo            make RDMA traffic here, and see it explained\n"
-        "  rdmascope why -r FILE     find out why the traffic of a capture is slow\n"
-        "  rdmascope top -i IFACE    watch every queue pair live\n\nCommands:\n";
+        "  rdmascope why -r FILE     find out why the traffic of a capture is slow\n\nCommands:\n";
     for (const Command& command : commands) out += fmt::format("  {:<12}{}\n", command.name, command.summary);
     return out + "\nOptions: --help, --version. Manual: rdmascope(1).\n";
 }

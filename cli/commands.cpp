@@ -8,6 +8,7 @@
 #include "cli/doctor/doctor.h"
 #include "cli/dump/dump.h"
 #include "cli/endpoint/endpoint.h"
+#include "cli/explain/explain.h"
 #include "cli/flows/flows.h"
 #include "cli/io/io.h"
 #include "cli/policy/policy.h"
@@ -29,6 +30,8 @@ constexpr std::array all{
     Command{"io", "show commands of NVMe, NFS, SCSI, SMB, RDS: number, latency, parts", io::run, io::help,
             io::option_lists},
     Command{"why", "explain why RDMA is slow, with evidence and advice", why::run, why::help, why::option_lists},
+    Command{"explain", "explain lines of logs and codes of errors, with the packets of them", explain::run,
+            explain::help, explain::option_lists},
     Command{"report", "write one HTML page with answers, flows and plots", report::run, report::help,
             report::option_lists},
     Command{"policy", "check that each flow has the class that rules expect", policy::run, policy::help,

@@ -42,6 +42,7 @@ constexpr ValueName unread_udp_ports[] = {
     {4341, "LISP"},
     {4500, "IPsec, encrypted"},
     {4755, "GRE in DTLS, encrypted"},
+    {4793, "UET, Ultra Ethernet"},
     {5247, "CAPWAP"},
     {6080, "GUE"},
     {6343, "sFlow"},

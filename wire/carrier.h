@@ -48,6 +48,7 @@ constexpr bool is_unread_udp_port(std::uint16_t port) {
         case 4341:    // LISP, RFC 9300
         case 4500:    // IPsec after address translation, RFC 3948
         case 4755:    // GRE in DTLS, RFC 8086
+        case 4793:    // Ultra Ethernet Transport
         case 5247:    // CAPWAP, RFC 5415
         case 6080:    // GUE
         case 6343:    // sFlow

@@ -142,6 +142,19 @@ _rdmascope_why() {
     fi
 }
 
+_rdmascope_explain() {
+    case $previous in
+        -r | --read-file | --connect) _rdmascope_files; return ;;
+        --history) _rdmascope_folders; return ;;
+        --from | --to) _rdmascope_words 'now -1h -10m -1d'; return ;;
+    esac
+    if [[ $current == -* ]]; then
+        _rdmascope_words '-r --read-file --connect --history --from --to -f --follow --json -n -h --help --version'
+    else
+        _rdmascope_files
+    fi
+}
+
 _rdmascope_report() {
     _rdmascope_measuring && return
     case $previous in
@@ -197,7 +210,7 @@ _rdmascope_daemon() {
         --config) _rdmascope_files ;;
         -i | --interface) _rdmascope_interfaces ;;
         -s | --snaplen) _rdmascope_words '0 128 192' ;;
-        --prometheus) _rdmascope_words 'off 127.0.0.1:9879 [::1]:9879 :9879' ;;
+        --prometheus) _rdmascope_words 'off 127.0.0.1:14791 [::1]:14791 :14791' ;;
         --socket) _rdmascope_files ;;
         --history | --record) _rdmascope_folders ;;
         --log-level) _rdmascope_words 'error warning info debug' ;;
@@ -342,13 +355,14 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((${#words[@]} == 2)); then
-        _rdmascope_words 'dump flows io why report policy top daemon endpoint replay run doctor demo completion help --help --version'
+        _rdmascope_words 'dump flows io why explain report policy top daemon endpoint replay run doctor demo completion help --help --version'
     else
         case ${words[1]} in
             dump) _rdmascope_dump ;;
             flows) _rdmascope_flows ;;
             io) _rdmascope_io ;;
             why) _rdmascope_why ;;
+            explain) _rdmascope_explain ;;
             report) _rdmascope_report ;;
             policy) _rdmascope_policy ;;
             top) _rdmascope_top ;;
@@ -359,7 +373,7 @@ _rdmascope() {
             doctor) _rdmascope_doctor ;;
             demo) _rdmascope_demo ;;
             completion) _rdmascope_completion ;;
-            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io why report policy top daemon endpoint replay run doctor demo completion'; fi ;;
+            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io why explain report policy top daemon endpoint replay run doctor demo completion'; fi ;;
         esac
     fi
     COMPREPLY=("${COMPREPLY[@]#"$before"}")

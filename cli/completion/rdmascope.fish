@@ -54,6 +54,7 @@ complete -c rdmascope -n __fish_use_subcommand -a dump -d 'print, filter, save a
 complete -c rdmascope -n __fish_use_subcommand -a flows -d 'one row a flow with all its figures'
 complete -c rdmascope -n __fish_use_subcommand -a io -d 'commands of upper layers, and where their time went'
 complete -c rdmascope -n __fish_use_subcommand -a why -d 'why it is slow'
+complete -c rdmascope -n __fish_use_subcommand -a explain -d 'lines of logs and codes of errors'
 complete -c rdmascope -n __fish_use_subcommand -a report -d 'one HTML page with answers, flows and plots'
 complete -c rdmascope -n __fish_use_subcommand -a policy -d 'check the class of each flow'
 complete -c rdmascope -n __fish_use_subcommand -a top -d 'the live screen'
@@ -68,7 +69,7 @@ complete -c rdmascope -n __fish_use_subcommand -a help -d 'explain a command'
 complete -c rdmascope -n __fish_use_subcommand -l help -d 'list the commands'
 complete -c rdmascope -n __fish_use_subcommand -l version -d 'print the version'
 complete -c rdmascope -n '__rdmascope_is dump flows io why report policy top' -a 'ip ip6 udp tcp host net port src dst and or not vlan ether'
-complete -c rdmascope -n '__rdmascope_is help' -a 'dump flows io why report policy top daemon endpoint replay run doctor demo completion'
+complete -c rdmascope -n '__rdmascope_is help' -a 'dump flows io why explain report policy top daemon endpoint replay run doctor demo completion'
 
 function __rdmascope_option
     complete -c rdmascope -n '__rdmascope_is dump' $argv
@@ -216,6 +217,20 @@ __rdmascope_why_option -l flow -x -d 'about one flow alone'
 __rdmascope_why_option -l json -d 'one JSON object'
 __rdmascope_why_option -l diff -d 'compare two captures'
 __rdmascope_why_option -l fail-on -x -a 'wrong minor suspected' -d 'exit with 3 from this grade on'
+function __rdmascope_explain_option
+    complete -c rdmascope -n '__rdmascope_is explain' $argv
+end
+__rdmascope_explain_option -F
+__rdmascope_explain_option -s r -l read-file -r -F -d 'find the packets in a capture file'
+__rdmascope_explain_option -l connect -F -d 'find them in what a daemon knows'
+__rdmascope_explain_option -l history -x -a '(__fish_complete_directories)' -d 'find them in what a daemon recorded'
+__rdmascope_explain_option -l from -x -a '-1h -10m -1d' -d 'what was after a time'
+__rdmascope_explain_option -l to -x -a '-1h -10m now' -d 'what was before a time'
+__rdmascope_explain_option -s f -l follow -d 'read a log as it grows'
+__rdmascope_explain_option -l json -d 'one JSON array'
+__rdmascope_explain_option -s n -d 'numbers instead of names'
+__rdmascope_explain_option -s h -l help -d 'list the options and exit'
+__rdmascope_explain_option -l version -d 'print the version and exit'
 complete -c rdmascope -n '__rdmascope_is policy' -a check
 complete -c rdmascope -n '__rdmascope_is policy' -l rules -rF -d 'the rules that traffic must keep to'
 complete -c rdmascope -n '__rdmascope_is policy' -l json -d 'one JSON object'
@@ -299,7 +314,7 @@ complete -c rdmascope -n '__rdmascope_is daemon' -l check -d 'say what is wrong 
 complete -c rdmascope -n '__rdmascope_is daemon' -l print-config -d 'print a complete configuration and exit'
 complete -c rdmascope -n '__rdmascope_is daemon' -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface, or on those of a pattern'
 complete -c rdmascope -n '__rdmascope_is daemon' -s s -l snaplen -x -a '0 128 192' -d 'keep BYTES of each frame'
-complete -c rdmascope -n '__rdmascope_is daemon' -l prometheus -x -a 'off 127.0.0.1:9879 :9879' -d 'where Prometheus is answered'
+complete -c rdmascope -n '__rdmascope_is daemon' -l prometheus -x -a 'off 127.0.0.1:14791 :14791' -d 'where Prometheus is answered'
 complete -c rdmascope -n '__rdmascope_is daemon' -l socket -r -F -d 'the socket of local clients'
 complete -c rdmascope -n '__rdmascope_is daemon' -l history -x -a '(__fish_complete_directories)' -d 'keep history here'
 complete -c rdmascope -n '__rdmascope_is daemon' -l record -x -a '(__fish_complete_directories)' -d 'save recordings here'

@@ -58,7 +58,7 @@ std::string take_interface(DaemonOptions& options, const std::string& value) {
 
 std::string take_listener(DaemonOptions& options, const std::string& value) {
     if (!value.empty() && set(options, "prometheus.listen", value == "off" ? "" : value).empty()) return {};
-    return "an address and a port such as 127.0.0.1:9879, [::1]:9879 or :9879, or `off`,";
+    return "an address and a port such as 127.0.0.1:14791, [::1]:14791 or :14791, or `off`,";
 }
 
 std::string take_trigger(DaemonOptions& options, const std::string& value) {
@@ -100,7 +100,7 @@ constexpr std::array rows{
         Section::capturing,
         take_setting<"capture.snaplen">},
 
-    Row{{0, "prometheus", "ADDR:PORT", "where Prometheus is answered (default 127.0.0.1:9879), or `off`"},
+    Row{{0, "prometheus", "ADDR:PORT", "where Prometheus is answered (default 127.0.0.1:14791), or `off`"},
         Section::publishing,
         take_listener},
     Row{{0, "socket", "PATH", "the socket of local clients (default /run/rdmascope/rdmascope.sock), or `off`"},
@@ -160,7 +160,7 @@ std::string help_text() {
         "  TERM, INT                   write what is held, and end\n"
         "\nExamples:\n"
         "  rdmascope daemon -i eth0\n"
-        "      measure eth0, answer http://127.0.0.1:9879/metrics\n"
+        "      measure eth0, answer http://127.0.0.1:14791/metrics\n"
         "  rdmascope daemon --config /etc/rdmascope/rdmascope.toml --check\n"
         "      before `systemctl reload rdmascope`\n"
         "  rdmascope daemon --trigger 'it is slow now'\n"

@@ -27,7 +27,18 @@ struct Free {
 struct Regex::State {
     std::unique_ptr<pcre2_code, Free> code;
     std::unique_ptr<pcre2_match_data, Free> match;
+    std::unique_ptr<pcre2_match_data, Free> groups;  ///< made when groups are first asked for
     std::unique_ptr<pcre2_match_context, Free> limits;
+
+    bool matches(std::string_view subject, pcre2_match_data& into) const {
+        const auto* octets = reinterpret_cast<PCRE2_SPTR>(subject.empty() ? "" : subject.data());
+        const auto run = [&](std::uint32_t options) {
+            return pcre2_match(code.get(), octets, subject.size(), 0, options, &into, limits.get());
+        };
+        const int result = run(0);
+        // The translated code has a small fixed stack; the interpreter continues if that is exhausted.
+        return (result == PCRE2_ERROR_JIT_STACKLIMIT ? run(PCRE2_NO_JIT) : result) >= 0;
+    }
 };
 
 Regex::Regex(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -58,15 +69,34 @@ base::Result<Regex, Regex::Error> Regex::compile(std::string_view pattern) {
     return Regex{std::move(state)};
 }
 
-bool Regex::search(std::string_view subject) const {
-    const auto* octets = reinterpret_cast<PCRE2_SPTR>(subject.empty() ? "" : subject.data());
-    const auto run = [&](std::uint32_t options) {
-        return pcre2_match(state_->code.get(), octets, subject.size(), 0, options, state_->match.get(),
-                           state_->limits.get());
-    };
-    const int result = run(0);
-    // The translated code has a small fixed stack; the interpreter continues if that is exhausted.
-    return (result == PCRE2_ERROR_JIT_STACKLIMIT ? run(PCRE2_NO_JIT) : result) >= 0;
+bool Regex::search(std::string_view subject) const { return state_->matches(subject, *state_->match); }
+
+std::optional<std::vector<Regex::Group>> Regex::find_groups(std::string_view subject) const {
+    if (!state_->groups) state_->groups.reset(pcre2_match_data_create_from_pattern(state_->code.get(), nullptr));
+    if (!state_->groups || !state_->matches(subject, *state_->groups)) return std::nullopt;
+    return named_groups(subject);
+}
+
+/// Of the last match. pcre2api(3), "Extracting substrings by name": an entry of the table is the group's number in two
+/// bytes, and its name with a zero after it.
+std::vector<Regex::Group> Regex::named_groups(std::string_view subject) const {
+    std::uint32_t count = 0;
+    std::uint32_t entry_size = 0;
+    PCRE2_SPTR table = nullptr;
+    pcre2_pattern_info(state_->code.get(), PCRE2_INFO_NAMECOUNT, &count);
+    pcre2_pattern_info(state_->code.get(), PCRE2_INFO_NAMEENTRYSIZE, &entry_size);
+    pcre2_pattern_info(state_->code.get(), PCRE2_INFO_NAMETABLE, static_cast<void*>(&table));
+    const PCRE2_SIZE* const bounds = pcre2_get_ovector_pointer(state_->groups.get());
+    std::vector<Group> found;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const PCRE2_SPTR entry = table + static_cast<std::size_t>(i) * entry_size;
+        const std::size_t number = static_cast<std::size_t>(entry[0]) << 8 | entry[1];
+        const PCRE2_SIZE begin = bounds[2 * number];
+        const PCRE2_SIZE end = bounds[2 * number + 1];
+        if (begin == PCRE2_UNSET || begin > end || end > subject.size()) continue;
+        found.push_back({reinterpret_cast<const char*>(entry + 2), subject.substr(begin, end - begin)});
+    }
+    return found;
 }
 
 }  // namespace dissect::filter

@@ -1,7 +1,9 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -19,6 +21,14 @@ public:
 
     bool search(std::string_view subject) const;
 
+    /// A named group that took part in a match: a part of the subject.
+    struct Group {
+        std::string_view name;  ///< as long as the expression lives
+        std::string_view text;
+    };
+    /// The named groups of the first match; no value if nothing matches.
+    std::optional<std::vector<Group>> find_groups(std::string_view subject) const;
+
     Regex(Regex&&) noexcept;
     Regex& operator=(Regex&&) noexcept;
     ~Regex();
@@ -26,6 +36,7 @@ public:
 private:
     struct State;
     explicit Regex(std::unique_ptr<State> state);
+    std::vector<Group> named_groups(std::string_view subject) const;
     std::unique_ptr<State> state_;
 };
 

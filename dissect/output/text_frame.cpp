@@ -17,6 +17,7 @@
 #include "wire/nsh.h"
 #include "wire/null_loopback.h"
 #include "wire/pppoe.h"
+#include "wire/uet.h"
 #include "wire/vlan.h"
 #include "wire/vxlan.h"
 #include "wire/vxlan_gpe.h"
@@ -381,6 +382,20 @@ std::optional<NetworkPayload> network_payload(const Dissection& dissection, base
     return std::nullopt;
 }
 
+/// ": UDP,", or ": UET RUD_REQ," for Ultra Ethernet.
+void append_udp_name(std::string& out, const Dissection& dissection, base::Bytes bytes) {
+    const LayerRef* const udp = dissection.find(LayerId::udp);
+    const std::size_t payload = udp == nullptr ? bytes.size() : std::size_t{udp->offset} + wire::size_of<wire::Udp>;
+    if (dissection.destination_port == wire::uet_udp_port && payload < bytes.size()) {
+        const auto type = static_cast<unsigned>(base::load_u8(bytes.data() + payload) >> 3);
+        if (const std::string_view name = wire::name_of(wire::uet_packet_types, type); !name.empty()) {
+            ((out += ": UET ") += name) += ',';
+            return;
+        }
+    }
+    out += ": UDP,";
+}
+
 void append_ip(std::string& out, const Dissection& dissection, base::Bytes bytes, TcpSequences::Numbers numbers,
                const TextOptions& options) {
     const bool ports = dissection.has(LayerId::tcp) || dissection.has(LayerId::udp);
@@ -390,7 +405,7 @@ void append_ip(std::string& out, const Dissection& dissection, base::Bytes bytes
     const auto payload = network_payload(dissection, bytes);
     if (dissection.has(LayerId::udp)) {
         const std::uint32_t length = payload && payload->length >= 8 ? payload->length - 8 : 0;
-        out += ": UDP,";
+        append_udp_name(out, dissection, bytes);
         word(out, "length", length);
         return;
     }

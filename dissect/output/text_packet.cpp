@@ -9,6 +9,7 @@
 #include "wire/error_text.h"
 #include "wire/feth.h"
 #include "wire/mad.h"
+#include "wire/mrc.h"
 
 namespace dissect::output::text {
 
@@ -63,6 +64,8 @@ void packet_operation(std::string& out, const Unit& unit) {
     if (!opcode.known()) {
         out += "opcode ";
         base::append_hex(out, d.bth.opcode, 2);
+        if (const std::string_view name = wire::name_of(wire::mrc_opcode_names, d.bth.opcode); !name.empty())
+            ((out += " (") += name) += ')';
         return;
     }
     const bool refuses = opcode.operation == wire::BthOperation::acknowledge && d.has(LayerId::aeth) &&

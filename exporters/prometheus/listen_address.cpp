@@ -8,6 +8,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "exporters/prometheus/port_holder.h"
+
 namespace exporters::prometheus {
 namespace {
 
@@ -74,9 +76,16 @@ base::Result<Address> parse(const std::string& text) {
     return address;
 }
 
-std::string explain(int error) {
+/// EADDRINUSE in words, with the name of the other program where this process may see it.
+std::string port_in_use(std::uint16_t port) {
+    const std::string holder = port_holder(port);
+    return fmt::format("another program listens there{}; stop it, or choose another port",
+                       holder.empty() ? " (ss -ltnp shows which)" : ": " + holder);
+}
+
+std::string explain(int error, std::uint16_t port) {
     switch (error) {
-        case EADDRINUSE: return "another program listens there (ss -ltnp shows which); stop it, or choose another port";
+        case EADDRINUSE: return port_in_use(port);
         case EACCES: return "that needs root or CAP_NET_BIND_SERVICE; choose a port above 1023";
         case EADDRNOTAVAIL: return "no interface has this address (ip address shows those there are)";
         case EAFNOSUPPORT: return "this machine has no IPv6; choose an IPv4 address";
@@ -113,7 +122,7 @@ base::Result<ListeningSocket> listen_on(const std::string& text) {
         parsed->set(in_addr{}, port_of(parsed->storage));
         listening = try_to_listen(*parsed);
     }
-    if (!listening) return failure(explain(errno));
+    if (!listening) return failure(explain(errno, port_of(parsed->storage)));
     sockaddr_storage bound{};
     socklen_t length = sizeof bound;
     getsockname(listening.number(), reinterpret_cast<sockaddr*>(&bound), &length);

@@ -120,21 +120,6 @@ std::string queue_pairs_text(const EndedFlows& ended) {
     return "this queue pair";
 }
 
-/// An IPv4 address that stands in a GID. IBTA annex A17; RFC 4291, 2.5.5.2.
-Address plain_address(const Address& address) {
-    if (address.family != wire::AddressFamily::gid && address.family != wire::AddressFamily::ipv6) return address;
-    Address plain = address;
-    const auto zeros = std::count(address.octets.begin(), address.octets.begin() + 10, 0);
-    if (zeros == 10 && address.octets[10] == 0xff && address.octets[11] == 0xff) {
-        plain = {};
-        plain.family = wire::AddressFamily::ipv4;
-        std::copy(address.octets.begin() + 12, address.octets.end(), plain.octets.begin());
-        return plain;
-    }
-    plain.family = wire::AddressFamily::ipv6;
-    return plain;
-}
-
 /// The other version of RoCE, if the peer sends that to the sender.
 std::optional<wire::Transport> other_version(const EndedFlows& ended) {
     const wire::Transport own = ended.first.transport;
@@ -343,6 +328,20 @@ void find_exceeded_depths(const Subject& subject, const Group& group, std::vecto
 }
 
 }  // namespace
+
+Address plain_address(const Address& address) {
+    if (address.family != wire::AddressFamily::gid && address.family != wire::AddressFamily::ipv6) return address;
+    Address plain = address;
+    const auto zeros = std::count(address.octets.begin(), address.octets.begin() + 10, 0);
+    if (zeros == 10 && address.octets[10] == 0xff && address.octets[11] == 0xff) {
+        plain = {};
+        plain.family = wire::AddressFamily::ipv4;
+        std::copy(address.octets.begin() + 12, address.octets.end(), plain.octets.begin());
+        return plain;
+    }
+    plain.family = wire::AddressFamily::ipv6;
+    return plain;
+}
 
 std::string request_text(const RequestFigures& request) {
     std::string text = fmt::format("the {}", verb_of(request.operation));

@@ -20,6 +20,10 @@ bool repeats_too_early(const FlowSnapshot& flow);
 /// the first sending to the first answer.
 std::optional<std::uint64_t> least_round_trip(const FlowSnapshot& flow);
 
+/// The IPv4 address that stands in a GID or in an IPv6 address, or the IPv6 address that a GID is. IBTA annex A17; RFC
+/// 4291, 2.5.5.2.
+Address plain_address(const Address& address);
+
 /// "the RDMA WRITE of 8,192 bytes of frame 7"; parts that are not known are left out.
 std::string request_text(const RequestFigures& request);
 /// What can be wrong with a request that `responder` refuses as invalid.

@@ -231,7 +231,9 @@ class Addresses(unittest.TestCase):
 
     def test_errors_say_what_to_do(self):
         with Server() as server:
-            self.assertIn("another program listens there", self.failure(f"127.0.0.1:{server.port}"))
+            message = self.failure(f"127.0.0.1:{server.port}")
+            self.assertIn("another program listens there: ", message)
+            self.assertIn(f"(process {server.process.pid})", message)
         self.assertIn("ip address shows", self.failure("203.0.113.1:9879"))
         for address in ("127.0.0.1", "localhost:1", ":65536", ":", ":x", "::1:9879", "[::1:9879", "[]:1", "1.2.3:4"):
             self.assertRegex(self.failure(address), r"an address is like 127\.0\.0\.1:9879", address)

@@ -2,6 +2,7 @@
 
 Everything runs on the loopback interface, each test on ports of its own, and nothing for longer than its time."""
 import contextlib
+import json
 import os
 import pathlib
 import shutil
@@ -105,6 +106,12 @@ class Program:
 
     def __str__(self):
         return f"`{' '.join(self.command)}`"
+
+
+def explained(text):
+    """What `explain` makes of what a program said: pattern -> cause."""
+    done = subprocess.run([BINARY, "explain", "--json", "-"], input=text, capture_output=True, text=True, timeout=30, env=ENVIRONMENT)
+    return {cause["pattern"]: cause for cause in json.loads(done.stdout)}
 
 
 class TestCase(unittest.TestCase):

@@ -2,6 +2,7 @@
 nothing hangs."""
 import contextlib
 import os
+import re
 import shutil
 import signal
 import socket
@@ -58,6 +59,11 @@ class Connecting(TestCase):
         said = self.fails(program, 30)
         return said, time.monotonic() - started
 
+    def holds(self, said, pattern, event, error):
+        cause = software.explained(said)[pattern]
+        self.assertEqual((cause["event"], cause["error"]["number"]), (event, error))
+        return cause
+
     def peer(self, behave):
         peer = Peer(behave)
         self.addCleanup(peer.close)
@@ -68,25 +74,32 @@ class Connecting(TestCase):
         said, seconds = self.client(port)
         self.assertIn("RDMA_CM_EVENT_REJECTED, error -111", said)
         self.assertIn(f"Connection refused by {ADDRESS}:{port}", said)
+        self.assertIn("no program listens on the port", self.holds(said, "cm_rejected", "REJECTED", 111)["meaning"])
         self.assertLess(seconds, 10)
 
     def test_a_peer_that_resets(self):
-        self.assertIn("RDMA_CM_EVENT_REJECTED, error -104", self.client(self.peer(reset))[0])
+        said, _ = self.client(self.peer(reset))
+        self.assertIn("RDMA_CM_EVENT_REJECTED, error -104", said)
+        self.holds(said, "cm_rejected", "REJECTED", 104)
 
     def test_a_peer_of_another_protocol(self):
         said, _ = self.client(self.peer(another_protocol))
         self.assertIn("RDMA_CM_EVENT_CONNECT_ERROR, error -71", said)
         self.assertIn("no MPA Reply", said)
+        self.assertIn("another protocol", self.holds(said, "cm_event", "CONNECT_ERROR", 71)["meaning"])
 
     def test_a_peer_that_says_nothing(self):
         said, seconds = self.client(self.peer(silence))
         self.assertIn("RDMA_CM_EVENT_UNREACHABLE, error -110", said)
+        self.holds(said, "cm_unreachable", "UNREACHABLE", 110)
         self.assertGreaterEqual(seconds, 4.5)  # the Reply's time is 5 s
         self.assertLess(seconds, 20)
 
     def test_an_address_that_the_device_has_not(self):
         program = self.start("rping", "-c", "-a", ADDRESS, "-p", free_port(), "-C", 1, options=["--address", "::1"])
-        self.assertIn("RDMA_CM_EVENT_ADDR_ERROR, error -19", self.fails(program, 30))
+        said = self.fails(program, 30)
+        self.assertIn("RDMA_CM_EVENT_ADDR_ERROR, error -19", said)
+        self.holds(said, "cm_event", "ADDR_ERROR", 19)
         program = self.start("rping", "-s", "-a", ADDRESS, "-p", free_port(), options=["--address", "::1"])
         self.assertIn("No such device", self.fails(program, 30))
 
@@ -166,7 +179,10 @@ class Killed(TestCase):
                 server, client = self.pair(program, "-D", 30)
                 self.traffic_flows(client)
                 server.kill()
-                self.assertRegex(self.fails(client, 20), "(?i)fail|error|completion")
+                said = self.fails(client, 20)
+                self.assertRegex(said, "(?i)fail|error|completion")
+                for status in re.findall(r"Failed status (\d+): wr_id", said):
+                    self.assertEqual(software.explained(said)["perftest_completion"]["status"]["number"], int(status))
 
     @needs("ib_send_bw")
     def test_the_client(self):

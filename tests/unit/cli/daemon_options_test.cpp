@@ -115,7 +115,7 @@ TEST(DaemonOptions, what_cannot_be_obeyed_says_what_is_wanted) {
     EXPECT_EQ(refused({"--snaplen", "1"}), "-s 1: a size from 96 to \"256KiB\", or 0, is expected");
     EXPECT_THAT(refused({"-i", ""}), HasSubstr("-i '': a name or a pattern"));
     EXPECT_THAT(refused({"-i", "a/b"}), HasSubstr("is expected"));
-    EXPECT_THAT(refused({"--prometheus", "localhost"}), HasSubstr("127.0.0.1:9879"));
+    EXPECT_THAT(refused({"--prometheus", "localhost"}), HasSubstr("127.0.0.1:14791"));
     EXPECT_THAT(refused({"--prometheus", ""}), HasSubstr("is expected"));
     EXPECT_THAT(refused({"--history", ""}), HasSubstr("a path"));
     EXPECT_THAT(refused({"--socket", "/" + std::string(200, 'x')}), HasSubstr("107 bytes"));

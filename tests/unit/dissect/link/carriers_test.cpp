@@ -152,6 +152,13 @@ constexpr UnreadFrame unread_frames[] = {
      "c000ca6c000c0000"
      "04000000",
      {CarrierKind::udp_port, 51820}},
+    {"UET",
+     wire::LinkType::raw,
+     "45000020000000004011"
+     "0000c0000201c0000202"
+     "c00012b9000c0000"
+     "3a000000",
+     {CarrierKind::udp_port, 4793}},
     {"DNS",
      wire::LinkType::raw,
      "45000020000000004011"

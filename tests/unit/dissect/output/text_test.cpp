@@ -140,6 +140,32 @@ TEST(Text, OtherFramesInTcpdumpsWords) {
     EXPECT_EQ(one(syn, all), "IP 192.0.2.2.34491 > 192.0.2.1.7174: Flags [S], seq 1399067883, win 64240, length 0\n");
 }
 
+/// Made by hand: a RUD_REQ (type 2) with SYN, an ACK (type 7), and a type that is reserved.
+TEST(Text, UltraEthernetIsNamed) {
+    TextOptions all;
+    all.all = true;
+    const auto packet = [&](std::string_view payload) {
+        return one("525400000001525400000002 0800 45000028 0e780000 40110000 c0000202 c0000201 c00012b900140000" +
+                       std::string(payload),
+                   all);
+    };
+    EXPECT_EQ(packet("108400000000000100070008"), "IP 192.0.2.2.49152 > 192.0.2.1.4793: UET RUD_REQ, length 12\n");
+    EXPECT_EQ(packet("380000000000000100070008"), "IP 192.0.2.2.49152 > 192.0.2.1.4793: UET ACK, length 12\n");
+    EXPECT_EQ(packet("780000000000000100070008"), "IP 192.0.2.2.49152 > 192.0.2.1.4793: UDP, length 12\n");
+}
+
+/// Made by hand, without a right ICRC.
+TEST(Text, MrcIsNamedAsWhatItMayBe) {
+    const auto packet = [](std::string_view opcode) {
+        return one("525400000001525400000002 0800 45000030 0e780000 40110000 c0000202 c0000201 c00012b7001c0000" +
+                   std::string(opcode) + "00ffff0000001200000001 00010001 00000000");
+    };
+    EXPECT_NE(packet("ca").find("RoCEv2 manufacturer opcode 0xca (MRC WRITE Only) "), std::string::npos)
+        << packet("ca");
+    EXPECT_NE(packet("dc").find("opcode 0xdc (MRC SACK) "), std::string::npos);
+    EXPECT_EQ(packet("c0").find("MRC"), std::string::npos);
+}
+
 TEST(Text, TcpSequenceNumbersCountFromTheFirstSegment) {
     // The SYN's answer, the client's acknowledgement and the MPA Request's segment of siw-rping-crc. tcpdump -n printed
     // of them "seq 1114701094, ack 1399067884", "ack 1" and "seq 1:25, ack 1".

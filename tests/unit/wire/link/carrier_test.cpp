@@ -14,6 +14,7 @@ TEST(CarrierText, NamesTheRegistryAndWhatIsKnownOfTheNumber) {
     EXPECT_EQ(wire::text_of(Carrier{CarrierKind::ip_protocol, 50}), "IP protocol 50 (ESP, encrypted)");
     EXPECT_EQ(wire::text_of(Carrier{CarrierKind::ip_protocol, 253}), "IP protocol 253");
     EXPECT_EQ(wire::text_of(Carrier{CarrierKind::udp_port, 51820}), "UDP port 51820 (WireGuard, encrypted)");
+    EXPECT_EQ(wire::text_of(Carrier{CarrierKind::udp_port, 4793}), "UDP port 4793 (UET, Ultra Ethernet)");
     EXPECT_EQ(wire::text_of(Carrier{CarrierKind::ppp_protocol, 0xfd}), "PPP protocol 0x00fd (compressed)");
     EXPECT_EQ(wire::text_of(Carrier{}), "");
 }
