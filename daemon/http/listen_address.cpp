@@ -1,4 +1,4 @@
-#include "exporters/prometheus/listen_address.h"
+#include "daemon/http/listen_address.h"
 
 #include <arpa/inet.h>
 #include <cerrno>
@@ -8,10 +8,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-namespace exporters::prometheus {
+namespace service::http {
 namespace {
 
-constexpr int backlog = 64;
+constexpr int backlog = 1024;
 
 struct Address {
     sockaddr_storage storage{};
@@ -120,4 +120,4 @@ base::Result<ListeningSocket> listen_on(const std::string& text) {
     return ListeningSocket{std::move(listening), port_of(bound)};
 }
 
-}  // namespace exporters::prometheus
+}  // namespace service::http
