@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view api = "/api/v1";
 constexpr std::size_t most_waiting_intervals = 4;
 constexpr std::size_t most_noted = 100;
-constexpr std::uint64_t most_flows = 10'000;
+constexpr std::uint64_t most_flows = 2'000;
 constexpr std::uint64_t usual_flows = 1'000;
 /// A document that takes long to make is made less often, so that the worker is busy for a quarter of the time.
 constexpr std::int64_t pause_for_work = 3;

@@ -51,8 +51,16 @@ function lanePath(lane: Lane, line: TimeLine, x: LinearScale, top: number): stri
 
 const noTime: TimeLine = { bin_ns: 1e9, first_offset_ns: 0, bins: 0, wire_bytes: [], messages: [], resent: [], naks: [], rnr_naks: [], ce_marks: [], cnps: [], pauses: [] };
 
+/** Whether the time line ends now. */
+const isPresent = (state: PageState): boolean => state.report.live !== undefined && state.report.live.range === null;
+/** A moment: how long ago for the present of a daemon, otherwise since the first frame. */
+const momentWords = (state: PageState, value: number): string => {
+  if (!isPresent(state)) return duration(value);
+  const ago = state.whole.to - value;
+  return ago < 1e6 ? "now" : `${duration(ago)} ago`;
+};
 /** What the time line covers. */
-const wholeWords = (state: PageState): string => state.report.live && !state.report.live.range ? "Last minutes" : state.report.live ? "Whole time" : "Whole capture";
+const wholeWords = (state: PageState): string => isPresent(state) ? "Last minutes" : state.report.live ? "Whole time" : "Whole capture";
 
 export function timeSection(state: PageState): HTMLElement {
   const given = state.report.time_line;
@@ -75,7 +83,7 @@ export function timeSection(state: PageState): HTMLElement {
 
   const show = () => {
     const { range } = state;
-    words.value = state.isWhole ? `${wholeWords(state).toLowerCase()}: ${duration(range.to - range.from)}` : `${duration(Math.max(range.from, 0))} to ${duration(range.to)}: ${duration(range.to - range.from)}`;
+    words.value = state.isWhole ? `${wholeWords(state).toLowerCase()}: ${duration(range.to - range.from)}` : `${momentWords(state, isPresent(state) ? range.from : Math.max(range.from, 0))} to ${momentWords(state, range.to)}: ${duration(range.to - range.from)}`;
     reset.disabled = state.isWhole;
     from.value = String(Math.round((range.from - state.whole.from) / line.bin_ns));
     to.value = String(Math.round((range.to - state.whole.from) / line.bin_ns));
@@ -114,7 +122,7 @@ export function timeSection(state: PageState): HTMLElement {
     const layer = svg("g", { class: "brush" });
     picture.append(axis, layer);
     box.append(picture);
-    selection.select(axis).call(axisBottom(x).ticks(Math.max(Math.floor(width / 110), 2)).tickFormat((value) => duration(value)).tickSizeOuter(0) as never);
+    selection.select(axis).call(axisBottom(x).ticks(Math.max(Math.floor(width / 120), 2)).tickFormat((value) => momentWords(state, value)).tickSizeOuter(0) as never);
     brush = brushX().extent([[left, 0], [width - right, top]]).on("end", () => {
       if (moves || !selection.event?.sourceEvent) return;
       const chosen = selection.event.selection;
