@@ -23,6 +23,9 @@
 #include "capture/filter/bpf.h"
 #include "capture/live/link_watch.h"
 #include "daemon/capture_thread.h"
+#include "daemon/http/access.h"
+#include "daemon/http/http_server.h"
+#include "daemon/http/site.h"
 #include "daemon/interval_writer.h"
 #include "daemon/privileges.h"
 #include "daemon/recorder/recording_folder.h"
@@ -31,7 +34,6 @@
 #include "daemon/systemd/notify.h"
 #include "exporters/prometheus/devices.h"
 #include "exporters/prometheus/front_page.h"
-#include "exporters/prometheus/http_listener.h"
 #include "observe/counter_watch.h"
 
 namespace service {
@@ -46,9 +48,9 @@ constexpr int wait_ms = 100;
 constexpr int wait_with_traces_ms = 5;
 constexpr std::uint64_t snapshot_patience_ns = 1'000'000'000;
 /// How often the figures of a flow are held while an interval is worked off: as they are, as they were an interval
-/// before, and what lies between; and where there is a history, what it has yet to write.
+/// before, and what lies between; where there is a history, what it has yet to write; and where there is a live page,
+/// what lies between a second time.
 constexpr std::uint64_t figures_held = 3;
-constexpr std::uint64_t figures_held_with_history = 4;
 /// Counters are asked of the adapter's firmware, which takes some milliseconds on large ones.
 constexpr std::int64_t counters_period_ns = 900'000'000;
 
@@ -106,7 +108,9 @@ struct Service::State final : Commands {
     base::Result<std::unique_ptr<history::HistoryWriter>> open_history() const;
     base::Result<void> restrict_calls();
     base::Result<void> open_control();
+    base::Result<void> read_token();
     base::Result<void> open_listener();
+    void close_listener();
     base::Result<void, base::Errors> run(const std::function<void()>& ready);
     base::Result<void, base::Errors> end();
     void log_awaited();
@@ -124,7 +128,7 @@ struct Service::State final : Commands {
     std::string metrics_text();
     prom::ProgramFigures figures();
     base::Result<void> check_capture_thread(const CaptureThreadStatus& seen) const;
-    prom::Pages::Health health();
+    http::Pages::Health health();
 
     Published snapshot(std::uint64_t age_ns) override {
         const Taken taken = capture_thread->latest(age_ns, snapshot_patience_ns);
@@ -167,7 +171,10 @@ struct Service::State final : Commands {
     std::unique_ptr<CaptureThread> capture_thread;
     std::unique_ptr<IntervalWriter> interval_writer;
     std::unique_ptr<ControlServer> control;
-    std::unique_ptr<prom::Listener> listener;
+    std::string token;  ///< of http.token_file
+    std::unique_ptr<http::PlainSite> site;
+    http::LiveSite* live_site = nullptr;  ///< `site`, if there is a live page
+    std::unique_ptr<http::HttpServer> listener;
     std::atomic<bool> stopping = false;
     std::thread control_thread;  ///< answers of any length hold neither signals nor intervals up
     std::int64_t life_due_ns = 0;
@@ -209,6 +216,7 @@ base::Result<void, base::Errors> Service::State::open() {
     if (!triggers) errors = triggers.error();
     // Before the traces, which may lie in the same folder: the part that makes the folder gives it to `user`.
     if (const auto opened = open_control(); !opened) errors.push_back(opened.error());
+    if (const auto read = read_token(); !read) errors.push_back(read.error());
     auto tap = capture::Tap::open(tap_options(config));
     if (!tap) errors.push_back(tap.error());
     auto devices = open_devices();
@@ -305,16 +313,43 @@ base::Result<void> Service::State::open_control() {
     return {};
 }
 
+base::Result<void> Service::State::read_token() {
+    if (config.http.token_file.empty() || config.prometheus.listen.empty()) return {};
+    auto found = http::read_token(config.http.token_file);
+    if (!found) return base::Failure{found.error()};
+    token = std::move(found).value();
+    return {};
+}
+
 base::Result<void> Service::State::open_listener() {
     if (config.prometheus.listen.empty()) return {};
-    prom::Pages pages;
+    http::Pages pages;
     pages.metrics = [this] { return metrics_text(); };
     pages.health = [this] { return health(); };
-    pages.front = [this] { return prom::front_page(figures()); };
-    auto opened = prom::Listener::open(config.prometheus.listen, std::move(pages));
+    const std::string_view note = config.http.page
+                                      ? "The live page was not built into this program; /api/v1 has its figures."
+                                      : "The live page is off: http.page is false.";
+    pages.front = [this, note] { return prom::front_page(figures(), note); };
+    if (config.http.page) {
+        http::LiveSite::Options how{.access = http::Access(token, config.http.writes),
+                                    .interval_ns = config.engine.interval_ns,
+                                    .history_interval_ns = config.history.interval_ns};
+        auto live = std::make_unique<http::LiveSite>(std::move(pages), *this, std::move(how));
+        live_site = live.get();
+        site = std::move(live);
+    } else {
+        site = std::make_unique<http::PlainSite>(std::move(pages));
+    }
+    auto opened = http::HttpServer::open(config.prometheus.listen, *site);
     if (!opened) return base::Failure{opened.error()};
     listener = std::move(opened).value();
+    if (live_site != nullptr) live_site->attach(listener.get());
     return {};
+}
+
+void Service::State::close_listener() {
+    listener.reset();
+    if (live_site != nullptr) live_site->attach(nullptr);
 }
 
 base::Result<void, base::Errors> Service::State::run(const std::function<void()>& ready) {
@@ -341,7 +376,7 @@ base::Result<void, base::Errors> Service::State::end() {
     if (control)
         if (const auto ended = control->end(); !ended) log.warning("control", ended.error().text());
     control.reset();
-    listener.reset();
+    close_listener();
     base::Errors lost;
     if (const auto stopped = capture_thread->stop(); !stopped) lost.push_back(stopped.error());
     const std::uint64_t lost_before = interval_writer->history().lost_intervals;
@@ -382,8 +417,11 @@ void Service::State::work_off_intervals() {
     [[maybe_unused]] const auto read = ::read(intervals_ready.number(), &count, sizeof count);
     for (const Taken& taken : capture_thread->intervals()) {
         std::vector<Incident> incidents = interval_writer->interval(taken, capture_thread->status());
-        for (const Incident& incident : incidents)
+        for (const Incident& incident : incidents) {
             log.warning("incident " + incident.trigger, fmt::format("{}: {}", incident.trigger, incident.reason));
+            if (live_site != nullptr) live_site->note({taken.wall_ns, incident});
+        }
+        if (live_site != nullptr) live_site->add({taken.snapshot, taken.wall_ns, taken.length_ns});
         capture_thread->record(std::move(incidents));
     }
     if (base::steady_ns() >= counters_due_ns) look_at_counters();
@@ -541,9 +579,10 @@ Status Service::State::status() {
         if (is_name(name) && std::none_of(out.interfaces.begin(), out.interfaces.end(),
                                           [&](const Status::Interface& one) { return one.name == name; }))
             out.interfaces.emplace_back().name = name;
+    const std::uint64_t held =
+        figures_held + (config.history.directory.empty() ? 0U : 1U) + (live_site == nullptr ? 0U : 1U);
     out.memory_octets =
-        taken.snapshot->memory_octets + (config.history.directory.empty() ? figures_held : figures_held_with_history) *
-                                            taken.snapshot->flows.size() * sizeof(metrics::FlowSnapshot);
+        taken.snapshot->memory_octets + held * taken.snapshot->flows.size() * sizeof(metrics::FlowSnapshot);
     out.clients = control_counters.clients;
     out.reloads = reloads;
     out.needs_restart = needs_restart;
@@ -608,7 +647,7 @@ base::Result<void> Service::State::check_capture_thread(const CaptureThreadStatu
         fmt::format("the capture thread has not come around for {}", base::format_duration(silent_ns)));
 }
 
-prom::Pages::Health Service::State::health() {
+http::Pages::Health Service::State::health() {
     const CaptureThreadStatus seen = capture_thread->status();
     if (const auto checked = check_capture_thread(seen); !checked) return {false, checked.error().text()};
     const std::string names = open_interfaces(seen);
@@ -621,7 +660,7 @@ Service::Service(ServiceOptions options, const metrics::HostNames& names, Log& l
 Service::~Service() {
     // Their threads look at everything else.
     state_->stop_control();
-    state_->listener.reset();
+    state_->close_listener();
     state_->control.reset();
 }
 

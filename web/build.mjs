@@ -35,7 +35,7 @@ const script = readFileSync(join(work, "page.js"), "utf8").trimEnd();
 const style = readFileSync(join(work, "page.css"), "utf8").trimEnd();
 if (script.includes("</script") || style.includes("</style")) throw new Error("the bundle ends its own element");
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data:; base-uri 'none'; form-action 'none'`;
+const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data:; connect-src @CONNECT@; base-uri 'none'; form-action 'none'`;
 const page = readFileSync(join(work, "src", "page.html"), "utf8")
   .replace("@POLICY@", () => policy).replace("@STYLE@", () => style).replace("@SCRIPT@", () => script)
   .replace("@ASSET@", () => createHash("sha256").update(script + style).digest("hex"));

@@ -57,6 +57,15 @@ struct PrometheusConfig {
     bool operator==(const PrometheusConfig&) const = default;
 };
 
+/// The page for a browser and its API, at the address of prometheus.listen.
+struct HttpConfig {
+    bool page = true;
+    std::string token_file = {};  ///< empty: this machine alone sees the page
+    bool writes = false;          ///< the page may trigger the flight recorder
+
+    bool operator==(const HttpConfig&) const = default;
+};
+
 struct HistoryConfig {
     std::string directory = {};                                     ///< empty: no history is kept
     std::uint64_t interval_ns = std::uint64_t{10} * 1'000'000'000;  ///< a multiple of engine.interval
@@ -117,6 +126,7 @@ struct Config {
     EngineConfig engine = {};
     TracesConfig traces = {};
     PrometheusConfig prometheus = {};
+    HttpConfig http = {};
     HistoryConfig history = {};
     RecorderConfig recorder = {};
     ControlConfig control = {};

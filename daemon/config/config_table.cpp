@@ -27,6 +27,8 @@ constexpr Member traces{+in<&Config::traces, Value>};
 template <auto Value>
 constexpr Member prometheus{+in<&Config::prometheus, Value>};
 template <auto Value>
+constexpr Member http{+in<&Config::http, Value>};
+template <auto Value>
 constexpr Member history{+in<&Config::history, Value>};
 template <auto Value>
 constexpr Member recorder{+in<&Config::recorder, Value>};
@@ -58,6 +60,7 @@ constexpr std::array section_table{
             "and where "
             "its work requests waited. Packets are then looked at one by one, which takes several times as long."},
     Section{"prometheus", "The figures for Prometheus: /metrics, /healthz and / over HTTP."},
+    Section{"http", "The live page for a browser and its API, / and /api/v1, at the address of prometheus.listen."},
     Section{"history", "What happened in the past, interval by interval, for --from and --to."},
     Section{"recorder",
             "The flight recorder: the last frames are kept in memory, and saved as pcapng with those that follow when "
@@ -253,7 +256,8 @@ constexpr std::array key_table{
         .kind = K::text,
         .member = prometheus<&PrometheusConfig::listen>,
         .effect = E::on_restart,
-        .help = "Where to listen; \":14791\" is every address of this machine; every host that reaches it can read.",
+        .help = "Where to listen; \":14791\" is every address of this machine; every host that reaches it can read "
+                "/metrics.",
         .wanted = "an address and a port such as \"127.0.0.1:14791\", \"[::1]:14791\" or \":14791\", or \"\" for none,",
         .fits = forms::is_empty_or_listen_address},
     Key{.section = "prometheus",
@@ -265,6 +269,29 @@ constexpr std::array key_table{
                 "as \"other\".",
         .least = 0,
         .most = 1000},
+
+    Key{.section = "http",
+        .name = "page",
+        .kind = K::toggle,
+        .member = http<&HttpConfig::page>,
+        .effect = E::on_restart,
+        .help = "Serve the live page and its API. Otherwise / is a short page without figures of traffic."},
+    Key{.section = "http",
+        .name = "token_file",
+        .kind = K::text,
+        .member = http<&HttpConfig::token_file>,
+        .effect = E::on_restart,
+        .help = "A file whose first line is the token that the page and its API need: as password of any user in a "
+                "browser, or as a bearer token. Without it, only this machine sees them. /metrics and /healthz need no "
+                "token. The file must not be readable for every user.",
+        .wanted = "an absolute path such as \"/etc/rdmascope/token\", or \"\" for none,",
+        .fits = forms::is_empty_or_absolute},
+    Key{.section = "http",
+        .name = "writes",
+        .kind = K::toggle,
+        .member = http<&HttpConfig::writes>,
+        .effect = E::on_restart,
+        .help = "The page may trigger the flight recorder. Otherwise page and API only read."},
 
     Key{.section = "history",
         .name = "directory",

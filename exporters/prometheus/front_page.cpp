@@ -45,13 +45,14 @@ constexpr std::string_view links = R"(<ul>
 
 }  // namespace
 
-std::string front_page(const ProgramFigures& figures) {
+std::string front_page(const ProgramFigures& figures, std::string_view note) {
     std::string out(head);
     out += fmt::format(
         "<h1>rdmascope {}</h1>\n<p>Has captured RDMA traffic on this machine for {}: {} packets, {} flows "
         "in the table.</p>\n",
         escaped(figures.version), base::format_duration(figures.uptime_seconds * 1e9), figures.captured_packets,
         figures.flows);
+    if (!note.empty()) out += fmt::format("<p>{}</p>\n", escaped(note));
     out += links;
     out +=
         "<table>\n<tr><th>interface</th><th>state</th><th class=\"n\">packets</th><th class=\"n\">dropped</th></tr>\n";

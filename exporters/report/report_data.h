@@ -40,6 +40,7 @@ struct ReportData {
     std::string commands = "[]";  ///< connections with commands of upper layers, as `io --json` has them
     const TimeLine* time_line = nullptr;
     std::vector<SequencePlot> plots;    ///< of the flows that are worth a look, the worst first
+    std::string live = {};              ///< of a daemon's page: the JSON of the member `live`; empty otherwise
     std::vector<std::string> left_out;  ///< what was thinned or left out, one sentence each
 };
 

@@ -363,14 +363,34 @@ Json head_of(const ReportData& data, std::span<const metrics::Answer> shown, std
         {"left_out", std::move(left_out)}};
 }
 
+/// Context and order of the flows, for the whole document and for parts of it.
+Context context_of(const ReportData& data, const metrics::FlowProblems& problems) {
+    Context context{data.names, data.crc_verified, {}};
+    context.capture_start_ns = start_of(data.snapshot->capture);
+    context.problems = &problems;
+    return context;
+}
+
 }  // namespace
+
+std::string time_json(const ReportData& data, const DocumentBounds& bounds) {
+    if (data.time_line == nullptr) return R"({"time_line":null,"series":null})";
+    const metrics::FlowProblems problems = metrics::flow_problems(*data.snapshot, data.answers);
+    const Context context = context_of(data, problems);
+    const auto flows = ordered_flows(*data.snapshot, context, worst_first(), bounds.rows);
+    return fmt::format(R"({{"time_line":{},"series":{}}})", text_of(time_line_json(*data.time_line, context)),
+                       text_of(series_json(*data.time_line, flows, bounds.cells)));
+}
+
+std::string plot_json(const ReportData& data, const SequencePlot& plot) {
+    const metrics::FlowProblems problems;
+    return text_of(plot_json(plot, data, context_of(data, problems)));
+}
 
 std::string report_json(const ReportData& data, const DocumentBounds& bounds) {
     const metrics::Snapshot& snapshot = *data.snapshot;
     const metrics::FlowProblems problems = metrics::flow_problems(snapshot, data.answers);
-    Context context{data.names, data.crc_verified, {}};
-    context.capture_start_ns = start_of(snapshot.capture);
-    context.problems = &problems;
+    const Context context = context_of(data, problems);
     const auto flows = ordered_flows(snapshot, context, worst_first(), bounds.rows);
     std::vector<std::string> left_out = data.left_out;
     if (flows.size() < snapshot.flows.size())
@@ -406,6 +426,7 @@ std::string report_json(const ReportData& data, const DocumentBounds& bounds) {
     member("plots", list_text(data.plots, [&](std::string& out, const SequencePlot& plot) {
                out += text_of(plot_json(plot, data, context));
            }));
+    if (!data.live.empty()) member("live", data.live);
     std::string out = text_of(head_of(data, answers, std::move(left_out)));
     out.pop_back();
     return out + body + "}";

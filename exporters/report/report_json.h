@@ -14,6 +14,12 @@ struct DocumentBounds {
     std::size_t hosts = 400;
 };
 
+/// How figures over time and a flow's plot stand in the document, for answers that have these parts alone.
+/// `{"time_line":...,"series":...}`; the flows are the first `rows`, the worst first.
+std::string time_json(const ReportData& data, const DocumentBounds& bounds = {});
+/// The plot of one flow.
+std::string plot_json(const ReportData& data, const SequencePlot& plot);
+
 /// The document of web/schema/report.schema.json, on few lines and without a newline at the end.
 std::string report_json(const ReportData& data, const DocumentBounds& bounds = {});
 

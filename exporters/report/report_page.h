@@ -11,6 +11,11 @@ bool has_page();
 /// The page with a report's document in its element `data`. `document` is JSON; it may contain any text.
 std::string report_page(std::string_view document);
 
+/// The page without a document: it asks the server that it came from for one, and for events.
+std::string live_page();
+/// The Content-Security-Policy of live_page(), for the header of this name.
+std::string live_policy();
+
 /// JSON that cannot end the element in which it stands, nor begin a comment there: `<` becomes `\u003c`, which only
 /// strings contain.
 std::string escaped_for_element(std::string_view json);

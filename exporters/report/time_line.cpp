@@ -153,4 +153,14 @@ void TimeLine::double_bins() {
     }
 }
 
+void TimeLine::forget_before(std::int64_t bin) {
+    bins_.erase(bins_.begin(), bins_.lower_bound(bin));
+    flow_bins_ = 0;
+    for (auto& [id, bins] : flows_) {
+        std::erase_if(bins, [bin](const FlowBin& each) { return each.bin < bin; });
+        flow_bins_ += bins.size();
+    }
+    std::erase_if(flows_, [](const auto& flow) { return flow.second.empty(); });
+}
+
 }  // namespace exporters::report

@@ -55,6 +55,8 @@ public:
     void add(std::int64_t start_ns, const metrics::Snapshot& difference);
     /// Joins neighbouring bins.
     void double_bins();
+    /// Removes the bins before this one.
+    void forget_before(std::int64_t bin);
 
     std::uint64_t bin_ns() const { return bin_ns_; }
     std::int64_t first_bin() const { return bins_.empty() ? 0 : bins_.begin()->first; }
@@ -67,6 +69,8 @@ public:
     const std::map<std::int64_t, Bin>& bins() const { return bins_; }
     /// By the id of the flow; each ascending.
     const std::map<std::uint64_t, std::vector<FlowBin>>& flows() const { return flows_; }
+    /// Bins of single flows, which take most of the memory.
+    std::size_t flow_bins() const { return flow_bins_; }
 
 private:
     void add(std::int64_t bin, const metrics::FlowSnapshot& flow);

@@ -24,8 +24,8 @@ KEPT_APART = [
     (r'pcap\.h|pcap/', ['capture/']),
     (r'ncurses|curses\.h', ['tui/terminal/']),
     (r'epan/|wireshark/', ['plugins/wireshark/']),
-    (r'sys/socket\.h', ['iwarp/transport/', 'iwarp/preload/', 'exporters/', 'control/', 'daemon/', 'capture/',
-                        'replay/sockets/']),
+    (r'sys/socket\.h', ['iwarp/transport/', 'iwarp/preload/', 'control/', 'daemon/', 'capture/', 'replay/sockets/']),
+    (r'microhttpd\.h', ['daemon/http/']),
     (r'infiniband/|rdma/', ['iwarp/preload/', 'capture/', 'trace/']),
 ]
 

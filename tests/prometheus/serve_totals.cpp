@@ -12,9 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "daemon/http/http_server.h"
+#include "daemon/http/site.h"
 #include "exporters/prometheus/devices.h"
 #include "exporters/prometheus/front_page.h"
-#include "exporters/prometheus/http_listener.h"
 #include "exporters/prometheus/traffic_totals.h"
 #include "exporters/prometheus/verdicts.h"
 #include "metrics/measure/engine/analyzer.h"
@@ -123,12 +124,12 @@ int serve(const prom::TrafficTotals& totals, const metrics::Snapshot& snapshot, 
     prom::ProgramFigures figures;
     figures.version = "0.0.0-test";
     figures.interfaces = {{"eth0", true, snapshot.capture.packets, 0, 0, {}}, {"<eth1>", false, 0, 0, 0, {}}};
-    auto listener =
-        prom::Listener::open(address, {[&] { return prom::text(totals.families()) + program_text(snapshot); },
-                                       [] {
-                                           return prom::Pages::Health{true, "capturing"};
-                                       },
-                                       [=] { return prom::front_page(figures); }});
+    service::http::PlainSite site({[&] { return prom::text(totals.families()) + program_text(snapshot); },
+                                   [] {
+                                       return service::http::Pages::Health{true, "capturing"};
+                                   },
+                                   [=] { return prom::front_page(figures); }});
+    auto listener = service::http::HttpServer::open(address, site);
     if (!listener.ok()) {
         std::cerr << listener.error().text() << '\n';
         return 1;

@@ -18,6 +18,34 @@ export function section(id: string, heading: string, ...content: Content[]): HTM
   return element("section", { id, "aria-labelledby": `${id}-heading` }, element("h2", { id: `${id}-heading`, tabindex: -1 }, heading), ...content);
 }
 
+/** Gives an element the content of another one, if it differs. What the user has unfolded stays so, and the focus too. */
+export function renew(old: HTMLElement, fresh: HTMLElement): void {
+  const opened = new Map(Array.from(old.querySelectorAll("details[data-key]"), (each) => [each.getAttribute("data-key"), (each as HTMLDetailsElement).open]));
+  for (const each of Array.from(fresh.querySelectorAll<HTMLDetailsElement>("details[data-key]"))) {
+    const open = opened.get(each.getAttribute("data-key"));
+    if (open !== undefined) each.open = open;
+  }
+  if (old.isEqualNode(fresh)) return;
+  const focused = old.contains(document.activeElement) ? document.activeElement : null;
+  old.replaceChildren(...Array.from(fresh.childNodes));
+  if (!focused) return;
+  const same = Array.from(old.querySelectorAll<HTMLElement>(focused.tagName)).find((each) => each.isEqualNode(focused));
+  same?.focus({ preventScroll: true });
+}
+
+/** Gives a body of a table other rows. Rows that stay the same stay in place. */
+export function renewRows(body: HTMLElement, rows: HTMLElement[]): void {
+  const focused = body.contains(document.activeElement) ? document.activeElement!.closest("tr")?.getAttribute("data-flow") : null;
+  rows.forEach((row, i) => {
+    const old = body.children[i];
+    if (!old) body.append(row);
+    else if (!old.isEqualNode(row)) old.replaceWith(row);
+  });
+  while (body.children.length > rows.length) body.lastElementChild!.remove();
+  if (focused && !body.contains(document.activeElement))
+    body.querySelector<HTMLElement>(`tr[data-flow="${CSS.escape(focused)}"] .open`)?.focus({ preventScroll: true });
+}
+
 /** The value of a colour of the present theme. */
 export const color = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 

@@ -1,5 +1,5 @@
 // The flows: a table to sort and filter, those with a problem first.
-import { element, section } from "./dom";
+import { element, renewRows, section } from "./dom";
 import { bitRate, duration, filtered, grouped, percent, sorted, stateShares, states, sumsOfFlows, type FlowRow, type RangeFigures, type SortKey } from "./model";
 import type { PageState } from "./state";
 
@@ -69,7 +69,7 @@ export function flowSection(state: PageState): HTMLElement {
   let filter = "";
   let shown = page;
   const columns = columnsOf(state);
-  const withPlots = new Set(state.report.plots.map((plot) => plot.flow));
+  let withPlots = new Set<number>();
   const input = element("input", { type: "search", placeholder: "host, operation or cause", "aria-label": "filter flows" });
   const total = element("output", { class: "dim", id: "flows-shown" });
   const more = element("button", { type: "button", class: "screen-only" });
@@ -93,7 +93,7 @@ export function flowSection(state: PageState): HTMLElement {
 
   const rowOf = (row: FlowRow, now: RangeFigures | undefined) => element("tr", { "data-flow": row.id, class: row.id === state.flow ? "chosen" : "" },
     element("td", { class: `cause ${row.grade ?? ""}`, title: row.grade ?? "no problem" }, row.cause === null ? "-" : `${row.grade === "suspected" ? "" : "! "}${row.cause}${row.grade === "suspected" ? "?" : ""}`),
-    element("td", { class: "ends" }, element("button", { type: "button", class: "open", title: withPlots.has(row.id) ? "show this flow" : "show this flow; it has no plots of single frames", click: () => state.open(row.id) }, `${row.source} > ${row.destination}`)),
+    element("td", { class: "ends" }, element("button", { type: "button", class: "open", title: withPlots.has(row.id) || state.ask ? "show this flow" : "show this flow; it has no plots of single frames", click: () => state.open(row.id) }, `${row.source} > ${row.destination}`)),
     element("td", {}, stateBar(row.states)),
     ...columns.map((column) => element("td", { class: `${column.key} ${column.numeric ? "n" : ""}${column.minor ? " minor-column" : ""}` }, column.text(row, now))),
     element("td", { class: "minor-column" }, sparkline(state, row.id)));
@@ -102,7 +102,7 @@ export function flowSection(state: PageState): HTMLElement {
     const sums = sumsOfFlows(state.report, state.range);
     const inRange = state.isWhole || !state.report.series ? state.rows : state.rows.filter((row) => sums.has(row.id));
     const chosen = sorted(filtered(inRange, filter), key, descending, sums);
-    body.replaceChildren(...chosen.slice(0, shown).map((row) => rowOf(row, sums.get(row.id))));
+    renewRows(body, chosen.slice(0, shown).map((row) => rowOf(row, sums.get(row.id))));
     total.value = `${grouped(chosen.length)} of ${grouped(state.report.flow_count)} flows${state.isWhole ? "" : " in the chosen time"}`;
     more.hidden = chosen.length <= shown;
     more.textContent = `Show ${Math.min(page * 5, chosen.length - shown)} more`;
@@ -117,15 +117,22 @@ export function flowSection(state: PageState): HTMLElement {
   state.onOpen(() => {
     for (const row of Array.from(body.children)) row.classList.toggle("chosen", row.getAttribute("data-flow") === String(state.flow));
   });
-  show();
   const legend = element("div", { class: "legend" });
-  const used = new Set(state.rows.flatMap((row) => stateShares(row.states).filter((each) => each.share > 0.004).map((each) => each.state)));
-  states.forEach((each, i) => {
-    if (!used.has(i)) return;
-    const swatch = element("i", {}, each.letter);
-    swatch.style.background = `var(--s${i})`;
-    legend.append(element("span", {}, swatch, each.words));
-  });
+  const explain = () => {
+    const used = new Set(state.rows.flatMap((row) => stateShares(row.states).filter((each) => each.share > 0.004).map((each) => each.state)));
+    legend.replaceChildren(...states.map((each, i) => ({ each, i })).filter(({ i }) => used.has(i)).map(({ each, i }) => {
+      const swatch = element("i", {}, each.letter);
+      swatch.style.background = `var(--s${i})`;
+      return element("span", {}, swatch, each.words);
+    }));
+  };
+  const read = () => {
+    withPlots = new Set(state.report.plots.map((plot) => plot.flow));
+    show();
+    explain();
+  };
+  state.onReport(read);
+  read();
   return section("flows", "Flows",
     element("div", { class: "controls" }, input, total),
     element("div", { class: "scroll" }, element("table", { class: "flows" }, element("thead", {}, head), body)), more, legend);

@@ -1,10 +1,10 @@
 // One flow: where its time went, its latencies, sequence against time, what was outstanding, its figures and events.
 import { scaleLinear, type LinearScale } from "d3-scale";
 import type { Plot, PlotBin } from "./document";
-import { canvasOf, color, copied, element, redrawAll, section } from "./dom";
+import { canvasOf, color, copied, element, redrawAll, renew, section } from "./dom";
 import { bitRate, byteSize, count, dumpCommand, duration, figure, flowCommand, grouped, latencyOfRow, markOrder, markWords, marksOf, nearest, percent, quantileRow, states, type FlowRow, type Mark, type Range } from "./model";
 import { stateBar } from "./flow_table";
-import type { PageState } from "./state";
+import type { FlowDetails, PageState } from "./state";
 
 const left = 74;
 const right = 10;
@@ -316,21 +316,26 @@ function eventsOf(flow: unknown, show: (frame: number) => void): HTMLElement | s
 // ---- the section ----
 
 export function flowViewSection(state: PageState): HTMLElement {
-  const { report } = state;
   const view: View = { row: null, plot: null, marks: [], range: state.range, frame: null };
   let zoom: Range | null = null;
   let picture: SequencePicture | null = null;
   let limit: number | null = null;
-  const line = report.time_line;
-  const binNs = line?.bin_ns ?? 1;
-  const first = line?.first_offset_ns ?? 0;
-
+  /** What a daemon said about the chosen flow, which the document need not have. */
+  let details: { id: number; told: FlowDetails } | null = null;
   const chooser = element("select", { "aria-label": "flow", id: "flow-choice" });
-  const listed = report.plots.map((plot) => plot.flow);
-  for (const id of listed) {
+  const listed = () => state.report.plots.map((plot) => plot.flow);
+  const nameOf = (id: number) => {
     const row = state.rows.find((each) => each.id === id);
-    chooser.append(element("option", { value: id }, row ? `${row.cause ? `${row.cause}: ` : ""}${row.source} > ${row.destination} (${row.operations})` : String(id)));
-  }
+    return row ? `${row.cause ? `${row.cause}: ` : ""}${row.source} > ${row.destination} (${row.operations})` : String(id);
+  };
+  const listFlows = () => {
+    const ids = listed();
+    if (state.flow !== null && !ids.includes(state.flow)) ids.push(state.flow);
+    const options = ids.map((id) => element("option", { value: id }, nameOf(id)));
+    const old = Array.from(chooser.options);
+    if (options.length !== old.length || options.some((option, i) => !option.isEqualNode(old[i]))) chooser.replaceChildren(...options);
+    if (state.flow !== null) chooser.value = String(state.flow);
+  };
   const facts = element("div");
   const tip = element("div", { class: "tip", role: "status", hidden: true });
   const legend = element("div", { class: "legend" });
@@ -338,7 +343,7 @@ export function flowViewSection(state: PageState): HTMLElement {
   const about = element("p", { class: "dim" });
 
   const timePlot = canvasOf(126, "states over time", (context, width, height) => drawStates(view, context, width, height));
-  const latencyPlot = canvasOf(180, "latency over time", (context, width, height) => drawLatencies(view, context, width, height, binNs, first));
+  const latencyPlot = canvasOf(180, "latency over time", (context, width, height) => drawLatencies(view, context, width, height, state.report.time_line?.bin_ns ?? 1, state.report.time_line?.first_offset_ns ?? 0));
   const sequencePlot = canvasOf(380, "sequence against time", (context, width, height) => { picture = drawSequence(view, context, width, height); });
   const depthPlot = canvasOf(120, "outstanding messages over time", (context, width, height) => drawOutstanding(view, context, width, height, limit));
   const plots = [timePlot, latencyPlot, sequencePlot, depthPlot];
@@ -370,9 +375,9 @@ export function flowViewSection(state: PageState): HTMLElement {
 
   const showCommands = (frames: number[]) => {
     commands.replaceChildren();
-    const frame = dumpCommand(report, frames);
+    const frame = dumpCommand(state.report, frames);
     if (frame) commands.append(copied(frame));
-    const whole = view.row ? flowCommand(report, view.row.id) : "";
+    const whole = view.row ? flowCommand(state.report, view.row.id) : "";
     if (whole) commands.append(copied(whole));
   };
   const goToFrame = (frame: number) => {
@@ -389,30 +394,42 @@ export function flowViewSection(state: PageState): HTMLElement {
     draw();
   };
 
-  const choose = (id: number, frame: number | null) => {
+  /** Shows what is known about a flow now. */
+  const load = (id: number) => {
+    const told = details?.id === id ? details.told : null;
     view.row = state.rows.find((row) => row.id === id) ?? null;
-    view.plot = report.plots.find((plot) => plot.flow === id) ?? null;
+    view.plot = state.report.plots.find((plot) => plot.flow === id) ?? told?.plot ?? null;
     view.marks = view.plot ? marksOf(view.plot) : [];
-    view.frame = null;
-    zoom = null;
-    const flow = report.flows.find((each) => each.id === id) as unknown;
+    const flow = (state.report.flows.find((each) => each.id === id) ?? told?.flow) as unknown;
     limit = view.row && /READ|atomic/i.test(view.row.operations) ? numberAt(flow, "connection.initiator_depth") : null;
-    if (listed.includes(id)) chooser.value = String(id);
-    else {
-      if (!Array.from(chooser.options).some((option) => option.value === String(id)))
-        chooser.append(element("option", { value: id }, view.row ? `${view.row.source} > ${view.row.destination}` : String(id)));
-      chooser.value = String(id);
-    }
+    listFlows();
     const heading = view.row ? element("p", {}, element("b", {}, `${view.row.source} > ${view.row.destination}`), `, ${view.row.kind}, flow ${view.row.id}${view.row.cause ? `, ${view.row.cause}` : ""}`) : null;
-    facts.replaceChildren(...[heading, view.row ? stateBar(view.row.states) : null, view.row ? factsOf(flow, view.row) : null, element("div", { class: "scroll" }, eventsOf(flow, goToFrame))].filter((each): each is HTMLElement => each !== null));
+    renew(facts, element("div", {}, ...[heading, view.row ? stateBar(view.row.states) : null, view.row ? factsOf(flow, view.row) : null, element("div", { class: "scroll" }, eventsOf(flow, goToFrame))].filter((each): each is HTMLElement => each !== null)));
     legend.replaceChildren(...[...markOrder].filter((kind) => (view.plot?.marks.seen[kind] ?? 0) > 0).map((kind) => {
       const swatch = element("i", {}, "RKNGD".includes(kind) ? kind : "");
       swatch.style.background = `var(--m-${kind})`;
       return element("span", {}, swatch, `${grouped(view.plot!.marks.seen[kind])} ${markWords[kind]}`);
     }));
+  };
+  /** A flow that the document does not have in full is asked for. */
+  const ask = (id: number) => {
+    const isKnown = state.report.plots.some((plot) => plot.flow === id) && state.report.flows.some((each) => each.id === id);
+    if (!state.ask || isKnown || state.report.live?.range) return;
+    void state.ask(id).then((told) => {
+      if (!told || state.flow !== id) return;
+      details = { id, told };
+      load(id);
+      draw();
+    });
+  };
+  const choose = (id: number, frame: number | null) => {
+    view.frame = null;
+    zoom = null;
+    load(id);
     showCommands([]);
     if (frame !== null) goToFrame(frame);
     else draw();
+    ask(id);
   };
 
   // The mouse: what is under it, and zooming by dragging.
@@ -482,16 +499,19 @@ export function flowViewSection(state: PageState): HTMLElement {
 
   chooser.addEventListener("change", () => state.open(Number(chooser.value)));
   state.onRange(() => { zoom = null; draw(); });
-  const made = section("flow", "One flow",
+  // A daemon has no frames of which the sequence could be drawn.
+  const sequencePart = element("div", {}, element("h3", {}, "Sequence against time"), legend, sequencePlot.box, commands);
+  const content = element("div", {},
     element("div", { class: "controls" }, element("label", {}, "Flow", chooser),
       element("button", { type: "button", "aria-label": "zoom in", click: () => scale(0.5) }, "+"), element("button", { type: "button", "aria-label": "zoom out", click: () => scale(2) }, "−"),
       element("button", { type: "button", "aria-label": "earlier", click: () => pan(-0.5) }, "←"), element("button", { type: "button", "aria-label": "later", click: () => pan(0.5) }, "→"),
       element("button", { type: "button", click: () => setZoom(null) }, "All of it")),
-    facts, about,
-    element("h3", {}, "Sequence against time"), legend, sequencePlot.box, commands,
+    facts, about, sequencePart,
     element("h3", {}, "Where the time went"), timePlot.box,
     element("h3", {}, "Latency: messages by their latency; p50 (line) and p99 (dashes) of each bin"), latencyPlot.box,
     element("h3", {}, "Outstanding messages: mean of each bin; the greatest number (grey), the limit of READs and atomics (red)"), depthPlot.box);
+  const nothing = element("p", { class: "dim" }, "There are no flows.");
+  const made = section("flow", "One flow", nothing, content);
   state.onOpen((frame) => {
     if (state.flow === null) return;
     choose(state.flow, frame);
@@ -499,10 +519,23 @@ export function flowViewSection(state: PageState): HTMLElement {
     made.scrollIntoView({ block: "start" });
     heading.focus({ preventScroll: true });
   });
-  const begin = listed[0] ?? state.rows[0]?.id;
-  if (begin === undefined) return section("flow", "One flow", element("p", { class: "dim" }, "There are no flows."));
-  state.flow = begin;
-  choose(begin, null);
+  /** The first flow, where none is chosen or the chosen one has gone. */
+  const begin = () => {
+    const found = listed()[0] ?? state.rows[0]?.id;
+    nothing.hidden = found !== undefined;
+    content.hidden = found === undefined;
+    sequencePart.hidden = Boolean(state.report.live);
+    if (found === undefined) return;
+    state.flow = found;
+    choose(found, null);
+  };
+  state.onReport(() => {
+    if (state.flow === null || !state.rows.some((row) => row.id === state.flow)) return begin();
+    load(state.flow);
+    draw();
+    ask(state.flow);
+  });
+  begin();
   return made;
 }
 export { redrawAll };

@@ -25,13 +25,22 @@ export function hostSection(state: PageState): HTMLElement {
     words.textContent = `Bytes on the wire${state.isWhole ? "" : " in the chosen time"}; ! marks flows with a problem.${matrix.left_out > 0 ? ` ${matrix.left_out} senders and receivers with less traffic are left out.` : ""}`;
   };
   state.onRange(show);
-  show();
-  const hosts = [...state.report.hosts].sort((a, b) => b.sent_wire_bytes + b.received_wire_bytes - a.sent_wire_bytes - a.received_wire_bytes);
-  const shown = hosts.slice(0, 200);
-  const table = element("table", {}, element("thead", {}, element("tr", {}, ...["host", "sent", "received", "senders to it", "most senders in 1 ms", "link rate"].map((name, i) => element("th", { scope: "col", class: i > 0 ? "n" : "" }, name)))),
-    element("tbody", {}, ...shown.map((host) => element("tr", {}, element("th", { scope: "row" }, host.name ? `${host.name} (${host.address})` : host.address),
-      element("td", { class: "n" }, byteSize(host.sent_wire_bytes)), element("td", { class: "n" }, byteSize(host.received_wire_bytes)), element("td", { class: "n" }, grouped(host.senders)),
-      element("td", { class: "n" }, grouped(host.incast.senders_max)), element("td", { class: "n" }, (host.link_is_learnt ? "~" : "") + bitRate(host.link_bits_per_sec))))));
-  return section("hosts", "Hosts", element("h3", {}, "Who sends to whom"), box, words, element("h3", {}, "All hosts"), element("div", { class: "scroll" }, table),
-    hosts.length > shown.length ? element("p", { class: "dim" }, `${grouped(hosts.length - shown.length)} hosts with less traffic are left out.`) : null);
+  const all = element("div");
+  const list = () => {
+    const hosts = [...state.report.hosts].sort((a, b) => b.sent_wire_bytes + b.received_wire_bytes - a.sent_wire_bytes - a.received_wire_bytes);
+    const shown = hosts.slice(0, 200);
+    const table = element("table", {}, element("thead", {}, element("tr", {}, ...["host", "sent", "received", "senders to it", "most senders in 1 ms", "link rate"].map((name, i) => element("th", { scope: "col", class: i > 0 ? "n" : "" }, name)))),
+      element("tbody", {}, ...shown.map((host) => element("tr", {}, element("th", { scope: "row" }, host.name ? `${host.name} (${host.address})` : host.address),
+        element("td", { class: "n" }, byteSize(host.sent_wire_bytes)), element("td", { class: "n" }, byteSize(host.received_wire_bytes)), element("td", { class: "n" }, grouped(host.senders)),
+        element("td", { class: "n" }, grouped(host.incast.senders_max)), element("td", { class: "n" }, (host.link_is_learnt ? "~" : "") + bitRate(host.link_bits_per_sec))))));
+    all.replaceChildren(element("div", { class: "scroll" }, table));
+    if (hosts.length > shown.length) all.append(element("p", { class: "dim" }, `${grouped(hosts.length - shown.length)} hosts with less traffic are left out.`));
+  };
+  const read = () => {
+    show();
+    list();
+  };
+  state.onReport(read);
+  read();
+  return section("hosts", "Hosts", element("h3", {}, "Who sends to whom"), box, words, element("h3", {}, "All hosts"), all);
 }

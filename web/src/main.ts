@@ -4,6 +4,7 @@ import { element, redrawAll } from "./dom";
 import { flowSection } from "./flow_table";
 import { flowViewSection } from "./flow_view";
 import { hostSection } from "./hosts";
+import { startLive } from "./live";
 import { methodSection } from "./method";
 import { PageState } from "./state";
 import { timeSection } from "./time_line";
@@ -27,21 +28,33 @@ function themeButton(): HTMLElement {
   return button;
 }
 
-function build(report: ReportDocument, page: HTMLElement): void {
-  document.title = `${report.title}: ${report.headline.label}`;
+function build(report: ReportDocument, page: HTMLElement, before: (state: PageState) => HTMLElement | null = () => null): PageState {
   const theme = themeButton();
   const state = new PageState(report);
+  const bar = before(state);
   const commands = commandSection(state);
   const sections = [verdictSection(state), timeSection(state), flowSection(state), flowViewSection(state), commands, hostSection(state), methodSection(state)].filter((each): each is HTMLElement => each !== null);
   const links = sections.map((each) => element("a", { href: `#${each.id}` }, each.querySelector("h2")!.textContent));
+  const title = element("h1");
+  const summary = element("p", { class: "dim" });
+  const head = () => {
+    document.title = `${state.report.title}: ${state.report.headline.label}`;
+    title.textContent = state.report.title;
+    summary.textContent = state.report.summary;
+  };
+  head();
+  state.onReport(head);
   page.replaceChildren(
-    element("header", { class: "top" }, element("h1", {}, report.title), element("p", { class: "dim" }, report.summary)),
+    element("header", { class: "top" }, title, summary), ...(bar ? [bar] : []),
     element("nav", { "aria-label": "parts of the page" }, ...links, theme), ...sections);
+  return state;
 }
 
 const page = document.getElementById("page")!;
 try {
-  build(JSON.parse(document.getElementById("data")!.textContent ?? "") as ReportDocument, page);
+  const data = JSON.parse(document.getElementById("data")!.textContent ?? "") as ReportDocument | { live: true };
+  if (data.live === true) startLive(page, build);
+  else build(data as ReportDocument, page);
 } catch (error) {
   page.replaceChildren(element("p", {}, `The report cannot be shown: ${String(error)}. Its data is JSON in the element "data" of this file.`));
   throw error;

@@ -1,5 +1,5 @@
 // How it was measured: what was read, what was not, and by which command.
-import { copied, element, section } from "./dom";
+import { copied, element, renew, section } from "./dom";
 import { byteSize, grouped, quoted } from "./model";
 import type { PageState } from "./state";
 
@@ -7,6 +7,12 @@ import type { PageState } from "./state";
 const moment = (iso: string | null): string | null => iso && iso.replace("T", " ").replace(/(\.\d{6})\d*Z$/, "$1 UTC");
 
 export function methodSection(state: PageState): HTMLElement {
+  const made = methodOf(state);
+  state.onReport(() => renew(made, methodOf(state)));
+  return made;
+}
+
+function methodOf(state: PageState): HTMLElement {
   const { report } = state;
   const { capture } = report.why;
   const facts = element("dl", { class: "facts" });
@@ -38,5 +44,5 @@ export function methodSection(state: PageState): HTMLElement {
     pauses.length > 0 ? element("div", {}, element("h3", {}, "Pauses"), element("ul", {}, ...pauses)) : null,
     element("h3", {}, "Command"), copied(report.program.command.map(quoted).join(" ")),
     report.anonymous ? element("p", { class: "dim" }, "Addresses and names are substitutes; each stands for the same host everywhere.") : null,
-    element("p", { class: "dim" }, "This page holds all of its data and makes no request. Bars read by their letters as well as by their colours; docs/metrics.md defines every figure, docs/why.md every verdict."));
+    element("p", { class: "dim" }, `${report.live ? "This page asks the daemon that it came from for figures, and no other host." : "This page holds all of its data and makes no request."} Bars read by their letters as well as by their colours; docs/metrics.md defines every figure, docs/why.md every verdict.`));
 }

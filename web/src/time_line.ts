@@ -49,19 +49,33 @@ function lanePath(lane: Lane, line: TimeLine, x: LinearScale, top: number): stri
   return `${path}V${bottom}Z`;
 }
 
+const noTime: TimeLine = { bin_ns: 1e9, first_offset_ns: 0, bins: 0, wire_bytes: [], messages: [], resent: [], naks: [], rnr_naks: [], ce_marks: [], cnps: [], pauses: [] };
+
+/** Whether the time line ends now. */
+const isPresent = (state: PageState): boolean => state.report.live !== undefined && state.report.live.range === null;
+/** A moment: how long ago for the present of a daemon, otherwise since the first frame. */
+const momentWords = (state: PageState, value: number): string => {
+  if (!isPresent(state)) return duration(value);
+  const ago = state.whole.to - value;
+  return ago < 1e6 ? "now" : `${duration(ago)} ago`;
+};
+/** What the time line covers. */
+const wholeWords = (state: PageState): string => isPresent(state) ? "Last minutes" : state.report.live ? "Whole time" : "Whole capture";
+
 export function timeSection(state: PageState): HTMLElement {
-  const line = state.report.time_line;
-  if (!line || line.bins === 0) return section("time", "Time", element("p", { class: "dim" }, "There is no time line: see the end of the page."));
-  const { shown, quiet } = lanesOf(line);
+  const given = state.report.time_line;
+  if (!state.report.live && (!given || given.bins === 0)) return section("time", "Time", element("p", { class: "dim" }, "There is no time line: see the end of the page."));
+  let line: TimeLine = given ?? noTime;
+  let { shown, quiet } = lanesOf(line);
   const left = 4;
   const right = 6;
   const gap = 16;
-  const height = shown.reduce((sum, lane) => sum + lane.height + gap, 0) + 24;
   const box = element("div", { class: "timeline" });
   const words = element("output", { class: "number", id: "range" });
+  const about = element("p", { class: "dim" });
   const from = element("input", { type: "range", min: 0, max: line.bins, step: 1, "aria-label": "begin of the range" });
   const to = element("input", { type: "range", min: 0, max: line.bins, step: 1, "aria-label": "end of the range" });
-  const reset = element("button", { type: "button", click: () => state.setRange(state.whole) }, "Whole capture");
+  const reset = element("button", { type: "button", click: () => state.setRange(state.whole) }, wholeWords(state));
   let brush: Brush | null = null;
   let brushed: selection.Selection | null = null;
   let x: LinearScale = scaleLinear();
@@ -69,7 +83,7 @@ export function timeSection(state: PageState): HTMLElement {
 
   const show = () => {
     const { range } = state;
-    words.value = state.isWhole ? `whole capture: ${duration(range.to - range.from)}` : `${duration(Math.max(range.from, 0))} to ${duration(range.to)}: ${duration(range.to - range.from)}`;
+    words.value = state.isWhole ? `${wholeWords(state).toLowerCase()}: ${duration(range.to - range.from)}` : `${momentWords(state, isPresent(state) ? range.from : Math.max(range.from, 0))} to ${momentWords(state, range.to)}: ${duration(range.to - range.from)}`;
     reset.disabled = state.isWhole;
     from.value = String(Math.round((range.from - state.whole.from) / line.bin_ns));
     to.value = String(Math.round((range.to - state.whole.from) / line.bin_ns));
@@ -91,6 +105,7 @@ export function timeSection(state: PageState): HTMLElement {
   const draw = () => {
     const width = box.clientWidth;
     if (width === 0) return;
+    const height = shown.reduce((sum, lane) => sum + lane.height + gap, 0) + 24;
     box.querySelector("svg")?.remove();
     const picture = svg("svg", { width, height, role: "img", "aria-label": `Time line of ${duration(state.whole.to - state.whole.from)}: ${shown.map((lane) => `${lane.name} up to ${lane.text(Math.max(...lane.values))}`).join(", ")}` });
     x = scaleLinear().domain([state.whole.from, state.whole.to]).range([left, width - right]);
@@ -107,7 +122,7 @@ export function timeSection(state: PageState): HTMLElement {
     const layer = svg("g", { class: "brush" });
     picture.append(axis, layer);
     box.append(picture);
-    selection.select(axis).call(axisBottom(x).ticks(Math.max(Math.floor(width / 110), 2)).tickFormat((value) => duration(value)).tickSizeOuter(0) as never);
+    selection.select(axis).call(axisBottom(x).ticks(Math.max(Math.floor(width / 120), 2)).tickFormat((value) => momentWords(state, value)).tickSizeOuter(0) as never);
     brush = brushX().extent([[left, 0], [width - right, top]]).on("end", () => {
       if (moves || !selection.event?.sourceEvent) return;
       const chosen = selection.event.selection;
@@ -118,11 +133,22 @@ export function timeSection(state: PageState): HTMLElement {
     brushed.call(brush as never);
     show();
   };
+  const explain = () => { about.textContent = `A bin is ${duration(line.bin_ns)} long.${quiet.length > 0 ? ` None were seen: ${quiet.join(", ")}.` : ""}`; };
   state.onRange(show);
+  state.onReport(() => {
+    line = state.report.time_line ?? noTime;
+    ({ shown, quiet } = lanesOf(line));
+    from.max = String(line.bins);
+    to.max = String(line.bins);
+    reset.textContent = wholeWords(state);
+    explain();
+    draw();
+  });
+  explain();
   new ResizeObserver(draw).observe(box);
   return section("time", "Time",
     element("p", { class: "dim screen-only" }, "Drag over the lanes, or move the sliders, to choose a time: all below shows that time."),
     box,
     element("div", { class: "controls" }, words, element("label", {}, "from", from), element("label", {}, "to", to), reset),
-    element("p", { class: "dim" }, `A bin is ${duration(line.bin_ns)} long.${quiet.length > 0 ? ` None were seen: ${quiet.join(", ")}.` : ""}`));
+    about);
 }

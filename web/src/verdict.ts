@@ -1,6 +1,6 @@
 // The answers of `why`, with their evidence.
 import type { Answer, Evidence } from "./document";
-import { copied, element, section } from "./dom";
+import { copied, element, renew, section } from "./dom";
 import { dumpCommand, figure, flowCommand, marksOf, percent } from "./model";
 import type { PageState } from "./state";
 
@@ -30,7 +30,7 @@ function answerCard(state: PageState, answer: Answer, label: string): HTMLElemen
     element("p", {}, element("span", { class: `badge ${answer.grade}` }, label), " ", element("span", { class: "question" }, `${answer.question.replace(/_/g, " ")}: ${answer.verdict.replace(/_/g, " ")}`)),
     element("p", { class: "summary" }, answer.summary));
   if (answer.advice) card.append(element("p", { class: "advice" }, answer.advice));
-  const folded = element("details", {}, element("summary", {}, `Evidence and flows; ${percent(answer.confidence)} sure`), element("div", { class: "scroll" }, evidence));
+  const folded = element("details", { "data-key": `${answer.question} ${answer.verdict} ${answer.flows[0] ?? ""}` }, element("summary", {}, `Evidence and flows; ${percent(answer.confidence)} sure`), element("div", { class: "scroll" }, evidence));
   if (flows.length > 0) folded.append(element("p", {}, "Flows: ", ...flows, more));
   if (command) folded.append(copied(command));
   if (flow) folded.append(copied(flow));
@@ -40,6 +40,12 @@ function answerCard(state: PageState, answer: Answer, label: string): HTMLElemen
 }
 
 export function verdictSection(state: PageState): HTMLElement {
+  const made = verdictOf(state);
+  state.onReport(() => renew(made, verdictOf(state)));
+  return made;
+}
+
+function verdictOf(state: PageState): HTMLElement {
   const { report } = state;
   const made = section("verdict", "Verdict",
     element("p", { class: "headline" }, element("span", { class: `badge ${report.headline.grade}`, id: "grade" }, report.headline.label), report.headline.text));
@@ -48,6 +54,6 @@ export function verdictSection(state: PageState): HTMLElement {
   const calm: HTMLElement[] = [];
   report.why.answers.forEach((answer, i) => (answer.alarm ? alarms : calm).push(answerCard(state, answer, report.labels[i])));
   made.append(...alarms);
-  if (calm.length > 0) made.append(element("details", { open: alarms.length === 0 }, element("summary", {}, `${calm.length} question${calm.length === 1 ? "" : "s"} without an alarm`), ...calm));
+  if (calm.length > 0) made.append(element("details", { open: alarms.length === 0, "data-key": "calm" }, element("summary", {}, `${calm.length} question${calm.length === 1 ? "" : "s"} without an alarm`), ...calm));
   return made;
 }

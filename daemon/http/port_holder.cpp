@@ -1,4 +1,4 @@
-#include "exporters/prometheus/port_holder.h"
+#include "daemon/http/port_holder.h"
 
 #include <array>
 #include <charconv>
@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/printable.h"
 
-namespace exporters::prometheus {
+namespace service::http {
 namespace {
 
 namespace fs = std::filesystem;
@@ -64,4 +64,4 @@ std::string port_holder(std::uint16_t port) {
     return {};
 }
 
-}  // namespace exporters::prometheus
+}  // namespace service::http

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/result.h"
 
-namespace exporters::prometheus {
+namespace service::http {
 
 /// A socket that listens, and never blocks.
 struct ListeningSocket {
@@ -14,7 +14,7 @@ struct ListeningSocket {
     std::uint16_t port = 0;
 };
 
-/// Listens on exactly that: "127.0.0.1:9879", "[::1]:9879", ":9879" for all of IPv4 and, where the kernel has it, IPv6.
+/// Listens on exactly that: "127.0.0.1:14791", "[::1]:14791", ":14791" for all of IPv4 and, where the kernel has it, IPv6.
 base::Result<ListeningSocket> listen_on(const std::string& address);
 
-}  // namespace exporters::prometheus
+}  // namespace service::http

@@ -1,4 +1,4 @@
-#include "exporters/prometheus/listen_address.h"
+#include "daemon/http/listen_address.h"
 
 #include <arpa/inet.h>
 #include <cerrno>
@@ -8,12 +8,12 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "exporters/prometheus/port_holder.h"
+#include "daemon/http/port_holder.h"
 
-namespace exporters::prometheus {
+namespace service::http {
 namespace {
 
-constexpr int backlog = 64;
+constexpr int backlog = 1024;
 
 struct Address {
     sockaddr_storage storage{};
@@ -48,7 +48,7 @@ std::uint16_t port_of(const sockaddr_storage& storage) {
 base::Result<Address> parse(const std::string& text) {
     const auto wrong = [](std::string_view what) {
         return base::Failure{
-            base::Error{fmt::format("{}; an address is like 127.0.0.1:9879, [::1]:9879, or :9879 for all", what)}};
+            base::Error{fmt::format("{}; an address is like 127.0.0.1:14791, [::1]:14791, or :14791 for all", what)}};
     };
     const std::size_t colon = text.rfind(':');
     if (colon == std::string::npos) return wrong("there is no port");
@@ -129,4 +129,4 @@ base::Result<ListeningSocket> listen_on(const std::string& text) {
     return ListeningSocket{std::move(listening), port_of(bound)};
 }
 
-}  // namespace exporters::prometheus
+}  // namespace service::http

@@ -1,0 +1,544 @@
+#include "daemon/http/http_server.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <fmt/core.h>
+#include <map>
+#include <microhttpd.h>
+#include <mutex>
+#include <netinet/in.h>
+#include <optional>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <thread>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "daemon/http/gzip.h"
+#include "daemon/http/job_thread.h"
+#include "daemon/http/listen_address.h"
+
+namespace service::http {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Moment = Clock::time_point;
+
+constexpr std::size_t accepted_at_once = 64;
+
+/// What a client does now.
+enum class Stage : std::uint8_t { asking, waiting, reading, streaming };
+
+/// One connection, from accept() to close().
+struct Client {
+    MHD_Connection* connection = nullptr;
+    int socket = -1;
+    bool is_local = false;
+    bool is_closed = false;  ///< its socket was shut down
+    Stage stage = Stage::asking;
+    Moment deadline = Moment::max();
+};
+
+/// One request of a client and its answer.
+struct Exchange {
+    std::uint64_t number = 0;
+    Client* client = nullptr;
+    Request request = {};
+    std::size_t received = 0;  ///< bytes of the body
+    bool is_sent = false;      ///< to the worker
+    std::optional<Response> response = {};
+    std::string stream = {};  ///< what the client of a stream has yet to read
+    bool is_suspended = false;
+};
+
+bool is_loopback(const sockaddr* address) {
+    if (address == nullptr) return false;
+    if (address->sa_family == AF_INET) {
+        sockaddr_in four{};
+        std::memcpy(&four, address, sizeof four);
+        return ntohl(four.sin_addr.s_addr) >> 24 == 127;
+    }
+    if (address->sa_family != AF_INET6) return false;
+    sockaddr_in6 six{};
+    std::memcpy(&six, address, sizeof six);
+    if (IN6_IS_ADDR_V4MAPPED(&six.sin6_addr)) return six.sin6_addr.s6_addr[12] == 127;
+    return IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
+}
+
+/// "http://host:14791/metrics" is /metrics. RFC 9112, 3.2.2.
+std::string path_of(std::string_view target) {
+    constexpr std::string_view scheme = "http://";
+    if (!target.starts_with(scheme)) return std::string(target);
+    const std::size_t slash = target.find('/', scheme.size());
+    return slash == std::string_view::npos ? "/" : std::string(target.substr(slash));
+}
+
+std::string header(MHD_Connection* connection, const char* name) {
+    const char* value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+    return value == nullptr ? std::string() : std::string(value);
+}
+
+MHD_Result add_to_query(void* query, MHD_ValueKind /*kind*/, const char* key, const char* value) {
+    if (key != nullptr) static_cast<decltype(Request::query)*>(query)->emplace_back(key, value == nullptr ? "" : value);
+    return MHD_YES;
+}
+
+Request request_of(MHD_Connection* connection, const char* target, const char* method) {
+    Request request{.method = method, .path = path_of(target)};
+    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &add_to_query, &request.query);
+    request.accept_encoding = header(connection, "Accept-Encoding");
+    request.authorization = header(connection, "Authorization");
+    request.content_type = header(connection, "Content-Type");
+    request.host = header(connection, "Host");
+    request.origin = header(connection, "Origin");
+    return request;
+}
+
+/// Packs the body if the client accepts it.
+void pack(const Request& request, Response& response) {
+    if (!response.may_be_packed || !response.body) return;
+    response.headers.emplace_back("Vary", "Accept-Encoding");
+    response.may_be_packed = false;
+    if (!accepts_gzip(request.accept_encoding)) return;
+    if (auto packed = gzip(*response.body)) {
+        response.body = std::make_shared<const std::string>(std::move(*packed));
+        response.headers.emplace_back("Content-Encoding", "gzip");
+    }
+}
+
+Response answer_of(Handler& handler, const Request& request) {
+    try {
+        Response response = handler.answer(request);
+        pack(request, response);
+        return response;
+    } catch (const std::exception& error) {
+        return plain(500, fmt::format("The page could not be made: {}\n", error.what()));
+    }
+}
+
+using Body = std::shared_ptr<const std::string>;
+
+ssize_t read_body(void* body, std::uint64_t position, char* into, std::size_t most) {
+    const std::string& text = **static_cast<Body*>(body);
+    if (position >= text.size()) return MHD_CONTENT_READER_END_OF_STREAM;
+    const std::size_t count = std::min(most, text.size() - static_cast<std::size_t>(position));
+    std::memcpy(into, text.data() + position, count);
+    return static_cast<ssize_t>(count);
+}
+
+void free_body(void* body) { delete static_cast<Body*>(body); }  // NOLINT(cppcoreguidelines-owning-memory)
+
+MHD_Response* response_of(const Response& response) {
+    constexpr std::size_t piece = 32'768;
+    if (!response.body || response.body->empty())
+        return MHD_create_response_from_buffer(0, nullptr, MHD_RESPMEM_PERSISTENT);
+    return MHD_create_response_from_callback(response.body->size(), piece, &read_body, new Body(response.body),
+                                             &free_body);
+}
+
+class MicroHttpServer final : public HttpServer {
+public:
+    MicroHttpServer(ListeningSocket socket, Handler& handler, const ServerBounds& bounds)
+        : socket_(std::move(socket)),
+          handler_(handler),
+          bounds_(bounds),
+          wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+    ~MicroHttpServer() override {
+        ends_ = true;
+        wake();
+        if (thread_.joinable()) thread_.join();
+    }
+    MicroHttpServer(const MicroHttpServer&) = delete;
+    MicroHttpServer& operator=(const MicroHttpServer&) = delete;
+
+    base::Result<void> start();
+    std::uint16_t port() const override { return socket_.port; }
+    void publish(std::string bytes) override;
+    void run_in_worker(std::function<void()> work) override { worker_->run(std::move(work)); }
+
+private:
+    void wake() const { eventfd_write(wake_.number(), 1); }
+    void serve();
+    void stop();
+    int wait_ms(Moment now) const;
+    void finish_jobs();
+    void send_events();
+    void send_event(Exchange& exchange, const std::string& bytes);
+    void close_late(Moment now);
+    void accept_all();
+    void make_room();
+    static void close(Client& client);
+
+    void on_connection(MHD_Connection* connection, bool begins);
+    MHD_Result on_request(MHD_Connection* connection, const char* target, const char* method, const char* upload,
+                          std::size_t* upload_size, void** context);
+    MHD_Result begin(MHD_Connection* connection, const char* target, const char* method, void** context);
+    MHD_Result answer(MHD_Connection* connection, Exchange& exchange);
+    MHD_Result send_to_worker(MHD_Connection* connection, Exchange& exchange);
+    MHD_Result begin_stream(MHD_Connection* connection, Exchange& exchange);
+    MHD_Result queue(MHD_Connection* connection, Client& client, const Response& response) const;
+    ssize_t read_stream(Exchange& exchange, char* into, std::size_t most);
+    void on_completed(void** context);
+
+    ListeningSocket socket_;
+    Handler& handler_;
+    const ServerBounds bounds_;
+    base::Descriptor wake_;
+    MHD_Daemon* daemon_ = nullptr;
+    int epoll_ = -1;
+    std::vector<std::unique_ptr<Client>> clients_;  ///< the oldest first
+    std::map<std::uint64_t, std::unique_ptr<Exchange>> exchanges_;
+    std::uint64_t last_number_ = 0;
+    std::size_t jobs_ = 0;
+    std::size_t streams_ = 0;
+    Moment deaf_until_;  ///< where there are no descriptors left
+    Moment heartbeat_ = Moment::max();
+    std::unique_ptr<JobThread> worker_;
+    std::atomic<bool> ends_ = false;
+
+    std::mutex mutex_;  ///< of what other threads hand over
+    std::vector<std::pair<std::uint64_t, Response>> done_;
+    std::string events_;
+
+    std::thread thread_;
+};
+
+base::Result<void> MicroHttpServer::start() {
+    const auto on_request = [](void* self, MHD_Connection* connection, const char* target, const char* method,
+                               const char* /*version*/, const char* upload, std::size_t* upload_size, void** context) {
+        return static_cast<MicroHttpServer*>(self)->on_request(connection, target, method, upload, upload_size,
+                                                               context);
+    };
+    const auto on_connection = [](void* self, MHD_Connection* connection, void** /*context*/,
+                                  MHD_ConnectionNotificationCode code) {
+        static_cast<MicroHttpServer*>(self)->on_connection(connection, code == MHD_CONNECTION_NOTIFY_STARTED);
+    };
+    const auto on_completed = [](void* self, MHD_Connection* /*connection*/, void** context,
+                                 MHD_RequestTerminationCode /*code*/) {
+        static_cast<MicroHttpServer*>(self)->on_completed(context);
+    };
+    daemon_ =
+        MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr,
+                         static_cast<MHD_AccessHandlerCallback>(on_request), this, MHD_OPTION_NOTIFY_CONNECTION,
+                         static_cast<MHD_NotifyConnectionCallback>(on_connection), this, MHD_OPTION_NOTIFY_COMPLETED,
+                         static_cast<MHD_RequestCompletedCallback>(on_completed), this,
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, bounds_.header_bytes, MHD_OPTION_CONNECTION_LIMIT,
+                         static_cast<unsigned>(bounds_.connections + accepted_at_once), MHD_OPTION_END);
+    if (daemon_ == nullptr || !wake_) return base::failure("no descriptors or no memory are left for the HTTP server");
+    epoll_ = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    worker_ = std::make_unique<JobThread>();
+    // The thread inherits the mask: other threads wait for signals.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { serve(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return {};
+}
+
+void MicroHttpServer::publish(std::string bytes) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (events_.size() + bytes.size() <= bounds_.stream_bytes) events_ += bytes;
+    }
+    wake();
+}
+
+// ---- the thread ----
+
+void MicroHttpServer::serve() {
+    pthread_setname_np(pthread_self(), "http");
+    while (!ends_) {
+        const Moment now = Clock::now();
+        std::array<pollfd, 3> waited{pollfd{wake_.number(), POLLIN, 0}, pollfd{epoll_, POLLIN, 0},
+                                     pollfd{now < deaf_until_ ? -1 : socket_.descriptor.number(), POLLIN, 0}};
+        if (poll(waited.data(), waited.size(), wait_ms(now)) < 0) waited = {};
+        eventfd_t woken = 0;
+        eventfd_read(wake_.number(), &woken);
+        finish_jobs();
+        send_events();
+        close_late(Clock::now());
+        MHD_run(daemon_);
+        if (waited[2].revents != 0) accept_all();
+    }
+    stop();
+}
+
+void MicroHttpServer::stop() {
+    // Its jobs refer to this object.
+    worker_.reset();
+    for (const auto& [number, exchange] : exchanges_) {
+        if (exchange->is_sent && !exchange->response) exchange->response = plain(503, "The daemon is ending.\n");
+        if (exchange->is_suspended) MHD_resume_connection(exchange->client->connection);
+        exchange->is_suspended = false;
+    }
+    MHD_stop_daemon(daemon_);
+    clients_.clear();
+    exchanges_.clear();
+}
+
+int MicroHttpServer::wait_ms(Moment now) const {
+    Moment next = now + std::chrono::hours(1);
+    for (const auto& client : clients_) next = std::min(next, client->deadline);
+    if (streams_ > 0) next = std::min(next, heartbeat_);
+    if (deaf_until_ > now) next = std::min(next, deaf_until_);
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(next - now).count();
+    int wait = static_cast<int>(std::max<std::int64_t>(left + 1, 0));
+    MHD_UNSIGNED_LONG_LONG timeout = 0;
+    if (MHD_get_timeout(daemon_, &timeout) == MHD_YES && timeout < static_cast<unsigned>(wait))
+        wait = static_cast<int>(timeout);
+    return wait;
+}
+
+void MicroHttpServer::finish_jobs() {
+    std::vector<std::pair<std::uint64_t, Response>> done;
+    {
+        const std::lock_guard lock(mutex_);
+        done.swap(done_);
+    }
+    for (auto& [number, response] : done) {
+        --jobs_;
+        const auto found = exchanges_.find(number);
+        if (found == exchanges_.end()) continue;
+        found->second->response = std::move(response);
+        found->second->is_suspended = false;
+        MHD_resume_connection(found->second->client->connection);
+    }
+}
+
+void MicroHttpServer::send_events() {
+    std::string events;
+    {
+        const std::lock_guard lock(mutex_);
+        events.swap(events_);
+    }
+    const Moment now = Clock::now();
+    // Clients that left are noticed when something is sent to them.
+    if (events.empty() && now >= heartbeat_) events = ":\n\n";
+    if (events.empty()) return;
+    heartbeat_ = now + bounds_.heartbeat;
+    for (const auto& [number, exchange] : exchanges_)
+        if (exchange->client->stage == Stage::streaming) send_event(*exchange, events);
+}
+
+void MicroHttpServer::send_event(Exchange& exchange, const std::string& bytes) {
+    if (exchange.stream.size() + bytes.size() > bounds_.stream_bytes) {
+        close(*exchange.client);
+    } else {
+        if (exchange.stream.empty()) exchange.client->deadline = Clock::now() + bounds_.to_read;
+        exchange.stream += bytes;
+    }
+    if (!exchange.is_suspended) return;
+    exchange.is_suspended = false;
+    MHD_resume_connection(exchange.client->connection);
+}
+
+/// The library closes a connection whose socket was shut down, when it looks at the socket next.
+void MicroHttpServer::close(Client& client) {
+    shutdown(client.socket, SHUT_RDWR);
+    client.is_closed = true;
+    client.deadline = Moment::max();
+}
+
+void MicroHttpServer::close_late(Moment now) {
+    // A trickle of bytes does not help beyond the deadline.
+    for (const auto& client : clients_)
+        if (now >= client->deadline) close(*client);
+}
+
+void MicroHttpServer::accept_all() {
+    for (std::size_t i = 0; i < accepted_at_once; ++i) {
+        sockaddr_storage address{};
+        socklen_t length = sizeof address;
+        auto* const from = reinterpret_cast<sockaddr*>(&address);
+        base::Descriptor socket(accept4(socket_.descriptor.number(), from, &length, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (!socket) {
+            if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+                deaf_until_ = Clock::now() + std::chrono::milliseconds(100);
+            return;
+        }
+        if (clients_.size() >= bounds_.connections) make_room();
+        // The library closes the socket, also if it fails.
+        MHD_add_connection(daemon_, socket.release(), from, length);
+    }
+}
+
+/// The client that has been asking longest; if all have asked, the client nearest to its deadline.
+void MicroHttpServer::make_room() {
+    const auto asking = std::find_if(clients_.begin(), clients_.end(), [](const auto& client) {
+        return client->stage == Stage::asking && !client->is_closed;
+    });
+    const auto first = std::min_element(clients_.begin(), clients_.end(),
+                                        [](const auto& a, const auto& b) { return a->deadline < b->deadline; });
+    close(**(asking != clients_.end() ? asking : first));
+    // Its place is free at once.
+    MHD_run(daemon_);
+}
+
+// ---- what the library calls, within MHD_run() and MHD_add_connection() ----
+
+void MicroHttpServer::on_connection(MHD_Connection* connection, bool begins) {
+    if (!begins) {
+        std::erase_if(clients_, [connection](const auto& client) { return client->connection == connection; });
+        return;
+    }
+    auto client = std::make_unique<Client>();
+    client->connection = connection;
+    client->socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    client->is_local =
+        is_loopback(MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+    client->deadline = Clock::now() + bounds_.to_ask;
+    clients_.push_back(std::move(client));
+}
+
+MHD_Result MicroHttpServer::on_request(MHD_Connection* connection, const char* target, const char* method,
+                                       const char* upload, std::size_t* upload_size, void** context) {
+    if (*context == nullptr) return begin(connection, target, method, context);
+    Exchange& exchange = *static_cast<Exchange*>(*context);
+    if (*upload_size > 0) {
+        exchange.received += *upload_size;
+        if (exchange.received <= bounds_.body_bytes) exchange.request.body.append(upload, *upload_size);
+        *upload_size = 0;
+        return MHD_YES;
+    }
+    return answer(connection, exchange);
+}
+
+MHD_Result MicroHttpServer::begin(MHD_Connection* connection, const char* target, const char* method, void** context) {
+    const auto client = std::find_if(clients_.begin(), clients_.end(),
+                                     [connection](const auto& each) { return each->connection == connection; });
+    if (client == clients_.end()) return MHD_NO;
+    auto exchange = std::make_unique<Exchange>();
+    exchange->number = ++last_number_;
+    exchange->client = client->get();
+    exchange->request = request_of(connection, target, method);
+    exchange->request.is_local = (*client)->is_local;
+    *context = exchange.get();
+    exchanges_.emplace(exchange->number, std::move(exchange));
+    return MHD_YES;
+}
+
+MHD_Result MicroHttpServer::answer(MHD_Connection* connection, Exchange& exchange) {
+    Client& client = *exchange.client;
+    const std::string& asked = exchange.request.method;
+    if (exchange.response) return queue(connection, client, *exchange.response);
+    if (exchange.is_sent) return MHD_YES;
+    if (exchange.received > bounds_.body_bytes)
+        return queue(connection, client, plain(413, "The body of the request is too long.\n"));
+    if (!std::all_of(asked.begin(), asked.end(), [](char c) { return c >= 'A' && c <= 'Z'; }))
+        return queue(connection, client, plain(400, "This is no HTTP request.\n"));
+    switch (handler_.way_of(exchange.request)) {
+        case Handler::Way::at_once: return queue(connection, client, answer_of(handler_, exchange.request));
+        case Handler::Way::by_worker: return send_to_worker(connection, exchange);
+        case Handler::Way::as_stream: return begin_stream(connection, exchange);
+    }
+    return MHD_NO;
+}
+
+MHD_Result MicroHttpServer::send_to_worker(MHD_Connection* connection, Exchange& exchange) {
+    if (jobs_ >= bounds_.jobs)
+        return queue(connection, *exchange.client, plain(503, "Too many requests wait already; ask again later.\n"));
+    ++jobs_;
+    exchange.is_sent = true;
+    exchange.is_suspended = true;
+    exchange.client->stage = Stage::waiting;
+    exchange.client->deadline = Moment::max();
+    MHD_suspend_connection(connection);
+    worker_->run([this, number = exchange.number, request = exchange.request] {
+        Response response = answer_of(handler_, request);
+        {
+            const std::lock_guard lock(mutex_);
+            done_.emplace_back(number, std::move(response));
+        }
+        wake();
+    });
+    return MHD_YES;
+}
+
+MHD_Result MicroHttpServer::begin_stream(MHD_Connection* connection, Exchange& exchange) {
+    constexpr std::size_t piece = 4'096;
+    if (streams_ >= bounds_.streams)
+        return queue(connection, *exchange.client, plain(503, "Too many clients follow the events already.\n"));
+    struct Stream {
+        MicroHttpServer* server;
+        Exchange* exchange;
+    };
+    const auto read = [](void* stream, std::uint64_t /*position*/, char* into, std::size_t most) {
+        return static_cast<Stream*>(stream)->server->read_stream(*static_cast<Stream*>(stream)->exchange, into, most);
+    };
+    const auto release = [](void* stream) { delete static_cast<Stream*>(stream); };
+    MHD_Response* made = MHD_create_response_from_callback(
+        MHD_SIZE_UNKNOWN, piece, static_cast<MHD_ContentReaderCallback>(read), new Stream{this, &exchange},
+        static_cast<MHD_ContentReaderFreeCallback>(release));
+    MHD_add_response_header(made, "Content-Type", "text/event-stream; charset=utf-8");
+    MHD_add_response_header(made, "Cache-Control", "no-store");
+    MHD_add_response_header(made, "X-Content-Type-Options", "nosniff");
+    exchange.stream = handler_.stream_head();
+    exchange.client->stage = Stage::streaming;
+    exchange.client->deadline = Clock::now() + bounds_.to_read;
+    ++streams_;
+    if (heartbeat_ == Moment::max()) heartbeat_ = Clock::now() + bounds_.heartbeat;
+    const MHD_Result queued = MHD_queue_response(connection, MHD_HTTP_OK, made);
+    MHD_destroy_response(made);
+    return queued;
+}
+
+ssize_t MicroHttpServer::read_stream(Exchange& exchange, char* into, std::size_t most) {
+    if (ends_) return MHD_CONTENT_READER_END_OF_STREAM;
+    if (exchange.stream.empty()) {
+        exchange.client->deadline = Moment::max();
+        exchange.is_suspended = true;
+        MHD_suspend_connection(exchange.client->connection);
+        return 0;
+    }
+    const std::size_t count = std::min(most, exchange.stream.size());
+    std::memcpy(into, exchange.stream.data(), count);
+    exchange.stream.erase(0, count);
+    exchange.client->deadline = Clock::now() + bounds_.to_read;
+    return static_cast<ssize_t>(count);
+}
+
+MHD_Result MicroHttpServer::queue(MHD_Connection* connection, Client& client, const Response& response) const {
+    client.stage = Stage::reading;
+    if (!client.is_closed) client.deadline = Clock::now() + bounds_.to_read;
+    MHD_Response* made = response_of(response);
+    if (made == nullptr) return MHD_NO;
+    MHD_add_response_header(made, "Content-Type", response.type.c_str());
+    MHD_add_response_header(made, "Cache-Control", "no-store");
+    MHD_add_response_header(made, "X-Content-Type-Options", "nosniff");
+    for (const auto& [name, value] : response.headers) MHD_add_response_header(made, name.c_str(), value.c_str());
+    const MHD_Result queued = MHD_queue_response(connection, response.status, made);
+    MHD_destroy_response(made);
+    return queued;
+}
+
+void MicroHttpServer::on_completed(void** context) {
+    if (*context == nullptr) return;
+    const Exchange& exchange = *static_cast<Exchange*>(*context);
+    Client& client = *exchange.client;
+    if (client.stage == Stage::streaming) --streams_;
+    if (!client.is_closed) client.deadline = Clock::now() + bounds_.to_ask;
+    client.stage = Stage::asking;
+    *context = nullptr;
+    exchanges_.erase(exchange.number);
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<HttpServer>> HttpServer::open(const std::string& address, Handler& handler,
+                                                           const ServerBounds& bounds) {
+    auto socket = listen_on(address);
+    if (!socket.ok()) return base::Failure{socket.error()};
+    auto server = std::make_unique<MicroHttpServer>(std::move(*socket), handler, bounds);
+    if (const auto started = server->start(); !started) return base::Failure{started.error()};
+    return std::unique_ptr<HttpServer>(std::move(server));
+}
+
+}  // namespace service::http

@@ -1,0 +1,137 @@
+// The page of a daemon: it asks for the document, and again whenever the daemon has new figures.
+import type { ReportDocument } from "./document";
+import { element } from "./dom";
+import type { FlowDetails, PageState } from "./state";
+
+type Build = (report: ReportDocument, page: HTMLElement, before: (state: PageState) => HTMLElement | null) => PageState;
+
+const api = `${location.origin}/api/v1`;
+
+async function read<Answer>(path: string): Promise<Answer> {
+  const answer = await fetch(`${api}/${path}`, { cache: "no-store", credentials: "same-origin" });
+  const body = await answer.json().catch(() => null);
+  if (!answer.ok) throw new Error((body as { error?: string } | null)?.error ?? `the daemon answered ${answer.status}`);
+  return body as Answer;
+}
+
+const timeOf = (ns: number): string => new Date(ns / 1e6).toLocaleTimeString();
+/** A moment as --from and --to accept it; null if the field is empty. */
+const momentOf = (input: HTMLInputElement): string | null => input.value === "" ? null : `@${Math.floor(new Date(input.value).getTime() / 1000)}`;
+/** What a field for date and time shows. */
+const localTime = (ms: number): string => new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+
+/** The present figures, or those of a time in the history; fetched again while they are the present ones. */
+class Live {
+  private range: { from: string; to: string | null } | null = null;
+  private paused = false;
+  private held = false;
+  private busy = false;
+  private due = false;
+  private state: PageState | null = null;
+  private readonly status = element("output", { id: "live-status", class: "number" });
+  private readonly pause = element("button", { type: "button", id: "live-pause", click: () => { this.paused = !this.paused; this.tell(); void this.refresh(); } });
+  private readonly back = element("button", { type: "button", id: "live-back", hidden: true, click: () => this.show(null) }, "Back to now");
+  private problem = "";
+
+  constructor(private readonly page: HTMLElement, private readonly build: Build) {
+    // What is under the pointer must not be replaced while it is being dragged.
+    addEventListener("pointerdown", () => { this.held = true; });
+    for (const name of ["pointerup", "pointercancel", "blur"]) addEventListener(name, () => { this.held = false; void this.refresh(); });
+    document.addEventListener("visibilitychange", () => { void this.refresh(); });
+  }
+
+  start(): void {
+    this.page.replaceChildren(element("p", { class: "dim" }, "Waiting for the first figures of the daemon."));
+    this.due = true;
+    void this.refresh();
+    this.follow();
+  }
+
+  /** The browser connects again by itself, unless the daemon refused. */
+  private follow(): void {
+    const events = new EventSource(`${api}/stream`);
+    events.addEventListener("figures", () => {
+      // The past stays as it is.
+      if (this.range) return;
+      this.due = true;
+      void this.refresh();
+    });
+    events.addEventListener("error", () => {
+      this.problem = "the daemon does not answer; asked again";
+      this.tell();
+      if (events.readyState === EventSource.CLOSED) setTimeout(() => this.follow(), 5000);
+    });
+    events.addEventListener("open", () => { this.problem = ""; this.tell(); });
+  }
+  private path(): string {
+    if (!this.range) return "report";
+    const to = this.range.to === null ? "" : `&to=${encodeURIComponent(this.range.to)}`;
+    return `report?from=${encodeURIComponent(this.range.from)}${to}`;
+  }
+  private async refresh(): Promise<void> {
+    const waits = this.state !== null && !this.range && (this.paused || this.held || document.hidden);
+    if (!this.due || this.busy || waits) return;
+    this.busy = true;
+    this.due = false;
+    try {
+      this.take(await read<ReportDocument>(this.path()));
+      this.problem = "";
+    } catch (error) {
+      this.problem = error instanceof Error ? error.message : String(error);
+      if (!this.state) this.page.replaceChildren(element("p", {}, `There are no figures: ${this.problem}.`));
+    }
+    this.busy = false;
+    this.tell();
+    if (this.due) void this.refresh();
+  }
+  private take(report: ReportDocument): void {
+    // The user has chosen another time meanwhile.
+    if (Boolean(report.live?.range) !== Boolean(this.range)) return;
+    if (this.state) return this.state.setReport(report);
+    this.state = this.build(report, this.page, (state) => {
+      state.ask = (flow) => read<FlowDetails>(`flow/${flow}`).catch(() => null);
+      return this.bar(report);
+    });
+  }
+  private show(range: { from: string; to: string | null } | null): void {
+    this.range = range;
+    this.due = true;
+    void this.refresh();
+  }
+  private tell(): void {
+    const live = this.state?.report.live;
+    this.pause.textContent = this.paused ? "Go on" : "Pause";
+    this.pause.hidden = this.range !== null;
+    this.back.hidden = this.range === null;
+    const what = !live ? "" : live.range ? `history, ${new Date(live.range.from_ns / 1e6).toLocaleString()} to ${new Date(live.range.to_ns / 1e6).toLocaleString()}` : `${this.paused ? "paused" : "live"}, ${timeOf(live.taken_ns)}`;
+    this.status.value = this.problem === "" ? what : `${what}; ${this.problem}`;
+    this.status.classList.toggle("late", this.problem !== "");
+    if (live) this.status.dataset.number = String(live.number);
+  }
+  private bar(report: ReportDocument): HTMLElement {
+    const bar = element("div", { class: "live screen-only", id: "live" }, this.status, this.pause, this.back);
+    if (report.live?.history) bar.append(...this.picker());
+    if (report.live?.writes) bar.append(this.recorder());
+    return bar;
+  }
+  private picker(): HTMLElement[] {
+    const from = element("input", { type: "datetime-local", id: "history-from", value: localTime(Date.now() - 3_600_000) });
+    const to = element("input", { type: "datetime-local", id: "history-to" });
+    const show = element("button", { type: "button", id: "history-show", click: () => { const begin = momentOf(from); if (begin) this.show({ from: begin, to: momentOf(to) }); } }, "Show");
+    const last = ([["15 min", "-15m"], ["1 h", "-1h"], ["24 h", "-24h"]] as const).map(([words, value]) => element("button", { type: "button", "data-from": value, click: () => this.show({ from: value, to: null }) }, words));
+    return [element("span", { class: "dim" }, "Last"), ...last, element("label", {}, "from", from), element("label", {}, "to", to), show];
+  }
+  private recorder(): HTMLElement {
+    const said = element("output", { class: "dim", id: "trigger-status" });
+    const button = element("button", { type: "button", id: "trigger", click: async () => {
+      button.disabled = true;
+      const answer = await fetch(`${api}/trigger`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ reason: "asked for by the page" }), credentials: "same-origin" }).catch(() => null);
+      const body = await answer?.json().catch(() => null) as { error?: string } | null;
+      said.value = answer?.ok ? "a recording has begun" : body?.error ?? "the daemon does not answer";
+      button.disabled = false;
+    } }, "Record now");
+    return element("span", { class: "recorder" }, button, said);
+  }
+}
+
+export function startLive(page: HTMLElement, build: Build): void { new Live(page, build).start(); }
