@@ -27,8 +27,8 @@ public:
     /// In place of those that were configured before.
     void configure(std::span<const std::uint16_t> ports);
 
-    /// A new port that this frame shows. `now_ns` may be any clock that does not go back. `streams`: look for FPDUs too.
-    /// Cheap for frames without TCP and for known ports; allocates only for a new port.
+    /// A new port that this frame shows. `now_ns` may be any clock that does not go back. `streams`: look for FPDUs
+    /// too. Cheap for frames without TCP and for known ports; allocates only for a new port.
     std::optional<std::uint16_t> look(const wire::Frame& frame, std::int64_t now_ns, bool streams);
 
     /// A port takes the place of one that was idle for `idle_ns`, else the place of the oldest one that only a start

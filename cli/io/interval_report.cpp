@@ -68,7 +68,7 @@ bool IntervalReport::close() {
     print(added_since(before_, now, *start_ns_));
     before_ = std::move(now);
     measure_.forget_exhibits();
-    // What is live is looked at while it happens.
+    // Live output is looked at while it happens.
     return options_.interfaces.empty() ? output_.settle() : output_.flush();
 }
 

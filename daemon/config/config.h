@@ -52,7 +52,7 @@ struct TracesConfig {
 
 struct PrometheusConfig {
     std::string listen = "127.0.0.1:14791";  ///< empty: no listener
-    std::uint64_t max_peers = 20;           ///< peers that have series of their own; the others are counted as `other`
+    std::uint64_t max_peers = 20;            ///< peers that have series of their own; the others are counted as `other`
 
     bool operator==(const PrometheusConfig&) const = default;
 };
