@@ -4,8 +4,8 @@
 #include <charconv>
 #include <filesystem>
 #include <fmt/core.h>
-#include <fstream>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 std::set<std::string> listening_sockets(const char* table, std::uint16_t port) {
     constexpr std::size_t columns = 10;
     std::set<std::string> found;
-    std::ifstream lines(table);
+    std::istringstream lines(base::read_file(table).value_or(""));
     std::string line;
     std::getline(lines, line);
     const std::string wanted = fmt::format(":{:04X}", port);
