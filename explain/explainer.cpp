@@ -107,7 +107,7 @@ Facts facts_of(const Groups& groups, const Pattern& pattern, const Knowledge& kn
     return facts;
 }
 
-std::string joined(std::string first, const std::string& second) {
+std::string joined(const std::string& first, const std::string& second) {
     if (first.empty() || second.empty()) return first + second;
     return first + " " + second;
 }

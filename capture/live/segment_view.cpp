@@ -26,7 +26,7 @@ std::optional<TcpPlace> tcp_in_ipv4(base::Bytes octets, std::size_t ip, std::siz
         return std::nullopt;
     const std::size_t total = base::load_be16(header + 2);  // 0 in frames that were put together by the adapter
     const std::size_t end = total == 0 ? wire_end : std::min(wire_end, ip + total);
-    return TcpPlace{ip + (base::load_u8(header) & 0x0fU) * 4, end, octets.subspan(ip + 12, 8)};
+    return TcpPlace{ip + std::size_t{base::load_u8(header) & 0x0fU} * 4, end, octets.subspan(ip + 12, 8)};
 }
 
 std::optional<TcpPlace> tcp_in_ipv6(base::Bytes octets, std::size_t ip, std::size_t wire_end) {

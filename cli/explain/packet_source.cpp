@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/quantities.h"
@@ -28,7 +29,7 @@ void add_seen_time(const ::explain::join::Found& found, ::explain::Explanation& 
 
 }  // namespace
 
-PacketSource::PacketSource(const ExplainOptions& options) : options_(options) {}
+PacketSource::PacketSource(ExplainOptions options) : options_(std::move(options)) {}
 
 bool PacketSource::open(const std::vector<::explain::Cause>& causes) {
     constexpr std::uint64_t after_ns = 60'000'000'000;

@@ -13,7 +13,7 @@ namespace cli::explain {
 /// The figures in which packets are searched for: a file is measured once, and a daemon is asked for each search.
 class PacketSource {
 public:
-    explicit PacketSource(const ExplainOptions& options);
+    explicit PacketSource(ExplainOptions options);
 
     /// Measures, or asks. Of a history, what was around the times of the causes, unless the user limits it. False if
     /// there are no figures; the reason was reported.

@@ -128,7 +128,7 @@ ssize_t read_body(void* body, std::uint64_t position, char* into, std::size_t mo
     const std::string& text = **static_cast<Body*>(body);
     if (position >= text.size()) return MHD_CONTENT_READER_END_OF_STREAM;
     const std::size_t count = std::min(most, text.size() - static_cast<std::size_t>(position));
-    std::memcpy(into, text.data() + position, count);
+    std::copy_n(text.data() + position, count, into);
     return static_cast<ssize_t>(count);
 }
 
@@ -499,7 +499,7 @@ ssize_t MicroHttpServer::read_stream(Exchange& exchange, char* into, std::size_t
         return 0;
     }
     const std::size_t count = std::min(most, exchange.stream.size());
-    std::memcpy(into, exchange.stream.data(), count);
+    std::copy_n(exchange.stream.data(), count, into);
     exchange.stream.erase(0, count);
     exchange.client->deadline = Clock::now() + bounds_.to_read;
     return static_cast<ssize_t>(count);

@@ -171,7 +171,7 @@ private:
         switch (facts_.status->number) {
             case 12: return flow.retries && flow.retries->repeats > 0;
             case 13: return flow.rnr_naks > 0;
-            case 1: return naks(NakCode::invalid_request) || terminates_from_peer(flow) > 0;
+            case 1:
             case 9: return naks(NakCode::invalid_request) || terminates_from_peer(flow) > 0;
             case 8:
             case 10: return naks(NakCode::remote_access_error) || terminates_from_peer(flow) > 0;

@@ -147,6 +147,7 @@ int main(int argc, char** argv) {
     if (words.size() == 1 && words[0] == "series") return list_series();
     if (words.size() != 3 && words.size() != 4) return 2;
     metrics::AnalyzerOptions analyzer;
+    analyzer.engine.commands = true;
     if (words.size() == 4) analyzer.engine.link_bits_per_sec = std::strtoull(words[3].c_str(), nullptr, 10);
     prom::TrafficOptions options;
     options.interfaces = {"eth0"};

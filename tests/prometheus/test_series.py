@@ -154,7 +154,7 @@ class Growth(unittest.TestCase):
 
 class Format(unittest.TestCase):
     CAPTURES = ["rxe-rxdrop1pct-write-bw.pcap.gz", "rxe-verbs-rnr.pcap", "made-pause.pcap", "made-cm.pcap",
-                "demo-loopback.pcap.gz", "iser-siw-refused.pcap", "made-infiniband.pcap"]
+                "demo-loopback.pcap.gz", "iser-siw-refused.pcap", "made-infiniband.pcap", "nvme-rdma-rxe.pcap.gz", "nfs-rdma-rxe.pcap"]
 
     @needs("promtool")
     def test_promtool_accepts_all_that_is_exported(self):
