@@ -17,9 +17,10 @@ std::string overview(std::span<const Command> commands) {
         "Usage: rdmascope COMMAND [OPTION]..., or rdmascope help COMMAND\n"
         "Captures RDMA traffic (RoCE, InfiniBand, iWARP) and explains it. First steps:\n"
         "  rdmascope demo            make RDMA traffic here, and see it explained\n"
-        "  rdmascope why -r FILE     find out why the traffic of a capture is slow\n\nCommands:\n";
+        "  rdmascope why -r FILE     find out why the traffic of a capture is slow\n"
+        "  rdmascope top -i IFACE    watch the traffic of an interface\n\nCommands:\n";
     for (const Command& command : commands) out += fmt::format("  {:<12}{}\n", command.name, command.summary);
-    return out + "\nOptions: --help, --version. Manual: rdmascope(1).\n";
+    return out + "Options: --help, --version. Manual: rdmascope(1).\n";
 }
 
 const Command* find(std::span<const Command> commands, std::string_view name) {
