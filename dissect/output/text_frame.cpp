@@ -17,6 +17,7 @@
 #include "wire/nsh.h"
 #include "wire/null_loopback.h"
 #include "wire/pppoe.h"
+#include "wire/udp.h"
 #include "wire/uet.h"
 #include "wire/vlan.h"
 #include "wire/vxlan.h"

@@ -12,6 +12,7 @@ namespace {
 metrics::EngineOptions engine_options(const AnalysisOptions& options) {
     metrics::EngineOptions engine;
     engine.link_bits_per_sec = options.link_bits_per_sec;
+    engine.commands = true;
     return engine;
 }
 

@@ -161,7 +161,7 @@ def plugin_says(path, names, *arguments):
         raise AssertionError(f"{path.name}: {faults(result)} {result.stderr[-2000:]}")
     rows, texts = [], []
     for line in result.stdout.splitlines(keepends=True):
-        (rows if not texts and re.match(r"\d+\t", line) else texts).append(line)
+        (rows if not texts and re.match(r"\d+(\t|$)", line) else texts).append(line)
     return fields_of("".join(rows), names), "".join(texts)
 
 
