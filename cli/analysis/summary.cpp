@@ -6,6 +6,7 @@
 #include "base/quantities.h"
 #include "cli/analysis/session.h"
 #include "cli/console.h"
+#include "exporters/carrier_text.h"
 #include "exporters/management.h"
 #include "metrics/answers/unread_carriers.h"
 
@@ -87,25 +88,15 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Snapsho
     return text;
 }
 
-/// What carries the messages: a packet of the InfiniBand transport, or an FPDU of iWARP.
-std::string carriers(const metrics::Snapshot& all) {
-    const auto iwarp = std::count_if(all.flows.begin(), all.flows.end(),
-                                     [](const auto& flow) { return flow.transport == wire::Transport::iwarp; });
-    const std::uint64_t units = all.capture.rdma_units;
-    if (iwarp == 0) return base::format_counted(units, "RDMA packet");
-    if (static_cast<std::size_t>(iwarp) == all.flows.size()) return base::format_counted(units, "iWARP FPDU");
-    return base::format_counted(units, "RDMA packet or iWARP FPDU", "RDMA packets and iWARP FPDUs");
-}
-
 }  // namespace
 
 std::string Session::summary() const {
     const metrics::Snapshot& all = snapshot();
     const metrics::CaptureFigures& capture = all.capture;
     const auto length_ns = static_cast<double>(base::elapsed(capture.first_ns, capture.last_ns));
-    std::string text =
-        fmt::format("{} in {}, {} in {}", base::format_counted(capture.packets, "packet"),
-                    base::format_duration(length_ns), carriers(all), base::format_counted(all.flows.size(), "flow"));
+    std::string text = fmt::format("{} in {}, {} in {}", base::format_counted(capture.packets, "packet"),
+                                   base::format_duration(length_ns), exporters::carrier_text(all),
+                                   base::format_counted(all.flows.size(), "flow"));
     const std::uint64_t known = in_flows(all);
     if (capture.flows_evicted == 0 && known < capture.packets)
         text += fmt::format(", {} of no flow (connection set-up, other protocols)",

@@ -8,6 +8,7 @@
 #include "base/moment.h"
 #include "base/quantities.h"
 #include "base/similar.h"
+#include "exporters/carrier_text.h"
 #include "exporters/flow_order.h"
 #include "exporters/json.h"
 #include "exporters/report/report_json.h"
@@ -84,9 +85,9 @@ Json live_json(const PageFacts& facts) {
 
 std::string summary_of(const Shown& shown, const PageFacts& facts) {
     const metrics::CaptureFigures& capture = shown.snapshot.capture;
-    std::string text = fmt::format("{}, {}, {}", base::format_counted(capture.packets, "packet"),
-                                   base::format_counted(capture.rdma_units, "RDMA message"),
-                                   base::format_counted(shown.snapshot.flows.size(), "flow"));
+    std::string text =
+        fmt::format("{}, {}, {}", base::format_counted(capture.packets, "packet"),
+                    exporters::carrier_text(shown.snapshot), base::format_counted(shown.snapshot.flows.size(), "flow"));
     if (facts.is_history)
         text += fmt::format(" from {} to {}", base::moment(facts.from_ns), base::moment(facts.to_ns));
     else
@@ -124,8 +125,8 @@ std::string report_document(const Shown& shown, const PageFacts& facts) {
     data.answers = answers_of(shown);
     data.plots = live_plots(shown, data.answers);
     data.left_out.emplace_back(
-        "There are no plots of single frames and no commands: a daemon has figures, not frames. `rdmascope report -r` "
-        "shows both for a recording.");
+        "There are no plots of single frames and no table of commands: a daemon has figures of flows, not frames. "
+        "`rdmascope report -r` shows both for a recording; the flows have figures of their commands.");
     data.live = dumped(live_json(facts));
     return exporters::report::report_json(data, live_bounds);
 }
@@ -177,6 +178,24 @@ std::string hosts_document(const Shown& shown) {
     hosts.resize(std::min<std::size_t>(all, 10'000));
     std::string out = fmt::format("{{\"count\":{},\"hosts\":", all);
     append_list(out, hosts, [&](const auto* host) { exporters::append_json(out, *host, context); });
+    return out + "}";
+}
+
+std::string commands_document(const Shown& shown) {
+    constexpr std::size_t most = 1'000;
+    exporters::FlowColumns columns;
+    for (const char* name : {"id", "source", "destination", "upper", "io"})
+        for (const exporters::FlowField* field : exporters::find_fields(name)) columns.push_back(field);
+    columns = exporters::in_json_order(columns);
+    std::vector<const metrics::FlowSnapshot*> flows;
+    for (const metrics::FlowSnapshot& flow : shown.snapshot.flows)
+        if (flow.commands && !flow.commands->of_target) flows.push_back(&flow);
+    const std::size_t all = flows.size();
+    flows.resize(std::min(all, most));
+    const exporters::Context context{
+        &shown.names, has_verified(shown), {}, exporters::start_of(shown.snapshot.capture)};
+    std::string out = fmt::format("{{\"left_out\":{},\"flows\":", all - flows.size());
+    append_list(out, flows, [&](const auto* flow) { exporters::append_json(out, columns, {*flow, context}); });
     return out + "}";
 }
 

@@ -57,6 +57,8 @@ base::Result<std::string> flows_document(const Shown& shown, const std::string& 
 /// A flow with all figures, its answers and its plot. Fails if there is no such flow.
 base::Result<std::string> flow_document(const Shown& shown, std::uint64_t id);
 std::string hosts_document(const Shown& shown);
+/// Flows that carry commands of an upper layer, at most 1,000, with figures of these.
+std::string commands_document(const Shown& shown);
 /// The time line, and the figures of the flows over time.
 std::string series_document(const Shown& shown);
 /// What the frames of the flows showed, and what set the flight recorder off.

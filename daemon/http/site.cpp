@@ -178,9 +178,7 @@ Response LiveSite::read(const Request& request) {
     if (path == "/series") return json(series_document(shown()));
     if (path == "/history") return past(request);
     if (path == "/status") return status();
-    if (path == "/commands")
-        return json(
-            R"({"connections":[],"reason":"a daemon does not read commands; rdmascope io -r reads those of a recording"})");
+    if (path == "/commands") return json(commands_document(shown()));
     if (path == "/events") {
         std::vector<Noted> incidents;
         {

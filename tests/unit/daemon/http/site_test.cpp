@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
+#include "daemon/http/documents.h"
 #include "exporters/report/report_page.h"
 
 namespace service::http {
@@ -150,6 +151,36 @@ TEST(LiveFigures, TheOldestMinutesGoFirst) {
     EXPECT_LE(figures.line().bins().size(), 30U);
 }
 
+struct NoNames final : metrics::HostNames {
+    std::string name(const metrics::Address&) const override { return {}; }
+};
+
+TEST(Documents, CommandsAreOnTheFlowOfTheSideThatAsks) {
+    metrics::Snapshot snapshot;
+    for (std::uint64_t id = 1; id <= 3; ++id) snapshot.flows.push_back(flow_with(id, 10));
+    for (const std::size_t place : {std::size_t{1}, std::size_t{2}}) {
+        auto& commands = snapshot.flows[place].commands.emplace();
+        commands.protocol = "nvme";
+        commands.of_target = place == 2;
+    }
+    auto& kind = snapshot.flows[1].commands->kinds.emplace_back();
+    kind.kind = "read";
+    kind.commands = 3;
+    kind.bytes = 12'288;
+    const LiveFigures figures(second);
+    const metrics::DeviceFigures devices;
+    const NoNames names;
+    const Json document = Json::parse(
+        commands_document({.snapshot = snapshot, .line = figures.line(), .devices = devices, .names = names}));
+    EXPECT_EQ(document.at("left_out"), 0);
+    ASSERT_EQ(document.at("flows").size(), 1U);
+    const Json& flow = document.at("flows").at(0);
+    EXPECT_EQ(flow.at("id"), 2);
+    EXPECT_EQ(flow.at("upper"), "nvme");
+    EXPECT_EQ(flow.at("io").at("commands"), 3);
+    EXPECT_EQ(flow.at("io").at("bytes"), 12'288);
+}
+
 class FakeDaemon final : public Commands {
 public:
     Published snapshot(std::uint64_t) override { return {std::make_shared<const metrics::Snapshot>(), 0}; }
@@ -173,9 +204,6 @@ public:
     std::vector<std::string> reasons;
 
 private:
-    struct NoNames final : metrics::HostNames {
-        std::string name(const metrics::Address&) const override { return {}; }
-    };
     NoNames names_;
 };
 
