@@ -30,7 +30,7 @@ constexpr std::array all{
     Command{"io", "show commands of NVMe, NFS, SCSI, SMB, RDS: number, latency, parts", io::run, io::help,
             io::option_lists},
     Command{"why", "explain why RDMA is slow, with evidence and advice", why::run, why::help, why::option_lists},
-    Command{"explain", "explain log lines and error codes, with the packets of them", explain::run, explain::help,
+    Command{"explain", "explain log lines and error codes, and find their packets", explain::run, explain::help,
             explain::option_lists},
     Command{"report", "write one HTML page with answers, flows and plots", report::run, report::help,
             report::option_lists},

@@ -99,8 +99,8 @@ if(RDMASCOPE_UNITY_TESTS)
 endif()
 
 # rdma_unit_test(<area> <folder> [SLOW] [LINKS <library>...]): tests/unit/<area>/*.cpp, linked with the folder's library
-# and fmt, become the CTests `unit.<area>.<suite>`. An area is the folder's own name, or a part of it: `dissect/tcp`. SLOW
-# areas have the label `slow`, all others `fast`.
+# and fmt, become the CTests `unit.<area>.<suite>`. An area is the folder's own name, or a part of it: `dissect/tcp`.
+# SLOW areas have the label `slow`, all others `fast`.
 function(rdma_unit_test area folder)
   cmake_parse_arguments(PARSE_ARGV 2 arg "SLOW" "" "LINKS")
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/${area}/*.cpp)
@@ -122,8 +122,8 @@ function(rdma_unit_test area folder)
   rdma_discover_suites(${target} ${prefix} ${label})
 endfunction()
 
-# What these show of sums, sizes and words does not depend on how it was compiled, and other tests take the same code under the
-# sanitizers in a tenth of the time: only the optimised build runs them. As --gtest_filter takes them.
+# Patterns of --gtest_filter for tests that only the optimised build runs. What they show of sums, sizes and words does
+# not depend on the compiler's options, and other tests run the same code under the sanitizers in a tenth of the time.
 set(only_optimised "")
 if(RDMASCOPE_SANITIZE)
   set(only_optimised Clauses.StandOnly* Intervals.merged* Merge.is_assoc* Shortcut.ChangesNoFigureOfAny* SenderTable.EveryFrame*
@@ -132,8 +132,8 @@ if(RDMASCOPE_SANITIZE)
   list(JOIN only_optimised ":" only_optimised)
 endif()
 
-# rdma_discover_suites(<target> <prefix> <label>): each suite of a test program is one CTest, `<prefix><suite>`. A process for each test
-# would take longer than most tests.
+# rdma_discover_suites(<target> <prefix> <label>): each suite of a test program is one CTest, `<prefix><suite>`. A process
+# for each test would take longer than most tests.
 function(rdma_discover_suites target prefix label)
   set(written ${CMAKE_CURRENT_BINARY_DIR}/${target}_suites.cmake)
   add_custom_command(TARGET ${target} POST_BUILD BYPRODUCTS ${written} VERBATIM

@@ -1,15 +1,16 @@
-# Run when a test program is built: one CTest for each of its suites, `PREFIX` and the suite's name, in the file OUTPUT. A test of its
-# own process each would take most of the time that short tests take.
+# This script runs when a test program is built. It writes the file OUTPUT, with one CTest for each suite of the program,
+# named `PREFIX` and the suite's name. A process for each test would take longer than most tests.
 #
 #   cmake -DPROGRAM=... -DEMULATOR=... -DPREFIX=... -DLABEL=... -DLEAVE=PATTERN:... -DOUTPUT=... -P suites.cmake
 #
-# LEAVE: tests that are not run, as --gtest_filter takes them. A suite of more than MOST tests is several CTests, NAME-0 and so on.
+# LEAVE: patterns of --gtest_filter for tests that are not run. A suite of more than MOST tests becomes several CTests,
+# NAME-0 and so on.
 set(MOST 60)
 execute_process(COMMAND ${EMULATOR} ${PROGRAM} --gtest_list_tests --gtest_filter=*-${LEAVE} OUTPUT_VARIABLE listed RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "${PROGRAM} does not list its tests: ${failed}\n${listed}")
 endif()
-# A parameter's text may hold what separates the elements of a list.
+# The text of a parameter may contain the separators of CMake's lists.
 string(REGEX REPLACE " *# [^\n]*" "" listed "${listed}")
 string(REPLACE ";" "," listed "${listed}")
 string(REPLACE "[" "(" listed "${listed}")

@@ -75,8 +75,8 @@ public:
     virtual std::uint64_t frames_end() const = 0;
 };
 
-/// Is called before each interval with the number of intervals that were read and of all that will be; false ends the
-/// reading early.
+/// Called before each interval, with the number of intervals that were read and the number of all intervals to read.
+/// False ends the reading early.
 using ReadingWatch = std::function<bool(std::uint64_t done, std::uint64_t all)>;
 
 /// Reads while a writer goes on. A damaged record is skipped and counted; the records after it are read.

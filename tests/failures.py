@@ -12,7 +12,7 @@ def main(path):
         if case.get("status") != "fail":
             continue
         printed = (case.findtext("system-out") or "").rstrip()
-        # Of a suite, the tests that passed.
+        # A suite also prints its tests that passed; they are left out.
         printed = re.sub(r"\[ RUN      \] (\S+)\n\[       OK \] \1.*\n", "", printed).split("\n")
         print(f"\n-- {case.get('name')}, its last {min(LINES, len(printed))} of {len(printed)} lines:")
         for line in printed[-LINES:]:

@@ -7,7 +7,7 @@
 namespace capture::inline live {
 
 /// `at` has at least `fpdu_shortest` bytes.
-std::optional<FpduSign> fpdu_sign(base::Bytes at) {
+std::optional<FpduSign> read_fpdu_sign(base::Bytes at) {
     const std::uint16_t length = base::load_be16(at.data());
     const unsigned ddp = base::load_u8(at.data() + 2);
     const unsigned rdmap = base::load_u8(at.data() + 3);
@@ -48,7 +48,7 @@ std::optional<std::uint32_t> FpduChains::follow(const SegmentView& segment, int 
             chain.predicted = false;
             return std::nullopt;
         }
-        const auto sign = fpdu_sign(segment.payload.subspan(at));
+        const auto sign = read_fpdu_sign(segment.payload.subspan(at));
         if (!sign) {
             chain = {.flow = segment.flow};
             return std::nullopt;

@@ -13,21 +13,21 @@ namespace capture::inline live {
 
 /// What looks like the beginning of an FPDU (RFC 5044 section 4; DDP and RDMAP of version 1, no markers).
 struct FpduSign {
-    int evidence;        ///< how telling it is; the right CRC alone makes `convincing_evidence`
+    int evidence;        ///< its weight; the right CRC alone has `convincing_evidence`
     std::uint32_t size;  ///< of the FPDU
 };
 inline constexpr int convincing_evidence = 4;
 inline constexpr std::size_t fpdu_shortest = 2 + wire::ddp_tagged_size + wire::mpa_crc_size;
 
 /// `at` has at least `fpdu_shortest` bytes.
-std::optional<FpduSign> fpdu_sign(base::Bytes at);
+std::optional<FpduSign> read_fpdu_sign(base::Bytes at);
 
-/// Looks for FPDUs in connections that are older than the capture: each has to begin where the one before ends. One
-/// chain a direction; a few directions share a place, and the latest keeps it.
+/// Looks for FPDUs in connections that are older than the capture. Each FPDU has to begin where the FPDU before it
+/// ends. Each direction has one chain. If several directions share a place, the latest direction keeps it.
 class FpduChains {
 public:
-    /// The sequence number after the FPDU that convinced: at least `least_fpdus` in a row, and enough evidence. Absent
-    /// until then; afterwards the chain begins again. `segment` has payload.
+    /// The sequence number after the last FPDU, once there are at least `least_fpdus` in a row and enough evidence.
+    /// Absent until then; afterwards the chain begins again. `segment` has payload.
     std::optional<std::uint32_t> follow(const SegmentView& segment, int least_fpdus);
 
 private:

@@ -138,7 +138,7 @@ bool MpaConnections::starts_by_fpdus(const SegmentView& segment, const Ends& end
     return is_continued(segment, connection, connection.ways[way]);
 }
 
-/// Whether the segment belongs to the connection. One that cannot belong to it ends it.
+/// Whether the segment belongs to the connection. A segment that cannot belong to the connection ends it.
 bool MpaConnections::is_continued(const SegmentView& segment, Connection& connection, Way& way) {
     const Fit fit = fit_of(segment, connection, way);
     if (fit == Fit::foreign) connection.is_used = false;
@@ -171,7 +171,7 @@ MpaConnections::Fit MpaConnections::follow_fpdus(const SegmentView& segment, Con
     way.has_next = false;
     for (bool is_predicted = is_placed; at < segment.payload_on_wire; is_predicted = true) {
         if (at + fpdu_shortest > segment.payload.size()) return is_predicted ? Fit::belongs : unknown;  // it is cut
-        const auto sign = fpdu_sign(segment.payload.subspan(at));
+        const auto sign = read_fpdu_sign(segment.payload.subspan(at));
         if (!sign) return is_sure ? Fit::foreign : unknown;
         is_sure = is_sure || is_predicted;
         if (is_sure && ++connection.proofs == proofs_enough) {

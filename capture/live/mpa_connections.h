@@ -22,9 +22,8 @@ namespace capture::inline live {
 /// Segments far from the sequence numbers seen so far belong to another connection.
 class MpaConnections {
 public:
-    /// Whether the segment belongs to such a connection, is a start frame, or is a SYN to or from a port at which a
-    /// connection was served that continued with FPDUs. `now_ns` may be any clock that does not
-    /// go back.
+    /// Whether the segment belongs to such a connection, is a start frame, or is a SYN to or from a port whose earlier
+    /// connection continued with FPDUs. `now_ns` may be any clock that does not go back.
     bool recognises(const SegmentView& segment, std::int64_t now_ns);
 
 private:
@@ -33,7 +32,7 @@ private:
         std::array<std::byte, 36> octets = {};
         bool operator==(const Ends&) const = default;
     };
-    /// Of one connection, or of one that may be such.
+    /// The start frame of one end.
     struct Start {
         std::size_t way = 0;
         std::uint32_t begin = 0;
@@ -42,11 +41,13 @@ private:
         bool has_markers = false;
         bool is_set = false;
     };
+    /// The start frames of a connection that may speak MPA.
     struct Handshake {
         Ends ends = {};
         Start request = {};
         Start reply = {};
     };
+    /// One direction of a connection.
     struct Way {
         std::uint32_t begin = 0;  // of the start frame
         std::uint32_t next = 0;   // where the next FPDU begins

@@ -73,7 +73,7 @@ std::vector<std::uint16_t> MpaPorts::all() const {
 }
 
 std::optional<std::uint16_t> MpaPorts::look(const wire::Frame& frame, std::int64_t now_ns, bool streams) {
-    const auto segment = segment_view(frame);
+    const auto segment = parse_segment(frame);
     if (!segment) return std::nullopt;
     const bool source = known(segment->source, now_ns);
     const bool destination = known(segment->destination, now_ns);
@@ -93,7 +93,7 @@ std::optional<std::uint16_t> MpaPorts::look(const wire::Frame& frame, std::int64
 
 bool MpaPorts::recognises(const wire::Frame& frame, std::int64_t now_ns) {
     if (!is_tcp(frame)) return true;
-    const auto segment = segment_view(frame);
+    const auto segment = parse_segment(frame);
     if (!segment) return false;
     if (place_[segment->source] == configured || place_[segment->destination] == configured) return true;
     return connections_.recognises(*segment, now_ns);

@@ -28,7 +28,8 @@ public:
     void configure(std::span<const std::uint16_t> ports);
 
     /// A new port that this frame shows. `now_ns` may be any clock that does not go back. `streams`: look for FPDUs
-    /// too. Cheap for frames without TCP and for known ports; allocates only for a new port.
+    /// too. Cheap for frames without TCP and for known ports. Allocates for a new port, and once for the chains of
+    /// FPDUs.
     std::optional<std::uint16_t> look(const wire::Frame& frame, std::int64_t now_ns, bool streams);
 
     /// A port takes the place of one that was idle for `idle_ns`, else the place of the oldest one that only a start
@@ -36,8 +37,8 @@ public:
     bool add(std::uint16_t port, std::int64_t now_ns);
 
     /// Whether a frame belongs to a connection that was recognised by its own segments (MpaConnections), or whose port
-    /// was configured. SYNs to a port count after a connection of the port was recognised, and single start frames
-    /// count. All other TCP does not, and what is not TCP does.
+    /// was configured. Single start frames count, and so do SYNs of a port after a connection of the port has continued
+    /// with FPDUs. All other TCP does not count; frames without TCP do.
     bool recognises(const wire::Frame& frame, std::int64_t now_ns);
 
     /// Ascending.

@@ -68,7 +68,7 @@ std::optional<TcpPlace> tcp_place(const wire::Frame& frame) {
 
 bool is_tcp(const wire::Frame& frame) { return tcp_place(frame).has_value(); }
 
-std::optional<SegmentView> segment_view(const wire::Frame& frame) {
+std::optional<SegmentView> parse_segment(const wire::Frame& frame) {
     const auto place = tcp_place(frame);
     if (!place || frame.bytes.size() < place->at + 20) return std::nullopt;
     const std::byte* tcp = frame.bytes.data() + place->at;

@@ -27,7 +27,7 @@ struct SegmentView {
 };
 
 /// Absent if the frame is not TCP, is a later piece of a datagram, or is cut within the TCP header.
-std::optional<SegmentView> segment_view(const wire::Frame& frame);
+std::optional<SegmentView> parse_segment(const wire::Frame& frame);
 
 /// Whether the frame's packet is TCP, without tunnels; not for later pieces of a datagram.
 bool is_tcp(const wire::Frame& frame);

@@ -56,7 +56,7 @@ std::string nothing_there(const history::HistoryReader& reader, const std::strin
                        base::moment(extent->first_ns), base::moment(extent->last_ns));
 }
 
-/// Draws the progress of reading. Several threads call it, and the first one draws.
+/// Draws the progress of reading. Several threads call it; only the thread that made it draws.
 class RecallWatch {
 public:
     RecallWatch(Progress& progress, bool (*stop)()) : progress_(progress), stop_(stop) {}

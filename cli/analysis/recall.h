@@ -19,7 +19,7 @@ struct Recalled {
 };
 
 /// Reads the history from --from to --to. With an interval, stored intervals are joined to multiples of its length;
-/// longer stored intervals are returned as they are. `stop` is asked while the history is read.
+/// longer stored intervals are returned as they are. `stop` is called while the history is read; true ends the reading.
 Recalled recall(const AnalysisOptions& options, std::uint64_t interval_ns, const Session::IntervalSink& sink,
                 bool (*stop)());
 

@@ -61,7 +61,8 @@ public:
     /// For the sink: intervals after the present one have this length, a multiple of the length before; 0: there are
     /// none.
     void lengthen_intervals(std::uint64_t length_ns);
-    /// The same with the flows' bytes alone, which takes little time and memory for very many flows; of frames only.
+    /// Call this before run(), in place of by_interval(): `sink` receives the bytes of the flows alone, which takes
+    /// little time and memory for very many flows. For frames only, not for a daemon or a history.
     void bytes_over_time(std::uint64_t length_ns, BytesSink sink);
     /// Call this before run(): `sink` gets all frames that are measured, in order.
     void on_frames(FrameSink sink);

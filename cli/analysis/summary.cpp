@@ -123,8 +123,10 @@ std::string Session::summary() const {
     append(text, capture.streams_evicted, "TCP connections forgotten");
     append(text, capture.values_misplaced,
            "values in a neighbouring bucket for lack of memory (percentiles are approximate)");
-    append(text, capture.beyond_hosts,
-           "of hosts too many to keep figures of (their links have no rate, and they do not count as senders)");
+    append(
+        text, capture.beyond_hosts,
+        "packets of hosts without figures, because there are too many hosts (their links have no rate, and they do not "
+        "count as senders)");
     if (const std::string unread = metrics::describe_unread_carriers(capture); !unread.empty()) text += "; " + unread;
     if (const std::string cut = metrics::describe_cut_packets(all); !cut.empty()) text += "; " + cut;
     if (capture.flows_evicted != 0)

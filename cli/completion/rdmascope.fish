@@ -222,8 +222,8 @@ function __rdmascope_explain_option
 end
 __rdmascope_explain_option -F
 __rdmascope_explain_option -s r -l read-file -r -F -d 'find the packets in a capture file'
-__rdmascope_explain_option -l connect -F -d 'find them in what a daemon knows'
-__rdmascope_explain_option -l history -x -a '(__fish_complete_directories)' -d 'find them in what a daemon recorded'
+__rdmascope_explain_option -l connect -F -d 'find them in the figures of a daemon'
+__rdmascope_explain_option -l history -x -a '(__fish_complete_directories)' -d 'find them in the history of a daemon'
 __rdmascope_explain_option -l from -x -a '-1h -10m -1d' -d 'what was after a time'
 __rdmascope_explain_option -l to -x -a '-1h -10m now' -d 'what was before a time'
 __rdmascope_explain_option -s f -l follow -d 'read a log as it grows'

@@ -88,7 +88,7 @@ constexpr std::array own{
     Row{{0, "paused", {}, "of a file or a history: stand still at the beginning"},
         Section::measuring,
         options::turn_on<&TopOptions::paused>},
-    Row{{0, "view", "NAME", "begin with flows, hosts, congestion, events, packets or counters (default flows)"},
+    Row{{0, "view", "NAME", "begin with flows, hosts, congestion, events, packets, counters or io (default flows)"},
         Section::printing,
         take_view},
     Row{{0, "filter", "TEXT", "only these flows: `cause` (a problem), a word, or 'goodput > 1Gbit && resent > 0'"},

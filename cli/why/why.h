@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-/// `rdmascope why`: the five questions, and that about commands, answered.
+/// `rdmascope why`: answers the five questions about RDMA, and a sixth about commands.
 namespace cli::why {
 
 int run(const std::vector<std::string>& arguments, const Environment& environment);

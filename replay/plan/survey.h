@@ -48,10 +48,11 @@ struct Survey {
     std::uint64_t fingerprint() const;
 };
 
-/// Reads the capture once. `flows`: ids, with their reverses; empty: all. Fails if the file cannot be read, has no flow
-/// with such an id, or no operations. `watch` is called now and then with the progress through the file and the frames
-/// read so far.
+/// Receives the progress through the file, and the number of frames read so far.
 using SurveyWatch = std::function<void(const capture::FileSource::Progress&, std::uint64_t frames)>;
+
+/// Reads the capture once. `flows`: ids, with their reverses; empty: all. Fails if the file cannot be read, has no flow
+/// with such an id, or no operations. `watch` is called after each batch of frames.
 base::Result<Survey> survey(const std::string& path, const std::vector<std::uint64_t>& flows,
                             const SurveyWatch& watch = {});
 

@@ -106,7 +106,7 @@ class Daemon(Watcher):
     threads = 1
 
     def __init__(self, space, interface, binary, snaplen=SNAPLEN, expression=EXPRESSION):
-        """It learns by itself what the expression says; without a snapshot length it chooses one for each kind of packet."""
+        """The daemon needs no expression. Without a snapshot length, the daemon chooses one for each kind of packet."""
         length = ["--snaplen", snaplen] if snaplen else []
         with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
             file.write(f"[capture]\nthreads = {self.threads}\n")
@@ -190,10 +190,10 @@ def processor(space, options):
         path = ROOT / "pcaps" / capture
         used_at_rate(space, options, name, path, "--loop", 0, "--seconds", options.seconds)
     with tempfile.TemporaryDirectory() as folder:
-        # As long as it is sent: connections that begin again would be repeats.
+        # The file lasts as long as it is sent, because connections that begin again would be repeats.
         path = pathlib.Path(folder) / "iwarp.pcap"
         subprocess.run([BUILD / "make_traffic", "iwarp-1420", path, str(options.seconds * 100_000 * 1500)], check=True)
-        used_at_rate(space, options, "iWARP, whole segments of 1,420 octets", path, snaplen=0, expression="tcp")
+        used_at_rate(space, options, "iWARP, whole segments of 1,420 bytes", path, snaplen=0, expression="tcp")
 
 
 def used_at_rate(space, options, name, path, *how, **watched):

@@ -2,8 +2,8 @@
 """Whole commands on files of a gigabyte, against tshark and tcpdump, interleaved in one run: `./dev bench whole`.
 
 `dump` reads a file that repeats RoCE captures, each round between hosts of its own; `flows` reads synthetic traffic between
-many pairs of hosts, of large packets, small messages, and iWARP, and then real captures that are repeated in the same way; `io` reads those with
-commands of upper layers. Files are in the page cache. Nothing is subtracted: start-up counts for
+many pairs of hosts, of large packets, small messages, and iWARP, and then real captures that are repeated in the same way; `io`
+reads real captures with commands of upper layers. Files are in the page cache. Nothing is subtracted: start-up counts for
 all alike. tshark reads a slice of the file, since it would take minutes, so it is compared by rate; the slice is long enough
 that its start-up is a small part. Everything prints into /dev/null but `-w`, which writes into the build folder, and where
 it is compared with `flows`, into /dev/null too. Figures vary by machine: this reports, it never fails.
@@ -31,7 +31,7 @@ REAL = {"nvme-rdma-rxe": "infiniband.bth.opcode", "iser-rxe": "infiniband.bth.op
         "rxe-read-bw-64k": "infiniband.bth.opcode", "rxe-write-bw-64k": "infiniband.bth.opcode",
         "siw-write-bw-64k-crc": "iwarp_rdma.opcode"}
 REAL_BYTES = 200_000_000
-# What `io` reads, the packets of it that it should read in a second, and the field that tshark prints.
+# The captures for `io`: packets that `io` should read in a second, and the field that tshark prints.
 COMMANDS = {"nvme-rdma-rxe": (6_000_000, "nvme.cmd.opc"), "nfs-rdma-rxe": (4_000_000, "rpc.procedure"),
             "iser-rxe": (None, "iscsi.opcode"), "srp-rxe": (None, "infiniband.bth.opcode")}
 PAIRS = 32  # of hosts

@@ -1,6 +1,7 @@
 // The command line of `top`: what each option sets, what is refused, and what goes before what is stored.
 #include "cli/top/options.h"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -83,6 +84,17 @@ TEST(TopOptions, TheIntervalIsFromATenthOfASecondToTen) {
     EXPECT_EQ(read({"-r", "x", "--interval", "10s"}).interval_ns, 10'000'000'000U);
     for (const char* value : {"99ms", "10.1", "1m", "soon"})
         EXPECT_THAT(refused({"-r", "x", "--interval", value}), HasSubstr("100ms to 10s")) << value;
+}
+
+TEST(TopOptions, TheHelpNamesEveryView) {
+    const std::vector<options::ListedOption> rows = option_table().options();
+    const auto row =
+        std::ranges::find_if(rows, [](const options::ListedOption& each) { return each.text.long_name == "view"; });
+    ASSERT_NE(row, rows.end());
+    for (const char* view : {"flows", "hosts", "congestion", "events", "packets", "counters", "io"}) {
+        EXPECT_EQ(refused({"-r", "x", "--view", view}), "");
+        EXPECT_THAT(std::string(row->text.help), HasSubstr(std::string(" ") + view));
+    }
 }
 
 TEST(TopOptions, WhatIsLiveIsNotPlayedBack) {
