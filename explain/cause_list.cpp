@@ -9,7 +9,7 @@ namespace explain {
 
 namespace {
 
-/// A line that continues another one comes right after it.
+/// A line that continues another one comes at most this number of lines after it.
 constexpr std::uint64_t nearest_lines = 3;
 
 std::string key_of(const Explanation& explanation) {
@@ -32,8 +32,8 @@ void add_facts(const Facts& from, Facts& to) {
 
 /// Whether the line belongs to the one before, whose cause then gets its facts.
 bool CauseList::follow(const Explanation& explanation, std::uint64_t line) {
-    if (!explanation.continues || last_ >= causes_.size() || line > last_line_ + nearest_lines) return false;
-    Cause& before = causes_[last_];
+    if (!explanation.continues || !last_ || line > last_line_ + nearest_lines) return false;
+    Cause& before = causes_[*last_];
     if (before.explanation.software != explanation.software) return false;
     // Later lines of a cause may be about other queue pairs than the first.
     if (before.lines == 1 && !before.followed) add_facts(explanation.facts, before.explanation.facts);
@@ -48,16 +48,16 @@ bool CauseList::add(Explanation explanation, std::uint64_t line) {
     std::string key = key_of(explanation);
     if (const auto known = by_key_.find(key); known != by_key_.end()) {
         last_ = known->second;
-        ++causes_[last_].lines;
+        ++causes_[known->second].lines;
         return false;
     }
     if (causes_.size() == most) {
         ++left_out_;
-        last_ = most;
+        last_.reset();
         return false;
     }
     last_ = causes_.size();
-    by_key_.emplace(std::move(key), last_);
+    by_key_.emplace(std::move(key), causes_.size());
     causes_.push_back({std::move(explanation), line});
     return true;
 }

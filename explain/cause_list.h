@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -36,14 +37,14 @@ private:
 
     std::vector<Cause> causes_ = {};
     std::unordered_map<std::string, std::size_t> by_key_ = {};
-    std::size_t last_ = most;  ///< the cause of the line before; `most` if there is none
+    std::optional<std::size_t> last_ = {};  ///< the cause of the last recognised line; absent if it was left out
     std::uint64_t last_line_ = 0;
     std::uint64_t recognised_ = 0;
     std::uint64_t left_out_ = 0;
 };
 
-/// The cause that stands first: by time where all have a time, else by line; consequences come after all others.
-/// No value if the list is empty.
+/// The earliest cause: by time if all have a time, else by line. Consequences come after all others. Null if there are
+/// no causes.
 const Cause* first_cause(const std::vector<Cause>& causes);
 
 }  // namespace explain

@@ -30,12 +30,6 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-std::string_view group(const Groups& groups, std::string_view name) {
-    for (const Regex::Group& each : groups)
-        if (each.name == name) return each.text;
-    return {};
-}
-
 template <class Number = unsigned>
 std::optional<Number> number(std::string_view text, int radix = 10) {
     if (text.starts_with("0x")) {
@@ -48,22 +42,24 @@ std::optional<Number> number(std::string_view text, int radix = 10) {
     return value;
 }
 
-/// The number first, then the name, then the words, then the adapter's code: words are the least exact.
+/// By the number, else by the name, else by the words, else by the adapter's code: words may be unknown.
 const Status* status_of(const Groups& groups, const Knowledge& knowledge) {
-    if (const auto given = number(group(groups, "status"))) return knowledge.status(*given);
-    if (const std::string_view name = group(groups, "status_name"); !name.empty()) return knowledge.status_named(name);
-    if (const std::string_view text = group(groups, "text"); !text.empty())
+    if (const auto given = number(text_of_group(groups, "status"))) return knowledge.status(*given);
+    if (const std::string_view name = text_of_group(groups, "status_name"); !name.empty())
+        return knowledge.status_named(name);
+    if (const std::string_view text = text_of_group(groups, "text"); !text.empty())
         if (const Status* const found = knowledge.status_of_text(text)) return found;
-    if (const auto syndrome = number(group(groups, "syndrome"), 16)) return knowledge.status_of_syndrome(*syndrome);
+    if (const auto syndrome = number(text_of_group(groups, "syndrome"), 16))
+        return knowledge.status_of_syndrome(*syndrome);
     return nullptr;
 }
 
 std::optional<std::uint64_t> waited_ns(const Groups& groups, const Pattern& pattern) {
     constexpr std::uint64_t ms = 1'000'000;
     constexpr std::uint64_t longest_ms = std::uint64_t{366} * 86'400 * 1'000;
-    if (const auto given = number<std::uint64_t>(group(groups, "milliseconds")))
+    if (const auto given = number<std::uint64_t>(text_of_group(groups, "milliseconds")))
         return std::min(*given, longest_ms) * ms;
-    if (const auto given = number<std::uint64_t>(group(groups, "seconds")))
+    if (const auto given = number<std::uint64_t>(text_of_group(groups, "seconds")))
         return std::min(*given, longest_ms / 1'000) * 1'000 * ms;
     if (pattern.seconds_default) return std::uint64_t{*pattern.seconds_default} * 1'000 * ms;
     return std::nullopt;
@@ -88,22 +84,24 @@ std::optional<std::uint32_t> queue_pair(std::string_view text, int radix) {
 Facts facts_of(const Groups& groups, const Pattern& pattern, const Knowledge& knowledge) {
     Facts facts;
     facts.status = status_of(groups, knowledge);
-    if (const std::string_view name = group(groups, "event"); !name.empty()) facts.event = knowledge.event(name);
-    take_reason(group(groups, "reason"), knowledge, facts);
-    if (const auto given = number<int>(group(groups, "errno"))) facts.error_number = knowledge.error_number(*given);
-    const auto layer = number(group(groups, "layer"));
-    const auto type = number(group(groups, "type"));
+    if (const std::string_view name = text_of_group(groups, "event"); !name.empty())
+        facts.event = knowledge.event(name);
+    take_reason(text_of_group(groups, "reason"), knowledge, facts);
+    if (const auto given = number<int>(text_of_group(groups, "errno")))
+        facts.error_number = knowledge.error_number(*given);
+    const auto layer = number(text_of_group(groups, "layer"));
+    const auto type = number(text_of_group(groups, "type"));
     if (layer && type) facts.terminate = knowledge.terminate(*layer, *type);
-    facts.vendor = number(group(groups, "vendor"));
-    if (!facts.vendor) facts.vendor = number(group(groups, "vendor_hex"), 16);
-    facts.local = group(groups, "local");
-    facts.remote = group(groups, "remote");
-    if (facts.remote.empty()) facts.remote = group(groups, "peer");
-    facts.qpn = queue_pair(group(groups, "qpn"), 16);
-    if (!facts.qpn) facts.qpn = queue_pair(group(groups, "qpn_decimal"), 10);
-    facts.remote_qpn = queue_pair(group(groups, "remote_qpn"), 16);
+    facts.vendor = number(text_of_group(groups, "vendor"));
+    if (!facts.vendor) facts.vendor = number(text_of_group(groups, "vendor_hex"), 16);
+    facts.local = text_of_group(groups, "local");
+    facts.remote = text_of_group(groups, "remote");
+    if (facts.remote.empty()) facts.remote = text_of_group(groups, "peer");
+    facts.qpn = queue_pair(text_of_group(groups, "qpn"), 16);
+    if (!facts.qpn) facts.qpn = queue_pair(text_of_group(groups, "qpn_decimal"), 10);
+    facts.remote_qpn = queue_pair(text_of_group(groups, "remote_qpn"), 16);
     facts.waited_ns = waited_ns(groups, pattern);
-    facts.upper_reason = group(groups, "nvme_words");
+    facts.upper_reason = text_of_group(groups, "nvme_words");
     return facts;
 }
 
@@ -239,9 +237,9 @@ void Explainer::learn_setting(std::string_view line) {
     if (pattern == nullptr) return;
     RetrySettings& settings = settings_[pattern->software];
     settings.origin = "the settings of the log";
-    if (const auto timeout = number(group(groups, "timeout"))) settings.timeout = timeout;
-    if (const auto retries = number(group(groups, "retries"))) settings.retries = std::min(*retries, 7U);
-    if (const std::string_view seconds = group(groups, "seconds"); !seconds.empty()) {
+    if (const auto timeout = number(text_of_group(groups, "timeout"))) settings.timeout = timeout;
+    if (const auto retries = number(text_of_group(groups, "retries"))) settings.retries = std::min(*retries, 7U);
+    if (const std::string_view seconds = text_of_group(groups, "seconds"); !seconds.empty()) {
         double value = 0;
         std::from_chars(seconds.data(), seconds.data() + seconds.size(), value);
         settings.timeout = timeout_of_seconds(value);

@@ -11,7 +11,7 @@
 
 namespace explain {
 
-/// Lines -> explanations. Remembers the settings of adapters that earlier lines name.
+/// Explains lines and codes. Remembers the settings of adapters that earlier lines name.
 class Explainer {
 public:
     static base::Result<Explainer> make();

@@ -1,7 +1,6 @@
 #include "explain/knowledge.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <fmt/core.h>
 #include <span>
 #include <toml++/toml.h>
@@ -115,8 +114,8 @@ std::string_view without(std::string_view text, std::string_view prefix) {
 
 }  // namespace
 
-const Status* Knowledge::status(unsigned wanted) const {
-    return find_row(statuses, [&](const Status& row) { return row.number == wanted; });
+const Status* Knowledge::status(unsigned number) const {
+    return find_row(statuses, [&](const Status& row) { return row.number == number; });
 }
 
 const Status* Knowledge::status_named(std::string_view name) const {
@@ -138,8 +137,8 @@ const Status* Knowledge::status_of_vendor(unsigned code) const {
                     [&](const Status& row) { return std::ranges::find(row.vendor, code) != row.vendor.end(); });
 }
 
-const Reject* Knowledge::reject(int wanted) const {
-    return find_row(rejects, [&](const Reject& row) { return row.number == wanted; });
+const Reject* Knowledge::reject(int number) const {
+    return find_row(rejects, [&](const Reject& row) { return row.number == number; });
 }
 
 const Event* Knowledge::event(std::string_view name) const {
@@ -148,8 +147,9 @@ const Event* Knowledge::event(std::string_view name) const {
     return find_row(events, [&](const Event& row) { return row.name == plain; });
 }
 
-const ErrorNumber* Knowledge::error_number(int wanted) const {
-    return find_row(error_numbers, [&](const ErrorNumber& row) { return row.number == std::abs(wanted); });
+const ErrorNumber* Knowledge::error_number(int number) const {
+    return find_row(error_numbers,
+                    [&](const ErrorNumber& row) { return row.number == number || -row.number == number; });
 }
 
 const TerminateKind* Knowledge::terminate(unsigned layer, unsigned type) const {

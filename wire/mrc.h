@@ -1,10 +1,15 @@
 #pragma once
+#include <cstdint>
+
 #include "wire/field.h"
 
-/// Multipath Reliable Connection (OCP, MRC 1.0): names of opcodes in the manufacturer's part of the BTH's codes. They
-/// come from two readings of the specification, which agree, and from no capture of an adapter; another manufacturer
-/// may use the same codes.
+/// Multipath Reliable Connection (OCP, MRC 1.0): names of opcodes in the manufacturer's part of the BTH's codes. The
+/// names come from two readings of the specification, which agree, and from no capture of an adapter. Another
+/// manufacturer may use the same codes.
 namespace wire {
+
+/// Opcodes from this one on belong to the manufacturer. IBTA vol. 1, 9.2.1.
+inline constexpr std::uint8_t first_manufacturer_opcode = 0xc0;
 
 inline constexpr ValueName mrc_opcode_names[] = {
     {0xc6, "MRC WRITE First"},

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unistd.h>
 
@@ -24,7 +25,6 @@ namespace {
 using ::explain::Cause;
 using ::explain::CauseList;
 using ::explain::Explainer;
-using ::explain::Explanation;
 
 constexpr std::string_view usage =
     "Usage: rdmascope explain LINE|CODE|LOG... [-r FILE] [OPTION]...\n"
@@ -61,7 +61,7 @@ public:
         if (printed != exit_done) return printed;
         if (source_.failed()) return exit_failed;
         if (!list_.causes().empty()) return exit_done;
-        print_message("rdmascope explain: none of {} is known", base::format_counted(lines_, "line"));
+        print_message("rdmascope explain: no known line or code in {}", base::format_counted(lines_, "line"));
         return exit_nothing;
     }
 
@@ -86,7 +86,7 @@ private:
         return explainer_.explain_code(word) || explainer_.explain_line(word, reference_ns());
     }
 
-    /// Words without quotes around them are one line, unless each of them says something by itself.
+    /// Words without quotes around them are one line, unless each word is known by itself or one names a log.
     std::vector<std::string> lines_of(const std::vector<std::string>& words) {
         const auto is_single = [](const std::string& word) { return word.find(' ') == std::string::npos; };
         const bool apart =
@@ -117,7 +117,7 @@ private:
         const std::uint64_t before = lines_;
         const auto read = read_log(path, [this](std::string_view line) { take_line(line); });
         if (!read) return failure(read.error());
-        // A log of other software may have lines that are only numbers; one line alone is a question.
+        // A log of other software may have lines that are only numbers. A single line is what the user asks about.
         if (before == 0 && lines_ == 1 && list_.causes().empty()) {
             lines_ = 0;
             take_code(only_line_);
@@ -140,10 +140,8 @@ private:
     }
 
     std::string page() {
-        std::string out;
-        std::string causes;
-        for (Cause& cause : list_.causes()) causes += cause_text(explained(cause), style_);
-        out = summary_text(list_, lines_, style_) + causes;
+        std::string out = summary_text(list_, lines_, style_);
+        for (Cause& cause : list_.causes()) out += cause_text(explained(cause), style_);
         if (!out.empty()) out.pop_back();
         return out;
     }
@@ -168,7 +166,8 @@ private:
     /// Prints the causes that have come since the last time.
     bool print_new() {
         if (printed_ == list_.causes().size()) return true;
-        if (options_.has_packets() && !source_.is_fixed() && !source_.open(list_.causes())) {
+        const std::span<const Cause> fresh = std::span(list_.causes()).subspan(printed_);
+        if (options_.has_packets() && !source_.is_fixed() && !source_.open(fresh)) {
             status_ = source_.status();
             return false;
         }
@@ -197,7 +196,7 @@ std::optional<options::UsageError> parse(const std::vector<std::string>& argumen
     if (options.help || options.version) return {};
     if (options.words.empty() && (options.follow || !is_terminal(STDIN_FILENO))) options.words.emplace_back("-");
     if (options.words.empty())
-        return options::UsageError{"what shall be explained? a line, a code, the name of a log, or `-`"};
+        return options::UsageError{"nothing to explain; name a line, a code, a log, or `-` for standard input"};
     return options::usage_error_if(contradiction_of_words(options));
 }
 

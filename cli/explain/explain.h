@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-/// `rdmascope explain`: lines of logs and codes of errors, and the packets of them.
+/// `rdmascope explain`: explains lines of logs and error codes, and finds their packets.
 namespace cli::explain {
 
 int run(const std::vector<std::string>& arguments, const Environment& environment);

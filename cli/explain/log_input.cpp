@@ -19,7 +19,7 @@ namespace cli::explain {
 
 namespace {
 
-/// How often a file is looked at that has not grown.
+/// The time between two looks at a file that has not grown.
 constexpr std::chrono::milliseconds file_interval{200};
 
 class LogInput {
@@ -60,7 +60,7 @@ public:
 
     bool is_file() const { return is_file_; }
 
-    /// Whether more may come at the same place; else the log was replaced or cut.
+    /// Whether the file may grow further; false if the log was replaced or cut.
     bool continues() const {
         struct stat status {};
         if (path_ == "-" || ::stat(path_.c_str(), &status) != 0) return true;
@@ -108,8 +108,14 @@ base::Result<void> follow_log(const std::string& path, const LineSink& on_line, 
         if (!input.is_file()) return {};
         std::this_thread::sleep_for(file_interval);
         if (input.continues()) continue;
+        // What was written to the old file since the last look, before it was replaced.
+        for (bool rest = true; rest;) {
+            const auto read = input.read(on_line);
+            if (!read) return base::Failure{read.error()};
+            rest = *read;
+        }
         input.finish(on_line);
-        // If that fails, the old file is looked at again.
+        // If opening fails, the next round tries again.
         static_cast<void>(input.open());
     }
 }

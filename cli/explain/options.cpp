@@ -62,8 +62,7 @@ std::string contradiction_of_words(const ExplainOptions& options) {
     if (options.follow && options.words.size() > 1) return "--follow reads one log";
     const int sources = (options.read_paths.empty() ? 0 : 1) + (options.connect ? 1 : 0) + (options.recalls() ? 1 : 0);
     if (sources > 1) return "packets come from one source: -r, --connect or --history";
-    if (options.from_ns && options.to_ns && *options.from_ns >= *options.to_ns) return "--from is not before --to";
-    return {};
+    return options.recalls() ? analysis::contradiction(options) : std::string();
 }
 
 }  // namespace cli::explain

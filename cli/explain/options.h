@@ -16,7 +16,7 @@ struct ExplainOptions : analysis::AnalysisOptions {
 
 options::OptionTable<ExplainOptions> option_table();
 
-/// What contradicts itself in the command line; empty if nothing does.
+/// Contradictions in the command line; empty if absent.
 std::string contradiction_of_words(const ExplainOptions& options);
 
 }  // namespace cli::explain

@@ -12,7 +12,7 @@ namespace cli::explain {
 
 namespace {
 
-/// What was seen is more than what a formula says: adapters shorten the first intervals, and lengthen timers.
+/// The time in the capture is more exact than a formula: adapters shorten the first intervals and lengthen timers.
 void add_seen_time(const ::explain::join::Found& found, ::explain::Explanation& explanation) {
     const ::explain::Status* const status = explanation.facts.status;
     if (!found.repeated_for_ns || status == nullptr || status->wait != ::explain::Wait::answer) return;
@@ -31,10 +31,11 @@ void add_seen_time(const ::explain::join::Found& found, ::explain::Explanation& 
 
 PacketSource::PacketSource(ExplainOptions options) : options_(std::move(options)) {}
 
-bool PacketSource::open(const std::vector<::explain::Cause>& causes) {
+bool PacketSource::open(std::span<const ::explain::Cause> causes) {
     constexpr std::uint64_t after_ns = 60'000'000'000;
-    ExplainOptions options = options_;
-    if (options.recalls() && !options.from_ns && !options.to_ns) {
+    session_.reset();
+    session_options_ = options_;
+    if (options_.recalls() && !options_.from_ns && !options_.to_ns) {
         std::optional<std::int64_t> from_ns;
         std::optional<std::int64_t> to_ns;
         bool all_timed = !causes.empty();
@@ -47,11 +48,11 @@ bool PacketSource::open(const std::vector<::explain::Cause>& causes) {
             to_ns = std::max(to_ns.value_or(0), base::later(*time_ns, after_ns));
         }
         if (all_timed) {
-            options.from_ns = from_ns;
-            options.to_ns = to_ns;
+            session_options_.from_ns = from_ns;
+            session_options_.to_ns = to_ns;
         }
     }
-    session_ = std::make_unique<analysis::Session>(options, "explain");
+    session_ = std::make_unique<analysis::Session>(session_options_, "explain");
     if (!session_->run()) return false;
     answers_ = metrics::answer(session_->snapshot(), session_->names(), session_->devices(), nullptr);
     return true;

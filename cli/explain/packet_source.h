@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "cli/analysis/session.h"
@@ -15,10 +16,10 @@ class PacketSource {
 public:
     explicit PacketSource(ExplainOptions options);
 
-    /// Measures, or asks. Of a history, what was around the times of the causes, unless the user limits it. False if
-    /// there are no figures; the reason was reported.
-    bool open(const std::vector<::explain::Cause>& causes);
-    /// Call this after open(). What the set-up in the capture says corrects the time of giving up.
+    /// Measures a capture, or asks a daemon. Of a history, reads the time around the causes, unless the user gives a
+    /// time. False if there are no figures; the reason was reported.
+    bool open(std::span<const ::explain::Cause> causes);
+    /// Call this after open(). The set-up in the capture corrects the time of giving up.
     ::explain::join::SearchResult search(::explain::Explanation& explanation) const;
 
     std::optional<std::int64_t> last_ns() const;  ///< the end of the capture
@@ -28,6 +29,7 @@ public:
 
 private:
     ExplainOptions options_;
+    ExplainOptions session_options_;  ///< with the times of the causes; session_ refers to them
     std::unique_ptr<analysis::Session> session_;
     std::vector<metrics::Answer> answers_;
 };

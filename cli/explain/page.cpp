@@ -21,7 +21,7 @@ using ::explain::join::Found;
 
 constexpr std::size_t label_width = 12;
 
-/// Words that fit the line; the label stands before the first, blanks before the lines that follow.
+/// Wraps the text to the width. The label stands before the first line, blanks before the next lines.
 void append_paragraph(std::string& out, std::string_view label, std::string_view text, unsigned columns) {
     if (text.empty()) return;
     const std::size_t width = std::clamp(columns, 50U, 110U);
@@ -46,7 +46,7 @@ void append_paragraph(std::string& out, std::string_view label, std::string_view
     out += '\n';
 }
 
-/// "IBV_WC_RETRY_EXC_ERR (12)", "REJ 8, invalid service ID", "RDMA_CM_EVENT_UNREACHABLE"; the pattern's name at least.
+/// "IBV_WC_RETRY_EXC_ERR (12)", "reject 8, invalid service ID", "RDMA_CM_EVENT_UNREACHABLE"; else the pattern's name.
 std::string title_of(const Explanation& explanation) {
     const Facts& facts = explanation.facts;
     if (facts.status != nullptr) return fmt::format("{} ({})", facts.status->name, facts.status->number);
@@ -141,7 +141,8 @@ std::string summary_text(const ::explain::CauseList& list, std::uint64_t lines, 
     out += first->explanation.consequence
                ? "All are consequences: the cause is in the log of another host."
                : fmt::format("The first: {}, line {}.", title_of(first->explanation), first->first_line);
-    if (list.left_out() > 0) out += fmt::format(" {} more lines have causes that are left out.", list.left_out());
+    if (list.left_out() > 0)
+        out += fmt::format(" The causes of {} are left out.", base::format_counted(list.left_out(), "more line"));
     return out + "\n\n";
 }
 

@@ -17,13 +17,13 @@ struct ExplainedCause {
 
 struct PageStyle {
     unsigned columns = 80;
-    std::vector<std::string> read_paths = {};  ///< to which the frames' numbers refer
+    std::vector<std::string> read_paths = {};  ///< the captures whose frames are numbered
     bool numbers_lines = false;                ///< the lines come from a log
 };
 
 /// One cause for people, with an empty line after it.
 std::string cause_text(const ExplainedCause& explained, const PageStyle& style);
-/// What stands above several causes: how many there are, and which is the first.
+/// The paragraph above several causes: their number, and which is the first.
 std::string summary_text(const ::explain::CauseList& list, std::uint64_t lines, const PageStyle& style);
 
 nlohmann::ordered_json cause_json(const ExplainedCause& explained);

@@ -99,4 +99,10 @@ std::vector<Regex::Group> Regex::named_groups(std::string_view subject) const {
     return found;
 }
 
+std::string_view text_of_group(const std::vector<Regex::Group>& groups, std::string_view name) {
+    for (const Regex::Group& each : groups)
+        if (each.name == name) return each.text;
+    return {};
+}
+
 }  // namespace dissect::filter

@@ -40,4 +40,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
+/// The text of the first group of this name that took part; empty if none did.
+std::string_view text_of_group(const std::vector<Regex::Group>& groups, std::string_view name);
+
 }  // namespace dissect::filter

@@ -114,15 +114,15 @@ void TextPrinter::begin_message_line() {
 
 void TextPrinter::on_message(const UpperMessage& message) {
     if (options_.quiet || (parts_.empty() && !options_.commands_only)) return;
-    std::string words;
-    text::command(words, message);
-    if (words.empty()) return;
+    command_.clear();
+    text::command(command_, message);
+    if (command_.empty()) return;
     if (options_.commands_only) {
         begin_message_line();
         parts_.push_back({line_begin_, lines_.size()});
-        words.erase(0, words.find_first_not_of(' '));
+        command_.erase(0, command_.find_first_not_of(' '));
     }
-    lines_ += words;
+    lines_ += command_;
     // Captures of headers alone cut most of them.
     if (options_.verbosity > 0 || message.dissection.stop.outcome != Outcome::truncated)
         text::diagnostics(lines_, message.dissection, options_);

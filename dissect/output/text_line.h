@@ -56,6 +56,7 @@ private:
     std::vector<Line> parts_;  ///< where each line lies in `lines_`; a line may be a block
     std::size_t line_begin_ = 0;
     std::string endpoints_;  ///< of the last unit, for lines of commands alone
+    std::string command_;    ///< of the last message; a member, so that messages cause no allocation
     std::size_t endpoints_width_ = 0;
     bool has_units_ = false;
 };

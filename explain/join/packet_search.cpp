@@ -271,8 +271,7 @@ private:
         found.settings.retries = setup.retry_count;
         found.receiver.retries = setup.rnr_retry_count;
         if (flow.retries && flow.retries->repeats > 0) {
-            const std::int64_t length_ns = flow.retries->last_ns - flow.retries->first_ns;
-            found.repeated_for_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(length_ns, 0));
+            found.repeated_for_ns = base::elapsed(flow.retries->first_ns, flow.retries->last_ns);
             found.sendings = flow.retries->repeats + 1;
         }
         if (flow.retries && flow.retries->rnr_timer_ns > 0)

@@ -20,7 +20,7 @@ struct Found {
     std::optional<bool> network = {};            ///< whether the network is the cause; absent if unknown
     std::string summary = {};
     std::optional<std::uint64_t> repeated_for_ns = {};  ///< first to last sending of the request without an answer
-    std::uint64_t sendings = 0;                         ///< of it
+    std::uint64_t sendings = 0;                         ///< of this request
     RetrySettings settings = {};                        ///< what the set-up of the flow says
     ReceiverSettings receiver = {};
 };

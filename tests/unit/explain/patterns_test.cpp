@@ -4,6 +4,7 @@
 #include <set>
 
 #include "explain/explainer.h"
+#include "wire/cm_rej.h"
 
 namespace explain {
 namespace {
@@ -133,6 +134,21 @@ TEST(Patterns, take_no_lines_of_other_logs_that_are_cut_or_joined) {
     }
 }
 
+TEST(Patterns, name_only_groups_that_are_read) {
+    const std::set<std::string> read{"status",  "status_name", "text",        "syndrome",   "vendor",  "vendor_hex",
+                                     "reason",  "errno",       "event",       "layer",      "type",    "local",
+                                     "remote",  "peer",        "qpn",         "remote_qpn", "seconds", "milliseconds",
+                                     "timeout", "retries",     "qpn_decimal", "nvme_words"};
+    const Explainer all = explainer();
+    for (const auto* const patterns : {&all.knowledge().patterns, &all.knowledge().settings})
+        for (const Pattern& pattern : *patterns)
+            for (std::size_t at = pattern.regex.find("(?<"); at != std::string::npos;
+                 at = pattern.regex.find("(?<", at + 1)) {
+                const std::string name = pattern.regex.substr(at + 3, pattern.regex.find('>', at) - at - 3);
+                EXPECT_TRUE(read.contains(name)) << pattern.id << ": " << name;
+            }
+}
+
 TEST(Patterns, stand_hostile_lines) {
     Explainer all = explainer();
     for (const Pattern& pattern : all.knowledge().patterns) {
@@ -210,6 +226,14 @@ TEST(Codes, are_explained_alone) {
     ASSERT_TRUE(timeout && timeout->facts.error_number);
     EXPECT_EQ(timeout->facts.error_number->name, "timed out");
     EXPECT_TRUE(all.explain_code("RDMA_CM_EVENT_UNREACHABLE"));
+    EXPECT_FALSE(all.explain_code("-2147483648"));
+}
+
+TEST(Codes, have_the_reject_reasons_of_the_wire) {
+    const Explainer all = explainer();
+    EXPECT_EQ(all.knowledge().rejects.size(), wire::cm_reject_reason_names.size());
+    for (const auto& [number, name] : wire::cm_reject_reason_names)
+        EXPECT_NE(all.knowledge().reject(static_cast<int>(number)), nullptr) << name;
 }
 
 /// The order of ibv_poll_cq(3).

@@ -89,6 +89,8 @@ TEST_F(LineTime, in_the_forms_of_logs) {
     EXPECT_EQ(time_of_line("E1126 10:20:31.500000 812 x.cpp:616] x", november), november + second / 2);
     EXPECT_EQ(time_of_line("[1795688431.250000] [node:1 :0] x", 0), november + second / 4);
     EXPECT_EQ(time_of_line("libfabric:7731:1795688431:efa:cq x", 0), november);
+    EXPECT_EQ(time_of_line("[9999999999.000000] x", november), std::nullopt);  // after 2262: beyond 63 bits
+    EXPECT_EQ(time_of_line("libfabric:7731:9999999999:efa:cq x", november), std::nullopt);
     EXPECT_EQ(time_of_line("[ 840.969188] x", november), std::nullopt);
     EXPECT_EQ(time_of_line("2026-13-26T10:20:31Z x", november), std::nullopt);
     EXPECT_EQ(time_of_line("Feb 31 10:20:31 host x", november), std::nullopt);
