@@ -28,7 +28,7 @@ constexpr std::array command_table{
     CommandText{"version", "of the program, of this protocol, and of the bytes of `snapshot`"},
     CommandText{"status", "the daemon's own state: interfaces, losses, memory, history, recordings, clients"},
     CommandText{"flows", "every flow's figures since the daemon began, as `rdmascope flows --json` has them"},
-    CommandText{"why", "the five questions, answered, as `rdmascope why --json` has them"},
+    CommandText{"why", "the answers of `why`, as `rdmascope why --json` has them"},
     CommandText{"snapshot", "all figures, lossless: a line with `octets`, and this number of bytes after it"},
     CommandText{"subscribe", "a line for every interval from now on: what happened in it, or the state"},
     CommandText{"unsubscribe", "ends this client's subscriptions"},

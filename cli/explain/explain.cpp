@@ -45,6 +45,12 @@ bool names_log(const std::string& word) {
     return std::filesystem::is_regular_file(status) || std::filesystem::is_fifo(status);
 }
 
+/// A single word that begins as paths do: no log has such a line.
+bool looks_like_path(std::string_view word) {
+    const bool begins_so = word.starts_with('/') || word.starts_with("./") || word.starts_with("../");
+    return begins_so && word.find_first_of(" \t") == std::string_view::npos;
+}
+
 class Explaining {
 public:
     Explaining(const ExplainOptions& options, Explainer explainer)
@@ -100,7 +106,7 @@ private:
 
     int read_words() {
         for (const std::string& word : lines_of(options_.words)) {
-            if (word == "-" || names_log(word)) {
+            if (word == "-" || names_log(word) || looks_like_path(word)) {
                 style_.numbers_lines = true;
                 if (const int status = read_lines(word); status != exit_done) return status;
                 continue;

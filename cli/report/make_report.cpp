@@ -14,6 +14,7 @@
 #include "base/quantities.h"
 #include "cli/analysis/session.h"
 #include "cli/console.h"
+#include "cli/overwriting.h"
 #include "cli/report/bin_length.h"
 #include "cli/report/flow_choice.h"
 #include "cli/report/frame_copy.h"
@@ -254,6 +255,22 @@ int Run::work() {
     return session_.failed() ? exit_failed : exit_done;
 }
 
+/// Why a file must not be written: it is read, or both outputs have its name. Empty if nothing is lost.
+std::string refusal_of(const ReportOptions& options) {
+    const std::string page = options.output_path.value_or(default_output_path(options));
+    const std::string trace = options.perfetto_path.value_or("");
+    if (!trace.empty() && trace == page) return fmt::format("{}: the page and the trace need a file each", page);
+    for (const std::string& path : {page, trace}) {
+        std::string refusal =
+            refuse_overwriting(path, {options.trace_path.value_or(""), options.counters_path.value_or(""),
+                                      options.expression_path.value_or("")});
+        for (const std::string& read : options.read_paths)
+            if (refusal.empty()) refusal = refuse_overwriting(path, {read});
+        if (!refusal.empty()) return fmt::format("{}: {}", path, refusal);
+    }
+    return {};
+}
+
 }  // namespace
 
 int run(const std::vector<std::string>& arguments, const Environment& environment) {
@@ -265,6 +282,10 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         print_message(
             "rdmascope report: this program was built without the page; install Debian's packages esbuild, node-d3, "
             "node-typescript and nodejs, and build again (`./dev build` does both)");
+        return exit_failed;
+    }
+    if (const std::string refusal = refusal_of(options); !refusal.empty()) {
+        print_message("rdmascope report: {}", refusal);
         return exit_failed;
     }
     options.commands = true;

@@ -59,7 +59,7 @@ constexpr std::array section_table{
             "What programs and the kernel did, in addition to the packets: whose a flow is, how deep its queues are, "
             "and where "
             "its work requests waited. Packets are then looked at one by one, which takes several times as long."},
-    Section{"prometheus", "The figures for Prometheus: /metrics, /healthz and / over HTTP."},
+    Section{"prometheus", "The figures for Prometheus: /metrics and /healthz over HTTP."},
     Section{"http", "The live page for a browser and its API, / and /api/v1, at the address of prometheus.listen."},
     Section{"history", "What happened in the past, interval by interval, for --from and --to."},
     Section{"recorder",

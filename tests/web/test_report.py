@@ -161,6 +161,19 @@ class Document(Base):
         self.assertEqual(run("report").returncode, 2)
         self.assertEqual(run("report", "-r", "-", "--perfetto", "trace").returncode, 2)
 
+    def test_what_is_read_is_not_overwritten(self):
+        copy = pathlib.Path(self.folder.name) / "copy.pcap"
+        octets = pathlib.Path(LOSS).read_bytes()
+        copy.write_bytes(octets)
+        page = pathlib.Path(self.folder.name) / "both"
+        for outputs in (("-o", copy), ("-o", page, "--perfetto", copy), ("-o", page, "--perfetto", page)):
+            with self.subTest(outputs):
+                done = run("report", "-r", copy, *outputs)
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr, "this is the file that is being read|need a file each")
+                self.assertEqual(copy.read_bytes(), octets)
+                self.assertFalse(page.exists())
+
 
 @unittest.skipUnless(chromium(), "no chromium: apt-get install chromium")
 class Page(Base):
