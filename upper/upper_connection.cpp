@@ -1,3 +1,4 @@
+// Which upper layer a connection has, and what its messages are.
 #include "upper/upper_connection.h"
 
 #include <algorithm>
@@ -104,7 +105,7 @@ void Connection::keep(unsigned side, const Message& message, base::Bytes head) {
     if (message.operation == Operation::send) ++kept_sends_;
 }
 
-/// The message was kept at its beginning.
+/// Completes a message that was kept at its beginning.
 void Connection::keep_end(unsigned side, const Message& message) {
     const auto found = std::find_if(kept_.rbegin(), kept_.rend(), [&](const Kept& kept) {
         return kept.side == side && kept.message.begin == message.begin && kept.message.operation == message.operation;
@@ -113,8 +114,7 @@ void Connection::keep_end(unsigned side, const Message& message) {
     if (message.immediate) try_streams();
 }
 
-/// Reads the kept SENDs as messages of this protocol, and counts responses of the other side that answer requests of
-/// this side.
+/// Reads the kept SENDs as messages of this protocol, and counts responses that answer requests of `initiator`.
 unsigned Connection::count_answers(const Protocol& protocol, unsigned initiator) const {
     ConnectionFacts facts;
     std::vector<std::uint64_t> open;
@@ -235,7 +235,7 @@ void Connection::send(unsigned side, Message& message, base::Bytes head) {
     try_shapes();
 }
 
-/// The protocol was guessed by its port, and the guess is wrong.
+/// Counts a SEND that does not fit. After `max_misfits`, a protocol that was guessed by its port counts as wrong.
 void Connection::misfit() {
     ++misfits_;
     if (confirmed_ || misfits_ < max_misfits) return;
