@@ -1,4 +1,4 @@
-// What an upper layer, such as NVMe, does on a flow. Figures are on the flow of the side that asks.
+// Commands of an upper layer, such as NVMe. The flow of the side that sends requests has the figures.
 #include <fmt/format.h>
 
 #include "exporters/flow_groups.h"
@@ -29,7 +29,7 @@ auto of_totals(Of of) {
     return of_commands([of](const CommandConnectionFigures& commands) { return of(totals_of(commands)); });
 }
 
-/// For how long the oldest open command has waited: until the end of what the row covers.
+/// How long the oldest open command has waited at the end of the interval, or of the flow.
 Value waiting_ns(const FlowRow& row) {
     const CommandConnectionFigures* const commands = commands_of(row);
     if (commands == nullptr) return {};
@@ -53,7 +53,7 @@ void add_counts(FieldBuilder<FlowRow>& fields) {
     fields.add("io.commands", "", "commands", Unit::count,
                "commands that were answered; those that only keep the connection alive do not count",
                of_totals([](const CommandTotals& totals) { return totals.commands; }));
-    fields.add("io.errors", "", "command errors", Unit::count, "of them, those answered with an error",
+    fields.add("io.errors", "", "command errors", Unit::count, "commands that were answered with an error",
                of_totals([](const CommandTotals& totals) { return totals.errors; }));
     fields.add("io.unanswered", "", "no answer", Unit::count,
                "commands that were open when their connection or the capture ended",
@@ -98,8 +98,8 @@ void add_depth(FieldBuilder<FlowRow>& fields) {
                of_commands([](const CommandConnectionFigures& commands) { return value(commands.limit); }));
     fields.add("io.at_limit_ns", "", "at limit", Unit::ns, "time for which that number was open",
                of_commands([](const CommandConnectionFigures& commands) { return commands.at_limit_ns; }));
-    fields.add("io.waiting_ns", "", "waiting", Unit::ns, "time for which the oldest open command has waited; 0: none",
-               waiting_ns);
+    fields.add("io.waiting_ns", "", "waiting", Unit::ns,
+               "time for which the oldest open command has waited; 0: no open command", waiting_ns);
     fields.add("io.unbound_operations", "", "unbound", Unit::count,
                "READs and WRITEs of the target that belong to no command that is known",
                of_commands([](const CommandConnectionFigures& commands) { return commands.unbound_operations; }));
@@ -112,8 +112,7 @@ void add_depth(FieldBuilder<FlowRow>& fields) {
 }  // namespace
 
 void add_commands(FieldBuilder<FlowRow>& fields) {
-    fields.add("upper", "", "upper", Unit::text,
-               "the upper layer: nvme, rpc, srp, iser, smb, rds; null if none is known",
+    fields.add("upper", "", "upper", Unit::text, "the upper layer: nvme, rpc, srp, iser, smb, rds; null if unknown",
                [](const FlowRow& row) { return row.flow.commands ? Value{row.flow.commands->protocol} : Value{}; });
     fields.presence = Presence::with_group;
     add_counts(fields);

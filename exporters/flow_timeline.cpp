@@ -25,7 +25,7 @@ std::uint64_t FlowTimeline::add(std::span<const metrics::FlowBytes> flows, std::
         if (line.cells.size() <= place) line.cells.resize(place + 1);
         line.cells[place] = base::saturating::add(line.cells[place], more);
     }
-    // Flows that the measurement has forgotten are not asked for any more.
+    // No caller needs flows that the measurement has forgotten.
     if (flows_.size() > 2 * flows.size())
         std::erase_if(flows_, [&](const auto& each) { return each.second.round != rounds_; });
     while (places_ > cells_of_flow()) double_length();

@@ -12,8 +12,9 @@
 namespace exporters {
 
 /// The bytes of each flow over time, in cells of equal length. A capture's length is not known before its end: whenever
-/// the cells are full, each two become one of twice the length. A flow has at most `most_cells` cells. All flows
-/// together have `room` cells; with more flows than that permits, each flow has fewer cells, at least `least_cells`.
+/// the cells are full, each two become one of twice the length. A flow has at most `most_cells` cells. The more
+/// flows there are, the fewer cells each flow has, so that all flows together have `room` cells at most. But each flow
+/// may have `least_cells` for any number of flows.
 class FlowTimeline {
 public:
     using Cells = std::vector<std::uint64_t>;
@@ -25,8 +26,8 @@ public:
     FlowTimeline() : FlowTimeline(usual_room) {}
     explicit FlowTimeline(std::size_t room) : room_(room) {}
 
-    /// Adds a stretch of time that began at `start_ns`. `flows` are all flows that are remembered, with their bytes
-    /// since the beginning. Returns how long the next stretch has to be.
+    /// Adds an interval that began at `start_ns`. `flows` are all flows that are remembered, with their bytes since the
+    /// beginning of the capture. Returns the length of the next interval.
     std::uint64_t add(std::span<const metrics::FlowBytes> flows, std::int64_t start_ns);
     /// The cells of a flow, from the first cell of all; nullptr if the flow is unknown.
     const Cells* of(std::uint64_t flow) const;
@@ -35,8 +36,8 @@ public:
 
 private:
     struct Line {
-        std::uint64_t bytes = 0;  ///< so far
-        std::uint64_t round = 0;  ///< in which the flow was added last
+        std::uint64_t bytes = 0;  ///< at the last add()
+        std::uint64_t round = 0;  ///< the last add() with this flow
         Cells cells = {};
     };
     std::size_t cells_of_flow() const;

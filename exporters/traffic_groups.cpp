@@ -252,7 +252,7 @@ void append_group_table(std::string& out, const std::vector<TrafficGroup>& group
     constexpr std::size_t least_cells = 9;  // the heading
     constexpr std::size_t most_cells = 32;
     constexpr std::size_t between = 2;
-    // On a narrow terminal these give way, the first one first.
+    // Columns that a narrow terminal lacks, in this order.
     constexpr std::array<std::string_view, 5> dispensable{"received_packets", "sent_packets", "messages", "flows",
                                                           "problems"};
     std::vector<const GroupField*> shown;

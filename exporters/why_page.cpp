@@ -35,7 +35,7 @@ std::string cost_text(const metrics::Cost& cost) {
     return fmt::format("{} of the {}", words::percent(cost.share), wholes[static_cast<std::size_t>(cost.basis)]);
 }
 
-/// What a figure is called for readers. JSON has the names of the evidence.
+/// The name of a figure on the page. JSON has the names of the evidence.
 std::string evidence_label(const Evidence& evidence) {
     if (evidence.what == "goodput") return "goodput (message bytes)";
     return harmless(evidence.what);

@@ -8,7 +8,7 @@ namespace upper {
 
 struct Protocol;
 
-/// What the user says of connections: a port or a queue pair, and its protocol.
+/// What the user says about connections: a port or a queue pair, and its protocol.
 struct Assignment {
     bool is_queue_pair = false;
     std::uint32_t number = 0;

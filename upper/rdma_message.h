@@ -4,7 +4,7 @@
 
 namespace upper {
 
-/// What a message does. `other`: the message takes positions, and the folder does not examine it.
+/// What a message does. `other`: the message takes positions, and is not examined.
 enum class Operation : std::uint8_t { send, write, read, other };
 
 /// The command of the connection to which a message belongs; serial 0: the message belongs to no command.

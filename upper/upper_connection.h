@@ -96,7 +96,7 @@ public:
     void moved(unsigned side, const Message& message, std::int64_t time_ns, bool began_again);
     void touched_by_repair(const Message& message, std::uint32_t repair, bool own);
     void acknowledged(unsigned side, std::int64_t time_ns);
-    /// Receives a message while the protocol is not known.
+    /// Notes the end of a packet of either flow.
     void seen(std::int64_t time_ns) { last_seen_ns_ = time_ns; }
 
     Repair& begin_repair(std::int64_t begin_ns);
@@ -158,7 +158,7 @@ private:
         std::vector<std::uint64_t> begins = {};
         std::optional<std::uint64_t> number = {};
     };
-    /// Receives a message, or one part of it. `shown`: the bytes that describe the message; empty for parts after the
+    /// A message, or one part of a message. `shown`: the bytes that describe the message; empty for parts after the
     /// first.
     struct Part {
         base::Bytes head = {};

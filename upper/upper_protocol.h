@@ -161,7 +161,7 @@ struct Protocol {
 
     /// Whether the private data of a connection request have the form of this protocol. If so, reads them into `facts`.
     bool (*read_private_data)(base::Bytes data, ConnectionFacts& facts);
-    /// Reads the private data of the reply into `facts`; nullptr if the protocol has none.
+    /// Reads the private data of the reply into `facts`; nullptr if replies have no such data.
     void (*read_reply)(base::Bytes data, ConnectionFacts& facts) = nullptr;
     /// What a SEND of `length` bytes is, judged by `head`, the captured part of its beginning.
     Shape (*shape)(base::Bytes head, std::uint64_t length);
@@ -169,14 +169,15 @@ struct Protocol {
     /// Reads the beginning of the data of a request with `wants_data`.
     void (*read_data)(std::uint32_t detail, base::Bytes data, ConnectionFacts& facts);
     StatusMeaning (*status)(std::uint32_t detail, std::uint32_t status);
-    /// Is called after parse(), and reads the parts of a response whose meaning depends on the request; nullptr if
-    /// there are none.
+    /// Is called after parse(), and reads the parts of a response whose meaning depends on the request; nullptr if no
+    /// part depends on the request.
     void (*complete_response)(base::Bytes head, std::uint32_t detail, ConnectionFacts& facts, Said& said) = nullptr;
     /// As parse(), for the beginning of a request (`out`) or of a response that was moved by RDMA; nullptr for a
     /// protocol that moves no messages by RDMA.
     void (*read_message)(base::Bytes data, bool out, std::uint32_t detail, ConnectionFacts& facts,
                          Said& said) = nullptr;
-    /// The part of an upper message that a SEND carries; nullopt if there is none. nullptr: each SEND is one message.
+    /// The part of an upper message that a SEND carries; nullopt if the SEND carries no such part. nullptr: each SEND
+    /// is one message.
     std::optional<Fragment> (*fragment)(base::Bytes head, std::uint64_t length) = nullptr;
     /// For messages that hold several commands: bytes from the beginning of one command to the next; 0 for the last
     /// command.

@@ -28,9 +28,9 @@ public:
     CaptureRun(const IoOptions& options, dissect::Sink& sink) : CaptureRun(options, sink, Caller()) {}
     CaptureRun(const IoOptions& options, dissect::Sink& sink, Caller caller);
 
-    /// Call this before run(): `wanted` is called with the time of each frame before the frame is read; false ends the
-    /// run.
-    void on_time(std::function<bool(std::int64_t)> wanted) { on_time_ = std::move(wanted); }
+    /// Call this before run(). `observer` is called with the time of each frame before the frame is dissected. If it
+    /// returns false, the run ends.
+    void on_time(std::function<bool(std::int64_t)> observer) { on_time_ = std::move(observer); }
     /// False if nothing could be read.
     bool run();
     bool failed() const { return failed_; }

@@ -12,6 +12,7 @@ namespace {
 
 using metrics::CommandConnectionFigures;
 
+/// In the order of GroupBy.
 constexpr std::array<std::string_view, 5> names_of_groups{"pair", "initiator", "target", "protocol", "all"};
 
 std::string host_text(const CommandConnectionFigures& connection, const metrics::Address& address,
@@ -33,8 +34,6 @@ std::string group_name(const CommandConnectionFigures& connection, GroupBy by, c
 }
 
 }  // namespace
-
-std::string_view name_of(GroupBy by) { return names_of_groups[static_cast<std::size_t>(by)]; }
 
 std::optional<GroupBy> group_named(std::string_view name) {
     for (std::size_t i = 0; i < names_of_groups.size(); ++i)

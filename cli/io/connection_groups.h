@@ -10,15 +10,14 @@
 
 namespace cli::io {
 
-/// What connections share whose commands are added up.
+/// What the connections of a group have in common.
 enum class GroupBy : std::uint8_t { pair, initiator, target, protocol, all };
-/// "pair", "initiator", "target", "protocol", "all".
-std::string_view name_of(GroupBy by);
+/// "pair", "initiator", "target", "protocol", "all"; nullopt for another name.
 std::optional<GroupBy> group_named(std::string_view name);
 
-/// Connections of one protocol added up; of all protocols if everything is one group.
+/// The sum of connections of one protocol; with GroupBy::all, the sum of all connections.
 struct Group {
-    std::string name;  ///< what they share: "192.0.2.2 > 192.0.2.1"
+    std::string name;  ///< what the connections have in common: "192.0.2.2 > 192.0.2.1"
     std::uint64_t connections = 0;
     metrics::CommandConnectionFigures sum;
 };

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <iterator>
 
 #include "base/clock.h"
 #include "base/timestamp.h"
 #include "cli/analysis/recall.h"
 #include "cli/io/words.h"
-#include "exporters/value.h"
 
 namespace cli::io {
 
@@ -31,13 +31,14 @@ const CommandConnectionFigures* find_connection(const ConnectionFigures& figures
     return found == figures.end() || found->number != number ? nullptr : &*found;
 }
 
-/// What came on top of `before` on each connection; connections without commands are left out.
+/// The figures of each connection since `before`. Connections without commands since then are left out.
 ConnectionFigures added_since(const ConnectionFigures& before, const ConnectionFigures& now, std::int64_t since_ns) {
+    const CommandConnectionFigures nothing;
     ConnectionFigures out;
     for (const CommandConnectionFigures& connection : now) {
         const CommandConnectionFigures* const earlier = find_connection(before, connection.number);
         CommandConnectionFigures added = connection;
-        metrics::subtract(added, earlier == nullptr ? CommandConnectionFigures{} : *earlier, since_ns);
+        metrics::subtract(added, earlier == nullptr ? nothing : *earlier, since_ns);
         if (!added.kinds.empty()) out.push_back(std::move(added));
     }
     return out;
@@ -68,7 +69,7 @@ bool IntervalReport::close() {
     print(added_since(before_, now, *start_ns_));
     before_ = std::move(now);
     measure_.forget_exhibits();
-    // Live output is looked at while it happens.
+    // Live rows appear at once.
     return options_.interfaces.empty() ? output_.settle() : output_.flush();
 }
 

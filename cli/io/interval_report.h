@@ -14,13 +14,14 @@
 namespace cli::io {
 
 /// The commands that ended in each interval: a row for each kind on each connection. Intervals begin at multiples of
-/// their length since 1970; those without commands are left out.
+/// their length since 1970. Intervals without commands are left out.
 class IntervalReport {
 public:
     IntervalReport(const IoOptions& options, const analysis::Names& names, TextOutput& output, upper::Reader& reader,
                    metrics::CommandMeasure& measure);
 
-    /// A frame passes at that time: intervals that end before are printed. False if printing failed.
+    /// Call this with the time of each frame, before the frame is dissected. Prints the interval if it has ended. False
+    /// if printing failed.
     bool pass(std::int64_t time_ns);
     /// No more frames will come.
     void finish();
@@ -40,7 +41,7 @@ private:
     metrics::CommandMeasure& measure_;
     std::int64_t length_ns_;
     std::optional<std::int64_t> start_ns_ = {};
-    ConnectionFigures before_ = {};  ///< at the interval's beginning, by their numbers
+    ConnectionFigures before_ = {};  ///< at the beginning of the interval, by their numbers
     std::optional<exporters::Table> table_ = {};
     bool begun_ = false;
     bool any_ = false;  ///< an interval was printed

@@ -118,7 +118,7 @@ std::vector<const CommandKindFigures*> ordered_kinds(const CommandConnectionFigu
 
 constexpr std::size_t least_kind_width = 14;
 
-/// The headings after that of the kind.
+/// Adds the headings after the heading of the kind.
 void add_headings(std::vector<exporters::Table::Heading>& headings) {
     for (const char* title : {"commands", "errors", "bytes", "p50", "p99", "max", "request", "before", "data", "after",
                               "response", "repair", "ops", "unanswered"})
@@ -185,7 +185,7 @@ Json kind_json(const CommandConnectionFigures& connection, const CommandKindFigu
     return object;
 }
 
-/// What is the same of a connection and of several.
+/// Adds the members that a connection and a group both have.
 void add_figures(Json& object, const CommandConnectionFigures& connection) {
     object["open_max"] = connection.open_max;
     object["at_limit_ns"] = connection.at_limit_ns;
@@ -323,7 +323,8 @@ void append_csv_rows(std::string& out, const ConnectionFigures& connections, con
         const std::string ends = fmt::format("{},{},{},{},{},", connection.number, connection.protocol,
                                              csv_text(initiator), csv_text(target), csv_text(connection.target_name));
         for (const CommandKindFigures& kind : connection.kinds) {
-            (out += before) += ends;
+            out += before;
+            out += ends;
             append_kind_csv(out, connection, kind);
         }
     }

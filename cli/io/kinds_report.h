@@ -21,21 +21,21 @@ void append_json(std::string& out, const ConnectionFigures& connections, const a
 /// One row for each kind of command on a connection, after a header.
 void append_csv(std::string& out, const ConnectionFigures& connections, const analysis::Names& names);
 
-// The same of groups.
+// The same for groups.
 void append_table(std::string& out, const std::vector<Group>& groups);
 void append_json(std::string& out, const std::vector<Group>& groups);
 void append_csv(std::string& out, const std::vector<Group>& groups);
 
-// Parts of these, for reports of other shapes.
+// Parts of these reports, for reports of other forms.
 /// An array of the objects of append_json(), on one line.
 std::string connections_text(const ConnectionFigures& connections, const analysis::Names& names);
 std::string kinds_csv_header();
-/// The rows of append_csv(), each with `before` in front.
+/// The rows of append_csv(). Each row begins with `before`.
 void append_csv_rows(std::string& out, const ConnectionFigures& connections, const analysis::Names& names,
                      std::string_view before);
-/// The table of append_table(), with columns of text before its own.
+/// An empty table with the columns of append_table(), after the columns of text in `before`.
 exporters::Table kind_table(std::initializer_list<std::string_view> before);
-/// Its own cells of each kind, those that took most time first.
+/// The cells of append_table() for each kind. The kind that took most time comes first.
 std::vector<std::vector<std::string>> kind_rows(const metrics::CommandConnectionFigures& connection);
 
 }  // namespace cli::io

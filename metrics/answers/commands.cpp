@@ -1,4 +1,4 @@
-// How long do commands of upper layers take, and what takes the time? Asked only where commands were seen.
+// How long do commands of upper layers take, and what takes the time? The question is asked if there are commands.
 #include <algorithm>
 #include <cmath>
 #include <fmt/core.h>
@@ -15,7 +15,7 @@ namespace metrics::inline answers {
 
 namespace {
 
-/// Of a finding that packets which the capture lacks would refute.
+/// The confidence of a finding that packets missing from the capture could refute.
 constexpr double doubtful_confidence = 0.4;
 
 /// In the order of command_error_names.
@@ -37,7 +37,8 @@ double part_of(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-/// Datagrams of RDS are acknowledged with what is sent next, or later: that is no answer, and no time of the target.
+/// False for RDS: a datagram is acknowledged with the next datagram, or later, so the time until then is not the
+/// target's.
 bool has_answers(const CommandConnectionFigures& commands) { return commands.protocol != "rds"; }
 
 std::vector<Commands> commands_of(const Subject& subject) {
@@ -79,8 +80,8 @@ std::string ends_text(const Subject& subject, const Commands& commands) {
                        name.empty() ? "" : ", ", name);
 }
 
-/// The time until the requests were acknowledged; absent where it is unknown. TCP may acknowledge late, with the
-/// response: there, the least round trip counts for each command.
+/// The time until the requests were acknowledged; absent if unknown. TCP may acknowledge late, with the response, so on
+/// iWARP the least round trip counts for each command.
 std::optional<std::uint64_t> ack_ns(const Commands& commands, const CommandKindFigures& kind) {
     if (!commands.is_iwarp()) return kind.request_ack_ns;
     std::optional<std::uint64_t> least;
@@ -93,14 +94,14 @@ std::optional<std::uint64_t> ack_ns(const Commands& commands, const CommandKindF
     return std::min(sum, kind.parts_ns[1].sum());
 }
 
-/// The target's own time: without the way there and its acknowledgement. Absent where those are unknown.
+/// The target's own time: without the time until the request was acknowledged. Absent if that time is unknown.
 std::optional<std::uint64_t> think_ns(const Commands& commands, const CommandKindFigures& kind) {
     const auto ack = ack_ns(commands, kind);
     if (!ack) return {};
     return target_ns(kind) - std::min(*ack, target_ns(kind));
 }
 
-/// Whether answers may have passed that the capture lacks.
+/// Whether the capture may lack answers that were sent.
 bool lacks_packets(const Subject& subject, const Commands& commands) {
     return std::ranges::any_of(commands.flows, [&](const FlowSnapshot* flow) {
         const FlowSnapshot* const back = subject.reverse(*flow);
@@ -196,8 +197,8 @@ void add_figures(Answer& answer, const Commands& commands) {
 
 // ---- what alarms ----
 
-/// Errors that alarm. A target says by class `protocol` that it does not know a command: hosts ask such things when
-/// they begin, so that only reads and writes count.
+/// Errors that alarm. Class `protocol` says that the target does not know a command. Hosts try such commands when they
+/// begin, so only reads and writes of this class count.
 std::uint64_t alarming_errors(const Commands& commands) {
     std::uint64_t certain = 0;
     std::uint64_t refused = 0;
@@ -278,18 +279,17 @@ void find_command_errors(const Subject& subject, const Commands& commands, std::
 struct Waiting {
     std::uint64_t commands = 0;
     std::uint64_t longest_ns = 0;
-    std::uint64_t acknowledged = 0;  ///< of those that are shown
-    std::uint64_t shown = 0;
+    bool acknowledged = false;  ///< a request was acknowledged
 };
 
-/// Until when an open command of the flow has waited: after the end of its connection, nothing is awaited.
+/// The time until which an open command of the flow has waited: at most until the end of its connection.
 std::int64_t end_of_wait(const Subject& subject, const FlowSnapshot& flow) {
     if (!flow.finished) return subject.snapshot().capture.last_ns;
     const FlowSnapshot* const back = subject.reverse(flow);
     return back == nullptr ? flow.last_ns : std::max(flow.last_ns, back->last_ns);
 }
 
-/// Adds the commands of one flow that wait longer than any target needs.
+/// Adds the commands of one connection that wait longer than any target needs.
 void add_waiting(const CommandConnectionFigures& connection, std::int64_t end_ns, Waiting& waiting) {
     const auto age_of = [end_ns](std::int64_t begin_ns) {
         return begin_ns >= end_ns ? 0 : static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(begin_ns);
@@ -300,8 +300,7 @@ void add_waiting(const CommandConnectionFigures& connection, std::int64_t end_ns
         std::uint64_t longest_ns = 0;
         for (const CommandRecord& record : kind.waiting) {
             longest_ns = std::max(longest_ns, age_of(record.begin_ns));
-            ++waiting.shown;
-            waiting.acknowledged += record.request_ack_ns ? 1u : 0u;
+            waiting.acknowledged = waiting.acknowledged || record.request_ack_ns;
         }
         if (longest_ns <= unanswered_command_ns) continue;
         long_ones += kind.unanswered;
@@ -328,20 +327,20 @@ void find_unanswered(const Subject& subject, const Commands& commands, std::vect
     Answer answer = make_answer(Verdict::unanswered, commands, share);
     answer.cost = {share, CostBasis::commands};
     const std::string target = subject.short_name(commands.first().destination.address);
-    const bool acknowledged = waiting.acknowledged != 0;
     answer.summary = fmt::format("{} of {} got no answer for up to {}{}.", counted(waiting.commands, "command"),
                                  ends_text(subject, commands), duration(static_cast<double>(waiting.longest_ns)),
-                                 acknowledged ? ", though requests were acknowledged" : "");
+                                 waiting.acknowledged ? ", though requests were acknowledged" : "");
     add_evidence(answer, "commands without an answer", static_cast<double>(waiting.commands), EvidenceUnit::commands,
                  frames_of_first(commands, &CommandKindFigures::waiting));
     add_evidence(answer, "longest wait", static_cast<double>(waiting.longest_ns), EvidenceUnit::ns);
     add_figures(answer, commands);
     answer.advice =
-        acknowledged ? fmt::format(
-                           "The adapter of {0} has the requests: look at the target's program and its "
-                           "device on {0}.",
-                           target)
-                     : fmt::format("Look whether {} still answers at all, and at the answer about bandwidth.", target);
+        waiting.acknowledged
+            ? fmt::format(
+                  "The adapter of {0} has the requests: look at the target's program and its "
+                  "device on {0}.",
+                  target)
+            : fmt::format("Look whether {} still answers at all, and at the answer about bandwidth.", target);
     if (lacks_packets(subject, commands)) answer.confidence = std::min(answer.confidence, doubtful_confidence);
     out.push_back(std::move(answer));
 }
@@ -360,7 +359,7 @@ void find_retried(const Subject& subject, const Commands& commands, std::vector<
     add_figures(answer, commands);
     answer.advice = fmt::format("Look at the log of {}: a time-out makes it ask again.",
                                 subject.short_name(commands.first().source.address));
-    // An answer that the capture lacks looks the same.
+    // A command whose answer the capture lacks looks the same.
     if (lacks_packets(subject, commands)) answer.confidence = std::min(answer.confidence, doubtful_confidence);
     out.push_back(std::move(answer));
 }
@@ -404,7 +403,7 @@ void find_repairs(const Subject& subject, const Commands& commands, std::vector<
 
 // ---- what describes ----
 
-/// How the target's own time grows with the number of open commands; nothing where it does not, or is not known by it.
+/// How the target's own time grows with the number of open commands. No value if it does not grow, or if unknown.
 struct Growth {
     std::size_t few = 0;  ///< index of command_depth_names
     std::size_t many = 0;
@@ -429,8 +428,8 @@ std::optional<Growth> growth_of(const Commands& commands, const CommandKindFigur
     return grows ? found : std::nullopt;
 }
 
-/// How much of the link the data use while commands are open, as a share of its rate; no value where that is unknown.
-/// Data of several commands share the link, so that the time of a single one is not enough.
+/// The share of the link's rate that the data use while commands are open; no value if unknown. Data of several
+/// commands share the link, so the time of one command's data is not enough.
 std::optional<double> link_use(const Subject& subject, const Commands& commands, const CommandKindFigures& kind) {
     const FlowSnapshot* const back = subject.reverse(commands.first());
     const bool in = kind.moved_in_bytes >= kind.moved_out_bytes;
@@ -442,7 +441,7 @@ std::optional<double> link_use(const Subject& subject, const Commands& commands,
     return bits / (static_cast<double>(least_ns) * 1e-9) / static_cast<double>(*mover->link_bits_per_sec);
 }
 
-/// Whether a tenth of the answers, or more, belong to requests that the capture lacks.
+/// Whether more than a tenth of the answers belong to requests that the capture lacks.
 bool lacks_requests(const Commands& commands) {
     return commands.totals.orphans * 10 > commands.totals.commands + commands.totals.orphans;
 }
@@ -507,7 +506,7 @@ void describe_verdict(Answer& answer, const Subject& subject, const Commands& co
         case Verdict::target_queueing: {
             const Growth growth = growth_of(commands, kind).value_or(Growth{});
             answer.summary = fmt::format(
-                "{} wait for the target, the longer the more are open: {} with {} open, {} with {} (medians of the "
+                "{} wait for the target, and longer if more are open: {} with {} open, {} with {} (medians of the "
                 "target's own time). They take {}.",
                 who, duration(static_cast<double>(growth.few_ns)), command_depth_names[growth.few],
                 duration(static_cast<double>(growth.many_ns)), command_depth_names[growth.many], shares);

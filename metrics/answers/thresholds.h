@@ -79,19 +79,19 @@ inline constexpr double underused_share = 0.25;
 
 /// Errors of commands that may be a host's own doing (busy, denied, aborted): hosts probe and retry.
 inline constexpr double alarming_error_share = 1e-4;
-/// No target needs longer: hosts give commands up after 30 s, disks their repeats after 2 s to 7 s.
+/// No target needs longer. Hosts give up commands after 30 s, and disks end their own repeats after 2 s to 7 s.
 inline constexpr std::uint64_t unanswered_command_ns = 5'000'000'000;
 /// A part of the commands' latency that names what takes the time.
 inline constexpr double slow_part_share = 0.6;
-/// A target that takes twice as long with more commands open works at them one after the other.
+/// A target that takes twice as long with more open commands works on them one after the other.
 inline constexpr double queueing_growth = 2.0;
-/// The least share of the latency that the target's own time has, for that to matter.
+/// The target's own time matters if it is at least this share of the latency.
 inline constexpr double queueing_think_share = 0.3;
 /// Data that use more of the link than this are not slow.
 inline constexpr double half_of_link = 0.5;
 /// An initiator without open commands for this share of the time asks for little.
 inline constexpr double idle_host_share = 0.8;
-/// The size of a page: most targets take that within the request.
+/// The size of a page. Most targets accept a page of data within the request.
 inline constexpr std::uint64_t small_command_bytes = 4096;
 inline constexpr double small_command_share = 0.3;
 

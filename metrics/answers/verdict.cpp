@@ -197,7 +197,7 @@ constexpr std::array<VerdictMeaning, 13> commands{{
     {Verdict::unanswered, "Commands get no answer for more than 5 s.", is_alarm},
     {Verdict::retried, "Commands are asked again before an answer comes.", is_alarm},
     {Verdict::repairs_hurt_commands, "Commands wait for packets that are sent again.", is_alarm},
-    {Verdict::target_queueing, "The target takes the longer the more commands are open: it is at its limit.",
+    {Verdict::target_queueing, "The more commands are open, the longer the target takes: it is at its limit.",
      describes},
     {Verdict::target_slow, "Most of the commands' time is the target's own, however many are open.", describes},
     {Verdict::network_slow, "Most of the commands' time passes until their requests are acknowledged.", describes},

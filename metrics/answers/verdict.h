@@ -10,7 +10,7 @@ namespace metrics::inline answers {
 
 enum class Question : std::uint8_t { bandwidth, latency, qp_cache, congestion, queue_depth, commands };
 inline constexpr std::size_t question_count = 6;
-/// The first ones have an answer about every capture; commands are asked about only where some were seen.
+/// The questions that every capture has an answer to. The question about commands is asked if there are commands.
 inline constexpr std::size_t usual_question_count = 5;
 inline constexpr std::array<std::string_view, question_count> question_names{"bandwidth",  "latency",     "qp_cache",
                                                                              "congestion", "queue_depth", "commands"};

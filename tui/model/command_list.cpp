@@ -6,7 +6,7 @@ namespace tui::inline model {
 
 namespace {
 
-/// A connection with the number of its commands: that is a sum over kinds.
+/// A connection with the number of its commands, which is a sum over kinds and is counted once.
 struct Counted {
     const metrics::FlowSnapshot* flow;
     std::uint64_t commands;

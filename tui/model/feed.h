@@ -46,7 +46,7 @@ public:
 
     virtual FeedStatus status() = 0;
     /// A descriptor that is readable when status() or latest() may have changed since the last call of status(); -1 if
-    /// there is none.
+    /// absent.
     virtual int descriptor() const { return -1; }
     /// The newest reading; null before the first. Several may have been made since the last call: see since().
     virtual ReadingPtr latest() = 0;

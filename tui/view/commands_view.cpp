@@ -14,7 +14,7 @@ using metrics::CommandConnectionFigures;
 using metrics::CommandKindFigures;
 using metrics::FlowSnapshot;
 
-/// Letters of a bar and their colours: where the time of a connection, or the latency of a kind, went.
+/// A letter of a bar with its colour. Bars show the parts of a connection's time, or of the latency of a kind.
 struct Phase {
     char letter;
     std::string_view words;
@@ -27,6 +27,7 @@ constexpr std::array<Phase, metrics::command_state_count> state_phases{{{'H', "h
                                                                         {'D', "data", Role::good},
                                                                         {'r', "response", Role::chart},
                                                                         {'R', "repair", Role::bad}}};
+constexpr std::array<std::size_t, metrics::command_state_count> phase_of_state{0, 1, 2, 3, 4, 5};
 /// In the order of metrics::command_part_names.
 constexpr std::array<std::size_t, metrics::command_part_count> phase_of_part{1, 2, 3, 2, 4};
 
@@ -69,7 +70,7 @@ TableCell error_cell(std::uint64_t errors) {
     return {base::group_digits(errors), {errors == 0 ? Role::dim : Role::bad}};
 }
 
-/// "0.3/15": open on average, and permitted, or the most that were.
+/// "0.3/15": commands open on average, and permitted; if that is unknown, the most that were open.
 std::string open_text(const CommandConnectionFigures& commands, std::uint64_t latency_sum_ns) {
     const std::uint64_t wall = commands.wall_ns();
     const double mean = wall == 0 ? 0 : static_cast<double>(latency_sum_ns) / static_cast<double>(wall);
@@ -87,7 +88,6 @@ TableRow connection_row(const ModelState& state, const FlowSnapshot& flow, const
     const CommandConnectionFigures& commands = *flow.commands;
     const metrics::CommandTotals totals = totals_of(commands);
     const std::uint64_t ns = shown_ns(state);
-    const bool waits = commands.oldest_open_ns && totals.unanswered != 0;
     TableRow row;
     row.cells = {{fmt::format("{} {} {}", host_text(flow.source.address, state.names), letters.arrow,
                               host_text(flow.destination.address, state.names)),
@@ -100,8 +100,8 @@ TableRow connection_row(const ModelState& state, const FlowSnapshot& flow, const
                  latency_cell(totals.latency_ns.quantile(0.99), letters),
                  error_cell(totals.errors),
                  {open_text(commands, totals.latency_ns.sum())},
-                 bar_cell(commands.states_ns, std::array<std::size_t, 6>{0, 1, 2, 3, 4, 5})};
-    if (totals.errors != 0 || totals.unanswered != 0 || waits)
+                 bar_cell(commands.states_ns, phase_of_state)};
+    if (totals.errors != 0 || totals.unanswered != 0)
         row.mark.paint = [](Pane& pane, int x, int y, int) { pane.put(x, y, U'!', {Role::bad}); };
     return row;
 }

@@ -17,9 +17,9 @@ struct HelpLine {
 
 constexpr std::array<HelpLine, 5> words{{{"Words", "", true},
                                          {"goodput", "message bytes per second, without headers"},
-                                         {"p50, p99", "half, 99 % of the operations are not slower"},
+                                         {"p50, p99", "50 %, 99 % of the operations take at most this"},
                                          {"depth", "messages outstanding: on average/at most"},
-                                         {"~", "before a share: the link's rate is a guess"}}};
+                                         {"~", "before a share or a rate: it is an estimate"}}};
 
 void append_group(std::vector<HelpLine>& lines, std::string_view group, std::uint32_t view, bool here) {
     bool first = true;

@@ -114,8 +114,8 @@ void read_data_pointer(base::Bytes head, std::uint64_t length, const wire::NvmeC
         if (said.inline_bytes != 0) said.bytes = said.inline_bytes;
         return;
     }
-    // The low bits are the direction of the data. NVMe Base 2.0, figure 86. For a fabrics command, the low bits of its
-    // type count.
+    // The low bits are the direction of the data. NVMe Base 2.0, figure 86. A fabrics command has the direction in the
+    // low bits of its type.
     const std::uint8_t direction = command.fabrics_type.value_or(command.opcode) & 3;
     const bool out = direction == 1;
     switch (command.sgl->type) {

@@ -35,7 +35,7 @@ void rsocket_read_reply(base::Bytes data, ConnectionFacts& facts) {
         take_connect(*connect, facts.streams[1], facts.streams[0]);
 }
 
-/// Four bytes alone prove little; together with the length of the WRITE before them they do.
+/// Four bytes alone prove little. announces() compares them with the length of the WRITE before them.
 Shape rsocket_shape(base::Bytes, std::uint64_t) { return Shape::none; }
 
 /// Whether a word announces `written` bytes of the stream.

@@ -37,8 +37,8 @@ public:
     /// A management datagram, or an MPA start frame: what it says of a connection's upper layer is kept.
     void read_management(const dissect::Unit& unit);
     void read_start_frame(const dissect::Unit& unit);
-    /// Whether set-up or the user has named the upper layer of that flow. `reverse_selector`: of its reverse, 0 if that
-    /// is not known.
+    /// Whether set-up or the user has named the upper layer of this flow. `reverse_selector`: the selector of the
+    /// reverse flow; 0 if unknown.
     bool is_named(const FlowKey& key, std::uint32_t reverse_selector) const;
     /// A segment of an iWARP connection that is read, before its units: messages begin with segments.
     void note_segment(const wire::Frame& frame);

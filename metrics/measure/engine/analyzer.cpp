@@ -19,17 +19,17 @@ namespace metrics::inline measure::inline engine {
 
 namespace {
 
-/// Between two frames at which the bound on flows is kept.
+/// The number of frames between two checks of the bound on flows.
 constexpr std::uint64_t frames_between_checks(std::size_t max_flows) {
-    constexpr std::size_t least = 1024;  // to settle for fewer frames would take longer than the frames
+    constexpr std::size_t least = 1024;  // with fewer frames, most of the time would go to settle()
     constexpr std::size_t most = std::size_t{1} << 16;
     return std::clamp(max_flows / 16, least, most);
 }
 
-/// How many flows one frame can begin: a flow and its reverse, once more where an answer shows what was missed.
+/// How many flows one frame can begin: a flow and its reverse, and two more if an answer shows a missed request.
 constexpr std::size_t flows_of_frame = 4;
 
-/// Each worker may hold all flows, and those that come until the bound is kept again.
+/// Each worker may hold all flows, and the flows that begin until the next check.
 EngineOptions options_of_worker(EngineOptions options) {
     options.max_flows = std::max<std::size_t>(options.max_flows, 2);
     options.max_flows += static_cast<std::size_t>(frames_between_checks(options.max_flows)) * flows_of_frame;
@@ -168,7 +168,7 @@ struct Analyzer::State {
         first_frames.clear();
     }
 
-    /// Keeps the bound on flows at the same frames for any number of threads.
+    /// Passes frames to the workers, and checks the bound on flows at the same frames for any number of threads.
     void deal(std::span<const wire::Frame> frames, bool lasting) {
         const std::uint64_t between = frames_between_checks(max_flows);
         while (!frames.empty()) {

@@ -25,9 +25,9 @@ struct AnalyzerOptions {
 /// The complete measurement: frames in, snapshots out. Frames are dealt to workers by the unordered pair of their
 /// addresses; each worker has a dissector and an engine of its own.
 ///
-/// EngineOptions::max_flows bounds the flows of all workers together. The bound is kept at certain frames of the
-/// capture, whatever the number of threads, so that the same flows are forgotten. Between two of these frames there may
-/// be a few more flows: those of a sixteenth of the bound of frames, and of at least 1024 frames.
+/// EngineOptions::max_flows bounds the flows of all workers together. The bound is checked at the same frames of the
+/// capture for any number of threads, so that the same flows are forgotten. There are max_flows / 16 frames between two
+/// checks, but at least 1024 and at most 65536. Until the next check there may be more flows than the bound.
 class Analyzer {
 public:
     explicit Analyzer(const AnalyzerOptions& options = {});

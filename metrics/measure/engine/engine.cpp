@@ -217,7 +217,7 @@ bool Engine::waits_for_no_batch(const dissect::Unit& unit, const PacketRecord& r
     if (commands_->has_begun()) return true;
     if (!begins_send(opcode_traits[record.opcode]) || decided_[record.hash % decided_.size()] == record.hash)
         return false;
-    if (!has_many_flows() || commands_->has_assignments()) return true;  // few: nothing is prefetched
+    if (!has_many_flows() || commands_->has_assignments()) return true;  // a batch of few flows prefetches nothing
     std::uint32_t length = 0;
     const base::Bytes head = payload_of(unit, length);
     return CommandReading::looks_like_request(head, length);

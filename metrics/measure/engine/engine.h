@@ -29,11 +29,11 @@ struct FlowAge {
     std::int64_t last_ns = 0;
     std::uint64_t id = 0;
     FlowIndex index = no_flow;
-    std::size_t worker = 0;  ///< whose engine has the flow
+    std::size_t worker = 0;  ///< the worker whose engine has the flow
 };
 
-/// One worker's part of the engine: takes RDMA packets, keeps flows. The caller sets each frame's context before the
-/// dissector gets the frame. Not thread-safe.
+/// One worker's part of the engine: receives RDMA packets, and keeps flows. The caller sets each frame's context before
+/// the dissector gets the frame. Not thread-safe.
 class Engine final : public dissect::Sink {
 public:
     explicit Engine(const EngineOptions& options);
@@ -132,8 +132,8 @@ private:
     CnpResolver cnps_{store_, partners_};
     HostPairs pairs_{store_};
     std::unique_ptr<CommandReading> commands_;  ///< if the options say so
-    /// Hashes of flows without an upper layer, so that their packets may wait. Another flow with such a hash would be
-    /// read a few packets later.
+    /// Hashes of flows without an upper layer: their packets may wait. If another flow has the same hash, its commands
+    /// are found a few packets later.
     std::array<std::uint32_t, 64> decided_{};
     const dissect::Unit* unit_ = nullptr;  ///< of the record that waits last, while it is worked off
     std::array<std::uint64_t, wire::management_kind_count> management_{};

@@ -19,7 +19,7 @@ public:
             add(key);
     }
     /// The flow with the latest packet among those from one host to the other, if they are not too many; no_flow if
-    /// there is none.
+    /// absent.
     FlowIndex latest(const Address& source, const Address& destination);
     void clear();
     std::size_t octets() const;

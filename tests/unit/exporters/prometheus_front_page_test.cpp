@@ -22,17 +22,22 @@ TEST(PrometheusProgram, InterfacesAreShownOnceAndTheRestAddedUp) {
     ProgramFigures figures;
     for (int i = 0; i < 200; ++i) figures.interfaces.push_back({"eth" + std::to_string(i), true, 1, 0, 0, 8'000});
     figures.interfaces.push_back({"eth0", false, 10, 0, 0, {}});
+    int found = 0;
     for (const auto& family : families(figures)) {
         if (family.name == "rdmascope_interface_received_packets_total") {
+            ++found;
             ASSERT_EQ(family.metric.size(), 64u);
             EXPECT_EQ(family.metric.front().counter.value, 11);
             EXPECT_EQ(family.metric.back().label.front().value, "other");
             EXPECT_EQ(family.metric.back().counter.value, 200 - 63);
         }
         if (family.name == "rdmascope_interface_speed_bytes_per_second") {
+            ++found;
+            ASSERT_FALSE(family.metric.empty());
             EXPECT_EQ(family.metric.front().gauge.value, 1000);
         }
     }
+    EXPECT_EQ(found, 2);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What is said of commands: verdicts of connections made by hand.
+// The answer about commands: verdicts of connections made by hand.
 #include <gmock/gmock.h>
 
 #include "support.h"
@@ -17,7 +17,7 @@ using testing::IsEmpty;
 constexpr std::uint64_t us = 1000;
 constexpr std::uint64_t ms = 1000 * us;
 
-/// Parts of one command, and how many of the kind there are.
+/// The parts of one command in ns, the number of open commands, and the bytes of data.
 struct Load {
     std::uint64_t request = 0;
     std::uint64_t before = 0;
@@ -71,7 +71,7 @@ metrics::FlowSnapshot nvme() {
 
 CommandKindFigures& reads(metrics::FlowSnapshot& flow) { return flow.commands->kinds.front(); }
 
-const metrics::Answer of_commands(const metrics::FlowSnapshot& flow) {
+metrics::Answer of_commands(const metrics::FlowSnapshot& flow) {
     return about(ask(snapshot_of({flow})), Question::commands);
 }
 

@@ -79,7 +79,7 @@ public:
     std::int64_t sent(bool client) const { return sent_[client ? 0 : 1]; }
     void restart(std::uint32_t client_isn, std::uint32_t server_isn);
 
-    metrics::Flow* flow(bool client);  ///< that the client, or the server, sends on; nullptr where there is none
+    metrics::Flow* flow(bool client);  ///< that the client, or the server, sends on; nullptr if absent
     metrics::FlowSnapshot shown(bool client);
     unsigned flows() const;  ///< live ones, finished or not
     std::uint64_t messages(bool client, metrics::Operation operation);

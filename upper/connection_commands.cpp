@@ -1,0 +1,473 @@
+// Commands of a connection: requests, data, responses, repairs, and what each command cost.
+#include <algorithm>
+#include <array>
+
+#include "upper/message_flow.h"
+#include "upper/upper_connection.h"
+
+namespace upper {
+
+// ---- commands ----
+
+std::optional<std::int64_t> Connection::oldest_open_ns() {
+    for (const Command* command = commands_.oldest(); command != nullptr; command = commands_.newer(*command))
+        if (!command->answered && !command->housekeeping && !command->waits_for_event) return command->request_begin_ns;
+    return std::nullopt;
+}
+
+Command* Connection::find_command(const CommandRef& ref) {
+    if (!ref) return nullptr;
+    Command& command = commands_.at(ref.slot);
+    return command.serial == ref.serial ? &command : nullptr;
+}
+
+bool Connection::make_room() {
+    if (commands_.has_room()) return true;
+    Command* oldest = commands_.oldest();
+    if (oldest == nullptr) return false;
+    finish(*oldest, oldest->answered ? CommandEnd::answered : CommandEnd::given_up);
+    return commands_.has_room();
+}
+
+void Connection::count_open(const Command& command, std::int64_t time_ns) {
+    if (command.housekeeping) return;
+    ++counts_.open_now;
+    counts_.open_max = std::max(counts_.open_max, counts_.open_now);
+    if (at_limit_ || !facts_.limit || counts_.open_now < *facts_.limit) return;
+    at_limit_ = true;
+    at_limit_since_ns_ = time_ns;
+}
+
+void Connection::count_closed(const Command& command, std::int64_t time_ns) {
+    if (command.housekeeping || counts_.open_now == 0) return;
+    --counts_.open_now;
+    if (!at_limit_ || counts_.open_now >= facts_.limit.value_or(0)) return;
+    at_limit_ = false;
+    if (time_ns > at_limit_since_ns_) counts_.at_limit_ns += static_cast<std::uint64_t>(time_ns - at_limit_since_ns_);
+}
+
+void Connection::take_request(Message& message, base::Bytes head, const Said& said) {
+    has_reverse_ = has_reverse_ || said.is_reverse;
+    if (Command* same = commands_.find(said.id)) finish(*same, CommandEnd::replaced);
+    if (!make_room()) return;
+    Command& command = commands_.add();
+    command.number = ++command_count_;
+    command.id = said.id;
+    command.kind = said.kind;
+    command.kind_text = said.kind_text;
+    command.detail = said.detail;
+    command.housekeeping = said.housekeeping;
+    command.waits_for_event = said.waits_for_event;
+    command.wants_data = said.wants_data;
+    command.is_reverse = said.is_reverse;
+    command.counts_moved = said.counts_moved;
+    command.grants_cut = said.grants_cut;
+    command.target = said.target;
+    command.bytes = said.bytes;
+    command.first_block = said.first_block;
+    command.block_count = said.block_count;
+    command.inline_bytes = said.inline_bytes;
+    command.request_begin_ns = message.has_begin ? message.begin_ns : message.end_ns;
+    command.request_end_ns = message.end_ns;
+    command.request_first_frame = message.first_frame;
+    command.request_last_frame = message.last_frame;
+    command.request_end_position = message.end;
+    commands_.open(command);
+    std::array<std::uint64_t, 2> granted = {};  // bytes granted in each direction
+    for (std::size_t i = 0; i < said.grant_count; ++i) {
+        Grant grant = said.grants[i];
+        grant.offset = granted[grant.out ? 1 : 0];
+        granted[grant.out ? 1 : 0] += grant.length;
+        command.advertised_bytes += grant.length;
+        commands_.grant(command, grant);
+    }
+    if (said.wants_data && said.inline_bytes != 0 && head.size() > message.length - said.inline_bytes)
+        protocol_->read_data(said.detail, head.subspan(message.length - said.inline_bytes), facts_);
+    count_open(command, command.request_begin_ns);
+    command.open_with_it = counts_.open_now;
+    message.command = {commands_.slot_of(command), command.serial};
+    MessageNote asked{*this, dissect::CommandRole::request, &command, &message, false, head};
+    if (said.grant_count != 0) asked.key = said.grants[0].key;
+    note(asked);
+}
+
+void Connection::fill_response(Command& command, const Message& message, const Said& said) {
+    command.answered = true;
+    if (!said.status_in_data || !command.status_known) command.status = said.status;
+    command.inline_bytes += said.inline_bytes;
+    command.response_begin_ns = message.has_begin ? message.begin_ns : message.end_ns;
+    command.response_end_ns = message.end_ns;
+    command.response_frame = message.last_frame;
+    command.response_end_position = message.end;
+}
+
+/// An interim response: the command stays open, whether or not its request was captured.
+void Connection::take_interim(const Message& message, base::Bytes head, const Said& said) {
+    const Command* command = commands_.find(said.id);
+    MessageNote interim{*this,   command == nullptr ? dissect::CommandRole::none : dissect::CommandRole::interim,
+                        command, &message,
+                        false,   head};
+    interim.event = said.event;
+    note(interim);
+}
+
+void Connection::take_response(Message& message, const Part& part, const Said& said) {
+    Command* command = commands_.find(said.id);
+    if (command == nullptr) return take_orphan(message, part.shown, said);
+    if (protocol_->complete_response != nullptr) {
+        Said complete = said;
+        protocol_->complete_response(part.head, command->detail, facts_, complete);
+        fill_response(*command, message, complete);
+    } else {
+        fill_response(*command, message, said);
+    }
+    commands_.close_id(*command);
+    message.command = {commands_.slot_of(*command), command->serial};
+    count_closed(*command, message.end_ns);
+    if (!command->housekeeping) {
+        for (const Command* older = commands_.oldest(); older != nullptr && older != command;
+             older = commands_.newer(*older)) {
+            if (older->answered || older->housekeeping) continue;
+            ++counts_.overtaken;
+            break;
+        }
+    }
+    ++unsettled_;
+    note({*this, dissect::CommandRole::response, command, &message, false, part.shown});
+    settle(false);
+}
+
+void Connection::take_orphan(Message& message, base::Bytes head, const Said& said) {
+    if (!make_room()) return;
+    Command& command = commands_.add();
+    command.number = ++command_count_;
+    command.id = said.id;
+    command.is_reverse = said.is_reverse;
+    command.is_orphan = true;
+    fill_response(command, message, said);
+    note({*this, dissect::CommandRole::response, &command, &message, false, head});
+    finish(command, CommandEnd::orphan);
+}
+
+// ---- data ----
+
+/// The command that granted the memory of the message. Open commands come first, and the oldest of them.
+Command* Connection::owner_of(const Message& message, bool is_read, const Grant*& granted) {
+    Command* open = nullptr;
+    Command* answered = nullptr;
+    commands_.visit_grants(message.key, message.address, message.asked, [&](Command& command, const Grant& grant) {
+        if (grant.out != is_read) return;
+        Command*& kept = command.answered ? answered : open;
+        if (kept != nullptr && command.number > kept->number) return;
+        kept = &command;
+        granted = &grant;
+    });
+    if (open != nullptr) return open;
+    if (answered != nullptr) ++counts_.late_operations;
+    return nullptr;
+}
+
+/// Reads a WRITE of a protocol whose WRITEs are messages.
+void Connection::take_write(unsigned side, Message& message, base::Bytes head) {
+    if (!initiator_) initiator_ = side;
+    WrittenMessage written{message.key, message.address, message.length, message.immediate, head};
+    Said said;
+    protocol_->parse_write(written, side == *initiator_, facts_, said);
+    if (said.type == Said::Type::nothing) return;
+    MessageNote of_write{*this, dissect::CommandRole::none, nullptr, &message, false, head};
+    of_write.event = said.event;
+    of_write.word = said.word;
+    of_write.line_head = head;
+    of_write.from_initiator = side == *initiator_;
+    note(of_write);
+}
+
+void Connection::data_begins(unsigned side, Message& message) {
+    if (ignored_) return;
+    if (protocol_ == nullptr) {
+        if (++messages_ > max_messages_without) return ignore();
+        return keep(side, message, {});
+    }
+    if (protocol_->parse_write != nullptr) {
+        message.wants_head = message.asked <= small_write_bytes;
+        return;
+    }
+    if (!protocol_->grants_memory) {
+        ++counts_.operations;
+        return;
+    }
+    if (!initiator_ || side == *initiator_) return;  // data of commands that the target sends are not examined
+    ++counts_.operations;
+    const bool is_read = message.operation == Operation::read;
+    if (message.has_target && message.key == 0 && message.asked == 0) {
+        ++counts_.probes;
+        return;
+    }
+    Command* command = nullptr;
+    const Grant* grant = nullptr;
+    if (message.has_target) {
+        command = owner_of(message, is_read, grant);
+    } else if (Command* oldest = commands_.oldest(); oldest != nullptr && commands_.size() == 1) {
+        // The capture lacks the key, but only one command is possible.
+        if (!oldest->answered && oldest->grants_cut) command = oldest;
+    }
+    if (command == nullptr) {
+        ++counts_.unbound_operations;
+        return;
+    }
+    message.command = {commands_.slot_of(*command), command->serial};
+    message.holds_message = grant != nullptr && grant->holds_message && grant->address == message.address;
+    message.wants_head = message.holds_message || (is_read && command->wants_data);
+    if (command->operations == 0 || message.begin_ns < command->data_begin_ns)
+        command->data_begin_ns = message.begin_ns;
+    if (command->operations == 0) command->data_first_frame = message.first_frame;
+    command->data_end_ns =
+        std::max(command->operations == 0 ? message.begin_ns : command->data_end_ns, message.begin_ns);
+    command->data_last_frame = std::max(command->data_last_frame, message.last_frame);
+    ++command->operations;
+    MessageNote begun{*this, is_read ? dissect::CommandRole::data_out : dissect::CommandRole::data_in, command,
+                      &message, true};
+    begun.data_bytes = message.asked;
+    if (grant != nullptr) begun.data_offset = grant->offset + (message.address - grant->address);
+    note(begun);
+}
+
+/// Reads a request or a response that was moved by RDMA. The SEND that belongs to it does not describe it.
+void Connection::take_moved_message(Command& command, bool out, base::Bytes head) {
+    Said said;
+    protocol_->read_message(head, out, command.detail, facts_, said);
+    if (said.type == Said::Type::response) {
+        command.status = said.status;
+        command.status_known = true;
+    }
+    if (said.type != Said::Type::request) return;
+    command.kind = said.kind;
+    command.kind_text = said.kind_text;
+    command.detail = said.detail;
+    command.target = said.target;
+    command.first_block = said.first_block;
+    command.bytes = said.bytes;
+    command.counts_moved = said.counts_moved;
+}
+
+void Connection::data_ends(unsigned side, Message& message, base::Bytes head) {
+    if (ignored_) return;
+    if (protocol_ == nullptr) return keep_end(side, message);
+    if (protocol_->parse_write != nullptr) {
+        if (message.operation == Operation::write && message.has_begin) take_write(side, message, head);
+        return;
+    }
+    Command* command = find_command(message.command);
+    if (command == nullptr) return;
+    const bool is_read = message.operation == Operation::read;
+    command->data_end_ns = std::max(command->data_end_ns, message.end_ns);
+    command->data_last_frame = std::max(command->data_last_frame, message.last_frame);
+    (is_read ? command->moved_out_bytes : command->moved_in_bytes) += message.length;
+    if (command->wants_data) protocol_->read_data(command->detail, head, facts_);
+    if (message.holds_message && !head.empty()) take_moved_message(*command, is_read, head);
+    const base::Bytes data = message.wants_head ? head : base::Bytes{};
+    if (message.first_frame == message.last_frame && data.empty()) return;  // reported when it began
+    note({*this, is_read ? dissect::CommandRole::data_out : dissect::CommandRole::data_in, command, &message, false,
+          data});
+}
+
+// ---- what passes again ----
+
+Repair& Connection::begin_repair(std::int64_t begin_ns) {
+    ++repair_serial_;
+    if (repair_serial_ == 0) ++repair_serial_;
+    if (repairs_.empty()) repairs_.resize(kept_repairs);
+    Repair& repair = repairs_[repair_serial_ % kept_repairs];
+    repair = {repair_serial_, begin_ns, begin_ns, false};
+    return repair;
+}
+
+Repair* Connection::find_repair(std::uint32_t serial) {
+    if (repairs_.empty()) return nullptr;
+    Repair& repair = repairs_[serial % kept_repairs];
+    return serial != 0 && repair.serial == serial ? &repair : nullptr;
+}
+
+void Connection::touched_by_repair(const Message& message, std::uint32_t repair, bool own) {
+    Command* command = find_command(message.command);
+    if (command == nullptr) return;
+    for (std::uint8_t i = 0; i < command->repair_count; ++i) {
+        if (command->repairs[i] != repair) continue;
+        command->repairs_own[i] = command->repairs_own[i] || own;
+        return;
+    }
+    if (command->repair_count == command->repairs.size()) return;
+    command->repairs[command->repair_count] = repair;
+    command->repairs_own[command->repair_count] = own;
+    ++command->repair_count;
+}
+
+void Connection::moved(unsigned side, const Message& message, std::int64_t time_ns, bool began_again) {
+    Command* command = find_command(message.command);
+    if (command == nullptr) return;
+    if (message.operation != Operation::send) {
+        command->data_end_ns = std::max(command->data_end_ns, time_ns);
+        return;
+    }
+    if (initiator_ && (side == *initiator_) != command->is_reverse) {
+        // Later messages of the command show that the request had arrived.
+        if (command->operations == 0 && !command->answered)
+            command->request_end_ns = std::max(command->request_end_ns, time_ns);
+        return;
+    }
+    command->response_end_ns = std::max(command->response_end_ns, time_ns);
+    if (!began_again) return;
+    constexpr std::size_t kept = std::tuple_size_v<decltype(command->response_again_ns)>;
+    if (command->response_again_count == kept)
+        std::move(command->response_again_ns.begin() + 1, command->response_again_ns.end(),
+                  command->response_again_ns.begin());
+    else
+        ++command->response_again_count;
+    command->response_again_ns[command->response_again_count - 1u] = time_ns;
+}
+
+void Connection::acknowledged(unsigned side, std::int64_t time_ns) {
+    if (protocol_ == nullptr || !initiator_) return;
+    const bool by_target = side != *initiator_;
+    if (!by_target || has_reverse_) {
+        const std::uint64_t acked = flows_[side]->acked();
+        for (Command* command = commands_.oldest(); command != nullptr; command = commands_.newer(*command)) {
+            if (command->is_reverse != by_target) continue;
+            if (command->request_end_position > acked) break;
+            if (command->request_acked) continue;
+            command->request_acked = true;
+            command->request_ack_ns = time_ns;
+        }
+    }
+    if (by_target || has_reverse_) settle(false);
+}
+
+// ---- the end of a command ----
+
+/// Reports commands in the order of their requests, as soon as their response has certainly arrived.
+void Connection::settle(bool all) {
+    while (Command* oldest = commands_.oldest()) {
+        if (oldest->waits_for_event && !oldest->answered) {
+            // A command that waits for an event may stay open for ever, so later commands do not wait for it.
+            Command* next = commands_.newer(*oldest);
+            while (next != nullptr && next->waits_for_event && !next->answered) next = commands_.newer(*next);
+            if (next == nullptr) return;
+            oldest = next;
+        }
+        if (!oldest->answered) return;
+        const unsigned answers = initiator_ ? (oldest->is_reverse ? *initiator_ : 1 - *initiator_) : 0;
+        const Flow* answering = initiator_ ? flows_[answers] : nullptr;
+        const bool arrived = answering != nullptr && answering->acked() >= oldest->response_end_position;
+        if (!arrived && !all && unsettled_ <= max_unsettled) return;
+        finish(*oldest, CommandEnd::answered);
+    }
+}
+
+std::uint64_t Connection::repaired_ns(std::int64_t begin_ns, std::int64_t end_ns) const {
+    // Repairs of the two flows may overlap: the union of their times counts.
+    std::array<std::pair<std::int64_t, std::int64_t>, kept_repairs> spans;
+    std::size_t count = 0;
+    for (const Repair& repair : repairs_) {
+        if (repair.serial == 0 || !repair.is_sure) continue;
+        const std::int64_t from = std::max(begin_ns, repair.begin_ns);
+        const std::int64_t to = std::min(end_ns, repair.end_ns);
+        if (from < to) spans[count++] = {from, to};
+    }
+    if (count == 0) return 0;
+    std::sort(spans.begin(), spans.begin() + static_cast<std::ptrdiff_t>(count));
+    std::uint64_t sum = 0;
+    std::int64_t reached = begin_ns;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::int64_t from = std::max(reached, spans[i].first);
+        if (spans[i].second <= from) continue;
+        sum += static_cast<std::uint64_t>(spans[i].second - from);
+        reached = spans[i].second;
+    }
+    return sum;
+}
+
+void Connection::spend(IoState state, std::int64_t begin_ns, std::int64_t end_ns) {
+    const std::int64_t from = std::max(begin_ns, cursor_ns_);
+    if (end_ns <= from) return;
+    const std::uint64_t repaired = state == IoState::host ? 0 : repaired_ns(from, end_ns);
+    counts_.state_ns[static_cast<std::size_t>(IoState::repair)] += repaired;
+    counts_.state_ns[static_cast<std::size_t>(state)] += static_cast<std::uint64_t>(end_ns - from) - repaired;
+    cursor_ns_ = end_ns;
+}
+
+/// Accounts for the time since the last call, by the phase of this command, which was the oldest open command.
+void Connection::account(const Command& command, const CommandParts& parts) {
+    if (!counts_.first_ns) {
+        counts_.first_ns = command.request_begin_ns;
+        cursor_ns_ = command.request_begin_ns;
+    }
+    spend(IoState::host, cursor_ns_, command.request_begin_ns);
+    constexpr std::array states{IoState::request, IoState::target, IoState::data, IoState::target, IoState::response};
+    std::int64_t at = command.request_begin_ns;
+    for (std::size_t i = 0; i < parts.ns.size(); ++i) {
+        const std::int64_t until = at + static_cast<std::int64_t>(parts.ns[i]);
+        spend(states[i], at, until);
+        at = until;
+    }
+    counts_.last_ns = std::max(counts_.last_ns, at);
+}
+
+void Connection::measure_repairs(const Command& command, const CommandParts& parts, FinishedCommand& finished) const {
+    const std::int64_t begin = command.request_begin_ns;
+    const std::int64_t end = begin + static_cast<std::int64_t>(parts.latency_ns());
+    for (std::uint8_t i = 0; i < command.repair_count; ++i) {
+        const Repair& repair = repairs_[command.repairs[i] % kept_repairs];
+        if (repair.serial != command.repairs[i] || !repair.is_sure) continue;
+        const std::int64_t from = std::max(begin, repair.begin_ns);
+        const std::int64_t to = std::min(end, repair.end_ns);
+        if (from >= to) continue;
+        (command.repairs_own[i] ? finished.repair_own_ns : finished.repair_behind_ns) +=
+            static_cast<std::uint64_t>(to - from);
+    }
+}
+
+void Connection::finish(Command& command, CommandEnd end) {
+    if (command.counts_moved && end == CommandEnd::answered)
+        command.bytes = command.moved_in_bytes + command.moved_out_bytes;
+    FinishedCommand finished{command, end, {}, {}, {}, 0, 0};
+    if (command.answered) {
+        finished.meaning = protocol_->status(command.detail, command.status);
+        if (!command.is_orphan) {
+            finished.parts = parts_of(command);
+            --unsettled_;
+        }
+    } else {
+        commands_.close_id(command);
+        count_closed(command, last_seen_ns_);
+        if (command.request_acked && command.request_ack_ns >= command.request_end_ns)
+            finished.request_ack_ns = static_cast<std::uint64_t>(command.request_ack_ns - command.request_end_ns);
+    }
+    if (end == CommandEnd::answered) {
+        measure_repairs(command, finished.parts, finished);
+        const std::uint64_t before = finished.parts.ns[CommandParts::target_before];
+        if (command.request_acked && command.request_ack_ns >= command.request_end_ns)
+            finished.request_ack_ns =
+                std::min(before, static_cast<std::uint64_t>(command.request_ack_ns - command.request_end_ns));
+        if (command.waits_for_event)
+            ++counts_.events;
+        else if (!command.housekeeping)
+            account(command, finished.parts);
+    }
+    listener_.command(*this, finished);
+    commands_.remove(command);
+}
+
+void Connection::end() {
+    if (ended_) return;
+    settle(true);
+    while (Command* oldest = commands_.oldest())
+        finish(*oldest, oldest->answered ? CommandEnd::answered : CommandEnd::unanswered);
+    if (at_limit_ && last_seen_ns_ > at_limit_since_ns_)
+        counts_.at_limit_ns += static_cast<std::uint64_t>(last_seen_ns_ - at_limit_since_ns_);
+    at_limit_ = false;
+    if (protocol_ == nullptr) return;
+    ended_ = true;
+    listener_.ended(*this);
+}
+
+}  // namespace upper
