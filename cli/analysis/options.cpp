@@ -9,6 +9,7 @@
 
 #include "base/memory_size.h"
 #include "base/moment.h"
+#include "cli/analysis/assignment_option.h"
 #include "cli/file_words.h"
 #include "cli/live.h"
 #include "cli/options/setters.h"
@@ -32,13 +33,6 @@ std::string take_autostop(AnalysisOptions& options, const std::string& value) {
         return options::number<1, most_packets, &AnalysisOptions::max_packets>(
             options, value.substr(std::string_view("packets:").size()));
     return "duration:SECONDS or packets:COUNT";
-}
-
-std::string take_assignment(AnalysisOptions& options, const std::string& value) {
-    auto assignment = upper::parse_assignment(value);
-    if (!assignment) return assignment.error();
-    options.assignments.push_back(*assignment);
-    return {};
 }
 
 std::string take_connect(AnalysisOptions& options, const std::string& value) {
@@ -107,11 +101,7 @@ constexpr std::array shared_rows{
     Row{{0, "crc", {}, "verify them, which is the default"},
         Section::measuring,
         options::turn_on<&AnalysisOptions::verify_crc>},
-    Row{{0, "as", "PORT=PROTOCOL",
-         "read connections to that port, or with qp:NUMBER that queue pair, as PROTOCOL: nvme, rpc, iser, srp, smb, "
-         "rds; repeatable"},
-        Section::measuring,
-        take_assignment},
+    assignment_option<AnalysisOptions>,
     Row{{0, "threads", "N",
          "number of worker threads; the figures are the same for any number (default: one per processor for large "
          "files)"},

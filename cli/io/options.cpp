@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <limits>
 
+#include "cli/analysis/assignment_option.h"
 #include "cli/io/each_table.h"
 #include "cli/live.h"
 #include "cli/options/setters.h"
@@ -21,13 +22,6 @@ template <Form form>
 std::string choose_form(IoOptions& options, const std::string& /*value*/) {
     options.two_forms = options.two_forms || (options.form != Form::table && options.form != form);
     options.form = form;
-    return {};
-}
-
-std::string take_assignment(IoOptions& options, const std::string& value) {
-    auto assignment = upper::parse_assignment(value);
-    if (!assignment) return assignment.error();
-    options.assignments.push_back(*assignment);
     return {};
 }
 
@@ -57,11 +51,7 @@ constexpr std::array io_rows{
         options::duration<&IoOptions::duration_ns>},
     options::expression_file<IoOptions>,
 
-    Row{{0, "as", "PORT=PROTOCOL",
-         "read connections to that port, or with qp:NUMBER that queue pair, as PROTOCOL: nvme, rpc, iser, srp, smb, "
-         "rds; repeatable"},
-        Section::measuring,
-        take_assignment},
+    analysis::assignment_option<IoOptions>,
     Row{{'K', "no-crc", {}, "do not verify ICRC and MPA CRC: faster; packets that a receiver dropped then count"},
         Section::measuring,
         options::turn_off<&IoOptions::verify_crc>},
