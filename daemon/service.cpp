@@ -47,9 +47,9 @@ constexpr int poll_ms = 200;
 constexpr int wait_ms = 100;
 constexpr int wait_with_traces_ms = 5;
 constexpr std::uint64_t snapshot_patience_ns = 1'000'000'000;
-/// How often the figures of a flow are held while an interval is worked off: as they are, as they were an interval
-/// before, and what lies between; where there is a history, what it has yet to write; and where there is a live page,
-/// what lies between a second time.
+/// How often the figures of a flow are in memory while an interval is worked off: the present figures, those of the
+/// interval before, and the difference. status() adds one for a history, which has figures yet to write, and one for a
+/// live page, which has a difference of its own.
 constexpr std::uint64_t figures_held = 3;
 /// Counters are asked of the adapter's firmware, which takes some milliseconds on large ones.
 constexpr std::int64_t counters_period_ns = 900'000'000;

@@ -1,8 +1,9 @@
 #include "daemon/http/access.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <array>
-#include <fcntl.h>
+#include <cstdint>
 #include <fmt/core.h>
 #include <sys/stat.h>
 
@@ -34,14 +35,15 @@ std::optional<std::string> from_base64(std::string_view text) {
     return out;
 }
 
-/// "localhost:14791" -> "localhost", "[::1]:14791" -> "::1".
+/// "localhost:14791" -> "localhost", "[::1]:14791" -> "::1". A bracket without its end stays, so that it is no address.
 std::string_view without_port(std::string_view host) {
-    if (host.starts_with('[')) return host.substr(1, std::min(host.find(']'), host.size()) - 1);
+    const std::size_t end = host.starts_with('[') ? host.find(']') : std::string_view::npos;
+    if (end != std::string_view::npos) return host.substr(1, end - 1);
     return host.substr(0, host.find(':'));
 }
 
-/// Whether a browser that shows this host's page asks this machine on purpose. A page of another host whose name leads
-/// to 127.0.0.1 has its own name here.
+/// Whether a Host header is an address, "localhost" or empty. A page of another host, whose name was made to lead to
+/// 127.0.0.1, sends its own name.
 bool is_local_name(std::string_view host) {
     const std::string name(without_port(host));
     if (name.empty() || base::same_word(name, "localhost")) return true;
@@ -84,21 +86,20 @@ std::optional<Response> Access::refusal(const Request& request) const {
     if (!token_.empty()) {
         const auto secret = secret_of(request.authorization);
         if (!secret || !equal_in_constant_time(*secret, token_)) {
-            Response response = plain(401, "The token of http.token_file is needed.\n");
+            Response response = plain(401, "The token of http.token_file is required.\n");
             response.headers.emplace_back("WWW-Authenticate", R"(Basic realm="rdmascope", charset="UTF-8")");
             return response;
         }
     } else if (!request.is_local) {
-        return plain(403,
-                     "Without http.token_file, only this machine sees the page. /metrics and /healthz are here.\n");
+        return plain(
+            403, "Without http.token_file, only this machine sees the page. Other hosts see /metrics and /healthz.\n");
     } else if (!is_local_name(request.host)) {
-        return plain(403,
-                     "The page is asked for under a name that is not this machine's: use 127.0.0.1 or localhost.\n");
+        return plain(403, "The Host header is not a name of this machine: use 127.0.0.1 or localhost.\n");
     }
     return request.method == "POST" ? refusal_to_write(request) : std::nullopt;
 }
 
-/// Another host's page can make a browser send a form, but neither this type nor its own origin.
+/// Another host's page can make a browser send a form, but not with this type, and not with the origin of this page.
 std::optional<Response> Access::refusal_to_write(const Request& request) const {
     if (!permits_writes_) return plain(403, "This daemon is read-only: http.writes is false.\n");
     if (!base::same_word(

@@ -28,7 +28,7 @@ private:
 /// The token in a file: its first line. Fails if others than owner and group can read it, or if it is short.
 base::Result<std::string> read_token(const std::string& path);
 
-/// The same time for any text of the same length.
+/// Takes the same time for all texts of one length, so that the time shows nothing of the secret.
 bool equal_in_constant_time(std::string_view given, std::string_view secret);
 
 /// The secret in a header `Authorization: Bearer SECRET`, or `Basic` with any user and the secret as password; no value

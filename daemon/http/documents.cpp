@@ -1,6 +1,7 @@
 #include "daemon/http/documents.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>

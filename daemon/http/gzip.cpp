@@ -1,6 +1,7 @@
 #include "daemon/http/gzip.h"
 
 #include <algorithm>
+#include <limits>
 #include <zlib.h>
 
 #include "base/ascii.h"
@@ -32,6 +33,7 @@ bool accepts_gzip(std::string_view accept_encoding) {
 }
 
 std::optional<std::string> gzip(const std::string& plain) {
+    if (plain.size() > std::numeric_limits<uInt>::max()) return {};
     z_stream stream{};
     constexpr int gzip_window = 15 + 16;
     // The fastest level: an answer is read once, every few seconds.

@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <exception>
 #include <fmt/core.h>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "base/signal_block.h"
 #include "daemon/http/gzip.h"
 #include "daemon/http/job_thread.h"
 #include "daemon/http/listen_address.h"
@@ -197,12 +197,12 @@ private:
     std::uint64_t last_number_ = 0;
     std::size_t jobs_ = 0;
     std::size_t streams_ = 0;
-    Moment deaf_until_;  ///< where there are no descriptors left
+    Moment deaf_until_;  ///< no client is accepted before, because there were no descriptors left
     Moment heartbeat_ = Moment::max();
     std::unique_ptr<JobThread> worker_;
     std::atomic<bool> ends_ = false;
 
-    std::mutex mutex_;  ///< of what other threads hand over
+    std::mutex mutex_;  ///< guards the members below, which other threads fill
     std::vector<std::pair<std::uint64_t, Response>> done_;
     std::string events_;
 
@@ -233,13 +233,8 @@ base::Result<void> MicroHttpServer::start() {
     if (daemon_ == nullptr || !wake_) return base::failure("no descriptors or no memory are left for the HTTP server");
     epoll_ = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     worker_ = std::make_unique<JobThread>();
-    // The thread inherits the mask: other threads wait for signals.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const base::SignalBlock none_for_the_thread;
     thread_ = std::thread([this] { serve(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return {};
 }
 
@@ -348,7 +343,7 @@ void MicroHttpServer::close(Client& client) {
 }
 
 void MicroHttpServer::close_late(Moment now) {
-    // A trickle of bytes does not help beyond the deadline.
+    // A client that sends a byte now and then is closed as well.
     for (const auto& client : clients_)
         if (now >= client->deadline) close(*client);
 }
@@ -433,7 +428,7 @@ MHD_Result MicroHttpServer::answer(MHD_Connection* connection, Exchange& exchang
     if (exchange.received > bounds_.body_bytes)
         return queue(connection, client, plain(413, "The body of the request is too long.\n"));
     if (!std::all_of(asked.begin(), asked.end(), [](char c) { return c >= 'A' && c <= 'Z'; }))
-        return queue(connection, client, plain(400, "This is no HTTP request.\n"));
+        return queue(connection, client, plain(400, "This is not an HTTP request.\n"));
     switch (handler_.way_of(exchange.request)) {
         case Handler::Way::at_once: return queue(connection, client, answer_of(handler_, exchange.request));
         case Handler::Way::by_worker: return send_to_worker(connection, exchange);

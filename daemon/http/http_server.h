@@ -32,7 +32,7 @@ public:
 };
 
 struct ServerBounds {
-    std::size_t connections = 64;  ///< of one more, the client that has been asking for longest is closed
+    std::size_t connections = 64;  ///< for one more, the client that has been asking for longest is closed
     std::size_t streams = 16;
     std::size_t jobs = 32;  ///< requests that wait for the worker
     std::size_t header_bytes = 16'384;

@@ -1,18 +1,14 @@
 #include "daemon/http/job_thread.h"
 
-#include <csignal>
 #include <pthread.h>
+
+#include "base/signal_block.h"
 
 namespace service::http {
 
 JobThread::JobThread() {
-    // The thread inherits the mask: other threads wait for signals.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const base::SignalBlock none_for_the_thread;
     thread_ = std::thread([this] { serve(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 JobThread::~JobThread() {

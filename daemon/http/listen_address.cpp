@@ -25,16 +25,21 @@ struct Address {
         address.sin_family = AF_INET;
         address.sin_addr = host;
         address.sin_port = htons(port);
-        length = sizeof address;
-        std::memcpy(&storage, &address, length);
+        store(address);
     }
     void set(const in6_addr& host, std::uint16_t port) {
         sockaddr_in6 address{};
         address.sin6_family = AF_INET6;
         address.sin6_addr = host;
         address.sin6_port = htons(port);
+        store(address);
+    }
+
+private:
+    template <class SocketAddress>
+    void store(const SocketAddress& address) {
         length = sizeof address;
-        std::memcpy(&storage, &address, length);
+        std::memcpy(&storage, &address, sizeof address);
     }
 };
 
@@ -87,13 +92,13 @@ std::string explain(int error, std::uint16_t port) {
     switch (error) {
         case EADDRINUSE: return port_in_use(port);
         case EACCES: return "that needs root or CAP_NET_BIND_SERVICE; choose a port above 1023";
-        case EADDRNOTAVAIL: return "no interface has this address (ip address shows those there are)";
+        case EADDRNOTAVAIL: return "no interface has this address (ip address shows the addresses)";
         case EAFNOSUPPORT: return "this machine has no IPv6; choose an IPv4 address";
         default: return std::strerror(error);
     }
 }
 
-/// None, and errno, where it fails.
+/// An empty descriptor if it fails; errno then has the reason.
 base::Descriptor try_to_listen(const Address& address) {
     base::Descriptor listening(socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!listening) return listening;

@@ -14,7 +14,7 @@ struct ListeningSocket {
     std::uint16_t port = 0;
 };
 
-/// Listens on exactly that: "127.0.0.1:14791", "[::1]:14791", ":14791" for all of IPv4 and, where the kernel has it,
+/// Listens on one address: "127.0.0.1:14791", "[::1]:14791", ":14791" for all of IPv4 and, where the kernel has it,
 /// IPv6.
 base::Result<ListeningSocket> listen_on(const std::string& address);
 

@@ -21,8 +21,8 @@ LiveFigures::LiveFigures(std::uint64_t interval_ns, Bounds bounds)
       now_{.snapshot = std::make_shared<const metrics::Snapshot>()},
       line_(bin_ns_, no_bounds) {}
 
-/// Intervals that last as long as a bin begin at any moment within a bin, and a little earlier or later each time. They
-/// get one bin each, until that would be a whole bin wrong.
+/// Intervals that last as long as a bin begin at any moment within a bin, and a little earlier or later each time. Each
+/// interval gets a bin of its own, unless that bin is more than one away from the nearest.
 std::int64_t LiveFigures::bin_of(std::int64_t start_ns) const {
     const auto length = static_cast<std::int64_t>(bin_ns_);
     if (has_short_intervals_) return start_ns / length;
@@ -37,7 +37,10 @@ void LiveFigures::add(const IntervalEnd& interval) {
     const std::int64_t start_ns = interval.wall_ns - static_cast<std::int64_t>(interval.length_ns);
     last_ = {};
     for (const metrics::FlowSnapshot& flow : difference.flows) last_ += exporters::report::time_figures_of(flow);
-    line_.add(bin_of(start_ns) * static_cast<std::int64_t>(bin_ns_), difference);
+    const std::int64_t bin = bin_of(start_ns);
+    // The clock was set back: forget() would remove each new bin until the clock is at the last bin again.
+    if (bin <= line_.last_bin() - bounds_.bins) line_ = exporters::report::TimeLine(bin_ns_, no_bounds);
+    line_.add(bin * static_cast<std::int64_t>(bin_ns_), difference);
     forget();
     now_ = interval;
     ++number_;
@@ -45,7 +48,6 @@ void LiveFigures::add(const IntervalEnd& interval) {
 
 void LiveFigures::forget() {
     const std::int64_t last = line_.last_bin();
-    // A clock that was set back would keep bins of the future.
     line_.forget_before(last - bounds_.bins + 1);
     for (std::int64_t kept = bounds_.bins; line_.flow_bins() > bounds_.flow_bins && kept > 1;) {
         kept -= (kept + 7) / 8;

@@ -15,8 +15,8 @@ struct IntervalEnd {
     std::uint64_t length_ns = 0;
 };
 
-/// The present figures, and the last few minutes over time. Memory is bounded: the oldest minutes go first. Used by one
-/// thread.
+/// The present figures, and the last few minutes over time. Memory is bounded: the oldest minutes are removed first.
+/// Used by one thread.
 class LiveFigures {
 public:
     struct Bounds {

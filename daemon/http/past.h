@@ -26,7 +26,7 @@ struct Past {
     exporters::report::TimeLine line;
     std::uint64_t intervals = 0;
     bool crc_verified = true;
-    std::optional<std::int64_t> ended_ns = {};  ///< if it took too long: what is after this moment is missing
+    std::optional<std::int64_t> ended_ns = {};  ///< if reading took too long: the rest is missing
 };
 /// Reads for two seconds at most. `go_on` is asked repeatedly.
 base::Result<Past> read_past(const std::string& directory, TimeRange range, std::uint64_t interval_ns,

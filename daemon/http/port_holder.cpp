@@ -17,14 +17,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// proc(5): "sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode"; 0A is LISTEN.
+/// The sockets that listen on a port, as "socket:[INODE]". The columns of the table are in proc(5): "sl local_address
+/// rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode"; 0A is LISTEN.
 std::set<std::string> listening_sockets(const char* table, std::uint16_t port) {
     constexpr std::size_t columns = 10;
     std::set<std::string> found;
     std::istringstream lines(base::read_file(table).value_or(""));
     std::string line;
     std::getline(lines, line);
-    const std::string wanted = fmt::format(":{:04X}", port);
+    const std::string suffix = fmt::format(":{:04X}", port);
     while (std::getline(lines, line)) {
         std::array<std::string, columns> words;
         std::size_t count = 0;
@@ -34,7 +35,7 @@ std::set<std::string> listening_sockets(const char* table, std::uint16_t port) {
             words[count] = line.substr(at, end - at);
             at = end == std::string::npos ? line.size() : end;
         }
-        if (count == columns && words[1].ends_with(wanted) && words[3] == "0A")
+        if (count == columns && words[1].ends_with(suffix) && words[3] == "0A")
             found.insert("socket:[" + words[9] + "]");
     }
     return found;

@@ -20,7 +20,7 @@ constexpr std::size_t most_waiting_intervals = 4;
 constexpr std::size_t most_noted = 100;
 constexpr std::uint64_t most_flows = 2'000;
 constexpr std::uint64_t usual_flows = 1'000;
-/// A document that takes long to make is made less often, so that the worker is busy for a quarter of the time.
+/// A document that takes long to make is made less often: it keeps the worker busy for a quarter of the time at most.
 constexpr std::int64_t pause_for_work = 3;
 
 Response json(std::string text) {
@@ -54,7 +54,7 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
 
 Response PlainSite::answer(const Request& request) {
     const bool is_known = request.path == "/metrics" || request.path == "/healthz" || request.path == "/";
-    if (!is_known) return plain(404, "Not here. There are /metrics, /healthz and /.\n");
+    if (!is_known) return plain(404, "There is no such page; see /metrics, /healthz and /.\n");
     if (!request.is_read()) return allowed_alone("GET, HEAD");
     if (request.path == "/healthz") {
         Pages::Health health = pages_.health();
@@ -81,7 +81,7 @@ LiveSite::LiveSite(Pages pages, Commands& commands, Options options)
 void LiveSite::add(const IntervalEnd& interval) {
     {
         const std::lock_guard lock(mutex_);
-        // The next difference is then of two intervals.
+        // The next difference then covers two intervals.
         if (waiting_.size() >= most_waiting_intervals) waiting_.pop_front();
         waiting_.push_back(interval);
     }
@@ -137,7 +137,7 @@ bool LiveSite::is_of_page(const Request& request) const {
 }
 
 Handler::Way LiveSite::way_of(const Request& request) {
-    // What is refused, and the page itself, take no time.
+    // Refusals and the page itself take no time.
     if (!is_of_page(request) || request.path == "/" || options_.access.refusal(request)) return Way::at_once;
     if (request.path == fmt::format("{}/stream", api) && request.method == "GET") return Way::as_stream;
     return Way::by_worker;
@@ -187,7 +187,7 @@ Response LiveSite::read(const Request& request) {
         }
         return json(events_document(shown(), incidents));
     }
-    return refusal(404, "there is no such page; /api/v1 lists those that there are");
+    return refusal(404, "there is no such page; /api/v1 lists the pages");
 }
 
 Response LiveSite::index() const {
@@ -318,7 +318,7 @@ Response LiveSite::answers(const Request& request) {
     if (text == nullptr) return json(answers_document(shown(), nullptr));
     const auto id = number_of(*text);
     if (!id || figures_.now().snapshot->flow(*id) == nullptr)
-        return refusal(404, "there is no such flow; /api/v1/flows lists those that there are");
+        return refusal(404, "there is no such flow; /api/v1/flows lists the flows");
     return json(answers_document(shown(), &*id));
 }
 

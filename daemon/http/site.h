@@ -38,7 +38,7 @@ private:
     Pages pages_;
 };
 
-/// These pages, and the live page with its API: / and /api/v1.
+/// The pages of PlainSite, and the live page with its API: / and /api/v1.
 class LiveSite final : public PlainSite {
 public:
     struct Options {
@@ -49,7 +49,7 @@ public:
     /// `commands` outlives the site; its functions are called from the worker's thread.
     LiveSite(Pages pages, Commands& commands, Options options);
 
-    /// The server that sends the site to clients, and publishes events of new figures; null if there is none any more.
+    /// The server that sends the site to clients, and publishes events of new figures; null after the server has ended.
     void attach(HttpServer* server) { server_ = server; }
     /// Figures of an interval that has ended. Never waits: the worker's thread does the rest. Called by one thread.
     void add(const IntervalEnd& interval);
@@ -85,7 +85,7 @@ private:
     Options options_;
     HttpServer* server_ = nullptr;
 
-    // Of the worker's thread.
+    // Used by the worker's thread alone.
     LiveFigures figures_;
     metrics::DeviceFigures devices_;
     Body report_;
@@ -93,7 +93,7 @@ private:
     std::int64_t report_made_ns_ = 0;
     std::int64_t report_took_ns_ = 0;
 
-    mutable std::mutex mutex_;  ///< of what follows
+    mutable std::mutex mutex_;  ///< guards the members below
     std::deque<IntervalEnd> waiting_;
     std::deque<Noted> incidents_;
     std::string last_event_;

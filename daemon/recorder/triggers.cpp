@@ -82,16 +82,16 @@ std::string figures_text(const Condition& condition, const Hit& hit) {
     return text;
 }
 
-/// Requests and responses of the commands that show why a figure of them is what it is.
+/// Adds the requests and responses of the commands that explain a figure of commands.
 void add_command_frames(std::string_view path, const FlowSnapshot& flow, std::vector<std::uint64_t>& frames) {
     using metrics::CommandKindFigures;
     if (!flow.commands) return;
-    const auto exhibits = path == "io.errors"                                  ? &CommandKindFigures::failed
-                          : path == "io.unanswered" || path == "io.waiting_ns" ? &CommandKindFigures::waiting
-                          : path.starts_with("io.repair_")                     ? &CommandKindFigures::hurt
-                                                                               : &CommandKindFigures::slowest;
+    const auto records = path == "io.errors"                                  ? &CommandKindFigures::failed
+                         : path == "io.unanswered" || path == "io.waiting_ns" ? &CommandKindFigures::waiting
+                         : path.starts_with("io.repair_")                     ? &CommandKindFigures::hurt
+                                                                              : &CommandKindFigures::slowest;
     for (const CommandKindFigures& kind : flow.commands->kinds)
-        for (const metrics::CommandRecord& record : kind.*exhibits)
+        for (const metrics::CommandRecord& record : kind.*records)
             for (const std::uint64_t frame : {record.request_last_frame, record.response_frame})
                 if (frame != 0) frames.push_back(frame);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "metrics/answers/thresholds.h"
+
 namespace exporters::prometheus {
 
 namespace {
@@ -14,14 +16,10 @@ using Labels = std::vector<ClientMetric::Label>;
 
 constexpr std::string_view other_peer = "other";
 constexpr double seconds_per_ns = 1e-9;
-/// As long as the commands that `why` calls unanswered.
-constexpr std::uint64_t unanswered_after_ns = 5'000'000'000;
-constexpr std::array<std::string_view, metrics::command_error_count + 1> results{
-    "ok", "device", "path", "protocol", "aborted", "busy", "denied"};
 constexpr std::array<std::string_view, 2> data_directions{"in", "out"};
 constexpr std::array<std::string_view, 2> repairs{"own", "behind"};
 
-/// In the order of Place.
+/// The rows of make_rows(), in the same order.
 enum Place : std::size_t {
     commands_total,
     bytes_total,
@@ -116,6 +114,13 @@ Labels with(Labels labels, std::string_view name, std::string_view value) {
     return labels;
 }
 
+/// "ok", then the names of the errors.
+std::array<std::string_view, metrics::command_error_count + 1> make_results() {
+    std::array<std::string_view, metrics::command_error_count + 1> results{"ok"};
+    std::copy(metrics::command_error_names.begin(), metrics::command_error_names.end(), results.begin() + 1);
+    return results;
+}
+
 template <class Values, class Names>
 void add_each(Families& families, Place place, const Labels& labels, std::string_view name, const Values& values,
               const Names& names, double factor) {
@@ -185,12 +190,13 @@ void CommandCounters::add(const metrics::Snapshot& difference, const metrics::Sn
         if (!since_ns || *since_ns >= now.capture.last_ns) continue;
         const std::uint64_t waited_ns =
             static_cast<std::uint64_t>(now.capture.last_ns) - static_cast<std::uint64_t>(*since_ns);
-        sums.unanswered += waited_ns > unanswered_after_ns ? 1 : 0;
+        sums.unanswered += waited_ns > metrics::answers::unanswered_command_ns ? 1 : 0;
     }
 }
 
 void CommandCounters::append(std::vector<MetricFamily>& all) const {
     Families families;
+    const auto results = make_results();
     for (const auto& [key, sums] : sums_) {
         const Labels labels{{"protocol", key.first}, {"peer", key.second}};
         for (std::size_t i = 0; i < class_count; ++i) {
@@ -217,9 +223,9 @@ std::vector<Series> CommandCounters::series() { return rows(); }
 
 std::size_t CommandCounters::series_bound(std::size_t max_peers) {
     constexpr std::size_t of_histogram = LatencyBuckets::bounds + 3;  // +Inf, sum, count
-    constexpr std::size_t of_class =
-        results.size() + data_directions.size() + of_histogram + metrics::command_part_count + repairs.size();
-    constexpr std::size_t of_connections = place_count - at_limit + 2;
+    constexpr std::size_t of_class = metrics::command_error_count + 1 + data_directions.size() + of_histogram +
+                                     metrics::command_part_count + repairs.size();
+    constexpr std::size_t of_connections = place_count - open_commands;
     // Beyond the sets there is "other", once for each protocol.
     constexpr std::size_t most_protocols = 8;
     return (most_sets(max_peers) + most_protocols) * (class_count * of_class + of_connections);

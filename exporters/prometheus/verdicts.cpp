@@ -50,8 +50,8 @@ std::vector<MetricFamily> VerdictGauges::families() const {
 Series verdict_series() {
     return {"rdmascope_verdict",
             "ratio",
-            "What why finds: its cost over the last minute, as a share of the busy time, packets, requests or "
-            "connections; 0 once it is over.",
+            "What why finds: its cost over the last minute, as a share of the busy time, packets, requests, "
+            "connections or commands; 0 once it is over.",
             ::prometheus::MetricType::Gauge,
             {"question", "verdict"}};
 }

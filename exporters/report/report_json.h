@@ -14,10 +14,10 @@ struct DocumentBounds {
     std::size_t hosts = 400;
 };
 
-/// How figures over time and a flow's plot stand in the document, for answers that have these parts alone.
-/// `{"time_line":...,"series":...}`; the flows are the first `rows`, the worst first.
+/// The document's figures over time alone: `{"time_line":...,"series":...}`. The flows are the first `rows`, the worst
+/// first.
 std::string time_json(const ReportData& data, const DocumentBounds& bounds = {});
-/// The plot of one flow.
+/// The plot of one flow, as the document has it.
 std::string plot_json(const ReportData& data, const SequencePlot& plot);
 
 /// The document of web/schema/report.schema.json, on few lines and without a newline at the end.

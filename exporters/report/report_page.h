@@ -11,7 +11,7 @@ bool has_page();
 /// The page with a report's document in its element `data`. `document` is JSON; it may contain any text.
 std::string report_page(std::string_view document);
 
-/// The page without a document: it asks the server that it came from for one, and for events.
+/// The page without a document. It asks the server that it came from for a document and for events.
 std::string live_page();
 /// The Content-Security-Policy of live_page(), for the header of this name.
 std::string live_policy();

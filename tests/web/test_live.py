@@ -98,7 +98,7 @@ class OnAWire(unittest.TestCase):
             time.sleep(1.1)
         return sent
 
-    def told(self, *arguments):
+    def printed(self, *arguments):
         done = subprocess.run(self.wire.command(BINARY, *arguments, "--connect", self.daemon.socket), capture_output=True, text=True,
                               env=ENVIRONMENT, check=True)
         return json.loads(done.stdout)
@@ -126,10 +126,10 @@ class Documents(OnAWire):
         self.play(RNR)
         report = self.json("/api/v1/report")
         self.assertEqual(faults(report, REPORT, REPORT), [])
-        why = self.told("why", "--json")
+        why = self.printed("why", "--json")
         self.assertEqual(self.json("/api/v1/answers"), why)
         self.assertEqual(report["why"], why)
-        flows = {flow["id"]: flow for flow in self.told("flows", "--json")["flows"]}
+        flows = {flow["id"]: flow for flow in self.printed("flows", "--json")["flows"]}
         for path in ("/api/v1/flows", "/api/v1/report"):
             own = self.json(path)["flows"]
             self.assertEqual({flow["id"]: flow["packets"] for flow in own}, {id: flow["packets"] for id, flow in flows.items()})
@@ -138,7 +138,7 @@ class Documents(OnAWire):
         worst = report["rows"][0][0]
         one = self.json(f"/api/v1/flow/{worst}")
         self.assertEqual(one["flow"]["packets"], flows[worst]["packets"])
-        self.assertEqual(one["why"]["answers"], self.told("why", "--json", "--flow", worst)["answers"])
+        self.assertEqual(one["why"]["answers"], self.printed("why", "--json", "--flow", worst)["answers"])
 
     def test_the_history_has_the_same(self):
         self.play(RNR)
@@ -257,7 +257,7 @@ class Page(OnAWire):
         self.play(RNR)
         browser.wait("document.querySelectorAll('.flows tbody tr').length > 1")
         # The verdict is that of `why`.
-        why = self.told("why", "--json")
+        why = self.printed("why", "--json")
         browser.wait(f"document.querySelectorAll('#verdict .card[data-question]').length === {len(why['answers'])}")
         shown = browser.value("[...document.querySelectorAll('#verdict .card[data-question]')].map(c => [c.dataset.question, c.dataset.verdict,"
                               " c.querySelector('.summary').textContent])")

@@ -320,8 +320,8 @@ export function flowViewSection(state: PageState): HTMLElement {
   let zoom: Range | null = null;
   let picture: SequencePicture | null = null;
   let limit: number | null = null;
-  /** What a daemon said about the chosen flow, which the document need not have. */
-  let details: { id: number; told: FlowDetails } | null = null;
+  /** What a daemon reported about the chosen flow, because the document does not have it in full. */
+  let details: { id: number; found: FlowDetails } | null = null;
   const chooser = element("select", { "aria-label": "flow", id: "flow-choice" });
   const listed = () => state.report.plots.map((plot) => plot.flow);
   const nameOf = (id: number) => {
@@ -396,11 +396,12 @@ export function flowViewSection(state: PageState): HTMLElement {
 
   /** Shows what is known about a flow now. */
   const load = (id: number) => {
-    const told = details?.id === id ? details.told : null;
+    // Details are of the present: they do not belong to a time in the history.
+    const found = details?.id === id && !state.report.live?.range ? details.found : null;
     view.row = state.rows.find((row) => row.id === id) ?? null;
-    view.plot = state.report.plots.find((plot) => plot.flow === id) ?? told?.plot ?? null;
+    view.plot = state.report.plots.find((plot) => plot.flow === id) ?? found?.plot ?? null;
     view.marks = view.plot ? marksOf(view.plot) : [];
-    const flow = (state.report.flows.find((each) => each.id === id) ?? told?.flow) as unknown;
+    const flow = (state.report.flows.find((each) => each.id === id) ?? found?.flow) as unknown;
     limit = view.row && /READ|atomic/i.test(view.row.operations) ? numberAt(flow, "connection.initiator_depth") : null;
     listFlows();
     const heading = view.row ? element("p", {}, element("b", {}, `${view.row.source} > ${view.row.destination}`), `, ${view.row.kind}, flow ${view.row.id}${view.row.cause ? `, ${view.row.cause}` : ""}`) : null;
@@ -411,13 +412,13 @@ export function flowViewSection(state: PageState): HTMLElement {
       return element("span", {}, swatch, `${grouped(view.plot!.marks.seen[kind])} ${markWords[kind]}`);
     }));
   };
-  /** A flow that the document does not have in full is asked for. */
+  /** Asks the daemon for a flow that the document does not have in full. */
   const ask = (id: number) => {
     const isKnown = state.report.plots.some((plot) => plot.flow === id) && state.report.flows.some((each) => each.id === id);
     if (!state.ask || isKnown || state.report.live?.range) return;
-    void state.ask(id).then((told) => {
-      if (!told || state.flow !== id) return;
-      details = { id, told };
+    void state.ask(id).then((found) => {
+      if (!found || state.flow !== id) return;
+      details = { id, found };
       load(id);
       draw();
     });
@@ -519,7 +520,7 @@ export function flowViewSection(state: PageState): HTMLElement {
     made.scrollIntoView({ block: "start" });
     heading.focus({ preventScroll: true });
   });
-  /** The first flow, where none is chosen or the chosen one has gone. */
+  /** Chooses the first flow, if no flow is chosen or the chosen flow has gone. */
   const begin = () => {
     const found = listed()[0] ?? state.rows[0]?.id;
     nothing.hidden = found !== undefined;

@@ -1,4 +1,4 @@
-// The page of a daemon: it asks for the document, and again whenever the daemon has new figures.
+// The page of a daemon: it asks for the document, and asks again when the daemon has new figures.
 import type { ReportDocument } from "./document";
 import { element } from "./dom";
 import type { FlowDetails, PageState } from "./state";
@@ -20,7 +20,7 @@ const momentOf = (input: HTMLInputElement): string | null => input.value === "" 
 /** What a field for date and time shows. */
 const localTime = (ms: number): string => new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 
-/** The present figures, or those of a time in the history; fetched again while they are the present ones. */
+/** The present figures, which are fetched again and again, or those of a time in the history. */
 class Live {
   private range: { from: string; to: string | null } | null = null;
   private paused = false;
@@ -29,7 +29,7 @@ class Live {
   private due = false;
   private state: PageState | null = null;
   private readonly status = element("output", { id: "live-status", class: "number" });
-  private readonly pause = element("button", { type: "button", id: "live-pause", click: () => { this.paused = !this.paused; this.tell(); void this.refresh(); } });
+  private readonly pause = element("button", { type: "button", id: "live-pause", click: () => { this.paused = !this.paused; this.showStatus(); void this.refresh(); } });
   private readonly back = element("button", { type: "button", id: "live-back", hidden: true, click: () => this.show(null) }, "Back to now");
   private problem = "";
 
@@ -57,11 +57,11 @@ class Live {
       void this.refresh();
     });
     events.addEventListener("error", () => {
-      this.problem = "the daemon does not answer; asked again";
-      this.tell();
+      this.problem = "the daemon does not answer; the page tries again";
+      this.showStatus();
       if (events.readyState === EventSource.CLOSED) setTimeout(() => this.follow(), 5000);
     });
-    events.addEventListener("open", () => { this.problem = ""; this.tell(); });
+    events.addEventListener("open", () => { this.problem = ""; this.showStatus(); });
   }
   private path(): string {
     if (!this.range) return "report";
@@ -74,17 +74,17 @@ class Live {
     this.busy = true;
     this.due = false;
     try {
-      this.take(await read<ReportDocument>(this.path()));
+      this.accept(await read<ReportDocument>(this.path()));
       this.problem = "";
     } catch (error) {
       this.problem = error instanceof Error ? error.message : String(error);
       if (!this.state) this.page.replaceChildren(element("p", {}, `There are no figures: ${this.problem}.`));
     }
     this.busy = false;
-    this.tell();
+    this.showStatus();
     if (this.due) void this.refresh();
   }
-  private take(report: ReportDocument): void {
+  private accept(report: ReportDocument): void {
     // The user has chosen another time meanwhile.
     if (Boolean(report.live?.range) !== Boolean(this.range)) return;
     if (this.state) return this.state.setReport(report);
@@ -98,7 +98,7 @@ class Live {
     this.due = true;
     void this.refresh();
   }
-  private tell(): void {
+  private showStatus(): void {
     const live = this.state?.report.live;
     this.pause.textContent = this.paused ? "Go on" : "Pause";
     this.pause.hidden = this.range !== null;
@@ -122,15 +122,15 @@ class Live {
     return [element("span", { class: "dim" }, "Last"), ...last, element("label", {}, "from", from), element("label", {}, "to", to), show];
   }
   private recorder(): HTMLElement {
-    const said = element("output", { class: "dim", id: "trigger-status" });
+    const status = element("output", { class: "dim", id: "trigger-status" });
     const button = element("button", { type: "button", id: "trigger", click: async () => {
       button.disabled = true;
       const answer = await fetch(`${api}/trigger`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ reason: "asked for by the page" }), credentials: "same-origin" }).catch(() => null);
       const body = await answer?.json().catch(() => null) as { error?: string } | null;
-      said.value = answer?.ok ? "a recording has begun" : body?.error ?? "the daemon does not answer";
+      status.value = answer?.ok ? "a recording has begun" : body?.error ?? (answer ? `the daemon answered ${answer.status}` : "the daemon does not answer");
       button.disabled = false;
     } }, "Record now");
-    return element("span", { class: "recorder" }, button, said);
+    return element("span", { class: "recorder" }, button, status);
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Plot, ReportDocument } from "./document";
 import { rowsOf, wholeRange, type FlowRow, type Range } from "./model";
 
-/** What a daemon says about one flow. */
+/** What a daemon reports about one flow. */
 export interface FlowDetails { flow: unknown; plot: Plot }
 
 export class PageState {

@@ -107,11 +107,11 @@ export function timeSection(state: PageState): HTMLElement {
     if (width === 0) return;
     const height = shown.reduce((sum, lane) => sum + lane.height + gap, 0) + 24;
     box.querySelector("svg")?.remove();
-    const picture = svg("svg", { width, height, role: "img", "aria-label": `Time line of ${duration(state.whole.to - state.whole.from)}: ${shown.map((lane) => `${lane.name} up to ${lane.text(Math.max(...lane.values))}`).join(", ")}` });
+    const picture = svg("svg", { width, height, role: "img", "aria-label": `Time line of ${duration(state.whole.to - state.whole.from)}: ${shown.map((lane) => `${lane.name} up to ${lane.text(Math.max(...lane.values, 0))}`).join(", ")}` });
     x = scaleLinear().domain([state.whole.from, state.whole.to]).range([left, width - right]);
     let top = 0;
     for (const lane of shown) {
-      picture.append(svg("text", { x: left, y: top + 11, class: "lane" }, `${lane.letter ? `${lane.letter} ` : ""}${lane.name}, at most ${lane.text(Math.max(...lane.values))}${lane.letter ? " in a bin" : ""}`));
+      picture.append(svg("text", { x: left, y: top + 11, class: "lane" }, `${lane.letter ? `${lane.letter} ` : ""}${lane.name}, at most ${lane.text(Math.max(...lane.values, 0))}${lane.letter ? " in a bin" : ""}`));
       top += gap;
       const path = svg("path", { d: lanePath(lane, line, x, top) });
       path.style.fill = lane.color;
