@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <fmt/core.h>
 #include <poll.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/signal_block.h"
 
 namespace capture::inline live {
 namespace {
@@ -82,15 +82,11 @@ RingThread::~RingThread() {
 void RingThread::start() {
     stop_ = base::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     batch_.resize(batch_of_ring);
-    sigset_t all;
-    sigset_t former;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &former);
+    const base::SignalBlock block;
     thread_ = std::thread([this] {
         ::pthread_setname_np(::pthread_self(), "ring");
         run();
     });
-    ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
 }
 
 void RingThread::run() {

@@ -248,7 +248,7 @@ base::Result<std::vector<std::uint64_t>> find_flows(const DumpOptions& options, 
         if (flow == nullptr && !stop())
             return base::Failure{base::Error{
                 .message = fmt::format("there is no flow {} in it; `rdmascope flows -r FILE --columns id,flow` lists "
-                                       "those that there are",
+                                       "all flows",
                                        id),
                 .path = *options.read_path}};
         if (flow != nullptr && flow->reverse) flows.push_back(*flow->reverse);

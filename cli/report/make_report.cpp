@@ -238,7 +238,7 @@ int Run::work() {
         left_out_.emplace_back("The source could not be read to its end: all figures are of what was read before.");
     const metrics::Snapshot& snapshot = session_.snapshot();
     if (options_.flow && snapshot.flow(*options_.flow) == nullptr) {
-        session_.fail(fmt::format("there is no flow {}; `rdmascope flows` lists those that there are", *options_.flow));
+        session_.fail(fmt::format("there is no flow {}; `rdmascope flows` lists all flows", *options_.flow));
         return exit_failed;
     }
     if (options_.anonymous) substitute_ = anonymous_.snapshot(snapshot);

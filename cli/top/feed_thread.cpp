@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <system_error>
 #include <unistd.h>
 
 #include "base/quantities.h"
+#include "base/signal_block.h"
 
 namespace cli::top {
 
@@ -36,10 +36,7 @@ FeedThread::~FeedThread() { stop(); }
 
 void FeedThread::start(std::function<void()> work) {
     // Only the thread of the terminal handles signals.
-    sigset_t all;
-    sigset_t former;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &former);
+    const base::SignalBlock block;
     thread_ = std::thread([this, work = std::move(work)] {
         pthread_setname_np(pthread_self(), "source");
         try {
@@ -51,7 +48,6 @@ void FeedThread::start(std::function<void()> work) {
             });
         }
     });
-    pthread_sigmask(SIG_SETMASK, &former, nullptr);
 }
 
 void FeedThread::stop() {

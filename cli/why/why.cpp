@@ -50,7 +50,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (!session.run()) return session.status();
     const metrics::Snapshot& snapshot = session.snapshot();
     if (options.flow && snapshot.flow(*options.flow) == nullptr) {
-        print_message("rdmascope why: there is no flow {}; `rdmascope flows` lists those that there are",
+        print_message("rdmascope why: there is no flow {}; `rdmascope flows` lists all flows",
                       *options.flow);
         return exit_failed;
     }

@@ -168,7 +168,7 @@ Answer Answers::flows(const control::Request& request) {
     if (!choice) return refusal(request, choice.error());
     const Published now = commands_.snapshot(request.max_age_ms * ns_per_ms);
     if (request.flow && now.snapshot->flow(*request.flow) == nullptr)
-        return refusal(request, fmt::format("there is no flow {}; `flows` lists those that there are", *request.flow));
+        return refusal(request, fmt::format("there is no flow {}; `flows` lists all flows", *request.flow));
     const bool crc_verified = commands_.crc_verified() && exporters::can_verify(now.snapshot->capture);
     const exporters::Context context{&commands_.names(), crc_verified, {}, exporters::start_of(now.snapshot->capture)};
     return {std::make_unique<FlowsBody>(control::answer_head(request.id), now.snapshot, *choice, context), false,
@@ -185,7 +185,7 @@ std::string Answers::why_result(const metrics::Snapshot& snapshot, const metrics
 Answer Answers::why(const control::Request& request) {
     const Published now = commands_.snapshot(request.max_age_ms * ns_per_ms);
     if (request.flow && now.snapshot->flow(*request.flow) == nullptr)
-        return refusal(request, fmt::format("there is no flow {}; `flows` lists those that there are", *request.flow));
+        return refusal(request, fmt::format("there is no flow {}; `flows` lists all flows", *request.flow));
     return spoken(request, why_result(*now.snapshot, commands_.devices(), request));
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <ctime>
 #include <poll.h>
 #include <pthread.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/signal_block.h"
 #include "iwarp/preload/progress_engine.h"
 
 namespace iwarp::preload {
@@ -35,14 +35,13 @@ void check(int failure, const char* what) {
 ProgressEngine::Service::Service(ProgressEngine& engine, int descriptor) : engine_(engine), descriptor_(descriptor) {
     wake_.reset(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
     check(!wake_ ? errno : 0, "no descriptor for the service thread");
-    // The program's signals are for its own threads.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread{};
-    const int failure = pthread_create(&thread, nullptr, &Service::run, this);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    int failure = 0;
+    {
+        // The program's signals are for its own threads.
+        const base::SignalBlock block;
+        failure = pthread_create(&thread, nullptr, &Service::run, this);
+    }
     check(failure, "the service thread cannot be started");
     pthread_setname_np(thread, "rdmascope");
     pthread_detach(thread);
