@@ -27,9 +27,8 @@ public:
     explicit LogInput(std::string path) : path_(std::move(path)) {}
 
     base::Result<void> open() {
-        const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY;
         base::Descriptor opened(path_ == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                                             : ::open(path_.c_str(), flags));
+                                             : ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
         if (!opened) return failure();
         struct stat status {};
         if (::fstat(opened.number(), &status) != 0) return failure();
