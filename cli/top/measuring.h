@@ -37,7 +37,7 @@ public:
     std::shared_ptr<tui::Reading> close_last(std::int64_t start_ns, std::uint64_t length_ns,
                                              std::optional<std::uint64_t> kernel_dropped);
     /// Whether a file must have few intervals because readings are expensive: there are very many flows, or many flows
-    /// whose number grows.
+    /// whose number grows. Asked once before each reading.
     bool has_many_flows();
 
 private:
@@ -50,6 +50,8 @@ private:
     std::unique_ptr<observe::TracedAnalyzer> analyzer_ = {};
     std::optional<base::Error> error_ = {};
     std::shared_ptr<const tui::Reading> previous_ = {};
+    std::size_t flows_before_ = 0;  ///< some readings ago
+    std::size_t questions_ = 0;     ///< calls of has_many_flows()
 };
 
 }  // namespace cli::top
