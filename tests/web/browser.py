@@ -110,9 +110,15 @@ class Browser:
     def mouse(self, kind, x, y, **more):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
+    def settle(self):
+        """Waits until what was done, as scrolling, is drawn: only then a mouse finds what is at its place."""
+        self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+
     def drag(self, start, end):
+        self.settle()
         self.mouse("mouseMoved", *start)
         self.mouse("mousePressed", *start, button="left", clickCount=1)
+        self.settle()
         self.mouse("mouseMoved", (start[0] + end[0]) / 2, end[1], button="left", buttons=1)
         self.mouse("mouseMoved", *end, button="left", buttons=1)
         self.mouse("mouseReleased", *end, button="left", clickCount=1)

@@ -170,7 +170,7 @@ class Document(Base):
             with self.subTest(outputs):
                 done = run("report", "-r", copy, *outputs)
                 self.assertEqual(done.returncode, 1)
-                self.assertRegex(done.stderr, "this is the file that is being read|need a file each")
+                self.assertRegex(done.stderr.decode(), "this is the file that is being read|need a file each")
                 self.assertEqual(copy.read_bytes(), octets)
                 self.assertFalse(page.exists())
 
