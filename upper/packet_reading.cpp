@@ -1,5 +1,6 @@
 // Packets of RoCE and InfiniBand: flows, their peers, and management.
 #include <algorithm>
+#include <iterator>
 
 #include "upper/reader_state.h"
 
@@ -62,7 +63,10 @@ void Reader::State::pair(PacketTrack& track, PacketTrack& peer) {
     Connection& connection = *track.flow.connection();
     Connection& joined = *peer.flow.connection();
     connection.join(joined);
-    std::erase_if(connections, [&](const auto& one) { return one.get() == &joined; });
+    // Flows are paired soon after their connections were made, so the search begins at the latest one.
+    const auto last =
+        std::find_if(connections.rbegin(), connections.rend(), [&](const auto& one) { return one.get() == &joined; });
+    if (last != connections.rend()) connections.erase(std::next(last).base());
     const auto remove = [this](PacketTrack& one) {
         const PacketKey hosts{one.flow.source().address, one.flow.destination().address, 0, one.flow.source().family};
         const auto found = unpaired.find(hosts);

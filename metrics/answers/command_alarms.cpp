@@ -5,6 +5,7 @@
 
 #include "metrics/answers/command_group.h"
 #include "metrics/answers/figure_text.h"
+#include "metrics/answers/finding.h"
 #include "metrics/answers/thresholds.h"
 
 namespace metrics::inline answers {

@@ -86,6 +86,7 @@ std::size_t expect_single_equal(const std::vector<Found>& found, const std::vect
         ++count;
         Found one = without_network(found[i]);
         one.advertised = expected[i].advertised;
+        one.inline_bytes = expected[i].inline_bytes;
         EXPECT_TRUE(one == expected[i]) << text_of(one) << "\n" << text_of(expected[i]);
     }
     return count;

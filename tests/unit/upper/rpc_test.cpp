@@ -66,11 +66,8 @@ TEST(Rpc, headers_without_chunks_are_enough_for_one_call_at_a_time) {
     for (const auto& [name, bytes] : {std::pair{rxe_capture, 96u}, std::pair{siw_capture, 128u}}) {
         const Finder finder = read(snapped(load(name), bytes));
         SCOPED_TRACE(name);
-        std::vector<Found> found = without_kinds(finder.answered);
-        std::vector<Found> all = without_kinds(expected(std::string(name).substr(0, 12)));
-        for (std::vector<Found>* commands : {&found, &all})
-            for (Found& one : *commands) one.inline_bytes = 0;
-        EXPECT_GT(expect_single_equal(found, all), 50u);
+        const std::vector<Found> all = without_kinds(expected(std::string(name).substr(0, 12)));
+        EXPECT_GT(expect_single_equal(without_kinds(finder.answered), all), 50u);
         EXPECT_LT(finder.unbound, 14u);
     }
 }
