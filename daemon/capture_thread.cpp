@@ -12,6 +12,7 @@
 #include "daemon/capture_time.h"
 #include "daemon/frame_requests.h"
 #include "observe/traced_analyzer.h"
+#include "upper/assignment.h"
 
 namespace service {
 
@@ -24,11 +25,20 @@ constexpr std::uint64_t drops_period_ns = 100'000'000;
 /// A ring holds what a busy process does in about 20 ms.
 constexpr std::int64_t traces_period_ns = 5'000'000;
 
-metrics::AnalyzerOptions analyzer_options(const EngineConfig& config) {
+/// The configuration was checked when it was read.
+std::vector<upper::Assignment> assignments_of(const CommandsConfig& config) {
+    std::vector<upper::Assignment> assignments;
+    for (const std::string& text : config.as)
+        if (const auto assignment = upper::parse_assignment(text)) assignments.push_back(*assignment);
+    return assignments;
+}
+
+metrics::AnalyzerOptions analyzer_options(const EngineConfig& config, const CommandsConfig& commands) {
     metrics::AnalyzerOptions options;
     options.engine.max_flows = config.max_flows;
     options.engine.link_bits_per_sec = config.link_bits_per_sec;
     options.engine.commands = true;
+    options.engine.assignments = assignments_of(commands);
     options.dissector.parse.verify_crc = config.verify_crc;
     options.threads = static_cast<unsigned>(config.threads);
     return options;
@@ -120,7 +130,7 @@ struct CaptureThread::State {
         : config(given),
           sources(std::move(from)),
           hooks(std::move(with)),
-          analyzer(analyzer_options(given.engine), std::move(traces)),
+          analyzer(analyzer_options(given.engine, given.commands), std::move(traces)),
           recorder(recorder_for(given)),
           frame_requests(frame_octets(given)),
           recordings(recordings_options(given.recorder)) {

@@ -1,5 +1,6 @@
 // Commands of an upper layer, such as NVMe. The flow of the side that sends requests has the figures.
 #include <fmt/format.h>
+#include <memory>
 
 #include "exporters/flow_groups.h"
 
@@ -17,6 +18,14 @@ const CommandConnectionFigures* commands_of(const FlowRow& row) {
     return !commands || commands->of_target ? nullptr : &*commands;
 }
 
+/// nullptr if the flow has no commands of its own.
+const CommandTotals* totals_of(const FlowRow& row) {
+    const CommandConnectionFigures* const commands = commands_of(row);
+    if (commands == nullptr) return nullptr;
+    if (!row.command_totals) row.command_totals = std::make_shared<const CommandTotals>(metrics::totals_of(*commands));
+    return row.command_totals.get();
+}
+
 template <class Of>
 auto of_commands(Of of) {
     return [of](const FlowRow& row) {
@@ -26,7 +35,10 @@ auto of_commands(Of of) {
 }
 template <class Of>
 auto of_totals(Of of) {
-    return of_commands([of](const CommandConnectionFigures& commands) { return of(totals_of(commands)); });
+    return [of](const FlowRow& row) {
+        const CommandTotals* const totals = totals_of(row);
+        return totals == nullptr ? Value{} : Value{of(*totals)};
+    };
 }
 
 /// How long the oldest open command has waited at the end of the interval, or of the flow.
@@ -63,9 +75,9 @@ void add_counts(FieldBuilder<FlowRow>& fields) {
 }
 
 void add_latency(FieldBuilder<FlowRow>& fields) {
-    const auto latency = [](const FlowRow& row) -> metrics::Histogram {
-        const CommandConnectionFigures* const commands = commands_of(row);
-        return commands == nullptr ? no_latency : totals_of(*commands).latency_ns;
+    const auto latency = [](const FlowRow& row) -> const metrics::Histogram& {
+        const CommandTotals* const totals = totals_of(row);
+        return totals == nullptr ? no_latency : totals->latency_ns;
     };
     fields.histogram("io.latency_ns", "", "command", Unit::ns, "first packet of a request to the last of its response",
                      latency, [](const FlowRow& row) { return commands_of(row) != nullptr; });
@@ -80,9 +92,11 @@ void add_latency(FieldBuilder<FlowRow>& fields) {
                "part of target_before: until the request was acknowledged",
                of_totals([](const CommandTotals& totals) { return totals.request_ack_ns; }));
     fields.add("io.target_share", "", "target", Unit::share, "share of the latency that passed at the target",
-               of_commands([](const CommandConnectionFigures& commands) {
-                   return commands.split_is_known() ? value(totals_of(commands).target_share()) : Value{};
-               }));
+               [](const FlowRow& row) {
+                   const CommandTotals* const totals = totals_of(row);
+                   const bool is_known = totals != nullptr && row.flow.commands->split_is_known();
+                   return is_known ? value(totals->target_share()) : Value{};
+               });
     fields.add("io.repair_own_ns", "", "own repairs", Unit::ns,
                "part of the latency: while packets of the command were sent again",
                of_totals([](const CommandTotals& totals) { return totals.repair_own_ns; }));

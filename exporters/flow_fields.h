@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -50,6 +51,8 @@ inline bool lacks_crcs(const metrics::FlowSnapshot& flow) { return flow.connecti
 struct FlowRow {
     const metrics::FlowSnapshot& flow;
     const Context& context;
+    /// The flow's commands added up, from the first field that needs the sums.
+    mutable std::shared_ptr<const metrics::CommandTotals> command_totals = {};
 };
 using FlowField = Field<FlowRow>;
 

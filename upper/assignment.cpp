@@ -9,7 +9,7 @@ namespace upper {
 
 base::Result<Assignment, std::string> parse_assignment(const std::string& text) {
     const base::Failure<std::string> expected{
-        "PORT=PROTOCOL or qp:NUMBER=PROTOCOL, such as 4420=nvme; protocols are: " + protocol_names()};
+        "PORT=PROTOCOL or qp:NUMBER=PROTOCOL, such as 4420=nvme (protocols: " + protocol_names() + ")"};
     const std::size_t equal = text.find('=');
     if (equal == std::string::npos) return expected;
     Assignment assignment;

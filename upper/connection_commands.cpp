@@ -9,10 +9,21 @@ namespace upper {
 
 // ---- commands ----
 
+namespace {
+bool is_awaited(const Command& command) {
+    return !command.answered && !command.housekeeping && !command.waits_for_event;
+}
+}  // namespace
+
 std::optional<std::int64_t> Connection::oldest_open_ns() {
     for (const Command* command = commands_.oldest(); command != nullptr; command = commands_.newer(*command))
-        if (!command->answered && !command->housekeeping && !command->waits_for_event) return command->request_begin_ns;
+        if (is_awaited(*command)) return command->request_begin_ns;
     return std::nullopt;
+}
+
+void Connection::visit_open(const std::function<void(std::int64_t)>& visit) {
+    for (const Command* command = commands_.oldest(); command != nullptr; command = commands_.newer(*command))
+        if (is_awaited(*command)) visit(command->request_begin_ns);
 }
 
 Command* Connection::find_command(const CommandRef& ref) {
@@ -167,6 +178,18 @@ Command* Connection::owner_of(const Message& message, bool is_read, const Grant*
     return nullptr;
 }
 
+/// The open command, if it is the only one and the capture lacks the memory that it granted: its data cannot be those
+/// of another.
+Command* Connection::only_cut_command() {
+    Command* only = nullptr;
+    for (Command* command = commands_.oldest(); command != nullptr; command = commands_.newer(*command)) {
+        if (!is_awaited(*command)) continue;
+        if (only != nullptr) return nullptr;
+        only = command;
+    }
+    return only != nullptr && only->grants_cut ? only : nullptr;
+}
+
 /// Reads a WRITE of a protocol whose WRITEs are messages.
 void Connection::take_write(unsigned side, Message& message, base::Bytes head) {
     if (!initiator_) initiator_ = side;
@@ -203,14 +226,9 @@ void Connection::data_begins(unsigned side, Message& message) {
         ++counts_.probes;
         return;
     }
-    Command* command = nullptr;
     const Grant* grant = nullptr;
-    if (message.has_target) {
-        command = owner_of(message, is_read, grant);
-    } else if (Command* oldest = commands_.oldest(); oldest != nullptr && commands_.size() == 1) {
-        // The capture lacks the key, but only one command is possible.
-        if (!oldest->answered && oldest->grants_cut) command = oldest;
-    }
+    Command* command = message.has_target ? owner_of(message, is_read, grant) : nullptr;
+    if (command == nullptr) command = only_cut_command();
     if (command == nullptr) {
         ++counts_.unbound_operations;
         return;

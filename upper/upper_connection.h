@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -74,6 +75,9 @@ public:
     std::int64_t last_seen_ns() const { return last_seen_ns_; }
     /// When the request of the oldest open command was sent. Commands that wait for an event do not count.
     std::optional<std::int64_t> oldest_open_ns();
+    /// Calls `visit` with the time of the request of each open command, the oldest command first. Commands that wait
+    /// for an event do not count.
+    void visit_open(const std::function<void(std::int64_t)>& visit);
     /// The reader will forget the connection.
     bool is_retired() const { return retired_; }
 
@@ -183,6 +187,7 @@ private:
     void fill_response(Command& command, const Message& message, const Said& said);
     Command* find_command(const CommandRef& ref);
     Command* owner_of(const Message& message, bool is_read, const Grant*& granted);
+    Command* only_cut_command();
     /// Gives up the oldest command if there is no room for another. False if there is still no room.
     bool make_room();
     void count_open(const Command& command, std::int64_t time_ns);

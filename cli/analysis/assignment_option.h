@@ -18,8 +18,8 @@ std::string take_assignment(Settings& settings, const std::string& value) {
 template <class Settings>
 inline constexpr options::Option<Settings> assignment_option{
     {0, "as", "PORT=PROTOCOL",
-     "read connections to that port, or with qp:NUMBER that queue pair, as PROTOCOL: nvme, rpc, iser, srp, smb, "
-     "rds; repeatable"},
+     "read connections to that port, or with qp:NUMBER that queue pair, as PROTOCOL: nvme, rpc, srp, iser, smb, "
+     "ipoib, rds, rsocket; repeatable"},
     options::Section::measuring,
     take_assignment<Settings>};
 

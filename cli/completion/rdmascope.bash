@@ -46,13 +46,14 @@ _rdmascope_dump() {
         --color) _rdmascope_words 'auto never always'; return ;;
         --kernel-events) if [[ $attached ]]; then _rdmascope_events; return; fi ;;
         --format) _rdmascope_words 'pcap pcapng'; return ;;
+        --as) _rdmascope_words '4420=nvme 8009=nvme 20049=rpc 3260=iser 5555=srp 445=smb 18634=rds'; return ;;
         --time-stamp-precision) _rdmascope_words 'micro nano'; return ;;
         -s | --snapshot-length | -B | --buffer-size | -j | --time-stamp-type | --flow | -c | -C | -W) return ;;
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file -D --list-interfaces -L --list-data-link-types
             -J --list-time-stamp-types -y --linktype -s --snapshot-length -B --buffer-size -j --time-stamp-type
-            -p --no-promiscuous-mode -Q --direction --immediate-mode --kernel-events -c -F -Y --display-filter --flow --all --io -d -dd -ddd
+            -p --no-promiscuous-mode -Q --direction --immediate-mode --kernel-events -c -F -Y --display-filter --flow --all --io --as -d -dd -ddd
             -O --no-optimize -T -e -E -V -v -vv -vvv -q -# --number -t -tt -ttt -tttt -ttttt --time-stamp-precision
             --micro --nano -x -xx -X -XX -A -S --absolute-tcp-sequence-numbers -n -K --dont-verify-checksums --color
             -l --count -w --format --print -U --packet-buffered -C -W -G -z -Z --relinquish-privileges
@@ -114,7 +115,7 @@ _rdmascope_io() {
         --as) _rdmascope_words '4420=nvme 8009=nvme 20049=rpc 3260=iser 5555=srp 445=smb 18634=rds'; return ;;
         --sort) _rdmascope_words 'frames connection protocol kind id target bytes latency request before data after response
             repair open status'; return ;;
-        --by) _rdmascope_words 'pair initiator target protocol all'; return ;;
+        --by) _rdmascope_words 'pair initiator target protocol all lba'; return ;;
         --interval) _rdmascope_words '1ms 10ms 100ms 1s'; return ;;
         -s | --snapshot-length | -B | --buffer-size | -c | --seconds | --top) return ;;
     esac

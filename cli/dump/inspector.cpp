@@ -320,7 +320,10 @@ Made<bool> Inspector::State::make_filter(const dissect::FieldRegistry& registry)
 
 void Inspector::State::make_dissector() {
     describes_analysis = gathering() != nullptr && wants_analysis(*gathering());
-    if (needs.commands) reader = std::make_unique<upper::Reader>(upper::ReaderOptions{}, this, nullptr);
+    if (needs.commands) {
+        const upper::ReaderOptions reading{.assignments = options.assignments};
+        reader = std::make_unique<upper::Reader>(reading, this, nullptr);
+    }
     if (!describes_analysis && flows.empty()) {
         dissector = std::make_unique<dissect::Dissector>(dissector_options(options, needs));
         return;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "capture/files/ring_writer.h"
+#include "cli/analysis/assignment_option.h"
 #include "cli/file_words.h"
 #include "cli/options/setters.h"
 
@@ -270,6 +271,7 @@ constexpr std::array rows_after_e{
     Row{{0, "io", {}, "only the lines of commands of upper layers (NVMe, NFS, SCSI, SMB, RDS)"},
         Section::printing,
         options::turn_on<&Reading::commands_only>},
+    options::under(Section::printing, analysis::assignment_option<Reading>),
     Row{{'#', "number", {}, "begin lines with the packet's number"},
         Section::printing,
         options::turn_on<&Reading::number>},

@@ -8,6 +8,7 @@
 #include "capture/files/writer.h"
 #include "cli/options/command_options.h"
 #include "cli/options/shared.h"
+#include "upper/assignment.h"
 
 namespace cli::dump {
 
@@ -54,6 +55,7 @@ struct DumpOptions {
     std::vector<std::uint64_t> flows = {};  ///< ids that `flows` and `why` print; empty: all
     bool optimize = true;
     bool all = false;
+    std::vector<upper::Assignment> assignments = {};  ///< connections whose upper layer the user names
     std::optional<std::uint64_t> max_packets = {};
 
     // What is printed.

@@ -13,7 +13,7 @@ namespace {
 using metrics::CommandConnectionFigures;
 
 /// In the order of GroupBy.
-constexpr std::array<std::string_view, 5> names_of_groups{"pair", "initiator", "target", "protocol", "all"};
+constexpr std::array<std::string_view, 6> names_of_groups{"pair", "initiator", "target", "protocol", "all", "lba"};
 
 std::string host_text(const CommandConnectionFigures& connection, const metrics::Address& address,
                       const analysis::Names& names) {
@@ -29,6 +29,7 @@ std::string group_name(const CommandConnectionFigures& connection, GroupBy by, c
         case GroupBy::target: return connection.target_name.empty() ? target : connection.target_name;
         case GroupBy::protocol: return connection.protocol;
         case GroupBy::all: return "all";
+        case GroupBy::lba: break;
     }
     return {};
 }

@@ -11,8 +11,8 @@
 namespace cli::io {
 
 /// What the connections of a group have in common.
-enum class GroupBy : std::uint8_t { pair, initiator, target, protocol, all };
-/// "pair", "initiator", "target", "protocol", "all"; nullopt for another name.
+enum class GroupBy : std::uint8_t { pair, initiator, target, protocol, all, lba };
+/// "pair", "initiator", "target", "protocol", "all", "lba"; nullopt for another name.
 std::optional<GroupBy> group_named(std::string_view name);
 
 /// The sum of connections of one protocol; with GroupBy::all, the sum of all connections.
@@ -21,7 +21,8 @@ struct Group {
     std::uint64_t connections = 0;
     metrics::CommandConnectionFigures sum;
 };
-/// Groups in the order of their first connections. A target has the name that its protocol gives, or its address.
+/// Groups in the order of their first connections; not for GroupBy::lba, which groups commands. A target has the name
+/// that its protocol gives, or its address.
 std::vector<Group> grouped(const std::vector<metrics::CommandConnectionFigures>& connections, GroupBy by,
                            const analysis::Names& names);
 

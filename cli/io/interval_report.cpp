@@ -47,12 +47,11 @@ ConnectionFigures added_since(const ConnectionFigures& before, const ConnectionF
 }  // namespace
 
 IntervalReport::IntervalReport(const IoOptions& options, const analysis::Names& names, TextOutput& output,
-                               upper::Reader& reader, metrics::CommandMeasure& measure)
+                               Source source)
     : options_(options),
       names_(names),
       output_(output),
-      reader_(reader),
-      measure_(measure),
+      source_(source),
       length_ns_(static_cast<std::int64_t>(options.interval_ns.value_or(1))) {}
 
 bool IntervalReport::pass(std::int64_t time_ns) {
@@ -64,11 +63,16 @@ bool IntervalReport::pass(std::int64_t time_ns) {
 }
 
 bool IntervalReport::close() {
-    reader_.visit_connections([this](upper::Connection& connection) { measure_.refresh(connection); });
-    ConnectionFigures now = measure_.figures();
-    print(added_since(before_, now, *start_ns_));
+    metrics::CommandMeasure& measure = source_.measure;
+    source_.reader.visit_connections([&measure](upper::Connection& connection) { measure.refresh(connection); });
+    ConnectionFigures now = measure.figures();
+    const ConnectionFigures added = added_since(before_, now, *start_ns_);
+    if (!options_.by)
+        print(added);
+    else
+        print(options_.by == GroupBy::lba ? source_.ranges.take() : grouped(added, *options_.by, names_));
     before_ = std::move(now);
-    measure_.forget_exhibits();
+    measure.forget_exhibits();
     // Live rows appear at once.
     return options_.interfaces.empty() ? output_.settle() : output_.flush();
 }
@@ -83,10 +87,15 @@ void IntervalReport::begin() {
     if (begun_) return;
     begun_ = true;
     switch (options_.form) {
-        case Form::csv: output_.text() += "interval_start_ns,interval_length_ns," + kinds_csv_header(); return;
+        case Form::csv:
+            output_.text() += "interval_start_ns,interval_length_ns,";
+            output_.text() += options_.by ? groups_csv_header() : kinds_csv_header();
+            return;
         case Form::json: output_.text() += "{\"intervals\": ["; return;
         case Form::table: break;
     }
+    table_.emplace(options_.by ? kind_table({"interval", "protocol", "group"})
+                               : kind_table({"interval", "protocol", "initiator > target"}));
 }
 
 void IntervalReport::print(const ConnectionFigures& figures) {
@@ -94,31 +103,50 @@ void IntervalReport::print(const ConnectionFigures& figures) {
     begin();
     switch (options_.form) {
         case Form::table: print_table(figures); break;
-        case Form::json: print_json(figures); break;
-        case Form::csv: print_csv(figures); break;
+        case Form::json: print_json("connections", connections_text(figures, names_)); break;
+        case Form::csv: append_csv_rows(output_.text(), figures, names_, csv_cells()); break;
     }
     any_ = true;
 }
 
+void IntervalReport::print(const std::vector<Group>& groups) {
+    if (groups.empty()) return;
+    begin();
+    switch (options_.form) {
+        case Form::table: print_table(groups); break;
+        case Form::json: print_json("groups", groups_text(groups)); break;
+        case Form::csv: append_csv_rows(output_.text(), groups, csv_cells()); break;
+    }
+    any_ = true;
+}
+
+void IntervalReport::add_rows(const std::vector<std::string>& before, const CommandConnectionFigures& figures) {
+    for (std::vector<std::string>& cells : kind_rows(figures)) {
+        std::vector<std::string> row = before;
+        std::ranges::move(cells, std::back_inserter(row));
+        table_->add(std::move(row));
+    }
+}
+
 void IntervalReport::print_table(const ConnectionFigures& figures) {
-    if (!table_) table_.emplace(kind_table({"interval", "protocol", "initiator > target"}));
     const std::string clock = clock_cell(*start_ns_, length_ns_);
     for (const CommandConnectionFigures& connection : figures)
-        for (std::vector<std::string>& cells : kind_rows(connection)) {
-            std::vector<std::string> row{clock, connection.protocol, ends_text(connection, names_)};
-            std::ranges::move(cells, std::back_inserter(row));
-            table_->add(std::move(row));
-        }
+        add_rows({clock, connection.protocol, ends_text(connection, names_)}, connection);
     table_->flush(output_.text());
 }
 
-void IntervalReport::print_json(const ConnectionFigures& figures) {
-    output_.text() += fmt::format("{}\n{{\"start_ns\": {}, \"length_ns\": {}, \"connections\": {}}}", any_ ? "," : "",
-                                  *start_ns_, length_ns_, connections_text(figures, names_));
+void IntervalReport::print_table(const std::vector<Group>& groups) {
+    const std::string clock = clock_cell(*start_ns_, length_ns_);
+    for (const Group& group : groups)
+        add_rows({clock, group.sum.protocol.empty() ? "-" : group.sum.protocol, group.name}, group.sum);
+    table_->flush(output_.text());
 }
 
-void IntervalReport::print_csv(const ConnectionFigures& figures) {
-    append_csv_rows(output_.text(), figures, names_, fmt::format("{},{},", *start_ns_, length_ns_));
+void IntervalReport::print_json(std::string_view member, const std::string& objects) {
+    output_.text() += fmt::format("{}\n{{\"start_ns\": {}, \"length_ns\": {}, \"{}\": {}}}", any_ ? "," : "",
+                                  *start_ns_, length_ns_, member, objects);
 }
+
+std::string IntervalReport::csv_cells() const { return fmt::format("{},{},", *start_ns_, length_ns_); }
 
 }  // namespace cli::io

@@ -2,10 +2,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/analysis/session.h"
 #include "cli/io/kinds_report.h"
 #include "cli/io/options.h"
+#include "cli/io/range_groups.h"
 #include "cli/text_output.h"
 #include "exporters/text_table.h"
 #include "metrics/measure/commands/command_measure.h"
@@ -13,12 +16,17 @@
 
 namespace cli::io {
 
-/// The commands that ended in each interval: a row for each kind on each connection. Intervals begin at multiples of
-/// their length since 1970. Intervals without commands are left out.
+/// The commands that ended in each interval: a row for each kind on each connection, or with --by in each group.
+/// Intervals begin at multiples of their length since 1970. Intervals without commands are left out.
 class IntervalReport {
 public:
-    IntervalReport(const IoOptions& options, const analysis::Names& names, TextOutput& output, upper::Reader& reader,
-                   metrics::CommandMeasure& measure);
+    /// What commands are read from. `ranges` has the groups of GroupBy::lba.
+    struct Source {
+        upper::Reader& reader;
+        metrics::CommandMeasure& measure;
+        RangeGroups& ranges;
+    };
+    IntervalReport(const IoOptions& options, const analysis::Names& names, TextOutput& output, Source source);
 
     /// Call this with the time of each frame, before the frame is dissected. Prints the interval if it has ended. False
     /// if printing failed.
@@ -29,16 +37,18 @@ public:
 private:
     bool close();
     void print(const ConnectionFigures& figures);
+    void print(const std::vector<Group>& groups);
     void print_table(const ConnectionFigures& figures);
-    void print_json(const ConnectionFigures& figures);
-    void print_csv(const ConnectionFigures& figures);
+    void print_table(const std::vector<Group>& groups);
+    void print_json(std::string_view member, const std::string& objects);
+    void add_rows(const std::vector<std::string>& before, const metrics::CommandConnectionFigures& figures);
+    std::string csv_cells() const;
     void begin();
 
     const IoOptions& options_;
     const analysis::Names& names_;
     TextOutput& output_;
-    upper::Reader& reader_;
-    metrics::CommandMeasure& measure_;
+    Source source_;
     std::int64_t length_ns_;
     std::optional<std::int64_t> start_ns_ = {};
     ConnectionFigures before_ = {};  ///< at the beginning of the interval, by their numbers

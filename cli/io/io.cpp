@@ -9,6 +9,7 @@
 #include "cli/io/interval_report.h"
 #include "cli/io/kinds_report.h"
 #include "cli/io/options.h"
+#include "cli/io/range_groups.h"
 #include "cli/text_output.h"
 #include "metrics/measure/commands/command_measure.h"
 #include "upper/reader.h"
@@ -44,17 +45,22 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     const analysis::Names names(options.names);
     TextOutput output(STDOUT_FILENO);
     EachTable each(options, names, output);
+    RangeGroups ranges(names);
     metrics::CommandMeasure::RecordSink sink;
     if (options.each)
         sink = [&each](const metrics::CommandConnectionFigures& connection, const metrics::CommandRecord& record) {
             each.add(connection, record);
+        };
+    else if (options.by == GroupBy::lba)
+        sink = [&ranges](const metrics::CommandConnectionFigures& connection, const metrics::CommandRecord& record) {
+            ranges.add(connection, record);
         };
     metrics::CommandMeasure measure(std::move(sink));
     upper::ReaderOptions reading;
     reading.assignments = options.assignments;
     upper::Reader reader(reading, nullptr, &measure);
     CaptureRun capture(options, reader);
-    IntervalReport intervals(options, names, output, reader, measure);
+    IntervalReport intervals(options, names, output, {reader, measure, ranges});
     if (options.interval_ns) capture.on_time([&intervals](std::int64_t time_ns) { return intervals.pass(time_ns); });
     if (!capture.run()) return capture.status();
     reader.finish();
@@ -64,6 +70,8 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         each.finish();
     else if (options.interval_ns)
         intervals.finish();
+    else if (options.by == GroupBy::lba)
+        append_groups(output.text(), options, ranges.take());
     else if (options.by)
         append_groups(output.text(), options, grouped(connections, *options.by, names));
     else

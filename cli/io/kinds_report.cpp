@@ -28,6 +28,19 @@ std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
 
 // ---- the table ----
 
+/// "; open 0.26 on average, 8 at most": the sum of latencies divided by the time is the mean (Little's law).
+std::string open_text(const CommandConnectionFigures& connection) {
+    std::uint64_t latency_ns = 0;
+    for (const CommandKindFigures& kind : connection.kinds)
+        if (!kind.housekeeping) latency_ns += kind.latency_ns.sum();
+    std::string text = fmt::format("; open {} on average, {} at most",
+                                   base::format_decimal(share(latency_ns, connection.wall_ns())), connection.open_max);
+    if (connection.at_limit_ns != 0)
+        text +=
+            fmt::format(", at the limit {}", base::format_percent(share(connection.at_limit_ns, connection.wall_ns())));
+    return text;
+}
+
 /// "8.33 s: host 82.8 %, data 9.1 %": where the time went, most of it first.
 std::string states_text(const CommandConnectionFigures& connection) {
     const std::uint64_t wall = connection.wall_ns();
@@ -48,7 +61,7 @@ std::string states_text(const CommandConnectionFigures& connection) {
         text += fmt::format("{}{} {}", first ? "" : ", ", state.first, base::format_percent(share(state.second, wall)));
         first = false;
     }
-    return text;
+    return text + open_text(connection);
 }
 
 std::string heading_text(const CommandConnectionFigures& connection, const analysis::Names& names) {
@@ -238,6 +251,12 @@ Json connections_array(const ConnectionFigures& connections, const analysis::Nam
     return objects;
 }
 
+Json groups_array(const std::vector<Group>& groups) {
+    Json objects = Json::array();
+    for (const Group& group : groups) objects.push_back(group_json(group));
+    return objects;
+}
+
 constexpr std::string_view kind_header =
     "kind,commands,errors,bytes,inline_bytes,moved_in_bytes,moved_out_bytes,operations,orphans,replaced,unanswered,"
     "given_up,latency_sum_ns,latency_p50_ns,latency_p99_ns,latency_max_ns,request_ns,target_before_ns,data_ns,"
@@ -343,18 +362,23 @@ void append_table(std::string& out, const std::vector<Group>& groups) {
 }
 
 void append_json(std::string& out, const std::vector<Group>& groups) {
-    Json objects = Json::array();
-    for (const Group& group : groups) objects.push_back(group_json(group));
-    out += Json{{"groups", std::move(objects)}}.dump(2);
+    out += Json{{"groups", groups_array(groups)}}.dump(2);
     out += '\n';
 }
 
+std::string groups_text(const std::vector<Group>& groups) { return groups_array(groups).dump(); }
+
+std::string groups_csv_header() { return "group,protocol,connections," + std::string(kind_header); }
+
 void append_csv(std::string& out, const std::vector<Group>& groups) {
-    out += "group,protocol,connections,";
-    out += kind_header;
+    out += groups_csv_header();
+    append_csv_rows(out, groups, {});
+}
+
+void append_csv_rows(std::string& out, const std::vector<Group>& groups, std::string_view before) {
     for (const Group& group : groups)
         for (const CommandKindFigures& kind : group.sum.kinds) {
-            out += fmt::format("{},{},{},", csv_text(group.name), group.sum.protocol, group.connections);
+            out += fmt::format("{}{},{},{},", before, csv_text(group.name), group.sum.protocol, group.connections);
             append_kind_csv(out, group.sum, kind);
         }
 }

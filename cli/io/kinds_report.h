@@ -30,9 +30,12 @@ void append_csv(std::string& out, const std::vector<Group>& groups);
 /// An array of the objects of append_json(), on one line.
 std::string connections_text(const ConnectionFigures& connections, const analysis::Names& names);
 std::string kinds_csv_header();
+std::string groups_text(const std::vector<Group>& groups);
+std::string groups_csv_header();
 /// The rows of append_csv(). Each row begins with `before`.
 void append_csv_rows(std::string& out, const ConnectionFigures& connections, const analysis::Names& names,
                      std::string_view before);
+void append_csv_rows(std::string& out, const std::vector<Group>& groups, std::string_view before);
 /// An empty table with the columns of append_table(), after the columns of text in `before`.
 exporters::Table kind_table(std::initializer_list<std::string_view> before);
 /// The cells of append_table() for each kind. The kind that took most time comes first.

@@ -1,7 +1,6 @@
 #include "cli/io/options.h"
 
 #include <array>
-#include <fmt/core.h>
 #include <limits>
 
 #include "cli/analysis/assignment_option.h"
@@ -27,7 +26,7 @@ std::string choose_form(IoOptions& options, const std::string& /*value*/) {
 
 std::string take_by(IoOptions& options, const std::string& value) {
     options.by = group_named(value);
-    return options.by ? "" : "pair, initiator, target, protocol or all";
+    return options.by ? "" : "pair, initiator, target, protocol, all or lba";
 }
 
 constexpr std::array io_rows{
@@ -69,7 +68,8 @@ constexpr std::array io_rows{
         Section::printing,
         options::number<1, 1'000'000'000, &IoOptions::top>},
     Row{{0, "by", "WHAT",
-         "a heading for each pair (of hosts), initiator, target, protocol or all, instead of connections"},
+         "a heading for each pair (of hosts), initiator, target, protocol, all or lba (1 GiB of a target), instead of "
+         "connections"},
         Section::printing,
         take_by},
     Row{{0, "interval", "TIME", "a row for every TIME (100ms, 1s) in which commands of the kind ended"},
@@ -89,8 +89,7 @@ std::string contradiction_of(const IoOptions& options) {
     for (const std::string& path : options.read_paths) standard_input += path == "-" ? 1U : 0U;
     if (standard_input > 1) return "-r - is given twice: standard input can be read once";
     if (options.two_forms) return "--json and --csv are given: one or the other";
-    if (options.by && (options.each || options.interval_ns))
-        return fmt::format("--by and {} are given: one or the other", options.each ? "--each" : "--interval");
+    if (options.by && options.each) return "--by and --each are given: rows are groups, or single commands";
     if (options.each && options.interval_ns)
         return "--each and --interval are given: rows are single commands, or kinds in an interval";
     if (!options.each && !options.sort.empty()) return "--sort is of commands: with --each";

@@ -41,6 +41,13 @@ struct EngineConfig {
     bool operator==(const EngineConfig&) const = default;
 };
 
+/// Commands of upper layers.
+struct CommandsConfig {
+    std::vector<std::string> as = {};  ///< "4420=nvme": connections whose upper layer the user names
+
+    bool operator==(const CommandsConfig&) const = default;
+};
+
 /// What programs and the kernel did, in addition to the packets. With a trace, one thread handles packets one by one.
 struct TracesConfig {
     bool programs = false;                        ///< programs that are traced: `rdmascope run -- PROGRAM`
@@ -124,6 +131,7 @@ struct ServiceConfig {
 struct Config {
     CaptureConfig capture = {};
     EngineConfig engine = {};
+    CommandsConfig commands = {};
     TracesConfig traces = {};
     PrometheusConfig prometheus = {};
     HttpConfig http = {};

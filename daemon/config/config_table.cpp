@@ -23,6 +23,8 @@ constexpr Member capture{+in<&Config::capture, Value>};
 template <auto Value>
 constexpr Member engine{+in<&Config::engine, Value>};
 template <auto Value>
+constexpr Member commands{+in<&Config::commands, Value>};
+template <auto Value>
 constexpr Member traces{+in<&Config::traces, Value>};
 template <auto Value>
 constexpr Member prometheus{+in<&Config::prometheus, Value>};
@@ -55,6 +57,7 @@ constexpr std::string_view directory_form = "an absolute path such as \"/var/lib
 constexpr std::array section_table{
     Section{"capture", "Where frames come from, and which."},
     Section{"engine", "How they are measured."},
+    Section{"commands", "Commands of upper layers: NVMe, NFS, SCSI, SMB and RDS."},
     Section{"traces",
             "What programs and the kernel did, in addition to the packets: whose a flow is, how deep its queues are, "
             "and where "
@@ -233,6 +236,16 @@ constexpr std::array key_table{
         .member = engine<&EngineConfig::link_bits_per_sec>,
         .effect = E::on_restart,
         .help = "What the hosts' links carry; auto learns it from what they send."},
+
+    Key{.section = "commands",
+        .name = "as",
+        .kind = K::list,
+        .member = commands<&CommandsConfig::as>,
+        .effect = E::on_restart,
+        .help = "The upper layer of connections to a port, or with qp:NUMBER of a queue pair, as --as of "
+                "rdmascope-flows(1). Other connections are recognized by their set-up and their messages.",
+        .wanted = "a list of PORT=PROTOCOL or qp:NUMBER=PROTOCOL such as [\"5000=nvme\", \"qp:0x11=rpc\"]",
+        .fits = forms::is_assignment},
 
     Key{.section = "traces",
         .name = "programs",

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 
 #include "base/ascii.h"
+#include "upper/assignment.h"
 
 namespace service::inline config::forms {
 
@@ -60,6 +61,8 @@ bool is_interface_pattern(std::string_view pattern) {
 bool is_event_pattern(std::string_view pattern) {
     return is_word(pattern, 127) && pattern.front() != ':' && pattern.back() != ':';
 }
+
+bool is_assignment(std::string_view text) { return upper::parse_assignment(std::string(text)).ok(); }
 
 bool is_device_name(std::string_view name) { return is_word(name, 63); }
 

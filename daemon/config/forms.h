@@ -12,6 +12,8 @@ bool is_interface_pattern(std::string_view pattern);
 bool is_device_name(std::string_view name);
 /// `rdma_cma`, `rdma_core:cq_*`.
 bool is_event_pattern(std::string_view pattern);
+/// `4420=nvme`, `qp:0x11=nvme`.
+bool is_assignment(std::string_view text);
 /// `127.0.0.1:14791`, `[::1]:14791`, `:14791` for all addresses, or an empty text. Port 0 is any free port.
 bool is_empty_or_listen_address(std::string_view address);
 /// The name of a user or a group, or an empty text.

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "metrics/answers/thresholds.h"
-
 namespace exporters::prometheus {
 
 namespace {
@@ -17,7 +15,7 @@ using Labels = std::vector<ClientMetric::Label>;
 constexpr std::string_view other_peer = "other";
 constexpr double seconds_per_ns = 1e-9;
 constexpr std::array<std::string_view, 2> data_directions{"in", "out"};
-constexpr std::array<std::string_view, 2> repairs{"own", "behind"};
+constexpr std::array<std::string_view, 2> repairs{"own", "others"};
 
 /// The rows of make_rows(), in the same order.
 enum Place : std::size_t {
@@ -29,7 +27,7 @@ enum Place : std::size_t {
     open_commands,
     limit,
     at_limit,
-    waiting_connections,
+    waiting_commands,
     unbound,
     place_count
 };
@@ -53,14 +51,15 @@ std::vector<Series> make_rows() {
         row("rdmascope_io_part_seconds_total", "seconds", MetricType::Counter,
             "Parts of the latency; they sum to rdmascope_io_seconds_sum.", {"kind", "part"}),
         row("rdmascope_io_repair_seconds_total", "seconds", MetricType::Counter,
-            "The part of the latency in which packets were sent again: the command's own, or some before them.",
+            "The part of the latency in which packets were sent again: the command's own, or those of others before "
+            "it.",
             {"kind", "whose"}),
         row("rdmascope_io_open", "", MetricType::Gauge, "Commands that are open.", {}),
         row("rdmascope_io_limit", "", MetricType::Gauge, "Commands that may be open, on all connections together.", {}),
         row("rdmascope_io_at_limit_seconds_total", "seconds", MetricType::Counter,
             "Time for which connections had as many commands open as they may.", {}),
         row("rdmascope_io_unanswered", "", MetricType::Gauge,
-            "Connections whose oldest open command has waited for more than 5 s.", {}),
+            "Open commands that have waited for an answer for more than 5 s.", {}),
         row("rdmascope_io_unbound_operations_total", "", MetricType::Counter,
             "READs and WRITEs of targets that belong to no command that is known.", {}),
     };
@@ -186,11 +185,7 @@ void CommandCounters::add(const metrics::Snapshot& difference, const metrics::Sn
         Sums& sums = sums_of(flow, labels, max_peers);
         sums.open += flow.commands->open_now;
         sums.limit += flow.commands->limit.value_or(0);
-        const auto since_ns = flow.commands->oldest_open_ns;
-        if (!since_ns || *since_ns >= now.capture.last_ns) continue;
-        const std::uint64_t waited_ns =
-            static_cast<std::uint64_t>(now.capture.last_ns) - static_cast<std::uint64_t>(*since_ns);
-        sums.unanswered += waited_ns > metrics::answers::unanswered_command_ns ? 1 : 0;
+        sums.unanswered += flow.commands->open_long;
     }
 }
 
@@ -213,7 +208,7 @@ void CommandCounters::append(std::vector<MetricFamily>& all) const {
         families.add(open_commands, static_cast<double>(sums.open), labels);
         families.add(limit, static_cast<double>(sums.limit), labels);
         families.add(at_limit, static_cast<double>(sums.at_limit_ns) * seconds_per_ns, labels);
-        families.add(waiting_connections, static_cast<double>(sums.unanswered), labels);
+        families.add(waiting_commands, static_cast<double>(sums.unanswered), labels);
         families.add(unbound, static_cast<double>(sums.unbound_operations), labels);
     }
     for (MetricFamily& family : families.all()) all.push_back(std::move(family));

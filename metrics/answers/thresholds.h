@@ -79,8 +79,6 @@ inline constexpr double underused_share = 0.25;
 
 /// Errors of commands that may be a host's own doing (busy, denied, aborted): hosts probe and retry.
 inline constexpr double alarming_error_share = 1e-4;
-/// No target needs longer. Hosts give up commands after 30 s, and disks end their own repeats after 2 s to 7 s.
-inline constexpr std::uint64_t unanswered_command_ns = 5'000'000'000;
 /// A part of the commands' latency that names what takes the time.
 inline constexpr double slow_part_share = 0.6;
 /// A target that takes twice as long with more open commands works on them one after the other.

@@ -26,7 +26,7 @@ constexpr std::array kind_counters{
     &CommandKindFigures::inline_bytes,  &CommandKindFigures::moved_in_bytes,   &CommandKindFigures::moved_out_bytes,
     &CommandKindFigures::operations,    &CommandKindFigures::orphans,          &CommandKindFigures::replaced,
     &CommandKindFigures::unanswered,    &CommandKindFigures::given_up,         &CommandKindFigures::request_ack_ns,
-    &CommandKindFigures::repair_own_ns, &CommandKindFigures::repair_behind_ns,
+    &CommandKindFigures::repair_own_ns, &CommandKindFigures::repair_behind_ns, &CommandKindFigures::unanswered_long,
 };
 constexpr std::array connection_counters{
     &CommandConnectionFigures::operations,      &CommandConnectionFigures::unbound_operations,
@@ -156,6 +156,7 @@ void merge(CommandConnectionFigures& into, const CommandConnectionFigures& other
     into.open_max = std::max(into.open_max, other.open_max);
     if (is_later) {
         into.open_now = other.open_now;
+        into.open_long = other.open_long;
         into.oldest_open_ns = other.oldest_open_ns;
         into.limit = other.limit ? other.limit : into.limit;
         if (!other.target_name.empty()) into.target_name = other.target_name;

@@ -33,6 +33,9 @@ constexpr std::size_t command_depth_of(std::uint64_t open) {
     return open <= 1 ? 0 : open <= 4 ? 1 : open <= 16 ? 2 : 3;
 }
 
+/// No target needs longer. Hosts give up commands after 30 s, and disks end their own repeats after 2 s to 7 s.
+inline constexpr std::uint64_t long_wait_ns = 5'000'000'000;
+
 /// One command that has ended.
 struct CommandRecord {
     std::uint64_t number = 0;  ///< in its connection, from 1
@@ -82,6 +85,7 @@ struct CommandKindFigures {
     std::uint64_t orphans = 0;
     std::uint64_t replaced = 0;
     std::uint64_t unanswered = 0;
+    std::uint64_t unanswered_long = 0;  ///< of the unanswered: those that waited for more than long_wait_ns
     std::uint64_t given_up = 0;
     std::uint64_t request_ack_ns = 0;
     std::uint64_t repair_own_ns = 0;
@@ -136,6 +140,7 @@ struct CommandConnectionFigures {
     static constexpr std::size_t most_kinds = 24;
     bool of_target = false;                      ///< of the flow that answers: nothing but the protocol is known here
     std::uint32_t open_now = 0;                  ///< when the figures were taken
+    std::uint32_t open_long = 0;                 ///< of these: those that have waited for more than long_wait_ns
     std::optional<std::int64_t> oldest_open_ns;  ///< when the oldest of these was asked
 
     /// Whether shares of time are meaningful: enough of the data that the target moved is known to belong to commands.

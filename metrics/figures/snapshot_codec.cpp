@@ -38,7 +38,7 @@ constexpr std::size_t least_octets<OperationWaits> = 7;
 template <>
 constexpr std::size_t least_octets<StatusCount> = 2;
 template <>
-constexpr std::size_t least_octets<CommandKindFigures> = 50;
+constexpr std::size_t least_octets<CommandKindFigures> = 32;
 template <>
 constexpr std::size_t least_octets<CommandRecord> = 25;
 
@@ -495,6 +495,7 @@ void members(C& c, Of<CommandKindFigures> auto& k) {
         k.housekeeping, k.latency_ns, k.size_bytes, k.parts_ns, k.think_ns, k.error_classes);
     statuses(c, k.statuses);
     all(c, k.slowest, k.failed, k.waiting, k.hurt);
+    if (c.version() >= 11) all(c, k.unanswered_long);
 }
 /// The ends are the flow's.
 template <class C>
@@ -507,6 +508,7 @@ void members(C& c, Of<CommandConnectionFigures> auto& f) {
     c.near(f.first_ns, 0);
     c.near(f.last_ns, f.first_ns);
     all(c, f.states_ns, f.kinds);
+    if (c.version() >= 11) all(c, f.open_long);
     bool is_open = f.oldest_open_ns.has_value();
     value(c, is_open);
     if (!is_open) return;

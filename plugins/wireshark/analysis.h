@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "metrics/measure/notes/frame_notes.h"
+#include "plugins/wireshark/command_events.h"
 #include "plugins/wireshark/journal.h"
 #include "plugins/wireshark/lacking.h"
+#include "upper/reader.h"
 
 namespace plugins::wireshark {
 
@@ -15,6 +17,7 @@ namespace plugins::wireshark {
 struct AnalysisOptions {
     bool verify_crc = true;
     std::optional<std::uint64_t> link_bits_per_sec;
+    bool commands = true;  ///< of upper layers
     LackingOptions lacking;
 };
 
@@ -32,6 +35,9 @@ public:
 
     std::vector<const metrics::FrameNote*> notes(std::uint64_t frame) const { return notes_.notes(frame); }
     const metrics::FlowSnapshot* flow(std::uint64_t id) const { return notes_.flow(id); }
+    const std::vector<CommandEvent>& command_events(std::uint64_t frame) const {
+        return command_events_.of_frame(frame);
+    }
     bool describes(std::uint64_t frame) const { return journal_.holds(frame); }
     bool describes_layers(std::uint64_t frame) const { return journal_.holds_layers(frame); }
     /// Shows the messages of a frame that was fed, and the layers that Wireshark lacks.
@@ -41,11 +47,15 @@ public:
 
 private:
     class Recorder;
+    dissect::Sink* sink();
+    void describe_messages(const wire::Frame& frame, dissect::Visitor& visitor) const;
 
     AnalysisOptions options_;
     std::unique_ptr<dissect::Dissection> scratch_ = std::make_unique<dissect::Dissection>();
     Journal journal_;
+    CommandEvents command_events_;
     std::unique_ptr<Recorder> recorder_;
+    std::unique_ptr<upper::Reader> reader_;  ///< between the dissector and the recorder; null: no commands are read
     metrics::FrameNotes notes_;
     std::uint64_t last_frame_ = 0;
     bool finished_ = false;

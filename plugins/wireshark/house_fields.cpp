@@ -2,6 +2,7 @@
 #include "plugins/wireshark/house_fields.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <deque>
 #include <string>
@@ -31,7 +32,9 @@ namespace {
 
 /// Frame numbers are links.
 bool is_frame_number(const FieldInfo& info) {
-    return info.name == "rdma.repeats_frame" || info.name == "rdma.first_frame" || info.name == "rdma.notice.frame";
+    constexpr std::array names{"rdma.repeats_frame", "rdma.first_frame",      "rdma.notice.frame",
+                               "rdma.io.request_in", "rdma.io.data_in_first", "rdma.io.response_in"};
+    return std::ranges::find(names, info.name) != names.end();
 }
 
 ftenum field_type(const FieldInfo& info) {

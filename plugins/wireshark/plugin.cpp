@@ -63,6 +63,7 @@ void register_protocol() {
     r.protocol = proto_register_protocol("RDMA analysis", "RDMA", "rdma");
     r.fields.register_fields(r.protocol);
     r.events.register_fields(r.protocol);
+    r.command_experts.register_items(r.protocol);
     r.house_fields.register_fields(r.protocol);
     static int* folds[] = {&r.fold};
     proto_register_subtree_array(folds, static_cast<int>(std::size(folds)));

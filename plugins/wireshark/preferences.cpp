@@ -15,6 +15,8 @@ void Preferences::register_all(int protocol) {
                                    &link_mbit_per_sec_);
     flag("units", "Show RDMA packets", "What `rdmascope dump` says of each RDMA packet: operation, position, CRC",
          units_);
+    flag("commands", "Show commands of upper layers",
+         "NVMe, NFS, SCSI, SMB and RDS: which command a message belongs to, and how long the command took", commands_);
     flag("info_column", "Tell events in the Info column", "Retransmissions, NAKs, CNPs and the like, in brackets",
          info_column_);
     flag("dissect_cnp", "Dissect RoCEv2 CNP", "Congestion notification packets: their reserved bytes and ICRC", cnp_);
@@ -33,6 +35,7 @@ AnalysisOptions Preferences::analysis() const {
     AnalysisOptions options;
     options.verify_crc = verify_crc_ != 0;
     if (link_mbit_per_sec_ != 0) options.link_bits_per_sec = std::uint64_t{link_mbit_per_sec_} * 1'000'000;
+    options.commands = commands_ != 0;
     options.lacking = {cnp_ != 0,           xrc_ != 0, rd_ != 0, immediate_ != 0, terminate_ != 0, mpa_parameters_ != 0,
                        streams_midway_ != 0};
     return options;

@@ -17,6 +17,7 @@ private:
     Flag verify_crc_ = true;
     guint link_mbit_per_sec_ = 0;
     Flag units_ = true;
+    Flag commands_ = true;
     Flag info_column_ = true;
     Flag cnp_ = true;
     Flag xrc_ = true;

@@ -189,7 +189,8 @@ void show(const Analysis& analysis, const Registrations& registered, const ShowO
     const bool eventful = std::any_of(notes.begin(), notes.end(), [](const FrameNote* note) {
         return !note->events.empty() || is_retransmission(*note);
     });
-    if (!units && !eventful && (!wanted || notes.empty())) return;
+    const std::vector<CommandEvent>& of_commands = analysis.command_events(pinfo->num);
+    if (!units && !eventful && of_commands.empty() && (!wanted || notes.empty())) return;
 
     proto_item* heading = proto_tree_add_item(tree, registered.protocol, tvb, 0, 0, ENC_NA);
     proto_item_set_generated(heading);
@@ -200,6 +201,7 @@ void show(const Analysis& analysis, const Registrations& registered, const ShowO
         if (wanted) presentation.note(*note, below);
         presentation.events(*note, below);
     }
+    for (const CommandEvent& event : of_commands) registered.command_experts.show(event, heading, pinfo);
     if (!units) return;
     const auto hidden = static_cast<std::uint32_t>(frame.bytes.size() - captured_octets(tvb));
     TreeWriter writer(registered.house_fields, below, tvb, registered.fold, hidden);

@@ -16,6 +16,7 @@ struct Registrations {
     std::array<int, 3> filled_protocols{-1, -1, -1};  ///< Wireshark's, that layers are added to
     Fields fields;
     Events events;
+    CommandExperts command_experts;
     HouseFields house_fields;
 };
 

@@ -99,6 +99,53 @@ std::string srt_text(const metrics::Snapshot& snapshot) {
     return text;
 }
 
+std::string share_text(std::uint64_t part, std::uint64_t whole) {
+    if (whole == 0) return "-";
+    return base::format_percent(static_cast<double>(part) / static_cast<double>(whole));
+}
+
+/// Commands of upper layers by kind: their latency, and the shares of its parts.
+std::string commands_text(const metrics::Snapshot& snapshot) {
+    exporters::Table table({{"PROTOCOL"},
+                            {"INITIATOR > TARGET"},
+                            {"KIND"},
+                            {"COMMANDS", false},
+                            {"ERRORS", false},
+                            {"P50", false},
+                            {"P99", false},
+                            {"MAX", false},
+                            {"REQUEST", false},
+                            {"BEFORE", false},
+                            {"DATA", false},
+                            {"AFTER", false},
+                            {"RESPONSE", false}});
+    const WiresharkNames names;
+    for (const metrics::FlowSnapshot& flow : snapshot.flows) {
+        if (!flow.commands || flow.commands->of_target) continue;
+        const std::string ends = fmt::format("{} > {}", exporters::endpoint_text(flow.source, &names),
+                                             exporters::endpoint_text(flow.destination, &names));
+        for (const metrics::CommandKindFigures& kind : flow.commands->kinds) {
+            if (kind.commands == 0) continue;
+            const metrics::Histogram& latency = kind.latency_ns;
+            std::vector<std::string> cells{flow.commands->protocol,
+                                           ends,
+                                           kind.kind,
+                                           base::group_digits(kind.commands),
+                                           base::group_digits(kind.errors),
+                                           base::format_duration(latency.quantile(0.5)),
+                                           base::format_duration(latency.quantile(0.99)),
+                                           base::format_duration(latency.max())};
+            for (const metrics::Histogram& part : kind.parts_ns)
+                cells.push_back(flow.commands->split_is_known() ? share_text(part.sum(), latency.sum()) : "-");
+            table.add(std::move(cells));
+        }
+    }
+    if (table.empty()) return "No command of an upper layer was answered.\n";
+    std::string text;
+    table.flush(text);
+    return text;
+}
+
 }  // namespace
 
 std::string text_of(Report report, const Analysis& analysis, const FlowIds* chosen) {
@@ -108,6 +155,7 @@ std::string text_of(Report report, const Analysis& analysis, const FlowIds* chos
         case Report::flows: return flows_text(snapshot, analysis.verifies_crc());
         case Report::why: return why_text(snapshot);
         case Report::srt: return srt_text(snapshot);
+        case Report::commands: return commands_text(snapshot);
     }
     return {};
 }

@@ -8,7 +8,7 @@
 
 namespace plugins::wireshark {
 
-enum class Report : std::uint8_t { flows, why, srt };
+enum class Report : std::uint8_t { flows, why, srt, commands };
 
 /// Ids of the flows that a report is about.
 using FlowIds = std::set<std::uint64_t>;

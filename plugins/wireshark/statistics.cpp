@@ -103,6 +103,7 @@ std::span<Command> commands(CurrentAnalysis current) {
         {Report::flows, "rdma,flows", "RDMA flows", "RDMA Flows", current},
         {Report::why, "rdma,why", "Why RDMA is slow", "RDMA: Why Slow", current},
         {Report::srt, "rdma,srt", "RDMA response times", "RDMA Response Times", current},
+        {Report::commands, "rdma,io", "Commands over RDMA", "RDMA Commands", current},
     };
     return all;
 }

@@ -136,7 +136,8 @@ class Kinds(IoTestCase):
     def test_the_table_is_for_people(self):
         text = self.succeeds(commands("-n", "-r", NVME))
         self.assertRegex(text, r"(?m)^nvme  192\.0\.2\.2/0x13 > 192\.0\.2\.1/0x13  nqn\.2024-01\.lab:sub1  queue 1, limit 15, "
-                               r"by private data; 8\.33 s: host 82\.8 %, data 9\.0\d %, target 7\.9\d %, request 0\.1\d %$")
+                               r"by private data; 8\.33 s: host 82\.8 %, data 9\.0\d %, target 7\.9\d %, request 0\.1\d %; "
+                               r"open 0\.2[78]\d? on average, 8 at most$")
         self.assertRegex(text, r"(?m)^read +372 +0 +7\.6\d?MiB +2\.2\dms +32\.\dms +112ms ")
         self.assertNotIn("async_event", text)
 
@@ -163,6 +164,27 @@ class Groups(IoTestCase):
                          [("nqn.2014-08.org.nvmexpress.discovery", 1), ("nqn.2024-01.lab:sub1", 2)])
         self.assertRegex(self.succeeds(commands("-n", "-r", NVME, "--by", "pair")), r"^nvme  192\.0\.2\.2 > 192\.0\.2\.1  3 connections; ")
 
+    def test_ranges_of_what_is_addressed(self):
+        for name, protocol in (("nvme-rdma-rxe.pcap.gz", "nvme"), ("nfs-rdma-rxe.pcap", "rpc")):
+            wanted = {}
+            for row in self.csv("-n", "-r", PCAPS / name, "--each"):
+                first, blocks, octets = (int(row[column] or 0) for column in ("first_block", "block_count", "bytes"))
+                if row["end"] != "answered" or row["first_block"] == "" or row["block_count"] != "" and octets == 0:
+                    continue
+                gib = (first * (octets // blocks) if blocks else first) >> 30
+                key = (row["target"], f"{gib} to {gib + 1} GiB", row["kind"])
+                count, latency_ns = wanted.get(key, (0, 0))
+                wanted[key] = (count + 1, latency_ns + int(row["latency_ns"]))
+            found = {}
+            rows = self.csv("-n", "-r", PCAPS / name, "--by", "lba")
+            for row in rows:
+                _, target, gib = row["group"].split("  ")
+                found[target, gib, row["kind"]] = (int(row["commands"]), int(row["latency_sum_ns"]))
+            self.assertEqual(found, wanted)
+            self.assertEqual({row["protocol"] for row in rows}, {protocol})
+        self.assertRegex(self.succeeds(commands("-n", "-r", NVME, "--by", "lba")),
+                         r"^nvme  nqn\.2024-01\.lab:sub1  ns 1  0 to 1 GiB  1 connection\nkind +commands ")
+
 
 class Intervals(IoTestCase):
     def test_they_sum_to_the_whole(self):
@@ -188,6 +210,22 @@ class Intervals(IoTestCase):
                  for each in intervals}
         # A response whose acknowledgement comes after the end of the interval is one of the next.
         self.assertLessEqual(sum(abs(found.get(second, 0) - count) for second, count in ends.items()), 2)
+
+    def test_they_can_be_grouped(self):
+        for by in ("all", "lba"):
+            whole = {(row["group"], row["kind"]): row for row in self.csv("-n", "-r", NVME, "--by", by) if row["commands"] != "0"}
+            sums = {}
+            for row in self.csv("-n", "-r", NVME, "--by", by, "--interval", "1s"):
+                sums.setdefault((row["group"], row["kind"]), []).append(row)
+            self.assertEqual(sorted(sums), sorted(whole))
+            for key, parts in sums.items():
+                for name in ("commands", "bytes", "latency_sum_ns"):
+                    self.assertEqual(sum(int(part[name]) for part in parts), int(whole[key][name]), (key, name))
+        intervals = self.json("-n", "-r", NVME, "--by", "protocol", "--interval", "1s")["intervals"]
+        self.assertEqual({group["group"] for each in intervals for group in each["groups"]}, {"nvme"})
+        lines = self.succeeds(commands("-n", "-r", NVME, "--by", "pair", "--interval", "1s")).splitlines()
+        self.assertRegex(lines[0], "^ *interval +protocol +group +kind +commands ")
+        self.assertRegex(lines[1], r"^[0-9:]{8}\.000 +nvme +192\.0\.2\.2 > 192\.0\.2\.1 ")
 
     def test_the_table_begins_with_the_time(self):
         lines = self.succeeds(commands("-n", "-r", NVME, "--interval", "1s")).splitlines()
@@ -309,10 +347,10 @@ class Usage(IoTestCase):
                                  (["-r", NVME, "--each", "--sort", "latncy"], "latency"),
                                  (["-r", NVME, "--json", "--csv"], "one or the other"),
                                  (["-r", NVME, "-i", "lo"], "one or the other"),
-                                 (["-r", NVME, "--by", "pair", "--each"], "one or the other"),
-                                 (["-r", NVME, "--by", "lba"], "pair, initiator, target, protocol or all"),
+                                 (["-r", NVME, "--by", "pair", "--each"], "rows are groups, or single commands"),
+                                 (["-r", NVME, "--by", "host"], "pair, initiator, target, protocol, all or lba"),
                                  (["-r", NVME, "--each", "--interval", "1s"], "--each and --interval"),
-                                 (["-r", NVME, "--as", "4420=scsi"], "protocols are"),
+                                 (["-r", NVME, "--as", "4420=scsi"], "protocols: nvme, rpc"),
                                  (["-r", NVME, "--as", "70000=nvme"], "PORT=PROTOCOL"),
                                  (["-r", NVME, "--as", "qp:0x1000000=nvme"], "PORT=PROTOCOL")):
             with self.subTest(arguments=arguments):
@@ -357,6 +395,17 @@ class Dump(TestCase):
         self.assertRegex(asked, r"^ *745  [0-9:.]+ 192\.0\.2\.2 > 192\.0\.2\.1 +NVMe Read +q 1 cid 0x800b ns 1 lba 520 ")
         for arguments in (["-V"], ["-q"], ["--all"], ["-T", "json"]):
             self.assertIn("--io", self.fails(dump("--io", "-r", NVME, *arguments), 2))
+
+    def test_the_upper_layer_can_be_named(self):
+        fields = ["-T", "fields", "-e", "rdma.ulp", "-e", "rdma.ulp.by"]
+        self.assertEqual(self.succeeds(dump("-n", "-c", "1", "-r", NVME, "-Y", "rdma.io", *fields)), "nvme\tprivate_data\n")
+        named = self.succeeds(dump("-n", "-r", NVME, "--as", "4420=nvme", "-Y", "rdma.io", *fields)).splitlines()
+        self.assertEqual(set(named), {"nvme\tuser"})
+        message = self.fails(dump("-r", NVME, "--as", "4420=scsi"), 2)
+        names = re.search(r"\(protocols: (.*?)\)", message)[1]
+        self.assertEqual(names, "nvme, rpc, srp, iser, smb, ipoib, rds, rsocket")
+        for command in ("dump", "flows", "io"):
+            self.assertIn(f"as PROTOCOL: {names}; repeatable", " ".join(self.succeeds(run("help", command)).split()))
 
     def test_lines_of_other_protocols(self):
         for file, words in (("nfs-rdma-rxe.pcap", "NFSv4 READ xid 0x9ec1ec6d fh 0x9a1d2fd1 offset 65536 len 131072 key 0x00000a61"),

@@ -36,7 +36,27 @@ def buckets(minutes, slow):
     return rows
 
 
-DAY = 26 * 60
+COMMANDS = f'{WHERE},protocol="nvme",peer="b"'
+
+
+def command(name, more=""):
+    return f"{name}{{{COMMANDS}{more}}}"
+
+
+def slow_reads(minutes, share):
+    """Reads of 61 us, from `minutes` on of 7.8 ms, of which the target has `share`."""
+    rows = []
+    for le in ("6.103515625e-05", "0.0078125", "0.015625", "+Inf"):
+        then = f"{minutes * 600}+0x60" if le in ("6.103515625e-05", "0.0078125") else f"{minutes * 600}+600x60"
+        rows.append((command("rdmascope_io_seconds_bucket", f',kind="read",le="{le}"'), f"0+600x{minutes} {then}"))
+    rows.append((command("rdmascope_io_seconds_count", ',kind="read"'), f"0+600x{minutes + 60}"))
+    for part, part_share in (("target_before", share), ("data", 1 - share)):
+        rows.append((command("rdmascope_io_part_seconds_total", f',kind="read",part="{part}"'),
+                     f"0+{part_share}x{minutes + 60}"))
+    return rows
+
+
+DAY = 3 * 60  # minutes: the mean of the day before needs no whole day
 # Alert -> (series and values with which it fires, those with which it does not, minute of the question).
 CASES = {
     "RdmaFinding": (
@@ -74,6 +94,17 @@ CASES = {
         [(of_instance("rdma_pause_frames_total", ',interface="eth0",priority="3"'), per_second(200)),
          (of_instance("rdmascope_interface_speed_bytes_per_second", ',interface="eth0"'), "12500000000x60")], 15),
     "RdmaLatencyHigh": (buckets(DAY, True), buckets(DAY, False), DAY + 30),
+    "RdmaTargetSlow": (slow_reads(DAY, 0.9), slow_reads(DAY, 0.7), DAY + 30),
+    "RdmaCommandErrors": (
+        [(command("rdmascope_io_commands_total", ',kind="read",result="device"'), "0x5 1x60")],
+        [(command("rdmascope_io_commands_total", ',kind="read",result="ok"'), per_second(100)),
+         (command("rdmascope_io_commands_total", ',kind="other",result="protocol"'), "0x5 1x60"),
+         (command("rdmascope_io_commands_total", ',kind="read",result="path"'), "3x60")], 15),
+    "RdmaCommandsUnanswered": (
+        [(command("rdmascope_io_unanswered"), "0x5 2x60")], [(command("rdmascope_io_unanswered"), "2x5 0x60")], 15),
+    "RdmaCommandsAtLimit": (
+        [(command("rdmascope_io_at_limit_seconds_total"), per_second(0.6))],
+        [(command("rdmascope_io_at_limit_seconds_total"), per_second(0.4))], 40),
     "RdmaCrcErrors": (
         [(flow("rdma_icrc_bad_packets_total"), "0x5 1x60")], [(flow("rdma_icrc_bad_packets_total"), "7x60")], 15),
     "RdmaFlowWindowLimited": (

@@ -1,11 +1,12 @@
 """Facts depend on frames, not on how often and in which order Wireshark looks at them."""
+import csv
 import os
 import pathlib
 import struct
 import tempfile
 import unittest
 
-from plugged import BACKWARD, FORWARD, TestCase, capture, plugin_fields, side_by_side
+from plugged import BACKWARD, FORWARD, ROOT, TestCase, capture, plugin_fields, side_by_side
 
 
 class Passes(TestCase):
@@ -48,6 +49,29 @@ class Passes(TestCase):
             self.assertAlmostEqual(by_clock, float(fields["rdma.response_time"][0]), delta=1e-6)
             checked += 1
         self.assertGreater(checked, 100)
+
+
+class Commands(TestCase):
+    """What a reader written apart found: tests/unit/upper/nvme-rdma-rxe.tsv."""
+
+    def test_commands_have_their_frames_and_times(self):
+        lines = [line for line in (ROOT / "tests/unit/upper/nvme-rdma-rxe.tsv").read_text().splitlines() if line[0] != "#"]
+        wanted = list(csv.DictReader(lines, delimiter="\t"))
+        names = ["rdma.io.id", "rdma.io.role", "rdma.io.request_in", "rdma.io.response_in", "rdma.io.latency", "rdma.io.data"]
+        frames = plugin_fields(capture("nvme-rdma-rxe"), names, "-2")
+        for command in wanted:
+            request, response = frames[int(command["request_last"])], frames[int(command["response"])]
+            self.assertEqual((request["rdma.io.id"], request["rdma.io.role"], request["rdma.io.response_in"]),
+                             ([command["id"]], ["request"], [command["response"]]))
+            self.assertEqual((response["rdma.io.id"], response["rdma.io.role"], response["rdma.io.request_in"]),
+                             ([command["id"]], ["response"], [command["request_last"]]))
+            parts = [int(command[f"{part}_ns"]) for part in ("request", "target_before", "data", "target_after", "response")]
+            self.assertEqual(float(response["rdma.io.latency"][0]), sum(parts) / 1e9)
+            self.assertEqual(float(response["rdma.io.data"][0]), parts[2] / 1e9)
+
+    def test_they_can_be_left_out(self):
+        frames = plugin_fields(capture("nvme-rdma-rxe"), ["rdma.io.id"], "-o", "rdma.commands:FALSE")
+        self.assertFalse(any("rdma.io.id" in fields for fields in frames.values()))
 
 
 def seconds(frames, later, earlier):

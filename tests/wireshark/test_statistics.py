@@ -1,9 +1,12 @@
 """`tshark -z rdma,...`: response times, filters and Expert Information. What `rdma,flows` and `rdma,why` print is compared with the
 fields of each capture."""
+import collections
+import csv
 import json
+import re
 import unittest
 
-from plugged import TestCase, capture, faults, rdmascope, tshark
+from plugged import ROOT, TestCase, capture, faults, rdmascope, tshark
 
 
 class Statistics(TestCase):
@@ -22,6 +25,30 @@ class Statistics(TestCase):
                 found = {row.split()[0]: int(row.split()[1].replace(",", "")) for row in rows if "first response" not in row}
                 expected = {o: sum(f["messages"][o]["count"] for f in flows) for o in flows[0]["messages"]}
                 self.assertEqual({o: n for o, n in expected.items() if n}, found)
+
+    def test_io_counts_what_a_reader_written_apart_found(self):
+        for name in ("nvme-rdma-rxe", "nfs-rdma-siw"):
+            with self.subTest(capture=name):
+                lines = [line for line in (ROOT / f"tests/unit/upper/{name}.tsv").read_text().splitlines() if line[0] != "#"]
+                expected = collections.Counter(row["kind"] for row in csv.DictReader(lines, delimiter="\t"))
+                heading, *rows = self.statistics(capture(name), "rdma,io").splitlines()
+                self.assertEqual(["PROTOCOL", "INITIATOR", ">", "TARGET", "KIND", "COMMANDS"], heading.split()[:6])
+                found = collections.Counter()
+                for row in rows:
+                    # Ends hold no blanks but around `>`.
+                    kind, commands = row.split(" > ")[1].split()[1:3]
+                    found[kind] += int(commands.replace(",", ""))
+                self.assertEqual(expected, found)
+
+    def test_commands_have_expert_information(self):
+        # Two Async Events stay open, which is no fault; the errors are those of the flows.
+        result = tshark("-n", "-q", "-2", "-r", capture("iser-rxe"), "-z", "expert")
+        flows = json.loads(rdmascope("flows", "--json", "-r", capture("iser-rxe")))["flows"]
+        errors = sum(f["io"]["errors"] for f in flows if f["io"])
+        counts = re.findall(r"(?m)^ +(\d+) +Response +RDMA +The command ended with an error: ", result.stdout)
+        self.assertEqual(sum(map(int, counts)), errors)
+        self.assertGreater(errors, 0)
+        self.assertNotIn("no answer to the command", tshark("-n", "-q", "-2", "-r", capture("nvme-rdma-rxe"), "-z", "expert").stdout)
 
     def test_a_filter_chooses_the_flows(self):
         path = capture("rxe-loss1pct-send-bw")

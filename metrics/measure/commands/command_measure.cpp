@@ -138,6 +138,15 @@ void count_status(CommandKindFigures& figures, const std::string& status) {
     ++figures.statuses[full ? "other" : status];
 }
 
+/// The number of commands, by the times of their requests, that had waited for more than long_wait_ns at `end_ns`.
+std::uint64_t long_waits(const std::vector<std::int64_t>& begins_ns, std::int64_t end_ns) {
+    const auto is_long = [end_ns](std::int64_t begin_ns) {
+        return begin_ns<end_ns&& static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(begin_ns)>
+            long_wait_ns;
+    };
+    return static_cast<std::uint64_t>(std::ranges::count_if(begins_ns, is_long));
+}
+
 }  // namespace
 
 CommandConnectionFigures& CommandMeasure::figures_of(const upper::Connection& connection) {
@@ -218,7 +227,10 @@ void CommandMeasure::recognized(const upper::Connection& connection) {
 
 void CommandMeasure::command(const upper::Connection& connection, const upper::FinishedCommand& finished) {
     CommandConnectionFigures& figures = figures_of(connection);
-    add(kind_of(figures, finished.command.kind), connection, finished);
+    CommandKindFigures& kind = kind_of(figures, finished.command.kind);
+    add(kind, connection, finished);
+    if (finished.end == upper::CommandEnd::unanswered && !finished.command.waits_for_event)
+        waits_[connection.number()].unanswered_ns[kind.kind].push_back(finished.command.request_begin_ns);
     if (!sink_) return;
     describe_connection(connection, figures);
     sink_(figures, record_of(connection, finished));
@@ -231,7 +243,23 @@ void CommandMeasure::ended(const upper::Connection& connection) {
 void CommandMeasure::refresh(upper::Connection& connection) {
     CommandConnectionFigures& figures = figures_of(connection);
     describe_connection(connection, figures);
-    figures.oldest_open_ns = connection.oldest_open_ns();
+    std::vector<std::int64_t> open_ns;
+    connection.visit_open([&open_ns](std::int64_t begin_ns) { open_ns.push_back(begin_ns); });
+    figures.oldest_open_ns = open_ns.empty() ? std::nullopt : std::optional(open_ns.front());
+    if (!open_ns.empty() || waits_.contains(connection.number()))
+        waits_[connection.number()].open_ns = std::move(open_ns);
+}
+
+void CommandMeasure::count_long_waits(std::uint64_t number, std::int64_t end_ns,
+                                      CommandConnectionFigures& figures) const {
+    const auto found = waits_.find(number);
+    if (found == waits_.end()) return;
+    const Waits& waits = found->second;
+    figures.open_long = static_cast<std::uint32_t>(long_waits(waits.open_ns, end_ns));
+    for (CommandKindFigures& kind : figures.kinds) {
+        const auto of_kind = waits.unanswered_ns.find(kind.kind);
+        if (of_kind != waits.unanswered_ns.end()) kind.unanswered_long = long_waits(of_kind->second, end_ns);
+    }
 }
 
 const CommandConnectionFigures* CommandMeasure::find(std::uint64_t number) const {

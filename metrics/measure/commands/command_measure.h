@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,8 +27,13 @@ public:
     /// be called for what is known apart from its commands.
     const CommandConnectionFigures* find(std::uint64_t number) const;
     void refresh(upper::Connection& connection);
+    /// Counts in `figures`, those of this connection, what has waited long at `end_ns`.
+    void count_long_waits(std::uint64_t number, std::int64_t end_ns, CommandConnectionFigures& figures) const;
     /// Forgets the connection's figures. More may follow.
-    void forget(std::uint64_t number) { connections_.erase(number); }
+    void forget(std::uint64_t number) {
+        connections_.erase(number);
+        waits_.erase(number);
+    }
     /// Later commands are shown by exhibits of their own.
     void forget_exhibits();
 
@@ -39,8 +45,15 @@ private:
     static void add_answered(CommandKindFigures& figures, const upper::Connection& connection,
                              const upper::FinishedCommand& finished);
 
+    /// When the commands without an answer were asked.
+    struct Waits {
+        std::map<std::string, std::vector<std::int64_t>> unanswered_ns;  ///< by kind
+        std::vector<std::int64_t> open_ns;                               ///< at the last refresh()
+    };
+
     RecordSink sink_;
     std::map<std::uint64_t, CommandConnectionFigures> connections_;
+    std::map<std::uint64_t, Waits> waits_;
 };
 
 }  // namespace metrics::measure::commands

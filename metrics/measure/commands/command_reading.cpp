@@ -134,13 +134,15 @@ void CommandReading::refresh() {
     state_->reader.visit_connections([this](upper::Connection& connection) { state_->measure.refresh(connection); });
 }
 
-void CommandReading::describe(std::uint64_t flow, base::CompactOptional<CommandConnectionFigures>& out) const {
+void CommandReading::describe(std::uint64_t flow, std::int64_t end_ns,
+                              base::CompactOptional<CommandConnectionFigures>& out) const {
     const auto found = state_->flows.find(flow);
     if (found == state_->flows.end()) return;
     const CommandConnectionFigures* const figures = state_->measure.find(found->second.connection);
     if (figures == nullptr) return;
     if (found->second.is_initiator) {
         out.emplace(*figures);
+        state_->measure.count_long_waits(found->second.connection, end_ns, *out);
         return;
     }
     CommandConnectionFigures& of_target = out.emplace();

@@ -49,8 +49,9 @@ public:
     void finish();
     /// Of connections that are not over: to be called before describe().
     void refresh();
-    /// What is known of the flow's upper layer; nothing if it has none.
-    void describe(std::uint64_t flow, base::CompactOptional<CommandConnectionFigures>& out) const;
+    /// What is known of the flow's upper layer; nothing if it has none. `end_ns`: until when its commands may have
+    /// waited.
+    void describe(std::uint64_t flow, std::int64_t end_ns, base::CompactOptional<CommandConnectionFigures>& out) const;
     /// The engine forgets the flow.
     void forget(std::uint64_t flow);
     void forget_exhibits();

@@ -516,7 +516,7 @@ void Engine::describe_end(const Flow& flow, FlowSnapshot& out) const {
     out.repeat_answers = roce::repeat_answers_of(*own, store_.pages);
 }
 
-void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
+void Engine::describe(FlowIndex index, std::int64_t now_ns, FlowSnapshot& out) const {
     const Flow& flow = store_.table[index];
     const Flow* const reverse = flow.reverse == no_flow ? nullptr : &store_.table[flow.reverse];
     store_.describe(index, out);
@@ -563,7 +563,8 @@ void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
                                flow.key.transport == wire::Transport::iwarp))
         out.connection = *figures;
     if (flow.key.transport == wire::Transport::iwarp) streams_.describe(index, out);
-    if (flow.upper == UpperLayer::read) commands_->describe(flow.id, out.commands);
+    if (flow.upper == UpperLayer::read)
+        commands_->describe(flow.id, flow.finished ? out.last_ns : now_ns, out.commands);
 
     const bool answered = flow.key.service == Service::rc || flow.key.service == Service::xrc;
     double confidence = 1;
@@ -584,14 +585,14 @@ void Engine::finish() {
 
 void Engine::describe(Snapshot& out, std::int64_t now_ns) {
     if (commands_) commands_->refresh();
-    for (FlowIndex index = 0; index < store_.table.extent(); ++index) describe_if_live(index, out);
+    for (FlowIndex index = 0; index < store_.table.extent(); ++index) describe_if_live(index, now_ns, out);
     describe_rest(out, now_ns);
 }
 
-void Engine::describe_if_live(FlowIndex index, Snapshot& out) const {
+void Engine::describe_if_live(FlowIndex index, std::int64_t now_ns, Snapshot& out) const {
     if (!store_.table[index].live) return;
     out.flows.emplace_back();
-    describe(index, out.flows.back());
+    describe(index, now_ns, out.flows.back());
 }
 
 /// By block of the table: the last block whose flows need one of it, as themselves or as their reverse.
@@ -614,7 +615,7 @@ void Engine::describe_and_release(Snapshot& out, std::int64_t now_ns) {
     FlowIndex index = 0;
     for (std::size_t block = 0; block < last_uses.size(); ++block) {
         for (; index < store_.table.extent() && FlowTable::block_of(index) == block; ++index)
-            describe_if_live(index, out);
+            describe_if_live(index, now_ns, out);
         for (std::size_t before = 0; before <= block; ++before)
             if (last_uses[before] == block) store_.table.release_block(before);
     }

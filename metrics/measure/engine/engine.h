@@ -117,8 +117,8 @@ private:
     void find_flow(PacketRecord& record);
     void work_off(PacketRecord& record);
     void identify(FlowIndex index, FlowSnapshot& out) const;
-    void describe(FlowIndex index, FlowSnapshot& out) const;
-    void describe_if_live(FlowIndex index, Snapshot& out) const;
+    void describe(FlowIndex index, std::int64_t now_ns, FlowSnapshot& out) const;
+    void describe_if_live(FlowIndex index, std::int64_t now_ns, Snapshot& out) const;
     void describe_rest(Snapshot& out, std::int64_t now_ns) const;
     std::vector<std::size_t> last_uses_of_blocks() const;
     void describe_end(const Flow& flow, FlowSnapshot& out) const;

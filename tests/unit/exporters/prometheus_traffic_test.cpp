@@ -390,7 +390,7 @@ TEST(PrometheusCommands, CountByProtocolPeerAndClass) {
     EXPECT_EQ(bench.sum("rdmascope_io_commands_total", {{"kind", "read"}, {"result", "device"}}), 2);
     EXPECT_EQ(bench.sum("rdmascope_io_commands_total", {{"kind", "flush"}}), 4);
     EXPECT_EQ(bench.sum("rdmascope_io_bytes_total", {{"direction", "in"}}), 81'920);
-    EXPECT_NEAR(bench.sum("rdmascope_io_repair_seconds_total", {{"whose", "behind"}}), 0.001, 1e-12);
+    EXPECT_NEAR(bench.sum("rdmascope_io_repair_seconds_total", {{"whose", "others"}}), 0.001, 1e-12);
     EXPECT_EQ(bench.sum("rdmascope_io_open"), 2);
     EXPECT_EQ(bench.sum("rdmascope_io_limit"), 32);
     EXPECT_EQ(bench.sum("rdmascope_io_at_limit_seconds_total"), 0.5);
@@ -409,12 +409,13 @@ TEST(PrometheusCommands, CountByProtocolPeerAndClass) {
 TEST(PrometheusCommands, WaitForAnAnswer) {
     Bench bench;
     metrics::FlowSnapshot flow = nvme_to(ipv4(2), 1);
-    flow.commands->oldest_open_ns = bench.now_ns;
-    bench.add({flow}, 5);
-    EXPECT_EQ(bench.sum("rdmascope_io_unanswered"), 0);
+    flow.commands->open_now = 5;
     bench.add({flow}, 1);
-    EXPECT_EQ(bench.sum("rdmascope_io_unanswered"), 1);
-    flow.commands->oldest_open_ns.reset();
+    EXPECT_EQ(bench.sum("rdmascope_io_unanswered"), 0);
+    flow.commands->open_long = 3;
+    bench.add({flow}, 1);
+    EXPECT_EQ(bench.sum("rdmascope_io_unanswered"), 3);
+    flow.commands->open_long = 0;
     bench.add({flow}, 1);
     EXPECT_EQ(bench.sum("rdmascope_io_unanswered"), 0);
 }

@@ -80,5 +80,8 @@ std::vector<Found> expected_nvme();
 std::string text_of(const Found& found);
 /// All alike, except what the other reader does not have.
 void expect_equal(const std::vector<Found>& found, const std::vector<Found>& expected);
+/// The same of commands that were open alone. What a cut request does not show, memory that it advertises and data
+/// inside, is not compared. Returns the number of these commands.
+std::size_t expect_single_equal(const std::vector<Found>& found, const std::vector<Found>& expected);
 
 }  // namespace upper_test

@@ -61,6 +61,17 @@ TEST(Rpc, headers_alone_are_enough) {
     }
 }
 
+/// Without the chunks, data belong to the only open call.
+TEST(Rpc, headers_without_chunks_are_enough_for_one_call_at_a_time) {
+    for (const auto& [name, bytes] : {std::pair{rxe_capture, 96u}, std::pair{siw_capture, 128u}}) {
+        const Finder finder = read(snapped(load(name), bytes));
+        SCOPED_TRACE(name);
+        const std::vector<Found> all = without_kinds(expected(std::string(name).substr(0, 12)));
+        EXPECT_GT(expect_single_equal(without_kinds(finder.answered), all), 50u);
+        EXPECT_LT(finder.unbound, 14u);
+    }
+}
+
 TEST(Rpc, a_capture_that_begins_in_the_middle) {
     for (const char* name : {rxe_capture, siw_capture}) {
         const Frames frames = load(name);

@@ -61,6 +61,11 @@ TEST(Scsi, headers_alone_are_enough) {
     const Finder srp = read(snapped(load(srp_capture), 192));
     expect_equal(without_status(srp.answered), without_status(expected("srp-rxe")));
     EXPECT_EQ(srp.unbound, 0u);
+    // The descriptors are cut: data belong to the only open command.
+    const Finder without_descriptors = read(snapped(load(srp_capture), 96));
+    EXPECT_GT(expect_single_equal(without_status(without_descriptors.answered), without_status(expected("srp-rxe"))),
+              60u);
+    EXPECT_LT(without_descriptors.unbound, 14u);
 }
 
 TEST(Scsi, a_capture_that_begins_in_the_middle) {

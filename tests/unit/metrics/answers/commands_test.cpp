@@ -213,6 +213,7 @@ metrics::Snapshot hung(std::int64_t asked_before_end_ns, bool acknowledged) {
     target.reverse = 1;
     add_commands(reads(flow), {.request = 300 * us, .before = 400 * us, .data = 300 * us}, 99);
     reads(flow).unanswered = 1;
+    reads(flow).unanswered_long = asked_before_end_ns > 5'000'000'000 ? 1 : 0;
     CommandRecord record;
     record.request_last_frame = 40;
     record.begin_ns = 20'000'000'000 - asked_before_end_ns;
@@ -234,6 +235,18 @@ TEST(AboutCommands, NoAnswerForFiveSecondsAlarms) {
     EXPECT_EQ(grade_of(answer), metrics::Grade::wrong);
     EXPECT_THAT(about(ask(hung(6'000'000'000, false)), Question::commands).summary,
                 testing::Not(HasSubstr("acknowledged")));
+}
+
+TEST(AboutCommands, OnlyThoseThatWaitedLongCount) {
+    metrics::Snapshot snapshot = hung(6'000'000'000, true);
+    metrics::CommandConnectionFigures& commands = *snapshot.flows[0].commands;
+    commands.kinds[0].unanswered = 7;
+    commands.kinds[0].unanswered_long = 2;
+    commands.open_now = 9;
+    commands.open_long = 3;
+    const metrics::Answer answer = about(ask(snapshot), Question::commands);
+    EXPECT_EQ(evidence(answer, "commands without an answer")->value, 5);
+    EXPECT_THAT(answer.summary, testing::StartsWith("5 commands of "));
 }
 
 TEST(AboutCommands, NoAnswerIsSuspectedWhereTheCaptureLacksPackets) {

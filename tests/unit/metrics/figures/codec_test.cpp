@@ -375,6 +375,20 @@ TEST(SnapshotCodec, keeps_what_the_eighth_version_added) {
     EXPECT_EQ(former.capture.management[2], 0u);
 }
 
+/// The tenth version did not count the commands that waited long.
+TEST(SnapshotCodec, keeps_what_the_eleventh_version_added) {
+    Snapshot snapshot;
+    CommandConnectionFigures& commands = snapshot.flows.emplace_back().commands.emplace();
+    commands.open_long = 3;
+    commands.oldest_open_ns = 7;
+    commands.kinds.emplace_back().unanswered_long = 2;
+    EXPECT_EQ(test::text_of(decoded(octets_of(snapshot))), test::text_of(snapshot));
+    const Octets former = octets_of(snapshot, 10);
+    commands.open_long = 0;
+    commands.kinds[0].unanswered_long = 0;
+    EXPECT_EQ(test::text_of(decoded(former)), test::text_of(snapshot));
+}
+
 /// Outcomes are written by name, as the first version did.
 TEST(SnapshotCodec, an_outcome_of_a_later_version_is_unknown) {
     Snapshot snapshot;
@@ -396,11 +410,11 @@ TEST(SnapshotCodec, an_outcome_of_a_later_version_is_unknown) {
 
 TEST(SnapshotCodec, says_which_version_it_does_not_know) {
     Octets octets = octets_of({});
-    EXPECT_EQ(octets[0], std::byte{10});
-    octets[0] = std::byte{11};
+    EXPECT_EQ(octets[0], std::byte{11});
+    octets[0] = std::byte{12};
     const auto later = decode_snapshot(octets);
     ASSERT_FALSE(later.ok());
-    EXPECT_EQ(later.error().message, "made by a later version (11; this one reads up to 10)");
+    EXPECT_EQ(later.error().message, "made by a later version (12; this one reads up to 11)");
     octets[0] = std::byte{0};
     ASSERT_FALSE(decode_snapshot(octets).ok());
     ASSERT_FALSE(decode_snapshot({}).ok());

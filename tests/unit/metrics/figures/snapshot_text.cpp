@@ -66,12 +66,12 @@ struct Writer {
             k.orphans, k.replaced, k.unanswered, k.given_up, k.request_ack_ns, k.repair_own_ns, k.repair_behind_ns,
             k.housekeeping, k.latency_ns, k.size_bytes, k.parts_ns, k.think_ns, k.error_classes);
         for (const auto& [status, count] : k.statuses) all(status, count);
-        all(k.slowest, k.failed, k.waiting, k.hurt);
+        all(k.slowest, k.failed, k.waiting, k.hurt, k.unanswered_long);
     }
     void value(const CommandConnectionFigures& c) {
         all(c.protocol, c.heading, c.evidence, c.confidence, c.of_target, c.queue, c.limit, c.target_name,
             c.initiator_name, c.operations, c.unbound_operations, c.late_operations, c.probes, c.events, c.overtaken,
-            c.at_limit_ns, c.open_max, c.open_now, c.first_ns, c.last_ns, c.states_ns, c.oldest_open_ns, c.kinds);
+            c.at_limit_ns, c.open_max, c.open_now, c.open_long, c.first_ns, c.last_ns, c.states_ns, c.oldest_open_ns, c.kinds);
     }
     void value(const RequestFigures& request) {
         all(request.operation, request.message_bytes, request.packet_bytes, request.frame);

@@ -28,17 +28,32 @@ std::ostream& operator<<(std::ostream& out, const Expected& kind) {
     return out;
 }
 
-/// Sums by kind of the reader written apart.
-Kinds expected_of(const std::string& name) {
+/// The commands of the reader written apart.
+std::vector<std::vector<std::string>> read_rows(const std::string& name) {
     std::ifstream file(support::pcaps() + "/../tests/unit/upper/" + name + ".tsv");
-    Kinds kinds;
+    std::vector<std::vector<std::string>> rows;
     bool titles = true;
     for (std::string line; std::getline(file, line);) {
         if (line.starts_with('#')) continue;
         if (std::exchange(titles, false)) continue;
-        std::vector<std::string> cells;
+        std::vector<std::string>& cells = rows.emplace_back();
         std::istringstream row(line);
         for (std::string cell; std::getline(row, cell, '\t');) cells.push_back(cell);
+    }
+    return rows;
+}
+
+const std::vector<std::vector<std::string>>& rows_of(const std::string& name) {
+    static std::map<std::string, std::vector<std::vector<std::string>>> known;
+    const auto [at, fresh] = known.try_emplace(name);
+    if (fresh) at->second = read_rows(name);
+    return at->second;
+}
+
+/// Sums by kind.
+Kinds expected_of(const std::string& name) {
+    Kinds kinds;
+    for (const std::vector<std::string>& cells : rows_of(name)) {
         constexpr std::size_t first_part = 12;
         Expected& kind = kinds[cells.at(1)];
         ++kind.commands;
@@ -177,6 +192,62 @@ TEST(Commands, of_an_interval_and_of_those_before_are_all) {
     Snapshot sum = first;
     merge(sum, second);
     EXPECT_EQ(kinds_of(sum), expected_of("nvme-rdma-rxe"));
+}
+
+/// When the commands that are open after a frame were asked.
+std::vector<std::int64_t> open_after(const std::string& name, std::uint64_t frame) {
+    std::vector<std::int64_t> begins_ns;
+    for (const auto& cells : rows_of(name))
+        if (std::stoull(cells.at(5)) <= frame && std::stoull(cells.at(10)) > frame)
+            begins_ns.push_back(std::stoll(cells.at(11)));
+    std::ranges::sort(begins_ns);
+    return begins_ns;
+}
+
+std::uint64_t waiting_long(const Snapshot& snapshot) {
+    std::uint64_t count = 0;
+    for (const FlowSnapshot& flow : snapshot.flows) {
+        if (!flow.commands || flow.commands->of_target) continue;
+        count += flow.commands->open_long;
+        for (const CommandKindFigures& kind : flow.commands->kinds)
+            if (!kind.housekeeping) count += kind.unanswered_long;
+    }
+    return count;
+}
+
+/// The capture is cut where most commands are open; a frame without RDMA comes later.
+TEST(Commands, that_waited_long_are_counted_one_by_one) {
+    const std::string name = "nvme-rdma-rxe";
+    const auto& frames = capture_of(name).frames;
+    std::uint64_t cut = 0;
+    for (const auto& cells : rows_of(name)) {
+        const std::uint64_t frame = std::stoull(cells.at(5));
+        if (open_after(name, frame).size() > open_after(name, cut).size()) cut = frame;
+    }
+    const std::vector<std::int64_t> begins_ns = open_after(name, cut);
+    ASSERT_GT(begins_ns.size(), 5u);
+    constexpr std::int64_t limit_ns = 5'000'000'000;
+    for (std::size_t i = 0; i < begins_ns.size(); ++i) {
+        AnalyzerOptions options;
+        options.engine.commands = true;
+        Analyzer analyzer(options);
+        for (std::uint64_t number = 1; number <= cut; ++number) {
+            const wire::Frame frame = frames[number - 1].frame(number);
+            analyzer.feed({&frame, 1}, true);
+        }
+        support::KeptFrame silent{std::vector<std::byte>(60), 60};
+        for (const std::int64_t after_ns : {0, 1}) {
+            silent.time_ns = begins_ns[i] + limit_ns + after_ns;
+            const wire::Frame frame = silent.frame(cut + 1 + static_cast<std::uint64_t>(after_ns));
+            analyzer.feed({&frame, 1}, true);
+            const auto asked_before = std::ranges::count_if(
+                begins_ns, [&](std::int64_t begin_ns) { return begin_ns < begins_ns[i] + after_ns; });
+            EXPECT_EQ(waiting_long(analyzer.snapshot()), static_cast<std::uint64_t>(asked_before));
+        }
+        const std::uint64_t open = waiting_long(analyzer.snapshot());
+        analyzer.finish();
+        EXPECT_EQ(waiting_long(analyzer.snapshot()), open) << "as unanswered";
+    }
 }
 
 /// A command that waits is part of an interval in which nothing passes.
