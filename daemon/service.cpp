@@ -326,9 +326,7 @@ base::Result<void> Service::State::open_listener() {
     http::Pages pages;
     pages.metrics = [this] { return metrics_text(); };
     pages.health = [this] { return health(); };
-    const std::string_view note = config.http.page
-                                      ? "The live page was not built into this program; /api/v1 has its figures."
-                                      : "The live page is off: http.page is false.";
+    const std::string note = config.http.page ? http::note_without_page() : "The live page is off: http.page is false.";
     pages.front = [this, note] { return prom::front_page(figures(), note); };
     if (config.http.page) {
         http::LiveSite::Options how{.access = http::Access(token, config.http.writes),

@@ -1,12 +1,12 @@
 #include "cli/io/kinds_report.h"
 
 #include <algorithm>
-#include <array>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/quantities.h"
 #include "cli/io/words.h"
+#include "exporters/command_json.h"
 #include "exporters/text_table.h"
 
 namespace cli::io {
@@ -17,9 +17,6 @@ using metrics::CommandConnectionFigures;
 using metrics::CommandKindFigures;
 using metrics::Histogram;
 using Json = nlohmann::ordered_json;
-
-constexpr std::array shown_quantiles{0.5, 0.99};
-constexpr std::array<std::string_view, shown_quantiles.size()> quantile_names{"p50", "p99"};
 
 std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
     if (whole == 0) return std::nullopt;
@@ -140,114 +137,18 @@ void add_headings(std::vector<exporters::Table::Heading>& headings) {
 
 // ---- JSON and CSV ----
 
-Json histogram_json(const Histogram& histogram) {
-    Json object{{"count", histogram.count()}, {"sum", histogram.sum()}};
-    object["min"] = histogram.min() ? Json(*histogram.min()) : Json(nullptr);
-    for (std::size_t i = 0; i < shown_quantiles.size(); ++i) {
-        const auto value = histogram.quantile(shown_quantiles[i]);
-        object[std::string(quantile_names[i])] = value ? Json(*value) : Json(nullptr);
-    }
-    object["max"] = histogram.max() ? Json(*histogram.max()) : Json(nullptr);
-    return object;
-}
-
-Json exhibit_json(const metrics::CommandRecord& record) {
-    const auto frame = [](std::uint64_t number) { return number == 0 ? Json(nullptr) : Json(number); };
-    return {{"number", record.number},
-            {"id", record.id},
-            {"latency_ns", record.latency_ns.value_or(0)},
-            {"frames",
-             {{"request_first", frame(record.request_first_frame)},
-              {"request_last", frame(record.request_last_frame)},
-              {"data_first", frame(record.data_first_frame)},
-              {"data_last", frame(record.data_last_frame)},
-              {"response", frame(record.response_frame)}}}};
-}
-
-Json kind_json(const CommandConnectionFigures& connection, const CommandKindFigures& kind) {
-    Json object{{"kind", kind.kind.empty() ? Json(nullptr) : Json(kind.kind)},
-                {"commands", kind.commands},
-                {"errors", kind.errors},
-                {"bytes", kind.bytes},
-                {"inline_bytes", kind.inline_bytes},
-                {"moved_in_bytes", kind.moved_in_bytes},
-                {"moved_out_bytes", kind.moved_out_bytes},
-                {"operations", kind.operations},
-                {"orphans", kind.orphans},
-                {"replaced", kind.replaced},
-                {"unanswered", kind.unanswered},
-                {"given_up", kind.given_up},
-                {"latency_ns", histogram_json(kind.latency_ns)}};
-    Json parts(nullptr);
-    if (connection.split_is_known())
-        for (std::size_t i = 0; i < metrics::command_part_count; ++i)
-            parts[std::string(metrics::command_part_names[i])] = histogram_json(kind.parts_ns[i]);
-    object["parts_ns"] = std::move(parts);
-    object["request_ack_ns"] = kind.request_ack_ns;
-    object["repair_own_ns"] = kind.repair_own_ns;
-    object["repair_behind_ns"] = kind.repair_behind_ns;
-    object["size_bytes"] = histogram_json(kind.size_bytes);
-    Json classes = Json::object();
-    for (std::size_t i = 0; i < metrics::command_error_count; ++i)
-        if (kind.error_classes[i] != 0) classes[std::string(metrics::command_error_names[i])] = kind.error_classes[i];
-    object["error_classes"] = std::move(classes);
-    object["statuses"] = kind.statuses.empty() ? Json::object() : Json(kind.statuses);
-    Json slowest = Json::array();
-    for (const metrics::CommandRecord& record : kind.slowest) slowest.push_back(exhibit_json(record));
-    object["slowest"] = std::move(slowest);
-    return object;
-}
-
-/// Adds the members that a connection and a group both have.
-void add_figures(Json& object, const CommandConnectionFigures& connection) {
-    object["open_max"] = connection.open_max;
-    object["at_limit_ns"] = connection.at_limit_ns;
-    object["operations"] = connection.operations;
-    object["unbound_operations"] = connection.unbound_operations;
-    object["late_operations"] = connection.late_operations;
-    object["probes"] = connection.probes;
-    object["events"] = connection.events;
-    object["overtaken"] = connection.overtaken;
-    Json states(nullptr);
-    if (connection.split_is_known())
-        for (std::size_t i = 0; i < metrics::command_state_count; ++i)
-            states[std::string(metrics::command_state_names[i])] = connection.states_ns[i];
-    object["state_ns"] = std::move(states);
-    Json kinds = Json::array();
-    for (const CommandKindFigures& kind : connection.kinds) kinds.push_back(kind_json(connection, kind));
-    object["kinds"] = std::move(kinds);
-}
-
-Json connection_json(const CommandConnectionFigures& connection, const analysis::Names& names) {
-    constexpr std::array<std::string_view, 4> transports{"roce2", "roce1", "infiniband", "iwarp"};
-    const auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
-    Json object{{"connection", connection.number},
-                {"protocol", connection.protocol},
-                {"evidence", connection.evidence},
-                {"confidence", connection.confidence},
-                {"transport", transports[static_cast<std::size_t>(connection.transport)]},
-                {"initiator", end_text(connection.initiator, connection.initiator_number, connection.transport, names)},
-                {"target", end_text(connection.target, connection.target_number, connection.transport, names)},
-                {"target_name", text(connection.target_name)},
-                {"initiator_name", text(connection.initiator_name)},
-                {"queue", connection.queue ? Json(*connection.queue) : Json(nullptr)},
-                {"limit", connection.limit ? Json(*connection.limit) : Json(nullptr)}};
-    add_figures(object, connection);
-    return object;
-}
-
 Json group_json(const Group& group) {
     Json object{{"group", group.name},
                 {"protocol", group.sum.protocol.empty() ? Json(nullptr) : Json(group.sum.protocol)},
                 {"connections", group.connections}};
-    add_figures(object, group.sum);
+    exporters::add_command_figures(object, group.sum);
     return object;
 }
 
 Json connections_array(const ConnectionFigures& connections, const analysis::Names& names) {
     Json objects = Json::array();
     for (const CommandConnectionFigures& connection : connections)
-        objects.push_back(connection_json(connection, names));
+        objects.push_back(exporters::command_connection_json(connection, &names));
     return objects;
 }
 

@@ -2,20 +2,13 @@
 
 #include <fmt/core.h>
 
-#include "exporters/flow_fields.h"
-#include "metrics/figures/snapshot.h"
+#include "exporters/command_json.h"
 
 namespace cli::io {
 
 std::string end_text(const metrics::Address& address, std::uint32_t number, wire::Transport transport,
                      const analysis::Names& names) {
-    metrics::Endpoint end;
-    end.address = address;
-    if (number != 0 && transport == wire::Transport::iwarp)
-        end.port = static_cast<std::uint16_t>(number);
-    else if (number != 0)
-        end.qpn = number;
-    return exporters::endpoint_text(end, &names);
+    return exporters::command_end_text(address, number, transport, &names);
 }
 
 std::string ends_text(const metrics::CommandConnectionFigures& connection, const analysis::Names& names) {

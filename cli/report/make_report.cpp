@@ -158,8 +158,9 @@ bool Run::read_again() {
         paths = {std::move(path).value()};
     }
     if (paths.empty()) {
-        left_out_.emplace_back(
-            "There are no plots of single frames and no commands: this source has figures, not frames.");
+        left_out_.emplace_back("There are no plots of single frames: this source has figures, not frames.");
+        for (const metrics::FlowSnapshot& flow : snapshot.flows)
+            if (flow.commands && !flow.commands->of_target) details_.connections.push_back(*flow.commands);
         return true;
     }
     const auto flows = flows_with_plots(snapshot, answers_, options_.flow ? &*options_.flow : nullptr, most_plots);
@@ -279,9 +280,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (!error && !options.help && !options.version) error = options::usage_error_if(contradiction_of_trace(options));
     if (const auto status = answered(environment, "report", error, options, help)) return *status;
     if (!exporters::report::has_page()) {
-        print_message(
-            "rdmascope report: this program was built without the page; install Debian's packages esbuild, node-d3, "
-            "node-typescript and nodejs, and build again (`./dev build` does both)");
+        print_message("rdmascope report: {}", exporters::report::reason_of_no_page());
         return exit_failed;
     }
     if (const std::string refusal = refusal_of(options); !refusal.empty()) {

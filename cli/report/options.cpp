@@ -29,7 +29,7 @@ constexpr std::array own{
         options::turn_on<&ReportOptions::anonymous>},
     Row{{0, "perfetto", "FILE",
          "with -r: also write a trace for ui.perfetto.dev: messages and commands as slices, repairs and marks as "
-         "instants"},
+         "instants and arrows"},
         Section::printing,
         options::store_nonempty<"a file", &ReportOptions::perfetto_path>},
 };

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "base/quantities.h"
 #include "cli/io/capture_run.h"
@@ -51,9 +53,31 @@ public:
         add(fmt::format(R"({{"ph":"i","s":"p","pid":{},"tid":1,"ts":{},"name":{},"args":{{{}}}}})", process,
                         time(at_ns), json_text(name), arguments));
     }
+    /// Names the track of packet() in a process.
+    void name_packets(std::size_t process) {
+        add(fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"repairs"}}}})", process,
+                        packet_track));
+    }
+    /// A slice of a nanosecond. Arrows lead from such slices to others, because a viewer draws arrows between slices of
+    /// tracks alone.
+    void packet(std::size_t process, std::string_view name, std::int64_t at_ns, std::uint64_t frame) {
+        add(fmt::format(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":0.001,"name":{},"args":{{"frame":{}}}}})",
+                        process, packet_track, time(at_ns), json_text(name), frame));
+    }
+    /// An arrow between two packets of a process.
+    void arrow(std::size_t process, std::string_view name, std::int64_t from_ns, std::int64_t to_ns) {
+        ++arrows_;
+        constexpr std::string_view form =
+            R"({{"ph":"{}"{},"cat":"repair","id":{},"pid":{},"tid":{},"ts":{},"name":{}}})";
+        add(fmt::format(form, "s", "", arrows_, process, packet_track, time(from_ns), json_text(name)));
+        // `bp`: the arrow ends at the slice that is open at this time, not at the next one.
+        add(fmt::format(form, "f", R"(,"bp":"e")", arrows_, process, packet_track, time(to_ns), json_text(name)));
+    }
     std::string take() { return std::move(out_) + "\n]}\n"; }
 
 private:
+    static constexpr unsigned packet_track = 2;
+
     void add(const std::string& event) {
         out_ += first_ ? "\n" : ",\n";
         first_ = false;
@@ -69,6 +93,7 @@ private:
     bool first_ = true;
     std::size_t processes_ = 0;
     std::size_t slices_ = 0;
+    std::size_t arrows_ = 0;
 };
 
 /// Feeds what is read to the notes and to the reader of commands, and remembers when each frame passed.
@@ -102,6 +127,8 @@ public:
 
     void add(const metrics::FrameNote& note) {
         for (const metrics::FrameNote::Message& message : note.messages) add(note.flow, message);
+        add_arrow(note, note.repeats_frame, "first sent", "repeat");
+        if (note.repair) add_arrow(note, note.repair->nak_frame, "reported missing", "repair");
         for (const metrics::FrameNote::Event& event : note.events)
             if (event.kind != metrics::EventKind::long_gap)
                 writer_.instant(process_of(event.flow), metrics::name_of(event.kind), times_[note.frame],
@@ -119,6 +146,20 @@ private:
                                           exporters::endpoint_text(flow->destination, &names_),
                                           metrics::name_of(flow->transport), metrics::name_of(flow->service), id);
         return processes_.emplace(id, writer_.process(name)).first->second;
+    }
+    /// From an earlier frame, if the capture has it, to the frame of the note, which is sent again.
+    void add_arrow(const metrics::FrameNote& note, std::uint64_t from_frame, std::string_view from_name,
+                   std::string_view name) {
+        if (from_frame == 0 || from_frame >= note.frame) return;
+        const std::size_t process = process_of(note.flow);
+        add_packet(process, from_frame, from_name);
+        add_packet(process, note.frame, "sent again");
+        writer_.arrow(process, name, times_[from_frame], times_[note.frame]);
+    }
+    void add_packet(std::size_t process, std::uint64_t frame, std::string_view name) {
+        if (packets_.lower_bound({process, 0}) == packets_.upper_bound({process, ~std::uint64_t{0}}))
+            writer_.name_packets(process);
+        if (packets_.emplace(process, frame).second) writer_.packet(process, name, times_[frame], frame);
     }
     void add(std::uint64_t flow, const metrics::FrameNote::Message& message) {
         const std::uint64_t first = message.first_frame != 0 ? message.first_frame : message.last_frame;
@@ -138,6 +179,7 @@ private:
     const analysis::Names& names_;
     const std::vector<std::int64_t>& times_;
     std::map<std::uint64_t, std::size_t> processes_ = {};
+    std::set<std::pair<std::size_t, std::uint64_t>> packets_ = {};  ///< process and frame, that were written
 };
 
 /// A command that has ended, with the place of its connection.

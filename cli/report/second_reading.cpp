@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <fmt/core.h>
-#include <functional>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "base/clock.h"
 #include "base/quantities.h"
 #include "cli/io/capture_run.h"
-#include "cli/io/kinds_report.h"
 #include "cli/report/mark_collector.h"
+#include "exporters/command_json.h"
 #include "metrics/measure/commands/command_measure.h"
 #include "upper/reader.h"
 
@@ -41,12 +37,6 @@ private:
     upper::Reader& reader_;
 };
 
-std::uint64_t commands_of(const metrics::CommandConnectionFigures& connection) {
-    std::uint64_t commands = 0;
-    for (const metrics::CommandKindFigures& kind : connection.kinds) commands += kind.commands;
-    return commands;
-}
-
 }  // namespace
 
 io::IoOptions reading_options(const ReportOptions& options, const std::vector<std::string>& paths, bool is_copy) {
@@ -69,7 +59,11 @@ Details read_details(const ReportOptions& options, const std::vector<std::string
     bounds.capture_ns = base::elapsed(snapshot.capture.first_ns, snapshot.capture.last_ns);
     MarkCollector marks(flows, frames, bounds);
     metrics::CommandMeasure measure;
-    const io::IoOptions reading = reading_options(options, paths, is_copy);
+    io::IoOptions reading = reading_options(options, paths, is_copy);
+    // What was right the first time is right again. iWARP needs its CRCs to find the messages.
+    const bool iwarp =
+        std::ranges::any_of(snapshot.flows, [](const auto& flow) { return flow.transport == wire::Transport::iwarp; });
+    reading.verify_crc = reading.verify_crc && (snapshot.capture.icrc_bad != 0 || iwarp);
     upper::Reader reader({.assignments = reading.assignments}, nullptr, &measure);
     Both both(marks, reader);
     io::CaptureRun capture(reading, both, {.command = "report", .reads_again = true});
@@ -81,28 +75,16 @@ Details read_details(const ReportOptions& options, const std::vector<std::string
     return details;
 }
 
-std::string connections_json(std::vector<metrics::CommandConnectionFigures> connections, const analysis::Names& names,
-                             std::vector<std::string>& left_out) {
-    std::vector<std::size_t> order(connections.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, std::ranges::greater(),
-                             [&connections](std::size_t i) { return commands_of(connections[i]); });
-    std::map<std::size_t, std::string> chosen;  // by their place in the capture
-    std::size_t bytes = 0;
-    for (const std::size_t i : order) {
-        std::string text;
-        io::append_json(text, {connections[i]}, names);
-        text = nlohmann::ordered_json::parse(text).at("connections").at(0).dump();
-        bytes += text.size();
-        if (bytes > most_connection_bytes && !chosen.empty()) break;
-        chosen.emplace(i, std::move(text));
-    }
-    if (chosen.size() < connections.size())
+std::string connections_json(const std::vector<metrics::CommandConnectionFigures>& connections,
+                             const analysis::Names& names, std::vector<std::string>& left_out) {
+    std::vector<const metrics::CommandConnectionFigures*> all;
+    all.reserve(connections.size());
+    for (const metrics::CommandConnectionFigures& connection : connections) all.push_back(&connection);
+    exporters::CommandConnections listed = exporters::command_connections(all, &names, most_connection_bytes);
+    if (listed.count < all.size())
         left_out.push_back(fmt::format("Of {} connections with commands, the {} with the most commands are listed.",
-                                       base::group_digits(connections.size()), chosen.size()));
-    std::string out = "[";
-    for (const auto& [place, text] : chosen) out += (out.size() == 1 ? "\n" : ",\n") + text;
-    return out + "]";
+                                       base::group_digits(all.size()), listed.count));
+    return std::move(listed.text);
 }
 
 }  // namespace cli::report

@@ -29,7 +29,7 @@ Details read_details(const ReportOptions& options, const std::vector<std::string
                      std::span<const std::uint64_t> frames);
 
 /// The connections as `io --json` prints them. If there are very many, the connections with the most commands.
-std::string connections_json(std::vector<metrics::CommandConnectionFigures> connections, const analysis::Names& names,
-                             std::vector<std::string>& left_out);
+std::string connections_json(const std::vector<metrics::CommandConnectionFigures>& connections,
+                             const analysis::Names& names, std::vector<std::string>& left_out);
 
 }  // namespace cli::report

@@ -10,6 +10,7 @@
 #include "base/quantities.h"
 #include "base/similar.h"
 #include "exporters/carrier_text.h"
+#include "exporters/command_json.h"
 #include "exporters/flow_order.h"
 #include "exporters/json.h"
 #include "exporters/report/report_json.h"
@@ -26,6 +27,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_live_plots = 16;
 constexpr std::size_t most_flow_events = 1'000;
+/// Of the connections with commands in the page's document, and in the document of commands.
+constexpr std::size_t live_command_bytes = 100'000;
+constexpr std::size_t most_command_bytes = 1'000'000;
 
 /// A page that is fetched every second is kept smaller than one that is sent once.
 constexpr exporters::report::DocumentBounds live_bounds{
@@ -64,6 +68,26 @@ SequencePlot plot_of(std::uint64_t flow) {
     return plot;
 }
 
+/// What flows have of commands, at the side that asks.
+std::vector<const metrics::CommandConnectionFigures*> connections_of(const Shown& shown) {
+    std::vector<const metrics::CommandConnectionFigures*> connections;
+    for (const metrics::FlowSnapshot& flow : shown.snapshot.flows)
+        if (flow.commands && !flow.commands->of_target) connections.push_back(&*flow.commands);
+    return connections;
+}
+
+std::string live_commands(const Shown& shown, std::vector<std::string>& left_out) {
+    const auto connections = connections_of(shown);
+    exporters::CommandConnections listed =
+        exporters::command_connections(connections, &shown.names, live_command_bytes);
+    if (listed.count < connections.size())
+        left_out.push_back(
+            fmt::format("Of {} connections with commands, the {} with the most commands are listed; /api/v1/commands "
+                        "has more.",
+                        base::group_digits(connections.size()), listed.count));
+    return std::move(listed.text);
+}
+
 /// Flows with a problem, then the largest.
 std::vector<SequencePlot> live_plots(const Shown& shown, std::span<const metrics::Answer> answers) {
     const metrics::FlowProblems problems = metrics::flow_problems(shown.snapshot, answers);
@@ -78,7 +102,8 @@ std::vector<SequencePlot> live_plots(const Shown& shown, std::span<const metrics
 
 Json live_json(const PageFacts& facts) {
     Json range = nullptr;
-    if (facts.is_history) range = {{"from_ns", facts.from_ns}, {"to_ns", facts.to_ns}};
+    if (facts.is_history)
+        range = {{"from_ns", facts.from_ns}, {"to_ns", facts.to_ns}, {"asked_to_ns", facts.asked_to_ns}};
     return {{"number", facts.number},           {"taken_ns", facts.taken_ns},     {"started_ns", facts.started_ns},
             {"interval_ns", facts.interval_ns}, {"writes", facts.permits_writes}, {"history", facts.has_history},
             {"range", std::move(range)}};
@@ -125,9 +150,10 @@ std::string report_document(const Shown& shown, const PageFacts& facts) {
     data.summary = summary_of(shown, facts);
     data.answers = answers_of(shown);
     data.plots = live_plots(shown, data.answers);
+    data.commands = live_commands(shown, data.left_out);
     data.left_out.emplace_back(
-        "There are no plots of single frames and no table of commands: a daemon has figures of flows, not frames. "
-        "`rdmascope report -r` shows both for a recording; the flows have figures of their commands.");
+        "There are no plots of single frames: a daemon has figures of flows, not frames. `rdmascope report -r` shows "
+        "these plots for a recording.");
     data.live = dumped(live_json(facts));
     return exporters::report::report_json(data, live_bounds);
 }
@@ -197,7 +223,11 @@ std::string commands_document(const Shown& shown) {
         &shown.names, has_verified(shown), {}, exporters::start_of(shown.snapshot.capture)};
     std::string out = fmt::format("{{\"left_out\":{},\"flows\":", all - flows.size());
     append_list(out, flows, [&](const auto* flow) { exporters::append_json(out, columns, {*flow, context}); });
-    return out + "}";
+    const auto connections = connections_of(shown);
+    const exporters::CommandConnections listed =
+        exporters::command_connections(connections, &shown.names, most_command_bytes);
+    return out + fmt::format(",\n\"connections\":{},\"connections_left_out\":{}}}", listed.text,
+                             connections.size() - listed.count);
 }
 
 std::string series_document(const Shown& shown) {

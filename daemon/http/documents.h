@@ -40,6 +40,7 @@ struct PageFacts {
     bool is_history = false;  ///< the figures are of [from_ns, to_ns)
     std::int64_t from_ns = 0;
     std::int64_t to_ns = 0;
+    std::int64_t asked_to_ns = 0;  ///< later than `to_ns` as long as the history has not been read to its end
 };
 
 /// An incident that set the flight recorder off.
@@ -57,7 +58,8 @@ base::Result<std::string> flows_document(const Shown& shown, const std::string& 
 /// A flow with all figures, its answers and its plot. Fails if there is no such flow.
 base::Result<std::string> flow_document(const Shown& shown, std::uint64_t id);
 std::string hosts_document(const Shown& shown);
-/// Flows that carry commands of an upper layer, at most 1,000, with figures of these.
+/// Flows that carry commands of an upper layer, at most 1,000, with figures of these, and the connections with their
+/// kinds of commands as `io --json` has them.
 std::string commands_document(const Shown& shown);
 /// The time line, and the figures of the flows over time.
 std::string series_document(const Shown& shown);

@@ -11,6 +11,7 @@
 #include <microhttpd.h>
 #include <mutex>
 #include <netinet/in.h>
+#include <new>
 #include <optional>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -84,14 +85,38 @@ std::string header(MHD_Connection* connection, const char* name) {
     return value == nullptr ? std::string() : std::string(value);
 }
 
-MHD_Result add_to_query(void* query, MHD_ValueKind /*kind*/, const char* key, const char* value) {
-    if (key != nullptr) static_cast<decltype(Request::query)*>(query)->emplace_back(key, value == nullptr ? "" : value);
-    return MHD_YES;
+/// What a callback of the library does. The library is C: no exception may pass through its functions. `MHD_NO` ends
+/// the connection.
+template <class Work>
+MHD_Result without_exceptions(Work&& work) noexcept {
+    try {
+        return work();
+    } catch (const std::exception&) {
+        return MHD_NO;
+    }
+}
+
+struct QueryReading {
+    decltype(Request::query) query = {};
+    bool is_whole = true;
+};
+
+MHD_Result add_to_query(void* reading, MHD_ValueKind /*kind*/, const char* key, const char* value) {
+    QueryReading& all = *static_cast<QueryReading*>(reading);
+    const MHD_Result added = without_exceptions([&] {
+        if (key != nullptr) all.query.emplace_back(key, value == nullptr ? "" : value);
+        return MHD_YES;
+    });
+    all.is_whole = all.is_whole && added == MHD_YES;
+    return added;
 }
 
 Request request_of(MHD_Connection* connection, const char* target, const char* method) {
     Request request{.method = method, .path = path_of(target)};
-    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &add_to_query, &request.query);
+    QueryReading reading;
+    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &add_to_query, &reading);
+    if (!reading.is_whole) throw std::bad_alloc();
+    request.query = std::move(reading.query);
     request.accept_encoding = header(connection, "Accept-Encoding");
     request.authorization = header(connection, "Authorization");
     request.content_type = header(connection, "Content-Type");
@@ -138,9 +163,17 @@ MHD_Response* response_of(const Response& response) {
     constexpr std::size_t piece = 32'768;
     if (!response.body || response.body->empty())
         return MHD_create_response_from_buffer(0, nullptr, MHD_RESPMEM_PERSISTENT);
-    return MHD_create_response_from_callback(response.body->size(), piece, &read_body, new Body(response.body),
-                                             &free_body);
+    auto body = std::make_unique<Body>(response.body);
+    MHD_Response* const made =
+        MHD_create_response_from_callback(response.body->size(), piece, &read_body, body.get(), &free_body);
+    // The response owns the body now.
+    if (made != nullptr) body.release();  // NOLINT(bugprone-unused-return-value)
+    return made;
 }
+
+struct StopDaemon {
+    void operator()(MHD_Daemon* daemon) const { MHD_stop_daemon(daemon); }
+};
 
 class MicroHttpServer final : public HttpServer {
 public:
@@ -190,10 +223,10 @@ private:
     Handler& handler_;
     const ServerBounds bounds_;
     base::Descriptor wake_;
-    MHD_Daemon* daemon_ = nullptr;
-    int epoll_ = -1;
     std::vector<std::unique_ptr<Client>> clients_;  ///< the oldest first
     std::map<std::uint64_t, std::unique_ptr<Exchange>> exchanges_;
+    std::unique_ptr<MHD_Daemon, StopDaemon> daemon_;
+    int epoll_ = -1;
     std::uint64_t last_number_ = 0;
     std::size_t jobs_ = 0;
     std::size_t streams_ = 0;
@@ -210,10 +243,14 @@ private:
 };
 
 base::Result<void> MicroHttpServer::start() {
+    const char* const nothing_left = "no descriptors or no memory are left for the HTTP server";
+    if (!wake_) return base::failure(nothing_left);
     const auto on_request = [](void* self, MHD_Connection* connection, const char* target, const char* method,
                                const char* /*version*/, const char* upload, std::size_t* upload_size, void** context) {
-        return static_cast<MicroHttpServer*>(self)->on_request(connection, target, method, upload, upload_size,
-                                                               context);
+        return without_exceptions([&] {
+            return static_cast<MicroHttpServer*>(self)->on_request(connection, target, method, upload, upload_size,
+                                                                   context);
+        });
     };
     const auto on_connection = [](void* self, MHD_Connection* connection, void** /*context*/,
                                   MHD_ConnectionNotificationCode code) {
@@ -223,15 +260,15 @@ base::Result<void> MicroHttpServer::start() {
                                  MHD_RequestTerminationCode /*code*/) {
         static_cast<MicroHttpServer*>(self)->on_completed(context);
     };
-    daemon_ =
+    daemon_.reset(
         MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr,
                          static_cast<MHD_AccessHandlerCallback>(on_request), this, MHD_OPTION_NOTIFY_CONNECTION,
                          static_cast<MHD_NotifyConnectionCallback>(on_connection), this, MHD_OPTION_NOTIFY_COMPLETED,
                          static_cast<MHD_RequestCompletedCallback>(on_completed), this,
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, bounds_.header_bytes, MHD_OPTION_CONNECTION_LIMIT,
-                         static_cast<unsigned>(bounds_.connections + accepted_at_once), MHD_OPTION_END);
-    if (daemon_ == nullptr || !wake_) return base::failure("no descriptors or no memory are left for the HTTP server");
-    epoll_ = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+                         static_cast<unsigned>(bounds_.connections + accepted_at_once), MHD_OPTION_END));
+    if (!daemon_) return base::failure(nothing_left);
+    epoll_ = MHD_get_daemon_info(daemon_.get(), MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     worker_ = std::make_unique<JobThread>();
     const base::SignalBlock none_for_the_thread;
     thread_ = std::thread([this] { serve(); });
@@ -260,7 +297,7 @@ void MicroHttpServer::serve() {
         finish_jobs();
         send_events();
         close_late(Clock::now());
-        MHD_run(daemon_);
+        MHD_run(daemon_.get());
         if (waited[2].revents != 0) accept_all();
     }
     stop();
@@ -274,7 +311,7 @@ void MicroHttpServer::stop() {
         if (exchange->is_suspended) MHD_resume_connection(exchange->client->connection);
         exchange->is_suspended = false;
     }
-    MHD_stop_daemon(daemon_);
+    daemon_.reset();
     clients_.clear();
     exchanges_.clear();
 }
@@ -287,7 +324,7 @@ int MicroHttpServer::wait_ms(Moment now) const {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(next - now).count();
     int wait = static_cast<int>(std::max<std::int64_t>(left + 1, 0));
     MHD_UNSIGNED_LONG_LONG timeout = 0;
-    if (MHD_get_timeout(daemon_, &timeout) == MHD_YES && timeout < static_cast<unsigned>(wait))
+    if (MHD_get_timeout(daemon_.get(), &timeout) == MHD_YES && timeout < static_cast<unsigned>(wait))
         wait = static_cast<int>(timeout);
     return wait;
 }
@@ -361,7 +398,7 @@ void MicroHttpServer::accept_all() {
         }
         if (clients_.size() >= bounds_.connections) make_room();
         // The library closes the socket, also if it fails.
-        MHD_add_connection(daemon_, socket.release(), from, length);
+        MHD_add_connection(daemon_.get(), socket.release(), from, length);
     }
 }
 
@@ -374,7 +411,7 @@ void MicroHttpServer::make_room() {
                                         [](const auto& a, const auto& b) { return a->deadline < b->deadline; });
     close(**(asking != clients_.end() ? asking : first));
     // Its place is free at once.
-    MHD_run(daemon_);
+    MHD_run(daemon_.get());
 }
 
 // ---- what the library calls, within MHD_run() and MHD_add_connection() ----
@@ -384,13 +421,19 @@ void MicroHttpServer::on_connection(MHD_Connection* connection, bool begins) {
         std::erase_if(clients_, [connection](const auto& client) { return client->connection == connection; });
         return;
     }
-    auto client = std::make_unique<Client>();
-    client->connection = connection;
-    client->socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-    client->is_local =
-        is_loopback(MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
-    client->deadline = Clock::now() + bounds_.to_ask;
-    clients_.push_back(std::move(client));
+    const int socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    const MHD_Result added = without_exceptions([&] {
+        auto client = std::make_unique<Client>();
+        client->connection = connection;
+        client->socket = socket;
+        client->is_local =
+            is_loopback(MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+        client->deadline = Clock::now() + bounds_.to_ask;
+        clients_.push_back(std::move(client));
+        return MHD_YES;
+    });
+    // A client that is not in the list has no deadline.
+    if (added != MHD_YES) shutdown(socket, SHUT_RDWR);
 }
 
 MHD_Result MicroHttpServer::on_request(MHD_Connection* connection, const char* target, const char* method,
@@ -415,8 +458,8 @@ MHD_Result MicroHttpServer::begin(MHD_Connection* connection, const char* target
     exchange->client = client->get();
     exchange->request = request_of(connection, target, method);
     exchange->request.is_local = (*client)->is_local;
-    *context = exchange.get();
-    exchanges_.emplace(exchange->number, std::move(exchange));
+    const std::uint64_t number = exchange->number;
+    *context = exchanges_.emplace(number, std::move(exchange)).first->second.get();
     return MHD_YES;
 }
 
@@ -440,12 +483,6 @@ MHD_Result MicroHttpServer::answer(MHD_Connection* connection, Exchange& exchang
 MHD_Result MicroHttpServer::send_to_worker(MHD_Connection* connection, Exchange& exchange) {
     if (jobs_ >= bounds_.jobs)
         return queue(connection, *exchange.client, plain(503, "Too many requests wait already; ask again later.\n"));
-    ++jobs_;
-    exchange.is_sent = true;
-    exchange.is_suspended = true;
-    exchange.client->stage = Stage::waiting;
-    exchange.client->deadline = Moment::max();
-    MHD_suspend_connection(connection);
     worker_->run([this, number = exchange.number, request = exchange.request] {
         Response response = answer_of(handler_, request);
         {
@@ -454,6 +491,13 @@ MHD_Result MicroHttpServer::send_to_worker(MHD_Connection* connection, Exchange&
         }
         wake();
     });
+    // finish_jobs() runs in this thread, so it finds the connection suspended.
+    ++jobs_;
+    exchange.is_sent = true;
+    exchange.is_suspended = true;
+    exchange.client->stage = Stage::waiting;
+    exchange.client->deadline = Moment::max();
+    MHD_suspend_connection(connection);
     return MHD_YES;
 }
 
@@ -469,13 +513,17 @@ MHD_Result MicroHttpServer::begin_stream(MHD_Connection* connection, Exchange& e
         return static_cast<Stream*>(stream)->server->read_stream(*static_cast<Stream*>(stream)->exchange, into, most);
     };
     const auto release = [](void* stream) { delete static_cast<Stream*>(stream); };
-    MHD_Response* made = MHD_create_response_from_callback(
-        MHD_SIZE_UNKNOWN, piece, static_cast<MHD_ContentReaderCallback>(read), new Stream{this, &exchange},
-        static_cast<MHD_ContentReaderFreeCallback>(release));
+    exchange.stream = handler_.stream_head();
+    auto stream = std::make_unique<Stream>(Stream{this, &exchange});
+    MHD_Response* made =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, piece, static_cast<MHD_ContentReaderCallback>(read),
+                                          stream.get(), static_cast<MHD_ContentReaderFreeCallback>(release));
+    if (made == nullptr) return MHD_NO;
+    // The response owns the stream now.
+    stream.release();  // NOLINT(bugprone-unused-return-value)
     MHD_add_response_header(made, "Content-Type", "text/event-stream; charset=utf-8");
     MHD_add_response_header(made, "Cache-Control", "no-store");
     MHD_add_response_header(made, "X-Content-Type-Options", "nosniff");
-    exchange.stream = handler_.stream_head();
     exchange.client->stage = Stage::streaming;
     exchange.client->deadline = Clock::now() + bounds_.to_read;
     ++streams_;

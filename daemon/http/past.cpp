@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/moment.h"
 #include "metrics/figures/snapshot_sum.h"
@@ -12,7 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr auto longest_reading = std::chrono::seconds(2);
 constexpr std::size_t most_past_flows = 20'000;
 constexpr exporters::report::TimeLine::Bounds past_bounds{.bins = 480, .flow_bins = 60'000};
 
@@ -29,27 +29,38 @@ base::Result<TimeRange> range_of(const std::string& from, const std::string* to,
     return range;
 }
 
-base::Result<Past> read_past(const std::string& directory, TimeRange range, std::uint64_t interval_ns,
-                             const std::function<bool()>& go_on) {
-    const auto end = std::chrono::steady_clock::now() + longest_reading;
-    const auto in_time = [&] { return go_on() && std::chrono::steady_clock::now() < end; };
-    auto reader = history::HistoryReader::open(directory, in_time);
+Past::Past(std::uint64_t interval_ns) : line(interval_ns, past_bounds) {}
+
+base::Result<void> read_on(Past& past, const std::string& directory, TimeRange range,
+                           const std::function<bool()>& go_on, std::chrono::milliseconds longest) {
+    using Clock = std::chrono::steady_clock;
+    auto reader = history::HistoryReader::open(directory, go_on);
     if (!reader) return base::Failure{reader.error()};
-    Past past{.line = exporters::report::TimeLine(interval_ns, past_bounds)};
     metrics::SnapshotSum sum(most_past_flows);
-    std::int64_t read_to_ns = range.from_ns;
-    const auto read = (*reader)->read(range.from_ns, range.to_ns, [&](history::HistoryInterval&& interval) {
+    if (past.last_start_ns) sum.add(std::move(past.sum));
+    std::optional<Clock::time_point> end;
+    const auto on_interval = [&](history::HistoryInterval&& interval) {
+        // The interval at which the piece before ended is found again.
+        if (past.last_start_ns && interval.start_ns <= *past.last_start_ns) return true;
         past.line.add(interval.start_ns, interval.difference);
         past.crc_verified = past.crc_verified && interval.crc_verified;
         ++past.intervals;
-        read_to_ns = interval.start_ns + static_cast<std::int64_t>(interval.length_ns);
+        past.last_start_ns = interval.start_ns;
+        past.ended_ns = interval.start_ns + static_cast<std::int64_t>(interval.length_ns);
         sum.add(std::move(interval.difference));
-        return in_time();
-    });
-    if (!read) return base::Failure{read.error()};
-    if (!in_time()) past.ended_ns = read_to_ns;
+        return Clock::now() < *end;
+    };
+    // The search for the intervals is not counted, so that every piece has some.
+    const auto before_interval = [&end, longest](std::uint64_t /*done*/, std::uint64_t /*all*/) {
+        if (!end) end = Clock::now() + longest;
+        return true;
+    };
+    const auto read =
+        (*reader)->read(past.last_start_ns.value_or(range.from_ns), range.to_ns, on_interval, before_interval);
     past.sum = sum.take();
-    return past;
+    if (!read) return base::Failure{read.error()};
+    if (*read) past.ended_ns.reset();
+    return {};
 }
 
 base::Result<std::string> extent_document(const std::string& directory, const std::function<bool()>& go_on) {

@@ -1,11 +1,13 @@
 #include "daemon/http/site.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/moment.h"
 #include "daemon/server/server.h"
 #include "daemon/server/status_json.h"
 #include "exporters/report/report_page.h"
@@ -22,6 +24,8 @@ constexpr std::uint64_t most_flows = 2'000;
 constexpr std::uint64_t usual_flows = 1'000;
 /// A document that takes long to make is made less often: it keeps the worker busy for a quarter of the time at most.
 constexpr std::int64_t pause_for_work = 3;
+constexpr std::size_t most_readings = 2;
+constexpr std::int64_t longest_pause_of_reading_ns = 60 * base::ns_per_sec;
 
 Response json(std::string text) {
     Response response = plain(200, std::move(text));
@@ -73,6 +77,10 @@ Response PlainSite::answer(const Request& request) {
     return response;
 }
 
+std::string note_without_page() {
+    return fmt::format("There is no live page: {} /api/v1 has its figures.", exporters::report::reason_of_no_page());
+}
+
 LiveSite::LiveSite(Pages pages, Commands& commands, Options options)
     : PlainSite(std::move(pages)), commands_(commands), options_(std::move(options)), figures_(options_.interval_ns) {}
 
@@ -101,6 +109,9 @@ void LiveSite::work_off() {
         intervals.swap(waiting_);
     }
     if (intervals.empty()) return;
+    std::erase_if(readings_, [now_ns = base::steady_ns()](const Reading& reading) {
+        return now_ns - reading.used_ns > longest_pause_of_reading_ns;
+    });
     for (const IntervalEnd& interval : intervals) figures_.add(interval);
     std::string text = event();
     {
@@ -240,7 +251,10 @@ PageFacts LiveSite::facts() {
 }
 
 Response LiveSite::report(const Request& request) {
-    if (const std::string* from = request.find("from")) return past_report(*from, request.find("to"));
+    if (const std::string* from = request.find("from")) {
+        const auto range = range_of(*from, request.find("to"), base::wall_ns());
+        return range ? past_report(*range) : refusal(400, range.error().text());
+    }
     const std::int64_t now_ns = base::steady_ns();
     const bool is_same = report_ && report_number_ == figures_.number();
     const bool is_too_early = report_ && now_ns - report_made_ns_ < report_took_ns_ * pause_for_work;
@@ -255,30 +269,44 @@ Response LiveSite::report(const Request& request) {
     return response;
 }
 
-base::Result<Past> LiveSite::read_history(TimeRange range) {
+Response LiveSite::of_history(TimeRange range, const std::function<Response(const Past&)>& answer) {
     const std::string directory = commands_.history_directory();
-    if (directory.empty()) return base::failure("no history is kept: set history.directory in the configuration");
-    return read_past(directory, range, options_.history_interval_ns, [this] { return !commands_.ends(); });
+    if (directory.empty()) return refusal(404, "no history is kept: set history.directory in the configuration");
+    const auto begun = std::ranges::find(readings_, range, &Reading::range);
+    Reading reading{.range = range, .past = Past(options_.history_interval_ns)};
+    if (begun != readings_.end()) {
+        reading = std::move(*begun);
+        readings_.erase(begun);
+    }
+    const auto read = read_on(reading.past, directory, range, [this] { return !commands_.ends(); });
+    if (!read) return refusal(404, read.error().text());
+    Response response = answer(reading.past);
+    if (!reading.past.ended_ns) return response;
+    if (readings_.size() >= most_readings) readings_.pop_front();
+    reading.used_ns = base::steady_ns();
+    readings_.push_back(std::move(reading));
+    return response;
 }
 
-Response LiveSite::past_report(const std::string& from, const std::string* to) {
-    const auto range = range_of(from, to, base::wall_ns());
-    if (!range) return refusal(400, range.error().text());
-    const auto past = read_history(*range);
-    if (!past) return refusal(404, past.error().text());
-    const metrics::DeviceFigures no_devices;
-    Shown of_past{.snapshot = past->sum,
-                  .line = past->line,
-                  .devices = no_devices,
-                  .names = commands_.names(),
-                  .crc_verified = past->crc_verified};
-    if (past->ended_ns)
-        of_past.left_out.emplace_back("The history of this time is long: its end is missing. Choose a shorter time.");
-    PageFacts present = facts();
-    present.is_history = true;
-    present.from_ns = range->from_ns;
-    present.to_ns = past->ended_ns.value_or(range->to_ns);
-    return json(report_document(of_past, present));
+Response LiveSite::past_report(TimeRange range) {
+    return of_history(range, [this, range](const Past& past) {
+        const metrics::DeviceFigures no_devices;
+        Shown of_past{.snapshot = past.sum,
+                      .line = past.line,
+                      .devices = no_devices,
+                      .names = commands_.names(),
+                      .crc_verified = past.crc_verified};
+        if (past.ended_ns)
+            of_past.left_out.push_back(
+                fmt::format("The history is read until {}; what follows is missing until it is asked for again.",
+                            base::moment(*past.ended_ns)));
+        PageFacts present = facts();
+        present.is_history = true;
+        present.from_ns = range.from_ns;
+        present.to_ns = past.ended_ns.value_or(range.to_ns);
+        present.asked_to_ns = range.to_ns;
+        return json(report_document(of_past, present));
+    });
 }
 
 Response LiveSite::past(const Request& request) {
@@ -291,8 +319,7 @@ Response LiveSite::past(const Request& request) {
     }
     const auto range = range_of(*from, request.find("to"), base::wall_ns());
     if (!range) return refusal(400, range.error().text());
-    const auto past = read_history(*range);
-    return past ? json(past_document(*past, *range)) : refusal(404, past.error().text());
+    return of_history(*range, [&range](const Past& past) { return json(past_document(past, *range)); });
 }
 
 Response LiveSite::flow(const Request& request) {

@@ -38,6 +38,9 @@ private:
     Pages pages_;
 };
 
+/// Why `/` is not the live page, for a person who opens it: what the build of this program lacked.
+std::string note_without_page();
+
 /// The pages of PlainSite, and the live page with its API: / and /api/v1.
 class LiveSite final : public PlainSite {
 public:
@@ -69,7 +72,9 @@ private:
     Response read(const Request& request);
     Response trigger(const Request& request);
     Response report(const Request& request);
-    Response past_report(const std::string& from, const std::string* to);
+    Response past_report(TimeRange range);
+    /// Reads the history of a time, or reads on where an earlier request for this time ended.
+    Response of_history(TimeRange range, const std::function<Response(const Past&)>& answer);
     Response past(const Request& request);
     Response flow(const Request& request);
     Response flows(const Request& request);
@@ -79,7 +84,6 @@ private:
     Shown shown();
     PageFacts facts();
     std::string event() const;
-    base::Result<Past> read_history(TimeRange range);
 
     Commands& commands_;
     Options options_;
@@ -92,6 +96,13 @@ private:
     std::uint64_t report_number_ = 0;
     std::int64_t report_made_ns_ = 0;
     std::int64_t report_took_ns_ = 0;
+    /// A stretch of history that has been read in part, for the next request.
+    struct Reading {
+        TimeRange range;
+        Past past;
+        std::int64_t used_ns = 0;
+    };
+    std::deque<Reading> readings_;  ///< the oldest first
 
     mutable std::mutex mutex_;  ///< guards the members below
     std::deque<IntervalEnd> waiting_;

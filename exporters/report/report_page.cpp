@@ -4,7 +4,7 @@
 
 namespace exporters::report {
 
-/// The page that web/ built, or nothing.
+/// The page that web/ built, or the sentences of reason_of_no_page().
 extern const std::span<const unsigned char> page_bytes;
 
 namespace {
@@ -21,6 +21,8 @@ std::string_view page() {
 }  // namespace
 
 bool has_page() { return page().find(place) != std::string_view::npos; }
+
+std::string_view reason_of_no_page() { return has_page() ? std::string_view{} : page(); }
 
 std::string escaped_for_element(std::string_view json) {
     std::string out;

@@ -7,6 +7,8 @@ namespace exporters::report {
 
 /// Whether the page was built into this program.
 bool has_page();
+/// Why the page was not built, and how to build it, in sentences; empty if it was built.
+std::string_view reason_of_no_page();
 
 /// The page with a report's document in its element `data`. `document` is JSON; it may contain any text.
 std::string report_page(std::string_view document);

@@ -100,12 +100,12 @@ class Browser:
             raise RuntimeError(result["exceptionDetails"]["exception"].get("description"))
         return result["result"].get("value")
 
-    def wait(self, condition, seconds=30):
-        """Waits until an expression holds; the page is asked at each of its frames."""
+    def wait(self, condition, seconds=30, about="null"):
+        """Waits until an expression holds; the page is asked at each of its frames. The failure shows what `about` is then."""
         held = self.value(f"new Promise(done => {{ const end = performance.now() + {seconds * 1000}; const look = () => {{"
                           f" if ({condition}) done(true); else if (performance.now() > end) done(false);"
                           " else requestAnimationFrame(look); }; look(); })")
-        assert held, f"did not happen: {condition}"
+        assert held, f"did not happen: {condition}; there is {self.value(about)}; errors: {self.errors}"
 
     def mouse(self, kind, x, y, **more):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)

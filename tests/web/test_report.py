@@ -7,10 +7,12 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from browser import Browser, chromium  # noqa: E402
+import synthetic  # noqa: E402
 from schema import faults  # noqa: E402
 
 BINARY = os.environ["RDMASCOPE_BINARY"]
@@ -117,6 +119,16 @@ class Document(Base):
             for kind in "KN":
                 self.assertEqual(kept.get(kind, 0), plot["marks"]["seen"].get(kind, 0))
 
+    def test_an_hour_of_1000_flows_fits_into_2_MB(self):
+        capture, pairs, rounds = pathlib.Path(self.folder.name) / "hour.pcap", 500, 100
+        synthetic.write(capture, pairs, rounds, 3600 * 10**9 // (2 * pairs * rounds))
+        path, document = self.report(capture)
+        self.assertEqual(document["flow_count"], 1000)
+        self.assertLessEqual(path.stat().st_size, 2_000_000)
+        self.assertEqual(sum(document["time_line"]["messages"]), pairs * rounds)
+        self.assertLess(len(document["flows"]), 1000)
+        self.assertIn("of the listed flows have all figures", " ".join(document["left_out"]), "what is left out is named")
+
     def test_anonymous_has_no_address_of_the_capture(self):
         path, document = self.report(NVME, "--anonymous", "--title", "ticket")
         page = path.read_text()
@@ -154,6 +166,42 @@ class Document(Base):
             naks = [e["args"]["frame"] for e in events if e["ph"] == "i" and e["name"] == "nak"]
             fields = run("dump", "-n", "-r", capture, "-Y", "infiniband.aeth.syndrome.opcode == 3", "-T", "fields", "-e", "frame.number")
             self.assertEqual(sorted(naks), [int(line) for line in fields.stdout.split()])
+
+    def test_a_trace_has_arrows_from_what_was_lost_to_its_repeat(self):
+        """By Chrome's rules for trace events. The repeats are found again by the sequence numbers of the requests."""
+        path = pathlib.Path(self.folder.name) / "trace.json"
+        self.report(LOSS, "--perfetto", path)
+        events = json.loads(path.read_text())["traceEvents"]
+        needed = {"M": "name pid args", "thread_name": "name pid tid args", "X": "name pid tid ts dur args", "i": "name pid tid ts s args", "b": "name cat id pid tid ts args",
+                  "e": "name cat id pid tid ts", "s": "name cat id pid tid ts", "f": "name cat id pid tid ts bp"}
+        for event in events:
+            kind = "thread_name" if event["name"] == "thread_name" else event["ph"]
+            self.assertEqual(set(event) - {"ph"}, set(needed[kind].split()), event)
+            self.assertTrue(all(event[name] >= 0 for name in ("ts", "dur") if name in event), event)
+        packets = {(e["pid"], e["tid"], e["ts"]): e["args"]["frame"] for e in events if e["ph"] == "X"}
+        tracks = {(e["pid"], e["tid"]) for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+        self.assertEqual({key[:2] for key in packets}, tracks)
+        starts = {e["id"]: e for e in events if e["ph"] == "s"}
+        ends = {e["id"]: e for e in events if e["ph"] == "f"}
+        self.assertEqual(starts.keys(), ends.keys())
+        arrows = {"repeat": set(), "repair": set()}
+        for number, start in starts.items():
+            end = ends[number]
+            self.assertEqual([start[name] for name in ("name", "cat", "pid", "tid")], [end[name] for name in ("name", "cat", "pid", "tid")])
+            # Viewers draw an arrow only between slices.
+            arrows[start["name"]].add((packets[start["pid"], start["tid"], start["ts"]], packets[end["pid"], end["tid"], end["ts"]]))
+        fields = run("dump", "-n", "-r", LOSS, "-Y", "infiniband.bth.opcode <= 12", "-T", "fields", "-e", "frame.number", "-e", "ip.src",
+                     "-e", "infiniband.bth.destqp", "-e", "infiniband.bth.psn").stdout.decode()
+        sent, repeats = {}, {}
+        for line in fields.splitlines():
+            frame, *key = line.split("\t")
+            if (earlier := sent.setdefault(tuple(key), [])):
+                repeats[int(frame)] = list(earlier)
+            earlier.append(int(frame))
+        self.assertEqual({end for _, end in arrows["repeat"]}, set(repeats))
+        self.assertTrue(all(start in repeats[end] for start, end in arrows["repeat"]))
+        naks = run("dump", "-n", "-r", LOSS, "-Y", "infiniband.aeth.syndrome.opcode == 3", "-T", "fields", "-e", "frame.number")
+        self.assertEqual({start for start, _ in arrows["repair"]}, {int(line) for line in naks.stdout.split()})
 
     def test_mistakes(self):
         self.assertEqual(run("report", "-r", LOSS, "--flow", "7777777").returncode, 1)
@@ -218,8 +266,13 @@ class Page(Base):
         box = self.browser.value("(() => { const b = document.querySelector('.brush .overlay').getBoundingClientRect();"
                                  " return [b.left, b.top, b.width, b.height]; })()")
         y = box[1] + box[3] / 2
+        # For the message of a failure: what the mouse did where, and what is there.
+        self.browser.value("(() => { window.seen = []; for (const kind of ['mousedown', 'mousemove', 'mouseup'])"
+                           " addEventListener(kind, e => window.seen.push([kind, e.clientX, e.clientY, e.target.outerHTML.slice(0, 60)]), true); })()")
         self.browser.drag((box[0] + 2, y), (box[0] + box[2] / 50, y))
-        self.browser.wait("document.querySelector('#range').value.includes(' to ')")
+        self.browser.wait("document.querySelector('#range').value.includes(' to ')", about=(
+            "({range: document.querySelector('#range').value, events: window.seen, scrolled: scrollY, height: innerHeight,"
+            f" there: document.elementFromPoint({box[0] + 2}, {y})?.outerHTML.slice(0, 200), drawn: document.querySelector('.brush')?.outerHTML.slice(0, 400)}})"))
         narrowed = self.flows()
         self.assertLess(len(narrowed), len(every))
         self.assertTrue(set(narrowed) <= set(every))
@@ -230,6 +283,15 @@ class Page(Base):
         self.assertEqual([counts[flow] for flow in self.flows()], sorted(counts.values(), reverse=True))
         self.browser.value("(() => { const f = document.querySelector('#flows input'); f.value = 'nothing has this'; f.dispatchEvent(new Event('input')); })()")
         self.assertEqual(self.flows(), [])
+        # Kinds of commands are sorted within their connections, hosts among each other.
+        self.browser.value("document.querySelector('#commands [data-column=commands]').click()")
+        shown = self.browser.value("[...document.querySelectorAll('#commands tbody tr:not(.group)')].map(row => Number(row.cells[1].textContent))")
+        kinds = [[kind["commands"] for kind in connection["kinds"] if kind["commands"] or kind["unanswered"]] for connection in document["commands"]]
+        self.assertEqual(shown, [count for each in kinds for count in sorted(each, reverse=True)])
+        for turn in (False, True):
+            self.browser.value("document.querySelector('#hosts [data-column=host]').click()")
+            shown = self.browser.value("[...document.querySelectorAll('#hosts div > div > table:not(.matrix) tbody th')].map(cell => cell.textContent)")
+            self.assertEqual(shown, sorted((host["address"] for host in document["hosts"]), reverse=turn))
 
     def test_a_flow_opens_and_a_mark_names_its_frame(self):
         document = self.open(LOSS)
@@ -264,6 +326,93 @@ class Page(Base):
         self.assertEqual(self.text("h1"), HOSTILE)
         self.assertEqual(self.browser.value("document.images.length"), 0)
         self.assertIn("onerror", self.text("#method"))
+
+    def test_every_figure_and_frame_of_the_verdict_leads_on(self):
+        """To the plot of a flow, and to the command that prints the frame; without a plot, to the command alone."""
+        for capture in (LOSS, IWARP, PCAPS / "made-pause.pcap"):
+            with self.subTest(capture=capture.name):
+                document = self.open(capture)
+                plots = {plot["flow"] for plot in document["plots"]}
+                self.browser.value("document.querySelectorAll('#verdict details').forEach(each => { each.open = true; })")
+                shown = self.browser.value("[...document.querySelectorAll('#verdict .card tbody tr')].map(row => ["
+                                           "row.cells[1].querySelectorAll('button').length, row.cells[2].querySelectorAll('button').length])")
+                expected = [(bool(e["frames"] or a["flows"]), len(e["frames"])) for a in document["why"]["answers"] for e in a["evidence"]]
+                self.assertEqual([(bool(figure), frames) for figure, frames in shown], expected)
+                for answer, card in zip(document["why"]["answers"], range(len(document["why"]["answers"]))):
+                    for frame in {frame for e in answer["evidence"] for frame in e["frames"]}:
+                        self.browser.value("document.querySelectorAll('.command').forEach(each => each.remove())")
+                        self.browser.value(f"[...document.querySelectorAll('#verdict .card[data-question]')[{card}].querySelectorAll('td:last-child .frame')]"
+                                           f".find(b => b.textContent === '{frame}').click()")
+                        codes = self.browser.value("[...document.querySelectorAll('.command code')].map(code => code.textContent)")
+                        self.assertTrue(any(f"frame.number in {{{frame}}}" in code for code in codes), (frame, codes))
+                        if plots & set(answer["flows"]):
+                            self.assertIn(int(self.browser.value("document.querySelector('#flow-choice').value")), plots)
+
+    def test_every_control_has_a_name_and_the_keyboard_reaches_it(self):
+        self.open(NVME)
+        self.browser.call("Accessibility.enable")
+        self.addCleanup(self.browser.call, "Accessibility.disable")
+        nodes = self.browser.call("Accessibility.getFullAXTree")["nodes"]
+        named = {"button", "link", "searchbox", "combobox", "slider", "image", "region", "navigation", "columnheader", "rowheader"}
+        found = {}
+        for node in nodes:
+            role = node.get("role", {}).get("value")
+            if role in named and not node["ignored"]:
+                found.setdefault(role, []).append(node.get("name", {}).get("value", ""))
+        self.assertEqual({role: names.count("") for role, names in found.items() if "" in names}, {})
+        self.assertEqual(named - found.keys(), set())
+        # Tab goes through all controls, in the order of the page, and comes to the plot, which has keys of its own.
+        visited = []
+        self.browser.value("document.body.focus()")
+        while "canvas#sequence" not in visited and len(visited) < 300:
+            for kind in ("rawKeyDown", "keyUp"):
+                self.browser.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+            visited.append(self.browser.value("(e => e.tagName.toLowerCase() + (e.id ? '#' + e.id : ''))(document.activeElement)"))
+        self.assertIn("canvas#sequence", visited)
+        self.assertLess(visited.index("select#flow-choice"), visited.index("canvas#sequence"))
+        about = self.browser.value("document.querySelector('#sequence').getAttribute('aria-label')")
+        for key in ("+", "n"):
+            self.browser.call("Input.dispatchKeyEvent", type="keyDown", key=key, text=key)
+        self.assertNotEqual(self.browser.value("document.querySelector('#sequence').getAttribute('aria-label')"), about)
+        self.assertRegex(self.text(".tip"), "^frame [0-9]+")
+
+    def test_100000_flows_open_in_3_seconds_and_stay_usable(self):
+        capture = pathlib.Path(self.folder.name) / "many.pcap"
+        synthetic.write(capture, 50_000, 2, 9_000)
+        path, document = self.report(capture)
+        self.assertEqual(document["flow_count"], 100_000)
+        self.assertLessEqual(path.stat().st_size, 2_000_000)
+        browser, took = self.browser, []
+
+        def timed(act):
+            began = time.monotonic()
+            act()
+            browser.settle()
+            took.append(time.monotonic() - began)
+
+        timed(lambda: browser.open(path))
+        self.assertLess(took[0], 3)
+        self.assertIn("of 100,000 flows", browser.value("document.querySelector('#flows-shown').value"))
+        timed(lambda: browser.value("document.querySelector('[data-sort=p99]').click()"))
+        timed(lambda: browser.value("(() => { const f = document.querySelector('#flows input'); f.value = '10.0.0.7'; f.dispatchEvent(new Event('input')); })()"))
+        timed(lambda: browser.value("document.querySelector('.flows .open').click()"))
+        timed(lambda: browser.value("(() => { const f = document.querySelector('#time input'); f.value = '20'; f.dispatchEvent(new Event('input')); })()"))
+        self.assertLess(max(took[1:]), 1, took)
+        browser.requests.clear()
+
+    def test_paper_is_white(self):
+        """Also what was drawn on a dark page; controls are not printed."""
+        dark = Browser(dark=True)
+        self.addCleanup(dark.close)
+        path, _ = self.report(LOSS)
+        dark.open(path)
+        theme = "document.documentElement.dataset.theme"
+        dark.value(f"window.seen = [{theme}]; addEventListener('beforeprint', () => window.seen.push({theme})); undefined")
+        self.assertTrue(dark.call("Page.printToPDF")["data"])
+        self.assertEqual(dark.value(f"[...window.seen, {theme}]"), ["dark", "light", "dark"])
+        dark.call("Emulation.setEmulatedMedia", media="print", features=[])
+        shown = dark.value("['nav', '#time .controls', '.command button'].map(name => document.querySelector(name).checkVisibility())")
+        self.assertEqual(shown, [False, False, False])
 
     def test_foreign_scripts_do_not_run(self):
         self.open(LOSS)

@@ -1,19 +1,38 @@
 // Commands of upper layers, as `io` has them.
-import { copied, element, section } from "./dom";
+import type { CommandKind } from "./document";
+import { copied, element, renew, section, TableOrder } from "./dom";
 import { byteSize, dumpCommand, duration, grouped, percent } from "./model";
 import type { PageState } from "./state";
 
 const partNames = ["request", "target_before", "data", "target_after", "response"];
 const partColors = ["s8", "s9", "s1", "s11", "s7"];
 
-export function commandSection(state: PageState): HTMLElement | null {
+/** Hidden as long as there are no commands. */
+export function commandSection(state: PageState): HTMLElement {
+  const made = section("commands", "Commands");
+  const order = new TableOrder<CommandKind>([
+    { title: "kind", value: (kind) => kind.kind }, { title: "commands", kind: "n", value: (kind) => kind.commands }, { title: "errors", kind: "n", value: (kind) => kind.errors },
+    { title: "bytes", kind: "n minor-column", value: (kind) => kind.bytes }, { title: "p50", kind: "n", value: (kind) => kind.latency_ns.p50 }, { title: "p99", kind: "n", value: (kind) => kind.latency_ns.p99 },
+    { title: "slowest", kind: "n", value: (kind) => kind.latency_ns.max }, { title: "parts" }, { title: "unanswered", kind: "n minor-column", value: (kind) => kind.unanswered },
+  ], () => show());
+  const show = () => {
+    const fresh = section("commands", "Commands", ...tableOf(state, order));
+    renew(made, fresh);
+    made.hidden = made.querySelector("tbody") === null;
+  };
+  state.onReport(show);
+  show();
+  return made;
+}
+
+function tableOf(state: PageState, order: TableOrder<CommandKind>): HTMLElement[] {
   const { report } = state;
   const connections = report.commands.filter((connection) => connection.kinds.some((kind) => kind.commands > 0 || kind.unanswered > 0));
-  if (connections.length === 0) return null;
+  if (connections.length === 0) return [];
   const commands = element("div");
-  const heading = (connection: (typeof connections)[number]) => element("tr", { class: "group" }, element("th", { scope: "rowgroup", colspan: 9 },
-    [`${connection.protocol}  ${connection.initiator} > ${connection.target}`, connection.target_name, connection.queue === null ? null : `queue ${connection.queue}`, connection.limit === null ? null : `limit ${connection.limit}, ${connection.open_max} open at most`].filter((each) => each !== null).join(", ")));
-  const rows = connections.flatMap((connection) => [heading(connection), ...connection.kinds.filter((kind) => kind.commands > 0 || kind.unanswered > 0).map((kind) => {
+  const heading = (connection: (typeof connections)[number]) => element("tr", { class: "group" }, element("th", { scope: "rowgroup", colspan: 9 }, element("span", {},
+    [`${connection.protocol}  ${connection.initiator} > ${connection.target}`, connection.target_name, connection.queue === null ? null : `queue ${connection.queue}`, connection.limit === null ? null : `limit ${connection.limit}, ${connection.open_max} open at most`].filter((each) => each !== null).join(", "))));
+  const rows = connections.flatMap((connection) => [heading(connection), ...order.sorted(connection.kinds.filter((kind) => kind.commands > 0 || kind.unanswered > 0)).map((kind) => {
     const bar = element("div", { class: "bar", role: "img" });
     const whole = kind.latency_ns.sum;
     const words: string[] = [];
@@ -30,7 +49,8 @@ export function commandSection(state: PageState): HTMLElement | null {
     bar.title = words.join(", ");
     const slow = kind.slowest[0];
     const frames = slow ? [slow.frames.request_first, slow.frames.data_first, slow.frames.response].filter((frame): frame is number => frame !== null) : [];
-    const show = slow ? element("button", { type: "button", class: "frame", title: "the command that prints its frames", click: () => { const text = dumpCommand(report, frames); commands.replaceChildren(text ? copied(text) : `frames ${frames.join(", ")}`); } }, duration(slow.latency_ns)) : "-";
+    const command = slow ? dumpCommand(report, frames) : "";
+    const show = command ? element("button", { type: "button", class: "frame", title: "the command that prints its frames", click: () => commands.replaceChildren(copied(command)) }, duration(slow.latency_ns)) : duration(slow?.latency_ns);
     return element("tr", {}, element("th", { scope: "row" }, kind.kind ?? "(not captured)"), element("td", { class: "n" }, grouped(kind.commands)), element("td", { class: "n" }, grouped(kind.errors)), element("td", { class: "n minor-column" }, byteSize(kind.bytes)),
       element("td", { class: "n" }, duration(kind.latency_ns.p50)), element("td", { class: "n" }, duration(kind.latency_ns.p99)), element("td", { class: "n" }, show), element("td", {}, bar), element("td", { class: "n minor-column" }, grouped(kind.unanswered)));
   })]);
@@ -39,7 +59,7 @@ export function commandSection(state: PageState): HTMLElement | null {
     swatch.style.background = `var(--${partColors[i]})`;
     return element("span", {}, swatch, name === "target_before" ? "target, before the data" : name === "target_after" ? "target, after the data" : name);
   }));
-  return section("commands", "Commands",
-    element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ...([["kind", ""], ["commands", "n"], ["errors", "n"], ["bytes", "n minor-column"], ["p50", "n"], ["p99", "n"], ["slowest", "n"], ["parts", ""], ["unanswered", "n minor-column"]] as const).map(([name, kind]) => element("th", { scope: "col", class: kind }, name)))), element("tbody", {}, ...rows))),
-    legend, commands);
+  return [
+    element("div", { class: "scroll", role: "region", "aria-label": "table of commands", tabindex: 0 }, element("table", {}, order.head(), element("tbody", {}, ...rows))),
+    legend, commands];
 }

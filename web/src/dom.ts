@@ -46,6 +46,39 @@ export function renewRows(body: HTMLElement, rows: HTMLElement[]): void {
     body.querySelector<HTMLElement>(`tr[data-flow="${CSS.escape(focused)}"] .open`)?.focus({ preventScroll: true });
 }
 
+/** A column of a table; with `value`, the table can be sorted by it. Unknown values come last. */
+export interface SortColumn<Row> { title: string; kind?: string; hint?: string; value?: (row: Row) => number | string | null }
+/** The order of a table: its headings sort by their columns, first in one direction and then in the other. */
+export class TableOrder<Row> {
+  private by: SortColumn<Row> | null = null;
+  private descending = true;
+  /** `changed` draws the table again. */
+  constructor(private readonly columns: ReadonlyArray<SortColumn<Row>>, private readonly changed: () => void) {}
+  head(): HTMLElement {
+    return element("thead", {}, element("tr", {}, ...this.columns.map((column) => {
+      if (!column.value) return element("th", { scope: "col", class: column.kind ?? "" }, column.title);
+      const made = element("th", { scope: "col", class: column.kind ?? "" }, element("button", { type: "button", title: column.hint ?? "", "data-column": column.title, click: () => this.choose(column) }, column.title));
+      if (column === this.by) made.setAttribute("aria-sort", this.descending ? "descending" : "ascending");
+      return made;
+    })));
+  }
+  sorted(rows: readonly Row[]): Row[] {
+    const value = this.by?.value;
+    if (!value) return [...rows];
+    const sign = this.descending ? -1 : 1;
+    return [...rows].sort((a, b) => {
+      const [one, other] = [value(a), value(b)];
+      if (one === null || other === null) return one === other ? 0 : one === null ? 1 : -1;
+      return one === other ? 0 : one < other ? -sign : sign;
+    });
+  }
+  private choose(column: SortColumn<Row>): void {
+    this.descending = column === this.by ? !this.descending : column.kind !== undefined && column.kind !== "";
+    this.by = column;
+    this.changed();
+  }
+}
+
 /** The value of a colour of the present theme. */
 export const color = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 

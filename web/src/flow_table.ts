@@ -33,6 +33,7 @@ export function stateBar(flat: readonly number[]): HTMLElement {
     const part = element("span", {}, each.share > 0.08 ? states[each.state].letter : "");
     part.style.flexBasis = `${each.share * 100}%`;
     part.style.background = `var(--s${each.state})`;
+    part.style.color = `var(--t${each.state}, #000)`;
     bar.append(part);
   }
   return bar;
@@ -123,6 +124,7 @@ export function flowSection(state: PageState): HTMLElement {
     legend.replaceChildren(...states.map((each, i) => ({ each, i })).filter(({ i }) => used.has(i)).map(({ each, i }) => {
       const swatch = element("i", {}, each.letter);
       swatch.style.background = `var(--s${i})`;
+      swatch.style.color = `var(--t${i}, #000)`;
       return element("span", {}, swatch, each.words);
     }));
   };
@@ -135,5 +137,5 @@ export function flowSection(state: PageState): HTMLElement {
   read();
   return section("flows", "Flows",
     element("div", { class: "controls" }, input, total),
-    element("div", { class: "scroll" }, element("table", { class: "flows" }, element("thead", {}, head), body)), more, legend);
+    element("div", { class: "scroll", role: "region", "aria-label": "table of flows", tabindex: 0 }, element("table", { class: "flows" }, element("thead", {}, head), body)), more, legend);
 }

@@ -87,7 +87,7 @@ function drawStates(view: View, context: CanvasRenderingContext2D, width: number
       context.fillStyle = color(`s${bin.states[i]}`);
       context.fillRect(from, y - part, room + 0.4, part);
       if (part > 14 && room > 16) {
-        context.fillStyle = "#000";
+        context.fillStyle = color(`t${bin.states[i]}`) || "#000";
         context.font = "bold 11px ui-monospace, monospace";
         context.textAlign = "center";
         context.textBaseline = "middle";
@@ -340,7 +340,8 @@ export function flowViewSection(state: PageState): HTMLElement {
   const tip = element("div", { class: "tip", role: "status", hidden: true });
   const legend = element("div", { class: "legend" });
   const commands = element("div");
-  const about = element("p", { class: "dim" });
+  const about = element("span");
+  const keys = element("span", { class: "screen-only", id: "sequence-keys" });
 
   const timePlot = canvasOf(126, "states over time", (context, width, height) => drawStates(view, context, width, height));
   const latencyPlot = canvasOf(180, "latency over time", (context, width, height) => drawLatencies(view, context, width, height, state.report.time_line?.bin_ns ?? 1, state.report.time_line?.first_offset_ns ?? 0));
@@ -351,6 +352,7 @@ export function flowViewSection(state: PageState): HTMLElement {
   const { canvas } = sequencePlot;
   canvas.tabIndex = 0;
   canvas.id = "sequence";
+  canvas.setAttribute("aria-describedby", "sequence-keys");
 
   const extent = (): Range => {
     const { row } = view;
@@ -362,7 +364,11 @@ export function flowViewSection(state: PageState): HTMLElement {
     view.range = zoom ?? extent();
     for (const plot of plots) plot.redraw();
     const words = `${duration(Math.max(view.range.from, 0))} to ${duration(view.range.to)}`;
-    about.textContent = `Shown: ${words}. ${view.marks.length === 0 ? "" : `Sequence has ${grouped(view.marks.length)} marks. Drag to zoom, double-click to go back; with the keyboard + - and the arrows.`}`;
+    about.textContent = `Shown: ${words}. `;
+    keys.textContent = view.marks.length === 0 ? "" : `Sequence has ${grouped(view.marks.length)} marks. Drag to zoom, double-click to go back; with the keyboard + - and the arrows, n and p from mark to mark.`;
+    timePlot.canvas.setAttribute("aria-label", `states over time, ${words}`);
+    latencyPlot.canvas.setAttribute("aria-label", `latency over time, ${words}; p50 ${duration(view.row?.p50)}, p99 ${duration(view.row?.p99)} of all messages`);
+    depthPlot.canvas.setAttribute("aria-label", `outstanding messages over time, ${words}; mean ${view.row?.depth_mean?.toPrecision(3) ?? "unknown"}, at most ${view.row?.depth_max ?? "unknown"}`);
     canvas.setAttribute("aria-label", `sequence against time, ${words}; ${Object.entries(view.plot?.marks.seen ?? {}).map(([kind, seen]) => `${grouped(seen)} ${markWords[kind]}`).join(", ")}`);
   };
   const setZoom = (range: Range | null) => { zoom = range && range.to - range.from < 10 ? { from: range.from, to: range.from + 10 } : range; tip.hidden = true; draw(); };
@@ -507,7 +513,7 @@ export function flowViewSection(state: PageState): HTMLElement {
       element("button", { type: "button", "aria-label": "zoom in", click: () => scale(0.5) }, "+"), element("button", { type: "button", "aria-label": "zoom out", click: () => scale(2) }, "−"),
       element("button", { type: "button", "aria-label": "earlier", click: () => pan(-0.5) }, "←"), element("button", { type: "button", "aria-label": "later", click: () => pan(0.5) }, "→"),
       element("button", { type: "button", click: () => setZoom(null) }, "All of it")),
-    facts, about, sequencePart,
+    facts, element("p", { class: "dim" }, about, keys), sequencePart,
     element("h3", {}, "Where the time went"), timePlot.box,
     element("h3", {}, "Latency: messages by their latency; p50 (line) and p99 (dashes) of each bin"), latencyPlot.box,
     element("h3", {}, "Outstanding messages: mean of each bin; the greatest number (grey), the limit of READs and atomics (red)"), depthPlot.box);

@@ -1,5 +1,6 @@
 // Hosts, and who sends to whom.
-import { element, section } from "./dom";
+import type { Host } from "./document";
+import { element, renew, section, TableOrder } from "./dom";
 import { byteSize, cellKey, bitRate, grouped, matrixOf, sumsOfFlows } from "./model";
 import type { PageState } from "./state";
 
@@ -26,15 +27,24 @@ export function hostSection(state: PageState): HTMLElement {
   };
   state.onRange(show);
   const all = element("div");
+  const nameOf = (host: Host) => (host.name ? `${host.name} (${host.address})` : host.address);
+  const order = new TableOrder<Host>([
+    { title: "host", value: nameOf }, { title: "sent", kind: "n", value: (host) => host.sent_wire_bytes },
+    { title: "received", kind: "n", value: (host) => host.received_wire_bytes }, { title: "senders to it", kind: "n", value: (host) => host.senders },
+    { title: "most senders in 1 ms", kind: "n", hint: "incast: the most hosts that sent to it within a millisecond", value: (host) => host.incast.senders_max },
+    { title: "link rate", kind: "n", value: (host) => host.link_bits_per_sec },
+  ], () => list());
   const list = () => {
-    const hosts = [...state.report.hosts].sort((a, b) => b.sent_wire_bytes + b.received_wire_bytes - a.sent_wire_bytes - a.received_wire_bytes);
+    const largest = [...state.report.hosts].sort((a, b) => b.sent_wire_bytes + b.received_wire_bytes - a.sent_wire_bytes - a.received_wire_bytes);
+    const hosts = order.sorted(largest);
     const shown = hosts.slice(0, 200);
-    const table = element("table", {}, element("thead", {}, element("tr", {}, ...["host", "sent", "received", "senders to it", "most senders in 1 ms", "link rate"].map((name, i) => element("th", { scope: "col", class: i > 0 ? "n" : "" }, name)))),
-      element("tbody", {}, ...shown.map((host) => element("tr", {}, element("th", { scope: "row" }, host.name ? `${host.name} (${host.address})` : host.address),
+    const table = element("table", {}, order.head(),
+      element("tbody", {}, ...shown.map((host) => element("tr", {}, element("th", { scope: "row" }, nameOf(host)),
         element("td", { class: "n" }, byteSize(host.sent_wire_bytes)), element("td", { class: "n" }, byteSize(host.received_wire_bytes)), element("td", { class: "n" }, grouped(host.senders)),
         element("td", { class: "n" }, grouped(host.incast.senders_max)), element("td", { class: "n" }, (host.link_is_learnt ? "~" : "") + bitRate(host.link_bits_per_sec))))));
-    all.replaceChildren(element("div", { class: "scroll" }, table));
-    if (hosts.length > shown.length) all.append(element("p", { class: "dim" }, `${grouped(hosts.length - shown.length)} hosts with less traffic are left out.`));
+    const fresh = element("div", {}, element("div", { class: "scroll" }, table));
+    if (hosts.length > shown.length) fresh.append(element("p", { class: "dim" }, `${grouped(hosts.length - shown.length)} more hosts are left out.`));
+    renew(all, fresh);
   };
   const read = () => {
     show();

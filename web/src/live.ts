@@ -15,14 +15,21 @@ async function read<Answer>(path: string): Promise<Answer> {
 }
 
 const timeOf = (ns: number): string => new Date(ns / 1e6).toLocaleTimeString();
+const momentWords = (ns: number): string => new Date(ns / 1e6).toLocaleString();
 /** A moment as --from and --to accept it; null if the field is empty. */
 const momentOf = (input: HTMLInputElement): string | null => input.value === "" ? null : `@${Math.floor(new Date(input.value).getTime() / 1000)}`;
 /** What a field for date and time shows. */
 const localTime = (ms: number): string => new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 
+/** Moments since 1970, the same in each request: the daemon reads on where an earlier request ended. */
+interface Asked { from: string; to: string }
+
 /** The present figures, which are fetched again and again, or those of a time in the history. */
 class Live {
-  private range: { from: string; to: string | null } | null = null;
+  private range: Asked | null = null;
+  /** Up to where the daemon has read the history, and whether another request had no more. */
+  private readTo = 0;
+  private stuck = false;
   private paused = false;
   private held = false;
   private busy = false;
@@ -65,11 +72,10 @@ class Live {
   }
   private path(): string {
     if (!this.range) return "report";
-    const to = this.range.to === null ? "" : `&to=${encodeURIComponent(this.range.to)}`;
-    return `report?from=${encodeURIComponent(this.range.from)}${to}`;
+    return `report?from=${encodeURIComponent(this.range.from)}&to=${encodeURIComponent(this.range.to)}`;
   }
   private async refresh(): Promise<void> {
-    const waits = this.state !== null && !this.range && (this.paused || this.held || document.hidden);
+    const waits = this.state !== null && (this.held || document.hidden || (this.paused && !this.range));
     if (!this.due || this.busy || waits) return;
     this.busy = true;
     this.due = false;
@@ -87,14 +93,25 @@ class Live {
   private accept(report: ReportDocument): void {
     // The user has chosen another time meanwhile.
     if (Boolean(report.live?.range) !== Boolean(this.range)) return;
+    this.readOn(report);
     if (this.state) return this.state.setReport(report);
     this.state = this.build(report, this.page, (state) => {
       state.ask = (flow) => read<FlowDetails>(`flow/${flow}`).catch(() => null);
       return this.bar(report);
     });
   }
-  private show(range: { from: string; to: string | null } | null): void {
+  /** A long history comes in pieces: the page shows what there is, and asks for more. */
+  private readOn(report: ReportDocument): void {
+    const range = report.live?.range;
+    if (!range || range.to_ns >= range.asked_to_ns) return;
+    this.stuck = range.to_ns <= this.readTo;
+    this.readTo = range.to_ns;
+    this.due = !this.stuck;
+  }
+  private show(range: Asked | null): void {
     this.range = range;
+    this.readTo = 0;
+    this.stuck = false;
     this.due = true;
     void this.refresh();
   }
@@ -103,11 +120,19 @@ class Live {
     this.pause.textContent = this.paused ? "Go on" : "Pause";
     this.pause.hidden = this.range !== null;
     this.back.hidden = this.range === null;
-    const what = !live ? "" : live.range ? `history, ${new Date(live.range.from_ns / 1e6).toLocaleString()} to ${new Date(live.range.to_ns / 1e6).toLocaleString()}` : `${this.paused ? "paused" : "live"}, ${timeOf(live.taken_ns)}`;
+    const what = !live ? "" : live.range ? this.rangeWords(live.range) : `${this.paused ? "paused" : "live"}, ${timeOf(live.taken_ns)}`;
     this.status.value = this.problem === "" ? what : `${what}; ${this.problem}`;
     this.status.classList.toggle("late", this.problem !== "");
     if (live) this.status.dataset.number = String(live.number);
   }
+  private rangeWords(range: { from_ns: number; to_ns: number; asked_to_ns: number }): string {
+    const words = `history, ${momentWords(range.from_ns)} to ${momentWords(range.to_ns)}`;
+    if (range.to_ns >= range.asked_to_ns) return words;
+    const share = Math.floor(((range.to_ns - range.from_ns) / (range.asked_to_ns - range.from_ns)) * 100);
+    return this.stuck ? `${words}; the rest, until ${momentWords(range.asked_to_ns)}, does not come: choose a shorter time` : `${words}; reading on until ${momentWords(range.asked_to_ns)}, ${share} % done`;
+  }
+  /** A moment of the daemon's clock, in whole seconds. */
+  private ago(seconds: number): string { return `@${Math.ceil((this.state?.report.live?.taken_ns ?? Date.now() * 1e6) / 1e9) - seconds}`; }
   private bar(report: ReportDocument): HTMLElement {
     const bar = element("div", { class: "live screen-only", id: "live" }, this.status, this.pause, this.back);
     if (report.live?.history) bar.append(...this.picker());
@@ -117,8 +142,8 @@ class Live {
   private picker(): HTMLElement[] {
     const from = element("input", { type: "datetime-local", id: "history-from", value: localTime(Date.now() - 3_600_000) });
     const to = element("input", { type: "datetime-local", id: "history-to" });
-    const show = element("button", { type: "button", id: "history-show", click: () => { const begin = momentOf(from); if (begin) this.show({ from: begin, to: momentOf(to) }); } }, "Show");
-    const last = ([["15 min", "-15m"], ["1 h", "-1h"], ["24 h", "-24h"]] as const).map(([words, value]) => element("button", { type: "button", "data-from": value, click: () => this.show({ from: value, to: null }) }, words));
+    const show = element("button", { type: "button", id: "history-show", click: () => { const begin = momentOf(from); if (begin) this.show({ from: begin, to: momentOf(to) ?? this.ago(0) }); } }, "Show");
+    const last = ([["15 min", 900], ["1 h", 3600], ["24 h", 86400]] as const).map(([words, seconds]) => element("button", { type: "button", "data-seconds": seconds, click: () => this.show({ from: this.ago(seconds), to: this.ago(0) }) }, words));
     return [element("span", { class: "dim" }, "Last"), ...last, element("label", {}, "from", from), element("label", {}, "to", to), show];
   }
   private recorder(): HTMLElement {

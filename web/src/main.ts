@@ -22,6 +22,10 @@ function themeButton(): HTMLElement {
     redrawAll();
   };
   let chosen = false;
+  // Paper is white, also for pictures that were drawn on a dark page.
+  let onScreen = "";
+  addEventListener("beforeprint", () => { onScreen = root.dataset.theme!; set("light"); });
+  addEventListener("afterprint", () => { set(onScreen); });
   light.addEventListener("change", () => { if (!chosen) set(light.matches ? "light" : "dark"); });
   button.addEventListener("click", () => { chosen = true; set(root.dataset.theme === "light" ? "dark" : "light"); });
   set(light.matches ? "light" : "dark");
@@ -33,8 +37,11 @@ function build(report: ReportDocument, page: HTMLElement, before: (state: PageSt
   const state = new PageState(report);
   const bar = before(state);
   const commands = commandSection(state);
-  const sections = [verdictSection(state), timeSection(state), flowSection(state), flowViewSection(state), commands, hostSection(state), methodSection(state)].filter((each): each is HTMLElement => each !== null);
+  const sections = [verdictSection(state), timeSection(state), flowSection(state), flowViewSection(state), commands, hostSection(state), methodSection(state)];
   const links = sections.map((each) => element("a", { href: `#${each.id}` }, each.querySelector("h2")!.textContent));
+  const showLinks = () => links.forEach((link, i) => { link.hidden = sections[i].hidden; });
+  showLinks();
+  state.onReport(showLinks);
   const title = element("h1");
   const summary = element("p", { class: "dim" });
   const head = () => {

@@ -1,6 +1,6 @@
 // How it was measured: what was read, what was not, and by which command.
 import { copied, element, renew, section } from "./dom";
-import { byteSize, grouped, quoted } from "./model";
+import { byteSize, dumpCommand, grouped, quoted } from "./model";
 import type { PageState } from "./state";
 
 /** "2026-11-21 01:55:11.565480 UTC" */
@@ -36,11 +36,16 @@ function methodOf(state: PageState): HTMLElement {
   add("source", report.source.kind);
   add("program", `${report.program.name} ${report.program.version}`);
   const pauses = report.pauses.map((each) => element("li", {}, `Interface ${each.interface}: ${grouped(each.pause_frames)} PAUSE and ${grouped(each.pfc_frames)} PFC frames that stop a sender.`));
-  const attempts = report.attempts.slice(0, 50).map((each) => element("li", {}, `${each.client.name ?? each.client.address ?? "?"} > ${each.server.name ?? each.server.address ?? "?"}: ${each.outcome ?? "unknown"}${each.reason ? `, ${each.reason}` : ""} (frame ${each.request_frame})`));
+  const command = element("div");
+  const frameOf = (frame: number): HTMLElement | string => {
+    const text = dumpCommand(report, [frame]);
+    return text ? element("button", { type: "button", class: "frame", title: "the command that prints the frame", click: () => command.replaceChildren(copied(text)) }, `frame ${frame}`) : `frame ${frame}`;
+  };
+  const attempts = report.attempts.slice(0, 50).map((each) => element("li", {}, `${each.client.name ?? each.client.address ?? "?"} > ${each.server.name ?? each.server.address ?? "?"}: ${each.outcome ?? "unknown"}${each.reason ? `, ${each.reason}` : ""}, `, frameOf(each.request_frame)));
   return section("method", "How it was measured",
     element("p", {}, report.summary), facts,
     report.left_out.length > 0 ? element("div", {}, element("h3", {}, "What this page leaves out"), element("ul", {}, ...report.left_out.map((each) => element("li", {}, each)))) : null,
-    attempts.length > 0 ? element("div", {}, element("h3", {}, "Connections that did not come about"), element("ul", {}, ...attempts)) : null,
+    attempts.length > 0 ? element("div", {}, element("h3", {}, "Connections that did not come about"), element("ul", {}, ...attempts), command) : null,
     pauses.length > 0 ? element("div", {}, element("h3", {}, "Pauses"), element("ul", {}, ...pauses)) : null,
     element("h3", {}, "Command"), copied(report.program.command.map(quoted).join(" ")),
     report.anonymous ? element("p", { class: "dim" }, "Addresses and names are substitutes; each stands for the same host everywhere.") : null,

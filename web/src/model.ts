@@ -274,14 +274,22 @@ export function quantileRow(counts: ReadonlyMap<number, number>, share: number):
 export function quoted(word: string): string {
   return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replace(/'/g, `'\\''`)}'`;
 }
-/** The command that prints frames; empty if no single file has them. */
-export function dumpCommand(document: ReportDocument, frames: readonly number[]): string {
+/** `dump` of the capture, to which options are added; empty if no file has its frames. `dump` reads one file, and several files are counted in the order of time. */
+function dumpOf(document: ReportDocument): string {
   const files = document.source.files;
-  if (files.length !== 1 || files[0] === "-" || frames.length === 0) return "";
-  const list = [...new Set(frames)].sort((a, b) => a - b).join(", ");
-  return `rdmascope dump -# -r ${quoted(files[0])} -Y 'frame.number in {${list}}'`;
+  if (files.length === 0 || files.includes("-")) return "";
+  if (files.length === 1) return `rdmascope dump -# -r ${quoted(files[0])}`;
+  return `mergecap -w - ${files.map(quoted).join(" ")} | rdmascope dump -# -r -`;
 }
+/** The command that prints frames; empty if no file has them. */
+export function dumpCommand(document: ReportDocument, frames: readonly number[]): string {
+  const dump = dumpOf(document);
+  if (dump === "" || frames.length === 0) return "";
+  const list = [...new Set(frames)].sort((a, b) => a - b).join(", ");
+  return `${dump} -Y 'frame.number in {${list}}'`;
+}
+/** The command that prints the frames of a flow; empty if no single file has them. */
 export function flowCommand(document: ReportDocument, flow: number): string {
-  const files = document.source.files;
-  return files.length !== 1 || files[0] === "-" ? "" : `rdmascope dump -# -r ${quoted(files[0])} --flow ${flow}`;
+  const dump = dumpOf(document);
+  return dump === "" ? "" : `${dump} --flow ${flow}`;
 }

@@ -80,6 +80,7 @@ export function timeSection(state: PageState): HTMLElement {
   let brushed: selection.Selection | null = null;
   let x: LinearScale = scaleLinear();
   let moves = false;
+  let drawnWidth = 0;
 
   const show = () => {
     const { range } = state;
@@ -105,6 +106,7 @@ export function timeSection(state: PageState): HTMLElement {
   const draw = () => {
     const width = box.clientWidth;
     if (width === 0) return;
+    drawnWidth = width;
     const height = shown.reduce((sum, lane) => sum + lane.height + gap, 0) + 24;
     box.querySelector("svg")?.remove();
     const picture = svg("svg", { width, height, role: "img", "aria-label": `Time line of ${duration(state.whole.to - state.whole.from)}: ${shown.map((lane) => `${lane.name} up to ${lane.text(Math.max(...lane.values, 0))}`).join(", ")}` });
@@ -145,7 +147,8 @@ export function timeSection(state: PageState): HTMLElement {
     draw();
   });
   explain();
-  new ResizeObserver(draw).observe(box);
+  // Drawing changes the height of the box. A picture that is replaced while the user drags over it ends the drag.
+  new ResizeObserver(() => { if (box.clientWidth !== drawnWidth) draw(); }).observe(box);
   return section("time", "Time",
     element("p", { class: "dim screen-only" }, "Drag over the lanes, or move the sliders, to choose a time: all below shows that time."),
     box,

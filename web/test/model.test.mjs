@@ -68,9 +68,10 @@ test("a quantile is the least row that enough messages do not exceed", () => {
   assert.equal(model.latencyOfRow(40), 1024);
 });
 
-test("commands quote names for a shell, and need one file", () => {
+test("commands quote names for a shell, and need files", () => {
   const of = (files) => ({ source: { kind: "file", files } });
   assert.equal(model.dumpCommand(of(["a.pcap"]), [8, 6, 6]), "rdmascope dump -# -r a.pcap -Y 'frame.number in {6, 8}'");
   assert.equal(model.flowCommand(of(["it's; rm -r x.pcap"]), 4), "rdmascope dump -# -r 'it'\\''s; rm -r x.pcap' --flow 4");
-  assert.equal(model.dumpCommand(of(["a", "b"]), [1]), "");
+  assert.equal(model.dumpCommand(of(["a b", "c"]), [1]), "mergecap -w - 'a b' c | rdmascope dump -# -r - -Y 'frame.number in {1}'");
+  for (const none of [[], ["-"], ["a", "-"]]) assert.equal(model.dumpCommand(of(none), [1]), "");
 });

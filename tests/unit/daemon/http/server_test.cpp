@@ -1,9 +1,11 @@
 #include <arpa/inet.h>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <new>
 #include <stdexcept>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -75,6 +77,7 @@ private:
 class TestHandler final : public Handler {
 public:
     Way way_of(const Request& request) override {
+        if (request.path == "/no-memory") throw std::bad_alloc();
         if (request.path == "/slow") return Way::by_worker;
         return request.path == "/stream" ? Way::as_stream : Way::at_once;
     }
@@ -83,9 +86,13 @@ public:
         if (request.path == "/broken") throw std::runtime_error("out of order");
         return plain(200, request.path + ' ' + request.body);
     }
-    std::string stream_head() override { return "retry: 1\n\n"; }
+    std::string stream_head() override {
+        if (streams_fail) throw std::bad_alloc();
+        return "retry: 1\n\n";
+    }
 
     std::promise<void> go_on;
+    std::atomic<bool> streams_fail = false;
 };
 
 std::unique_ptr<HttpServer> opened(Handler& handler, const ServerBounds& bounds = {}) {
@@ -114,6 +121,22 @@ TEST(HttpServer, APageThatThrowsIs500) {
     const std::string answer = asked(*server, "/broken");
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 500 ")) << answer;
     EXPECT_TRUE(answer.ends_with("out of order\n")) << answer;
+}
+
+/// The server's thread asks the handler from within functions of a C library, through which no exception may pass.
+TEST(HttpServer, WithoutMemoryAConnectionEndsAndItsPlaceIsFree) {
+    ServerBounds bounds;
+    bounds.streams = 1;
+    TestHandler handler;
+    handler.streams_fail = true;
+    const auto server = opened(handler, bounds);
+    EXPECT_EQ(asked(*server, "/no-memory"), "");
+    EXPECT_EQ(asked(*server, "/stream"), "");
+    handler.streams_fail = false;
+    TestClient stream(server->port());
+    stream.ask("/stream");
+    EXPECT_NE(stream.receive("retry: 1").find("retry: 1"), std::string::npos);
+    EXPECT_TRUE(asked(*server, "/after").ends_with("/after "));
 }
 
 /// RFC 9112: no Host and no kept connection before HTTP/1.1; several requests in one piece; an absolute target.
