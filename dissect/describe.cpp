@@ -5,11 +5,19 @@
 
 namespace dissect {
 
+namespace {
+/// Up to the first zero byte.
+std::string_view text_of(base::Bytes octets) {
+    const std::string_view text(reinterpret_cast<const char*>(octets.data()), octets.size());
+    return text.substr(0, text.find('\0'));
+}
+}  // namespace
+
 wire::Value value_of(const wire::FieldInfo& info, base::Bytes octets) {
     wire::Value value;
     switch (info.kind) {
-        case wire::Kind::none:
-        case wire::Kind::string: break;
+        case wire::Kind::none: break;
+        case wire::Kind::string: value.text = text_of(octets.subspan(info.bit_offset / 8u, info.bit_width / 8u)); break;
         case wire::Kind::bytes:
         case wire::Kind::ipv4:
         case wire::Kind::ipv6:

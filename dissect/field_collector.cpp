@@ -55,6 +55,8 @@ void FieldCollector::plan(LayerId id) {
             plan.fields.push_back(*wanted);
     bool computes = false;
     for (const auto& info : row.computed) computes = computes || find(&info) != nullptr;
+    for (const auto& group : row.groups)
+        for (const auto& info : group) computes = computes || find(&info) != nullptr;
     plan.describes = row.describe != nullptr && (plan.has_heading || computes || !plan.fields.empty());
     if (plan.describes) describing_.insert(id);
 }

@@ -23,6 +23,8 @@ struct LayerRow {
 
     std::span<const wire::FieldInfo> fields = {};    ///< declared in `wire/`, at fixed places
     std::span<const wire::FieldInfo> computed = {};  ///< what `describe` adds; also listed in the registry
+    /// More of that, of a layer whose content is one of many.
+    std::span<const std::span<const wire::FieldInfo>> groups = {};
 };
 
 const LayerRow& row_of(LayerId id);

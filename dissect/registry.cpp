@@ -35,6 +35,8 @@ FieldRegistry::FieldRegistry() {
         add(row.heading, protocol, layers, row.heading.kind == wire::Kind::none, false);
         for (const auto& info : row.fields) add(info, protocol, layers, false, false);
         for (const auto& info : row.computed) add(info, protocol, layers, info.kind == wire::Kind::none, false);
+        for (const auto& group : row.groups)
+            for (const auto& info : group) add(info, protocol, layers, false, false);
     }
     add_of_frame();
 }

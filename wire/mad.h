@@ -28,14 +28,20 @@ inline constexpr unsigned mad_octets = 256;
 constexpr bool is_management_qp(std::uint32_t qp) { return qp <= 1; }
 
 /// IBTA vol. 1, 13.4.4, as are the others below.
+inline constexpr std::uint8_t subnet_management = 0x01;
+inline constexpr std::uint8_t subnet_administration = 0x03;
+inline constexpr std::uint8_t performance_management = 0x04;
+inline constexpr std::uint8_t device_management = 0x06;
 inline constexpr std::uint8_t communication_management = 0x07;
+inline constexpr std::uint8_t congestion_management = 0x21;
+inline constexpr std::uint8_t directed_subnet_management = 0x81;
 
 constexpr ManagementKind management_kind(std::uint8_t management_class) {
     switch (management_class) {
-        case 0x01:
-        case 0x81: return ManagementKind::subnet;
-        case 0x03: return ManagementKind::subnet_administration;
-        case 0x04: return ManagementKind::performance;
+        case subnet_management:
+        case directed_subnet_management: return ManagementKind::subnet;
+        case subnet_administration: return ManagementKind::subnet_administration;
+        case performance_management: return ManagementKind::performance;
         case communication_management: return ManagementKind::connection;
         default: break;
     }
@@ -121,8 +127,35 @@ static_assert(size_of<Mad> == 24);
 
 inline constexpr auto mad_fields = fields_with<Mad>(std::array{reserved_octets(18, 2)});
 
-/// An attribute's name; what an identifier means depends on the class. Empty where it is not known. IBTA vol. 1,
-/// 13.4.8 (common), 14.2.5 (subnet management), 15.2.5 (subnet administration), 16.1.3 (performance), 12.6 (CM).
+/// An attribute's name; what an identifier means depends on the class. Empty where it is not known.
 std::string_view mad_attribute_name(std::uint8_t management_class, std::uint16_t attribute);
+
+/// Whether a method asks for data, so that its own say no more than what is looked for: Get, GetTable, GetMulti.
+constexpr bool mad_method_asks(std::uint8_t method) { return method == 0x01 || method == 0x12 || method == 0x14; }
+
+/// What a class's methods begin with: `Subn` of SubnGet(). Empty where the class is not known.
+constexpr std::string_view mad_method_prefix(std::uint8_t management_class) {
+    switch (management_class) {
+        case subnet_management:
+        case directed_subnet_management: return "Subn";
+        case subnet_administration: return "SubnAdm";
+        case performance_management: return "Perf";
+        case 0x05: return "BM";
+        case device_management: return "DevMgt";
+        case communication_management: return "Comm";
+        case 0x08: return "Snmp";
+        case congestion_management: return "CC";
+        default: break;
+    }
+    switch (management_kind(management_class)) {
+        case ManagementKind::vendor: return "Vendor";
+        case ManagementKind::application: return "Application";
+        default: return {};
+    }
+}
+
+/// Why a request failed, in words; empty where it did not. In a datagram on a directed route the first bit of the status
+/// says something else. IBTA vol. 1, 13.4.7 (common) and 15.2.2 (subnet administration).
+std::string_view mad_status_text(std::uint8_t management_class, std::uint16_t status);
 
 }  // namespace wire

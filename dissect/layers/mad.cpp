@@ -13,10 +13,25 @@ namespace {
 
 constexpr std::array mad_computed{
     wire::FieldInfo{"rdma.mad.attribute", "Attribute", 0, 0, wire::Kind::string},
+    wire::FieldInfo{"rdma.mad.result", "Result", 0, 0, wire::Kind::string},
     wire::FieldInfo{"infiniband.mad.data", "MAD Data Payload", 0, 0, wire::Kind::bytes},
 };
 constexpr const wire::FieldInfo& attribute_field = mad_computed[0];
-constexpr const wire::FieldInfo& data_field = mad_computed[1];
+constexpr const wire::FieldInfo& result_field = mad_computed[1];
+constexpr const wire::FieldInfo& data_field = mad_computed[2];
+
+/// The layer of a class's data; none where they are not read.
+LayerId class_layer(std::uint8_t management_class) {
+    switch (management_class) {
+        case wire::subnet_management: return LayerId::smp;
+        case wire::directed_subnet_management: return LayerId::smp_directed;
+        case wire::subnet_administration: return LayerId::sa;
+        case wire::performance_management: return LayerId::performance;
+        case wire::device_management: return LayerId::device_management;
+        case wire::congestion_management: return LayerId::congestion_control;
+        default: return LayerId::none;
+    }
+}
 
 LayerId message_of(std::uint16_t attribute) {
     switch (static_cast<wire::CmMessage>(attribute)) {
@@ -50,10 +65,11 @@ LayerId parse_mad(Context& context) {
     if (wire_length < wire::mad_octets) [[unlikely]]
         return context.stop(Outcome::malformed, Reason::too_short, LayerId::mad, context.offset, wire::mad_octets);
     context.offset += header_octets;
-    if (header.get<&wire::Mad::management_class>() == wire::communication_management) {
-        const LayerId message = message_of(header.get<&wire::Mad::attribute_id>());
-        if (message != LayerId::none) return message;
-    }
+    const auto management_class = header.get<&wire::Mad::management_class>();
+    const LayerId next = management_class == wire::communication_management
+                             ? message_of(header.get<&wire::Mad::attribute_id>())
+                             : class_layer(management_class);
+    if (next != LayerId::none) return next;
     if (captured < wire_length) return context.stop_short(LayerId::mad, wire_length - header_octets);
     return after_payload(context);
 }
@@ -67,6 +83,9 @@ void describe_mad(const LayerView& view, Visitor& visitor) {
     const std::string_view name =
         wire::mad_attribute_name(header.get<&wire::Mad::management_class>(), header.get<&wire::Mad::attribute_id>());
     if (!name.empty()) visitor.field(attribute_field, {0, {}, name}, {view.layer.offset + 16, 2});
+    const std::string_view result =
+        wire::mad_status_text(header.get<&wire::Mad::management_class>(), header.get<&wire::Mad::status>());
+    if (!result.empty()) visitor.field(result_field, {0, {}, result}, {view.layer.offset + 4, 2});
     visitor.field(data_field, {0, octets.subspan(header_octets), {}},
                   {view.layer.offset + header_octets, view.layer.length - header_octets});
     visitor.close();

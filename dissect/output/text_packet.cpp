@@ -33,6 +33,12 @@ std::string_view service_word(const wire::BthOpcode& opcode) {
     return opcode.service == wire::BthService::cnp ? std::string_view{} : wire::name_of(opcode.service);
 }
 
+void append_number(std::string& out, std::string_view word, std::uint8_t number) {
+    out += word;
+    base::append_hex(out, number, 2);
+    out += ' ';
+}
+
 void append_management(std::string& out, const Unit& unit) {
     const Dissection& d = unit.dissection;
     const LayerRef& layer = *d.find(LayerId::mad);
@@ -42,16 +48,26 @@ void append_management(std::string& out, const Unit& unit) {
     const std::string_view name = wire::mad_attribute_name(management_class, attribute);
     if (management_class == wire::communication_management) {
         out += "CM";
-    } else {
-        const std::string_view class_name = wire::name_of(wire::management_class_names, management_class);
-        (out += "MAD ") += class_name.empty() ? "unknown class" : class_name;
-        const std::string_view method = wire::name_of(wire::mad_method_names, header.get<&wire::Mad::method>());
-        (out += ' ') += method.substr(0, method.find('('));
+        if (name.empty())
+            word_hex(out, "attribute", attribute, 4);
+        else
+            (out += ' ') += name;
+        return;
     }
-    if (name.empty())
-        word_hex(out, "attribute", attribute, 4);
+    const std::string_view class_word = wire::mad_method_prefix(management_class);
+    const std::string_view method = wire::name_of(wire::mad_method_names, header.get<&wire::Mad::method>());
+    (out += "MAD ") += class_word;
+    if (class_word.empty()) append_number(out, "class ", management_class);
+    if (method.empty())
+        append_number(out, "method ", header.get<&wire::Mad::method>());
     else
-        (out += ' ') += name;
+        out += method.substr(0, method.find('('));
+    out += '(';
+    if (name.empty())
+        base::append_hex(out, attribute, 4);
+    else
+        out += name;
+    out += ')';
 }
 
 }  // namespace
@@ -170,6 +186,7 @@ void packet_details(std::string& out, const Unit& unit, const TextOptions& optio
         // Between the general service interfaces these two are as good as constant.
         if (options.verbosity > 0 || bth_is_unusual(d.bth)) append_request_headers(out, unit);
         management_details(out, unit);
+        attribute_details(out, unit);
     } else {
         pad(out, before_psn, 13);  // " psn 16777215"
         if (opcode.has_payload || !opcode.known()) word(out, "len", d.bth.payload_length);

@@ -15,6 +15,7 @@ import icmp_captures
 import infiniband_captures
 import iwarp_captures
 import link_captures
+import management_captures
 import snapped_captures
 import upper_captures
 from octets import MpaSender, crc32c, icrc_of, masked_transport, untagged
@@ -49,7 +50,7 @@ def truth(capture):
 
 def main():
     check_known_answers()
-    for module in (icmp_captures, infiniband_captures, iwarp_captures, link_captures, snapped_captures, upper_captures):
+    for module in (icmp_captures, infiniband_captures, iwarp_captures, link_captures, management_captures, snapped_captures, upper_captures):
         for capture in module.captures():
             for suffix, content in ((".pcap", pcap(capture)), (".json", truth(capture).encode())):
                 path = FOLDER / (capture.name + suffix)
