@@ -69,7 +69,7 @@ class Explain(TestCase):
                     13: "rnr_retries_used_up"}
         seen = set()
         for capture in ("rxe-verbs-badrkey-w", "rxe-verbs-badrkey-a", "rxe-verbs-perm-w", "rxe-verbs-oob-r", "rxe-verbs-oob-w",
-                        "rxe-verbs-rnr-fail", "rxe-verbs-toolong"):
+                        "rxe-verbs-noaccess-w", "rxe-verbs-rnr-fail", "rxe-verbs-toolong"):
             statuses = reported_statuses(capture)
             self.assertTrue(statuses, capture)
             for number, words in statuses:
@@ -82,7 +82,7 @@ class Explain(TestCase):
                         self.assertEqual(cause["found"]["verdict"], verdicts[number], cause["found"])
                         self.assertFalse(cause["found"]["network"])
                         self.assertTrue(cause["found"]["frames"])
-        self.assertEqual(seen, {2, 10, 11, 13})
+        self.assertEqual(seen, {2, 9, 10, 11, 13})
 
     def test_a_flush_leads_to_its_cause(self):
         """Status 5 of each program whose requests were refused. siw completes nothing with 10 or 13: 5 is all that its programs see."""
