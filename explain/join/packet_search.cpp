@@ -161,12 +161,20 @@ private:
         return answers == nullptr ? 0 : answers->terminates;
     }
 
+    /// iWARP has no retries of its own: when TCP's connection is reset, an adapter reports 12 for the requests that
+    /// were on the way, or 5.
+    bool lost_connection(const FlowSnapshot& flow) const {
+        if (flow.transport != wire::Transport::iwarp || facts_.status == nullptr) return false;
+        return (facts_.status->number == 5 || facts_.status->number == 12) &&
+               flow.connection->end_kind == metrics::EndKind::tcp_reset;
+    }
+
     /// Whether packets of the flow show what the line is about.
     bool shows(const FlowSnapshot& flow) const {
         if (facts_.terminate != nullptr) return terminates_from_peer(flow) > 0;
         if (may_be_flow()) return flow.connection->end_kind.has_value();
         if (facts_.status == nullptr) return alarm_of(flow, false) != nullptr;
-        if (alarm_of(flow, true) != nullptr) return true;
+        if (alarm_of(flow, true) != nullptr || lost_connection(flow)) return true;
         const auto naks = [&](NakCode code) { return flow.naks[static_cast<std::size_t>(code)] > 0; };
         switch (facts_.status->number) {
             case 12: return flow.retries && flow.retries->repeats > 0;
@@ -246,11 +254,21 @@ private:
         Found found;
         found.flow = flow.id;
         take_settings(flow, found);
-        if (const Answer* const answer = alarm_of(flow, false)) {
+        // A flush has its cause in whatever else went wrong; for 12 the reset itself is the cause.
+        const bool only_exact = lost_connection(flow) && facts_.status->number == 12;
+        if (const Answer* const answer = alarm_of(flow, only_exact)) {
             found.verdict = std::string(metrics::name_of(answer->verdict));
             found.network = is_network(answer->verdict);
             found.frames = frames_of(*answer, flow);
             found.summary = answer->summary;
+        } else if (lost_connection(flow)) {
+            found.verdict = "connection_reset";
+            found.frames = sorted({flow.connection->end_frame});
+            found.summary = fmt::format(
+                "{}: TCP's connection was reset in frame {}. A host resets it when its process or the host itself "
+                "ended; a "
+                "firewall on the path may reset it, too.",
+                flow_text(flow), flow.connection->end_frame);
         } else {
             found.frames = last_frames(flow);
             describe_quiet(flow, found);

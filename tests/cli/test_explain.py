@@ -19,11 +19,11 @@ def explained(*arguments, **options):
     return json.loads(done.stdout)
 
 
-def reported_statuses(capture):
-    """Number and words of the failed completions that the programs reported, flushed ones left out."""
+def reported_statuses(capture, left_out=(0, 5)):
+    """Number and words of the completions that the programs reported; successful and flushed ones are left out."""
     text = (PCAPS / f"{capture}.json").read_text(encoding="utf-8")
     found = re.findall(r'\\"status\\":(\d+),\\"status_str\\":\\"([^\\"]+)\\"', text)
-    return sorted({(int(number), words) for number, words in found if number not in ("0", "5")})
+    return sorted({(int(number), words) for number, words in found if int(number) not in left_out})
 
 
 class Explain(TestCase):
@@ -69,7 +69,7 @@ class Explain(TestCase):
                     13: "rnr_retries_used_up"}
         seen = set()
         for capture in ("rxe-verbs-badrkey-w", "rxe-verbs-badrkey-a", "rxe-verbs-perm-w", "rxe-verbs-oob-r", "rxe-verbs-oob-w",
-                        "rxe-verbs-rnr-fail", "rxe-verbs-toolong"):
+                        "rxe-verbs-noaccess-w", "rxe-verbs-rnr-fail", "rxe-verbs-toolong"):
             statuses = reported_statuses(capture)
             self.assertTrue(statuses, capture)
             for number, words in statuses:
@@ -82,7 +82,22 @@ class Explain(TestCase):
                         self.assertEqual(cause["found"]["verdict"], verdicts[number], cause["found"])
                         self.assertFalse(cause["found"]["network"])
                         self.assertTrue(cause["found"]["frames"])
-        self.assertEqual(seen, {2, 10, 11, 13})
+        self.assertEqual(seen, {2, 9, 10, 11, 13})
+
+    def test_a_flush_leads_to_its_cause(self):
+        """Status 5 of each program whose requests were refused. siw completes nothing with 10 or 13: 5 is all that its programs see."""
+        for capture, verdict in (("rxe-verbs-badrkey-w", "remote_access_error"), ("rxe-verbs-inv", "remote_access_error"),
+                                 ("rxe-verbs-toolong", "remote_operational_error"), ("rxe-verbs-rnr-fail", "rnr_retries_used_up"),
+                                 ("siw-verbs-badrkey-w", "remote_access_error"), ("siw-verbs-badrkey-r", "remote_access_error"),
+                                 ("siw-verbs-oob-r", "remote_access_error"), ("siw-verbs-perm-w", "remote_access_error"),
+                                 ("siw-verbs-rnr", "rnr")):
+            with self.subTest(capture=capture):
+                reported = dict(reported_statuses(capture, left_out=(0,)))
+                cause, = explained(LINE.format(reported[5], 5), "-r", PCAPS / f"{capture}.pcap")
+                self.assertIs(cause["consequence"], True)
+                self.assertEqual(cause["found"]["verdict"], verdict, cause["found"])
+                self.assertIs(cause["found"]["network"], False)
+                self.assertTrue(cause["found"]["frames"])
 
     def test_no_answer(self):
         cause, = explained(LINE.format("transport retry counter exceeded", 12), "-r", CASES / "no-answer.pcap")

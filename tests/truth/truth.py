@@ -6,6 +6,8 @@
         tests expect is sound.
     truth.py --binary PATH flows [--only GLOB]
         What `flows --json` counts is what the witnesses say.
+    truth.py --binary PATH io [--only GLOB]
+        What `io --each --json` shows of storage is what dd, fio, the client's mountstats and the kernel's log report.
     truth.py --binary PATH why [--only GLOB]
         What `why --json` finds first is the capture's true cause (verdicts.tsv), and the healthy ones raise no alarm.
 
@@ -24,12 +26,16 @@ import sys
 sys.dont_write_bytecode = True
 import expected
 import reports
+import storage
 
 HERE = pathlib.Path(__file__).resolve().parent
 WORKERS = 2
 # What `flows` is asked for; the second reader has more figures.
 ASKED = ["messages/*", "bytes/*", "queue_pairs/*", "packets/*", "mpa_segments/*", "retransmitted/*", "duplicates/*", "missing/*",
          "naks/*", "rnr_naks/*", "ip_ce/*", "cnp/*", "terminates/*", "sends/*", "consumed/*", "icrc/*", "depth/*", "latency_min/*"]
+STORAGE = ("nvme-", "nfs-", "iser-", "srp-")
+
+
 def rows(name):
     for number, line in enumerate((HERE / name).read_text().splitlines(), 1):
         if line and not line.startswith("#"):
@@ -158,6 +164,12 @@ def check_flows(name, path, truth, exceptions, binary):
     return failures, compared
 
 
+def check_io(name, path, truth, binary):
+    found = run(binary, "io", "--each", "--json", "-n", "-r", str(path))["commands"]
+    said = list(storage.check(found, truth))
+    return [f"{name}: {what}" for right, what in said if not right], len(said)
+
+
 class Wanted:
     """verdicts.tsv: capture (glob), question, verdict (regular expression), verdicts that may alarm next to it (regular
     expression), reason. The first line that fits a capture and a question counts. The question `first` asks for the finding
@@ -198,7 +210,7 @@ def check_why(name, path, truth, exceptions, binary, wanted):
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("what", choices=["witnesses", "flows", "why"])
+    parser.add_argument("what", choices=["witnesses", "flows", "io", "why"])
     parser.add_argument("--binary")
     parser.add_argument("--only", default="*")
     arguments = parser.parse_args()
@@ -213,6 +225,8 @@ def main():
                 return check_witnesses(name, path, truth, exceptions)
             if arguments.what == "flows":
                 return check_flows(name, path, truth, exceptions, arguments.binary)
+            if arguments.what == "io":
+                return check_io(name, path, truth, arguments.binary) if name.startswith(STORAGE) else ([], 0)
             return check_why(name, path, truth, exceptions, arguments.binary, wanted.of[name])
         except (RuntimeError, KeyError, ValueError, subprocess.TimeoutExpired) as error:
             return [f"{name}: {type(error).__name__}: {error}"], 0
@@ -220,7 +234,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         results = list(pool.map(check, chosen.items()))
     failures = [failure for found, _ in results for failure in found]
-    if arguments.only == "*" and arguments.what != "why":
+    if arguments.only == "*" and arguments.what in ("witnesses", "flows"):
         failures += exceptions.orphans(["flows"] if arguments.what == "flows" else ["report", "counter"])
     if arguments.what == "witnesses" and arguments.only == "*":
         failures += [f"reports.UNREPORTED: there is no capture {pattern}" for pattern in reports.UNREPORTED

@@ -180,6 +180,38 @@ TEST(PacketSearch, without_a_peer_only_one_end_decides) {
     EXPECT_THAT(capture.search(line).found->candidates, ElementsAre(3, 5));
 }
 
+TEST(PacketSearch, a_reset_of_tcp_ends_the_requests_of_iwarp) {
+    const auto search = [](unsigned status, metrics::EndKind end, wire::Transport transport, bool terminated = false) {
+        Capture capture;
+        capture.connect(1, 1, 2, 0x11);
+        metrics::ConnectionFigures connection;
+        connection.end_kind = end;
+        connection.end_frame = 77;
+        for (metrics::FlowSnapshot& flow : capture.snapshot().flows) {
+            flow.transport = transport;
+            flow.connection = connection;
+        }
+        capture.connect(3, 1, 3, 0x21).transport = transport;
+        if (terminated) capture.alarm(Verdict::terminate, {1});
+        const auto line = "Failed status " + std::to_string(status) + ": wr_id 0 syndrom 0x0";
+        return capture.search(line).found;
+    };
+    using metrics::EndKind;
+    for (const unsigned status : {5U, 12U}) {
+        const auto found = search(status, EndKind::tcp_reset, wire::Transport::iwarp);
+        ASSERT_TRUE(found) << status;
+        EXPECT_EQ(found->flow, 1U);
+        EXPECT_EQ(found->verdict, "connection_reset");
+        EXPECT_EQ(found->network, std::nullopt);
+        EXPECT_THAT(found->frames, ElementsAre(77));
+        EXPECT_FALSE(search(status, EndKind::tcp_fin, wire::Transport::iwarp)) << status;
+        EXPECT_FALSE(search(status, EndKind::tcp_reset, wire::Transport::roce2)) << status;
+    }
+    EXPECT_FALSE(search(13, EndKind::tcp_reset, wire::Transport::iwarp));
+    // A flush comes from what went wrong before.
+    EXPECT_EQ(search(5, EndKind::tcp_reset, wire::Transport::iwarp, true)->verdict, "terminate");
+}
+
 TEST(PacketSearch, by_time) {
     Capture capture;
     give_up_on(capture.connect(1, 1, 2, 0x11));
