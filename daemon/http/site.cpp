@@ -221,6 +221,7 @@ Shown LiveSite::shown() {
             .line = figures_.line(),
             .devices = devices_,
             .names = commands_.names(),
+            .commands = commands_,
             .crc_verified = commands_.crc_verified()};
 }
 
@@ -271,6 +272,7 @@ Response LiveSite::past_report(const std::string& from, const std::string* to) {
                   .line = past->line,
                   .devices = no_devices,
                   .names = commands_.names(),
+                  .commands = commands_,
                   .crc_verified = past->crc_verified};
     if (past->ended_ns)
         of_past.left_out.emplace_back("The history of this time is long: its end is missing. Choose a shorter time.");

@@ -207,6 +207,15 @@ public:
     std::string history_directory() const override { return {}; }
     base::Result<std::unique_ptr<FrameStream>> frames(control::FramesOf) override { return base::failure("none"); }
 
+    void add_policy(const metrics::Snapshot&, const std::uint64_t* flow,
+                    std::vector<metrics::Answer>& answers) const override {
+        metrics::Answer answer;
+        answer.question = metrics::Question::policy;
+        answer.verdict = metrics::Verdict::policy_kept;
+        answer.summary = flow == nullptr ? "of all" : "of one";
+        answers.push_back(answer);
+    }
+
     std::vector<std::string> reasons;
 
 private:
@@ -263,6 +272,19 @@ TEST_F(Site, EveryPathOfTheIndexAnswersBeforeTheFirstInterval) {
     EXPECT_EQ(answer("/api/v1/answers?flow=7").status, 404U);
     EXPECT_EQ(answer("/api/v1/report?from=-1h").status, 404U);
     EXPECT_EQ(answer("/api/v1/report?from=later").status, 400U);
+}
+
+TEST_F(Site, AnswersHaveThePolicy) {
+    site.add(interval_at(second, second, 10));
+    const auto summary = [](const Json& answers) {
+        const auto policy =
+            std::ranges::find_if(answers, [](const Json& each) { return each.at("question") == "policy"; });
+        return policy == answers.end() ? std::string("none") : policy->at("summary").get<std::string>();
+    };
+    EXPECT_EQ(summary(json("/api/v1/answers").at("answers")), "of all");
+    EXPECT_EQ(summary(json("/api/v1/answers?flow=1").at("answers")), "of one");
+    EXPECT_EQ(summary(json("/api/v1/flow/1").at("why").at("answers")), "of one");
+    EXPECT_EQ(summary(json("/api/v1/report").at("answers")), "of all");
 }
 
 TEST_F(Site, TriggersHaveAReasonThatIsText) {
