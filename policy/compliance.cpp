@@ -165,6 +165,11 @@ std::uint64_t RuleOutcome::broken_packets() const {
 
 bool Compliance::broken() const { return std::ranges::any_of(rules, &RuleOutcome::broken); }
 
+bool Compliance::saw_nothing() const {
+    return unruled == 0 &&
+           std::ranges::all_of(rules, [](const RuleOutcome& rule) { return rule.flows == 0 && !rule.broken(); });
+}
+
 double Compliance::broken_share() const {
     std::uint64_t all = 0;
     std::uint64_t wrong = 0;

@@ -40,6 +40,8 @@ struct Compliance {
     std::uint64_t unruled = 0;       ///< flows that no rule fits
 
     bool broken() const;
+    /// Neither a flow nor, where a rule is about encryption, an encrypted frame was seen.
+    bool saw_nothing() const;
     /// Of the bytes of flows that rules decide about, those that break one; 1 where only encryption is wrong.
     double broken_share() const;
 };

@@ -18,6 +18,7 @@ using ::policy::Violation;
 constexpr std::size_t most_flows_shown = 10;
 
 std::string first_line(const Compliance& compliance) {
+    if (compliance.saw_nothing()) return "NOTHING TO JUDGE: no flow was seen.\n";
     std::uint64_t broken = 0;
     std::uint64_t flows = 0;
     std::uint64_t bytes = 0;
@@ -110,6 +111,12 @@ nlohmann::ordered_json json_of(const RuleOutcome& rule, const exporters::Context
             {"violations", std::move(flows)}};
 }
 
+const char* grade_of(const Compliance& compliance) {
+    if (compliance.saw_nothing()) return "nothing";
+    if (!compliance.broken()) return "ok";
+    return compliance.broken_share() < minor_share ? "minor" : "wrong";
+}
+
 }  // namespace
 
 std::string compliance_page(const Compliance& compliance, const exporters::Context& context,
@@ -131,9 +138,8 @@ std::string compliance_page(const Compliance& compliance, const exporters::Conte
 std::string compliance_json(const Compliance& compliance, const exporters::Context& context) {
     nlohmann::ordered_json rules = nlohmann::ordered_json::array();
     for (const RuleOutcome& rule : compliance.rules) rules.push_back(json_of(rule, context));
-    const char* const grade = !compliance.broken() ? "ok" : compliance.broken_share() < minor_share ? "minor" : "wrong";
     const nlohmann::ordered_json document{
-        {"grade", grade}, {"rules", std::move(rules)}, {"unruled_flows", compliance.unruled}};
+        {"grade", grade_of(compliance)}, {"rules", std::move(rules)}, {"unruled_flows", compliance.unruled}};
     return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -83,7 +83,7 @@ int check(const std::vector<std::string>& arguments, const Environment& environm
     if (printed != exit_done) return printed;
     session.report_summary();
     if (session.failed()) return exit_failed;
-    if (session.snapshot().flows.empty() && !compliance.broken()) return exit_nothing;
+    if (compliance.saw_nothing()) return exit_nothing;
     return fails(compliance, options.fail_on.value_or(FailOn::minor)) ? exit_found : exit_done;
 }
 

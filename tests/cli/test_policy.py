@@ -276,7 +276,10 @@ class Policy(TestCase):
             self.assertEqual(run(*words, cwd=ROOT).stdout, shown)
 
     def test_no_flow(self):
-        self.assertEqual(self.check(REST + "dscp = 0\n", "-r", MARKED, "host", "192.0.2.99").returncode, 4)
+        done = self.check(REST + "dscp = 0\n", "-r", MARKED, "host", "192.0.2.99")
+        self.assertEqual((done.returncode, done.stdout), (4, "NOTHING TO JUDGE: no flow was seen.\n"))
+        done = self.check(REST + "dscp = 0\n", "--json", "-r", MARKED, "host", "192.0.2.99")
+        self.assertEqual((done.returncode, json.loads(done.stdout)["grade"]), (4, "nothing"))
 
     def test_rules_that_are_wrong(self):
         text = 'rules = 3\n[[rule]]\nname = "a"\nmatch = "destination.prt == 1"\ndscp = 64\n[[rule]]\ndcsp = "AF31"\n'

@@ -174,7 +174,7 @@ class Rules(unittest.TestCase):
                 self.assertIn(f"          {annotation}: ", text, alert)
             self.assertRegex(text, r"labels: \{severity: (info|warning|critical)\}", alert)
             look = re.sub(r"\s+", " ", text[text.index("          look: "):])
-            self.assertRegex(look, r"rdmascope (why|flows|dump|daemon)\b|curl", alert)
+            self.assertRegex(look, r"rdmascope (why|flows|dump|daemon|policy)\b|curl", alert)
 
 
 if __name__ == "__main__":

@@ -161,32 +161,6 @@ struct NoNames final : metrics::HostNames {
     std::string name(const metrics::Address&) const override { return {}; }
 };
 
-TEST(Documents, CommandsAreOnTheFlowOfTheSideThatAsks) {
-    metrics::Snapshot snapshot;
-    for (std::uint64_t id = 1; id <= 3; ++id) snapshot.flows.push_back(flow_with(id, 10));
-    for (const std::size_t place : {std::size_t{1}, std::size_t{2}}) {
-        auto& commands = snapshot.flows[place].commands.emplace();
-        commands.protocol = "nvme";
-        commands.of_target = place == 2;
-    }
-    auto& kind = snapshot.flows[1].commands->kinds.emplace_back();
-    kind.kind = "read";
-    kind.commands = 3;
-    kind.bytes = 12'288;
-    const LiveFigures figures(second);
-    const metrics::DeviceFigures devices;
-    const NoNames names;
-    const Json document = Json::parse(
-        commands_document({.snapshot = snapshot, .line = figures.line(), .devices = devices, .names = names}));
-    EXPECT_EQ(document.at("left_out"), 0);
-    ASSERT_EQ(document.at("flows").size(), 1U);
-    const Json& flow = document.at("flows").at(0);
-    EXPECT_EQ(flow.at("id"), 2);
-    EXPECT_EQ(flow.at("upper"), "nvme");
-    EXPECT_EQ(flow.at("io").at("commands"), 3);
-    EXPECT_EQ(flow.at("io").at("bytes"), 12'288);
-}
-
 class FakeDaemon final : public Commands {
 public:
     Published snapshot(std::uint64_t) override { return {std::make_shared<const metrics::Snapshot>(), 0}; }
@@ -221,6 +195,55 @@ public:
 private:
     NoNames names_;
 };
+
+TEST(Documents, CommandsAreOnTheFlowOfTheSideThatAsks) {
+    metrics::Snapshot snapshot;
+    for (std::uint64_t id = 1; id <= 3; ++id) snapshot.flows.push_back(flow_with(id, 10));
+    for (const std::size_t place : {std::size_t{1}, std::size_t{2}}) {
+        auto& commands = snapshot.flows[place].commands.emplace();
+        commands.protocol = "nvme";
+        commands.of_target = place == 2;
+    }
+    auto& kind = snapshot.flows[1].commands->kinds.emplace_back();
+    kind.kind = "read";
+    kind.commands = 3;
+    kind.bytes = 12'288;
+    const LiveFigures figures(second);
+    const metrics::DeviceFigures devices;
+    const FakeDaemon daemon;
+    const Json document = Json::parse(commands_document({.snapshot = snapshot,
+                                                         .line = figures.line(),
+                                                         .devices = devices,
+                                                         .names = daemon.names(),
+                                                         .commands = daemon}));
+    EXPECT_EQ(document.at("left_out"), 0);
+    ASSERT_EQ(document.at("flows").size(), 1U);
+    const Json& flow = document.at("flows").at(0);
+    EXPECT_EQ(flow.at("id"), 2);
+    EXPECT_EQ(flow.at("upper"), "nvme");
+    EXPECT_EQ(flow.at("io").at("commands"), 3);
+    EXPECT_EQ(flow.at("io").at("bytes"), 12'288);
+}
+
+TEST(Documents, AnswersHaveThePolicy) {
+    metrics::Snapshot snapshot;
+    snapshot.flows.push_back(flow_with(1, 10));
+    const LiveFigures figures(second);
+    const metrics::DeviceFigures devices;
+    const FakeDaemon daemon;
+    const Shown shown{
+        .snapshot = snapshot, .line = figures.line(), .devices = devices, .names = daemon.names(), .commands = daemon};
+    const auto summary = [](const Json& document) {
+        for (const Json& answer : document.at("answers"))
+            if (answer.at("question") == "policy") return answer.at("summary").get<std::string>();
+        return std::string("none");
+    };
+    const std::uint64_t flow = 1;
+    EXPECT_EQ(summary(Json::parse(answers_document(shown, nullptr))), "of all");
+    EXPECT_EQ(summary(Json::parse(answers_document(shown, &flow))), "of one");
+    EXPECT_EQ(summary(Json::parse(flow_document(shown, flow).value()).at("why")), "of one");
+    EXPECT_EQ(summary(Json::parse(report_document(shown, PageFacts{})).at("why")), "of all");
+}
 
 Pages plain_pages() {
     return {[] { return std::string("up 1\n"); }, [] { return Pages::Health{}; }, [] { return std::string("<p>"); }};
@@ -272,19 +295,6 @@ TEST_F(Site, EveryPathOfTheIndexAnswersBeforeTheFirstInterval) {
     EXPECT_EQ(answer("/api/v1/answers?flow=7").status, 404U);
     EXPECT_EQ(answer("/api/v1/report?from=-1h").status, 404U);
     EXPECT_EQ(answer("/api/v1/report?from=later").status, 400U);
-}
-
-TEST_F(Site, AnswersHaveThePolicy) {
-    site.add(interval_at(second, second, 10));
-    const auto summary = [](const Json& answers) {
-        const auto policy =
-            std::ranges::find_if(answers, [](const Json& each) { return each.at("question") == "policy"; });
-        return policy == answers.end() ? std::string("none") : policy->at("summary").get<std::string>();
-    };
-    EXPECT_EQ(summary(json("/api/v1/answers").at("answers")), "of all");
-    EXPECT_EQ(summary(json("/api/v1/answers?flow=1").at("answers")), "of one");
-    EXPECT_EQ(summary(json("/api/v1/flow/1").at("why").at("answers")), "of one");
-    EXPECT_EQ(summary(json("/api/v1/report").at("answers")), "of all");
 }
 
 TEST_F(Site, TriggersHaveAReasonThatIsText) {
