@@ -21,6 +21,10 @@ void print_message_line(std::string_view line) {
     static_cast<void>(base::write_all(STDERR_FILENO, whole));
 }
 
+void print_errors(std::string_view command, const base::Errors& errors) {
+    for (const base::Error& error : errors) print_message("rdmascope {}: {}", command, error.text());
+}
+
 int print(std::string_view text) {
     if (base::write_all(STDOUT_FILENO, text)) return exit_done;
     if (errno == EPIPE) return exit_done;

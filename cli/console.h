@@ -3,6 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/error.h"
+
 namespace cli {
 
 /// A line on standard error.
@@ -12,6 +14,9 @@ template <class... Arguments>
 void print_message(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
     print_message_line(fmt::format(format, std::forward<Arguments>(arguments)...));
 }
+
+/// "rdmascope policy check: rules.toml:3:1: dscp: a number is expected", a line for each error.
+void print_errors(std::string_view command, const base::Errors& errors);
 
 /// Prints the one result of a command on standard output; returns the exit status.
 int print(std::string_view text);

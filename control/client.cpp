@@ -96,6 +96,7 @@ struct Client::State {
     std::string path = {};
     std::uint64_t timeout_ns = 0;
     bool crc_verified = true;
+    std::string policy_file = {};
     bool broken = false;  ///< in the middle of an answer: nothing that follows can be told apart
     std::string in = {};
     std::size_t taken = 0;
@@ -243,6 +244,7 @@ base::Result<std::unique_ptr<Client>> Client::connect(const std::string& path, s
     const Json& result = (*head)["result"];
     if (!result.is_object() || result.value("program", Json()) != "rdmascope") return not_a_daemon(path);
     state->crc_verified = result.value("crc_verified", Json()) != false;
+    if (const Json file = result.value("policy_file", Json()); file.is_string()) state->policy_file = file;
     return std::unique_ptr<Client>(new Client(std::move(state)));
 }
 
@@ -293,6 +295,7 @@ base::Result<base::Descriptor> Client::frames(FramesOf which) {
 }
 
 bool Client::crc_verified() const { return state_->crc_verified; }
+const std::string& Client::policy_file() const { return state_->policy_file; }
 const std::string& Client::path() const { return state_->path; }
 
 }  // namespace control

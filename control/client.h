@@ -34,6 +34,8 @@ public:
     /// are frames to come. The connection accepts no other request afterwards.
     base::Result<base::Descriptor> frames(FramesOf which);
     bool crc_verified() const;
+    /// The rules that the daemon compares traffic with; empty: none.
+    const std::string& policy_file() const;
     const std::string& path() const;
 
 private:

@@ -6,6 +6,9 @@
 #include <ifaddrs.h>
 #include <netinet/in.h>
 
+#include "policy/compliance.h"
+#include "policy/policy_answers.h"
+
 namespace service {
 
 namespace {
@@ -77,20 +80,56 @@ std::vector<Incident> IntervalWriter::interval(const Taken& taken, const Capture
         totals_.add(difference, *taken.snapshot, names_, own_);
     }
     log_unseen(difference.capture);
-    judge_verdicts(difference, taken);
+    const std::vector<metrics::Answer> policy_answers = judge_policy(difference);
+    judge_verdicts(difference, taken, policy_answers);
     std::vector<Incident> incidents;
-    if (triggers_) incidents = triggers_->judge(difference, names_);
+    if (triggers_) incidents = triggers_->judge(difference, names_, policy_answers);
     if (history_) keep(std::move(difference), taken);
     return incidents;
 }
 
-void IntervalWriter::judge_verdicts(const metrics::Snapshot& difference, const Taken& taken) {
+std::vector<metrics::Answer> IntervalWriter::judge_policy(const metrics::Snapshot& difference) {
+    if (!policy_ || policy_->empty()) {
+        const std::lock_guard lock(mutex_);
+        policy_gauges_.add({});
+        return {};
+    }
+    const exporters::Context context{.names = &names_, .capture_start_ns = exporters::start_of(difference.capture)};
+    const policy::Compliance compliance = policy::check(*policy_, difference, context);
+    std::vector<exporters::prometheus::PolicyRuleFigures> figures;
+    figures.reserve(compliance.rules.size());
+    std::set<std::string> broken;
+    for (const policy::RuleOutcome& rule : compliance.rules) {
+        figures.push_back(
+            {rule.rule->name, rule.flows, rule.violations.size(), rule.broken_packets(), rule.broken_bytes()});
+        if (rule.broken()) broken.insert(rule.rule->name);
+    }
+    std::vector<metrics::Answer> answers = policy::answers_of(compliance, difference, names_);
+    log_policy(broken, answers);
+    const std::lock_guard lock(mutex_);
+    policy_gauges_.add(figures);
+    return answers;
+}
+
+/// Once for each rule that begins to be broken.
+void IntervalWriter::log_policy(std::set<std::string>& broken, const std::vector<metrics::Answer>& answers) {
+    const bool begins = std::any_of(broken.begin(), broken.end(),
+                                    [this](const std::string& rule) { return !broken_rules_.contains(rule); });
+    if (begins)
+        for (const metrics::Answer& answer : answers)
+            if (answer.alarm) log_.warning("policy", answer.summary);
+    broken_rules_ = std::move(broken);
+}
+
+void IntervalWriter::judge_verdicts(const metrics::Snapshot& difference, const Taken& taken,
+                                    const std::vector<metrics::Answer>& policy) {
     constexpr std::int64_t pause_ns = 5'000'000'000;
     const bool is_due = judged_ns_ == 0 || taken.wall_ns < judged_ns_ || taken.wall_ns - judged_ns_ >= pause_ns;
     if (!is_due) return;
     judged_ns_ = taken.wall_ns;
     std::vector<metrics::Answer> answers;
     if (!difference.flows.empty()) answers = metrics::answer(difference, names_);
+    answers.insert(answers.end(), policy.begin(), policy.end());
     const std::lock_guard lock(mutex_);
     verdicts_.add(answers);
 }
@@ -147,6 +186,7 @@ std::vector<::prometheus::MetricFamily> IntervalWriter::families() const {
     const std::lock_guard lock(mutex_);
     std::vector<::prometheus::MetricFamily> all = totals_.families();
     for (::prometheus::MetricFamily& family : verdicts_.families()) all.push_back(std::move(family));
+    for (::prometheus::MetricFamily& family : policy_gauges_.families()) all.push_back(std::move(family));
     return all;
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,13 @@
 #include "daemon/config/config.h"
 #include "daemon/log.h"
 #include "daemon/recorder/triggers.h"
+#include "exporters/prometheus/policy_gauges.h"
 #include "exporters/prometheus/traffic_totals.h"
 #include "exporters/prometheus/verdicts.h"
 #include "history/history.h"
 #include "metrics/answers/answer.h"
 #include "metrics/figures/snapshot_sum.h"
+#include "policy/rules.h"
 
 namespace service {
 
@@ -33,6 +36,8 @@ public:
     /// The reason of the history's last loss.
     const std::string& history_error() const { return history_error_; }
     void reconfigure(const Config& config, std::unique_ptr<Triggers> triggers);
+    /// The rules that the next interval is compared with; none: nothing is compared.
+    void set_policy(std::shared_ptr<const policy::Rules> rules) { policy_ = std::move(rules); }
 
     std::vector<::prometheus::MetricFamily> families() const;
     history::HistoryCounters history() const;
@@ -43,7 +48,11 @@ private:
     void log_unseen(const metrics::CaptureFigures& figures);
     void look_for_own_addresses();
     /// Judging verdicts costs more than figures: one interval in five seconds is judged.
-    void judge_verdicts(const metrics::Snapshot& difference, const Taken& taken);
+    void judge_verdicts(const metrics::Snapshot& difference, const Taken& taken,
+                        const std::vector<metrics::Answer>& policy);
+    /// What the rules say of the interval; empty without rules.
+    std::vector<metrics::Answer> judge_policy(const metrics::Snapshot& difference);
+    void log_policy(std::set<std::string>& broken, const std::vector<metrics::Answer>& answers);
 
     Config config_;
     std::unique_ptr<history::HistoryWriter> history_;
@@ -56,7 +65,9 @@ private:
     bool history_failed_ = false;
     std::string history_error_ = {};
     bool unseen_logged_ = false;
-    std::int64_t judged_ns_ = 0;                ///< the last time that verdicts were judged
+    std::int64_t judged_ns_ = 0;  ///< the last time that verdicts were judged
+    std::shared_ptr<const policy::Rules> policy_ = {};
+    std::set<std::string> broken_rules_ = {};   ///< in the interval before
     std::vector<metrics::Address> own_before_;  ///< at the end of the interval before
     std::vector<metrics::Address> own_;         ///< then or now
 
@@ -64,6 +75,7 @@ private:
     exporters::prometheus::TrafficTotals totals_;
     exporters::prometheus::VerdictGauges verdicts_;
     history::HistoryCounters history_counters_;
+    exporters::prometheus::PolicyGauges policy_gauges_ = {};
 };
 
 }  // namespace service

@@ -35,6 +35,8 @@
 #include "exporters/prometheus/devices.h"
 #include "exporters/prometheus/front_page.h"
 #include "observe/counter_watch.h"
+#include "policy/policy_answers.h"
+#include "policy/rules.h"
 
 namespace service {
 
@@ -85,6 +87,14 @@ std::vector<std::string> awaited(const std::vector<std::string>& wanted) {
         });
     });
     return none;
+}
+
+/// No rules if the configuration names no file.
+base::Result<std::shared_ptr<const policy::Rules>, base::Errors> read_policy(const Config& config) {
+    if (config.policy.file.empty()) return std::shared_ptr<const policy::Rules>();
+    auto rules = policy::read_rules(config.policy.file);
+    if (!rules) return base::Failure{rules.error()};
+    return std::make_shared<const policy::Rules>(std::move(rules).value());
 }
 
 bool is_name(const std::string& pattern) {
@@ -153,6 +163,19 @@ struct Service::State final : Commands {
         const std::lock_guard lock(mutex);
         return config.history.directory;
     }
+    void add_policy(const metrics::Snapshot& snapshot, const std::uint64_t* flow,
+                    std::vector<metrics::Answer>& answers) const override {
+        std::shared_ptr<const policy::Rules> rules;
+        {
+            const std::lock_guard lock(mutex);
+            rules = policy_rules;
+        }
+        if (rules) policy::add_answers(*rules, snapshot, names_, flow, answers);
+    }
+    std::string policy_file() const override {
+        const std::lock_guard lock(mutex);
+        return config.policy.file;
+    }
     bool ends() const override { return stopping; }
     base::Result<std::unique_ptr<FrameStream>> frames(control::FramesOf which) override {
         return capture_thread->frames(which);
@@ -189,6 +212,7 @@ struct Service::State final : Commands {
     std::vector<std::string> needs_restart;
     metrics::DeviceFigures device_figures;
     ServerCounters control_counters;
+    std::shared_ptr<const policy::Rules> policy_rules;
 };
 
 base::Result<void> Service::State::restrict_calls() {
@@ -246,6 +270,11 @@ base::Result<void, base::Errors> Service::State::open() {
     const std::uint64_t frames_before = *history ? (*history)->frames_end() : 0;
     interval_writer =
         std::make_unique<IntervalWriter>(config, std::move(history).value(), std::move(triggers).value(), names_, log);
+    // The daemon's user reads the rules again at each reload.
+    auto rules = read_policy(config);
+    if (!rules) return base::Failure{rules.error()};
+    policy_rules = std::move(rules).value();
+    interval_writer->set_policy(policy_rules);
     const int wake = intervals_ready.number();
     CaptureThread::Hooks hooks;
     hooks.interval = [wake] {
@@ -511,11 +540,14 @@ base::Result<void, base::Errors> Service::State::read_and_apply() {
 base::Result<void, base::Errors> Service::State::apply(const Config& wanted) {
     auto triggers = Triggers::compile(wanted.recorder.triggers);
     if (!triggers) return base::Failure{triggers.error()};
+    auto rules = read_policy(wanted);
+    if (!rules) return base::Failure{rules.error()};
     const ConfigChange change = compare(config, wanted);
     if (const auto done = capture_thread->reconfigure(change.in_force); !done)
         return base::Failure{base::Errors{done.error()}};
     const bool others = change.in_force.capture.interfaces != config.capture.interfaces;
     interval_writer->reconfigure(change.in_force, std::move(triggers).value());
+    interval_writer->set_policy(*rules);
     if (const auto level = find_level(change.in_force.log.level)) log.set_level(*level);
     log.set_limit(change.in_force.log.max_lines_per_sec);
     for (const std::string& key : change.needs_restart)
@@ -523,6 +555,7 @@ base::Result<void, base::Errors> Service::State::apply(const Config& wanted) {
     {
         const std::lock_guard lock(mutex);
         needs_restart = change.needs_restart;
+        policy_rules = std::move(rules).value();
         config = change.in_force;
     }
     if (others) log_awaited();
@@ -667,6 +700,8 @@ base::Result<void, base::Errors> Service::check(const Config& config) {
     if (auto triggers = Triggers::compile(config.recorder.triggers); !triggers) errors = triggers.error();
     if (auto filter = capture::PacketFilter::compile(config.capture.filter, {}); !filter)
         errors.push_back({"capture.filter: " + filter.error().text()});
+    if (const auto rules = read_policy(config); !rules)
+        errors.insert(errors.end(), rules.error().begin(), rules.error().end());
     if (!errors.empty()) return base::Failure{std::move(errors)};
     return {};
 }

@@ -99,6 +99,8 @@ void add_connection(Fields& fields) {
                [](const FlowRow& row) { return value(row.flow.connection->rnr_retry_count); });
     fields.add("connection.starting_psn", "", "first PSN", Unit::code, "PSN with which the sender begins",
                [](const FlowRow& row) { return value(row.flow.connection->starting_psn); });
+    fields.add("connection.service_id", "", "service", Unit::code, "CM: the service that the client asked for",
+               [](const FlowRow& row) { return value(row.flow.connection->service_id); });
     fields.add("connection.end", "", "end", Unit::text, "how the connection ended; null while it lives",
                [](const FlowRow& row) {
                    return row.flow.connection->end.empty() ? Value{} : Value{row.flow.connection->end};
@@ -186,6 +188,21 @@ void add_life(Fields& fields) {
                [](const FlowRow& row) { return std::uint64_t{row.flow.traffic_class}; });
     fields.add("interface", "", "interface", Unit::code, "of the capture, from 0",
                [](const FlowRow& row) { return std::uint64_t{row.flow.interface}; });
+    fields.add("vlan_priority", "", "PCP", Unit::code, "priority in the first frame's VLAN tag; null without a tag",
+               [](const FlowRow& row) { return value(row.flow.packet_class.vlan_priority()); });
+    fields.add("service_level", "", "SL", Unit::code, "InfiniBand: service level of the first frame",
+               [](const FlowRow& row) { return value(row.flow.packet_class.service_level()); });
+    fields.add("partition_key", "", "P_Key", Unit::code, "RoCE, InfiniBand: P_Key of the first frame",
+               [](const FlowRow& row) { return value(row.flow.packet_class.partition_key()); });
+    fields.add("classes", "", "classes", Unit::count,
+               "how many classes its frames had: DSCP, VLAN priority, SL and P_Key together; 4 stands for 4 and more",
+               [](const FlowRow& row) {
+                   return row.flow.packet_class.known() ? Value{1 + std::uint64_t{row.flow.other_classes.size()}}
+                                                        : Value{};
+               });
+    fields.add("class_changes", "", "class changes", Unit::count,
+               "frames whose class is not that of the frame before them; CNPs left out",
+               [](const FlowRow& row) { return row.flow.class_changes; });
 }
 
 void add_event_summaries(Fields& fields) {

@@ -30,9 +30,14 @@ bool equal_in_any_case(std::string_view left, std::string_view right) {
 }  // namespace
 
 std::string dscp_text(std::uint8_t dscp) {
+    const std::string_view name = name_of_dscp(dscp);
+    return name.empty() ? fmt::to_string(dscp) : fmt::format("{} ({})", name, dscp);
+}
+
+std::string_view name_of_dscp(std::uint8_t dscp) {
     for (const CodePoint& point : code_points)
-        if (point.value == dscp) return fmt::format("{} ({})", point.name, dscp);
-    return fmt::to_string(dscp);
+        if (point.value == dscp) return point.name;
+    return {};
 }
 
 std::optional<std::uint8_t> dscp_named(std::string_view name) {

@@ -111,6 +111,7 @@ struct Session::State {
     bool failed = false;
     bool mistaken = false;  ///< the failure is a mistake in the expression
     bool crc_verified = true;
+    std::string policy_file = {};
     metrics::Snapshot result = {};
     observe::CounterWatch counters = {};  ///< of this machine's devices, for live packets
     metrics::DeviceFigures devices = {};
@@ -208,6 +209,7 @@ bool Session::State::watch_daemon() {
     const std::string fault = watch.run();
     result = watch.take_result();
     crc_verified = watch.crc_verified();
+    policy_file = watch.policy_file();
     devices = watch.devices();
     if (!fault.empty()) fail(fault);
     if (Signals::stop() && is_terminal(STDERR_FILENO)) print_message("");
@@ -403,6 +405,7 @@ bool Session::run() {
 }
 
 const metrics::Snapshot& Session::snapshot() const { return state_->result; }
+const std::string& Session::policy_file() const { return state_->policy_file; }
 bool Session::crc_verified() const {
     const AnalysisOptions& options = state_->options;
     const bool asked_for = options.connect || options.recalls() ? state_->crc_verified : options.verify_crc;

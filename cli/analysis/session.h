@@ -73,6 +73,8 @@ public:
     const Names& names() const;
     /// Whether the number of bad CRCs is known. A daemon's answer is known once its figures are.
     bool crc_verified() const;
+    /// The rules that the daemon compares traffic with; empty if there are none, or another source was read.
+    const std::string& policy_file() const;
     /// True if something went wrong, even after many good frames.
     bool failed() const;
     /// Reports an error, after it has removed the progress bar; run() has then failed.

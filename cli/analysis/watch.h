@@ -30,6 +30,7 @@ public:
     /// What the daemon's machine counted in the same time; empty if the daemon does not report it.
     metrics::DeviceFigures devices() const { return metrics::difference(first_devices_, devices_); }
     bool crc_verified() const { return client_ == nullptr || client_->crc_verified(); }
+    std::string policy_file() const { return client_ == nullptr ? std::string() : client_->policy_file(); }
 
 private:
     std::string look();

@@ -131,13 +131,14 @@ _rdmascope_why() {
     _rdmascope_measuring && return
     case $previous in
         --flow) return ;;
+        --policy) _rdmascope_files; return ;;
         --fail-on) _rdmascope_words 'wrong minor suspected'; return ;;
         --color) _rdmascope_words 'auto never always'; return ;;
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n -h --help --version
-            --flow --diff --json --fail-on -v --verbose --color'
+            --flow --diff --json --policy --fail-on -v --verbose --color'
     else
         _rdmascope_expression
     fi
@@ -172,15 +173,16 @@ _rdmascope_report() {
 }
 
 _rdmascope_policy() {
-    if ((${#words[@]} == 3)) && [[ $current != -* ]]; then _rdmascope_words 'check'; return; fi
+    if ((${#words[@]} == 3)) && [[ $current != -* ]]; then _rdmascope_words 'check learn'; return; fi
     _rdmascope_measuring && return
     case $previous in
         --rules) _rdmascope_files; return ;;
+        --fail-on) _rdmascope_words 'wrong minor unruled never'; return ;;
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n -h --help --version
-            --rules --json'
+            --rules --json --fail-on'
     else
         _rdmascope_expression
     fi

@@ -217,6 +217,7 @@ __rdmascope_io_option -l version -d 'print the version and exit'
 __rdmascope_why_option -l flow -x -d 'about one flow alone'
 __rdmascope_why_option -l json -d 'one JSON object'
 __rdmascope_why_option -l diff -d 'compare two captures'
+__rdmascope_why_option -l policy -rF -d 'ask whether traffic keeps to these rules'
 __rdmascope_why_option -l fail-on -x -a 'wrong minor suspected' -d 'exit with 3 from this grade on'
 function __rdmascope_explain_option
     complete -c rdmascope -n '__rdmascope_is explain' $argv
@@ -232,9 +233,10 @@ __rdmascope_explain_option -l json -d 'one JSON array'
 __rdmascope_explain_option -s n -d 'numbers instead of names'
 __rdmascope_explain_option -s h -l help -d 'list the options and exit'
 __rdmascope_explain_option -l version -d 'print the version and exit'
-complete -c rdmascope -n '__rdmascope_is policy' -a check
+complete -c rdmascope -n '__rdmascope_is policy' -a 'check learn'
 complete -c rdmascope -n '__rdmascope_is policy' -l rules -rF -d 'the rules that traffic must keep to'
 complete -c rdmascope -n '__rdmascope_is policy' -l json -d 'one JSON object'
+complete -c rdmascope -n '__rdmascope_is policy' -l fail-on -x -a 'wrong minor unruled never' -d 'what to exit with 3 for'
 __rdmascope_why_option -s v -l verbose -d 'all figures'
 __rdmascope_why_option -l color -x -a 'auto never always' -d colour
 __rdmascope_report_option -l counters -rF -d 'what devices counted meanwhile'

@@ -20,7 +20,7 @@ int print_messages(const std::vector<std::string>& lines) {
 }
 
 int print_messages(const base::Errors& errors) {
-    for (const base::Error& error : errors) print_message("rdmascope daemon: {}", error.text());
+    print_errors("daemon", errors);
     return exit_failed;
 }
 

@@ -37,6 +37,8 @@ struct MeasuredFile {
 std::string diff_contradiction(const WhyOptions& options) {
     if (!options.diff) return {};
     if (options.read_paths.size() != 2) return "--diff compares two captures: rdmascope why --diff BEFORE AFTER";
+    if (!options.policy_path.empty())
+        return "--policy judges one capture, and --diff compares two; leave one of them out";
     if (options.flow) return "--flow is an ID of one capture, and --diff compares two; leave one of them out";
     if (options.trace_path || options.counters_path)
         return "--trace and --counters belong to one capture, and --diff compares two";

@@ -13,6 +13,7 @@ struct WhyOptions : analysis::AnalysisOptions {
     bool diff = false;                           ///< compare the second file with the first
     bool json = false;
     bool verbose = false;
+    std::string policy_path = {};  ///< rules that the question `policy` is about
     options::Color color = options::Color::automatic;
 };
 

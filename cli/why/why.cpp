@@ -9,6 +9,7 @@
 #include "cli/why/options.h"
 #include "cli/why/page.h"
 #include "metrics/answers/counters.h"
+#include "policy/policy_answers.h"
 
 namespace cli::why {
 
@@ -29,10 +30,16 @@ constexpr std::string_view usage =
     "       rdmascope why [--history DIR] [--from TIME] [--to TIME] [OPTION]...\n"
     "       rdmascope why --diff BEFORE AFTER [OPTION]... [EXPRESSION]\n\n"
     "Answers the five questions about RDMA traffic: why not more bandwidth, why such latency, is the QP cache\n"
-    "thrashed, is there congestion, how full are the queues; and a sixth about commands (NVMe, NFS, SCSI, SMB), if\n"
-    "there are any. What is wrong comes first, with what to do about it.\n"
+    "thrashed, is there congestion, how full are the queues; a sixth about commands (NVMe, NFS, SCSI, SMB), if there\n"
+    "are any; a seventh about the classes that rules expect (--policy). What is wrong comes first, with what to do.\n"
     "EXPRESSION is a pcap-filter(7) expression.\n";
 constexpr std::string_view ending = "\nManual: rdmascope-why(1), which lists all verdicts.\n";
+
+/// No rules if there is no file.
+base::Result<::policy::Rules, base::Errors> read_policy(const std::string& path) {
+    if (path.empty()) return ::policy::Rules();
+    return ::policy::read_rules(path);
+}
 
 }  // namespace
 
@@ -46,16 +53,26 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     // The sentences of JSON are the same on a terminal and in a pipe.
     if (options.json) base::set_charset(base::Charset::ascii);
     if (options.diff) return compare(options);
+    auto rules = read_policy(options.policy_path);
+    if (!rules) {
+        print_errors("why", rules.error());
+        return exit_usage;
+    }
     analysis::Session session(options, "why");
     if (!session.run()) return session.status();
     const metrics::Snapshot& snapshot = session.snapshot();
     if (options.flow && snapshot.flow(*options.flow) == nullptr) {
-        print_message("rdmascope why: there is no flow {}; `rdmascope flows` lists all flows",
-                      *options.flow);
+        print_message("rdmascope why: there is no flow {}; `rdmascope flows` lists all flows", *options.flow);
         return exit_failed;
     }
-    const std::vector<metrics::Answer> answers =
+    std::vector<metrics::Answer> answers =
         metrics::answer(snapshot, session.names(), session.devices(), options.flow ? &*options.flow : nullptr);
+    if (rules->empty()) {
+        // The daemon's file may be for its own user alone.
+        if (auto of_daemon = read_policy(session.policy_file())) rules = std::move(of_daemon);
+    }
+    if (!rules->empty())
+        ::policy::add_answers(*rules, snapshot, session.names(), options.flow ? &*options.flow : nullptr, answers);
     const int printed = print(options.json ? json(snapshot, answers, session.crc_verified())
                                            : exporters::why_page(snapshot, answers, style_for(options)));
     if (printed != exit_done) return printed;

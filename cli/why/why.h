@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-/// `rdmascope why`: answers the five questions about RDMA, and a sixth about commands.
+/// `rdmascope why`: answers the five questions about RDMA, a sixth about commands, and a seventh about a policy.
 namespace cli::why {
 
 int run(const std::vector<std::string>& arguments, const Environment& environment);

@@ -128,6 +128,13 @@ struct ServiceConfig {
     bool operator==(const ServiceConfig&) const = default;
 };
 
+/// The rules that traffic must keep to: see policy/rules.h.
+struct PolicyConfig {
+    std::string file = {};  ///< empty: none
+
+    bool operator==(const PolicyConfig&) const = default;
+};
+
 struct Config {
     CaptureConfig capture = {};
     EngineConfig engine = {};
@@ -140,6 +147,7 @@ struct Config {
     ControlConfig control = {};
     LogConfig log = {};
     ServiceConfig service = {};
+    PolicyConfig policy = {};
 
     bool operator==(const Config&) const = default;
 };

@@ -41,6 +41,8 @@ constexpr Member log{+in<&Config::log, Value>};
 template <auto Value>
 constexpr Member service_of{+in<&Config::service, Value>};
 template <auto Value>
+constexpr Member policy_of{+in<&Config::policy, Value>};
+template <auto Value>
 constexpr Member trigger{+of_trigger<Value>};
 
 constexpr std::uint64_t kib = 1024;
@@ -74,6 +76,7 @@ constexpr std::array section_table{
     Section{"control", "The socket of local clients: --connect."},
     Section{"log", "Lines for the journal, or for standard error."},
     Section{"service", "The process itself."},
+    Section{"policy", "The rules that traffic must keep to: see rdmascope-policy(1)."},
 };
 
 using K = Kind;
@@ -478,6 +481,17 @@ constexpr std::array key_table{
         .member = service_of<&ServiceConfig::restrict_system_calls>,
         .effect = E::on_restart,
         .help = "Allow the daemon only the system calls that it needs (seccomp): it can start no program then."},
+
+    Key{.section = "policy",
+        .name = "file",
+        .kind = K::text,
+        .member = policy_of<&PolicyConfig::file>,
+        .effect = E::at_once,
+        .help = "A file of rules, which the daemon's user can read. Each engine.interval is compared with the rules: "
+                "the question policy of why, series of Prometheus and triggers with the verdict policy_broken report "
+                "what differs. A reload reads the file again.",
+        .wanted = "an absolute path such as \"/etc/rdmascope/policy.toml\", or \"\" for none,",
+        .fits = forms::is_empty_or_absolute},
 };
 
 }  // namespace

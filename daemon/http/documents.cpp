@@ -40,7 +40,9 @@ std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::er
 bool has_verified(const Shown& shown) { return shown.crc_verified && exporters::can_verify(shown.snapshot.capture); }
 
 std::vector<metrics::Answer> answers_of(const Shown& shown, const std::uint64_t* flow = nullptr) {
-    return metrics::answer(shown.snapshot, shown.names, shown.devices, flow);
+    std::vector<metrics::Answer> answers = metrics::answer(shown.snapshot, shown.names, shown.devices, flow);
+    shown.commands.add_policy(shown.snapshot, flow, answers);
+    return answers;
 }
 
 ReportData report_data(const Shown& shown) {

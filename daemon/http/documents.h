@@ -23,6 +23,7 @@ struct Shown {
     const exporters::report::TimeLine& line;
     const metrics::DeviceFigures& devices;
     const metrics::HostNames& names;
+    const Commands& commands;  ///< answers what the policy's rules say of the figures
     bool crc_verified = true;
     std::vector<std::string> left_out = {};
 };

@@ -232,6 +232,7 @@ Shown LiveSite::shown() {
             .line = figures_.line(),
             .devices = devices_,
             .names = commands_.names(),
+            .commands = commands_,
             .crc_verified = commands_.crc_verified()};
 }
 
@@ -295,6 +296,7 @@ Response LiveSite::past_report(TimeRange range) {
                       .line = past.line,
                       .devices = no_devices,
                       .names = commands_.names(),
+                      .commands = commands_,
                       .crc_verified = past.crc_verified};
         if (past.ended_ns)
             of_past.left_out.push_back(

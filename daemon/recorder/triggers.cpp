@@ -159,7 +159,8 @@ class CompiledTriggers final : public Triggers {
 public:
     explicit CompiledTriggers(std::vector<Trigger> triggers) : triggers_(std::move(triggers)) {}
 
-    std::vector<Incident> judge(const metrics::Snapshot& interval, const metrics::HostNames& names) override {
+    std::vector<Incident> judge(const metrics::Snapshot& interval, const metrics::HostNames& names,
+                                const std::vector<metrics::Answer>& policy) override {
         std::optional<std::vector<metrics::Answer>> answers;
         std::vector<Incident> incidents;
         for (const Trigger& trigger : triggers_) {
@@ -167,8 +168,10 @@ public:
             if (const When* const when = std::get_if<When>(&trigger)) {
                 incident = judge_when(*when, interval, names);
             } else {
-                if (!answers) answers = metrics::answer(interval, names);
-                incident = judge_verdict(std::get<WaitForVerdict>(trigger), *answers);
+                const auto& wait = std::get<WaitForVerdict>(trigger);
+                const bool of_policy = metrics::meaning_of(metrics::Question::policy, wait.verdict) != nullptr;
+                if (!of_policy && !answers) answers = metrics::answer(interval, names);
+                incident = judge_verdict(wait, of_policy ? policy : *answers);
             }
             if (incident) incidents.push_back(std::move(*incident));
         }

@@ -33,8 +33,10 @@ public:
 
     /// The incidents of this interval, each trigger at most once, in the order of the configuration. `interval` is the
     /// difference of two snapshots. Figures that a difference keeps for the whole of a flow's life (maxima, settings)
-    /// are compared with their values of the whole life. `why` is computed only if a trigger needs it.
-    virtual std::vector<Incident> judge(const metrics::Snapshot& interval, const metrics::HostNames& names) = 0;
+    /// are compared with their values of the whole life. `why` is computed only if a trigger needs it; `policy` is what
+    /// the policy's rules say of the interval.
+    virtual std::vector<Incident> judge(const metrics::Snapshot& interval, const metrics::HostNames& names,
+                                        const std::vector<metrics::Answer>& policy = {}) = 0;
 };
 
 }  // namespace service::recorder

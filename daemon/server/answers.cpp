@@ -141,7 +141,8 @@ Answer Answers::answer(const control::Request& request, const ServerCounters& co
                                                {"version", commands_.status().version},
                                                {"protocol_version", control::protocol_version},
                                                {"snapshot_version", metrics::snapshot_version},
-                                               {"crc_verified", commands_.crc_verified()}}
+                                               {"crc_verified", commands_.crc_verified()},
+                                               {"policy_file", commands_.policy_file()}}
                                        .dump(-1, ' ', false, OrderedJson::error_handler_t::replace));
         case control::Command::status: return spoken(request, status_json(commands_.status(), counters));
         case control::Command::flows: return flows(request);
@@ -178,8 +179,9 @@ Answer Answers::flows(const control::Request& request) {
 std::string Answers::why_result(const metrics::Snapshot& snapshot, const metrics::DeviceFigures& devices,
                                 const control::Request& request) const {
     const std::uint64_t* flow = request.flow ? &*request.flow : nullptr;
-    return exporters::why_json(snapshot, metrics::answer(snapshot, commands_.names(), devices, flow),
-                               commands_.crc_verified(), -1);
+    std::vector<metrics::Answer> answers = metrics::answer(snapshot, commands_.names(), devices, flow);
+    commands_.add_policy(snapshot, flow, answers);
+    return exporters::why_json(snapshot, answers, commands_.crc_verified(), -1);
 }
 
 Answer Answers::why(const control::Request& request) {

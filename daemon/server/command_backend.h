@@ -91,6 +91,11 @@ public:
     virtual Published snapshot(std::uint64_t age_ns) = 0;
     /// What this machine's RDMA devices counted since the daemon began; empty where it has none.
     virtual metrics::DeviceFigures devices() { return {}; }
+    /// Adds what the policy's rules say, if there are any, to the answers of `why`; of one flow, where it is named.
+    virtual void add_policy(const metrics::Snapshot& /*snapshot*/, const std::uint64_t* /*flow*/,
+                            std::vector<metrics::Answer>& /*answers*/) const {}
+    /// The file of these rules; empty: none.
+    virtual std::string policy_file() const { return {}; }
     virtual Status status() = 0;
     virtual const metrics::HostNames& names() const = 0;
     virtual bool crc_verified() const = 0;

@@ -3,6 +3,7 @@
 #include "exporters/prometheus/devices.h"
 #include "exporters/prometheus/labels.h"
 #include "exporters/prometheus/latency_buckets.h"
+#include "exporters/prometheus/policy_gauges.h"
 #include "exporters/prometheus/tables.h"
 #include "exporters/prometheus/verdicts.h"
 
@@ -327,6 +328,7 @@ std::vector<Series> all_series() {
     append_series(all, program.program);
     append_series(all, program.interfaces);
     for (Series& series : device_series()) all.push_back(std::move(series));
+    for (Series& series : policy_series()) all.push_back(std::move(series));
     return all;
 }
 

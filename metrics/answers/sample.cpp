@@ -78,9 +78,10 @@ void withhold_for_sample(const Sample& sample, std::vector<Answer>& answers) {
     const bool has_commands =
         std::ranges::any_of(answers, [](const Answer& answer) { return answer.question == Question::commands; });
     std::erase_if(answers, [](const Answer& answer) { return !is_shown_by_sample(answer.verdict); });
-    for (std::size_t i = 0; i < question_names.size(); ++i) {
+    for (std::size_t i = 0; i < question_count; ++i) {
         const auto question = static_cast<Question>(i);
-        if (question == Question::commands && !has_commands) continue;
+        const bool is_asked = i < usual_question_count || (question == Question::commands && has_commands);
+        if (!is_asked) continue;
         const bool answered =
             std::ranges::any_of(answers, [&](const Answer& answer) { return answer.question == question; });
         if (answered || meaning_of(question, Verdict::undecidable) == nullptr) continue;

@@ -80,6 +80,8 @@ constexpr std::array<VerdictName, verdict_count> names{{
     {Verdict::host_queue, "host_queue"},
     {Verdict::host_idle, "host_idle"},
     {Verdict::small_commands, "small_commands"},
+    {Verdict::policy_broken, "policy_broken"},
+    {Verdict::policy_kept, "policy_kept"},
 }};
 
 constexpr bool is_alarm = true;
@@ -211,6 +213,13 @@ constexpr std::array<VerdictMeaning, 13> commands{{
     {Verdict::undecidable, "This capture cannot tell.", describes},
 }};
 
+constexpr std::array<VerdictMeaning, 3> policy{{
+    {Verdict::policy_broken, "Traffic is not of the class that a rule of the policy expects, or must not exist.",
+     is_alarm},
+    {Verdict::policy_kept, "All traffic that rules of the policy are about is as they expect.", describes},
+    {Verdict::undecidable, "This capture cannot tell.", describes},
+}};
+
 constexpr std::span<const VerdictMeaning> meanings_for(Question question) {
     switch (question) {
         case Question::bandwidth: return bandwidth;
@@ -218,6 +227,7 @@ constexpr std::span<const VerdictMeaning> meanings_for(Question question) {
         case Question::qp_cache: return qp_cache;
         case Question::congestion: return congestion;
         case Question::commands: return commands;
+        case Question::policy: return policy;
         case Question::queue_depth: break;
     }
     return queue_depth;

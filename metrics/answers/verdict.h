@@ -8,12 +8,13 @@
 
 namespace metrics::inline answers {
 
-enum class Question : std::uint8_t { bandwidth, latency, qp_cache, congestion, queue_depth, commands };
-inline constexpr std::size_t question_count = 6;
-/// The questions that every capture has an answer to. The question about commands is asked if there are commands.
+enum class Question : std::uint8_t { bandwidth, latency, qp_cache, congestion, queue_depth, commands, policy };
+inline constexpr std::size_t question_count = 7;
+/// The questions that every capture has an answer to. The question about commands is asked if there are commands, and
+/// the question about the policy if rules are given.
 inline constexpr std::size_t usual_question_count = 5;
-inline constexpr std::array<std::string_view, question_count> question_names{"bandwidth",  "latency",     "qp_cache",
-                                                                             "congestion", "queue_depth", "commands"};
+inline constexpr std::array<std::string_view, question_count> question_names{
+    "bandwidth", "latency", "qp_cache", "congestion", "queue_depth", "commands", "policy"};
 constexpr std::string_view name_of(Question question) { return question_names[static_cast<std::size_t>(question)]; }
 
 /// An answer as one word. Questions share a verdict if the cause is the same: `rnr`, `pause`, `queueing`,
@@ -94,8 +95,11 @@ enum class Verdict : std::uint8_t {
     host_queue,
     host_idle,
     small_commands,
+    // policy
+    policy_broken,
+    policy_kept,
 };
-inline constexpr std::size_t verdict_count = static_cast<std::size_t>(Verdict::small_commands) + 1;
+inline constexpr std::size_t verdict_count = static_cast<std::size_t>(Verdict::policy_kept) + 1;
 
 std::string_view name_of(Verdict verdict);  ///< "rnr": for scripts, the manual and the configuration
 /// Without value if no verdict has this name.

@@ -65,6 +65,19 @@ const EventSummary* FlowSnapshot::find_event_summary(EventKind kind) const {
     return found == event_summaries.end() ? nullptr : &*found;
 }
 
+std::vector<ClassFigures> FlowSnapshot::classes() const {
+    std::vector<ClassFigures> all;
+    all.reserve(1 + other_classes.size());
+    ClassFigures first{packet_class, packets, wire_bytes, first_frame_of(id), first_ns};
+    for (const ClassFigures& other : other_classes) {
+        first.packets -= std::min(first.packets, other.packets);
+        first.wire_bytes -= std::min(first.wire_bytes, other.wire_bytes);
+    }
+    if (packet_class.known() && first.packets != 0) all.push_back(first);
+    all.insert(all.end(), other_classes.begin(), other_classes.end());
+    return all;
+}
+
 std::uint64_t FlowSnapshot::messages_total() const { return sum_of(operations, &OperationFigures::count); }
 
 std::uint64_t FlowSnapshot::message_bytes_total() const { return sum_of(operations, &OperationFigures::bytes); }

@@ -12,6 +12,7 @@
 #include "metrics/figures/flow_key.h"
 #include "metrics/figures/histogram.h"
 #include "metrics/figures/operation.h"
+#include "metrics/figures/packet_class.h"
 #include "metrics/figures/post_figures.h"
 #include "metrics/figures/state.h"
 #include "wire/carrier.h"
@@ -166,6 +167,7 @@ struct ConnectionFigures {
     std::uint64_t end_frame = 0;
     /// iWARP: the MPA reply that lacks flag A (peer-to-peer) though the request has it; 0 = none. RFC 6581, 9.2.
     std::uint64_t refused_peer_to_peer_frame = 0;
+    std::optional<std::uint64_t> service_id;  ///< CM: the service that the REQ asks for. IBTA vol. 1, 12.7.3
     bool operator==(const ConnectionFigures&) const = default;
 };
 
@@ -341,7 +343,13 @@ struct FlowSnapshot {
     /// Of the upper layer, if it is known. The figures are on the flow of the side that asks.
     base::CompactOptional<CommandConnectionFigures> commands;
 
+    PacketClass packet_class;                 ///< of the first packet, CNPs and segments with SYN or RST left out
+    std::uint64_t class_changes = 0;          ///< packets whose class is not that of the packet before them
+    std::vector<ClassFigures> other_classes;  ///< of later packets, where their class is another; by first_frame
+
     const EventSummary* find_event_summary(EventKind kind) const;
+    /// Every class that packets of the flow have, that of the first packet first.
+    std::vector<ClassFigures> classes() const;
     std::uint64_t messages_total() const;
     std::uint64_t message_bytes_total() const;
     std::uint64_t wall_ns() const { return static_cast<std::uint64_t>(last_ns) - static_cast<std::uint64_t>(first_ns); }

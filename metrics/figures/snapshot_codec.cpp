@@ -324,6 +324,7 @@ void members(C& c, Of<ConnectionFigures> auto& f) {
     if constexpr (C::reading)
         if (c.version() < 8) f.end_kind = end_kind_of(f.end);
     if (c.version() >= 8) all(c, f.refused_peer_to_peer_frame);
+    if (c.version() >= 11) optionals(c, f.service_id);
 }
 template <class C>
 void members(C& c, Of<TcpFigures> auto& t) {
@@ -517,6 +518,31 @@ void members(C& c, Of<CommandConnectionFigures> auto& f) {
     if constexpr (C::reading) f.oldest_open_ns = oldest_ns;
 }
 
+void classes(Writer& c, const FlowSnapshot& f) {
+    c.number(f.packet_class.number());
+    c.number(f.class_changes);
+    c.number(f.other_classes.size());
+    for (const ClassFigures& one : f.other_classes) {
+        c.number(one.packet_class.number());
+        all(c, one.packets, one.wire_bytes);
+        c.near(one.first_frame, f.id);
+        c.near(one.first_ns, f.first_ns);
+    }
+}
+void classes(Reader& c, FlowSnapshot& f) {
+    constexpr std::uint64_t greatest = std::numeric_limits<std::uint32_t>::max();
+    f.packet_class = PacketClass(static_cast<std::uint32_t>(c.number(0, greatest)));
+    f.class_changes = c.number();
+    const std::uint64_t rows = c.number(0, most_flow_classes);
+    for (std::uint64_t i = 0; i < rows && c.good(); ++i) {
+        ClassFigures& one = f.other_classes.emplace_back();
+        one.packet_class = PacketClass(static_cast<std::uint32_t>(c.number(0, greatest)));
+        all(c, one.packets, one.wire_bytes);
+        c.near(one.first_frame, f.id);
+        c.near(one.first_ns, f.first_ns);
+    }
+}
+
 /// Flows and attempts are close to one another and to the capture's beginning: `id` and time are written as
 /// differences.
 template <class C>
@@ -544,6 +570,9 @@ void members(C& c, Of<FlowSnapshot> auto& f, std::uint64_t last_id, std::int64_t
     if (c.version() >= 8) all(c, f.icrc_zero, f.icrc_taken, f.crc_bad_checksum_right);
     if (c.version() >= 8) optionals(c, f.icmp);
     if (c.version() >= 9) optionals(c, f.commands);
+    if (c.version() >= 11) classes(c, f);
+    if constexpr (C::reading)
+        if (c.version() < 11 && f.packets != 0) f.packet_class = PacketClass::of(f.traffic_class);
 }
 template <class C>
 void members(C& c, Of<ConnectionAttempt> auto& a, std::uint64_t last_frame, std::int64_t begin_ns) {

@@ -83,6 +83,16 @@ void subtract_operation(FlowSnapshot& flow, const FlowSnapshot& earlier, std::si
     if (figures.empty()) flow.operations.reset(operation);
 }
 
+void subtract_classes(std::vector<ClassFigures>& classes, const std::vector<ClassFigures>& earlier) {
+    for (ClassFigures& one : classes) {
+        const auto former = std::ranges::find(earlier, one.packet_class, &ClassFigures::packet_class);
+        if (former == earlier.end()) continue;
+        one.packets = subtract(one.packets, former->packets);
+        one.wire_bytes = subtract(one.wire_bytes, former->wire_bytes);
+    }
+    std::erase_if(classes, [](const ClassFigures& one) { return one.packets == 0; });
+}
+
 void subtract_counters(FlowSnapshot& flow, const FlowSnapshot& earlier) {
     for (const auto member : fields::flow_counters) flow.*member = subtract(flow.*member, earlier.*member);
     for (const auto member : fields::flow_optional_counters) subtract_optional(flow.*member, earlier.*member);
@@ -102,6 +112,7 @@ void subtract_counters(FlowSnapshot& flow, const FlowSnapshot& earlier) {
     if (flow.verbs && earlier.verbs) subtract(*flow.verbs, *earlier.verbs);
     subtract_repeat_answers(flow.repeat_answers, earlier.repeat_answers);
     subtract_icmp(flow.icmp, earlier.icmp);
+    subtract_classes(flow.other_classes, earlier.other_classes);
     if (flow.commands && earlier.commands) subtract(*flow.commands, *earlier.commands, earlier.last_ns);
 }
 

@@ -43,6 +43,7 @@ inline constexpr std::array flow_counters{
     &FlowSnapshot::icrc_zero,
     &FlowSnapshot::icrc_taken,
     &FlowSnapshot::crc_bad_checksum_right,
+    &FlowSnapshot::class_changes,
 };
 inline constexpr std::array flow_optional_counters{
     &FlowSnapshot::retransmitted_packets,

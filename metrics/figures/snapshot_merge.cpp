@@ -72,6 +72,7 @@ void merge_connection(ConnectionFigures& into, const ConnectionFigures& other) {
     keep_least(into.mpa_crc, other.mpa_crc);
     keep_least(into.mpa_markers, other.mpa_markers);
     keep_first_frame(into.refused_peer_to_peer_frame, other.refused_peer_to_peer_frame);
+    keep_least(into.service_id, other.service_id);
     if (std::tie(into.end_frame, into.end) < std::tie(other.end_frame, other.end)) {
         into.end_frame = other.end_frame;
         into.end = other.end;
@@ -167,6 +168,41 @@ void merge_ends(FlowSnapshot& into, const FlowSnapshot& other) {
     mine.first_answer_ns.merge(other.repeat_answers->first_answer_ns);
 }
 
+void add_class(std::vector<ClassFigures>& classes, const ClassFigures& one) {
+    const auto known = std::ranges::find(classes, one.packet_class, &ClassFigures::packet_class);
+    if (known == classes.end()) {
+        classes.push_back(one);
+        return;
+    }
+    known->packets = add(known->packets, one.packets);
+    known->wire_bytes = add(known->wire_bytes, one.wire_bytes);
+    known->first_frame = std::min(known->first_frame, one.first_frame);
+    known->first_ns = std::min(known->first_ns, one.first_ns);
+}
+
+/// Call it before the counters are added: the first class has the packets that no other class has.
+void merge_classes(FlowSnapshot& into, const FlowSnapshot& other) {
+    const bool alike = into.packet_class == other.packet_class || !other.packet_class.known();
+    if (alike && into.other_classes.empty() && other.other_classes.empty()) return;
+    const auto place = [](const FlowSnapshot& flow) {
+        return std::tuple(!flow.packet_class.known(), flow.id, flow.packet_class);
+    };
+    const PacketClass first =
+        std::min(place(into), place(other)) == place(into) ? into.packet_class : other.packet_class;
+    std::vector<ClassFigures> all = into.classes();
+    for (const ClassFigures& one : other.classes()) add_class(all, one);
+    std::erase_if(all, [first](const ClassFigures& one) { return one.packet_class == first; });
+    std::ranges::sort(all, {}, [](const ClassFigures& one) { return std::tuple(one.first_frame, one.packet_class); });
+    while (all.size() >= most_flow_classes) {
+        ClassFigures& last = all[all.size() - 2];
+        last.packets = add(last.packets, all.back().packets);
+        last.wire_bytes = add(last.wire_bytes, all.back().wire_bytes);
+        all.pop_back();
+    }
+    into.packet_class = first;
+    into.other_classes = std::move(all);
+}
+
 void merge_counters(FlowSnapshot& into, const FlowSnapshot& other) {
     for (const auto member : fields::flow_counters) into.*member = add(into.*member, other.*member);
     for (const auto member : fields::flow_optional_counters) add_optional(into.*member, other.*member);
@@ -246,6 +282,7 @@ void merge_flow(FlowSnapshot& into, const FlowSnapshot& other) {
     merge_ends(into, other);
     merge_time(into, other);
     merge_rate_drop(into, other);
+    merge_classes(into, other);
     merge_counters(into, other);
     merge_maxima(into, other);
     merge_pairing(into, other);

@@ -123,7 +123,7 @@ class Json(TestCase):
 
     def test_every_capture_has_five_documented_answers(self):
         verdicts = documented()
-        self.assertEqual(list(verdicts), [*QUESTIONS, "commands"])
+        self.assertEqual(list(verdicts), [*QUESTIONS, "commands", "policy"])
         for capture in plain_captures() + compressed_captures():
             with self.subTest(capture=capture.name):
                 document = self.answers("-r", capture)

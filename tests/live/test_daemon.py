@@ -662,6 +662,37 @@ def runs_on_the_stack(program):
     return shutil.which(program) is not None and subprocess.run([BINARY, "run", "--software", "--", "true"], capture_output=True, env=ENVIRONMENT).returncode == 0
 
 
+class Policy(unittest.TestCase):
+    def test_what_breaks_a_rule_is_reported_everywhere(self):
+        with Wire() as wire:
+            daemon = Daemon(wire, record=True)
+            rules = daemon.folder / "rules.toml"
+            rules.write_text('[[rule]]\nname = "marked"\nmatch = "destination.qpn == 0x27"\ndscp = 0\n'
+                             '[[rule]]\nname = "rest"\ndscp = 0\n')
+            daemon.write(Recorder.CONFIG.format(daemon.recordings) + f'[policy]\nfile = "{rules}"\n'
+                         '[[recorder.trigger]]\nname = "class"\nverdict = "policy_broken"\n')
+            with daemon:
+                # Its JSON: ib_write_bw --tos 106, DSCP 26; between queue pairs 0x27.
+                wire.play("rxe-write-bw-64k-tos.pcap", "--speed", "1")
+                broken = daemon.wait_for("broken packets", lambda: daemon.total("rdmascope_policy_broken_packets_total", rule="marked"))
+                self.assertGreater(broken, 0)
+                self.assertEqual(daemon.total("rdmascope_policy_broken_packets_total", rule="rest"), 0)
+                answers = [each for each in daemon.ask(command="why")["result"]["answers"] if each["question"] == "policy"]
+                self.assertEqual([each["verdict"] for each in answers], ["policy_broken"])
+                self.assertIn('Rule "marked" expects DSCP CS0 (0)', answers[0]["summary"])
+                for shown in (told("why", "-n", "--json", "--connect", daemon.socket), json.loads(daemon.get("/api/v1/answers"))):
+                    self.assertIn("policy_broken", {each["verdict"] for each in shown["answers"]})
+                checked = subprocess.run([BINARY, "policy", "check", "-n", "--connect", str(daemon.socket)], capture_output=True, text=True,
+                                         env=ENVIRONMENT, timeout=300)
+                self.assertEqual((checked.returncode, checked.stdout.split(":")[0]), (3, "WRONG"), checked.stderr)
+                daemon.wait_for("a recording", lambda: list(daemon.recordings.glob("*class*.pcapng")))
+                self.assertIn('Rule "marked" expects', daemon.log())
+                rules.write_text('[[rule]]\nname = "all"\ndscp = [0, 26]\n')
+                self.assertTrue(daemon.ask(command="reload")["ok"])
+                answers = [each for each in daemon.ask(command="why")["result"]["answers"] if each["question"] == "policy"]
+                self.assertEqual([each["verdict"] for each in answers], ["policy_kept"])
+
+
 class Traces(unittest.TestCase):
     """Programs that are traced while the daemon captures their packets."""
     COUNT, SIZE, DEPTH, PORT = 2000, 8192, 16, 7471

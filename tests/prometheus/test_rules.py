@@ -118,6 +118,9 @@ CASES = {
     "RdmaConnectionsFail": (
         [(of_instance("rdma_connection_attempts_total", ',transport="iwarp",outcome="rejected"'), per_second(1))],
         [(of_instance("rdma_connection_attempts_total", ',transport="iwarp",outcome="established"'), per_second(1))], 15),
+    "RdmaPolicyBroken": (
+        [(of_instance("rdmascope_policy_broken_packets_total", ',rule="storage"'), "0x5 1x60")],
+        [(of_instance("rdmascope_policy_broken_packets_total", ',rule="storage"'), "3x60")], 8),
     "RdmascopeDown": ([(of_instance("up"), "0x60")], [(of_instance("up"), "1x60")], 15),
     "RdmascopeAbsent": (
         [(of_instance("up"), "0x60")], [(of_instance("rdmascope_build_info", ',version="1"'), "1x60")], 15),
@@ -202,7 +205,7 @@ class Rules(unittest.TestCase):
                 self.assertIn(f"          {annotation}: ", text, alert)
             self.assertRegex(text, r"labels: \{severity: (info|warning|critical)\}", alert)
             look = re.sub(r"\s+", " ", text[text.index("          look: "):])
-            self.assertRegex(look, r"rdmascope (why|flows|dump|daemon)\b|curl", alert)
+            self.assertRegex(look, r"rdmascope (why|flows|dump|daemon|policy)\b|curl", alert)
 
 
 if __name__ == "__main__":

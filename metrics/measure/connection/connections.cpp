@@ -254,6 +254,7 @@ Connections::State::Place Connections::State::reply(const cm::Message& message) 
     const cm::Reply& given = message.reply;
     ConnectionFigures& client = place->pairs.client;
     ConnectionFigures& server = place->pairs.server;
+    client.service_id = server.service_id = asked.service_id;
     client.initiator_depth = std::min(asked.initiator_depth, given.responder_resources);
     client.responder_resources = given.responder_resources;
     server.initiator_depth = std::min(given.initiator_depth, asked.responder_resources);

@@ -1,5 +1,7 @@
 #pragma once
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -220,6 +222,38 @@ struct RepeatedRequest {
     bool refused_last = false;
 };
 
+/// The classes of all flows' packets, each with a number of its own: a flow has room for a byte. Networks use a few; of
+/// more than 254, further ones are not told apart from the class before them.
+class PacketClasses {
+public:
+    PacketClass operator[](std::uint8_t number) const { return classes_[number]; }
+    /// The number of a known class; 0 if there is no room for it.
+    std::uint8_t number_of(PacketClass one) {
+        const auto known = std::find(classes_.begin() + 1, classes_.begin() + 1 + known_, one);
+        const auto number = static_cast<std::size_t>(known - classes_.begin());
+        if (number <= known_) return static_cast<std::uint8_t>(number);
+        if (number == classes_.size()) return 0;
+        classes_[number] = one;
+        ++known_;
+        return static_cast<std::uint8_t>(number);
+    }
+
+private:
+    std::array<PacketClass, 255> classes_{};  ///< the first is unknown
+    std::size_t known_ = 0;
+};
+
+/// The classes of a flow whose packets have several. Packets are counted where the class changes.
+struct FlowClasses {
+    PacketClass first;
+    std::uint64_t changes = 0;
+    std::array<ClassFigures, most_flow_classes - 1> others{};  ///< the last one stands for further ones as well
+    std::uint8_t known = 0;                                    ///< of `others`
+    std::uint8_t present = 0;          ///< the class of the packets now: 0 is `first`, n is others[n - 1]
+    std::uint64_t packets_before = 0;  ///< of the flow, when that class began
+    std::uint64_t bytes_before = 0;
+};
+
 /// Everything that is counted in rare cases only. Taken from a pool at the first of them.
 struct FlowTrouble {
     std::array<std::uint64_t, nak_code_count>
@@ -258,6 +292,7 @@ struct FlowTrouble {
     CompactHistogram first_answer_ns;          ///< RepeatAnswerFigures; FlowStore gives its pages back
     std::array<std::uint16_t, 4> udp_ports{};  ///< that differ from Flow::udp_port
     IcmpFigures icmp;                          ///< about packets of this flow
+    FlowClasses classes;
 };
 
 /// The frames that show one kind of event on a flow; chained, from a pool.
@@ -301,10 +336,12 @@ struct alignas(64) Flow {
     std::uint32_t trouble = no_block;
     std::uint8_t drop_epoch = 0;  ///< FlowStore::drop_epoch when its last data packet passed
     std::uint8_t credits = 0xff;  ///< last AETH credit code that travelled on it; 0xff: none
-    PairingMethod pairing = PairingMethod::none;
-    std::uint8_t pairing_percent = 0;
-    bool live : 1 = false;      ///< the slot is in use
-    bool finished : 1 = false;  ///< find() no longer returns it: the connection ended, or the QPN was used again
+    PairingMethod pairing : 4 = PairingMethod::none;
+    /// Lives of the same key in a row before this one that were short: see Tracking::has_unsteady_psn().
+    std::uint8_t short_lives : 4 = 0;
+    std::uint8_t class_number = 0;  ///< of the last packet: see PacketClasses
+    bool live : 1 = false;          ///< the slot is in use
+    bool finished : 1 = false;      ///< find() no longer returns it: the connection ended, or the QPN was used again
     /// The capture reports of some packets that they came in, or went out, which shows the vantage.
     bool inbound : 1 = false;
     bool outbound : 1 = false;
@@ -345,7 +382,7 @@ struct alignas(64) Flow {
     std::uint8_t traffic_class = 0;
     std::uint8_t hops = 0xff;      ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
     std::uint8_t ack_timeout = 0;  ///< of the sender, by the connection's set-up: 4096 ns << (n - 1); 0 = unknown
-    std::uint8_t short_lives = 0;  ///< of the same key in a row before this one: see Tracking::has_unsteady_psn()
+    std::uint8_t pairing_percent = 0;
     CountsAbove counts_above;
 
     bool is_iwarp() const { return key.transport == wire::Transport::iwarp; }

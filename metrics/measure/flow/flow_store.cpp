@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace metrics::inline measure::inline flow {
 
@@ -383,6 +384,55 @@ void FlowStore::note_other_udp_port(Flow& flow, std::uint16_t port) {
     block.udp_ports[flow.other_udp_ports++] = port;
 }
 
+namespace {
+
+/// What passed since the present class began counts for it.
+void count_present(FlowClasses& classes, const PacketCounts& counts, std::uint32_t wire_length) {
+    if (classes.present == 0) return;
+    ClassFigures& present = classes.others[classes.present - 1u];
+    present.packets += counts.packets - (wire_length == 0 ? 0u : 1u) - classes.packets_before;
+    present.wire_bytes += counts.wire_bytes - wire_length - classes.bytes_before;
+}
+
+}  // namespace
+
+void FlowStore::note_class(Flow& flow, const ClassChange& change) {
+    const PacketClass before = class_of(flow);
+    const std::uint8_t number = classes.number_of(change.packet_class);
+    if (number == 0) return;
+    flow.class_number = number;
+    if (!before.known()) {
+        flow.traffic_class = change.traffic_class;
+        return;
+    }
+    FlowClasses& own = trouble(flow).classes;
+    if (own.changes++ == 0) own.first = before;
+    count_present(own, flow.counts, change.wire_length);
+    own.packets_before = flow.counts.packets - 1;
+    own.bytes_before = flow.counts.wire_bytes - change.wire_length;
+    own.present = 0;
+    if (change.packet_class == own.first) return;
+    const auto known = own.others.begin() + own.known;
+    const auto same = std::ranges::find(own.others.begin(), known, change.packet_class, &ClassFigures::packet_class);
+    if (same == known && own.known < own.others.size())
+        own.others[own.known++] = {change.packet_class, 0, 0, change.frame, change.time_ns};
+    const auto place = same == known ? own.known - 1 : same - own.others.begin();
+    own.present = static_cast<std::uint8_t>(place + 1);
+}
+
+void FlowStore::describe_classes(const Flow& flow, FlowSnapshot& out) const {
+    out.packet_class = class_of(flow);
+    const FlowTrouble* const block = trouble_of(flow);
+    if (block == nullptr || block->classes.changes == 0) return;
+    FlowClasses own = block->classes;
+    count_present(own, flow.counts, 0);
+    out.packet_class = own.first;
+    out.other_classes.assign(own.others.begin(), own.others.begin() + own.known);
+    // The packet that began a class may turn out to be that of another flow.
+    std::erase_if(out.other_classes, [](const ClassFigures& one) { return one.packets == 0; });
+    if (!out.other_classes.empty()) out.class_changes = own.changes;
+}
+
 void FlowStore::identify(FlowIndex index, FlowSnapshot& out) const {
     const Flow& flow = table[index];
     out.id = flow.id;
@@ -424,6 +474,7 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
     out.wire_bytes = flow.counts.wire_bytes;
     out.payload_bytes = flow.counts.payload_bytes;
     out.acknowledgement_packets = Flow::sum(flow.counts.acknowledgements, flow.counts_above.acknowledgements);
+    describe_classes(flow, out);
     if (ordered) out.retransmitted_packets = request.repeated + (responses != nullptr ? responses->repeated : 0);
     if (ordered || flow.key.service == Service::uc) {
         out.duplicate_packets = request.duplicates;

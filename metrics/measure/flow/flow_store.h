@@ -101,6 +101,16 @@ public:
         if (port != flow.udp_port) [[unlikely]]
             note_other_udp_port(flow, port);
     }
+    /// Of a packet that was counted, whose class is not that of the packet before it.
+    struct ClassChange {
+        PacketClass packet_class;
+        std::uint8_t traffic_class = 0;
+        std::uint64_t frame = 0;
+        std::int64_t time_ns = 0;
+        std::uint32_t wire_length = 0;
+    };
+    void note_class(Flow& flow, const ClassChange& change);
+    PacketClass class_of(const Flow& flow) const { return classes[flow.class_number]; }
 
     /// A data packet closes the gap after its predecessor: fills in what the ledger, the request state and the frame's
     /// context know about the gap, and passes it to the flow's attribution. `situation` holds what only the tracker
@@ -133,6 +143,7 @@ public:
     Slab<EventSummaryRow> rows;
     Slab<RequestMarks> marks;
     PsnPairing pairing;
+    PacketClasses classes;
     /// Called before a flow is evicted, so that trackers free what they attached to it.
     std::function<void(FlowIndex)> on_leave;
     /// Called when a flow's packets are read from now on.
@@ -150,6 +161,7 @@ private:
     std::uint64_t ids_made_of(std::uint64_t frame) const;
     bool take_histogram(Flow& flow, FlowHistogram which);
     void note_other_udp_port(Flow& flow, std::uint16_t port);
+    void describe_classes(const Flow& flow, FlowSnapshot& out) const;
     void note_first_begins(Flow& flow, std::uint64_t position, std::uint64_t frame);
     bool take_marks(Flow& flow);
     void record_unusual_message(Flow& flow, std::uint64_t bytes);

@@ -15,6 +15,7 @@
 #include "metrics/measure/iwarp/messages_inline.h"
 #include "metrics/measure/iwarp/segment_tracker_inline.h"
 #include "metrics/measure/packet/packet_addresses.h"
+#include "metrics/measure/packet/packet_record.h"
 
 namespace metrics::inline measure::iwarp {
 
@@ -249,6 +250,12 @@ void StreamTracker::State::count(Flow& flow, const Segment& segment) {
         }
     }
     if (counts.packets == 1) flow.traffic_class = segment.dissection.network.traffic_class;
+    // The kernel answers a SYN, and resets, before a program can choose the class.
+    const PacketClass packet_class = packet_class_of(segment.dissection, frame);
+    if (packet_class != store.class_of(flow) && !segment.has(iwarp::tcp_syn) && !segment.has(iwarp::tcp_rst))
+        [[unlikely]]
+        store.note_class(flow, {packet_class, segment.dissection.network.traffic_class, frame.number, frame.time_ns,
+                                segment.wire_length()});
     if (frame.direction != wire::Direction::unknown) flow.note_direction(frame.direction == wire::Direction::inbound);
 }
 

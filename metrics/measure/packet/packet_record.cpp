@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "base/bytes.h"
 #include "metrics/measure/flow/flow_table.h"
@@ -13,6 +14,27 @@
 #include "wire/icrc.h"
 
 namespace metrics::inline measure::inline packet {
+
+namespace {
+
+/// The byte of a layer of the frame, if it was captured.
+std::optional<std::uint8_t> byte_of(const dissect::Dissection& frame, base::Bytes bytes, dissect::LayerId layer,
+                                    std::uint32_t offset) {
+    if (!frame.has(layer)) return {};
+    const std::uint64_t place = std::uint64_t{frame.find(layer)->offset} + offset;
+    if (place >= bytes.size()) return {};
+    return base::load_u8(bytes.data() + place);
+}
+
+}  // namespace
+
+PacketClass with_link(PacketClass packet_class, const dissect::Dissection& frame_dissection, base::Bytes bytes) {
+    if (const auto tag = byte_of(frame_dissection, bytes, dissect::LayerId::vlan, 0))
+        return packet_class.with_vlan_priority(static_cast<std::uint8_t>(*tag >> 5));
+    if (const auto level = byte_of(frame_dissection, bytes, dissect::LayerId::lrh, 1))
+        return packet_class.with_service_level(static_cast<std::uint8_t>(*level >> 4));
+    return packet_class;
+}
 
 bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketRecord& out) {
     const dissect::Dissection& dissection = unit.dissection;
@@ -38,6 +60,8 @@ bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketR
     out.payload_length = bth.payload_length;
     out.opcode = bth.opcode;
     out.traffic_class = static_cast<std::uint8_t>(dissection.network.traffic_class | dissection.network.ecn());
+    out.packet_class = with_link(PacketClass::of(dissection.network.traffic_class, bth.partition_key),
+                                 unit.frame_dissection, unit.frame.bytes);
     const bool routed = dissection.network.family == wire::AddressFamily::ipv4 ||
                         dissection.network.family == wire::AddressFamily::ipv6;
     out.hop_limit = routed ? dissection.network.hop_limit : std::uint8_t{0};
@@ -123,6 +147,7 @@ void make_plain_record(const wire::Frame& frame, const FrameContext& context, bo
     out.opcode = number;
     out.syndrome = wire::no_credit_limit;
     out.traffic_class = traffic_class;
+    out.packet_class = PacketClass::of(traffic_class, base::load_be16(bth + 2));
     out.hop_limit = hop_limit;
     out.direction = frame.direction;
     out.becn = (flags_and_qp & 0x40000000) != 0;

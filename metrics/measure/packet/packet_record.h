@@ -3,6 +3,7 @@
 
 #include "dissect/dissector.h"
 #include "metrics/figures/flow_key.h"
+#include "metrics/figures/packet_class.h"
 #include "metrics/measure/account/frame_context.h"
 
 namespace metrics::inline measure::inline packet {
@@ -28,6 +29,7 @@ struct PacketRecord {
     std::uint64_t virtual_address = 0;
     std::uint16_t identification = 0;  ///< IPv4's; 0 = none
     std::uint16_t udp_port = 0;        ///< RoCEv2: the source port
+    PacketClass packet_class;
     std::uint8_t opcode = 0;
     std::uint8_t syndrome = 0;  ///< without an AETH: a value without meaning
     std::uint8_t traffic_class = 0;
@@ -40,6 +42,16 @@ struct PacketRecord {
 
     std::uint32_t wire_bytes() const { return wire_length + overhead; }
 };
+
+/// Adds what the link's header says: the priority of the outermost VLAN tag, or the service level.
+PacketClass with_link(PacketClass packet_class, const dissect::Dissection& frame_dissection, base::Bytes bytes);
+/// The class of a packet without a BTH.
+inline PacketClass packet_class_of(const dissect::Dissection& dissection, const wire::Frame& frame) {
+    const PacketClass of_ip = PacketClass::of(dissection.network.traffic_class);
+    if (!dissection.has(dissect::LayerId::vlan) && !dissection.has(dissect::LayerId::lrh)) [[likely]]
+        return of_ip;
+    return with_link(of_ip, dissection, frame.bytes);
+}
 
 /// False if the unit is no packet that a flow could have: no BTH, or an undefined opcode.
 bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketRecord& out);

@@ -143,6 +143,8 @@ bool CommonPath::on_plain(const wire::Frame& frame, const FrameContext& context,
         (traffic_class & congestion_experienced) == congestion_experienced)
         return false;
     Flow& flow = store_.table[index];
+    if (PacketClass::of(traffic_class, base::load_be16(bth + 2)) != store_.class_of(flow)) [[unlikely]]
+        return false;
     Packet packet{.traits = traits,
                   .context = context,
                   .now_ns = frame.time_ns,

@@ -1,9 +1,22 @@
 #include "metrics/measure/roce/tracking.h"
 
+#include <algorithm>
+
 #include "metrics/measure/packet/psn.h"
 #include "metrics/measure/roce/credit.h"
+#include "wire/bth_opcode.h"
 
 namespace metrics::inline measure::inline roce {
+
+/// Adapters send CNPs in a class of their own. Damage changes no header of the network that a switch did not check.
+void Tracking::note_class(Flow& flow, const PacketRecord& record) {
+    if (wire::bth_opcode(record.opcode).role == wire::BthRole::notification) return;
+    const PacketClass before = store.class_of(flow);
+    PacketClass packet_class = record.packet_class;
+    if (record.crc_bad && before.known()) packet_class = packet_class.with_partition_of(before);
+    if (packet_class == before) return;
+    store.note_class(flow, {packet_class, record.traffic_class, record.frame, record.time_ns, record.wire_length});
+}
 
 void Tracking::close_gap(Flow& flow, const GapEnd& end, Situation& situation) {
     situation.now_ns = end.now_ns;
@@ -45,7 +58,7 @@ constexpr std::uint8_t most_short_lives = 8;
 std::uint8_t short_lives_after(const Flow& flow) {
     // The packet that ends the life is counted in it.
     const bool is_short = flow.counts.packets <= short_life_packets + 1;
-    return is_short ? static_cast<std::uint8_t>(flow.short_lives + 1) : std::uint8_t{0};
+    return is_short ? static_cast<std::uint8_t>(std::min(flow.short_lives + 1, most_short_lives + 1)) : std::uint8_t{0};
 }
 
 /// All that names positions of requests that nothing will answer.
@@ -100,7 +113,7 @@ FlowIndex Tracking::begin_successor(FlowIndex index, const PacketRecord& record)
     Flow& flow = store.table[fresh];
     flow.drop_epoch = store.drop_epoch;
     flow.connection = connection;
-    flow.short_lives = short_lives;
+    flow.short_lives = short_lives & 15u;
     if (flow.counts.packets == 0) {
         // The packet was counted on the old flow.
         Flow& old = store.table[index];

@@ -40,6 +40,8 @@ public:
     /// Whether the PSN has jumped so often after a few packets that another jump shows no other connection. A flow for
     /// each jump would let a sender take memory with every packet.
     static bool has_unsteady_psn(const Flow& flow);
+    /// A counted packet, whose class is not that of the packet before.
+    void note_class(Flow& flow, const PacketRecord& record);
     /// The same flow continues at another PSN: positions only grow, and nothing before them is waited for.
     void go_on_at(Flow& flow, const PacketRecord& record);
 };
@@ -65,6 +67,8 @@ inline void Tracking::count(Flow& flow, const PacketRecord& record) {
         flow.traffic_class = record.traffic_class;
         flow.udp_port = record.udp_port;
     }
+    if (record.packet_class != store.class_of(flow)) [[unlikely]]
+        note_class(flow, record);
     if (record.source_qp != 0xffffffff) flow.source_qp = record.source_qp;
 }
 

@@ -278,6 +278,12 @@ const std::vector<KeyCase>& cases() {
          {"0", "\"off\""},
          "restart",
          SET(!c.service.restrict_system_calls)},
+        {"policy.file",
+         "\"\"",
+         {"\"\"", "\"/etc/policy.toml\""},
+         {"\"policy.toml\"", "[\"/etc/policy.toml\"]", "1"},
+         "once",
+         SET(c.policy.file == "/etc/policy.toml")},
     };
     return all;
 }

@@ -161,32 +161,6 @@ struct NoNames final : metrics::HostNames {
     std::string name(const metrics::Address&) const override { return {}; }
 };
 
-TEST(Documents, CommandsAreOnTheFlowOfTheSideThatAsks) {
-    metrics::Snapshot snapshot;
-    for (std::uint64_t id = 1; id <= 3; ++id) snapshot.flows.push_back(flow_with(id, 10));
-    for (const std::size_t place : {std::size_t{1}, std::size_t{2}}) {
-        auto& commands = snapshot.flows[place].commands.emplace();
-        commands.protocol = "nvme";
-        commands.of_target = place == 2;
-    }
-    auto& kind = snapshot.flows[1].commands->kinds.emplace_back();
-    kind.kind = "read";
-    kind.commands = 3;
-    kind.bytes = 12'288;
-    const LiveFigures figures(second);
-    const metrics::DeviceFigures devices;
-    const NoNames names;
-    const Json document = Json::parse(
-        commands_document({.snapshot = snapshot, .line = figures.line(), .devices = devices, .names = names}));
-    EXPECT_EQ(document.at("left_out"), 0);
-    ASSERT_EQ(document.at("flows").size(), 1U);
-    const Json& flow = document.at("flows").at(0);
-    EXPECT_EQ(flow.at("id"), 2);
-    EXPECT_EQ(flow.at("upper"), "nvme");
-    EXPECT_EQ(flow.at("io").at("commands"), 3);
-    EXPECT_EQ(flow.at("io").at("bytes"), 12'288);
-}
-
 class FakeDaemon final : public Commands {
 public:
     Published snapshot(std::uint64_t) override { return {std::make_shared<const metrics::Snapshot>(), 0}; }
@@ -207,11 +181,69 @@ public:
     std::string history_directory() const override { return {}; }
     base::Result<std::unique_ptr<FrameStream>> frames(control::FramesOf) override { return base::failure("none"); }
 
+    void add_policy(const metrics::Snapshot&, const std::uint64_t* flow,
+                    std::vector<metrics::Answer>& answers) const override {
+        metrics::Answer answer;
+        answer.question = metrics::Question::policy;
+        answer.verdict = metrics::Verdict::policy_kept;
+        answer.summary = flow == nullptr ? "of all" : "of one";
+        answers.push_back(answer);
+    }
+
     std::vector<std::string> reasons;
 
 private:
     NoNames names_;
 };
+
+TEST(Documents, CommandsAreOnTheFlowOfTheSideThatAsks) {
+    metrics::Snapshot snapshot;
+    for (std::uint64_t id = 1; id <= 3; ++id) snapshot.flows.push_back(flow_with(id, 10));
+    for (const std::size_t place : {std::size_t{1}, std::size_t{2}}) {
+        auto& commands = snapshot.flows[place].commands.emplace();
+        commands.protocol = "nvme";
+        commands.of_target = place == 2;
+    }
+    auto& kind = snapshot.flows[1].commands->kinds.emplace_back();
+    kind.kind = "read";
+    kind.commands = 3;
+    kind.bytes = 12'288;
+    const LiveFigures figures(second);
+    const metrics::DeviceFigures devices;
+    const FakeDaemon daemon;
+    const Json document = Json::parse(commands_document({.snapshot = snapshot,
+                                                         .line = figures.line(),
+                                                         .devices = devices,
+                                                         .names = daemon.names(),
+                                                         .commands = daemon}));
+    EXPECT_EQ(document.at("left_out"), 0);
+    ASSERT_EQ(document.at("flows").size(), 1U);
+    const Json& flow = document.at("flows").at(0);
+    EXPECT_EQ(flow.at("id"), 2);
+    EXPECT_EQ(flow.at("upper"), "nvme");
+    EXPECT_EQ(flow.at("io").at("commands"), 3);
+    EXPECT_EQ(flow.at("io").at("bytes"), 12'288);
+}
+
+TEST(Documents, AnswersHaveThePolicy) {
+    metrics::Snapshot snapshot;
+    snapshot.flows.push_back(flow_with(1, 10));
+    const LiveFigures figures(second);
+    const metrics::DeviceFigures devices;
+    const FakeDaemon daemon;
+    const Shown shown{
+        .snapshot = snapshot, .line = figures.line(), .devices = devices, .names = daemon.names(), .commands = daemon};
+    const auto summary = [](const Json& document) {
+        for (const Json& answer : document.at("answers"))
+            if (answer.at("question") == "policy") return answer.at("summary").get<std::string>();
+        return std::string("none");
+    };
+    const std::uint64_t flow = 1;
+    EXPECT_EQ(summary(Json::parse(answers_document(shown, nullptr))), "of all");
+    EXPECT_EQ(summary(Json::parse(answers_document(shown, &flow))), "of one");
+    EXPECT_EQ(summary(Json::parse(flow_document(shown, flow).value()).at("why")), "of one");
+    EXPECT_EQ(summary(Json::parse(report_document(shown, PageFacts{})).at("why")), "of all");
+}
 
 Pages plain_pages() {
     return {[] { return std::string("up 1\n"); }, [] { return Pages::Health{}; }, [] { return std::string("<p>"); }};

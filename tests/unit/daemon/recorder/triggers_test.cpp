@@ -213,6 +213,22 @@ TEST(Triggers, every_alarm_of_why_can_be_waited_for) {
             }
 }
 
+TEST(Triggers, wait_for_what_the_policy_says) {
+    metrics::Answer broken;
+    broken.question = metrics::Question::policy;
+    broken.verdict = metrics::Verdict::policy_broken;
+    broken.alarm = true;
+    broken.summary = "Rule \"storage\" expects DSCP AF31 (26).";
+    broken.flows = {1};
+    broken.evidence = {{"packets", 3, metrics::EvidenceUnit::packets, {7}}};
+    const auto triggers = compiled({{"class", "", "policy_broken"}});
+    const auto incidents = triggers->judge(snapshot_of({healthy()}), TwoNames{}, {broken});
+    ASSERT_THAT(incidents, SizeIs(1));
+    EXPECT_EQ(incidents[0].reason, broken.summary);
+    EXPECT_THAT(incidents[0].frames, ElementsAre(7));
+    EXPECT_THAT(triggers->judge(snapshot_of({healthy()}), TwoNames{}), IsEmpty());
+}
+
 TEST(FigureEvents, figures_have_the_events_that_they_count) {
     EXPECT_THAT(find_event_kinds("retransmitted_packets"), ElementsAre(EventKind::retransmission));
     EXPECT_THAT(find_event_kinds("rnr_naks"), ElementsAre(EventKind::rnr_nak));

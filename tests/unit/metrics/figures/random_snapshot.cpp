@@ -148,6 +148,17 @@ void RandomSnapshots::add_end(FlowSnapshot& f) {
     if (chance()) f.repeat_answers = RepeatAnswerFigures{1 + below(10), below(10), 1 + below(1000), histogram()};
 }
 
+/// Of three classes.
+void RandomSnapshots::add_classes(FlowSnapshot& f) {
+    const auto some_class = [&] { return PacketClass::of(static_cast<std::uint8_t>(below(3) * 32), 0xffff); };
+    f.packet_class = some_class();
+    f.connection->service_id = maybe(1000);
+    if (const PacketClass other = some_class(); other != f.packet_class && f.packets > 1) {
+        f.class_changes = 1 + below(5);
+        f.other_classes = {{other, 1 + below(f.packets - 1), below(f.wire_bytes + 1), ++frame_, f.last_ns}};
+    }
+}
+
 FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::int64_t last_ns, bool finished) {
     FlowSnapshot f;
     f.id = ++frame_;
@@ -246,6 +257,7 @@ FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::
         if (chance()) f.connection->mpa_markers = chance();
     }
     if (!iwarp) add_end(f);
+    add_classes(f);
     if (chance()) f.icmp = icmp();
     if (chance()) f.commands = commands();
     if (chance()) f.verbs = verbs();

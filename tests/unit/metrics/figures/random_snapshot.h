@@ -27,6 +27,7 @@ private:
     CommandConnectionFigures commands();
     RequestFigures request();
     void add_end(FlowSnapshot& f);
+    void add_classes(FlowSnapshot& f);
     FlowSnapshot flow(unsigned number, std::int64_t first_ns, std::int64_t last_ns, bool finished);
     Snapshot around(std::vector<FlowSnapshot> flows, std::int64_t first_ns, std::int64_t last_ns);
 
