@@ -113,8 +113,7 @@ inline constexpr auto smb2_table = table_of(std::array{
     flag("smb2.share_caps.continuous_availability", "CONTINUOUS AVAILABILITY", {8, 4, 4, 1}),
     // CREATE, CLOSE
     hex("smb2.create.oplock", "Oplock", {0, 1}, wire::smb2_oplocks),
-    number("smb2.impersonation.level", "Impersonation level", {4, 4}, wire::Base::dec,
-               wire::smb2_impersonation_levels),
+    number("smb2.impersonation.level", "Impersonation level", {4, 4}, wire::Base::dec, wire::smb2_impersonation_levels),
     hex("smb2.create_flags", "Create Flags", {8, 8}),
     number("smb2.create.disposition", "Disposition", {36, 4}, wire::Base::dec, wire::smb2_dispositions),
     text("smb2.filename", "Filename"),
