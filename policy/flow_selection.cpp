@@ -92,7 +92,7 @@ bool AddressBlock::holds(const metrics::Address& one) const {
     if (plain_family(plain.family) != address.family) return false;
     for (unsigned bit = 0; bit < bits; bit += 8) {
         const unsigned kept = std::min(8u, bits - bit);
-        const unsigned differ = static_cast<unsigned>(plain.octets[bit / 8] ^ address.octets[bit / 8]);
+        const auto differ = static_cast<unsigned>(plain.octets[bit / 8] ^ address.octets[bit / 8]);
         if (differ >> (8 - kept) != 0) return false;
     }
     return true;
