@@ -90,16 +90,16 @@ void append_occurrence(std::string& out, const RegisteredField& field, const Fou
 }
 
 /// A text's line ends and tabs are escaped, as tshark does under any quote, so that a frame stays a line and a field a
-/// column. What is not UTF-8 becomes U+FFFD, as in tshark. Terminals act on control characters: these are escaped too.
+/// column. What is not UTF-8 becomes U+FFFD, as in tshark; all else is as it is.
 void append_text(std::string& out, std::string_view text) {
     while (!text.empty()) {
         const std::size_t length = base::utf8_length(text);
-        if (text.front() == '\r')
-            out += "\\r";
-        else if (length == 1 && static_cast<unsigned char>(text.front()) < ' ')
-            base::append_printable(out, text.substr(0, 1));
-        else
-            out += length == 0 ? std::string_view{"\xef\xbf\xbd"} : text.substr(0, length);
+        switch (text.front()) {
+            case '\n': out += "\\n"; break;
+            case '\r': out += "\\r"; break;
+            case '\t': out += "\\t"; break;
+            default: out += length == 0 ? std::string_view{"\xef\xbf\xbd"} : text.substr(0, length);
+        }
         text.remove_prefix(std::max<std::size_t>(length, 1));
     }
 }

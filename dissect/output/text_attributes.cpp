@@ -106,7 +106,7 @@ private:
             case AttributeForm::counter: out_ += base::format_count(value.number); break;
             case AttributeForm::text:
                 out_ += '"';
-                append_value(out_, info, value, base::OctetStyle::plain);
+                base::append_printable(out_, value.text);
                 out_ += '"';
                 break;
             case AttributeForm::name:

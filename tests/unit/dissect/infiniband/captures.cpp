@@ -35,6 +35,7 @@ constexpr Expected complete_packets[] = {
     {"rxe-rate10mbit-write-bw.pcap.gz", 754},
     {"rxe-rxdrop2pct-read-bw.pcap.gz", 2631},
     {"rxe-verbs-rnr-fail.pcap", 17},
+    {"rxe-verbs-noaccess-w.pcap", 10},
     {"rxe-atomic-fetchadd-bw.pcap", 1200},
     {"rxe-cm-reject.pcap", 2},
     {"rxe-delay20ms-write-lat.pcap", 291},

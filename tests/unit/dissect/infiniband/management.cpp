@@ -143,7 +143,7 @@ TEST(Management, OtherMessages) {
 
 TEST(Management, OtherClasses) {
     const Described packet{management("010302010000000000000000000000010035000000000000", "01"), LayerId::bth};
-    EXPECT_EQ(packet.layers(), "bth deth mad icrc");
+    EXPECT_EQ(packet.layers(), "bth deth mad sa icrc");
     EXPECT_EQ(packet["rdma.mad.attribute"], "PathRecord");
     EXPECT_EQ(packet["infiniband.payload"], "-");
     EXPECT_EQ(packet["infiniband.mad.mgmtclass"], "0x03");
