@@ -39,8 +39,8 @@ void packet_details(std::string& out, const Unit& unit, const TextOptions& optio
 /// ` id 0xc645f9f3 qpn 0x000011 psn 6579024 port 7174 ...`: the important values of a message of the Communication
 /// Manager.
 void management_details(std::string& out, const Unit& unit);
-/// ` (no records)`, ` switch ports 36 guid 0x0002c90200405bc0`: why a request of another class failed, and the important
-/// values of its attribute.
+/// ` (no records)`, ` switch ports 36 guid 0x0002c90200405bc0`: why a request of another class failed, and the
+/// important values of its attribute.
 void attribute_details(std::string& out, const Unit& unit);
 /// The same for iWARP.
 void segment_operation(std::string& out, const Unit& unit);
