@@ -70,6 +70,12 @@ public:
                 offset_ + static_cast<std::uint32_t>(begin), visitor_};
     }
 
+    /// Whether the bytes of a field at its fixed place are there.
+    bool has(const wire::FieldInfo& info) const {
+        const Extent local = place_in(info);
+        return local.offset + local.length <= size();
+    }
+
     std::uint32_t size() const { return static_cast<std::uint32_t>(octets_.size()); }
     const std::byte* at(std::uint32_t position) const { return octets_.data() + position; }
     base::Bytes octets() const { return octets_; }
@@ -121,10 +127,6 @@ private:
     Extent place(const wire::FieldInfo& info) const {
         const Extent local = place_in(info);
         return {offset_ + local.offset, local.length};
-    }
-    bool has(const wire::FieldInfo& info) const {
-        const Extent local = place_in(info);
-        return local.offset + local.length <= size();
     }
 
     base::Bytes octets_;

@@ -57,7 +57,7 @@ void describe_flat(const Tree& tree, std::span<const wire::FieldInfo> fields) {
             return other.name.size() > info.name.size() && other.name.starts_with(info.name) &&
                    other.name[info.name.size()] == '.';
         };
-        if (i == fields.size() || !is_part(fields[i])) {
+        if (i == fields.size() || !is_part(fields[i]) || !tree.has(info)) {
             tree.field(info);
             continue;
         }
@@ -139,7 +139,7 @@ void describe_performance(const LayerView& view, Visitor& visitor) {
             wire::mad::find_attribute(wire::performance_management, attribute_id(mad.octets()))) {
         const auto heading = std::find_if(std::begin(performance_table), std::end(performance_table),
                                           [&](const wire::FieldInfo& info) { return info.label == attribute->name; });
-        const bool has_heading = heading != std::end(performance_table);
+        const bool has_heading = heading != std::end(performance_table) && mad.size() > wire::mad::class_data_octet;
         if (has_heading) mad.open(*heading, wire::mad::class_data_octet, mad.size() - wire::mad::class_data_octet);
         describe_attribute(mad.part(wire::mad::class_data_octet, mad.size()), *attribute);
         if (has_heading) mad.close();
