@@ -130,7 +130,7 @@ inline constexpr auto mad_fields = fields_with<Mad>(std::array{reserved_octets(1
 /// An attribute's name; what an identifier means depends on the class. Empty where it is not known.
 std::string_view mad_attribute_name(std::uint8_t management_class, std::uint16_t attribute);
 
-/// Whether a method asks for data, so that its own say no more than what is looked for: Get, GetTable, GetMulti.
+/// Whether a method asks: Get, GetTable or GetMulti. Its data say at most what is looked for.
 constexpr bool mad_method_asks(std::uint8_t method) { return method == 0x01 || method == 0x12 || method == 0x14; }
 
 /// What a class's methods begin with: `Subn` of SubnGet(). Empty where the class is not known.
@@ -142,7 +142,6 @@ constexpr std::string_view mad_method_prefix(std::uint8_t management_class) {
         case performance_management: return "Perf";
         case 0x05: return "BM";
         case device_management: return "DevMgt";
-        case communication_management: return "Comm";
         case 0x08: return "Snmp";
         case congestion_management: return "CC";
         default: break;

@@ -1,7 +1,8 @@
 #pragma once
 #include <array>
-#include <span>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "wire/field.h"

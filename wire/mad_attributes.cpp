@@ -8,11 +8,8 @@ namespace wire::mad {
 
 namespace {
 
-constexpr std::array common_attributes{class_port_info_attribute, notice_attribute, inform_info_attribute};
-
 /// IBTA vol. 1, 12.6. Each message has a layout of its own.
 constexpr std::array connection_attributes{
-    class_port_info_attribute,
     Attribute{0x10, "ConnectRequest"},
     Attribute{0x11, "MsgRcptAck"},
     Attribute{0x12, "ConnectReject"},
@@ -28,8 +25,6 @@ constexpr std::array connection_attributes{
 
 /// IBTA vol. 1, 16.2.3: their data are those of the system that is managed.
 constexpr std::array baseboard_attributes{
-    class_port_info_attribute,
-    notice_attribute,
     Attribute{0x10, "BKeyInfo"},
     Attribute{0x20, "WriteVPD"},
     Attribute{0x21, "ReadVPD"},
@@ -50,7 +45,7 @@ constexpr std::array baseboard_attributes{
 };
 
 /// IBTA vol. 1, 16.4.
-constexpr std::array snmp_attributes{class_port_info_attribute, Attribute{0x10, "CommunityInfo"}, Attribute{0x11, "PDUInfo"}};
+constexpr std::array snmp_attributes{Attribute{0x10, "CommunityInfo"}, Attribute{0x11, "PDUInfo"}};
 
 }  // namespace
 
@@ -65,14 +60,16 @@ std::span<const Attribute> attributes_of(std::uint8_t management_class) {
         case communication_management: return connection_attributes;
         case 0x08: return snmp_attributes;
         case congestion_management: return congestion_attributes;
-        default: return common_attributes;
+        default: return {};
     }
 }
 
 const Attribute* find_attribute(std::uint8_t management_class, std::uint16_t id) {
-    const auto attributes = attributes_of(management_class);
-    const auto found = std::find_if(attributes.begin(), attributes.end(), [id](const Attribute& a) { return a.id == id; });
-    return found == attributes.end() ? nullptr : &*found;
+    for (const std::span<const Attribute> attributes : {attributes_of(management_class), std::span<const Attribute>(common_attributes)}) {
+        const auto found = std::ranges::find(attributes, id, &Attribute::id);
+        if (found != attributes.end()) return &*found;
+    }
+    return nullptr;
 }
 
 }  // namespace wire::mad

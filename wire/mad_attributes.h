@@ -15,14 +15,17 @@
 /// The attributes of each management class.
 namespace wire::mad {
 
+inline constexpr std::uint16_t notice_id = 0x02;
+
 /// Of all classes. IBTA vol. 1, 13.4.8.
-inline constexpr Attribute class_port_info_attribute{0x01, "ClassPortInfo", {{{0, class_port_info}}}};
-inline constexpr Attribute notice_attribute{0x02, "Notice", {{{0, notice}}}};
-inline constexpr Attribute inform_info_attribute{0x03, "InformInfo", {{{0, inform_info}}}};
+inline constexpr std::array common_attributes{
+    Attribute{0x01, "ClassPortInfo", {{{0, class_port_info}}}},
+    Attribute{notice_id, "Notice", {{{0, notice}}}},
+    Attribute{0x03, "InformInfo", {{{0, inform_info}}}},
+};
 
 /// IBTA vol. 1, 14.2.5.
 inline constexpr std::array subnet_attributes{
-    notice_attribute,
     Attribute{0x10, "NodeDescription", {{{0, node_description}}}},
     Attribute{0x11, "NodeInfo", {{{0, node_info}}}},
     Attribute{0x12, "SwitchInfo", {{{0, switch_info}}}},
@@ -47,9 +50,6 @@ inline constexpr std::array subnet_attributes{
 
 /// IBTA vol. 1, 15.2.5.
 inline constexpr std::array subnet_administration_attributes{
-    class_port_info_attribute,
-    notice_attribute,
-    inform_info_attribute,
     Attribute{0x11, "NodeRecord", {{{0, record_lid}, {4, node_info}, {44, node_description}}}},
     Attribute{0x12, "PortInfoRecord", {{{0, endport_record_id}, {4, port_info}}}},
     Attribute{0x13, "SLtoVLMappingTableRecord", {{{0, sl_to_vl_record_id}, {8, sl_to_vl_entry, 1, 8}}}},
@@ -74,7 +74,6 @@ inline constexpr std::array subnet_administration_attributes{
 
 /// IBTA vol. 1, 16.1.3 and A10.
 inline constexpr std::array performance_attributes{
-    class_port_info_attribute,
     Attribute{0x10, "PortSamplesControl", {{{0, samples_control}, {38, sampled_counter, 2, 15}}}},
     Attribute{0x11, "PortSamplesResult", {{{0, samples_result}, {4, sample_counter, 4, 15}}}},
     Attribute{0x12, "PortCounters", {{{0, port_counters}}}},
@@ -100,8 +99,6 @@ inline constexpr std::array performance_attributes{
 
 /// IBTA vol. 1, 16.3.3.
 inline constexpr std::array device_attributes{
-    class_port_info_attribute,
-    notice_attribute,
     Attribute{0x10, "IOUnitInfo", {{{0, io_unit_info}}}},
     Attribute{0x11, "IOControllerProfile", {{{0, io_controller_profile}}}},
     Attribute{0x12, "ServiceEntries", {{{0, io_service_entry, 48, 4}}}},
@@ -112,10 +109,8 @@ inline constexpr std::array device_attributes{
     Attribute{0x24, "DiagCode"},
 };
 
-/// IBTA vol. 1, A10.4.3.
+/// IBTA vol. 1, A10.4.
 inline constexpr std::array congestion_attributes{
-    class_port_info_attribute,
-    notice_attribute,
     Attribute{0x11, "CongestionInfo", {{{0, congestion_info}}}},
     Attribute{0x12, "CongestionKeyInfo", {{{0, congestion_key_info}}}},
     Attribute{0x13, "CongestionLog", {{{0, congestion_log}}}},
@@ -126,9 +121,9 @@ inline constexpr std::array congestion_attributes{
     Attribute{0x18, "TimeStamp", {{{0, congestion_time}}}},
 };
 
-/// The attributes of a management class; those of all classes where it has no others.
+/// The attributes that a management class has besides those of all classes.
 std::span<const Attribute> attributes_of(std::uint8_t management_class);
-/// Null where the class has no attribute of this number that is known.
+/// Null where no attribute of the class has this number, or none that is known.
 const Attribute* find_attribute(std::uint8_t management_class, std::uint16_t id);
 
 }  // namespace wire::mad

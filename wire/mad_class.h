@@ -16,7 +16,7 @@ inline constexpr std::uint32_t class_data_octet = 64;
 /// Subnet management. IBTA vol. 1, 14.2.1.
 inline constexpr std::uint32_t subnet_data_octets = 64;
 inline constexpr std::array subnet_fields{hex(24, 64, "infiniband.smplid.mkey", "M_Key")};
-/// The same on a directed route, which is a list of ports, one for each hop. The last two come after the attribute.
+/// The same on a directed route, which is a list of ports, one for each hop.
 inline constexpr std::array directed_fields{
     as(Kind::uint64, hex(4, 1, "infiniband.smpdirected.d", "D (Direction Bit)")),
     hex({4, 1}, 15, "infiniband.smpdirected.smpstatus", "Status"),
@@ -25,11 +25,14 @@ inline constexpr std::array directed_fields{
     hex(24, 64, "infiniband.smplid.mkey", "M_Key"),
     hex(32, 16, "infiniband.smpdirected.drslid", "DrSLID"),
     hex(34, 16, "infiniband.smpdirected.drdlid", "DrDLID"),
+};
+/// The paths come after the attribute.
+inline constexpr std::array directed_paths{
     octets(128, 64, "infiniband.smpdirected.initialpath", "Initial Path"),
     octets(192, 64, "infiniband.smpdirected.returnpath", "Return Path"),
 };
 
-/// Congestion control. IBTA vol. 1, A10.4.1. A log begins earlier than other attributes.
+/// Congestion control. IBTA vol. 1, A10.4. A log begins earlier than other attributes.
 inline constexpr std::array congestion_fields{hex(24, 64, "rdma.mad.congestion.key", "CC_Key")};
 inline constexpr std::uint16_t congestion_log_id = 0x13;
 inline constexpr std::uint32_t congestion_log_octet = 32;
@@ -97,7 +100,7 @@ struct Records {
 };
 
 /// Segments are filled with records without regard to their bounds: 200 octets each, fewer in the last one, whose
-/// payload length counts the 20 octets before the records too. IBTA vol. 1, 13.6.2.1 and 15.2.1.
+/// payload length counts the 20 octets before the records too. IBTA vol. 1, 13.6 and 15.2.1.
 constexpr Records records_of(base::Bytes mad) {
     constexpr std::uint8_t last = 4;
     constexpr std::uint32_t administration_header = 20;

@@ -3,7 +3,7 @@
 
 #include "wire/mad_attribute.h"
 
-/// What every class says of itself. IBTA vol. 1, 13.4.8.1.
+/// What every class says of itself. IBTA vol. 1, 13.4.8.
 namespace wire::mad {
 
 inline constexpr std::array class_port_info{

@@ -1,9 +1,10 @@
 #pragma once
 #include <array>
 
+#include "wire/layout.h"
 #include "wire/mad_attribute.h"
 
-/// Notices, which traps, reports and repressed traps carry. IBTA vol. 1, 13.4.8.2 and 14.2.5.1.
+/// Notices, which traps, reports and repressed traps carry. IBTA vol. 1, 13.4.8 and 14.2.5.
 namespace wire::mad {
 
 inline constexpr std::array<ValueName, 6> notice_types{{{0, "fatal"}, {1, "urgent"}, {2, "security"}, {3, "subnet management"}, {4, "informational"}, {0x7f, "empty"}}};
@@ -117,6 +118,10 @@ inline constexpr std::array trap_switch_p_key{
 /// All of these, for the registry.
 inline constexpr std::array<std::span<const FieldInfo>, 10> trap_groups{
     notice_details, trap_gid, trap_path, trap_link_state, trap_port, trap_capabilities, trap_system_image, trap_m_key, trap_key, trap_switch_p_key};
+
+/// What the first octets of a notice say. A notice that is not generic is a vendor's.
+constexpr bool is_generic_notice(base::Bytes octets) { return read_bits<0, 1>(octets.data()) != 0; }
+constexpr std::uint16_t trap_number(base::Bytes octets) { return static_cast<std::uint16_t>(read_bits<4 * 8, 16>(octets.data())); }
 
 /// The fields of a generic trap's details; empty where it has none.
 constexpr std::span<const FieldInfo> trap_fields(std::uint16_t number) {

@@ -78,15 +78,14 @@ void describe_parts(const Tree& data, const wire::mad::Attribute& attribute) {
 void describe_notice(const Tree& data) {
     describe_flat(data, wire::mad::notice);
     if (data.size() < wire::mad::notice_octets) return;
-    const auto number = static_cast<std::uint16_t>(value_of(wire::mad::notice[3], data.octets()).number);
-    const bool is_generic = value_of(wire::mad::notice[0], data.octets()).number != 0;
     data.open(wire::mad::notice_details[0]);
-    if (is_generic) describe_flat(data, wire::mad::trap_fields(number));
+    if (wire::mad::is_generic_notice(data.octets()))
+        describe_flat(data, wire::mad::trap_fields(wire::mad::trap_number(data.octets())));
     data.close();
 }
 
 void describe_attribute(const Tree& data, const wire::mad::Attribute& attribute) {
-    if (attribute.id == wire::mad::notice_attribute.id)
+    if (attribute.id == wire::mad::notice_id)
         describe_notice(data);
     else
         describe_parts(data, attribute);
@@ -96,63 +95,49 @@ std::uint16_t attribute_id(base::Bytes mad) {
     return wire::View<wire::Mad>::unchecked(mad.data()).get<&wire::Mad::attribute_id>();
 }
 
-/// A class whose data are one attribute at a fixed place.
+/// The heading that a row has for an attribute; null where it has none.
+const wire::FieldInfo* heading_of(const LayerRow& row, const wire::mad::Attribute& attribute) {
+    const auto found = std::ranges::find(row.computed, attribute.name, &wire::FieldInfo::label);
+    return found == row.computed.end() ? nullptr : &*found;
+}
+
+/// A class whose data are one attribute at a fixed place. `after`: fields of the class that follow the attribute.
 void describe_class(const LayerView& view, Visitor& visitor, const LayerRow& row, std::uint32_t data_offset,
-                    const wire::FieldInfo* unknown) {
+                    std::span<const wire::FieldInfo> after = {}) {
     const Tree mad(view, visitor);
-    const auto header = wire::View<wire::Mad>::unchecked(mad.octets().data());
-    const auto management_class = header.get<&wire::Mad::management_class>();
+    const auto management_class =
+        wire::View<wire::Mad>::unchecked(mad.octets().data()).get<&wire::Mad::management_class>();
+    const Tree data = mad.part(data_offset, mad.size());
     mad.open(row.heading, 0, mad.size());
     describe_flat(mad, row.fields);
-    if (const wire::mad::Attribute* attribute = wire::mad::find_attribute(management_class, attribute_id(mad.octets())))
-        describe_attribute(mad.part(data_offset, mad.size()), *attribute);
-    else if (unknown != nullptr)
-        mad.octets(*unknown, data_offset, wire::mad::subnet_data_octets);
+    if (const auto* attribute = wire::mad::find_attribute(management_class, attribute_id(mad.octets()))) {
+        const wire::FieldInfo* heading = data.size() != 0 ? heading_of(row, *attribute) : nullptr;
+        if (heading != nullptr) data.open(*heading, 0, data.size());
+        describe_attribute(data, *attribute);
+        if (heading != nullptr) data.close();
+    } else if (wire::management_kind(management_class) == wire::ManagementKind::subnet) {
+        data.octets(unknown_data, 0, wire::mad::subnet_data_octets);
+    }
+    describe_flat(mad, after);
     mad.close();
 }
 
 void describe_smp(const LayerView& view, Visitor& visitor) {
-    describe_class(view, visitor, smp_layer, wire::mad::class_data_octet, &unknown_data);
+    describe_class(view, visitor, smp_layer, wire::mad::class_data_octet);
 }
-
-/// The paths come after the attribute.
 void describe_smp_directed(const LayerView& view, Visitor& visitor) {
-    const Tree mad(view, visitor);
-    constexpr std::size_t before = wire::mad::directed_fields.size() - 2;
-    const auto fields = std::span(wire::mad::directed_fields);
-    mad.open(smp_directed_layer.heading, 0, mad.size());
-    describe_flat(mad, fields.first(before));
-    const Tree data = mad.part(wire::mad::class_data_octet, wire::mad::subnet_data_octets);
-    if (const wire::mad::Attribute* attribute =
-            wire::mad::find_attribute(wire::directed_subnet_management, attribute_id(mad.octets())))
-        describe_attribute(data, *attribute);
-    else
-        mad.octets(unknown_data, wire::mad::class_data_octet, wire::mad::subnet_data_octets);
-    describe_flat(mad, fields.subspan(before));
-    mad.close();
+    describe_class(view, visitor, smp_directed_layer, wire::mad::class_data_octet, wire::mad::directed_paths);
 }
-
 void describe_performance(const LayerView& view, Visitor& visitor) {
-    const Tree mad(view, visitor);
-    mad.open(performance_layer.heading, 0, mad.size());
-    if (const wire::mad::Attribute* attribute =
-            wire::mad::find_attribute(wire::performance_management, attribute_id(mad.octets()))) {
-        const auto heading = std::find_if(std::begin(performance_table), std::end(performance_table),
-                                          [&](const wire::FieldInfo& info) { return info.label == attribute->name; });
-        const bool has_heading = heading != std::end(performance_table) && mad.size() > wire::mad::class_data_octet;
-        if (has_heading) mad.open(*heading, wire::mad::class_data_octet, mad.size() - wire::mad::class_data_octet);
-        describe_attribute(mad.part(wire::mad::class_data_octet, mad.size()), *attribute);
-        if (has_heading) mad.close();
-    }
-    mad.close();
+    describe_class(view, visitor, performance_layer, wire::mad::class_data_octet);
 }
 void describe_device_management(const LayerView& view, Visitor& visitor) {
-    describe_class(view, visitor, device_management_layer, wire::mad::class_data_octet, nullptr);
+    describe_class(view, visitor, device_management_layer, wire::mad::class_data_octet);
 }
 void describe_congestion_control(const LayerView& view, Visitor& visitor) {
     const bool is_log = attribute_id(view.octets()) == wire::mad::congestion_log_id;
     describe_class(view, visitor, congestion_control_layer,
-                   is_log ? wire::mad::congestion_log_octet : wire::mad::class_data_octet, nullptr);
+                   is_log ? wire::mad::congestion_log_octet : wire::mad::class_data_octet);
 }
 
 void describe_rmpp(const Tree& mad) {
@@ -184,8 +169,7 @@ void describe_sa(const LayerView& view, Visitor& visitor) {
     if (mad.size() >= wire::mad::sa_data_octet) describe_rmpp(mad);
     mad.open(sa_layer.heading, 0, mad.size());
     describe_flat(mad, wire::mad::sa_fields);
-    const wire::mad::Attribute* attribute =
-        wire::mad::find_attribute(wire::subnet_administration, attribute_id(mad.octets()));
+    const auto* attribute = wire::mad::find_attribute(wire::subnet_administration, attribute_id(mad.octets()));
     const bool holds_data = mad.size() > wire::mad::sa_data_octet;
     if (attribute != nullptr && holds_data) {
         if (wire::mad::is_table(mad.octets()))
@@ -204,22 +188,22 @@ consteval auto joined(const std::array<std::span<const wire::FieldInfo>, N>&... 
     return all;
 }
 
-constexpr auto subnet_groups =
-    joined(wire::mad::all_fields<wire::mad::part_count(wire::mad::subnet_attributes)>(wire::mad::subnet_attributes),
-           wire::mad::trap_groups);
+using FieldGroup = std::span<const wire::FieldInfo>;
+
+template <const auto& Attributes>
+consteval auto groups_of() {
+    return wire::mad::all_fields<wire::mad::part_count(Attributes)>(Attributes);
+}
+constexpr auto common_groups = joined(groups_of<wire::mad::common_attributes>(), wire::mad::trap_groups);
+constexpr auto subnet_groups = joined(common_groups, groups_of<wire::mad::subnet_attributes>(),
+                                      std::array<FieldGroup, 1>{wire::mad::directed_paths});
 constexpr auto administration_groups =
-    joined(wire::mad::all_fields<wire::mad::part_count(wire::mad::subnet_administration_attributes)>(
-               wire::mad::subnet_administration_attributes),
-           std::to_array<std::span<const wire::FieldInfo>>({wire::mad::rmpp_fields, wire::mad::rmpp_data_fields,
-                                                            wire::mad::rmpp_ack_fields, wire::mad::rmpp_end_fields,
-                                                            wire::mad::rmpp_other_fields}),
-           wire::mad::trap_groups);
-constexpr auto performance_groups =
-    wire::mad::all_fields<wire::mad::part_count(wire::mad::performance_attributes)>(wire::mad::performance_attributes);
-constexpr auto device_groups =
-    wire::mad::all_fields<wire::mad::part_count(wire::mad::device_attributes)>(wire::mad::device_attributes);
-constexpr auto congestion_groups =
-    wire::mad::all_fields<wire::mad::part_count(wire::mad::congestion_attributes)>(wire::mad::congestion_attributes);
+    joined(common_groups, groups_of<wire::mad::subnet_administration_attributes>(),
+           std::array<FieldGroup, 5>{wire::mad::rmpp_fields, wire::mad::rmpp_data_fields, wire::mad::rmpp_ack_fields,
+                                     wire::mad::rmpp_end_fields, wire::mad::rmpp_other_fields});
+constexpr auto performance_groups = joined(common_groups, groups_of<wire::mad::performance_attributes>());
+constexpr auto device_groups = joined(common_groups, groups_of<wire::mad::device_attributes>());
+constexpr auto congestion_groups = joined(common_groups, groups_of<wire::mad::congestion_attributes>());
 
 }  // namespace
 

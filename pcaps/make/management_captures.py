@@ -17,7 +17,7 @@ NODES = ("host01 mlx5_0", "host02 mlx5_0", "host03 mlx5_0", "host04 mlx5_0", "le
 
 
 def rmpp(kind, flags, first, second, response_time=0x1F, status=0):
-    """IBTA 13.6.2.1: RRespTime has five bits, the flags three: active, first, last from the right."""
+    """IBTA 13.6: RRespTime has five bits, the flags three: active, first, last from the right."""
     return struct.pack("!BBBBII", 1, kind, response_time << 3 | flags, status, first, second)
 
 

@@ -25,7 +25,7 @@ std::size_t extent_of(const Attribute& attribute) {
     return end;
 }
 
-/// IBTA vol. 1, 14.2.1, 15.2.1, 16.1.1, 16.3.1 and A10.4.1: 64, 200 and 192 octets of data.
+/// IBTA vol. 1, 14.2.1, 15.2.1, 16.1.1, 16.3.1 and A10.4: 64, 200 and 192 octets of data.
 TEST(MadAttributes, LieWithinTheDataOfTheirClass) {
     const struct {
         std::uint8_t management_class;
@@ -40,7 +40,8 @@ TEST(MadAttributes, LieWithinTheDataOfTheirClass) {
         }
 }
 
-/// PortInfo and the counters fill their data to the octets that the specification ends with (tables 155, 247 and 262).
+/// The sum of the widths in the specification, IBTA vol. 1, 14.2.5 and 16.1.3, and in libibmad for PortXmitWait and
+/// QP1Dropped.
 TEST(MadAttributes, EndWhereTheSpecificationEndsThem) {
     EXPECT_EQ(extent_of(*wire::mad::find_attribute(wire::subnet_management, 0x15)), 64U);
     EXPECT_EQ(extent_of(*wire::mad::find_attribute(wire::subnet_management, 0x11)), 40U);
@@ -69,7 +70,7 @@ TEST(MadStatus, IsSaidInWords) {
     EXPECT_EQ(wire::mad_status_text(wire::directed_subnet_management, 0x8000), "") << "the direction is no status";
 }
 
-/// A datagram with a segment of a table of Subnet Administration: IBTA vol. 1, 13.6.2.1.
+/// A datagram with a segment of a table of Subnet Administration: IBTA vol. 1, 13.6.
 std::vector<std::byte> segment(std::uint8_t flags, std::uint32_t number, std::uint32_t payload,
                                std::uint16_t record_octets) {
     std::vector<std::byte> mad(wire::mad_octets);
