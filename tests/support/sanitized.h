@@ -16,4 +16,12 @@ inline constexpr bool sanitized = false;
 inline constexpr bool sanitized = false;
 #endif
 
+/// Whether this is compiled with optimisation. `./dev quick` compiles without, so that an answer comes in seconds: what
+/// takes long then is sampled, and tried in full by the other builds.
+#if defined(__OPTIMIZE__)
+inline constexpr bool optimised = true;
+#else
+inline constexpr bool optimised = false;
+#endif
+
 }  // namespace support
