@@ -270,6 +270,94 @@ TEST(CommandParts, the_tap_changes_the_order) {
     EXPECT_EQ(finder.answered[0].repair_own_ns, 0u) << "nothing was sent again";
 }
 
+// A WRITE whose PSN is before the response's is data of the command that was answered, whenever the WRITE passes.
+TEST(CommandData, a_whole_write_passes_after_the_response) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(2, 1, 2000));
+    exchange.answer(2, 131, 1);
+    exchange.write(0, 132, 2, 1);
+    const Finder& finder = exchange.finish();
+    EXPECT_EQ(finder.unbound, 0u);
+    EXPECT_EQ(finder.late, 0u);
+    ASSERT_EQ(finder.answered.size(), 1u);
+    EXPECT_EQ(finder.answered[0].operations, 1u);
+    EXPECT_EQ(finder.answered[0].moved, 2000u);
+    EXPECT_EQ(in_us(finder.answered[0]), (Parts{0, 132, 1, 0, 0}));
+}
+
+TEST(CommandData, a_write_that_was_lost_before_the_tap_is_sent_again) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(2, 1, 1000));
+    exchange.answer(1, 100, 1);
+    exchange.refuse(false);
+    exchange.write(0, 140, 1, 1);
+    exchange.answer(1, 141, 1);
+    const Finder& finder = exchange.finish();
+    EXPECT_EQ(finder.unbound + finder.late, 0u);
+    ASSERT_EQ(finder.answered.size(), 1u);
+    EXPECT_EQ(finder.answered[0].operations, 1u);
+    EXPECT_EQ(finder.answered[0].repair_own_ns, 41'000u);
+    EXPECT_EQ(in_us(finder.answered[0]), (Parts{0, 140, 0, 1, 0}));
+}
+
+TEST(CommandData, memory_that_is_used_again_does_not_take_earlier_data) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(2, 1, 1000));
+    exchange.answer(1, 100, 1);
+    exchange.ask(1, 101, request(2, 1, 1000));
+    exchange.write(0, 102, 1, 1);
+    exchange.write(2, 110, 1, 1);
+    exchange.answer(3, 111, 1);
+    const Finder& finder = exchange.finish();
+    EXPECT_EQ(finder.unbound + finder.late, 0u);
+    ASSERT_EQ(finder.answered.size(), 2u);
+    for (const Found& found : finder.answered) {
+        EXPECT_EQ(found.operations, 1u);
+        EXPECT_EQ(found.moved, 1000u);
+    }
+}
+
+TEST(CommandData, a_write_after_the_response_belongs_to_a_known_command) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(2, 1, 1000));
+    exchange.answer(0, 100, 1);
+    exchange.write(1, 110, 1, 1);
+    const Finder& finder = exchange.finish();
+    EXPECT_EQ(finder.late, 1u);
+    EXPECT_EQ(finder.unbound, 0u);
+    ASSERT_EQ(finder.answered.size(), 1u);
+    EXPECT_EQ(finder.answered[0].operations, 0u);
+}
+
+/// A request that names its memory by PRPs: the capture does not say which key the data will have.
+Octets request_without_key(std::uint16_t id) {
+    Octets entry = request(2, id, 1000);
+    store_le(entry, 1, 0, 1);
+    return entry;
+}
+
+TEST(CommandData, unknown_memory_of_two_possible_commands) {
+    Exchange one;
+    one.ask(0, 0, request_without_key(1));
+    one.answer(1, 100, 1);
+    one.write(0, 102, 1, 9);
+    const Finder& alone = one.finish();
+    EXPECT_EQ(alone.unbound, 0u);
+    ASSERT_EQ(alone.answered.size(), 1u);
+    EXPECT_EQ(alone.answered[0].operations, 1u);
+
+    Exchange two;
+    two.ask(0, 0, request_without_key(1));
+    two.answer(1, 100, 1);
+    two.ask(1, 101, request_without_key(2));
+    two.write(0, 102, 1, 9);
+    two.answer(2, 110, 2);
+    const Finder& both = two.finish();
+    EXPECT_EQ(both.unbound, 1u);
+    ASSERT_EQ(both.answered.size(), 2u);
+    for (const Found& found : both.answered) EXPECT_EQ(found.operations, 0u);
+}
+
 TEST(CommandParts, a_read_is_asked_for_again_from_its_middle) {
     Exchange exchange;
     exchange.ask(0, 0, request(1, 1, 14'000));
