@@ -37,9 +37,12 @@ std::optional<metrics::Address> address_of(const std::string& text) {
 /// GIDs are written as IPv6 addresses.
 AddressFamily plain_family(AddressFamily family) { return family == AddressFamily::gid ? AddressFamily::ipv6 : family; }
 
-/// A GID of RoCE version 1 that stands for an IPv4 address. RFC 4291, 2.5.5.2.
+/// IPv6 addresses that stand for IPv4 addresses begin so. RFC 4291, 2.5.5.2.
+constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+constexpr unsigned mapped_bits = 8 * mapped.size();
+
+/// The IPv4 address of a GID of RoCE version 1, or of an address that was written as IPv6; else the address itself.
 metrics::Address unmapped(const metrics::Address& address) {
-    constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     if (plain_family(address.family) != AddressFamily::ipv6 ||
         !std::equal(mapped.begin(), mapped.end(), address.octets.begin()))
         return address;
@@ -103,10 +106,13 @@ base::Result<AddressBlock> parse_block(std::string_view text) {
     const auto address = address_of(std::string(text.substr(0, slash)));
     if (!address) return base::failure("an address such as \"192.0.2.7\" or \"2001:db8::/32\"");
     const unsigned most = address->family == AddressFamily::ipv4 ? 32 : 128;
-    if (slash == std::string_view::npos) return AddressBlock{*address, most};
-    const auto bits = number_of(text.substr(slash + 1), most);
+    const std::optional<unsigned> bits = slash == std::string_view::npos ? most : number_of(text.substr(slash + 1), most);
     if (!bits) return base::failure("a number of bits after the /, as in \"192.0.2.0/24\",");
-    return AddressBlock{*address, *bits};
+    // Addresses of flows are unmapped before they are compared.
+    const metrics::Address plain = unmapped(*address);
+    if (plain.family == address->family) return AddressBlock{*address, *bits};
+    if (*bits < mapped_bits) return base::failure("a block of IPv4 addresses such as \"192.0.2.0/24\"");
+    return AddressBlock{plain, *bits - mapped_bits};
 }
 
 std::uint16_t service_port_of(const metrics::FlowSnapshot& flow) {

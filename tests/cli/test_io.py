@@ -186,7 +186,7 @@ class Groups(IoTestCase):
                          r"^nvme  nqn\.2024-01\.lab:sub1  ns 1  0 to 1 GiB  1 connection\nkind +commands ")
 
     def test_ranges_have_errors_and_operations(self):
-        # pcaps/make/smb.py: the only error of a command with an address is of a WRITE of 100 bytes at 0, "disk full".
+        # tests/unit/upper/made-smb.tsv: the only error of a command with an address is of a WRITE of 100 bytes at 0, "disk full".
         kinds = {}
         for group in self.json("-n", "-r", PCAPS / "made-smb.pcap", "--by", "lba")["groups"]:
             self.assertEqual(group["operations"], group["unbound_operations"] + sum(kind["operations"] for kind in group["kinds"]))
