@@ -328,7 +328,7 @@ void Session::State::close_interval() {
         return;
     }
     Interval interval{*interval_start_ns, interval_ns, {}, 0};
-    if (only_changes) {
+    if (only_changes && !analyzer->has_trace()) {
         interval.difference = analyzer->changes();
         interval.flows_known = analyzer->flows();
     } else {
