@@ -89,8 +89,7 @@ std::vector<Incident> IntervalWriter::interval(const Taken& taken, const Capture
     return incidents;
 }
 
-std::vector<metrics::Answer> IntervalWriter::judge_policy(const metrics::Snapshot& difference,
-                                                          std::int64_t now_ns) {
+std::vector<metrics::Answer> IntervalWriter::judge_policy(const metrics::Snapshot& difference, std::int64_t now_ns) {
     if (!policy_ || policy_->empty()) {
         const std::lock_guard lock(mutex_);
         policy_gauges_.add({});

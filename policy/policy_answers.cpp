@@ -122,7 +122,8 @@ std::vector<Answer> answers_of(const Compliance& compliance, const metrics::Snap
                                const metrics::HostNames& names) {
     std::vector<Answer> answers;
     for (const RuleOutcome& rule : compliance.rules)
-        if (rule.broken() && answers.size() < most_answers) answers.push_back(answer_of(rule, compliance, snapshot, names));
+        if (rule.broken() && answers.size() < most_answers)
+            answers.push_back(answer_of(rule, compliance, snapshot, names));
     if (answers.empty()) answers.push_back(quiet_answer(compliance));
     return answers;
 }

@@ -30,8 +30,7 @@ std::string first_line(const Compliance& compliance) {
     if (broken == 0) return "OK: the traffic keeps to the rules.\n";
     std::string by;
     if (flows != 0)
-        by = fmt::format("{} ({})", base::format_counted(flows, "flow"),
-                         base::format_size(static_cast<double>(bytes)));
+        by = fmt::format("{} ({})", base::format_counted(flows, "flow"), base::format_size(static_cast<double>(bytes)));
     if (compliance.encryption_is_broken())
         by += (by.empty() ? "" : " and ") + base::format_counted(compliance.encrypted_frames, "encrypted frame");
     return fmt::format("{}: {} of {} broken, by {}.\n", compliance.broken_share() < minor_share ? "MINOR" : "WRONG",
@@ -153,11 +152,10 @@ std::string compliance_page(const Compliance& compliance, const exporters::Conte
 std::string compliance_json(const Compliance& compliance, const exporters::Context& context) {
     nlohmann::ordered_json rules = nlohmann::ordered_json::array();
     for (const RuleOutcome& rule : compliance.rules) rules.push_back(json_of(rule, context));
-    const nlohmann::ordered_json document{
-        {"grade", grade_of(compliance)},
-                                              {"rules", std::move(rules)},
-                                              {"unruled_flows", compliance.unruled},
-                                              {"encrypted_frames", compliance.encrypted_frames}};
+    const nlohmann::ordered_json document{{"grade", grade_of(compliance)},
+                                          {"rules", std::move(rules)},
+                                          {"unruled_flows", compliance.unruled},
+                                          {"encrypted_frames", compliance.encrypted_frames}};
     return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

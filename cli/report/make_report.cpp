@@ -109,8 +109,8 @@ void Run::collect_time_line() {
     }
     interval_ns_ = first_bin_ns(options_);
     time_line_.emplace(interval_ns_);
-    session_.changes_by_interval(
-        interval_ns_, [this](const analysis::Session::Interval& interval) { return on_interval(interval); });
+    session_.changes_by_interval(interval_ns_,
+                                 [this](const analysis::Session::Interval& interval) { return on_interval(interval); });
 }
 
 bool Run::on_interval(const analysis::Session::Interval& interval) {

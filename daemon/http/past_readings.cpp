@@ -15,9 +15,8 @@ std::optional<PastReading> PastReadings::take(TimeRange range, std::int64_t now_
     }
     if (readings_.size() >= most_readings) {
         // Those that are at their end first, and of these the one that was used last the longest ago.
-        const auto least = std::ranges::min_element(readings_, {}, [](const PastReading& reading) {
-            return std::tuple(!reading.is_whole, reading.used_ns);
-        });
+        const auto least = std::ranges::min_element(
+            readings_, {}, [](const PastReading& reading) { return std::tuple(!reading.is_whole, reading.used_ns); });
         if (!least->is_whole && now_ns - least->used_ns < patience_ns) return std::nullopt;
         readings_.erase(least);
     }

@@ -81,7 +81,10 @@ std::string note_without_page() {
 }
 
 LiveSite::LiveSite(Pages pages, Commands& commands, Options options)
-    : PlainSite(std::move(pages)), commands_(commands), options_(std::move(options)), figures_(options_.interval_ns),
+    : PlainSite(std::move(pages)),
+      commands_(commands),
+      options_(std::move(options)),
+      figures_(options_.interval_ns),
       readings_(options_.history_interval_ns) {}
 
 // ---- new figures ----

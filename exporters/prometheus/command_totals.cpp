@@ -120,8 +120,8 @@ std::array<std::string_view, metrics::command_error_count + 1> make_results() {
     return results;
 }
 
-/// A sample for each name, also for values of 0: increase() and rate() see the first event of a series only if the series
-/// was at 0 before.
+/// A sample for each name, also for values of 0: increase() and rate() see the first event of a series only if the
+/// series was at 0 before.
 template <class Values, class Names>
 void add_each(Families& families, Place place, const Labels& labels, std::string_view name, const Values& values,
               const Names& names, double factor) {

@@ -420,8 +420,8 @@ TEST(PrometheusCommands, SeriesOfAClassBeginAtZero) {
         return values;
     };
     using Values = std::map<std::string, double>;
-    const Values no_error{{"ok", 10}, {"device", 0}, {"path", 0}, {"protocol", 0}, {"aborted", 0}, {"busy", 0},
-                          {"denied", 0}};
+    const Values no_error{{"ok", 10},     {"device", 0}, {"path", 0},  {"protocol", 0},
+                          {"aborted", 0}, {"busy", 0},   {"denied", 0}};
     EXPECT_EQ(values_of("rdmascope_io_commands_total", "result", "read"), no_error);
     EXPECT_EQ(values_of("rdmascope_io_bytes_total", "direction", "read"), (Values{{"in", 40'960}, {"out", 0}}));
     EXPECT_EQ(values_of("rdmascope_io_repair_seconds_total", "whose", "flush"), (Values{{"own", 0}, {"others", 0}}));

@@ -47,7 +47,9 @@ Compliance check_flows(const Rules& rules, const metrics::Snapshot& snapshot) {
 
 class NoNames : public metrics::HostNames {
 public:
-    std::string name(const metrics::Address& /*address*/) const override { return {}; 
+    std::string name(const metrics::Address& /*address*/) const override { return {}; }
+};
+
 TEST(Dscp, names_and_numbers) {
     EXPECT_EQ(dscp_named("EF"), 46);
     EXPECT_EQ(dscp_named("af31"), 26);
@@ -485,9 +487,6 @@ TEST(Learn, rules_are_kept_by_what_they_were_learnt_from) {
     EXPECT_EQ(result.unruled, 0U);
     EXPECT_TRUE(learn(metrics::Snapshot{}, {}).empty());
 }
-
-}
-};
 
 TEST(PolicyAnswers, broken_kept_and_nothing_to_judge) {
     metrics::Snapshot snapshot;

@@ -79,7 +79,8 @@ TEST(PolicyLog, one_line_for_each_change) {
 TEST(PolicyLog, what_comes_and_goes_is_one_change) {
     PolicyIntervals intervals(policy_rules);
     std::string all;
-    for (int i = 0; i < 300; ++i) all += intervals.interval(i % 3 == 0 ? std::nullopt : std::optional(i % 3 == 1 ? 0u : 26u));
+    for (int i = 0; i < 300; ++i)
+        all += intervals.interval(i % 3 == 0 ? std::nullopt : std::optional(i % 3 == 1 ? 0u : 26u));
     EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 1) << all;
 }
 
