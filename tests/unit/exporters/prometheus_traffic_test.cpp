@@ -537,7 +537,7 @@ TEST(PrometheusTraffic, AttemptsCountOnceByTheirOutcome) {
     EXPECT_EQ(look(AttemptOutcome::unanswered, 109, false), std::pair(0.0, 0.0));
     EXPECT_TRUE(bench.samples("rdma_connection_attempts_total").empty());
     EXPECT_EQ(look(AttemptOutcome::unanswered, 110, false), std::pair(1.0, 0.0));
-    // Each outcome of the transport begins at 0, so that rate() sees its first attempt: four outcomes and "other".
+    // Each of the five outcomes of the transport begins at 0, so that rate() sees its first attempt.
     EXPECT_EQ(bench.samples("rdma_connection_attempts_total").size(), 5U);
     EXPECT_EQ(look(AttemptOutcome::unanswered, 130, false), std::pair(1.0, 0.0));
     EXPECT_EQ(look(AttemptOutcome::rejected, 131, true), std::pair(1.0, 0.0));  // it was given up already
