@@ -608,11 +608,14 @@ Engine::FlowMark Engine::mark_of(const Flow& flow) const {
         if (one.attribution.started()) mark.last_data_ns[i] = one.attribution.last_ns();
         const FlowTrouble* const said = store_.trouble_of(one);
         if (said == nullptr) return;
-        mark.refusals[i] = said->rnr_naks + said->cnps;
-        for (const std::uint64_t naks : said->naks) mark.refusals[i] += naks;
+        mark.answers[i] = said->rnr_naks + said->cnps;
+        for (const std::uint64_t naks : said->naks) mark.answers[i] += naks;
+        for (const IcmpFigures::Errors& errors : said->icmp.kinds) mark.answers[i] += errors.count;
     };
     add(flow, 0);
     if (flow.reverse != no_flow) add(store_.table[flow.reverse], 1);
+    const ConnectionFigures* const about = connections_.about(flow.key, first_frame_of(flow.id), flow.finished);
+    if (about != nullptr) mark.end_frame = about->end_frame;
     return mark;
 }
 

@@ -121,7 +121,7 @@ private:
     void identify(FlowIndex index, FlowSnapshot& out) const;
     void describe(FlowIndex index, std::int64_t now_ns, FlowSnapshot& out) const;
     void describe_measured(FlowIndex index, FlowSnapshot& out) const;
-    /// What differs in a flow that had traffic: its own, its reverse's, or answers about it.
+    /// What differs in a flow that had traffic: its own, its reverse's, answers about it, or its connection's end.
     struct FlowMark {
         std::uint64_t id = 0;
         FlowIndex reverse = no_flow;
@@ -129,7 +129,8 @@ private:
         std::array<std::uint64_t, 2> packets{};  ///< of the flow, of its reverse
         std::array<std::int64_t, 2> last_ns{};
         std::array<std::int64_t, 2> last_data_ns{};
-        std::array<std::uint64_t, 2> refusals{};  ///< NAKs, RNR NAKs, CNPs
+        std::array<std::uint64_t, 2> answers{};  ///< NAKs, RNR NAKs, CNPs, errors of ICMP
+        std::uint64_t end_frame = 0;             ///< of the connection
         bool operator==(const FlowMark&) const = default;
     };
     FlowMark mark_of(const Flow& flow) const;
