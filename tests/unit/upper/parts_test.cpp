@@ -69,6 +69,7 @@ public:
         std::uint16_t id = 0;  ///< whose memory it is about
         std::uint64_t offset = 0;
         std::uint64_t asked = 0;
+        std::uint32_t length = 0;  ///< bytes of the payload, if not all were captured
     };
     void pass(const Packet& packet) {
         upper::Flow& flow = packet.of_initiator ? asks_ : answers_;
@@ -82,7 +83,7 @@ public:
         passing.operation = packet.operation;
         passing.starts = packet.starts;
         passing.ends = packet.ends;
-        passing.length = static_cast<std::uint32_t>(packet.payload.size());
+        passing.length = packet.length != 0 ? packet.length : static_cast<std::uint32_t>(packet.payload.size());
         passing.payload = packet.payload;
         passing.has_target = packet.operation != upper::Operation::send && packet.starts;
         passing.key = key_of(packet.id);
@@ -329,16 +330,17 @@ TEST(CommandData, a_write_after_the_response_belongs_to_a_known_command) {
     EXPECT_EQ(finder.answered[0].operations, 0u);
 }
 
-/// A request that names its memory by PRPs: the capture does not say which key the data will have.
-Octets request_without_key(std::uint16_t id) {
-    Octets entry = request(2, id, 1000);
-    store_le(entry, 1, 0, 1);
-    return entry;
+/// A request that the capture has without its descriptor, which names the memory.
+Exchange::Packet request_without_key(std::uint32_t psn, std::int64_t at_us, std::uint16_t id) {
+    Exchange::Packet packet{true, psn, at_us, upper::Operation::send, true, true, request(2, id, 1000)};
+    packet.length = static_cast<std::uint32_t>(packet.payload.size());
+    packet.payload.resize(24);
+    return packet;
 }
 
 TEST(CommandData, unknown_memory_of_two_possible_commands) {
     Exchange one;
-    one.ask(0, 0, request_without_key(1));
+    one.pass(request_without_key(0, 0, 1));
     one.answer(1, 100, 1);
     one.write(0, 102, 1, 9);
     const Finder& alone = one.finish();
@@ -347,9 +349,9 @@ TEST(CommandData, unknown_memory_of_two_possible_commands) {
     EXPECT_EQ(alone.answered[0].operations, 1u);
 
     Exchange two;
-    two.ask(0, 0, request_without_key(1));
+    two.pass(request_without_key(0, 0, 1));
     two.answer(1, 100, 1);
-    two.ask(1, 101, request_without_key(2));
+    two.pass(request_without_key(1, 101, 2));
     two.write(0, 102, 1, 9);
     two.answer(2, 110, 2);
     const Finder& both = two.finish();

@@ -274,7 +274,7 @@ TEST(HttpServer, WithoutMemoryAStreamEndsAndTheServerGoesOn) {
     std::string event(event_bytes, 'x');
     // The event is added to what the server sends, and there is no memory to add it to what the client will read.
     support::fail_allocations_of(event_bytes, 1);
-    server->publish(event);
+    server->publish(std::move(event));
     EXPECT_EQ(client.receive().find("xxx"), std::string::npos);
     support::fail_allocations_of(0);
     EXPECT_TRUE(asked(*server, "/after").ends_with("/after "));
