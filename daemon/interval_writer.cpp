@@ -58,6 +58,7 @@ IntervalWriter::IntervalWriter(const Config& config, std::unique_ptr<history::Hi
       names_(names),
       log_(log),
       previous_(std::make_shared<metrics::Snapshot>()),
+      policy_log_(log),
       totals_(traffic_options(config, {})) {
     if (history_) history_counters_ = history_->counters();
 }
@@ -80,7 +81,7 @@ std::vector<Incident> IntervalWriter::interval(const Taken& taken, const Capture
         totals_.add(difference, *taken.snapshot, names_, own_);
     }
     log_unseen(difference.capture);
-    const std::vector<metrics::Answer> policy_answers = judge_policy(difference);
+    const std::vector<metrics::Answer> policy_answers = judge_policy(difference, taken.wall_ns);
     judge_verdicts(difference, taken, policy_answers);
     std::vector<Incident> incidents;
     if (triggers_) incidents = triggers_->judge(difference, names_, policy_answers);
@@ -88,7 +89,7 @@ std::vector<Incident> IntervalWriter::interval(const Taken& taken, const Capture
     return incidents;
 }
 
-std::vector<metrics::Answer> IntervalWriter::judge_policy(const metrics::Snapshot& difference) {
+std::vector<metrics::Answer> IntervalWriter::judge_policy(const metrics::Snapshot& difference, std::int64_t now_ns) {
     if (!policy_ || policy_->empty()) {
         const std::lock_guard lock(mutex_);
         policy_gauges_.add({});
@@ -98,27 +99,14 @@ std::vector<metrics::Answer> IntervalWriter::judge_policy(const metrics::Snapsho
     const policy::Compliance compliance = policy::check(*policy_, difference, context);
     std::vector<exporters::prometheus::PolicyRuleFigures> figures;
     figures.reserve(compliance.rules.size());
-    std::set<std::string> broken;
-    for (const policy::RuleOutcome& rule : compliance.rules) {
+    for (const policy::RuleOutcome& rule : compliance.rules)
         figures.push_back(
             {rule.rule->name, rule.flows, rule.violations.size(), rule.broken_packets(), rule.broken_bytes()});
-        if (rule.broken()) broken.insert(rule.rule->name);
-    }
     std::vector<metrics::Answer> answers = policy::answers_of(compliance, difference, names_);
-    log_policy(broken, answers);
+    policy_log_.judge(compliance, names_, now_ns);
     const std::lock_guard lock(mutex_);
     policy_gauges_.add(figures);
     return answers;
-}
-
-/// Once for each rule that begins to be broken.
-void IntervalWriter::log_policy(std::set<std::string>& broken, const std::vector<metrics::Answer>& answers) {
-    const bool begins = std::any_of(broken.begin(), broken.end(),
-                                    [this](const std::string& rule) { return !broken_rules_.contains(rule); });
-    if (begins)
-        for (const metrics::Answer& answer : answers)
-            if (answer.alarm) log_.warning("policy", answer.summary);
-    broken_rules_ = std::move(broken);
 }
 
 void IntervalWriter::judge_verdicts(const metrics::Snapshot& difference, const Taken& taken,

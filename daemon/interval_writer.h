@@ -3,13 +3,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "daemon/capture_thread.h"
 #include "daemon/config/config.h"
 #include "daemon/log.h"
+#include "daemon/policy_log.h"
 #include "daemon/recorder/triggers.h"
 #include "exporters/prometheus/policy_gauges.h"
 #include "exporters/prometheus/traffic_totals.h"
@@ -51,8 +51,7 @@ private:
     void judge_verdicts(const metrics::Snapshot& difference, const Taken& taken,
                         const std::vector<metrics::Answer>& policy);
     /// What the rules say of the interval; empty without rules.
-    std::vector<metrics::Answer> judge_policy(const metrics::Snapshot& difference);
-    void log_policy(std::set<std::string>& broken, const std::vector<metrics::Answer>& answers);
+    std::vector<metrics::Answer> judge_policy(const metrics::Snapshot& difference, std::int64_t now_ns);
 
     Config config_;
     std::unique_ptr<history::HistoryWriter> history_;
@@ -67,7 +66,7 @@ private:
     bool unseen_logged_ = false;
     std::int64_t judged_ns_ = 0;  ///< the last time that verdicts were judged
     std::shared_ptr<const policy::Rules> policy_ = {};
-    std::set<std::string> broken_rules_ = {};   ///< in the interval before
+    PolicyLog policy_log_;
     std::vector<metrics::Address> own_before_;  ///< at the end of the interval before
     std::vector<metrics::Address> own_;         ///< then or now
 

@@ -26,6 +26,9 @@ public:
     void dropped(std::int64_t now_ns, std::uint64_t frames);
     void finish();
     metrics::Snapshot snapshot();
+    bool has_trace() const { return join_ != nullptr; }
+    /// For an analyzer without a trace, which changes the times of states: metrics::Analyzer::changes().
+    metrics::Snapshot changes() { return analyzer_.changes(); }
     /// The last snapshot; it releases the engine's memory: metrics::Analyzer::take_snapshot().
     metrics::Snapshot take_snapshot();
     /// Between frames: takes what is traced in the meantime, because the room where records wait is bounded. If no

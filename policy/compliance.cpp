@@ -132,13 +132,17 @@ void judge(const metrics::FlowSnapshot& flow, RuleOutcome& outcome) {
                                   .first_ns = flow.first_ns});
 }
 
-void judge_encryption(const metrics::CaptureFigures& capture, RuleOutcome& outcome) {
-    if (!outcome.rule->forbids_encryption()) return;
+/// The first rule about encryption decides, as the first rule that fits a flow does.
+void judge_encryption(const metrics::CaptureFigures& capture, Compliance& result) {
     wire::CarrierCounts encrypted;
     for (const wire::CarrierCounts::Row& row : capture.unread.rows())
         if (is_encrypted(row.carrier)) encrypted.add(row.carrier, row.frames);
-    outcome.encrypted_frames = encrypted.frames();
-    outcome.encrypted = wire::text_of(encrypted);
+    result.encrypted_frames = encrypted.frames();
+    result.encrypted = wire::list_text(encrypted);
+    const auto decides = std::ranges::find_if(
+        result.rules, [](const RuleOutcome& outcome) { return outcome.rule->encryption.has_value(); });
+    if (decides != result.rules.end() && decides->rule->forbids_encryption())
+        decides->encrypted_frames = result.encrypted_frames;
 }
 
 template <class T, class Text>
@@ -165,6 +169,10 @@ std::uint64_t RuleOutcome::broken_packets() const {
 
 bool Compliance::broken() const { return std::ranges::any_of(rules, &RuleOutcome::broken); }
 
+bool Compliance::encryption_is_broken() const {
+    return std::ranges::any_of(rules, [](const RuleOutcome& rule) { return rule.encrypted_frames != 0; });
+}
+
 bool Compliance::saw_nothing() const {
     return unruled == 0 &&
            std::ranges::all_of(rules, [](const RuleOutcome& rule) { return rule.flows == 0 && !rule.broken(); });
@@ -177,6 +185,7 @@ double Compliance::broken_share() const {
         all += rule.wire_bytes;
         wrong += rule.broken_bytes();
     }
+    if (encryption_is_broken()) return 1;
     if (wrong == 0) return broken() ? 1 : 0;
     return std::min(1.0, static_cast<double>(wrong) / static_cast<double>(all));
 }
@@ -210,10 +219,9 @@ Compliance check(const Rules& rules, const metrics::Snapshot& snapshot, const ex
         else
             judge(snapshot.flows[i], result.rules[which[i]]);
     }
-    for (RuleOutcome& rule : result.rules) {
-        judge_encryption(snapshot.capture, rule);
+    judge_encryption(snapshot.capture, result);
+    for (RuleOutcome& rule : result.rules)
         std::ranges::stable_sort(rule.violations, std::ranges::greater(), &Violation::wire_bytes);
-    }
     return result;
 }
 

@@ -27,8 +27,7 @@ struct RuleOutcome {
     std::uint64_t packets = 0;
     std::uint64_t unjudged = 0;  ///< of them, those whose packets have no such property: InfiniBand has no DSCP
     std::vector<Violation> violations = {};  ///< most bytes first
-    std::uint64_t encrypted_frames = 0;      ///< that a rule against encryption does not permit
-    std::string encrypted = {};              ///< "12 frames of IP protocol 50 (ESP, encrypted) were not looked into"
+    std::uint64_t encrypted_frames = 0;      ///< that the rule does not permit
 
     bool broken() const { return !violations.empty() || encrypted_frames != 0; }
     std::uint64_t broken_bytes() const;
@@ -38,11 +37,17 @@ struct RuleOutcome {
 struct Compliance {
     std::vector<RuleOutcome> rules;  ///< in the order of the rules
     std::uint64_t unruled = 0;       ///< flows that no rule fits
+    /// Frames that are encrypted, whether or not a rule is about them.
+    std::uint64_t encrypted_frames = 0;
+    std::string encrypted = {};  ///< "12 frames of IP protocol 50 (ESP, encrypted)"; empty if there is no such frame
 
     bool broken() const;
-    /// Neither a flow nor, where a rule is about encryption, an encrypted frame was seen.
+    /// Frames are encrypted, and no rule permits it.
+    bool encryption_is_broken() const;
+    /// Neither a flow nor an encrypted frame that a rule forbids was seen.
     bool saw_nothing() const;
-    /// Of the bytes of flows that rules decide about, those that break one; 1 where only encryption is wrong.
+    /// Of the bytes of flows that rules decide about, those that break one; 1 where encryption is wrong, since what
+    /// such frames hold is not known.
     double broken_share() const;
 };
 

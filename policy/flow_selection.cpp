@@ -3,25 +3,18 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
-#include <charconv>
 #include <fmt/format.h>
 #include <fnmatch.h>
 #include <optional>
 
 #include "base/ascii.h"
 #include "base/error.h"
+#include "base/quantities.h"
 
 namespace policy {
 namespace {
 
 using wire::AddressFamily;
-
-std::optional<unsigned> number_of(std::string_view text, unsigned most) {
-    unsigned value = 0;
-    const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (code != std::errc{} || stop != text.data() + text.size() || value > most) return {};
-    return value;
-}
 
 std::optional<metrics::Address> address_of(const std::string& text) {
     metrics::Address address;
@@ -37,9 +30,12 @@ std::optional<metrics::Address> address_of(const std::string& text) {
 /// GIDs are written as IPv6 addresses.
 AddressFamily plain_family(AddressFamily family) { return family == AddressFamily::gid ? AddressFamily::ipv6 : family; }
 
-/// A GID of RoCE version 1 that stands for an IPv4 address. RFC 4291, 2.5.5.2.
+/// IPv6 addresses that stand for IPv4 addresses begin so. RFC 4291, 2.5.5.2.
+constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+constexpr unsigned mapped_bits = 8 * mapped.size();
+
+/// The IPv4 address of a GID of RoCE version 1, or of an address that was written as IPv6; else the address itself.
 metrics::Address unmapped(const metrics::Address& address) {
-    constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     if (plain_family(address.family) != AddressFamily::ipv6 ||
         !std::equal(mapped.begin(), mapped.end(), address.octets.begin()))
         return address;
@@ -47,10 +43,6 @@ metrics::Address unmapped(const metrics::Address& address) {
     plain.family = AddressFamily::ipv4;
     std::copy_n(address.octets.begin() + mapped.size(), 4, plain.octets.begin());
     return plain;
-}
-
-bool any_holds(const std::vector<AddressBlock>& blocks, const metrics::Address& address) {
-    return std::ranges::any_of(blocks, [&](const AddressBlock& block) { return block.holds(address); });
 }
 
 bool holds_ports(const std::vector<PortRange>& ranges, const metrics::FlowSnapshot& flow) {
@@ -98,15 +90,29 @@ bool AddressBlock::holds(const metrics::Address& one) const {
     return true;
 }
 
+bool AddressBlocks::holds(const metrics::Address& one) const {
+    const auto any_of = [&one](const std::vector<AddressBlock>& blocks) {
+        return std::ranges::any_of(blocks, [&one](const AddressBlock& block) { return block.holds(one); });
+    };
+    return any_of(own_) || std::ranges::any_of(labels_, [&](const Label& label) { return any_of(*label); });
+}
+
 base::Result<AddressBlock> parse_block(std::string_view text) {
     const std::size_t slash = text.find('/');
     const auto address = address_of(std::string(text.substr(0, slash)));
     if (!address) return base::failure("an address such as \"192.0.2.7\" or \"2001:db8::/32\"");
     const unsigned most = address->family == AddressFamily::ipv4 ? 32 : 128;
-    if (slash == std::string_view::npos) return AddressBlock{*address, most};
-    const auto bits = number_of(text.substr(slash + 1), most);
-    if (!bits) return base::failure("a number of bits after the /, as in \"192.0.2.0/24\",");
-    return AddressBlock{*address, *bits};
+    unsigned bits = most;
+    if (slash != std::string_view::npos) {
+        const auto number = base::parse_number(text.substr(slash + 1), 0, most);
+        if (!number) return base::failure("a number of bits after the /, as in \"192.0.2.0/24\",");
+        bits = static_cast<unsigned>(*number);
+    }
+    // Addresses of flows are unmapped before they are compared.
+    const metrics::Address plain = unmapped(*address);
+    if (plain.family == address->family) return AddressBlock{*address, bits};
+    if (bits < mapped_bits) return base::failure("a block of IPv4 addresses such as \"192.0.2.0/24\"");
+    return AddressBlock{plain, bits - mapped_bits};
 }
 
 std::uint16_t service_port_of(const metrics::FlowSnapshot& flow) {
@@ -127,9 +133,9 @@ std::vector<std::uint16_t> ports_of(const metrics::FlowSnapshot& flow) {
 bool Selection::holds(const metrics::FlowSnapshot& flow) const {
     const metrics::Address& source = flow.source.address;
     const metrics::Address& destination = flow.destination.address;
-    if (!hosts.empty() && !any_holds(hosts, source) && !any_holds(hosts, destination)) return false;
-    if (!from.empty() && !any_holds(from, source)) return false;
-    if (!to.empty() && !any_holds(to, destination)) return false;
+    if (!hosts.empty() && !hosts.holds(source) && !hosts.holds(destination)) return false;
+    if (!from.empty() && !from.holds(source)) return false;
+    if (!to.empty() && !to.holds(destination)) return false;
     if (!ports.empty() && !holds_ports(ports, flow)) return false;
     if (!service_ids.empty() && !(flow.connection->service_id && any_holds(service_ids, *flow.connection->service_id)))
         return false;

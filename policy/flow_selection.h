@@ -1,8 +1,10 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -20,6 +22,22 @@ struct AddressBlock {
 };
 /// An IPv4 or IPv6 address, or a block of them. The error says what is expected.
 base::Result<AddressBlock> parse_block(std::string_view text);
+
+/// Blocks of addresses. The blocks of a label are shared: many rules may name it.
+class AddressBlocks {
+public:
+    using Label = std::shared_ptr<const std::vector<AddressBlock>>;
+
+    void add(const AddressBlock& block) { own_.push_back(block); }
+    void add(Label label) { labels_.push_back(std::move(label)); }
+    bool empty() const { return own_.empty() && labels_.empty(); }
+    bool holds(const metrics::Address& one) const;
+    bool operator==(const AddressBlocks&) const = default;
+
+private:
+    std::vector<AddressBlock> own_ = {};
+    std::vector<Label> labels_ = {};
+};
 
 /// The numbers from `first` to `last`.
 template <class T>
@@ -45,9 +63,9 @@ constexpr unsigned partition_of(std::uint16_t key) { return key & 0x7fffu; }
 
 /// Which flows a rule is about, in addition to its expression: each list that is not empty must hold the flow.
 struct Selection {
-    std::vector<AddressBlock> hosts = {};        ///< of either end
-    std::vector<AddressBlock> from = {};         ///< of the sender
-    std::vector<AddressBlock> to = {};           ///< of the receiver
+    AddressBlocks hosts = {};                    ///< of either end
+    AddressBlocks from = {};                     ///< of the sender
+    AddressBlocks to = {};                       ///< of the receiver
     std::vector<PortRange> ports = {};           ///< of either end, or of the service that the connection asked for
     std::vector<ServiceRange> service_ids = {};  ///< that the connection asked for
     std::vector<std::uint16_t> partitions = {};  ///< P_Keys of some of the packets

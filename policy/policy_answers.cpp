@@ -6,6 +6,7 @@
 
 #include "base/quantities.h"
 #include "metrics/answers/counters.h"
+#include "metrics/answers/thresholds.h"
 #include "policy/remedies.h"
 
 namespace policy {
@@ -25,10 +26,12 @@ std::string host_text(const metrics::Address& address, const metrics::HostNames&
     return name.empty() ? metrics::to_text(address) : fmt::format("{} ({})", name, metrics::to_text(address));
 }
 
-std::string summary_of(const RuleOutcome& outcome, const metrics::HostNames& names) {
+}  // namespace
+
+std::string sentence_of(const RuleOutcome& outcome, const Compliance& compliance, const metrics::HostNames& names) {
     const std::string expected =
         fmt::format("Rule \"{}\" expects {}", outcome.rule->name, expectation_of(*outcome.rule));
-    if (outcome.violations.empty()) return fmt::format("{}: {}.", expected, outcome.encrypted);
+    if (outcome.violations.empty()) return fmt::format("{}, but there are {}.", expected, compliance.encrypted);
     const Violation& worst = outcome.violations.front();
     std::string text = fmt::format("{}: {} to {} has {}", expected, host_text(worst.flow->source.address, names),
                                    host_text(worst.flow->destination.address, names), worst.seen);
@@ -41,6 +44,8 @@ std::string summary_of(const RuleOutcome& outcome, const metrics::HostNames& nam
     return text + ".";
 }
 
+namespace {
+
 std::string advice_of(const RuleOutcome& outcome, const metrics::HostNames& names) {
     if (outcome.violations.empty()) return "Find the host that encrypts: rdmascope dump -n shows the frames.";
     const metrics::FlowSnapshot& worst = *outcome.violations.front().flow;
@@ -52,13 +57,14 @@ std::string advice_of(const RuleOutcome& outcome, const metrics::HostNames& name
     return text.empty() ? text : fmt::format("On {}: {}.", host_text(worst.source.address, names), text);
 }
 
-Answer answer_of(const RuleOutcome& outcome, const metrics::Snapshot& snapshot, const metrics::HostNames& names) {
+Answer answer_of(const RuleOutcome& outcome, const Compliance& compliance, const metrics::Snapshot& snapshot,
+                 const metrics::HostNames& names) {
     Answer answer;
     answer.question = Question::policy;
     answer.verdict = Verdict::policy_broken;
     answer.alarm = true;
     answer.confidence = 1;
-    answer.summary = summary_of(outcome, names);
+    answer.summary = sentence_of(outcome, compliance, names);
     answer.advice = advice_of(outcome, names);
     std::vector<std::uint64_t> frames;
     for (const Violation& violation : outcome.violations) {
@@ -73,6 +79,8 @@ Answer answer_of(const RuleOutcome& outcome, const metrics::Snapshot& snapshot, 
     answer.cost = {all == 0 ? 1 : std::min(1.0, static_cast<double>(broken) / static_cast<double>(all)),
                    metrics::CostBasis::packets};
     answer.severity = answer.cost.share;
+    // What encrypted frames hold is not known, so the finding is never a minor one.
+    if (outcome.encrypted_frames != 0) answer.cost.share = std::max(answer.cost.share, metrics::minor_cost);
     answer.evidence.push_back(
         {"packets that the rule does not permit", static_cast<double>(broken), EvidenceUnit::packets, frames});
     if (!outcome.violations.empty())
@@ -114,7 +122,8 @@ std::vector<Answer> answers_of(const Compliance& compliance, const metrics::Snap
                                const metrics::HostNames& names) {
     std::vector<Answer> answers;
     for (const RuleOutcome& rule : compliance.rules)
-        if (rule.broken() && answers.size() < most_answers) answers.push_back(answer_of(rule, snapshot, names));
+        if (rule.broken() && answers.size() < most_answers)
+            answers.push_back(answer_of(rule, compliance, snapshot, names));
     if (answers.empty()) answers.push_back(quiet_answer(compliance));
     return answers;
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "metrics/answers/answer.h"
@@ -7,6 +8,9 @@
 #include "policy/compliance.h"
 
 namespace policy {
+
+/// What breaks the rule, with names of hosts: a sentence.
+std::string sentence_of(const RuleOutcome& outcome, const Compliance& compliance, const metrics::HostNames& names);
 
 /// The answers to the question `policy` of `why`: one for each broken rule, at most 16, else one.
 std::vector<metrics::Answer> answers_of(const Compliance& compliance, const metrics::Snapshot& snapshot,

@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <toml++/toml.h>
 
@@ -117,7 +118,7 @@ private:
                               if (!block) return refuse(each, name, block.error().message);
                               blocks.push_back(std::move(block).value());
                           });
-            labels_.emplace(std::string(name), std::move(blocks));
+            labels_.emplace(std::string(name), std::make_shared<const std::vector<AddressBlock>>(std::move(blocks)));
         }
     }
 
@@ -277,16 +278,16 @@ private:
         return true;
     }
 
-    void read_blocks(const toml::node& node, std::string_view key, std::vector<AddressBlock>& into) {
+    void read_blocks(const toml::node& node, std::string_view key, AddressBlocks& into) {
         constexpr std::string_view expected = "an address, a block of addresses or a name of [labels], in quotes,";
         for_each_text(node, key, expected, [&](const toml::node& one, const std::string& text) {
             if (const auto known = labels_.find(text); known != labels_.end()) {
-                into.insert(into.end(), known->second.begin(), known->second.end());
+                into.add(known->second);
                 return;
             }
             auto block = parse_block(text);
             if (!block) return refuse(one, key, block.error().message + ", or a name of [labels],");
-            into.push_back(std::move(block).value());
+            into.add(*block);
         });
     }
 
@@ -354,7 +355,7 @@ private:
     std::vector<Mistake> mistakes_ = {};
     const toml::node* value_ = nullptr;  ///< of the key that is read
     toml::source_position value_place_ = {};
-    std::map<std::string, std::vector<AddressBlock>, std::less<>> labels_ = {};
+    std::map<std::string, AddressBlocks::Label, std::less<>> labels_ = {};
 };
 
 base::Failure<base::Errors> one_error(std::string message, const std::string& path) {

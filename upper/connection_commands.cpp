@@ -162,28 +162,34 @@ void Connection::take_orphan(Message& message, base::Bytes head, const Said& sai
 
 // ---- data ----
 
-/// The command that granted the memory of the message. Open commands come first, and the oldest of them.
-Command* Connection::owner_of(const Message& message, bool is_read, const Grant*& granted) {
-    Command* open = nullptr;
-    Command* answered = nullptr;
-    commands_.visit_grants(message.key, message.address, message.asked, [&](Command& command, const Grant& grant) {
-        if (grant.out != is_read) return;
-        Command*& kept = command.answered ? answered : open;
-        if (kept != nullptr && command.number > kept->number) return;
-        kept = &command;
-        granted = &grant;
-    });
-    if (open != nullptr) return open;
-    if (answered != nullptr) ++counts_.late_operations;
-    return nullptr;
+/// The target sent the message before its response to the command, although the message passed later: its packets were
+/// sent again, or others overtook them.
+bool Connection::precedes_response(const Message& message, const Command& command) {
+    return command.answered && message.begin < command.response_end_position;
 }
 
-/// The open command, if it is the only one and the capture lacks the memory that it granted: its data cannot be those
-/// of another.
-Command* Connection::only_cut_command() {
+/// The command that granted the memory of the message. Commands whose response follows the message come first, then
+/// open commands, then commands that had been answered before the message; of each the oldest.
+Connection::Owner Connection::owner_of(const Message& message, bool is_read) {
+    Owner preceding;
+    Owner open;
+    Owner answered;
+    commands_.visit_grants(message.key, message.address, message.asked, [&](Command& command, const Grant& grant) {
+        if (grant.out != is_read || command.is_reverse) return;
+        Owner& kept = precedes_response(message, command) ? preceding : command.answered ? answered : open;
+        if (kept.command == nullptr || command.number < kept.command->number) kept = {&command, &grant, false};
+    });
+    answered.is_late = true;
+    if (preceding.command != nullptr) return preceding;
+    return open.command != nullptr || answered.command == nullptr ? open : answered;
+}
+
+/// The command that the message may belong to, if it is the only one and the capture lacks the memory that it granted:
+/// its data cannot be those of another.
+Command* Connection::only_cut_command(const Message& message) {
     Command* only = nullptr;
     for (Command* command = commands_.oldest(); command != nullptr; command = commands_.newer(*command)) {
-        if (!is_awaited(*command)) continue;
+        if (command->is_reverse || !(is_awaited(*command) || precedes_response(message, *command))) continue;
         if (only != nullptr) return nullptr;
         only = command;
     }
@@ -226,13 +232,18 @@ void Connection::data_begins(unsigned side, Message& message) {
         ++counts_.probes;
         return;
     }
-    const Grant* grant = nullptr;
-    Command* command = message.has_target ? owner_of(message, is_read, grant) : nullptr;
-    if (command == nullptr) command = only_cut_command();
-    if (command == nullptr) {
+    Owner owner = message.has_target ? owner_of(message, is_read) : Owner{};
+    if (owner.is_late) {
+        ++counts_.late_operations;
+        return;
+    }
+    if (owner.command == nullptr) owner.command = only_cut_command(message);
+    if (owner.command == nullptr) {
         ++counts_.unbound_operations;
         return;
     }
+    Command* const command = owner.command;
+    const Grant* const grant = owner.grant;
     message.command = {commands_.slot_of(*command), command->serial};
     message.holds_message = grant != nullptr && grant->holds_message && grant->address == message.address;
     message.wants_head = message.holds_message || (is_read && command->wants_data);

@@ -32,7 +32,7 @@ std::string_view name_of(IoState state);
 struct ConnectionCounts {
     std::uint64_t operations = 0;          ///< READs and WRITEs of the target
     std::uint64_t unbound_operations = 0;  ///< `operations` that belong to no known command
-    std::uint64_t late_operations = 0;     ///< `operations` of a command that had been answered before
+    std::uint64_t late_operations = 0;     ///< `operations` that followed the response to their command
     std::uint64_t probes = 0;              ///< operations without bytes and without a key
     std::uint64_t events = 0;              ///< answers to commands that wait for events
     std::uint64_t overtaken = 0;           ///< commands that were answered before an older command
@@ -186,8 +186,14 @@ private:
     void take_moved_message(Command& command, bool out, base::Bytes head);
     void fill_response(Command& command, const Message& message, const Said& said);
     Command* find_command(const CommandRef& ref);
-    Command* owner_of(const Message& message, bool is_read, const Grant*& granted);
-    Command* only_cut_command();
+    struct Owner {
+        Command* command = nullptr;
+        const Grant* grant = nullptr;
+        bool is_late = false;  ///< the command had been answered before the message
+    };
+    static bool precedes_response(const Message& message, const Command& command);
+    Owner owner_of(const Message& message, bool is_read);
+    Command* only_cut_command(const Message& message);
     /// Gives up the oldest command if there is no room for another. False if there is still no room.
     bool make_room();
     void count_open(const Command& command, std::int64_t time_ns);

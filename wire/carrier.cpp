@@ -206,8 +206,7 @@ bool CarrierCounts::operator==(const CarrierCounts& other) const {
     return others_ == other.others_ && std::ranges::equal(rows(), other.rows());
 }
 
-std::string text_of(const CarrierCounts& counts) {
-    if (counts.empty()) return {};
+std::string list_text(const CarrierCounts& counts) {
     std::vector<CarrierCounts::Row> rows(counts.rows().begin(), counts.rows().end());
     std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.frames > b.frames; });
     std::string text;
@@ -218,7 +217,12 @@ std::string text_of(const CarrierCounts& counts) {
     if (counts.others() != 0)
         text += text.empty() ? base::format_counted(counts.others(), "frame") + " of other carriers"
                              : ", " + base::group_digits(counts.others()) + " of other carriers";
-    return text + (counts.frames() == 1 ? " was not looked into" : " were not looked into");
+    return text;
+}
+
+std::string text_of(const CarrierCounts& counts) {
+    if (counts.empty()) return {};
+    return list_text(counts) + (counts.frames() == 1 ? " was not looked into" : " were not looked into");
 }
 
 }  // namespace wire

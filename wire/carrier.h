@@ -94,5 +94,7 @@ private:
 /// "12 frames of EtherType 0x8999 were not looked into", the kind with the most frames first; empty if nothing was
 /// counted.
 std::string text_of(const CarrierCounts& counts);
+/// "12 frames of EtherType 0x8999": as text_of(), without the verb.
+std::string list_text(const CarrierCounts& counts);
 
 }  // namespace wire

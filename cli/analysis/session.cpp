@@ -98,6 +98,7 @@ struct Session::State {
     BytesSink bytes_sink = {};
     FrameSink frame_sink = {};
     std::optional<std::int64_t> interval_start_ns = {};
+    bool only_changes = false;
     metrics::Snapshot previous = {};
 
     std::uint64_t taken = 0;  ///< frames that the expression selected
@@ -326,9 +327,16 @@ void Session::State::close_interval() {
         interval_ns = bytes_sink(analyzer->flow_bytes(), *interval_start_ns);
         return;
     }
-    metrics::Snapshot now = analyzer->snapshot();
-    Interval interval{*interval_start_ns, interval_ns, metrics::difference(previous, now), now.flows.size()};
-    previous = std::move(now);
+    Interval interval{*interval_start_ns, interval_ns, {}, 0};
+    if (only_changes && !analyzer->has_trace()) {
+        interval.difference = analyzer->changes();
+        interval.flows_known = analyzer->flows();
+    } else {
+        metrics::Snapshot now = analyzer->snapshot();
+        interval.difference = metrics::difference(previous, now);
+        interval.flows_known = now.flows.size();
+        previous = std::move(now);
+    }
     if (interval.difference.flows.empty()) return;
     progress.wipe();
     wanted = sink(interval);
@@ -368,6 +376,11 @@ Session::~Session() = default;
 void Session::by_interval(std::uint64_t length_ns, IntervalSink sink) {
     state_->interval_ns = length_ns;
     state_->sink = std::move(sink);
+}
+
+void Session::changes_by_interval(std::uint64_t length_ns, IntervalSink sink) {
+    by_interval(length_ns, std::move(sink));
+    state_->only_changes = true;
 }
 
 void Session::bytes_over_time(std::uint64_t length_ns, BytesSink sink) {

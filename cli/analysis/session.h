@@ -58,6 +58,10 @@ public:
     /// Call this before run(): `sink` gets every interval with RDMA traffic, in order. Intervals begin at multiples of
     /// `length_ns` since 1970.
     void by_interval(std::uint64_t length_ns, IntervalSink sink);
+    /// Call this before run(), in place of by_interval(): the differences have flows and pauses alone, without
+    /// commands. This takes little time for flows without traffic. A daemon, a history and a trace give whole
+    /// differences.
+    void changes_by_interval(std::uint64_t length_ns, IntervalSink sink);
     /// For the sink: intervals after the present one have this length, a multiple of the length before; 0: there are
     /// none.
     void lengthen_intervals(std::uint64_t length_ns);

@@ -70,7 +70,7 @@ bool IntervalReport::close() {
     if (!options_.by)
         print(added);
     else
-        print(options_.by == GroupBy::lba ? source_.ranges.take() : grouped(added, *options_.by, names_));
+        print(options_.by == GroupBy::lba ? source_.ranges.take(added) : grouped(added, *options_.by, names_));
     before_ = std::move(now);
     measure.forget_exhibits();
     // Live rows appear at once.

@@ -71,7 +71,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     else if (options.interval_ns)
         intervals.finish();
     else if (options.by == GroupBy::lba)
-        append_groups(output.text(), options, ranges.take());
+        append_groups(output.text(), options, ranges.take(connections));
     else if (options.by)
         append_groups(output.text(), options, grouped(connections, *options.by, names));
     else

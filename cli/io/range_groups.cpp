@@ -38,9 +38,17 @@ CommandKindFigures& kind_of(CommandConnectionFigures& sum, const std::string& na
     return kind;
 }
 
+void count_error(CommandKindFigures& kind, const CommandRecord& record) {
+    ++kind.errors;
+    const auto name = std::ranges::find(metrics::command_error_names, record.error);
+    if (name != metrics::command_error_names.end())
+        ++kind.error_classes[static_cast<std::size_t>(name - metrics::command_error_names.begin())];
+    metrics::count_status(kind, record.status);
+}
+
 void add_answered(CommandKindFigures& kind, const CommandRecord& record) {
     ++kind.commands;
-    if (!record.error.empty()) ++kind.errors;
+    if (!record.error.empty()) count_error(kind, record);
     kind.bytes += record.bytes.value_or(0);
     kind.inline_bytes += record.inline_bytes;
     kind.moved_in_bytes += record.moved_in_bytes;
@@ -52,6 +60,18 @@ void add_answered(CommandKindFigures& kind, const CommandRecord& record) {
     kind.latency_ns.record(record.latency_ns.value_or(0));
     kind.size_bytes.record(record.bytes.value_or(0));
     for (std::size_t i = 0; i < metrics::command_part_count; ++i) kind.parts_ns[i].record(record.parts_ns[i]);
+    metrics::keep_slowest(kind, record);
+}
+
+/// Operations of the commands, and those of the connections that belong to no command.
+void count_operations(CommandConnectionFigures& sum, const std::set<std::uint64_t>& numbers,
+                      const std::vector<CommandConnectionFigures>& connections) {
+    for (const std::uint64_t number : numbers) {
+        const auto found = std::ranges::lower_bound(connections, number, {}, &CommandConnectionFigures::number);
+        if (found != connections.end() && found->number == number) sum.unbound_operations += found->unbound_operations;
+    }
+    sum.operations = sum.unbound_operations;
+    for (const CommandKindFigures& kind : sum.kinds) sum.operations += kind.operations;
 }
 
 }  // namespace
@@ -84,7 +104,7 @@ void RangeGroups::add(const CommandConnectionFigures& connection, const CommandR
     if (record.end == "given_up") ++kind.given_up;
 }
 
-std::vector<Group> RangeGroups::take() {
+std::vector<Group> RangeGroups::take(const std::vector<CommandConnectionFigures>& connections) {
     std::vector<Range> ranges;
     ranges.reserve(ranges_.size());
     for (auto& entry : ranges_) ranges.push_back(std::move(entry.second));
@@ -95,6 +115,7 @@ std::vector<Group> RangeGroups::take() {
     groups.reserve(ranges.size());
     for (Range& range : ranges) {
         range.group.connections = range.connections.size();
+        count_operations(range.group.sum, range.connections, connections);
         groups.push_back(std::move(range.group));
     }
     return groups;

@@ -18,8 +18,10 @@ public:
     explicit RangeGroups(const analysis::Names& names) : names_(names) {}
 
     void add(const metrics::CommandConnectionFigures& connection, const metrics::CommandRecord& record);
-    /// The groups of the commands since the last call, those with most commands first.
-    std::vector<Group> take();
+    /// The groups of the commands since the last call, those with most commands first. `connections`: the figures of
+    /// the connections since then, in the order of their numbers. An operation that belongs to no command may be of any
+    /// range of its connection, so each of these ranges counts it.
+    std::vector<Group> take(const std::vector<metrics::CommandConnectionFigures>& connections);
 
 private:
     struct Range {

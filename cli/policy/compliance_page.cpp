@@ -28,10 +28,23 @@ std::string first_line(const Compliance& compliance) {
         bytes += rule.broken_bytes();
     }
     if (broken == 0) return "OK: the traffic keeps to the rules.\n";
-    return fmt::format("{}: {} of {} broken, by {} ({}).\n",
-                       compliance.broken_share() < minor_share ? "MINOR" : "WRONG", broken,
-                       base::format_counted(compliance.rules.size(), "rule"), base::format_counted(flows, "flow"),
-                       base::format_size(static_cast<double>(bytes)));
+    std::string by;
+    if (flows != 0)
+        by = fmt::format("{} ({})", base::format_counted(flows, "flow"), base::format_size(static_cast<double>(bytes)));
+    if (compliance.encryption_is_broken())
+        by += (by.empty() ? "" : " and ") + base::format_counted(compliance.encrypted_frames, "encrypted frame");
+    return fmt::format("{}: {} of {} broken, by {}.\n", compliance.broken_share() < minor_share ? "MINOR" : "WRONG",
+                       broken, base::format_counted(compliance.rules.size(), "rule"), by);
+}
+
+/// Encrypted frames that no rule forbids: RDMA in them is not judged.
+std::string permitted_encryption(const Compliance& compliance) {
+    if (compliance.encrypted_frames == 0 || compliance.encryption_is_broken()) return {};
+    const auto rule = std::ranges::find_if(
+        compliance.rules, [](const RuleOutcome& outcome) { return outcome.rule->encryption.has_value(); });
+    const std::string by = rule == compliance.rules.end() ? "no rule is about encryption"
+                                                          : fmt::format("rule \"{}\" permits it", rule->rule->name);
+    return fmt::format("\nEncrypted, so RDMA inside is not judged: {}; {}.\n", compliance.encrypted, by);
 }
 
 /// "960 packets", "3 of 960 packets".
@@ -57,11 +70,11 @@ void append_violation(std::string& out, const Violation& violation, const export
                                : fmt::format(" -Y 'frame.number >= {}'", violation.first_frame));
 }
 
-void append_rule(std::string& out, const RuleOutcome& rule, const exporters::Context& context,
-                 const std::string& read_path) {
+void append_rule(std::string& out, const RuleOutcome& rule, const std::string& encrypted,
+                 const exporters::Context& context, const std::string& read_path) {
     if (rule.violations.empty()) {
-        out += fmt::format("\nrule \"{}\": {} expected; {}\n", rule.rule->name, ::policy::expectation_of(*rule.rule),
-                           rule.encrypted);
+        out += fmt::format("\nrule \"{}\": {} expected; there are {}\n", rule.rule->name,
+                           ::policy::expectation_of(*rule.rule), encrypted);
         return;
     }
     out += fmt::format("\nrule \"{}\": {} expected; {} of {} differ\n", rule.rule->name,
@@ -125,11 +138,12 @@ std::string compliance_page(const Compliance& compliance, const exporters::Conte
     std::uint64_t unjudged = 0;
     for (const RuleOutcome& rule : compliance.rules) {
         unjudged += rule.unjudged;
-        if (rule.broken()) append_rule(out, rule, context, read_path);
+        if (rule.broken()) append_rule(out, rule, compliance.encrypted, context, read_path);
     }
     if (unjudged != 0)
         out += fmt::format("\n{} could not be judged: their packets have nothing of what the rule expects.\n",
                            base::format_counted(unjudged, "flow"));
+    out += permitted_encryption(compliance);
     if (compliance.unruled != 0)
         out += fmt::format("\nNo rule is about {}.\n", base::format_counted(compliance.unruled, "flow"));
     return out;
@@ -138,8 +152,10 @@ std::string compliance_page(const Compliance& compliance, const exporters::Conte
 std::string compliance_json(const Compliance& compliance, const exporters::Context& context) {
     nlohmann::ordered_json rules = nlohmann::ordered_json::array();
     for (const RuleOutcome& rule : compliance.rules) rules.push_back(json_of(rule, context));
-    const nlohmann::ordered_json document{
-        {"grade", grade_of(compliance)}, {"rules", std::move(rules)}, {"unruled_flows", compliance.unruled}};
+    const nlohmann::ordered_json document{{"grade", grade_of(compliance)},
+                                          {"rules", std::move(rules)},
+                                          {"unruled_flows", compliance.unruled},
+                                          {"encrypted_frames", compliance.encrypted_frames}};
     return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -37,8 +37,10 @@ using exporters::report::TimeLine;
 
 constexpr std::size_t most_plots = 16;
 
-/// Snapshots of flows that a time line may cost. One takes up to 20 us with its hosts.
+/// Snapshots of flows that a time line may cost. One takes up to 20 us. To see that a flow had no traffic takes a small
+/// part of it.
 constexpr std::size_t most_flow_snapshots = 30'000;
+constexpr std::size_t idle_flows_of_a_snapshot = 500;
 
 SourceKind source_of(const ReportOptions& options) {
     if (options.recalls()) return SourceKind::history;
@@ -107,15 +109,15 @@ void Run::collect_time_line() {
     }
     interval_ns_ = first_bin_ns(options_);
     time_line_.emplace(interval_ns_);
-    session_.by_interval(interval_ns_,
-                         [this](const analysis::Session::Interval& interval) { return on_interval(interval); });
+    session_.changes_by_interval(interval_ns_,
+                                 [this](const analysis::Session::Interval& interval) { return on_interval(interval); });
 }
 
 bool Run::on_interval(const analysis::Session::Interval& interval) {
     time_line_->add(interval.start_ns, interval.difference);
-    flow_snapshots_ += interval.flows_known;
+    flow_snapshots_ += interval.difference.flows.size() + interval.flows_known / idle_flows_of_a_snapshot;
     if (flow_snapshots_ > most_flow_snapshots) {
-        // Snapshots of very many flows take longer than measuring them.
+        // Snapshots of many flows take longer than measuring them.
         flow_snapshots_ = most_flow_snapshots / 2;
         time_line_->double_bins();
     }

@@ -11,7 +11,7 @@ namespace cli::report {
 
 /// A trace in the form of Chrome's trace events, for ui.perfetto.dev: each flow and each connection with commands is a
 /// process, messages and commands are slices, repairs and marks are instants. Arrows lead from a packet to its repeat,
-/// and from a NAK to the packet that begins to repair.
+/// and from a NAK to the first packet that is sent again.
 struct EventTrace {
     std::string text = {};
     std::string left_out = {};  ///< what was left out, in a sentence; may be empty

@@ -67,7 +67,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     }
     std::vector<metrics::Answer> answers =
         metrics::answer(snapshot, session.names(), session.devices(), options.flow ? &*options.flow : nullptr);
-    if (rules->empty()) {
+    if (options.policy_path.empty()) {
         // The daemon's file may be for its own user alone.
         if (auto of_daemon = read_policy(session.policy_file())) rules = std::move(of_daemon);
     }

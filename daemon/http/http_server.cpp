@@ -53,6 +53,7 @@ struct Exchange {
     Request request = {};
     std::size_t received = 0;  ///< bytes of the body
     bool is_sent = false;      ///< to the worker
+    bool has_failed = false;   ///< there was no memory for the answer
     std::optional<Response> response = {};
     std::string stream = {};  ///< what the client of a stream has yet to read
     bool is_suspended = false;
@@ -147,6 +148,16 @@ Response answer_of(Handler& handler, const Request& request) {
     }
 }
 
+/// False if there is no memory.
+bool append(std::string& text, const std::string& more) {
+    try {
+        text += more;
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
 using Body = std::shared_ptr<const std::string>;
 
 ssize_t read_body(void* body, std::uint64_t position, char* into, std::size_t most) {
@@ -196,6 +207,9 @@ public:
     void run_in_worker(std::function<void()> work) override { worker_->run(std::move(work)); }
 
 private:
+    /// Requests that the worker has answered; without an answer, there was no memory for it.
+    using Done = std::vector<std::pair<std::uint64_t, std::optional<Response>>>;
+
     void wake() const { eventfd_write(wake_.number(), 1); }
     void serve();
     void stop();
@@ -228,6 +242,7 @@ private:
     std::unique_ptr<MHD_Daemon, StopDaemon> daemon_;
     int epoll_ = -1;
     std::uint64_t last_number_ = 0;
+    Done finishing_;  ///< what finish_jobs() handles
     std::size_t jobs_ = 0;
     std::size_t streams_ = 0;
     Moment deaf_until_;  ///< no client is accepted before, because there were no descriptors left
@@ -236,7 +251,7 @@ private:
     std::atomic<bool> ends_ = false;
 
     std::mutex mutex_;  ///< guards the members below, which other threads fill
-    std::vector<std::pair<std::uint64_t, Response>> done_;
+    Done done_;
     std::string events_;
 
     std::thread thread_;
@@ -269,6 +284,8 @@ base::Result<void> MicroHttpServer::start() {
                          static_cast<unsigned>(bounds_.connections + accepted_at_once), MHD_OPTION_END));
     if (!daemon_) return base::failure(nothing_left);
     epoll_ = MHD_get_daemon_info(daemon_.get(), MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    // Requests that were answered find room without memory being taken.
+    for (Done* const done : {&done_, &finishing_}) done->reserve(bounds_.jobs);
     worker_ = std::make_unique<JobThread>();
     const base::SignalBlock none_for_the_thread;
     thread_ = std::thread([this] { serve(); });
@@ -330,19 +347,21 @@ int MicroHttpServer::wait_ms(Moment now) const {
 }
 
 void MicroHttpServer::finish_jobs() {
-    std::vector<std::pair<std::uint64_t, Response>> done;
     {
         const std::lock_guard lock(mutex_);
-        done.swap(done_);
+        finishing_.swap(done_);
     }
-    for (auto& [number, response] : done) {
+    for (auto& [number, response] : finishing_) {
         --jobs_;
         const auto found = exchanges_.find(number);
         if (found == exchanges_.end()) continue;
-        found->second->response = std::move(response);
-        found->second->is_suspended = false;
-        MHD_resume_connection(found->second->client->connection);
+        Exchange& exchange = *found->second;
+        exchange.response = std::move(response);
+        exchange.has_failed = !exchange.response;
+        exchange.is_suspended = false;
+        MHD_resume_connection(exchange.client->connection);
     }
+    finishing_.clear();
 }
 
 void MicroHttpServer::send_events() {
@@ -361,12 +380,12 @@ void MicroHttpServer::send_events() {
 }
 
 void MicroHttpServer::send_event(Exchange& exchange, const std::string& bytes) {
-    if (exchange.stream.size() + bytes.size() > bounds_.stream_bytes) {
+    const bool was_empty = exchange.stream.empty();
+    const bool fits = exchange.stream.size() + bytes.size() <= bounds_.stream_bytes;
+    if (!fits || !append(exchange.stream, bytes))
         close(*exchange.client);
-    } else {
-        if (exchange.stream.empty()) exchange.client->deadline = Clock::now() + bounds_.to_read;
-        exchange.stream += bytes;
-    }
+    else if (was_empty)
+        exchange.client->deadline = Clock::now() + bounds_.to_read;
     if (!exchange.is_suspended) return;
     exchange.is_suspended = false;
     MHD_resume_connection(exchange.client->connection);
@@ -467,6 +486,7 @@ MHD_Result MicroHttpServer::answer(MHD_Connection* connection, Exchange& exchang
     Client& client = *exchange.client;
     const std::string& asked = exchange.request.method;
     if (exchange.response) return queue(connection, client, *exchange.response);
+    if (exchange.has_failed) return MHD_NO;
     if (exchange.is_sent) return MHD_YES;
     if (exchange.received > bounds_.body_bytes)
         return queue(connection, client, plain(413, "The body of the request is too long.\n"));
@@ -484,8 +504,14 @@ MHD_Result MicroHttpServer::send_to_worker(MHD_Connection* connection, Exchange&
     if (jobs_ >= bounds_.jobs)
         return queue(connection, *exchange.client, plain(503, "Too many requests wait already; ask again later.\n"));
     worker_->run([this, number = exchange.number, request = exchange.request] {
-        Response response = answer_of(handler_, request);
+        std::optional<Response> response;
+        try {
+            response = answer_of(handler_, request);
+        } catch (const std::bad_alloc&) {
+            response.reset();
+        }
         {
+            // There is room: see start().
             const std::lock_guard lock(mutex_);
             done_.emplace_back(number, std::move(response));
         }

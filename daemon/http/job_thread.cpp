@@ -1,5 +1,6 @@
 #include "daemon/http/job_thread.h"
 
+#include <exception>
 #include <pthread.h>
 
 #include "base/signal_block.h"
@@ -37,7 +38,12 @@ void JobThread::serve() {
         const std::function<void()> work = std::move(waiting_.front());
         waiting_.pop_front();
         lock.unlock();
-        work();
+        try {
+            work();
+        } catch (const std::exception&) {
+            // There was no memory. Requests of clients handle this themselves: see http_server.cpp.
+            continue;
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 
 namespace service::http {
 
-/// A thread that does one thing after another.
+/// A thread that does one thing after another. An exception ends what is being done, and not the thread.
 class JobThread {
 public:
     JobThread();

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <fmt/core.h>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
@@ -24,8 +25,6 @@ constexpr std::uint64_t most_flows = 2'000;
 constexpr std::uint64_t usual_flows = 1'000;
 /// A document that takes long to make is made less often: it keeps the worker busy for a quarter of the time at most.
 constexpr std::int64_t pause_for_work = 3;
-constexpr std::size_t most_readings = 2;
-constexpr std::int64_t longest_pause_of_reading_ns = 60 * base::ns_per_sec;
 
 Response json(std::string text) {
     Response response = plain(200, std::move(text));
@@ -82,11 +81,15 @@ std::string note_without_page() {
 }
 
 LiveSite::LiveSite(Pages pages, Commands& commands, Options options)
-    : PlainSite(std::move(pages)), commands_(commands), options_(std::move(options)), figures_(options_.interval_ns) {}
+    : PlainSite(std::move(pages)),
+      commands_(commands),
+      options_(std::move(options)),
+      figures_(options_.interval_ns),
+      readings_(options_.history_interval_ns) {}
 
 // ---- new figures ----
 
-void LiveSite::add(const IntervalEnd& interval) {
+void LiveSite::add(const IntervalEnd& interval) try {
     {
         const std::lock_guard lock(mutex_);
         // The next difference then covers two intervals.
@@ -94,6 +97,9 @@ void LiveSite::add(const IntervalEnd& interval) {
         waiting_.push_back(interval);
     }
     if (server_ != nullptr) server_->run_in_worker([this] { work_off(); });
+} catch (const std::bad_alloc&) {
+    // The next interval brings what this one had.
+    return;
 }
 
 void LiveSite::note(const Noted& incident) {
@@ -109,9 +115,7 @@ void LiveSite::work_off() {
         intervals.swap(waiting_);
     }
     if (intervals.empty()) return;
-    std::erase_if(readings_, [now_ns = base::steady_ns()](const Reading& reading) {
-        return now_ns - reading.used_ns > longest_pause_of_reading_ns;
-    });
+    readings_.forget_unused(base::steady_ns());
     for (const IntervalEnd& interval : intervals) figures_.add(interval);
     std::string text = event();
     {
@@ -273,19 +277,22 @@ Response LiveSite::report(const Request& request) {
 Response LiveSite::of_history(TimeRange range, const std::function<Response(const Past&)>& answer) {
     const std::string directory = commands_.history_directory();
     if (directory.empty()) return refusal(404, "no history is kept: set history.directory in the configuration");
-    const auto begun = std::ranges::find(readings_, range, &Reading::range);
-    Reading reading{.range = range, .past = Past(options_.history_interval_ns)};
-    if (begun != readings_.end()) {
-        reading = std::move(*begun);
-        readings_.erase(begun);
+    std::optional<PastReading> reading = readings_.take(range, base::steady_ns());
+    if (!reading) {
+        Response busy = plain(503, "Others read the history; ask again in some seconds.\n");
+        busy.headers.emplace_back("Retry-After", "2");
+        return busy;
     }
-    const auto read = read_on(reading.past, directory, range, [this] { return !commands_.ends(); });
-    if (!read) return refusal(404, read.error().text());
-    Response response = answer(reading.past);
-    if (!reading.past.ended_ns) return response;
-    if (readings_.size() >= most_readings) readings_.pop_front();
-    reading.used_ns = base::steady_ns();
-    readings_.push_back(std::move(reading));
+    if (!reading->is_whole) {
+        const auto read = read_on(reading->past, directory, range, [this] { return !commands_.ends(); });
+        if (!read) return refusal(404, read.error().text());
+        reading->is_whole = !reading->past.ended_ns;
+        reading->is_in_pieces = reading->is_in_pieces || !reading->is_whole;
+    }
+    Response response = answer(reading->past);
+    // Another client that reads the same stretch gets its end as well. Of the future there will be more.
+    const bool has_more = !reading->is_whole || range.to_ns <= base::wall_ns();
+    if (reading->is_in_pieces && has_more) readings_.keep(*std::move(reading), base::steady_ns());
     return response;
 }
 

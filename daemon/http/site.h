@@ -12,6 +12,7 @@
 #include "daemon/http/http_server.h"
 #include "daemon/http/live_figures.h"
 #include "daemon/http/past.h"
+#include "daemon/http/past_readings.h"
 #include "daemon/server/command_backend.h"
 
 namespace service::http {
@@ -96,13 +97,7 @@ private:
     std::uint64_t report_number_ = 0;
     std::int64_t report_made_ns_ = 0;
     std::int64_t report_took_ns_ = 0;
-    /// A stretch of history that has been read in part, for the next request.
-    struct Reading {
-        TimeRange range;
-        Past past;
-        std::int64_t used_ns = 0;
-    };
-    std::deque<Reading> readings_;  ///< the oldest first
+    PastReadings readings_;
 
     mutable std::mutex mutex_;  ///< guards the members below
     std::deque<IntervalEnd> waiting_;

@@ -120,11 +120,13 @@ std::array<std::string_view, metrics::command_error_count + 1> make_results() {
     return results;
 }
 
+/// A sample for each name, also for values of 0: increase() and rate() see the first event of a series only if the
+/// series was at 0 before.
 template <class Values, class Names>
 void add_each(Families& families, Place place, const Labels& labels, std::string_view name, const Values& values,
               const Names& names, double factor) {
     for (std::size_t i = 0; i < values.size(); ++i)
-        if (values[i] != 0) families.add(place, static_cast<double>(values[i]) * factor, with(labels, name, names[i]));
+        families.add(place, static_cast<double>(values[i]) * factor, with(labels, name, names[i]));
 }
 
 }  // namespace
@@ -200,7 +202,7 @@ void CommandCounters::append(std::vector<MetricFamily>& all) const {
             const Labels of_class = with(labels, "kind", classes[i]);
             add_each(families, commands_total, of_class, "result", one.results, results, 1);
             add_each(families, bytes_total, of_class, "direction", one.bytes, data_directions, 1);
-            if (one.latency.count != 0) families.add(one.latency, of_class);
+            families.add(one.latency, of_class);
             add_each(families, part_seconds, of_class, "part", one.parts_ns, metrics::command_part_names,
                      seconds_per_ns);
             add_each(families, repair_seconds, of_class, "whose", one.repair_ns, repairs, seconds_per_ns);

@@ -295,13 +295,15 @@ void TrafficTotals::State::append_others(std::vector<MetricFamily>& all) const {
         all.push_back(std::move(family));
     }
     MetricFamily family = traffic_family(table.attempts);
-    for (std::size_t transport = 0; transport < Attempts::transports; ++transport)
-        for (std::size_t outcome = 0; outcome < attempt_outcomes.size(); ++outcome)
-            if (const std::uint64_t count = attempts.counts()[transport][outcome]; count != 0)
-                family.metric.push_back(
-                    sample(family, static_cast<double>(count),
-                           {{"transport", std::string(metrics::name_of(static_cast<wire::Transport>(transport)))},
-                            {"outcome", std::string(name_of(attempt_outcomes[outcome]))}}));
+    for (std::size_t transport = 0; transport < Attempts::transports; ++transport) {
+        const auto& counts = attempts.counts()[transport];
+        if (std::all_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count == 0; })) continue;
+        for (std::size_t outcome = 0; outcome < counts.size(); ++outcome)
+            family.metric.push_back(
+                sample(family, static_cast<double>(counts[outcome]),
+                       {{"transport", std::string(metrics::name_of(static_cast<wire::Transport>(transport)))},
+                        {"outcome", std::string(name_of(attempt_outcomes[outcome]))}}));
+    }
     all.push_back(std::move(family));
     for (const TruncationGauge& row : table.truncation) {
         all.push_back(traffic_family(row.series));

@@ -75,11 +75,7 @@ void merge_kind(CommandKindFigures& into, const CommandKindFigures& other) {
     for (std::size_t i = 0; i < command_depth_count; ++i) into.think_ns[i].merge(other.think_ns[i]);
     for (std::size_t i = 0; i < command_error_count; ++i)
         into.error_classes[i] = add(into.error_classes[i], other.error_classes[i]);
-    for (const auto& [status, count] : other.statuses) {
-        const bool full = into.statuses.size() >= CommandKindFigures::most_statuses && !into.statuses.contains(status);
-        std::uint64_t& sum = into.statuses[full ? "other" : status];
-        sum = add(sum, count);
-    }
+    for (const auto& [status, count] : other.statuses) count_status(into, status, count);
     merge_exhibits(into, other);
 }
 
@@ -111,6 +107,17 @@ CommandKindFigures* find_kind(std::vector<CommandKindFigures>& kinds, const std:
 }
 
 }  // namespace
+
+void count_status(CommandKindFigures& kind, const std::string& status, std::uint64_t commands) {
+    const bool full = kind.statuses.size() >= CommandKindFigures::most_statuses && !kind.statuses.contains(status);
+    std::uint64_t& sum = kind.statuses[full ? "other" : status];
+    sum = add(sum, commands);
+}
+
+void keep_slowest(CommandKindFigures& kind, const CommandRecord& record) {
+    const bool full = kind.slowest.size() == CommandKindFigures::most_exhibits;
+    if (!full || is_slower(record, kind.slowest.back())) keep_first(kind.slowest, {record}, is_slower);
+}
 
 std::uint64_t CommandConnectionFigures::wall_ns() const {
     std::uint64_t sum = 0;

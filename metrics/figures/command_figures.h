@@ -109,6 +109,11 @@ struct CommandKindFigures {
     std::uint64_t repair_ns() const { return repair_own_ns + repair_behind_ns; }
 };
 
+/// Counts commands with this status of an error. A status for whose name there is no room is "other".
+void count_status(CommandKindFigures& kind, const std::string& status, std::uint64_t commands = 1);
+/// Keeps the command if it is one of the slowest.
+void keep_slowest(CommandKindFigures& kind, const CommandRecord& record);
+
 /// A connection with an upper layer.
 struct CommandConnectionFigures {
     std::uint64_t number = 0;  ///< in the capture, from 1

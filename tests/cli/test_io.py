@@ -185,6 +185,22 @@ class Groups(IoTestCase):
         self.assertRegex(self.succeeds(commands("-n", "-r", NVME, "--by", "lba")),
                          r"^nvme  nqn\.2024-01\.lab:sub1  ns 1  0 to 1 GiB  1 connection\nkind +commands ")
 
+    def test_ranges_have_errors_and_operations(self):
+        # tests/unit/upper/made-smb.tsv: the only error of a command with an address is of a WRITE of 100 bytes at 0, "disk full".
+        kinds = {}
+        for group in self.json("-n", "-r", PCAPS / "made-smb.pcap", "--by", "lba")["groups"]:
+            self.assertEqual(group["operations"], group["unbound_operations"] + sum(kind["operations"] for kind in group["kinds"]))
+            for kind in group["kinds"]:
+                if kind["errors"]:
+                    kinds[kind["kind"]] = (kind["error_classes"], kind["statuses"], len(kind["slowest"]))
+        self.assertEqual({name: kind[:2] for name, kind in kinds.items()}, {"write": ({"device": 1}, {"STATUS_DISK_FULL": 1})})
+        self.assertGreaterEqual(kinds["write"][2], 1)
+        # Every operation of the capture belongs to a command of one range.
+        groups = self.json("-n", "-r", NVME, "--by", "lba")["groups"]
+        rows = [row for row in self.csv("-n", "-r", NVME, "--each") if row["end"] == "answered" and row["first_block"] != ""]
+        self.assertEqual(sum(group["operations"] for group in groups), sum(int(row["operations"]) for row in rows))
+        self.assertGreater(sum(group["operations"] for group in groups), 300)
+
 
 class Intervals(IoTestCase):
     def test_they_sum_to_the_whole(self):

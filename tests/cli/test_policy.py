@@ -231,8 +231,33 @@ class Policy(TestCase):
         done = self.check(rules, "--json", "-r", capture)
         self.assertEqual((done.returncode, json.loads(done.stdout)["rules"][0]["encrypted_frames"]), (3, frames))
         self.assertIn(f"{frames} frames of IP protocol 50 (ESP", self.check(rules, "-r", capture).stdout)
-        self.assertEqual(self.check(rules.replace("false", "true"), "-r", capture).returncode, 0)
+        permitted = self.check(rules.replace("false", "true"), "-r", capture)
+        self.assertEqual(permitted.returncode, 0)
+        self.assertTrue(permitted.stdout.startswith("OK: "), permitted.stdout)
+        self.assertRegex(permitted.stdout, rf'Encrypted, .*: {frames} frames of IP protocol 50 \(ESP, encrypted\); rule "plain" permits it\.')
         self.assertEqual(self.check(rules, "-r", MARKED).returncode, 0)
+
+    def test_encryption_and_nothing_else(self):
+        """Every frame of MARKED as ESP: what the file says of encryption is all there is to judge."""
+        def change(_number, frame):
+            total = (~struct.unpack_from(">H", frame, 24)[0] & 0xffff) + 50 - frame[23]
+            return frame[:23] + b"\x32" + struct.pack(">H", ~(total + (total >> 16)) & 0xffff) + frame[26:]
+        capture = rewrite(MARKED, self.folder / "esp-only.pcap", change)
+        no = '[[rule]]\nname = "plain"\nencryption = false\n'
+        yes = '[[rule]]\nname = "tunnels"\nencryption = true\n'
+        rest = REST + "dscp = 0\n"
+        for rules in (no, no + yes, rest + no):
+            done = self.check(rules, "-r", capture)
+            self.assertEqual(done.returncode, 3, done.stdout)
+            self.assertRegex(done.stdout, r"^WRONG: 1 of [12] rules? broken, by [0-9,]+ encrypted frames\.")
+            self.assertEqual(self.check(rules, "--fail-on", "wrong", "-r", capture).returncode, 3)
+        for rules in (yes, yes + no, rest, rest + yes):
+            done = self.check(rules, "-r", capture)
+            self.assertEqual(done.returncode, 4, done.stdout)
+            self.assertNotIn("WRONG", done.stdout)
+            self.assertIn("frames of IP protocol 50 (ESP, encrypted); " + ("no rule is about encryption" if rules == rest else 'rule "tunnels" permits it'), done.stdout)
+            why = run("why", "--policy", self.folder / "rules.toml", "-n", "-r", capture)
+            self.assertNotIn("WRONG", why.stdout)
 
     def test_what_counts_as_a_failure(self):
         broken = REST + "dscp = 0\n"

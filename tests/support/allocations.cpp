@@ -8,9 +8,13 @@
 namespace support {
 namespace {
 std::atomic<std::uint64_t> count{0};
+std::atomic<std::size_t> failing_size{0};
+std::atomic<int> passes_left{0};
 
 void* counted(std::size_t size, std::size_t alignment) {
     count.fetch_add(1, std::memory_order_relaxed);
+    const std::size_t failing = failing_size.load(std::memory_order_relaxed);
+    if (failing != 0 && size >= failing && passes_left.fetch_sub(1) <= 0) throw std::bad_alloc();
     void* memory = alignment <= alignof(std::max_align_t)
                        ? std::malloc(size == 0 ? 1 : size)
                        : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
@@ -20,6 +24,11 @@ void* counted(std::size_t size, std::size_t alignment) {
 }  // namespace
 
 std::uint64_t allocations() { return count.load(std::memory_order_relaxed); }
+
+void fail_allocations_of(std::size_t size, int passes) {
+    passes_left = passes;
+    failing_size = size;
+}
 
 }  // namespace support
 

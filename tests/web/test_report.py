@@ -293,6 +293,47 @@ class Page(Base):
             shown = self.browser.value("[...document.querySelectorAll('#hosts div > div > table:not(.matrix) tbody th')].map(cell => cell.textContent)")
             self.assertEqual(shown, sorted((host["address"] for host in document["hosts"]), reverse=turn))
 
+    def type_into(self, selector, text):
+        """As a user does: Tab comes to the field, and keys follow."""
+        self.browser.value(f"(f => {{ f.focus(); f.select(); }})(document.querySelector({json.dumps(selector)}))")
+        for key in text or ["\b"]:
+            backspace = {"key": "Backspace", "code": "Backspace", "windowsVirtualKeyCode": 8}
+            self.browser.call("Input.dispatchKeyEvent", type="rawKeyDown" if key == "\b" else "keyDown",
+                              **(backspace if key == "\b" else {"key": key, "text": key}))
+            self.browser.call("Input.dispatchKeyEvent", type="keyUp", **(backspace if key == "\b" else {"key": key}))
+
+    def test_words_filter_hosts_and_commands(self):
+        document = self.open(NVME)
+        rows = "[...document.querySelectorAll('#{} table:not(.matrix) tbody tr:not(.group)')].map(row => row.cells[0].textContent)"
+        hosts, commands = rows.format("hosts"), rows.format("commands")
+        addresses = sorted(host["address"] for host in document["hosts"])
+        self.type_into("#hosts input", "2.2")
+        chosen = [address for address in addresses if "2.2" in address]
+        self.assertLess(0, len(chosen))
+        self.assertLess(len(chosen), len(addresses))
+        self.assertEqual(sorted(self.browser.value(hosts)), chosen)
+        self.assertEqual(self.browser.value("document.querySelector('#hosts-shown').value"), f"{len(chosen)} of {len(addresses)} hosts")
+        self.type_into("#hosts input", "")
+        self.assertEqual(sorted(self.browser.value(hosts)), addresses)
+        # Words of a connection and of a kind of command.
+        kinds = [[kind["kind"] or "(not captured)" for kind in connection["kinds"] if kind["commands"] or kind["unanswered"]]
+                 for connection in document["commands"]]
+        all_kinds = sum(map(len, kinds))
+        queues = [connection["queue"] for connection in document["commands"]]
+        self.type_into("#commands input", "QUEUE 0 property")
+        of_queue_0 = [kind for queue, own in zip(queues, kinds) if queue == 0 for kind in own if "property" in kind]
+        self.assertEqual(self.browser.value(commands), of_queue_0)
+        self.assertEqual(self.browser.value("document.querySelectorAll('#commands tr.group').length"), 2)
+        self.assertEqual(self.browser.value("document.querySelector('#commands-shown').value"),
+                         f"{len(of_queue_0)} of {all_kinds} kinds of commands")
+        self.assertEqual(self.browser.value("document.activeElement.getAttribute('aria-label')"), "filter commands")
+        # No row is left: the field stays, so that the user can change the words.
+        self.type_into("#commands input", "nothing")
+        self.assertEqual(self.browser.value(commands), [])
+        self.assertFalse(self.browser.value("document.querySelector('#commands').hidden"))
+        self.type_into("#commands input", "")
+        self.assertEqual(len(self.browser.value(commands)), all_kinds)
+
     def test_a_flow_opens_and_a_mark_names_its_frame(self):
         document = self.open(LOSS)
         evidence = next(e for a in document["why"]["answers"] for e in a["evidence"] if e["what"].startswith("sequence error"))

@@ -1,7 +1,7 @@
 // Commands of upper layers, as `io` has them.
-import type { CommandKind } from "./document";
-import { copied, element, renew, section, TableOrder } from "./dom";
-import { byteSize, dumpCommand, duration, grouped, percent } from "./model";
+import type { CommandKind, Connection, ReportDocument } from "./document";
+import { copied, element, renew, section, TableOrder, TextFilter } from "./dom";
+import { byteSize, dumpCommand, duration, grouped, hasWords, percent } from "./model";
 import type { PageState } from "./state";
 
 const partNames = ["request", "target_before", "data", "target_after", "response"];
@@ -9,30 +9,47 @@ const partColors = ["s8", "s9", "s1", "s11", "s7"];
 
 /** Hidden as long as there are no commands. */
 export function commandSection(state: PageState): HTMLElement {
-  const made = section("commands", "Commands");
+  const table = element("div");
+  const filter = new TextFilter("commands", "host, protocol, target or kind", () => show());
+  const made = section("commands", "Commands", filter.box, table);
   const order = new TableOrder<CommandKind>([
     { title: "kind", value: (kind) => kind.kind }, { title: "commands", kind: "n", value: (kind) => kind.commands }, { title: "errors", kind: "n", value: (kind) => kind.errors },
     { title: "bytes", kind: "n minor-column", value: (kind) => kind.bytes }, { title: "p50", kind: "n", value: (kind) => kind.latency_ns.p50 }, { title: "p99", kind: "n", value: (kind) => kind.latency_ns.p99 },
     { title: "slowest", kind: "n", value: (kind) => kind.latency_ns.max }, { title: "parts" }, { title: "unanswered", kind: "n minor-column", value: (kind) => kind.unanswered },
   ], () => show());
   const show = () => {
-    const fresh = section("commands", "Commands", ...tableOf(state, order));
-    renew(made, fresh);
-    made.hidden = made.querySelector("tbody") === null;
+    const all = groupsOf(state.report, "");
+    const chosen = groupsOf(state.report, filter.text);
+    filter.showTotal(kindsOf(chosen), kindsOf(all), "kinds of commands");
+    renew(table, element("div", {}, ...tableOf(state, chosen, order)));
+    made.hidden = all.length === 0;
   };
   state.onReport(show);
   show();
   return made;
 }
 
-function tableOf(state: PageState, order: TableOrder<CommandKind>): HTMLElement[] {
+/** A connection with the kinds of its commands that the table has. */
+interface Group { heading: string; kinds: CommandKind[] }
+
+const nameOf = (kind: CommandKind): string => kind.kind ?? "(not captured)";
+const headingOf = (connection: Connection): string =>
+  [`${connection.protocol}  ${connection.initiator} > ${connection.target}`, connection.target_name, connection.queue === null ? null : `queue ${connection.queue}`, connection.limit === null ? null : `limit ${connection.limit}, ${connection.open_max} open at most`].filter((each) => each !== null).join(", ");
+/** Kinds of which the heading and the name contain every word of the text. */
+function groupsOf(report: ReportDocument, text: string): Group[] {
+  return report.commands.map((connection) => {
+    const heading = headingOf(connection);
+    return { heading, kinds: connection.kinds.filter((kind) => (kind.commands > 0 || kind.unanswered > 0) && hasWords(`${heading} ${nameOf(kind)}`, text)) };
+  }).filter((group) => group.kinds.length > 0);
+}
+const kindsOf = (groups: readonly Group[]): number => groups.reduce((sum, group) => sum + group.kinds.length, 0);
+
+function tableOf(state: PageState, groups: readonly Group[], order: TableOrder<CommandKind>): HTMLElement[] {
   const { report } = state;
-  const connections = report.commands.filter((connection) => connection.kinds.some((kind) => kind.commands > 0 || kind.unanswered > 0));
-  if (connections.length === 0) return [];
+  if (groups.length === 0) return [];
   const commands = element("div");
-  const heading = (connection: (typeof connections)[number]) => element("tr", { class: "group" }, element("th", { scope: "rowgroup", colspan: 9 }, element("span", {},
-    [`${connection.protocol}  ${connection.initiator} > ${connection.target}`, connection.target_name, connection.queue === null ? null : `queue ${connection.queue}`, connection.limit === null ? null : `limit ${connection.limit}, ${connection.open_max} open at most`].filter((each) => each !== null).join(", "))));
-  const rows = connections.flatMap((connection) => [heading(connection), ...order.sorted(connection.kinds.filter((kind) => kind.commands > 0 || kind.unanswered > 0)).map((kind) => {
+  const heading = (group: Group) => element("tr", { class: "group" }, element("th", { scope: "rowgroup", colspan: 9 }, element("span", {}, group.heading)));
+  const rows = groups.flatMap((group) => [heading(group), ...order.sorted(group.kinds).map((kind) => {
     const bar = element("div", { class: "bar", role: "img" });
     const whole = kind.latency_ns.sum;
     const words: string[] = [];
@@ -51,7 +68,7 @@ function tableOf(state: PageState, order: TableOrder<CommandKind>): HTMLElement[
     const frames = slow ? [slow.frames.request_first, slow.frames.data_first, slow.frames.response].filter((frame): frame is number => frame !== null) : [];
     const command = slow ? dumpCommand(report, frames) : "";
     const show = command ? element("button", { type: "button", class: "frame", title: "the command that prints its frames", click: () => commands.replaceChildren(copied(command)) }, duration(slow.latency_ns)) : duration(slow?.latency_ns);
-    return element("tr", {}, element("th", { scope: "row" }, kind.kind ?? "(not captured)"), element("td", { class: "n" }, grouped(kind.commands)), element("td", { class: "n" }, grouped(kind.errors)), element("td", { class: "n minor-column" }, byteSize(kind.bytes)),
+    return element("tr", {}, element("th", { scope: "row" }, nameOf(kind)), element("td", { class: "n" }, grouped(kind.commands)), element("td", { class: "n" }, grouped(kind.errors)), element("td", { class: "n minor-column" }, byteSize(kind.bytes)),
       element("td", { class: "n" }, duration(kind.latency_ns.p50)), element("td", { class: "n" }, duration(kind.latency_ns.p99)), element("td", { class: "n" }, show), element("td", {}, bar), element("td", { class: "n minor-column" }, grouped(kind.unanswered)));
   })]);
   const legend = element("div", { class: "legend" }, ...partNames.map((name, i) => {

@@ -79,6 +79,21 @@ export class TableOrder<Row> {
   }
 }
 
+/** A field for words that the rows of a table must contain, and how many rows do. */
+export class TextFilter {
+  readonly box: HTMLElement;
+  private readonly input: HTMLInputElement;
+  private readonly total: HTMLOutputElement;
+  /** `what`: "hosts". `changed` draws the table again. */
+  constructor(what: string, examples: string, changed: () => void) {
+    this.input = element("input", { type: "search", placeholder: examples, "aria-label": `filter ${what}`, input: changed });
+    this.total = element("output", { class: "dim", id: `${what}-shown` });
+    this.box = element("div", { class: "controls" }, this.input, this.total);
+  }
+  get text(): string { return this.input.value; }
+  showTotal(shown: number, all: number, words: string): void { this.total.value = `${shown.toLocaleString("en-US")} of ${all.toLocaleString("en-US")} ${words}`; }
+}
+
 /** The value of a colour of the present theme. */
 export const color = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 

@@ -1,7 +1,7 @@
 // Hosts, and who sends to whom.
 import type { Host } from "./document";
-import { element, renew, section, TableOrder } from "./dom";
-import { byteSize, cellKey, bitRate, grouped, matrixOf, sumsOfFlows } from "./model";
+import { element, renew, section, TableOrder, TextFilter } from "./dom";
+import { byteSize, cellKey, bitRate, grouped, hasWords, matrixOf, sumsOfFlows } from "./model";
 import type { PageState } from "./state";
 
 export function hostSection(state: PageState): HTMLElement {
@@ -34,9 +34,11 @@ export function hostSection(state: PageState): HTMLElement {
     { title: "most senders in 1 ms", kind: "n", hint: "incast: the most hosts that sent to it within a millisecond", value: (host) => host.incast.senders_max },
     { title: "link rate", kind: "n", value: (host) => host.link_bits_per_sec },
   ], () => list());
+  const filter = new TextFilter("hosts", "name or address", () => list());
   const list = () => {
     const largest = [...state.report.hosts].sort((a, b) => b.sent_wire_bytes + b.received_wire_bytes - a.sent_wire_bytes - a.received_wire_bytes);
-    const hosts = order.sorted(largest);
+    const hosts = order.sorted(largest.filter((host) => hasWords(nameOf(host), filter.text)));
+    filter.showTotal(hosts.length, largest.length, "hosts");
     const shown = hosts.slice(0, 200);
     const table = element("table", {}, order.head(),
       element("tbody", {}, ...shown.map((host) => element("tr", {}, element("th", { scope: "row" }, nameOf(host)),
@@ -52,5 +54,5 @@ export function hostSection(state: PageState): HTMLElement {
   };
   state.onReport(read);
   read();
-  return section("hosts", "Hosts", element("h3", {}, "Who sends to whom"), box, words, element("h3", {}, "All hosts"), all);
+  return section("hosts", "Hosts", element("h3", {}, "Who sends to whom"), box, words, element("h3", {}, "All hosts"), filter.box, all);
 }

@@ -7,8 +7,15 @@ type Build = (report: ReportDocument, page: HTMLElement, before: (state: PageSta
 
 const api = `${location.origin}/api/v1`;
 
+const retryAfterMs = 2000;
+
+/** A request that may succeed later: the daemon is busy, or does not answer. */
+class TryAgain extends Error {}
+
 async function read<Answer>(path: string): Promise<Answer> {
-  const answer = await fetch(`${api}/${path}`, { cache: "no-store", credentials: "same-origin" });
+  const answer = await fetch(`${api}/${path}`, { cache: "no-store", credentials: "same-origin" })
+    .catch(() => { throw new TryAgain("the daemon does not answer; the page tries again"); });
+  if (answer.status === 503) throw new TryAgain("the daemon is busy; the page asks again");
   const body = await answer.json().catch(() => null);
   if (!answer.ok) throw new Error((body as { error?: string } | null)?.error ?? `the daemon answered ${answer.status}`);
   return body as Answer;
@@ -79,11 +86,14 @@ class Live {
     if (!this.due || this.busy || waits) return;
     this.busy = true;
     this.due = false;
+    const asked = this.range;
     try {
       this.accept(await read<ReportDocument>(this.path()));
       this.problem = "";
     } catch (error) {
       this.problem = error instanceof Error ? error.message : String(error);
+      // The present figures are asked for with the next event; no event comes for the past.
+      if (error instanceof TryAgain && asked) setTimeout(() => { this.due = this.due || asked === this.range; void this.refresh(); }, retryAfterMs);
       if (!this.state) this.page.replaceChildren(element("p", {}, `There are no figures: ${this.problem}.`));
     }
     this.busy = false;

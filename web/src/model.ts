@@ -120,9 +120,17 @@ export function sorted(rows: readonly FlowRow[], key: SortKey, descending: boole
   }).map((each) => each.row);
 }
 
+const wordsOf = (text: string): string[] => text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+
+/** The content has every word of the text. */
+export function hasWords(content: string, text: string): boolean {
+  const searched = content.toLowerCase();
+  return wordsOf(text).every((word) => searched.includes(word));
+}
+
 /** Rows that contain every word; a word may be `cause` for flows with a problem. */
 export function filtered(rows: readonly FlowRow[], text: string): FlowRow[] {
-  const words = text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const words = wordsOf(text);
   if (words.length === 0) return [...rows];
   return rows.filter((row) => {
     const content = `${row.id} ${row.kind} ${row.source} ${row.destination} ${row.cause ?? ""} ${row.operations}`.toLowerCase();

@@ -32,6 +32,9 @@ test("a filter needs every word; `cause` chooses flows with a problem", () => {
   assert.deepEqual(ids(model.filtered(rows, "STORAGE write")), [1]);
   assert.deepEqual(ids(model.filtered(rows, "cause")), [2]);
   assert.deepEqual(ids(model.filtered(rows, "cause storage")), []);
+  assert.ok(model.hasWords("storage-3 (192.0.2.1)", "2.1  STORAGE"));
+  assert.ok(model.hasWords("storage-3 (192.0.2.1)", " "));
+  assert.ok(!model.hasWords("storage-3 (192.0.2.1)", "storage 2.2"));
 });
 
 test("a range counts cells that it covers in part by their share", () => {

@@ -131,13 +131,6 @@ void keep_first(std::vector<CommandRecord>& kept, const upper::Connection& conne
     if (kept.size() < CommandKindFigures::most_exhibits) kept.push_back(record_of(connection, finished));
 }
 
-/// The name of a status for which there is no room is "other".
-void count_status(CommandKindFigures& figures, const std::string& status) {
-    const bool full =
-        figures.statuses.size() >= CommandKindFigures::most_statuses && !figures.statuses.contains(status);
-    ++figures.statuses[full ? "other" : status];
-}
-
 /// The number of commands, by the times of their requests, that had waited for more than long_wait_ns at `end_ns`.
 std::uint64_t long_waits(const std::vector<std::int64_t>& begins_ns, std::int64_t end_ns) {
     const auto is_long = [end_ns](std::int64_t begin_ns) {

@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -219,6 +220,19 @@ struct Analyzer::State {
         out.truncated -= std::min(out.truncated, cuts.frames());
     }
 
+    /// Flows that were evicted are no longer among those of changes().
+    void forget_evicted() {
+        constexpr std::size_t few = 1024;
+        if (former.size() <= 2 * flows_counted + few) return;
+        std::vector<FlowBytes> live;
+        live.reserve(flows_counted);
+        for (const auto& worker : workers) worker->engine().add_bytes(live);
+        std::unordered_map<std::uint64_t, FlowSnapshot> kept;
+        for (const FlowBytes& flow : live)
+            if (auto known = former.extract(flow.id)) kept.insert(std::move(known));
+        former = std::move(kept);
+    }
+
     /// Everything fed so far has been worked off, and its flows may be looked at from this thread.
     void settle() {
         release_first();
@@ -243,6 +257,10 @@ struct Analyzer::State {
     unsigned threads;
     std::size_t interfaces = 1;  ///< that the clock expects
     CaptureFigures figures;
+    /// For changes(): the flows as they were described last, by their ids, and the pauses.
+    std::unordered_map<std::uint64_t, FlowSnapshot> former = {};
+    std::vector<PauseSnapshot> former_pauses = {};
+    bool is_finished = false;
     std::uint32_t longest_frame = 0;
     std::vector<std::unique_ptr<Worker>> workers;
     dissect::DissectorCounters counters;
@@ -277,6 +295,7 @@ void Analyzer::finish() {
     state_->settle();
     for (const auto& worker : state_->workers) worker->finish();
     state_->keep_bound(state_->max_flows);
+    state_->is_finished = true;
 }
 
 std::size_t Analyzer::begin_interval(std::int64_t idle_since_ns) {
@@ -328,7 +347,30 @@ Snapshot Analyzer::snapshot() {
                             [this](Engine& engine, Snapshot& out) { engine.describe(out, state_->figures.last_ns); });
 }
 
+Snapshot Analyzer::changes() {
+    State& state = *state_;
+    state.keep_bound(state.max_flows);
+    state.settle();
+    Snapshot now;
+    for (const auto& worker : state.workers) worker->engine().describe_changed(now.flows, state.is_finished);
+    std::ranges::sort(now.flows, {}, &FlowSnapshot::id);
+    state.clock.describe(now.pauses);
+    Snapshot before;
+    before.pauses = std::move(state.former_pauses);
+    for (const FlowSnapshot& flow : now.flows)
+        if (auto known = state.former.extract(flow.id)) before.flows.push_back(std::move(known.mapped()));
+    Snapshot out = difference(before, now);
+    for (FlowSnapshot& flow : now.flows) {
+        const std::uint64_t id = flow.id;
+        state.former.emplace(id, std::move(flow));
+    }
+    state.former_pauses = std::move(now.pauses);
+    state.forget_evicted();
+    return out;
+}
+
 Snapshot Analyzer::take_snapshot() {
+    state_->former.clear();
     state_->keep_bound(state_->max_flows);
     Snapshot last = state_->describe(counters(), [this](Engine& engine, Snapshot& out) {
         engine.describe_and_release(out, state_->figures.last_ns);

@@ -51,6 +51,10 @@ public:
     void finish();
     /// Waits for the frames fed so far, then copies the figures out. Kernel drops are the caller's to fill in.
     Snapshot snapshot();
+    /// What happened since the last call, or since the beginning, as difference() has it: flows that had traffic,
+    /// without commands of upper layers, and pauses, but neither hosts nor what concerns the whole capture. Flows
+    /// without traffic take hardly any time. After finish(), every flow is looked at once more.
+    Snapshot changes();
     /// The last snapshot: the flows' memory is given back while it is made, all other memory then. Only the destructor
     /// may be called afterwards.
     Snapshot take_snapshot();

@@ -517,6 +517,13 @@ void Engine::describe_end(const Flow& flow, FlowSnapshot& out) const {
 }
 
 void Engine::describe(FlowIndex index, std::int64_t now_ns, FlowSnapshot& out) const {
+    describe_measured(index, out);
+    const Flow& flow = store_.table[index];
+    if (flow.upper == UpperLayer::read)
+        commands_->describe(flow.id, flow.finished ? out.last_ns : now_ns, out.commands);
+}
+
+void Engine::describe_measured(FlowIndex index, FlowSnapshot& out) const {
     const Flow& flow = store_.table[index];
     const Flow* const reverse = flow.reverse == no_flow ? nullptr : &store_.table[flow.reverse];
     store_.describe(index, out);
@@ -563,8 +570,6 @@ void Engine::describe(FlowIndex index, std::int64_t now_ns, FlowSnapshot& out) c
                                flow.key.transport == wire::Transport::iwarp))
         out.connection = *figures;
     if (flow.key.transport == wire::Transport::iwarp) streams_.describe(index, out);
-    if (flow.upper == UpperLayer::read)
-        commands_->describe(flow.id, flow.finished ? out.last_ns : now_ns, out.commands);
 
     const bool answered = flow.key.service == Service::rc || flow.key.service == Service::xrc;
     double confidence = 1;
@@ -593,6 +598,37 @@ void Engine::describe_if_live(FlowIndex index, std::int64_t now_ns, Snapshot& ou
     if (!store_.table[index].live) return;
     out.flows.emplace_back();
     describe(index, now_ns, out.flows.back());
+}
+
+Engine::FlowMark Engine::mark_of(const Flow& flow) const {
+    FlowMark mark{.id = flow.id, .reverse = flow.reverse, .is_finished = flow.finished};
+    const auto add = [&](const Flow& one, std::size_t i) {
+        mark.packets[i] = one.counts.packets;
+        mark.last_ns[i] = one.counts.last_ns;
+        if (one.attribution.started()) mark.last_data_ns[i] = one.attribution.last_ns();
+        const FlowTrouble* const said = store_.trouble_of(one);
+        if (said == nullptr) return;
+        mark.answers[i] = said->rnr_naks + said->cnps;
+        for (const std::uint64_t naks : said->naks) mark.answers[i] += naks;
+        for (const IcmpFigures::Errors& errors : said->icmp.kinds) mark.answers[i] += errors.count;
+    };
+    add(flow, 0);
+    if (flow.reverse != no_flow) add(store_.table[flow.reverse], 1);
+    const ConnectionFigures* const about = connections_.about(flow.key, first_frame_of(flow.id), flow.finished);
+    if (about != nullptr) mark.end_frame = about->end_frame;
+    return mark;
+}
+
+void Engine::describe_changed(std::vector<FlowSnapshot>& out, bool all) {
+    described_.resize(store_.table.extent());
+    for (FlowIndex index = 0; index < store_.table.extent(); ++index) {
+        const Flow& flow = store_.table[index];
+        if (!flow.live) continue;
+        const FlowMark mark = mark_of(flow);
+        if (!all && described_[index] == mark) continue;
+        described_[index] = mark;
+        describe_measured(index, out.emplace_back());
+    }
 }
 
 /// By block of the table: the last block whose flows need one of it, as themselves or as their reverse.

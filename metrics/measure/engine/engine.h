@@ -80,7 +80,9 @@ public:
     /// Adds the flows (in no order), the reuse figures of hosts, the attempts at connections, and what they hold in
     /// memory.
     void describe(Snapshot& out, std::int64_t now_ns);
-    /// The same, and gives the memory of flows back as soon as they are described: nothing but the destructor may
+    /// Adds the flows that had traffic since the last call, without commands of upper layers; `all`: every flow.
+    void describe_changed(std::vector<FlowSnapshot>& out, bool all);
+    /// As describe(), and gives the memory of flows back as soon as they are described: nothing but the destructor may
     /// follow. Flows and their figures are then not held twice.
     void describe_and_release(Snapshot& out, std::int64_t now_ns);
     /// With an observer: the two ends of a flow, and its reverse's id; no figures. False if there is no such flow.
@@ -118,6 +120,20 @@ private:
     void work_off(PacketRecord& record);
     void identify(FlowIndex index, FlowSnapshot& out) const;
     void describe(FlowIndex index, std::int64_t now_ns, FlowSnapshot& out) const;
+    void describe_measured(FlowIndex index, FlowSnapshot& out) const;
+    /// What differs in a flow that had traffic: its own, its reverse's, answers about it, or its connection's end.
+    struct FlowMark {
+        std::uint64_t id = 0;
+        FlowIndex reverse = no_flow;
+        bool is_finished = false;
+        std::array<std::uint64_t, 2> packets{};  ///< of the flow, of its reverse
+        std::array<std::int64_t, 2> last_ns{};
+        std::array<std::int64_t, 2> last_data_ns{};
+        std::array<std::uint64_t, 2> answers{};  ///< NAKs, RNR NAKs, CNPs, errors of ICMP
+        std::uint64_t end_frame = 0;             ///< of the connection
+        bool operator==(const FlowMark&) const = default;
+    };
+    FlowMark mark_of(const Flow& flow) const;
     void describe_if_live(FlowIndex index, std::int64_t now_ns, Snapshot& out) const;
     void describe_rest(Snapshot& out, std::int64_t now_ns) const;
     std::vector<std::size_t> last_uses_of_blocks() const;
@@ -141,6 +157,7 @@ private:
     std::array<PacketRecord, batch> waiting_;
     std::size_t waiting_count_ = 0;
     std::uint64_t plain_frames_ = 0;
+    std::vector<FlowMark> described_ = {};  ///< by index, as of the last describe_changed()
     std::array<Expected, batch> expected_;
     std::size_t expected_count_ = 0;
     std::size_t expected_next_ = 0;  ///< the one that on_plain() will be called with

@@ -563,6 +563,10 @@ void HostClock::describe(std::vector<HostSnapshot>& hosts, std::vector<PauseSnap
         out.incast_senders_max = host.incast.senders_max;
         out.incast_frame = host.incast.senders_frame;
     }
+    describe(pauses);
+}
+
+void HostClock::describe(std::vector<PauseSnapshot>& pauses) const {
     for (const State::Interface& interface : state_->interfaces)
         if (interface.seen) {
             PauseSnapshot& out = pauses.emplace_back(interface.pauses);

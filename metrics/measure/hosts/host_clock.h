@@ -51,6 +51,8 @@ public:
     /// Addresses, bytes, link rates, incast and pauses, as far as the frames alone show them. Reuse figures and senders
     /// come from the engines. Hosts that are listed already are filled in.
     void describe(std::vector<HostSnapshot>& hosts, std::vector<PauseSnapshot>& pauses) const;
+    /// Pauses alone.
+    void describe(std::vector<PauseSnapshot>& pauses) const;
     /// Hosts that no frame came from or went to since `before_ns`, by the clock of `now_ns`, are no longer described.
     /// One that comes back is described by what it did since. Call it regularly: it looks at what has changed in
     /// between.

@@ -406,6 +406,30 @@ TEST(PrometheusCommands, CountByProtocolPeerAndClass) {
     EXPECT_NEAR(bench.sum("rdmascope_io_part_seconds_total"), seconds, 1e-9);
 }
 
+TEST(PrometheusCommands, SeriesOfAClassBeginAtZero) {
+    Bench bench;
+    metrics::FlowSnapshot flow = nvme_to(ipv4(2), 1);
+    metrics::CommandKindFigures& reads = flow.commands->kinds[0];
+    reads.errors = 0;
+    reads.error_classes[0] = 0;
+    bench.add({flow});
+    const auto values_of = [&](std::string_view name, std::string_view label, std::string_view kind) {
+        std::map<std::string, double> values;
+        for (const auto& [labels, value] : bench.samples(std::string(name)))
+            if (labels.at("kind") == kind) values[labels.at(std::string(label))] = value;
+        return values;
+    };
+    using Values = std::map<std::string, double>;
+    const Values no_error{{"ok", 10},     {"device", 0}, {"path", 0},  {"protocol", 0},
+                          {"aborted", 0}, {"busy", 0},   {"denied", 0}};
+    EXPECT_EQ(values_of("rdmascope_io_commands_total", "result", "read"), no_error);
+    EXPECT_EQ(values_of("rdmascope_io_bytes_total", "direction", "read"), (Values{{"in", 40'960}, {"out", 0}}));
+    EXPECT_EQ(values_of("rdmascope_io_repair_seconds_total", "whose", "flush"), (Values{{"own", 0}, {"others", 0}}));
+    EXPECT_EQ(values_of("rdmascope_io_part_seconds_total", "part", "flush").size(), metrics::command_part_count);
+    // Classes without a command have no series.
+    EXPECT_EQ(bench.samples("rdmascope_io_commands_total").size(), 2 * no_error.size());
+}
+
 TEST(PrometheusCommands, WaitForAnAnswer) {
     Bench bench;
     metrics::FlowSnapshot flow = nvme_to(ipv4(2), 1);
@@ -511,7 +535,10 @@ TEST(PrometheusTraffic, AttemptsCountOnceByTheirOutcome) {
     };
     EXPECT_EQ(look(AttemptOutcome::unanswered, 101, true), std::pair(0.0, 0.0));
     EXPECT_EQ(look(AttemptOutcome::unanswered, 109, false), std::pair(0.0, 0.0));
+    EXPECT_TRUE(bench.samples("rdma_connection_attempts_total").empty());
     EXPECT_EQ(look(AttemptOutcome::unanswered, 110, false), std::pair(1.0, 0.0));
+    // Each of the five outcomes of the transport begins at 0, so that rate() sees its first attempt.
+    EXPECT_EQ(bench.samples("rdma_connection_attempts_total").size(), 5U);
     EXPECT_EQ(look(AttemptOutcome::unanswered, 130, false), std::pair(1.0, 0.0));
     EXPECT_EQ(look(AttemptOutcome::rejected, 131, true), std::pair(1.0, 0.0));  // it was given up already
     EXPECT_EQ(look(AttemptOutcome::unanswered, 101, true), std::pair(1.0, 0.0));

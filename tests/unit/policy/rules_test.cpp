@@ -45,6 +45,11 @@ Compliance check_flows(const Rules& rules, const metrics::Snapshot& snapshot) {
     return check(rules, snapshot, exporters::Context{});
 }
 
+class NoNames : public metrics::HostNames {
+public:
+    std::string name(const metrics::Address& /*address*/) const override { return {}; }
+};
+
 TEST(Dscp, names_and_numbers) {
     EXPECT_EQ(dscp_named("EF"), 46);
     EXPECT_EQ(dscp_named("af31"), 26);
@@ -133,10 +138,11 @@ TEST(Rules, lists_and_every_key) {
         "false\n");
     ASSERT_EQ(rules.size(), 3U);
     const Selection& selection = rules[0].selection;
-    ASSERT_EQ(selection.from.size(), 2U);
-    EXPECT_EQ(selection.from[0].bits, 28U);
-    EXPECT_EQ(selection.from[1].bits, 128U);
-    EXPECT_EQ(selection.hosts.size(), 2U);
+    EXPECT_TRUE(selection.from.holds(address({192, 0, 2, 15}, wire::AddressFamily::ipv4)));
+    EXPECT_FALSE(selection.from.holds(address({192, 0, 2, 16}, wire::AddressFamily::ipv4)));
+    EXPECT_TRUE(selection.to.holds(address({198, 51, 100, 7}, wire::AddressFamily::ipv4)));
+    EXPECT_TRUE(selection.hosts.holds(address({1, 2, 3, 4}, wire::AddressFamily::ipv4)));
+    EXPECT_TRUE(selection.hosts.holds(address({0x20, 1}, wire::AddressFamily::ipv6)));
     EXPECT_THAT(selection.ports, ElementsAre(PortRange{4420, 4420}, PortRange{20000, 20099}));
     EXPECT_THAT(selection.protocols, ElementsAre("nvme"));
     EXPECT_THAT(selection.containers, ElementsAre("abc", "def"));
@@ -179,6 +185,20 @@ TEST(Selection, blocks_of_addresses) {
     const metrics::Address mapped =
         address({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 17}, wire::AddressFamily::gid);
     EXPECT_TRUE(block.holds(mapped));
+}
+
+// The same blocks, written as IPv6: bits of such a block count from the beginning of the 128.
+TEST(Selection, blocks_of_mapped_addresses) {
+    const metrics::Address inside = address({192, 0, 2, 31}, wire::AddressFamily::ipv4);
+    const metrics::Address outside = address({192, 0, 2, 32}, wire::AddressFamily::ipv4);
+    for (const char* const text : {"::ffff:192.0.2.16/124", "::ffff:c000:210/124", "::ffff:192.0.2.31"}) {
+        EXPECT_TRUE(parse_block(text)->holds(inside)) << text;
+        EXPECT_FALSE(parse_block(text)->holds(outside)) << text;
+    }
+    EXPECT_TRUE(parse_block("::ffff:0:0/96")->holds(inside));
+    EXPECT_TRUE(parse_block("::ffff:192.0.2.0/120")->holds(outside));
+    EXPECT_THAT(parse_block("::ffff:192.0.2.0/95").error().message, HasSubstr("a block of IPv4 addresses"));
+    EXPECT_FALSE(parse_block("::ffff:192.0.2.0/129").ok());
 }
 
 TEST(Selection, ports_are_tcps_or_those_of_an_ip_service) {
@@ -329,13 +349,52 @@ TEST(Compliance, encrypted_frames) {
     snapshot.capture.unread.add({wire::CarrierKind::ip_protocol, 50}, 12);  // ESP
     const Compliance result = check_flows(rules, snapshot);
     EXPECT_EQ(result.rules[0].encrypted_frames, 12U);
-    EXPECT_THAT(result.rules[0].encrypted, HasSubstr("12 frames of IP protocol 50 (ESP"));
+    EXPECT_THAT(result.encrypted, HasSubstr("12 frames of IP protocol 50 (ESP"));
+    EXPECT_TRUE(result.encryption_is_broken());
     EXPECT_EQ(result.rules[1].flows, 1U);
     EXPECT_FALSE(check_flows(rules_of(one_rule + "encryption = true\n"), snapshot).broken());
     EXPECT_EQ(check_flows(rules_of(one_rule + "encryption = true\n"), snapshot).unruled, 1U);
     EXPECT_TRUE(is_encrypted({wire::CarrierKind::macsec, 0x88e5}));
     EXPECT_TRUE(is_encrypted({wire::CarrierKind::udp_port, 51820}));
     EXPECT_FALSE(is_encrypted({wire::CarrierKind::udp_port, 1701}));
+}
+
+// The first rule about encryption decides; what no rule forbids is no violation, but it is counted.
+TEST(Compliance, encryption_that_is_permitted) {
+    metrics::Snapshot snapshot;
+    snapshot.capture.unread.add({wire::CarrierKind::ip_protocol, 50}, 12);
+    const std::string yes = "[[rule]]\nname = 'yes'\nencryption = true\n";
+    const std::string no = "[[rule]]\nname = 'no'\nencryption = false\n";
+    const std::string rest = "[[rule]]\nname = 'rest'\ndscp = 0\n";
+    for (const std::string& text : {yes, yes + no, rest, rest + yes}) {
+        const Rules rules = rules_of(text);
+        const Compliance result = check_flows(rules, snapshot);
+        EXPECT_FALSE(result.broken()) << text;
+        EXPECT_EQ(result.encrypted_frames, 12U) << text;
+    }
+    for (const std::string& text : {no, no + yes, rest + no}) {
+        const Rules rules = rules_of(text);
+        const Compliance result = check_flows(rules, snapshot);
+        EXPECT_TRUE(result.encryption_is_broken()) << text;
+        EXPECT_FALSE(result.saw_nothing()) << text;
+    }
+}
+
+// Of a million bytes, one flow of 1 kB breaks a rule: that alone is a minor matter.
+TEST(Compliance, encryption_is_never_a_minor_matter) {
+    metrics::Snapshot snapshot;
+    snapshot.flows = {flow(wire::AddressFamily::ipv4, 0, 1), flow(wire::AddressFamily::ipv4, 104, 2)};
+    snapshot.flows[0].wire_bytes = 999'000;
+    snapshot.flows[1].wire_bytes = 1'000;
+    const Rules rules = rules_of("[[rule]]\nname = 'a'\nencryption = false\n[[rule]]\nname = 'b'\ndscp = 0\n");
+    EXPECT_DOUBLE_EQ(check_flows(rules, snapshot).broken_share(), 0.001);
+    snapshot.capture.unread.add({wire::CarrierKind::macsec, 0x88e5}, 1);
+    EXPECT_DOUBLE_EQ(check_flows(rules, snapshot).broken_share(), 1);
+    snapshot.capture.packets = 1'000'000;
+    NoNames names;
+    for (const metrics::Answer& answer : answers_of(check_flows(rules, snapshot), snapshot, names))
+        EXPECT_TRUE(answer.summary.find("encrypted") == std::string::npos ||
+                    metrics::grade_of(answer) == metrics::Grade::wrong);
 }
 
 // cma_roce_tos(8), nvme-connect(1), mlnx_qos and the environment variables take the byte, New-NetQosPolicy the code
@@ -428,11 +487,6 @@ TEST(Learn, rules_are_kept_by_what_they_were_learnt_from) {
     EXPECT_EQ(result.unruled, 0U);
     EXPECT_TRUE(learn(metrics::Snapshot{}, {}).empty());
 }
-
-class NoNames : public metrics::HostNames {
-public:
-    std::string name(const metrics::Address& /*address*/) const override { return {}; }
-};
 
 TEST(PolicyAnswers, broken_kept_and_nothing_to_judge) {
     metrics::Snapshot snapshot;

@@ -39,6 +39,7 @@ void Finder::command(const upper::Connection& connection, const upper::FinishedC
 void Finder::ended(const upper::Connection& connection) {
     const upper::ConnectionCounts& counts = connection.counts();
     unbound += counts.unbound_operations;
+    late += counts.late_operations;
     probes += counts.probes;
     operations += counts.operations;
     target_names.push_back(connection.facts().target_name);

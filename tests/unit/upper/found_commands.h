@@ -58,6 +58,7 @@ struct Finder final : upper::Listener {
     std::map<std::string, unsigned> evidence;  ///< connections by what they were recognized by
     std::map<std::string, unsigned> protocols;
     std::uint64_t unbound = 0;
+    std::uint64_t late = 0;
     std::uint64_t probes = 0;
     std::uint64_t operations = 0;
     std::vector<std::string> target_names;

@@ -69,6 +69,7 @@ public:
         std::uint16_t id = 0;  ///< whose memory it is about
         std::uint64_t offset = 0;
         std::uint64_t asked = 0;
+        std::uint32_t length = 0;  ///< bytes of the payload, if not all were captured
     };
     void pass(const Packet& packet) {
         upper::Flow& flow = packet.of_initiator ? asks_ : answers_;
@@ -82,7 +83,7 @@ public:
         passing.operation = packet.operation;
         passing.starts = packet.starts;
         passing.ends = packet.ends;
-        passing.length = static_cast<std::uint32_t>(packet.payload.size());
+        passing.length = packet.length != 0 ? packet.length : static_cast<std::uint32_t>(packet.payload.size());
         passing.payload = packet.payload;
         passing.has_target = packet.operation != upper::Operation::send && packet.starts;
         passing.key = key_of(packet.id);
@@ -268,6 +269,95 @@ TEST(CommandParts, the_tap_changes_the_order) {
     ASSERT_EQ(finder.answered.size(), 1u);
     EXPECT_EQ(in_us(finder.answered[0]), (Parts{0, 100, 32, 0, 0}));
     EXPECT_EQ(finder.answered[0].repair_own_ns, 0u) << "nothing was sent again";
+}
+
+// A WRITE whose PSN is before the response's is data of the command that was answered, whenever the WRITE passes.
+TEST(CommandData, a_whole_write_passes_after_the_response) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(2, 1, 2000));
+    exchange.answer(2, 131, 1);
+    exchange.write(0, 132, 2, 1);
+    const Finder& finder = exchange.finish();
+    EXPECT_EQ(finder.unbound, 0u);
+    EXPECT_EQ(finder.late, 0u);
+    ASSERT_EQ(finder.answered.size(), 1u);
+    EXPECT_EQ(finder.answered[0].operations, 1u);
+    EXPECT_EQ(finder.answered[0].moved, 2000u);
+    EXPECT_EQ(in_us(finder.answered[0]), (Parts{0, 132, 1, 0, 0}));
+}
+
+TEST(CommandData, a_write_that_was_lost_before_the_tap_is_sent_again) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(2, 1, 1000));
+    exchange.answer(1, 100, 1);
+    exchange.refuse(false);
+    exchange.write(0, 140, 1, 1);
+    exchange.answer(1, 141, 1);
+    const Finder& finder = exchange.finish();
+    EXPECT_EQ(finder.unbound + finder.late, 0u);
+    ASSERT_EQ(finder.answered.size(), 1u);
+    EXPECT_EQ(finder.answered[0].operations, 1u);
+    EXPECT_EQ(finder.answered[0].repair_own_ns, 41'000u);
+    EXPECT_EQ(in_us(finder.answered[0]), (Parts{0, 140, 0, 1, 0}));
+}
+
+TEST(CommandData, memory_that_is_used_again_does_not_take_earlier_data) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(2, 1, 1000));
+    exchange.answer(1, 100, 1);
+    exchange.ask(1, 101, request(2, 1, 1000));
+    exchange.write(0, 102, 1, 1);
+    exchange.write(2, 110, 1, 1);
+    exchange.answer(3, 111, 1);
+    const Finder& finder = exchange.finish();
+    EXPECT_EQ(finder.unbound + finder.late, 0u);
+    ASSERT_EQ(finder.answered.size(), 2u);
+    for (const Found& found : finder.answered) {
+        EXPECT_EQ(found.operations, 1u);
+        EXPECT_EQ(found.moved, 1000u);
+    }
+}
+
+TEST(CommandData, a_write_after_the_response_belongs_to_a_known_command) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(2, 1, 1000));
+    exchange.answer(0, 100, 1);
+    exchange.write(1, 110, 1, 1);
+    const Finder& finder = exchange.finish();
+    EXPECT_EQ(finder.late, 1u);
+    EXPECT_EQ(finder.unbound, 0u);
+    ASSERT_EQ(finder.answered.size(), 1u);
+    EXPECT_EQ(finder.answered[0].operations, 0u);
+}
+
+/// A request that the capture has without its descriptor, which names the memory.
+Exchange::Packet request_without_key(std::uint32_t psn, std::int64_t at_us, std::uint16_t id) {
+    Exchange::Packet packet{true, psn, at_us, upper::Operation::send, true, true, request(2, id, 1000)};
+    packet.length = static_cast<std::uint32_t>(packet.payload.size());
+    packet.payload.resize(24);
+    return packet;
+}
+
+TEST(CommandData, unknown_memory_of_two_possible_commands) {
+    Exchange one;
+    one.pass(request_without_key(0, 0, 1));
+    one.answer(1, 100, 1);
+    one.write(0, 102, 1, 9);
+    const Finder& alone = one.finish();
+    EXPECT_EQ(alone.unbound, 0u);
+    ASSERT_EQ(alone.answered.size(), 1u);
+    EXPECT_EQ(alone.answered[0].operations, 1u);
+
+    Exchange two;
+    two.pass(request_without_key(0, 0, 1));
+    two.answer(1, 100, 1);
+    two.pass(request_without_key(1, 101, 2));
+    two.write(0, 102, 1, 9);
+    two.answer(2, 110, 2);
+    const Finder& both = two.finish();
+    EXPECT_EQ(both.unbound, 1u);
+    ASSERT_EQ(both.answered.size(), 2u);
+    for (const Found& found : both.answered) EXPECT_EQ(found.operations, 0u);
 }
 
 TEST(CommandParts, a_read_is_asked_for_again_from_its_middle) {

@@ -13,6 +13,7 @@
 #include "daemon/http/gzip.h"
 #include "daemon/http/http_server.h"
 #include "daemon/http/site.h"
+#include "tests/support/allocations.h"
 
 namespace service::http {
 namespace {
@@ -82,7 +83,11 @@ public:
         return request.path == "/stream" ? Way::as_stream : Way::at_once;
     }
     Response answer(const Request& request) override {
-        if (request.path == "/slow") go_on.get_future().wait();
+        if (worker_fails.exchange(false)) {
+            support::fail_allocations_of(1);
+            throw std::bad_alloc();
+        }
+        if (request.path == "/slow" && !has_waited.exchange(true)) go_on.get_future().wait();
         if (request.path == "/broken") throw std::runtime_error("out of order");
         return plain(200, request.path + ' ' + request.body);
     }
@@ -93,6 +98,8 @@ public:
 
     std::promise<void> go_on;
     std::atomic<bool> streams_fail = false;
+    std::atomic<bool> worker_fails = false;  ///< from the next answer on, no memory is left
+    std::atomic<bool> has_waited = false;
 };
 
 std::unique_ptr<HttpServer> opened(Handler& handler, const ServerBounds& bounds = {}) {
@@ -255,6 +262,34 @@ TEST(HttpServer, StreamsHaveEventsUntilTheyAreTooSlow) {
         if (again.starts_with("HTTP/1.1 503 ")) again.clear();
     }
     EXPECT_TRUE(again.starts_with("HTTP/1.1 200 ")) << again;
+}
+
+TEST(HttpServer, WithoutMemoryAStreamEndsAndTheServerGoesOn) {
+    constexpr std::size_t event_bytes = 50'000;
+    TestHandler handler;
+    const auto server = opened(handler);
+    TestClient client(server->port());
+    client.ask("/stream");
+    EXPECT_NE(client.receive("retry: 1").find("retry: 1"), std::string::npos);
+    std::string event(event_bytes, 'x');
+    // The event is added to what the server sends, and there is no memory to add it to what the client will read.
+    support::fail_allocations_of(event_bytes, 1);
+    server->publish(std::move(event));
+    EXPECT_EQ(client.receive().find("xxx"), std::string::npos);
+    support::fail_allocations_of(0);
+    EXPECT_TRUE(asked(*server, "/after").ends_with("/after "));
+}
+
+TEST(HttpServer, WithoutMemoryTheWorkerGoesOn) {
+    TestHandler handler;
+    handler.go_on.set_value();
+    const auto server = opened(handler);
+    server->run_in_worker([] { throw std::bad_alloc(); });
+    // No memory for the answer of the worker, nor for a page that says so: the client's connection ends.
+    handler.worker_fails = true;
+    EXPECT_EQ(asked(*server, "/slow"), "");
+    support::fail_allocations_of(0);
+    EXPECT_TRUE(asked(*server, "/slow").ends_with("/slow "));
 }
 
 TEST(HttpServer, EndsWhileClientsAreConnected) {

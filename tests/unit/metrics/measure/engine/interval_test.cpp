@@ -1,5 +1,6 @@
 /// An analyzer that runs for months: its intervals show frames of their own, and it forgets what is over.
 #include <gtest/gtest.h>
+#include <tuple>
 
 #include "metrics/measure/engine/analyzer.h"
 #include "tests/support/captures.h"
@@ -70,6 +71,73 @@ TEST(Interval, ChangesNoCount) {
             EXPECT_EQ(got.flows[i].find_event_summary(summary.kind)->count, summary.count);
         }
     }
+}
+
+/// What a time line shows of a flow.
+auto figures_over_time(const FlowSnapshot& flow) {
+    std::vector<std::uint64_t> latencies;
+    for (const OperationFigures& operation : flow.operations) latencies.push_back(operation.latency_ns.count());
+    return std::tuple(flow.packets, flow.wire_bytes, flow.messages_total(), flow.retransmitted_packets.value_or(0),
+                      flow.naks, flow.rnr_naks, flow.ecn_ce_packets, flow.cnp_packets, flow.state_ns, flow.last_ns,
+                      latencies);
+}
+
+/// changes() against the difference of two snapshots, after each piece of every capture.
+TEST(Interval, ChangesAreDifferencesOfSnapshots) {
+    constexpr std::size_t piece = 97;
+    static const FlowSnapshot nothing;
+    for (const support::KeptCapture& capture : support::load_captures(2000)) {
+        SCOPED_TRACE(capture.name);
+        Analyzer analyzer;
+        Snapshot before;
+        const auto compare = [&] {
+            Snapshot now = analyzer.snapshot();
+            const Snapshot expected = difference(before, now);
+            const Snapshot got = analyzer.changes();
+            for (const FlowSnapshot& flow : got.flows) {
+                ASSERT_NE(expected.flow(flow.id), nullptr);
+                EXPECT_EQ(figures_over_time(flow), figures_over_time(*expected.flow(flow.id))) << flow.id;
+                EXPECT_DOUBLE_EQ(flow.messages_mean, expected.flow(flow.id)->messages_mean);
+            }
+            for (const FlowSnapshot& flow : expected.flows) {
+                if (got.flow(flow.id) != nullptr) continue;
+                EXPECT_EQ(flow.packets, 0u) << flow.id;
+                EXPECT_EQ(flow.messages_total(), 0u) << flow.id;
+            }
+            ASSERT_EQ(got.pauses.size(), expected.pauses.size());
+            for (std::size_t i = 0; i < got.pauses.size(); ++i) {
+                EXPECT_EQ(got.pauses[i].pause_frames, expected.pauses[i].pause_frames);
+                EXPECT_EQ(got.pauses[i].pfc_frames, expected.pauses[i].pfc_frames);
+            }
+            before = std::move(now);
+        };
+        std::uint64_t number = 0;
+        for (const support::KeptFrame& kept : capture.frames) {
+            const wire::Frame frame = kept.frame(++number);
+            analyzer.feed({&frame, 1});
+            if (number % piece == 0) compare();
+        }
+        analyzer.finish();
+        compare();
+        // Nothing has happened since.
+        EXPECT_TRUE(analyzer.changes().flows.empty());
+    }
+}
+
+TEST(Interval, ChangesOfFlowsThatTakeThePlaceOfOthers) {
+    Player player("rxe-rping.pcap");
+    const std::int64_t hour_ns = 3600ll * 1'000'000'000;
+    const auto run = [&](std::int64_t later_ns) {
+        player.play(0, player.frames.size(), later_ns);
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> packets;
+        for (const FlowSnapshot& flow : player.analyzer.changes().flows)
+            packets.emplace_back(flow.packets, flow.wire_bytes);
+        player.analyzer.begin_interval(player.frames.back().time_ns + later_ns + 1);
+        return packets;
+    };
+    const auto first = run(0);
+    ASSERT_FALSE(first.empty());
+    EXPECT_EQ(run(hour_ns), first);
 }
 
 TEST(Interval, ForgetsFlowsThatAreIdleInBothDirections) {
