@@ -252,6 +252,8 @@ void find_command_alarms(const Subject& subject, const CommandGroup& commands, s
     find_command_errors(subject, commands, out);
     find_unanswered(subject, commands, out);
     find_retried(subject, commands, out);
+    find_remote_access(subject, commands, out);
+    find_fallback(subject, commands, out);
     find_repairs(subject, commands, out);
 }
 

@@ -72,6 +72,8 @@ constexpr std::array<VerdictName, verdict_count> names{{
     {Verdict::command_errors, "command_errors"},
     {Verdict::unanswered, "unanswered"},
     {Verdict::retried, "retried"},
+    {Verdict::remote_access, "remote_access"},
+    {Verdict::fallback, "fallback"},
     {Verdict::repairs_hurt_commands, "repairs_hurt_commands"},
     {Verdict::target_queueing, "target_queueing"},
     {Verdict::target_slow, "target_slow"},
@@ -194,10 +196,13 @@ constexpr std::array<VerdictMeaning, 4> queue_depth{{
     {Verdict::undecidable, "This capture cannot tell.", describes},
 }};
 
-constexpr std::array<VerdictMeaning, 13> commands{{
+constexpr std::array<VerdictMeaning, 15> commands{{
     {Verdict::command_errors, "Commands end with an error: of the device, of the path to it, or refused.", is_alarm},
     {Verdict::unanswered, "Commands get no answer for more than 5 s.", is_alarm},
     {Verdict::retried, "Commands are asked again before an answer comes.", is_alarm},
+    {Verdict::remote_access, "The initiator refused a READ or a WRITE with which the target moved a command's data.",
+     is_alarm},
+    {Verdict::fallback, "The upper layer was refused at its own port, and took another one.", is_alarm},
     {Verdict::repairs_hurt_commands, "Commands wait for packets that are sent again.", is_alarm},
     {Verdict::target_queueing, "The more commands are open, the longer the target takes: it is at its limit.",
      describes},

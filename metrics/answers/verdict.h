@@ -87,6 +87,8 @@ enum class Verdict : std::uint8_t {
     command_errors,
     unanswered,
     retried,
+    remote_access,
+    fallback,
     repairs_hurt_commands,
     target_queueing,
     target_slow,

@@ -1,5 +1,5 @@
 #!/bin/bash
-# target.sh nvme | nvme-shared | nfs | iser | stop-nvme | stop-nfs | stop-iser: in guest A, the devices that fail and what offers them.
+# target.sh nvme | nvme-shared | stop-nvme | nfs | iser: in guest A, the devices that fail and what offers them.
 #   good    takes everything
 #   bad     512 KiB from its byte 16 MiB on cannot be read or written
 #   full    32 MiB, of which 4 MiB can be written: then there is no space
@@ -107,13 +107,6 @@ nfs)
   rpc.nfsd -G 10 -L 10 --rdma=20049 4
   cat /proc/fs/nfsd/portlist
   ;;
-stop-nfs)
-  rpc.nfsd 0
-  exportfs -au
-  sleep 1
-  umount /srv/exp/full /srv/exp/slow /srv/exp/bad
-  dmsetup remove file
-  ;;
 iser)
   devices
   modprobe -a target_core_mod target_core_iblock target_core_pscsi iscsi_target_mod ib_isert
@@ -146,15 +139,6 @@ iser)
     echo "${word#*:}" >"$group/attrib/${word%:*}"
   done
   echo 1 >"$group/enable"
-  ;;
-stop-iser)
-  target=$config/target
-  group=$target/iscsi/iqn.2024-01.lab:faults/tpgt_1
-  echo 0 >"$group/enable"
-  rm -f "$group"/lun/lun_*/device
-  rmdir "$group"/lun/lun_* "$group"/np/* "$group" "${group%/*}" $target/core/*/*
-  sleep 1
-  rmmod ib_isert
   ;;
 *)
   echo "target.sh: unknown: $1" >&2
