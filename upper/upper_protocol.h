@@ -49,10 +49,12 @@ struct StreamFacts {
 /// What is known of a connection besides its commands. A protocol's parser reads and writes it.
 struct ConnectionFacts {
     std::optional<std::uint16_t> queue = {};
-    std::uint8_t queue_type = 0;              ///< a number that the protocol defines
-    std::optional<std::uint32_t> limit = {};  ///< commands that may be open at a time
-    std::optional<std::uint32_t> slots = {};  ///< commands that another layer of the protocol permits
-    std::string target_name = {};             ///< a subsystem, a share
+    std::uint8_t queue_type = 0;                    ///< a number that the protocol defines
+    std::optional<std::uint32_t> limit = {};        ///< commands that may be open at a time
+    std::optional<std::uint32_t> limit_asked = {};  ///< the limit that the initiator asked for last
+    std::uint32_t congested_ports = 0;              ///< the most ports that either side has called congested at a time
+    std::optional<std::uint32_t> slots = {};        ///< commands that another layer of the protocol permits
+    std::string target_name = {};                   ///< a subsystem, a share
     std::string initiator_name = {};
     /// The initiator's credits while no command is open. Absent unless the capture has the beginning of the connection.
     std::optional<std::int64_t> credits = {};

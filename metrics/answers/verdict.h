@@ -94,9 +94,11 @@ enum class Verdict : std::uint8_t {
     target_slow,
     network_slow,
     data_slow,
+    credits_wasted,
     host_queue,
     host_idle,
     small_commands,
+    receiver_congested,
     // policy
     policy_broken,
     policy_kept,

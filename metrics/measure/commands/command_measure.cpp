@@ -58,6 +58,8 @@ void describe_connection(const upper::Connection& connection, CommandConnectionF
     }
     out.queue = facts.queue;
     out.limit = facts.limit;
+    out.limit_asked = facts.limit_asked;
+    out.congested_ports = facts.congested_ports;
     out.target_name = shown_name(facts.target_name);
     out.initiator_name = shown_name(facts.initiator_name);
     out.operations = counts.operations;

@@ -148,6 +148,33 @@ TEST(AboutCommands, AFullQueueAndAnIdleHost) {
     EXPECT_THAT(of_commands(flow).summary, HasSubstr("32 are permitted"));
 }
 
+TEST(AboutCommands, FewerCreditsThanAskedForAreNamed) {
+    metrics::FlowSnapshot flow = nvme();
+    flow.commands->protocol = "rpc";
+    add_commands(reads(flow), {.request = 300 * us, .before = 400 * us, .data = 300 * us}, 100);
+    flow.commands->limit_asked = 128;
+    EXPECT_EQ(of_commands(flow).verdict, Verdict::normal) << "they are not used";
+    flow.commands->at_limit_ns = 600 * ms;
+    const metrics::Answer answer = of_commands(flow);
+    EXPECT_EQ(answer.verdict, Verdict::credits_wasted);
+    EXPECT_THAT(answer.summary, HasSubstr("asks for 128 and gets 32, and 60 % of the time that number is open"));
+    flow.commands->limit_asked = 32;
+    EXPECT_EQ(of_commands(flow).verdict, Verdict::host_queue);
+}
+
+TEST(AboutCommands, OfRdsOnlyCongestedReceiversAreNamed) {
+    metrics::FlowSnapshot flow = nvme();
+    flow.commands->protocol = "rds";
+    flow.commands->heading = "RDS";
+    add_commands(reads(flow), {.before = 900 * us}, 100);
+    EXPECT_EQ(ask(snapshot_of({flow})).size(), metrics::usual_question_count);
+    flow.commands->congested_ports = 2;
+    const metrics::Answer answer = of_commands(flow);
+    EXPECT_EQ(answer.verdict, Verdict::receiver_congested);
+    EXPECT_FALSE(answer.alarm);
+    EXPECT_THAT(answer.summary, HasSubstr("2 ports at most"));
+}
+
 TEST(AboutCommands, WhatIsNotKnownIsNotJudged) {
     metrics::FlowSnapshot few = nvme();
     add_commands(reads(few), {.before = 900 * us}, 7);
