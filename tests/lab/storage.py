@@ -25,6 +25,8 @@ TRIES = 4
 FIO = "--ioengine=libaio --direct=1 --zero_buffers --thread --output-format=terse"
 MOUNTSTATS = "sed -n '/fstype nfs/,$p' /proc/self/mountstats | grep -E 'fstype|xprt|READ|WRITE|OPEN|COMMIT'"
 KERNEL = "dmesg | tail -n 60"
+# A command for each request of the tools: none are merged. The host itself reads what lies below 5 MiB.
+APART = "for i in /sys/block/nvme*/queue/nomerges /sys/block/sd*/queue/nomerges; do [ -e $i ] && echo 2 > $i; done; true"
 MOST_OUTPUT = 20000
 
 
@@ -88,19 +90,19 @@ class Storage:
     def nvme(self):
         self.boot()
         said = self.prepare_nvme()
-        connect = f"nvme connect -t rdma -a {A} -s 4420 -n nqn.2024-01.lab:faults -i 1 -Q 64 --reconnect-delay=2; sleep 2; nvme list"
+        connect = f"nvme connect -t rdma -a {A} -s 4420 -n nqn.2024-01.lab:faults -i 1 -Q 64 --reconnect-delay=2; sleep 2; nvme list; " + APART
         disconnect = "nvme disconnect -n nqn.2024-01.lab:faults"
         for case in self.captures("nvme-rdma-rxe-deep", "NVMe over RDMA over rxe: fio with 32 reads, 48 writes and 8 large reads in the queue", said):
             case.ex("B", connect, LIMIT)
-            case.ex("B", fio("reads", "/dev/nvme0n1", "randread", "4k", 32, "4m", "1m"), LIMIT)
+            case.ex("B", fio("reads", "/dev/nvme0n1", "randread", "4k", 32, "5m", "1m"), LIMIT)
             case.ex("B", fio("writes", "/dev/nvme0n1", "randwrite", "4k", 48, "8m", "1m"), LIMIT)
-            case.ex("B", fio("large", "/dev/nvme0n1", "read", "64k", 8, "16m", "1m"), LIMIT)
+            case.ex("B", fio("large", "/dev/nvme0n1", "randread", "64k", 8, "16m", "1m"), LIMIT)
             case.ex("B", disconnect, LIMIT)
         for case in self.captures("nvme-rdma-rxe-errors", "NVMe over RDMA over rxe: reads and writes of failing media, writes until there is no space, an abort", said):
             case.ex("B", connect, LIMIT)
             case.ex("B", "D=/dev/nvme0n2; dd if=$D of=/dev/null bs=4k count=8 skip=4092 iflag=direct; dd if=$D of=/dev/null bs=4k count=4 skip=8000 iflag=direct; "
                          "dd if=/dev/zero of=$D bs=4k count=4 seek=4094 oflag=direct", LIMIT)
-            case.ex("B", "D=/dev/nvme0n3; dd if=/dev/zero of=$D bs=64k count=80 seek=64 oflag=direct", LIMIT)
+            case.ex("B", "D=/dev/nvme0n3; dd if=/dev/zero of=$D bs=64k count=80 seek=80 oflag=direct", LIMIT)
             case.ex("B", "nvme admin-passthru /dev/nvme0 --opcode=0x08 --cdw10=0x00050001", LIMIT)
             case.ex("B", KERNEL, LIMIT)
             case.ex("B", disconnect, LIMIT)
@@ -108,7 +110,7 @@ class Storage:
             self.lab.ex("B", "echo 6 > /sys/module/nvme_core/parameters/io_timeout", LIMIT)
             case.ex("B", connect, LIMIT)
             case.ex("A", "dmsetup suspend slow", LIMIT)
-            reading = case.bg("B", "D=/dev/nvme0n4; dd if=$D of=/dev/null bs=4k count=16 skip=1024 iflag=direct", LIMIT)
+            reading = case.bg("B", "D=/dev/nvme0n4; dd if=$D of=/dev/null bs=4k count=16 skip=1280 iflag=direct", LIMIT)
             case.ex("B", "sleep 12", LIMIT)
             case.ex("A", "dmsetup resume slow", LIMIT)
             case.wait(reading, LIMIT)
@@ -122,9 +124,9 @@ class Storage:
         for case in self.captures("nvme-rdma-rxe-rnr", "NVMe over RDMA over rxe: 360 reads of three subsystems wait for a device that stopped, "
                                   "but the target has 256 receives for all: RNR", said):
             names = ("one", "two", "three")
-            case.ex("B", "".join(f"nvme connect -t rdma -a {A} -s 4420 -n nqn.2024-01.lab:{name} -i 1 -Q 128; " for name in names) + "sleep 2; nvme list", LIMIT)
+            case.ex("B", "".join(f"nvme connect -t rdma -a {A} -s 4420 -n nqn.2024-01.lab:{name} -i 1 -Q 128; " for name in names) + "sleep 2; nvme list; " + APART, LIMIT)
             case.ex("A", "dmsetup suspend slow", LIMIT)
-            jobs = [case.bg("B", fio("waiting", f"/dev/nvme{i}n1", "read", "4k", 120, "4m", "480k"), LIMIT) for i in range(3)]
+            jobs = [case.bg("B", fio("waiting", f"/dev/nvme{i}n1", "read", "4k", 120, "5m", "480k"), LIMIT) for i in range(3)]
             case.ex("B", "for i in $(seq 300); do [ $(cat /sys/block/nvme*n1/inflight | awk '{ n += $1 } END { print n }') -ge 360 ] && break; sleep 0.2; done; "
                          "sleep 1; cat /sys/block/nvme*n1/inflight", LIMIT)
             case.ex("A", "dmsetup resume slow", LIMIT)
@@ -133,7 +135,7 @@ class Storage:
             case.ex("B", KERNEL, LIMIT)
             case.ex("B", "".join(f"nvme disconnect -n nqn.2024-01.lab:{name}; " for name in names), LIMIT)
         self.lossy("nvme-rdma-rxe", "NVMe over RDMA over rxe: fio and dd", self.prepare_nvme, connect, (
-            fio("mixed", "/dev/nvme0n1", "randrw", "4k", 4, "4m", "512k"),
+            fio("mixed", "/dev/nvme0n1", "randrw", "4k", 4, "5m", "512k"),
             "D=/dev/nvme0n1; dd if=/dev/zero of=$D bs=64k count=4 seek=128 oflag=direct; dd if=$D of=/dev/null bs=64k count=4 skip=128 iflag=direct"), disconnect)
 
     def prepare_nfs(self):
@@ -184,19 +186,19 @@ class Storage:
         said = self.prepare_iser()
         node = f"iscsiadm -m node -T iqn.2024-01.lab:faults -p {A}:3260 -I iser"
         login = (f"iscsiadm -m node -o new -T iqn.2024-01.lab:faults -p {A}:3260 -I iser; {node} --login; "
-                 "for i in $(seq 100); do [ $(ls -d /sys/class/scsi_device/*:?/device/block/* | wc -l) -ge 5 ] && break; sleep 0.2; done; sleep 2; ls -l /sys/block")
+                 "for i in $(seq 100); do [ $(ls -d /sys/class/scsi_device/*:?/device/block/* | wc -l) -ge 5 ] && break; sleep 0.2; done; sleep 2; ls -l /sys/block; " + APART)
         logout = f"{node} --logout; iscsiadm -m node -o delete -T iqn.2024-01.lab:faults"
         disk = lambda lun: f"D=/dev/$(ls /sys/class/scsi_device/*:{lun}/device/block); "  # noqa: E731
         for case in self.captures("iser-rxe-deep", "iSER over rxe: fio with 32 reads, 48 writes and 8 large reads in the queue", said):
             case.ex("B", login, LIMIT)
-            case.ex("B", disk(0) + fio("reads", "$D", "randread", "4k", 32, "4m", "1m"), LIMIT)
+            case.ex("B", disk(0) + fio("reads", "$D", "randread", "4k", 32, "5m", "1m"), LIMIT)
             case.ex("B", disk(0) + fio("writes", "$D", "randwrite", "4k", 48, "8m", "1m"), LIMIT)
-            case.ex("B", disk(0) + fio("large", "$D", "read", "64k", 8, "16m", "1m"), LIMIT)
+            case.ex("B", disk(0) + fio("large", "$D", "randread", "64k", 8, "16m", "1m"), LIMIT)
             case.ex("B", logout, LIMIT)
         for case in self.captures("iser-rxe-errors", "iSER over rxe: reads and writes of failing media (device mapper, scsi_debug), writes until there is no space", said):
             case.ex("B", login, LIMIT)
             case.ex("B", disk(1) + "dd if=$D of=/dev/null bs=4k count=8 skip=4092 iflag=direct; dd if=/dev/zero of=$D bs=4k count=4 seek=4094 oflag=direct", LIMIT)
-            case.ex("B", disk(2) + "dd if=/dev/zero of=$D bs=64k count=80 seek=64 oflag=direct", LIMIT)
+            case.ex("B", disk(2) + "dd if=/dev/zero of=$D bs=64k count=80 seek=80 oflag=direct", LIMIT)
             case.ex("B", disk(4) + "dd if=$D of=/dev/null bs=4k count=4 skip=2046 iflag=direct", LIMIT)
             case.ex("B", KERNEL, LIMIT)
             case.ex("B", logout, LIMIT)
@@ -204,14 +206,14 @@ class Storage:
             case.ex("B", login, LIMIT)
             case.ex("A", "dmsetup suspend slow", LIMIT)
             self.lab.ex("B", "echo 6 > /sys/class/scsi_device/*:3/device/timeout", LIMIT)
-            reading = case.bg("B", disk(3) + "dd if=$D of=/dev/null bs=4k count=16 skip=1024 iflag=direct", LIMIT)
+            reading = case.bg("B", disk(3) + "dd if=$D of=/dev/null bs=4k count=16 skip=1280 iflag=direct", LIMIT)
             case.ex("B", "sleep 14", LIMIT)
             case.ex("A", "dmsetup resume slow", LIMIT)
             case.wait(reading, LIMIT)
             case.ex("B", KERNEL, LIMIT)
             case.ex("B", logout, LIMIT)
         self.lossy("iser-rxe", "iSER over rxe: fio and dd", self.prepare_iser, login, (
-            disk(0) + fio("mixed", "$D", "randrw", "4k", 4, "4m", "512k"),
+            disk(0) + fio("mixed", "$D", "randrw", "4k", 4, "5m", "512k"),
             disk(0) + "dd if=/dev/zero of=$D bs=64k count=4 seek=128 oflag=direct; dd if=$D of=/dev/null bs=64k count=4 skip=128 iflag=direct"), logout)
 
     def run(self):

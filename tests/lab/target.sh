@@ -124,10 +124,15 @@ iser)
     echo "udev_path=/dev/mapper/$name" >$target/core/iblock_$number/$name/control
     echo 1 >$target/core/iblock_$number/$name/enable
   done
-  for i in $(seq 100); do found=$(grep -l scsi_debug /sys/class/scsi_host/*/proc_name) && break; sleep 0.2; done
-  host=${found%/proc_name}
+  for i in $(seq 100); do
+    disk=$(ls -d /sys/bus/pseudo/drivers/scsi_debug/adapter0/host*/target*/*/block/* 2>/dev/null) && break
+    sleep 0.2
+  done
+  place=${disk%/block/*}
+  IFS=: read -r host channel id lun <<<"${place##*/}"
   mkdir -p $target/core/pscsi_4/disk
-  echo "scsi_host_id=${host##*/host},scsi_channel_id=0,scsi_target_id=0,scsi_lun_id=0" >$target/core/pscsi_4/disk/control
+  echo "scsi_host_id=$host,scsi_channel_id=$channel,scsi_target_id=$id,scsi_lun_id=$lun" >$target/core/pscsi_4/disk/control
+  echo "/dev/${disk##*/}" >$target/core/pscsi_4/disk/udev_path
   echo 1 >$target/core/pscsi_4/disk/enable
   for place in rd_mcp_0/d0 iblock_1/bad iblock_2/full iblock_3/slow pscsi_4/disk; do
     number=${place%%/*}

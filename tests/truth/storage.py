@@ -6,7 +6,7 @@ names one command that failed. All are read from the JSON beside the capture.
 import dataclasses
 import re
 
-OWN = 4 << 20
+OWN = 5 << 20
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20}
 DD = re.compile(r"\bdd ([^;&|]*)")
 # `dd: error reading '/dev/nvme0n1': Input/output error`, then records in, records out, and the bytes that were copied.
