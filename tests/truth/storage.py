@@ -159,7 +159,7 @@ def check_logs(found, truth):
     for one in failures_in_log(truth):
         yield one in failed, f"the kernel logged {one}; not found"
     for sense in sense_in_log(truth):
-        yield any(row["status"] == sense and row["error"] for row in found), f"the kernel logged {sense!r}; not found"
+        yield any(row["status"].casefold() == sense.casefold() and row["error"] for row in found if row["status"]), f"the kernel logged {sense!r}; not found"
 
 
 def check_mounts(found, truth):
