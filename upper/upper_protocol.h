@@ -18,8 +18,8 @@ struct Grant {
     std::uint64_t address = 0;
     std::uint64_t length = 0;
     bool out = false;
-    std::uint64_t offset = 0;    ///< place of its first byte in the command's data; set when the command is opened
     bool holds_message = false;  ///< it holds the request or the response itself, from the first byte on
+    std::uint64_t offset = 0;    ///< place of its first byte in the command's data; set when the command is opened
 };
 
 /// The kind of failure that a status reports, the same for all protocols.
@@ -89,6 +89,8 @@ struct Said {
     std::array<Grant, max_grants> grants = {};
     std::size_t grant_count = 0;
     bool grants_cut = false;  ///< the capture lacks the grants
+    /// The request asks the target to abort the command with this identifier.
+    std::optional<std::uint64_t> aborts = {};
 
     // a response
     std::uint32_t status = 0;

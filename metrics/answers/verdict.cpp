@@ -201,7 +201,7 @@ constexpr std::array<VerdictMeaning, 4> queue_depth{{
 constexpr std::array<VerdictMeaning, 17> commands{{
     {Verdict::command_errors, "Commands end with an error: of the device, of the path to it, or refused.", is_alarm},
     {Verdict::unanswered, "Commands get no answer for more than 5 s.", is_alarm},
-    {Verdict::retried, "Commands are asked again before an answer comes.", is_alarm},
+    {Verdict::retried, "Commands are asked again, or aborted, before an answer comes.", is_alarm},
     {Verdict::remote_access, "The initiator refused a READ or a WRITE with which the target moved a command's data.",
      is_alarm},
     {Verdict::fallback, "The upper layer was refused at its own port, and took another one.", is_alarm},
