@@ -26,7 +26,16 @@ struct Expected {
 /// `tshark -r CAPTURE -Y "infiniband.bth && frame.len == frame.cap_len" | wc -l`; tshark does not verify the ICRC.
 constexpr Expected complete_packets[] = {
     {"iser-rxe.pcap.gz", 3080},
+    {"iser-rxe-deep.pcap.gz", 11492},
+    {"iser-rxe-errors.pcap.gz", 9091},
+    {"iser-rxe-loss.pcap.gz", 8290},
+    {"iser-rxe-timeout.pcap.gz", 3530},
     {"nfs-rdma-rxe.pcap", 1002},
+    {"nfs-rdma-rxe-deep.pcap.gz", 3527},
+    {"nfs-rdma-rxe-errors.pcap.gz", 1585},
+    {"nfs-rdma-rxe-loss.pcap.gz", 1347},
+    {"nfs-rdma-rxe-rxdrop.pcap.gz", 1277},
+    {"nfs-rdma-rxe-timeout.pcap.gz", 46},
     {"nvme-rdma-rxe.pcap.gz", 10595},
     {"rds-rxe.pcap", 133},
     {"roce-icrc-vectors.pcap", 3},
