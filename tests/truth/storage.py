@@ -125,6 +125,20 @@ def mountstats(truth):
     return found
 
 
+def heard(rows, found):
+    """Those whose response came to the host: when a connection breaks, it asks the others again on the next one."""
+    last, broken = {}, set()
+    for row in found:
+        last[row["connection"]] = max(last.get(row["connection"], 0), row["begin_ns"] + (row["latency_ns"] or 0))
+        if row["end"] == "unanswered":
+            broken.add(row["connection"])
+    asked = {}
+    for row in rows:
+        asked.setdefault((row["kind"], row["target"], place(row)), []).append(row)
+    return [row for row in rows if row["connection"] not in broken or not any(
+        other["begin_ns"] > last[row["connection"]] for other in asked[row["kind"], row["target"], place(row)])]
+
+
 def check_workloads(found, truth):
     """Bytes, errors, number, time and depth of what dd and fio asked for. The host itself reads the first and last MiB of a device."""
     groups = {}
@@ -132,7 +146,7 @@ def check_workloads(found, truth):
         groups.setdefault((workload.target, workload.kind), []).append(workload)
     for (target, kind), group in groups.items():
         rows = [row for row in found if any(workload.holds(row) for workload in group)]
-        good = [row for row in rows if row["end"] == "answered" and not row["error"]]
+        good = heard([row for row in rows if row["end"] == "answered" and not row["error"]], found)
         what, alone = f"{kind}s of {target}", all(workload.begin >= OWN for workload in group)
         moved, carried = sum(workload.moved for workload in group), sum(row["bytes"] for row in good)
         yield carried == moved if alone else carried >= moved, f"{what}: {moved} bytes in the reports, {carried} found"
