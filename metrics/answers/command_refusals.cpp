@@ -100,8 +100,8 @@ void find_remote_access(const Subject& subject, const CommandGroup& commands, st
 
 namespace {
 
-/// A protocol with a port for RDMA, and the port that clients try if nobody listens there. [MS-SMBD] 2.1; cifs.ko of
-/// Linux asks at 5445, then at 445.
+/// A protocol with a port for RDMA, and the port that clients try if no process listens there. [MS-SMBD] 2.1; cifs.ko
+/// of Linux asks at 5445, then at 445.
 struct SecondPort {
     std::string_view protocol;
     std::uint16_t own;
@@ -148,9 +148,9 @@ void find_fallback(const Subject& subject, const CommandGroup& commands, std::ve
                     ports->own, subject.host(target.address), reason, ports->second);
     add_evidence(answer, "requests that were refused", static_cast<double>(refusals), EvidenceUnit::requests, frames);
     add_command_figures(answer, commands);
-    answer.advice = fmt::format("Let {} listen at port {}, or name port {} to {}: each set-up asks in vain first.",
-                                subject.short_name(target.address), ports->own, ports->second,
-                                subject.short_name(initiator.address));
+    answer.advice = fmt::format(
+        "Let {} listen at port {}, or name port {} to {}: each set-up asks there first, without success.",
+        subject.short_name(target.address), ports->own, ports->second, subject.short_name(initiator.address));
     out.push_back(std::move(answer));
 }
 

@@ -64,7 +64,7 @@ stop-nvme)
   cd $config/nvmet
   rm -f ports/1/subsystems/*
   rmdir ports/1 subsystems/*/namespaces/* subsystems/*
-  for i in $(seq 100); do rmmod nvmet_rdma && break; sleep 0.2; done
+  for _ in $(seq 100); do rmmod nvmet_rdma && break; sleep 0.2; done
   ;;
 nfs)
   devices
@@ -124,7 +124,7 @@ iser)
     echo "udev_path=/dev/mapper/$name" >$target/core/iblock_$number/$name/control
     echo 1 >$target/core/iblock_$number/$name/enable
   done
-  for i in $(seq 100); do
+  for _ in $(seq 100); do
     disk=$(ls -d /sys/bus/pseudo/drivers/scsi_debug/adapter0/host*/target*/*/block/* 2>/dev/null) && break
     sleep 0.2
   done
