@@ -26,10 +26,11 @@ FLUSHED = "Work Request Flushed Error"
 # What client and server print of each mistake. On rxe the request itself fails; on siw a Write or a Send is complete when TCP has
 # its bytes, then the connection ends, and the next request is flushed.
 ENDS = f"completion of request 1: success\nevent: RDMA_CM_EVENT_DISCONNECTED\ncompletion of request 2: {FLUSHED}\n"
-# siw flushes nothing that is posted after the end of the connection.
-SIW_ENDS = "completion of request 1: success\nevent: RDMA_CM_EVENT_DISCONNECTED\n(completion of request 2: " + FLUSHED + "|no completion of request 2: .*)\n"
+# siw flushes nothing that is posted after the end of the connection; and of a list that is too long it performs what fits, and
+# says that it took all.
+SIW_ENDS = "completion of request 1: success\nevent: RDMA_CM_EVENT_DISCONNECTED\n(completion of request 2: " + FLUSHED + "|no further completion within 5 s)\n"
 # A send queue of four, or more where the device rounds it up: all before the request that is refused are performed.
-FULL = r"post of request (\d+): Cannot allocate memory\n((?:completion of request \d+: success\n)+)"
+FULL = r"post of request (\d+): Cannot allocate memory\n((?:completion of request \d+: success\n)*)"
 MISTAKES = {
     "rxe": {
         "no-receive": ("completion of request 1: RNR retry counter exceeded\n", "no completion here"),
@@ -47,7 +48,7 @@ MISTAKES = {
         "wrong-key": (SIW_ENDS, f"the receive: {FLUSHED}"),
         "out-of-bounds": ("completion of request 1: (remote access error|" + FLUSHED + ")\n", f"the receive: {FLUSHED}"),
         "wrong-access": (SIW_ENDS, f"the receive: {FLUSHED}"),
-        "queue-full": (FULL, f"the receive: {FLUSHED}"),
+        "queue-full": ("(completion of request \\d: success\n){4}no further completion within 5 s\n", f"the receive: {FLUSHED}"),
         "cq-overrun": ("event: CQ error\n(completion of request \\d: success\n)*\\d completions? (are|is) lost\n", f"the receive: {FLUSHED}"),
         "peer-gone": (SIW_ENDS, "the server leaves"),
     },
@@ -214,7 +215,7 @@ class Programs:
             said = self.client(case, f"mistakes client {A} -p {PORT} {name}")
             seen = re.fullmatch(client, said)
             case.check(seen, f"{name}: another report: {said}")
-            if seen and name == "queue-full":
+            if seen and name == "queue-full" and self.device == "rxe":
                 case.equal("requests that were performed", seen[2].count("\n"), int(seen[1]) - 1)
             case.check(server.wait_out(f"{name}: ", 60), f"{name}: the server reports nothing")
             case.check(re.search(f"^{name}: ({served})$", server.out(), re.M), f"{name}: the server reports something else: {server.out()}")
