@@ -11,8 +11,7 @@ std::size_t CommandTable::bucket_of(std::uint64_t value, const std::vector<std::
 Command& CommandTable::add() {
     std::uint32_t slot = free_command_;
     if (slot == no_slot) {
-        slot = static_cast<std::uint32_t>(commands_.size());
-        commands_.emplace_back();
+        slot = commands_.add();
         --budget_.slots_left;
     } else {
         free_command_ = commands_[slot].newer;
@@ -22,10 +21,7 @@ Command& CommandTable::add() {
     ++serial_;
     if (serial_ == 0) ++serial_;
     command.serial = serial_;
-    command.older = no_slot;
-    command.newer = no_slot;
-    command.next_of_id = no_slot;
-    command.first_grant = no_slot;
+    command.own = slot;
     ++size_;
     return command;
 }
@@ -46,7 +42,7 @@ void CommandTable::grow_ids() {
 
 void CommandTable::open(Command& command) {
     if (size_ > id_buckets_.size()) grow_ids();
-    const std::uint32_t slot = slot_of(command);
+    const std::uint32_t slot = command.own;
     std::uint32_t& bucket = id_buckets_[bucket_of(command.id, id_buckets_)];
     command.next_of_id = bucket;
     bucket = slot;
@@ -67,7 +63,7 @@ Command* CommandTable::find(std::uint64_t id) {
 }
 
 void CommandTable::close_id(Command& command) {
-    const std::uint32_t slot = slot_of(command);
+    const std::uint32_t slot = command.own;
     std::uint32_t* link = &id_buckets_[bucket_of(command.id, id_buckets_)];
     while (*link != no_slot && *link != slot) link = &commands_[*link].next_of_id;
     if (*link == slot) *link = command.next_of_id;
@@ -91,15 +87,14 @@ void CommandTable::grow_grants() {
 void CommandTable::grant(Command& command, const Grant& grant) {
     std::uint32_t at = free_grant_;
     if (at == no_slot) {
-        at = static_cast<std::uint32_t>(grants_.size());
-        grants_.emplace_back();
+        at = grants_.add();
     } else {
         free_grant_ = grants_[at].next;
     }
     ++grant_count_;
     if (grant_count_ > grant_buckets_.size()) grow_grants();
     std::uint32_t& bucket = grant_buckets_[bucket_of(grant.key, grant_buckets_)];
-    grants_[at] = {grant, slot_of(command), bucket, command.first_grant};
+    grants_[at] = {grant, command.own, bucket, command.first_grant};
     bucket = at;
     command.first_grant = at;
 }
@@ -118,9 +113,26 @@ void CommandTable::remove_grants(Command& command) {
     command.first_grant = no_slot;
 }
 
+RepairMarks& CommandTable::marks_for(Command& command) {
+    if (command.repair_marks != no_slot) return marks_[command.repair_marks];
+    std::uint32_t at = free_marks_;
+    if (at == no_slot)
+        at = marks_.add();
+    else
+        free_marks_ = marks_[at].next_free;
+    marks_[at] = {};
+    command.repair_marks = at;
+    return marks_[at];
+}
+
 void CommandTable::remove(Command& command) {
-    const std::uint32_t slot = slot_of(command);
+    const std::uint32_t slot = command.own;
     remove_grants(command);
+    if (command.repair_marks != no_slot) {
+        marks_[command.repair_marks].next_free = free_marks_;
+        free_marks_ = command.repair_marks;
+        command.repair_marks = no_slot;
+    }
     const bool is_in_order = command.older != no_slot || oldest_ == slot;
     if (is_in_order) {
         if (command.older != no_slot)

@@ -37,8 +37,11 @@ public:
     void remove(Command& command);
 
     Command& at(std::uint32_t slot) { return commands_[slot]; }
-    std::uint32_t slot_of(const Command& command) const {
-        return static_cast<std::uint32_t>(&command - commands_.data());
+    /// What was sent again of the command; made if absent.
+    RepairMarks& marks_for(Command& command);
+    /// nullptr if absent.
+    const RepairMarks* marks_of(const Command& command) const {
+        return command.repair_marks == no_slot ? nullptr : &marks_[command.repair_marks];
     }
     /// The open command with this identifier; nullptr if absent.
     Command* find(std::uint64_t id);
@@ -75,12 +78,14 @@ private:
     void remove_grants(Command& command);
 
     CommandBudget& budget_;
-    std::vector<Command> commands_ = {};
+    Slots<Command> commands_ = {};
+    Slots<RepairMarks> marks_ = {};
     std::vector<std::uint32_t> id_buckets_ = {};
-    std::vector<KeptGrant> grants_ = {};
+    Slots<KeptGrant> grants_ = {};
     std::vector<std::uint32_t> grant_buckets_ = {};
     std::uint32_t free_command_ = no_slot;  ///< the first free command; `newer` links the others
     std::uint32_t free_grant_ = no_slot;
+    std::uint32_t free_marks_ = no_slot;
     std::uint32_t oldest_ = no_slot;
     std::uint32_t newest_ = no_slot;
     std::uint32_t size_ = 0;

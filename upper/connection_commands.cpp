@@ -96,10 +96,27 @@ void Connection::take_request(Message& message, base::Bytes head, const Said& sa
         protocol_->read_data(said.detail, head.subspan(message.length - said.inline_bytes), facts_);
     count_open(command, command.request_begin_ns);
     command.open_with_it = counts_.open_now;
-    message.command = {commands_.slot_of(command), command.serial};
+    message.command = {command.own, command.serial};
+    if (said.aborts) remember_abort(command, *said.aborts);
     MessageNote asked{*this, dissect::CommandRole::request, &command, &message, false, head};
     if (said.grant_count != 0) asked.key = said.grants[0].key;
     note(asked);
+}
+
+void Connection::remember_abort(const Command& command, std::uint64_t aborted) {
+    if (aborts_.size() == max_aborts) aborts_.erase(aborts_.begin());
+    aborts_.push_back({command.serial, aborted});
+}
+
+/// The target has answered: if this was an abort, and it is done, the command that was meant gets no response.
+void Connection::take_aborted(const Command& answered) {
+    const auto asked = std::ranges::find(aborts_, answered.serial, &Abort::serial);
+    if (asked == aborts_.end()) return;
+    const std::uint64_t id = asked->id;
+    aborts_.erase(asked);
+    if (protocol_->status(answered.detail, answered.status).error != ErrorClass::none) return;
+    if (Command* const aborted = commands_.find(id); aborted != nullptr && aborted != &answered)
+        finish(*aborted, CommandEnd::replaced);
 }
 
 void Connection::fill_response(Command& command, const Message& message, const Said& said) {
@@ -133,7 +150,8 @@ void Connection::take_response(Message& message, const Part& part, const Said& s
         fill_response(*command, message, said);
     }
     commands_.close_id(*command);
-    message.command = {commands_.slot_of(*command), command->serial};
+    message.command = {command->own, command->serial};
+    if (!aborts_.empty()) take_aborted(*command);
     count_closed(*command, message.end_ns);
     if (!command->housekeeping) {
         for (const Command* older = commands_.oldest(); older != nullptr && older != command;
@@ -244,7 +262,7 @@ void Connection::data_begins(unsigned side, Message& message) {
     }
     Command* const command = owner.command;
     const Grant* const grant = owner.grant;
-    message.command = {commands_.slot_of(*command), command->serial};
+    message.command = {command->own, command->serial};
     message.holds_message = grant != nullptr && grant->holds_message && grant->address == message.address;
     message.wants_head = message.holds_message || (is_read && command->wants_data);
     if (command->operations == 0 || message.begin_ns < command->data_begin_ns)
@@ -320,15 +338,16 @@ Repair* Connection::find_repair(std::uint32_t serial) {
 void Connection::touched_by_repair(const Message& message, std::uint32_t repair, bool own) {
     Command* command = find_command(message.command);
     if (command == nullptr) return;
-    for (std::uint8_t i = 0; i < command->repair_count; ++i) {
-        if (command->repairs[i] != repair) continue;
-        command->repairs_own[i] = command->repairs_own[i] || own;
+    RepairMarks& marks = commands_.marks_for(*command);
+    for (std::uint8_t i = 0; i < marks.repair_count; ++i) {
+        if (marks.repairs[i] != repair) continue;
+        marks.own[i] = marks.own[i] || own;
         return;
     }
-    if (command->repair_count == command->repairs.size()) return;
-    command->repairs[command->repair_count] = repair;
-    command->repairs_own[command->repair_count] = own;
-    ++command->repair_count;
+    if (marks.repair_count == marks.repairs.size()) return;
+    marks.repairs[marks.repair_count] = repair;
+    marks.own[marks.repair_count] = own;
+    ++marks.repair_count;
 }
 
 void Connection::moved(unsigned side, const Message& message, std::int64_t time_ns, bool began_again) {
@@ -346,13 +365,12 @@ void Connection::moved(unsigned side, const Message& message, std::int64_t time_
     }
     command->response_end_ns = std::max(command->response_end_ns, time_ns);
     if (!began_again) return;
-    constexpr std::size_t kept = std::tuple_size_v<decltype(command->response_again_ns)>;
-    if (command->response_again_count == kept)
-        std::move(command->response_again_ns.begin() + 1, command->response_again_ns.end(),
-                  command->response_again_ns.begin());
+    RepairMarks& marks = commands_.marks_for(*command);
+    if (marks.response_again_count == marks.response_again_ns.size())
+        std::move(marks.response_again_ns.begin() + 1, marks.response_again_ns.end(), marks.response_again_ns.begin());
     else
-        ++command->response_again_count;
-    command->response_again_ns[command->response_again_count - 1u] = time_ns;
+        ++marks.response_again_count;
+    marks.response_again_ns[marks.response_again_count - 1u] = time_ns;
 }
 
 void Connection::acknowledged(unsigned side, std::int64_t time_ns) {
@@ -444,14 +462,15 @@ void Connection::account(const Command& command, const CommandParts& parts) {
 void Connection::measure_repairs(const Command& command, const CommandParts& parts, FinishedCommand& finished) const {
     const std::int64_t begin = command.request_begin_ns;
     const std::int64_t end = begin + static_cast<std::int64_t>(parts.latency_ns());
-    for (std::uint8_t i = 0; i < command.repair_count; ++i) {
-        const Repair& repair = repairs_[command.repairs[i] % kept_repairs];
-        if (repair.serial != command.repairs[i] || !repair.is_sure) continue;
+    const RepairMarks* const marks = commands_.marks_of(command);
+    if (marks == nullptr) return;
+    for (std::uint8_t i = 0; i < marks->repair_count; ++i) {
+        const Repair& repair = repairs_[marks->repairs[i] % kept_repairs];
+        if (repair.serial != marks->repairs[i] || !repair.is_sure) continue;
         const std::int64_t from = std::max(begin, repair.begin_ns);
         const std::int64_t to = std::min(end, repair.end_ns);
         if (from >= to) continue;
-        (command.repairs_own[i] ? finished.repair_own_ns : finished.repair_behind_ns) +=
-            static_cast<std::uint64_t>(to - from);
+        (marks->own[i] ? finished.repair_own_ns : finished.repair_behind_ns) += static_cast<std::uint64_t>(to - from);
     }
 }
 
@@ -462,7 +481,7 @@ void Connection::finish(Command& command, CommandEnd end) {
     if (command.answered) {
         finished.meaning = protocol_->status(command.detail, command.status);
         if (!command.is_orphan) {
-            finished.parts = parts_of(command);
+            finished.parts = parts_of(command, commands_.marks_of(command));
             --unsettled_;
         }
     } else {

@@ -5,14 +5,14 @@
 
 namespace upper {
 
-/// A queue in one piece of memory that grows by doubling and never shrinks: nothing is allocated after warm-up.
+/// A queue in one piece of memory that grows by half and never shrinks: nothing is allocated after warm-up.
 template <class T>
 class Ring {
 public:
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
-    T& operator[](std::size_t index) { return slots_[(first_ + index) & (slots_.size() - 1)]; }
-    const T& operator[](std::size_t index) const { return slots_[(first_ + index) & (slots_.size() - 1)]; }
+    T& operator[](std::size_t index) { return slots_[place(first_ + index)]; }
+    const T& operator[](std::size_t index) const { return slots_[place(first_ + index)]; }
     T& front() { return (*this)[0]; }
     T& back() { return (*this)[size_ - 1]; }
 
@@ -23,7 +23,7 @@ public:
         return back();
     }
     void pop_front() {
-        first_ = (first_ + 1) & (slots_.size() - 1);
+        first_ = place(first_ + 1);
         --size_;
     }
     /// Puts an element before the one at `index`; takes time in proportion to those after it.
@@ -38,14 +38,15 @@ public:
     }
 
 private:
+    std::size_t place(std::size_t at) const { return at < slots_.size() ? at : at - slots_.size(); }
     void grow() {
-        std::vector<T> larger(slots_.empty() ? 8 : 2 * slots_.size());
+        std::vector<T> larger(slots_.empty() ? 8 : slots_.size() + slots_.size() / 2);
         for (std::size_t i = 0; i < size_; ++i) larger[i] = (*this)[i];
         slots_.swap(larger);
         first_ = 0;
     }
 
-    std::vector<T> slots_ = {};  ///< a power of two
+    std::vector<T> slots_ = {};
     std::size_t first_ = 0;
     std::size_t size_ = 0;
 };

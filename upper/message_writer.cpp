@@ -41,7 +41,7 @@ void MessageWriter::fill_response(const MessageNote& note, dissect::CommandFacts
     if (note.head.size() >= wire::nvme_completion_bytes && dissection_.has(dissect::LayerId::nvme_completion))
         facts.queue_head = wire::parse_nvme_completion(note.head.data()).queue_head;
     if (command.is_orphan) return;
-    facts.parts = parts_of(command);
+    facts.parts = parts_of(command, note.connection.repair_marks(command));
     if (command.request_acked && command.request_ack_ns >= command.request_end_ns)
         facts.request_ack_ns = std::min(facts.parts->ns[CommandParts::target_before],
                                         static_cast<std::uint64_t>(command.request_ack_ns - command.request_end_ns));

@@ -23,6 +23,7 @@ struct Message {
     bool parsed = false;         ///< a SEND that was given to the protocol's parser
     bool wants_head = false;     ///< the data of this READ or WRITE describe the connection or the command
     bool holds_message = false;  ///< the data of this READ or WRITE are the beginning of a request or a response
+    std::uint8_t head = 0;       ///< number, from 1, of the place that keeps the first bytes; 0: no bytes are kept
     std::uint64_t begin = 0;
     std::uint64_t end = 0;  ///< one past the last position so far
     std::int64_t begin_ns = 0;
@@ -36,9 +37,8 @@ struct Message {
     std::uint64_t asked = 0;  ///< bytes that the first packet announces; WRITE of iWARP: bytes of the first segment
     std::optional<std::uint32_t> invalidated = {};
     std::optional<std::uint32_t> immediate = {};
-    std::uint32_t sink_key = 0;  ///< READ of iWARP: the destination of the response
-    std::uint64_t sink_address = 0;
-    std::uint8_t head = 0;  ///< number, from 1, of the place that keeps the first bytes; 0: no bytes are kept
+    std::uint64_t sink_address = 0;  ///< READ of iWARP: the destination of the response
+    std::uint32_t sink_key = 0;
     CommandRef command = {};
 };
 

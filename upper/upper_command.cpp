@@ -19,10 +19,11 @@ namespace {
 
 /// The first time at which the response's first packet passed after the end of the data. If there is no such time, the
 /// first time at all.
-std::int64_t response_begin(const Command& command, std::int64_t not_before) {
+std::int64_t response_begin(const Command& command, const RepairMarks* marks, std::int64_t not_before) {
     if (command.response_begin_ns >= not_before) return command.response_begin_ns;
-    for (std::uint8_t i = 0; i < command.response_again_count; ++i)
-        if (command.response_again_ns[i] >= not_before) return command.response_again_ns[i];
+    if (marks == nullptr) return command.response_begin_ns;
+    for (std::uint8_t i = 0; i < marks->response_again_count; ++i)
+        if (marks->response_again_ns[i] >= not_before) return marks->response_again_ns[i];
     return command.response_begin_ns;
 }
 
@@ -32,7 +33,7 @@ std::uint64_t between(std::int64_t begin_ns, std::int64_t end_ns) {
 
 }  // namespace
 
-CommandParts parts_of(const Command& command) {
+CommandParts parts_of(const Command& command, const RepairMarks* marks) {
     const std::int64_t request_begin = command.request_begin_ns;
     const std::int64_t request_end = std::max(request_begin, command.request_end_ns);
     std::int64_t data_begin = request_end;
@@ -42,7 +43,7 @@ CommandParts parts_of(const Command& command) {
         data_begin = std::max(request_end, command.data_begin_ns);
         data_end = std::max(data_begin, command.data_end_ns);
     }
-    const std::int64_t begin = std::max(data_end, response_begin(command, data_end));
+    const std::int64_t begin = std::max(data_end, response_begin(command, marks, data_end));
     const std::int64_t end = std::max(begin, command.response_end_ns);
     CommandParts parts;
     parts.ns[CommandParts::request] = between(request_begin, request_end);

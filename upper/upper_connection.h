@@ -78,6 +78,8 @@ public:
     /// Calls `visit` with the time of the request of each open command, the oldest command first. Commands that wait
     /// for an event do not count.
     void visit_open(const std::function<void(std::int64_t)>& visit);
+    /// What was sent again of a command; nullptr: nothing.
+    const RepairMarks* repair_marks(const Command& command) const { return commands_.marks_of(command); }
     /// The reader will forget the connection.
     bool is_retired() const { return retired_; }
 
@@ -184,6 +186,8 @@ private:
     void take_interim(const Message& message, base::Bytes head, const Said& said);
     void take_orphan(Message& message, base::Bytes head, const Said& said);
     void take_moved_message(Command& command, bool out, base::Bytes head);
+    void remember_abort(const Command& command, std::uint64_t aborted);
+    void take_aborted(const Command& answered);
     void fill_response(Command& command, const Message& message, const Said& said);
     Command* find_command(const CommandRef& ref);
     struct Owner {
@@ -236,6 +240,13 @@ private:
     bool at_limit_ = false;
     std::int64_t cursor_ns_ = 0;  ///< up to where time is accounted for
     std::int64_t last_seen_ns_ = 0;
+    /// A request to abort a command: its serial number, and the other command's identifier.
+    struct Abort {
+        std::uint32_t serial = 0;
+        std::uint64_t id = 0;
+    };
+    static constexpr std::size_t max_aborts = 64;
+    std::vector<Abort> aborts_ = {};    ///< without an answer
     std::vector<Repair> repairs_ = {};  ///< by serial number; empty before the first repair
     std::uint32_t repair_serial_ = 0;
 };

@@ -18,8 +18,8 @@ struct Grant {
     std::uint64_t address = 0;
     std::uint64_t length = 0;
     bool out = false;
-    std::uint64_t offset = 0;    ///< place of its first byte in the command's data; set when the command is opened
     bool holds_message = false;  ///< it holds the request or the response itself, from the first byte on
+    std::uint64_t offset = 0;    ///< place of its first byte in the command's data; set when the command is opened
 };
 
 /// The kind of failure that a status reports, the same for all protocols.
@@ -49,10 +49,12 @@ struct StreamFacts {
 /// What is known of a connection besides its commands. A protocol's parser reads and writes it.
 struct ConnectionFacts {
     std::optional<std::uint16_t> queue = {};
-    std::uint8_t queue_type = 0;              ///< a number that the protocol defines
-    std::optional<std::uint32_t> limit = {};  ///< commands that may be open at a time
-    std::optional<std::uint32_t> slots = {};  ///< commands that another layer of the protocol permits
-    std::string target_name = {};             ///< a subsystem, a share
+    std::uint8_t queue_type = 0;                    ///< a number that the protocol defines
+    std::optional<std::uint32_t> limit = {};        ///< commands that may be open at a time
+    std::optional<std::uint32_t> limit_asked = {};  ///< the limit that the initiator asked for last
+    std::uint32_t congested_ports = 0;              ///< the most ports that either side has called congested at a time
+    std::optional<std::uint32_t> slots = {};        ///< commands that another layer of the protocol permits
+    std::string target_name = {};                   ///< a subsystem, a share
     std::string initiator_name = {};
     /// The initiator's credits while no command is open. Absent unless the capture has the beginning of the connection.
     std::optional<std::int64_t> credits = {};
@@ -87,6 +89,8 @@ struct Said {
     std::array<Grant, max_grants> grants = {};
     std::size_t grant_count = 0;
     bool grants_cut = false;  ///< the capture lacks the grants
+    /// The request asks the target to abort the command with this identifier.
+    std::optional<std::uint64_t> aborts = {};
 
     // a response
     std::uint32_t status = 0;

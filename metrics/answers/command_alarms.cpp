@@ -198,7 +198,7 @@ void find_retried(const Subject& subject, const CommandGroup& commands, std::vec
     const double share = part_of(replaced, commands.totals.commands + replaced);
     Answer answer = make_command_answer(Verdict::retried, commands, share);
     answer.cost = {share, CostBasis::commands};
-    answer.summary = fmt::format("{} of {} {} asked again before an answer came.", counted(replaced, "command"),
+    answer.summary = fmt::format("{} of {} {} asked again, or aborted, before an answer came.", counted(replaced, "command"),
                                  ends_text(subject, commands), replaced == 1 ? "was" : "were");
     add_evidence(answer, "commands asked again", static_cast<double>(replaced), EvidenceUnit::commands, {}, true);
     add_command_figures(answer, commands);
@@ -252,6 +252,8 @@ void find_command_alarms(const Subject& subject, const CommandGroup& commands, s
     find_command_errors(subject, commands, out);
     find_unanswered(subject, commands, out);
     find_retried(subject, commands, out);
+    find_remote_access(subject, commands, out);
+    find_fallback(subject, commands, out);
     find_repairs(subject, commands, out);
 }
 

@@ -41,6 +41,11 @@ std::vector<std::uint64_t> frames_of_command(const CommandRecord& record);
 
 /// Adds errors, missing answers, repeats and repairs that cost much.
 void find_command_alarms(const Subject& subject, const CommandGroup& commands, std::vector<Answer>& out);
+/// Parts of these: the initiator refused to let the target move data; the protocol went to another port.
+void find_remote_access(const Subject& subject, const CommandGroup& commands, std::vector<Answer>& out);
+void find_fallback(const Subject& subject, const CommandGroup& commands, std::vector<Answer>& out);
+/// Adds what RDS says of its receivers.
+void describe_congestion_maps(const Subject& subject, std::vector<Answer>& out);
 /// Adds what takes the time of commands.
 void describe_commands(const Subject& subject, const CommandGroup& commands, std::vector<Answer>& out);
 

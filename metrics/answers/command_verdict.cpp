@@ -7,6 +7,7 @@
 
 #include "metrics/answers/command_group.h"
 #include "metrics/answers/figure_text.h"
+#include "metrics/answers/finding.h"
 #include "metrics/answers/thresholds.h"
 
 namespace metrics::inline answers {
@@ -97,7 +98,8 @@ Verdict verdict_of(const Subject& subject, const CommandGroup& commands, const C
         link_use(subject, commands, kind).value_or(0) < half_of_link)
         return Verdict::data_slow;
     const std::uint64_t wall = sum.wall_ns();
-    if (part_of(sum.at_limit_ns, wall) >= at_limit_share) return Verdict::host_queue;
+    if (part_of(sum.at_limit_ns, wall) >= at_limit_share)
+        return sum.limit_asked > sum.limit ? Verdict::credits_wasted : Verdict::host_queue;
     if (part_of(sum.states_ns[0], wall) >= idle_host_share) return Verdict::host_idle;
     const bool is_small = kind.size_bytes.quantile(0.5).value_or(0) <= small_command_bytes;
     if (is_small && part_of(kind.parts_ns[0].sum() + kind.parts_ns[4].sum(), latency) >= small_command_share)
@@ -180,6 +182,15 @@ void describe_verdict(Answer& answer, const Subject& subject, const CommandGroup
                                   initiator)
                     : fmt::format("{} sends the data: look at its pauses in the answer about bandwidth.", target);
             return;
+        case Verdict::credits_wasted:
+            answer.summary = fmt::format(
+                "{} wait for credits: {} asks for {} and gets {}, and {} of the time that number is open. They take "
+                "{}.",
+                who, initiator, number(commands.sum.limit_asked.value_or(0)), number(commands.sum.limit.value_or(0)),
+                percent(part_of(commands.sum.at_limit_ns, commands.sum.wall_ns())), shares);
+            answer.advice =
+                fmt::format("Let {} grant more: threads and receives of its server set the number.", target);
+            return;
         case Verdict::host_queue:
             answer.summary = fmt::format(
                 "{} reach the limit: {} are permitted at once, and {} of the time that number is open. They take {}.",
@@ -225,6 +236,27 @@ void describe_verdict(Answer& answer, const Subject& subject, const CommandGroup
 }
 
 }  // namespace
+
+void describe_congestion_maps(const Subject& subject, std::vector<Answer>& out) {
+    std::vector<Affected> affected;
+    std::uint32_t most = 0;
+    for (const FlowSnapshot* flow : subject.flows()) {
+        if (!flow->commands || flow->commands->congested_ports == 0) continue;
+        affected.push_back({flow, 0});
+        most = std::max(most, flow->commands->congested_ports);
+    }
+    if (affected.empty()) return;
+    const FlowSnapshot& first = *affected.front().flow;
+    Answer answer = finding(Question::commands, Verdict::receiver_congested, affected);
+    answer.summary =
+        fmt::format("{} and {} ({}) told each other of congestion: {} at most at a time. Senders to such a port wait.",
+                    subject.host(first.source.address), subject.host(first.destination.address),
+                    first.commands->heading, counted(most, "port"));
+    add_evidence(answer, "ports that are congested at a time", most, EvidenceUnit::none);
+    answer.advice =
+        "Look for the program that reads its socket too slowly (`rds-info -s`), or give the socket more room.";
+    out.push_back(std::move(answer));
+}
 
 void describe_commands(const Subject& subject, const CommandGroup& commands, std::vector<Answer>& out) {
     const CommandKindFigures* const kind = main_kind(commands);

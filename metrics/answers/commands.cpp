@@ -6,7 +6,7 @@ namespace metrics::inline answers {
 
 void ask_commands(const Subject& subject, std::vector<Answer>& out) {
     const std::vector<CommandGroup> all = command_groups(subject);
-    if (all.empty()) return;
+    if (all.empty()) return describe_congestion_maps(subject, out);
     const std::size_t before = out.size();
     for (const CommandGroup& commands : all) find_command_alarms(subject, commands, out);
     if (out.size() == before) describe_commands(subject, all.front(), out);

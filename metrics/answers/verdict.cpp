@@ -72,14 +72,18 @@ constexpr std::array<VerdictName, verdict_count> names{{
     {Verdict::command_errors, "command_errors"},
     {Verdict::unanswered, "unanswered"},
     {Verdict::retried, "retried"},
+    {Verdict::remote_access, "remote_access"},
+    {Verdict::fallback, "fallback"},
     {Verdict::repairs_hurt_commands, "repairs_hurt_commands"},
     {Verdict::target_queueing, "target_queueing"},
     {Verdict::target_slow, "target_slow"},
     {Verdict::network_slow, "network_slow"},
     {Verdict::data_slow, "data_slow"},
+    {Verdict::credits_wasted, "credits_wasted"},
     {Verdict::host_queue, "host_queue"},
     {Verdict::host_idle, "host_idle"},
     {Verdict::small_commands, "small_commands"},
+    {Verdict::receiver_congested, "receiver_congested"},
     {Verdict::policy_broken, "policy_broken"},
     {Verdict::policy_kept, "policy_kept"},
 }};
@@ -194,10 +198,13 @@ constexpr std::array<VerdictMeaning, 4> queue_depth{{
     {Verdict::undecidable, "This capture cannot tell.", describes},
 }};
 
-constexpr std::array<VerdictMeaning, 13> commands{{
+constexpr std::array<VerdictMeaning, 17> commands{{
     {Verdict::command_errors, "Commands end with an error: of the device, of the path to it, or refused.", is_alarm},
     {Verdict::unanswered, "Commands get no answer for more than 5 s.", is_alarm},
-    {Verdict::retried, "Commands are asked again before an answer comes.", is_alarm},
+    {Verdict::retried, "Commands are asked again, or aborted, before an answer comes.", is_alarm},
+    {Verdict::remote_access, "The initiator refused a READ or a WRITE with which the target moved a command's data.",
+     is_alarm},
+    {Verdict::fallback, "The upper layer was refused at its own port, and took another one.", is_alarm},
     {Verdict::repairs_hurt_commands, "Commands wait for packets that are sent again.", is_alarm},
     {Verdict::target_queueing, "The more commands are open, the longer the target takes: it is at its limit.",
      describes},
@@ -206,9 +213,13 @@ constexpr std::array<VerdictMeaning, 13> commands{{
     {Verdict::data_slow,
      "Most of the commands' time is that of their data, and they do not fill the link, if its rate is known.",
      describes},
+    {Verdict::credits_wasted,
+     "The target permits fewer commands at a time than the initiator asked for, and as many are open most of the time.",
+     describes},
     {Verdict::host_queue, "Most of the time, as many commands are open as the target permits.", describes},
     {Verdict::host_idle, "The initiator asks for nothing most of the time.", describes},
     {Verdict::small_commands, "Commands are so small that requests and responses are most of what passes.", describes},
+    {Verdict::receiver_congested, "A receiver of RDS said that it reads a port too slowly.", describes},
     {Verdict::normal, "Nothing of the above takes most of the commands' time.", describes},
     {Verdict::undecidable, "This capture cannot tell.", describes},
 }};

@@ -161,11 +161,13 @@ void merge(CommandConnectionFigures& into, const CommandConnectionFigures& other
     for (std::size_t i = 0; i < command_state_count; ++i)
         into.states_ns[i] = add(into.states_ns[i], other.states_ns[i]);
     into.open_max = std::max(into.open_max, other.open_max);
+    into.congested_ports = std::max(into.congested_ports, other.congested_ports);
     if (is_later) {
         into.open_now = other.open_now;
         into.open_long = other.open_long;
         into.oldest_open_ns = other.oldest_open_ns;
         into.limit = other.limit ? other.limit : into.limit;
+        into.limit_asked = other.limit_asked ? other.limit_asked : into.limit_asked;
         if (!other.target_name.empty()) into.target_name = other.target_name;
     }
     if (other.first_ns != 0)

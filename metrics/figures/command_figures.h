@@ -128,6 +128,8 @@ struct CommandConnectionFigures {
     std::uint32_t target_number = 0;
     std::optional<std::uint16_t> queue;
     std::optional<std::uint32_t> limit;
+    std::optional<std::uint32_t> limit_asked;  ///< the limit that the initiator asked for last; RPC: its credits
+    std::uint32_t congested_ports = 0;         ///< RDS: the most ports that either side called congested at a time
     std::string target_name;
     std::string initiator_name;
     std::uint64_t operations = 0;

@@ -512,10 +512,14 @@ void members(C& c, Of<CommandConnectionFigures> auto& f) {
     if (c.version() >= 11) all(c, f.open_long);
     bool is_open = f.oldest_open_ns.has_value();
     value(c, is_open);
-    if (!is_open) return;
-    std::int64_t oldest_ns = f.oldest_open_ns.value_or(0);
-    c.near(oldest_ns, f.last_ns);
-    if constexpr (C::reading) f.oldest_open_ns = oldest_ns;
+    if (is_open) {
+        std::int64_t oldest_ns = f.oldest_open_ns.value_or(0);
+        c.near(oldest_ns, f.last_ns);
+        if constexpr (C::reading) f.oldest_open_ns = oldest_ns;
+    }
+    if (c.version() < 12) return;
+    optionals(c, f.limit_asked);
+    all(c, f.congested_ports);
 }
 
 void classes(Writer& c, const FlowSnapshot& f) {

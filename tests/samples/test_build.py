@@ -7,7 +7,7 @@ import unittest
 
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "docs/samples/verbs"
 STRICT = "-O1 -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror"
-LONGEST = 285  # lines of a sample: what a reader takes in at one sitting
+LONGEST = 300  # lines of a sample: what a reader takes in at one sitting
 
 
 def names():

@@ -127,6 +127,7 @@ class Roce:
     def __init__(self, figures, node_of, mtu):
         self.figures, self.node_of, self.mtu = figures, node_of, mtu
         self.requests, self.responses = {}, {}
+        self.asked = collections.defaultdict(set)  # hosts -> PSNs of responses that READs between them have asked for
         self.begun = {}  # flow -> PSNs of its request packets
         self.payload = {}  # flow and operation -> {PSN: octets}
         self.flows = {}
@@ -160,7 +161,10 @@ class Roce:
                 figures[f"naks/{NAKS.get(syndrome & 31, 'other')}/{peer}"] += 1
         if operation in RESPONSES or operation == ATOMIC_ACKNOWLEDGE:
             sequence = self.responses.setdefault(flow, Sequence())
-            # PSNs between two READs belong to other requests: what is ahead is no hole.
+            # PSNs between two READs may belong to other requests: a hole is what a READ has asked for.
+            if sequence.next is not None and (ahead := (psn - sequence.next) % PSNS) < PSNS // 2:
+                asked = self.asked[ip.destination, ip.source]
+                figures[f"missing/{node}"] += sum((number - sequence.next) % PSNS < ahead for number in asked)
             figures[f"responses_late/{node}"] += sequence.late(psn)
             figures[f"responses_again/{node}"] += not sequence.take(psn)
         if operation not in REQUESTS:
@@ -170,6 +174,7 @@ class Roce:
         if name == "read":
             size, = struct.unpack_from(">I", body, 12)
             count = max(1, -(-size // self.mtu))
+            self.asked[ip.source, ip.destination].update((psn + i) % PSNS for i in range(count))
         elif name in ("compare_swap", "fetch_add"):
             size = 8
         else:

@@ -131,6 +131,9 @@ void parse_task_management(base::Bytes head, Said& said) {
     const std::string_view function = wire::name_of(wire::iscsi_task_functions, said.detail & 0x7f);
     if (!function.empty()) said.kind_text = function;
     take_unit(head, said);
+    constexpr std::uint32_t abort_task = 1;
+    if ((said.detail & 0x7f) == abort_task && head.size() >= pdu_at + 24)
+        said.aborts = base::load_be32(head.data() + pdu_at + 20);
 }
 
 void iser_parse(base::Bytes head, std::uint64_t length, bool from_initiator, ConnectionFacts& facts, Said& said) {

@@ -1,5 +1,6 @@
 #include "upper/protocols/rds_protocol.h"
 
+#include <algorithm>
 #include <bit>
 #include <fmt/core.h>
 
@@ -30,7 +31,15 @@ std::optional<Fragment> rds_fragment(base::Bytes head, std::uint64_t length) {
     return Fragment{wire::rds_header_bytes, bytes, header.length - bytes, true, header.sequence};
 }
 
-void rds_parse(base::Bytes head, std::uint64_t length, bool from_initiator, ConnectionFacts&, Said& said) {
+/// The ports that the captured part of a congestion map calls congested.
+std::uint32_t congested_ports(base::Bytes head) {
+    std::uint32_t count = 0;
+    for (const std::byte octet : head.subspan(std::min<std::size_t>(wire::rds_header_bytes, head.size())))
+        count += static_cast<std::uint32_t>(std::popcount(std::to_integer<unsigned>(octet)));
+    return count;
+}
+
+void rds_parse(base::Bytes head, std::uint64_t length, bool from_initiator, ConnectionFacts& facts, Said& said) {
     // A message that was joined from fragments is longer than a SEND may be.
     constexpr std::uint32_t fixed = 26;
     if (head.size() < fixed || length < wire::rds_header_bytes) return;
@@ -39,6 +48,7 @@ void rds_parse(base::Bytes head, std::uint64_t length, bool from_initiator, Conn
     said.type = Said::Type::other;
     if (header.is_map()) {
         said.event = "congestion map";
+        facts.congested_ports = std::max(facts.congested_ports, congested_ports(head));
         return;
     }
     if (header.length == 0) {
@@ -72,10 +82,8 @@ void rds_add_words(const LineContext& line, std::string& out) {
         return;
     }
     if (head.size() <= wire::rds_header_bytes) return;
-    unsigned congested = 0;
-    for (const std::byte octet : head.subspan(wire::rds_header_bytes))
-        congested += static_cast<unsigned>(std::popcount(std::to_integer<unsigned>(octet)));
-    out += fmt::format(" congested {} of the first {} ports", congested, (head.size() - wire::rds_header_bytes) * 8);
+    out += fmt::format(" congested {} of the first {} ports", congested_ports(head),
+                       (head.size() - wire::rds_header_bytes) * 8);
 }
 
 void rds_read_data(std::uint32_t, base::Bytes, ConnectionFacts&) {}

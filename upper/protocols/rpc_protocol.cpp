@@ -203,6 +203,7 @@ void rpc_parse_response(base::Bytes head, const RpcRdmaHeader& header, Connectio
 void rpc_parse_request(base::Bytes head, const RpcRdmaHeader& header, ConnectionFacts& facts, Said& said) {
     said.type = Said::Type::request;
     said.id = header.xid;
+    if (!said.is_reverse) facts.limit_asked = header.credits;
     GrantCollector grants(said);
     wire::parse_rpc_rdma(head, &grants);
     said.grants_cut = said.grants_cut || !header.lists_end;

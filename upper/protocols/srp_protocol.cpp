@@ -170,6 +170,9 @@ void parse_srp_task(base::Bytes head, Said& said) {
     said.detail |= base::load_u8(head.data() + 30);
     const std::string_view function = wire::name_of(wire::srp_task_functions, said.detail & 0xff);
     if (!function.empty()) said.kind_text = function;
+    constexpr std::uint8_t abort_task = 1;
+    if (base::load_u8(head.data() + 30) == abort_task && head.size() >= 40)
+        said.aborts = base::load_be64(head.data() + 32);
 }
 
 void parse_srp_response(base::Bytes head, Said& said) {

@@ -180,7 +180,19 @@ static void on_connection_event(struct endpoint* server, struct rdma_event_chann
     if (request != server->id) rdma_destroy_id(request);
 }
 
+// A listener at all addresses has no device yet, so the server looks at all devices before it waits.
+static void require_datagrams(void) {
+    int count = 0;
+    struct ibv_context** devices = rdma_get_devices(&count);
+    if (devices == NULL) fail("list the devices", errno);
+    int without = 0;
+    for (int i = 0; i < count; ++i) without += devices[i]->device->transport_type == IBV_TRANSPORT_IWARP;
+    rdma_free_devices(devices);
+    if (count > 0 && without == count) no_datagrams();
+}
+
 static void serve(unsigned long limit, const char* port) {
+    require_datagrams();
     struct rdma_addrinfo* where = resolve(NULL, port);
     struct rdma_event_channel* events = rdma_create_event_channel();
     if (events == NULL) fail("create an event channel", errno);

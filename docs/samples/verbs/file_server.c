@@ -8,6 +8,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 #include <stdbool.h>
@@ -72,9 +73,37 @@ static void prepare(struct peer* peer, void* receive_into, size_t bytes) {
     check(rdma_post_recv(peer->id, NULL, receive_into, bytes, peer->region), "post a receive");
 }
 
+// Waits for a receive, or for the end of the connection: then the receive is flushed. On InfiniBand and RoCE a peer that
+// leaves is an event, and nothing completes until this side puts its queue pair into the error state; iWARP does so by
+// itself. The event stays where it is, for rdma_disconnect.
+static void wait_for_receive(struct rdma_cm_id* id, struct ibv_wc* completion) {
+    struct pollfd ready[2] = {{.fd = id->recv_cq_channel->fd, .events = POLLIN},
+                              {.fd = id->channel->fd, .events = POLLIN}};
+    for (;;) {
+        int count = ibv_poll_cq(id->recv_cq, 1, completion);
+        if (count == 0) {
+            check(ibv_req_notify_cq(id->recv_cq, 0), "request an event");
+            count = ibv_poll_cq(id->recv_cq, 1, completion);
+        }
+        if (count < 0) fail("poll the completion queue", errno);
+        if (count == 1) return;
+        if (poll(ready, 2, -1) < 0) fail("wait", errno);
+        if (ready[1].revents != 0) {
+            struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+            check(ibv_modify_qp(id->qp, &attributes, IBV_QP_STATE), "end the queue pair");
+            ready[1].fd = -1;
+        }
+        if (ready[0].revents == 0) continue;
+        struct ibv_cq* queue = NULL;
+        void* context = NULL;
+        check(ibv_get_cq_event(id->recv_cq_channel, &queue, &context), "take an event");
+        ibv_ack_cq_events(queue, 1);
+    }
+}
+
 // False when the connection has ended.
 static bool wait_for_message(struct peer* peer, struct ibv_wc* completion) {
-    if (rdma_get_recv_comp(peer->id, completion) < 0) fail("wait for a message", errno);
+    wait_for_receive(peer->id, completion);
     return completion->status == IBV_WC_SUCCESS;
 }
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define DEFAULT_PORT "7471"
-enum { LENT_BYTES = 4096, RECEIVE_BYTES = 64, SEND_DEPTH = 4, NAME_BYTES = 24 };
+enum { LENT_BYTES = 4096, RECEIVE_BYTES = 64, SEND_DEPTH = 4, POSTED = 64, NAME_BYTES = 24 };
 
 struct region {
     uint64_t address;
@@ -33,6 +33,7 @@ struct peer {
     struct ibv_mr* lent_region;
     struct ibv_mr* readable_region;
     struct region remote;
+    bool ended;  // the peer has ended the connection
     char lent[LENT_BYTES];
     char message[2 * RECEIVE_BYTES];  // received or sent
 };
@@ -84,7 +85,7 @@ static void prepare(struct peer* peer, bool with_receive, int completions) {
 }
 
 static void release(struct peer* peer) {
-    rdma_disconnect(peer->id);
+    if (!peer->ended) rdma_disconnect(peer->id);
     rdma_destroy_qp(peer->id);
     ibv_destroy_cq(peer->completions);
     ibv_dereg_mr(peer->local);
@@ -102,11 +103,19 @@ static struct ibv_wc next_completion(struct peer* peer) {
     return completion;
 }
 
-// Prints the next `count` completions. True if all were successful.
+// Prints the next `count` completions. True if all came and were successful: a device may owe some after a mistake.
 static bool print_completions(struct peer* peer, int count) {
     bool good = true;
     for (int i = 0; i < count; ++i) {
-        const struct ibv_wc completion = next_completion(peer);
+        struct ibv_wc completion;
+        int found = 0;
+        for (int tries = 0; tries < 500 && (found = ibv_poll_cq(peer->completions, 1, &completion)) == 0; ++tries)
+            usleep(10000);
+        if (found < 0) fail("poll the completion queue", errno);
+        if (found == 0) {
+            printf("no further completion within 5 s\n");
+            return false;
+        }
         printf("completion of request %lu: %s\n", (unsigned long)completion.wr_id,
                ibv_wc_status_str(completion.status));
         good = good && completion.status == IBV_WC_SUCCESS;
@@ -119,6 +128,11 @@ static enum rdma_cm_event_type wait_for_end(struct peer* peer) {
     check(rdma_get_cm_event(peer->id->channel, &event), "wait for the end of the connection");
     const enum rdma_cm_event_type type = event->event;
     rdma_ack_cm_event(event);
+    // On iWARP the queue pair is in the error state now, and what is outstanding is flushed. On InfiniBand and RoCE this
+    // is left to the program: rdma_disconnect would do it, or this.
+    struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+    ibv_modify_qp(peer->id->qp, &attributes, IBV_QP_STATE);
+    peer->ended = true;
     return type;
 }
 
@@ -160,23 +174,23 @@ static void no_receive(struct peer* peer) { be_refused(peer, IBV_WR_SEND, 8, 0, 
 static void too_long(struct peer* peer) { be_refused(peer, IBV_WR_SEND, RECEIVE_BYTES + 1, 0, 0); }
 static void peer_gone(struct peer* peer) { be_refused(peer, IBV_WR_SEND, 8, 0, 0); }
 
-// One request more than the send queue has slots. All are posted by one call, as a list; `bad` is the first that was
-// not posted, and those before it are performed.
+// More requests than the send queue has slots, which some devices round up. All are posted by one call, as a list; `bad`
+// is the first that was not posted, and those before it are performed.
 static void queue_full(struct peer* peer) {
     struct ibv_sge piece = {.addr = (uintptr_t)peer->message, .length = 8, .lkey = peer->local->lkey};
-    struct ibv_send_wr requests[SEND_DEPTH + 1];
+    struct ibv_send_wr requests[POSTED];
     struct ibv_send_wr* bad = NULL;
-    for (int i = 0; i <= SEND_DEPTH; ++i)
+    for (int i = 0; i < POSTED; ++i)
         requests[i] = (struct ibv_send_wr){
             .wr_id = (uint64_t)i + 1,
-            .next = i == SEND_DEPTH ? NULL : &requests[i + 1],
+            .next = i == POSTED - 1 ? NULL : &requests[i + 1],
             .sg_list = &piece,
             .num_sge = 1,
             .opcode = IBV_WR_RDMA_READ,
             .wr.rdma = {.remote_addr = be64toh(peer->remote.address), .rkey = be32toh(peer->remote.key)}};
     const int error = ibv_post_send(peer->id->qp, requests, &bad);
-    if (error != 0) printf("post of request %lu: %s\n", (unsigned long)bad->wr_id, strerror(error));
-    print_completions(peer, error != 0 ? (int)bad->wr_id - 1 : SEND_DEPTH + 1);
+    if (error != 0) printf("post of request %lu: %s\n", (unsigned long)bad->wr_id, strerror(abs(error)));
+    print_completions(peer, error != 0 ? (int)bad->wr_id - 1 : POSTED);
 }
 
 // More completions than the queue holds; adapters round its size up.
@@ -213,11 +227,11 @@ static void serve_client(struct peer* client, const char* name) {
         _exit(0);  // as a crash: nothing is disconnected or destroyed
     }
     wait_for_end(client);
-    struct ibv_wc completion;
-    if (ibv_poll_cq(client->completions, 1, &completion) == 1)
-        printf("%s: the receive: %s\n", name, ibv_wc_status_str(completion.status));
-    else
+    // The receive completes, with the mistake or flushed, perhaps a moment after the end.
+    if (strcmp(name, "no-receive") == 0)
         printf("%s: no completion here\n", name);
+    else
+        printf("%s: the receive: %s\n", name, ibv_wc_status_str(next_completion(client).status));
     fflush(stdout);
 }
 
@@ -248,7 +262,7 @@ static int make_mistake(const char* address, const char* port, const char* name)
     struct rdma_addrinfo* where = resolve(address, port);
     static struct peer server;
     check(rdma_create_ep(&server.id, where, NULL, NULL), "find a way to the server");
-    prepare(&server, false, strcmp(name, "cq-overrun") == 0 ? 1 : 2 * SEND_DEPTH);
+    prepare(&server, false, strcmp(name, "cq-overrun") == 0 ? 1 : POSTED);
     char private_data[NAME_BYTES] = "";
     strncpy(private_data, name, NAME_BYTES - 1);
     struct rdma_conn_param parameters = {.private_data = private_data,

@@ -6,6 +6,7 @@
 // Polling answers soonest and keeps a processor busy. An event lets the thread sleep, and costs the time to wake it.
 #include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 #include <stdbool.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 #define DEFAULT_PORT "7471"
-enum { MAX_BYTES = 65536, MAX_ROUNDS = 1000000, SEND_DEPTH = 32, SIGNAL_EVERY = 16 };
+enum { MAX_BYTES = 65536, MAX_ROUNDS = 1000000, SEND_DEPTH = 32, SIGNAL_EVERY = 16, POLLS_BETWEEN_LOOKS = 100000 };
 
 struct options {
     bool by_events;
@@ -33,6 +34,7 @@ struct peer {
     uint32_t inline_bytes;
     unsigned sends;
     bool by_events;
+    bool left;  // the peer has ended the connection
 };
 
 static _Noreturn void fail(const char* what, int error) {
@@ -91,16 +93,38 @@ static bool take_completion(struct peer* peer, struct ibv_wc* completion) {
     return count == 1;
 }
 
+// An event of the connection manager says that the peer has left. On InfiniBand and RoCE nothing completes by itself
+// then: the queue pair must be put into the error state, which flushes what is outstanding. iWARP does so by itself.
+// The event stays where it is, for rdma_disconnect.
+static void on_end(struct peer* peer) {
+    struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+    check(ibv_modify_qp(peer->id->qp, &attributes, IBV_QP_STATE), "end the queue pair");
+    peer->left = true;
+}
+
+// Waits for an event of the completion queue or of the connection; with a time of 0 it only looks.
+static void wait_for_event(struct peer* peer, int timeout_ms) {
+    struct pollfd ready[2] = {{.fd = peer->left ? -1 : peer->id->channel->fd, .events = POLLIN},
+                              {.fd = peer->by_events ? peer->channel->fd : -1, .events = POLLIN}};
+    if (poll(ready, 2, timeout_ms) < 0) fail("wait", errno);
+    if (ready[0].revents != 0) on_end(peer);
+    if (ready[1].revents == 0) return;
+    struct ibv_cq* queue = NULL;
+    void* context = NULL;
+    check(ibv_get_cq_event(peer->channel, &queue, &context), "take an event");
+    ibv_ack_cq_events(queue, 1);
+}
+
 static void wait_for_completion(struct peer* peer, struct ibv_wc* completion) {
-    while (!take_completion(peer, completion)) {
-        if (!peer->by_events) continue;
+    for (unsigned polls = 1; !take_completion(peer, completion); ++polls) {
+        if (!peer->by_events) {
+            if (polls % POLLS_BETWEEN_LOOKS == 0 && !peer->left) wait_for_event(peer, 0);
+            continue;
+        }
         check(ibv_req_notify_cq(peer->completions, 0), "request an event");
         // Once more after the request: a completion that came between the poll and the request raises no event.
         if (take_completion(peer, completion)) return;
-        struct ibv_cq* queue = NULL;
-        void* context = NULL;
-        check(ibv_get_cq_event(peer->channel, &queue, &context), "wait for an event");
-        ibv_ack_cq_events(queue, 1);
+        wait_for_event(peer, -1);
     }
 }
 

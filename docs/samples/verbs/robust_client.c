@@ -52,6 +52,7 @@ static bool check(int result, const char* what) {
     if (result == 0) return true;
     const int error = result > 0 ? result : errno;
     report("cannot %s: %s", what, strerror(error));
+    if (error == ECONNREFUSED) report("no server listens there");  // Linux siw says so at once, others by an event
     if (error == ENODEV) report("start the program with \"rdmascope run --software\" where there is no RDMA hardware");
     return false;
 }

@@ -58,6 +58,9 @@ void describe_connection(const upper::Connection& connection, CommandConnectionF
     }
     out.queue = facts.queue;
     out.limit = facts.limit;
+    // Where slots are fewer than credits, the credits that were asked for change nothing.
+    if (facts.limit != facts.slots) out.limit_asked = facts.limit_asked;
+    out.congested_ports = facts.congested_ports;
     out.target_name = shown_name(facts.target_name);
     out.initiator_name = shown_name(facts.initiator_name);
     out.operations = counts.operations;

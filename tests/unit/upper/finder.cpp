@@ -44,6 +44,8 @@ void Finder::ended(const upper::Connection& connection) {
     operations += counts.operations;
     target_names.push_back(connection.facts().target_name);
     limits.push_back(connection.facts().limit.value_or(0));
+    limits_asked.push_back(connection.facts().limit_asked.value_or(0));
+    congested_ports = std::max(congested_ports, connection.facts().congested_ports);
     for (const std::uint64_t ns : counts.state_ns) state_sum_ns += ns;
     if (counts.first_ns) wall_ns += static_cast<std::uint64_t>(counts.last_ns - *counts.first_ns);
 }

@@ -63,6 +63,8 @@ struct Finder final : upper::Listener {
     std::uint64_t operations = 0;
     std::vector<std::string> target_names;
     std::vector<std::uint32_t> limits;
+    std::vector<std::uint32_t> limits_asked;
+    std::uint32_t congested_ports = 0;
     std::uint64_t state_sum_ns = 0;
     std::uint64_t wall_ns = 0;
 

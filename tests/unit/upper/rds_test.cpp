@@ -63,6 +63,8 @@ TEST(Rds, extensions_pings_and_rdma) {
     EXPECT_EQ(finder.ends, (std::map<std::string, unsigned>{{"answered", 6}, {"unanswered", 1}}));
     EXPECT_EQ(finder.operations, 1u);
     EXPECT_EQ(finder.unbound, 0u);
+    EXPECT_EQ(finder.congested_ports, 1u) << "port 4000";
+    EXPECT_EQ(read(load(rds_capture)).congested_ports, 0u);
 }
 
 TEST(Rds, other_captures_have_none) {

@@ -28,7 +28,12 @@ TEST(Rpc, every_call_of_the_captures) {
 }
 
 /// tshark: rpcordma.flow_control of the last reply is 64, nfs.target_high_slotid 29: the smaller counts.
-TEST(Rpc, what_a_connection_permits) { EXPECT_EQ(read(load(rxe_capture)).limits, (std::vector<std::uint32_t>{30})); }
+/// `tshark -T fields -e rpcordma.flow_control -e rpc.msgtyp`: the client asks for 128, the server grants 64.
+TEST(Rpc, what_a_connection_permits) {
+    const Finder finder = read(load(rxe_capture));
+    EXPECT_EQ(finder.limits, (std::vector<std::uint32_t>{30}));
+    EXPECT_EQ(finder.limits_asked, (std::vector<std::uint32_t>{128}));
+}
 
 TEST(Rpc, the_same_over_other_transports) {
     const Frames frames = load(rxe_capture);
@@ -319,6 +324,7 @@ TEST(Rpc, the_server_asks_back) {
     EXPECT_EQ(finder.answered[1].status, "NFS3ERR_STALE");
     EXPECT_EQ(finder.answered[1].parts_ns[1], 20'000u);
     EXPECT_EQ(finder.limits, (std::vector<std::uint32_t>{32}));  // what the server grants, not the client
+    EXPECT_EQ(finder.limits_asked, (std::vector<std::uint32_t>{32}));
 }
 
 TEST(Rpc, replies_that_are_errors) {

@@ -14,7 +14,10 @@ namespace upper_test {
 namespace {
 
 constexpr const char* iser_capture = "iser-rxe.pcap.gz";
+constexpr const char* aborting_capture = "iser-rxe-timeout.pcap.gz";
 constexpr const char* srp_capture = "srp-rxe.pcap.gz";
+
+using Octets = std::vector<std::byte>;
 
 TEST(Scsi, every_command_by_iser) {
     const Finder finder = read(load(iser_capture));
@@ -86,6 +89,33 @@ TEST(Scsi, a_capture_that_begins_in_the_middle) {
     }
 }
 
+/// tshark: frame 3343 has tag 0x31000000, 3361 asks to abort it, 3363 says that it is done.
+TEST(Scsi, an_aborted_command_waits_for_nothing) {
+    for (const Frames& frames : {load(aborting_capture), as_iwarp(load(aborting_capture))}) {
+        const Finder finder = read(frames);
+        EXPECT_EQ(finder.ends.at("replaced"), 1u);
+        EXPECT_EQ(finder.ends.count("unanswered"), 0u);
+    }
+}
+
+/// ANSI INCITS 365, SRP_TSK_MGMT: the function in octet 30, the tag of the other task from 32 on.
+TEST(Scsi, srp_names_the_task_to_abort) {
+    Octets message(48);
+    message[0] = std::byte{0x01};
+    message[15] = std::byte{0x45};
+    message[30] = std::byte{0x01};
+    message[39] = std::byte{0x44};
+    upper::ConnectionFacts facts;
+    upper::Said said;
+    upper::protocols::srp.parse(message, message.size(), true, facts, said);
+    EXPECT_EQ(said.id, 0x45u);
+    EXPECT_EQ(said.aborts, 0x44u);
+    message[30] = std::byte{0x08};  // LUN RESET
+    said = {};
+    upper::protocols::srp.parse(message, message.size(), true, facts, said);
+    EXPECT_FALSE(said.aborts);
+}
+
 TEST(Scsi, other_captures_have_none) {
     for (const char* name : {"rds-rxe.pcap", "nfs-rdma-rxe.pcap", "nfs-rdma-siw.pcap", "nvme-rdma-rxe.pcap.gz",
                              "rxe-rstream.pcap", "rxe-fi-pingpong.pcap", "rxe-send-bw-64.pcap", "smbdirect-rxe.pcap",
@@ -109,8 +139,6 @@ TEST(Scsi, what_the_applications_wrote) {
     EXPECT_EQ(written(srp_capture), 2 * 131072u + 8 * 4096u);
     EXPECT_EQ(written(iser_capture), 2 * 131072u + 8 * 4096u + 4 * 512u);
 }
-
-using Octets = std::vector<std::byte>;
 
 Octets octets(std::initializer_list<unsigned> values) {
     Octets all;

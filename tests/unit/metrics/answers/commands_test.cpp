@@ -148,6 +148,33 @@ TEST(AboutCommands, AFullQueueAndAnIdleHost) {
     EXPECT_THAT(of_commands(flow).summary, HasSubstr("32 are permitted"));
 }
 
+TEST(AboutCommands, FewerCreditsThanAskedForAreNamed) {
+    metrics::FlowSnapshot flow = nvme();
+    flow.commands->protocol = "rpc";
+    add_commands(reads(flow), {.request = 300 * us, .before = 400 * us, .data = 300 * us}, 100);
+    flow.commands->limit_asked = 128;
+    EXPECT_EQ(of_commands(flow).verdict, Verdict::normal) << "they are not used";
+    flow.commands->at_limit_ns = 600 * ms;
+    const metrics::Answer answer = of_commands(flow);
+    EXPECT_EQ(answer.verdict, Verdict::credits_wasted);
+    EXPECT_THAT(answer.summary, HasSubstr("asks for 128 and gets 32, and 60 % of the time that number is open"));
+    flow.commands->limit_asked = 32;
+    EXPECT_EQ(of_commands(flow).verdict, Verdict::host_queue);
+}
+
+TEST(AboutCommands, OfRdsOnlyCongestedReceiversAreNamed) {
+    metrics::FlowSnapshot flow = nvme();
+    flow.commands->protocol = "rds";
+    flow.commands->heading = "RDS";
+    add_commands(reads(flow), {.before = 900 * us}, 100);
+    EXPECT_EQ(ask(snapshot_of({flow})).size(), metrics::usual_question_count);
+    flow.commands->congested_ports = 2;
+    const metrics::Answer answer = of_commands(flow);
+    EXPECT_EQ(answer.verdict, Verdict::receiver_congested);
+    EXPECT_FALSE(answer.alarm);
+    EXPECT_THAT(answer.summary, HasSubstr("2 ports at most"));
+}
+
 TEST(AboutCommands, WhatIsNotKnownIsNotJudged) {
     metrics::FlowSnapshot few = nvme();
     add_commands(reads(few), {.before = 900 * us}, 7);
@@ -276,6 +303,84 @@ TEST(AboutCommands, RepairsAlarmFromOnePercentOfTheLatencyOn) {
     const auto answers = ask(snapshot_of({flow}));
     EXPECT_THAT(alarms(answers), ElementsAre("commands:repairs_hurt_commands"));
     EXPECT_EQ(about(answers, Question::commands).cost.basis, metrics::CostBasis::command_time);
+}
+
+/// The target's Write of frame 33 is refused; the Read that asked for it was asked in frame 30, an older one in
+/// frame 20.
+metrics::Snapshot with_refused_data(metrics::NakCode code, metrics::Operation operation) {
+    metrics::FlowSnapshot flow = nvme();
+    flow.reverse = 2;
+    add_commands(reads(flow), {.request = 300 * us, .before = 400 * us, .data = 300 * us}, 99);
+    CommandRecord older;
+    older.kind = "read";
+    older.id = "0x0007";
+    older.request_last_frame = 20;
+    CommandRecord asking = older;
+    asking.id = "0x0008";
+    asking.request_last_frame = 30;
+    CommandRecord later = older;
+    later.id = "0x0009";
+    later.request_last_frame = 40;
+    reads(flow).waiting = {older, asking, later};
+    metrics::FlowSnapshot target = healthy(2, 1, 2);
+    target.reverse = 1;
+    target.naks[static_cast<std::size_t>(code)] = 1;
+    target.refused = metrics::RequestFigures{operation, 4096, 1024, 33};
+    add_event(target, metrics::EventKind::nak, {35});
+    return snapshot_of({flow, target});
+}
+
+TEST(AboutCommands, DataThatTheInitiatorRefusesNameTheirCommand) {
+    const auto answers = ask(with_refused_data(metrics::NakCode::remote_access_error, metrics::Operation::write));
+    EXPECT_THAT(alarms(answers), testing::Contains("commands:remote_access"));
+    const metrics::Answer& answer = about(answers, Question::commands);
+    EXPECT_THAT(answer.summary, HasSubstr("refused access to its memory 1 time"));
+    EXPECT_THAT(answer.summary, HasSubstr("for the read 0x0008 of frame 30."));
+    EXPECT_THAT(evidence(answer, "refusals")->frames, ElementsAre(35));
+    EXPECT_THAT(evidence(answer, "the request that was refused")->frames, ElementsAre(33));
+    // A SEND needs no access, and another code is no refusal of access.
+    for (const metrics::Snapshot& other :
+         {with_refused_data(metrics::NakCode::remote_access_error, metrics::Operation::send),
+          with_refused_data(metrics::NakCode::remote_operational_error, metrics::Operation::write)})
+        EXPECT_THAT(alarms(ask(other)), testing::Not(testing::Contains("commands:remote_access")));
+}
+
+/// RFC 5040, 4.8: layer 0 (RDMAP), type 1 (remote protection error), code 1 (base or bounds).
+TEST(AboutCommands, ATerminateOfTheInitiatorAboutItsMemoryIsARefusal) {
+    metrics::FlowSnapshot flow = nvme();
+    flow.transport = wire::Transport::iwarp;
+    add_commands(reads(flow), {.request = 300 * us, .before = 400 * us, .data = 300 * us}, 99);
+    flow.terminates = 1;
+    add_event(flow, metrics::EventKind::terminate, {50}, 1, 0x0101);
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), testing::Contains("commands:remote_access"));
+    flow.event_summaries.front().value_max = 0x1202;  // DDP, no buffer
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), testing::Not(testing::Contains("commands:remote_access")));
+}
+
+/// [MS-SMBD] 2.1 names port 5445 for iWARP; clients that find nobody there ask at 445.
+TEST(AboutCommands, SmbThatWasRefusedAtItsPortFallsBack) {
+    metrics::FlowSnapshot flow = nvme();
+    flow.commands->protocol = "smb";
+    add_commands(reads(flow), {.request = 300 * us, .before = 400 * us, .data = 300 * us}, 99);
+    flow.connection->service_id = 0x10601bd;  // RDMA CM's TCP port space, port 445
+    metrics::Snapshot snapshot = snapshot_of({flow});
+    EXPECT_THAT(alarms(ask(snapshot)), IsEmpty());
+    metrics::ConnectionAttempt attempt;
+    attempt.transport = wire::Transport::roce2;
+    attempt.client = {flow.source.address, {}, {}};
+    attempt.server = {flow.destination.address, {}, std::uint16_t{5445}};
+    attempt.request_frame = 3;
+    attempt.end_frame = 4;
+    attempt.outcome = metrics::AttemptOutcome::rejected;
+    attempt.reason = "invalid service ID";
+    snapshot.attempts = {attempt};
+    const auto answers = ask(snapshot);
+    EXPECT_THAT(alarms(answers), testing::Contains("commands:fallback"));
+    EXPECT_THAT(about(answers, Question::commands).summary,
+                HasSubstr("was refused at port 5445 of 192.0.2.1: invalid service ID, and uses port 445 instead."));
+    EXPECT_THAT(evidence(about(answers, Question::commands), "requests that were refused")->frames, ElementsAre(3, 4));
+    snapshot.attempts.front().server.port = 4420;
+    EXPECT_THAT(alarms(ask(snapshot)), testing::Not(testing::Contains("commands:fallback")));
 }
 
 TEST(AboutCommands, ConnectionsOfTheSameHostsAreOne) {

@@ -393,6 +393,25 @@ TEST(SnapshotCodec, keeps_what_the_eleventh_version_added) {
     EXPECT_EQ(test::text_of(decoded(former)), test::text_of(snapshot));
 }
 
+/// The eleventh version knew neither the credits that were asked for nor congestion maps.
+TEST(SnapshotCodec, keeps_what_the_twelfth_version_added) {
+    Snapshot snapshot;
+    CommandConnectionFigures& commands = snapshot.flows.emplace_back().commands.emplace();
+    commands.limit_asked = 128;
+    commands.congested_ports = 3;
+    for (const bool is_open : {false, true}) {
+        if (is_open) commands.oldest_open_ns = 7;
+        const CommandConnectionFigures later = *decoded(octets_of(snapshot)).flows.at(0).commands;
+        EXPECT_EQ(later.limit_asked, 128u);
+        EXPECT_EQ(later.congested_ports, 3u);
+        EXPECT_EQ(later.oldest_open_ns, commands.oldest_open_ns);
+        const CommandConnectionFigures former = *decoded(octets_of(snapshot, 11)).flows.at(0).commands;
+        EXPECT_FALSE(former.limit_asked);
+        EXPECT_EQ(former.congested_ports, 0u);
+        EXPECT_EQ(former.oldest_open_ns, commands.oldest_open_ns);
+    }
+}
+
 /// Outcomes are written by name, as the first version did.
 TEST(SnapshotCodec, an_outcome_of_a_later_version_is_unknown) {
     Snapshot snapshot;
@@ -414,11 +433,11 @@ TEST(SnapshotCodec, an_outcome_of_a_later_version_is_unknown) {
 
 TEST(SnapshotCodec, says_which_version_it_does_not_know) {
     Octets octets = octets_of({});
-    EXPECT_EQ(octets[0], std::byte{11});
-    octets[0] = std::byte{12};
+    EXPECT_EQ(octets[0], std::byte{12});
+    octets[0] = std::byte{13};
     const auto later = decode_snapshot(octets);
     ASSERT_FALSE(later.ok());
-    EXPECT_EQ(later.error().message, "made by a later version (12; this one reads up to 11)");
+    EXPECT_EQ(later.error().message, "made by a later version (13; this one reads up to 12)");
     octets[0] = std::byte{0};
     ASSERT_FALSE(decode_snapshot(octets).ok());
     ASSERT_FALSE(decode_snapshot({}).ok());

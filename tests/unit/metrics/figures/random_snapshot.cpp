@@ -89,12 +89,14 @@ CommandConnectionFigures RandomSnapshots::commands() {
     // The latest part says which of them hold: these are equal in all parts.
     figures.queue = 1;
     figures.limit = 32;
+    figures.limit_asked = 64;
     figures.open_now = 1;
     figures.target_name = "nqn.test";
     figures.operations = below(100);
     figures.unbound_operations = below(3);
     figures.at_limit_ns = below(1000);
     figures.open_max = static_cast<std::uint32_t>(below(32));
+    figures.congested_ports = static_cast<std::uint32_t>(below(3));
     figures.first_ns = static_cast<std::int64_t>(1 + below(1000));
     figures.last_ns = figures.first_ns + static_cast<std::int64_t>(below(1000));
     for (std::uint64_t& state : figures.states_ns) state = below(1000);
