@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <initializer_list>
+#include <span>
 
-#include "base/ascii.h"
 #include "base/quantities.h"
 #include "cli/fabric/subnet_page.h"
 
@@ -20,10 +20,10 @@ using ::fabric::findings::Grade;
 using Subnets = std::initializer_list<const Subnet*>;
 
 std::string upper(std::string_view text) {
+    constexpr char to_upper = 'A' - 'a';
     std::string out(text);
-    std::ranges::transform(out, out.begin(), [](char letter) {
-        return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
-    });
+    for (char& letter : out)
+        if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter + to_upper);
     return out;
 }
 
@@ -43,18 +43,42 @@ std::string summary(const std::vector<Finding>& findings, std::string_view nothi
     return out + ".\n";
 }
 
-void append_finding(std::string& out, const Finding& finding, Subnets subnets, const NodeLabels& labels) {
-    out += fmt::format("\n{} {}", name_of(finding.grade), name_of(finding.kind));
-    if (finding.at) out += fmt::format(": {}", end_in(subnets, *finding.at, labels));
-    if (finding.peer) out += fmt::format(" - {}", end_in(subnets, *finding.peer, labels));
-    out += fmt::format("\n  {}\n", finding.observed);
-    if (!finding.advice.empty()) out += fmt::format("  Do:  {}\n", finding.advice);
+/// Findings of one kind are listed under one heading, with what to do about them once.
+constexpr std::size_t most_shown_of_a_kind = 10;
+
+std::string ends_text(const Finding& finding, Subnets subnets, const NodeLabels& labels) {
+    if (!finding.at) return {};
+    std::string text = end_in(subnets, *finding.at, labels);
+    if (finding.peer) text += fmt::format(" - {}", end_in(subnets, *finding.peer, labels));
+    return text + ": ";
+}
+
+bool are_alike(const Finding& one, const Finding& other) {
+    return one.grade == other.grade && one.kind == other.kind && one.advice == other.advice;
+}
+
+void append_group(std::string& out, std::span<const Finding> group, Subnets subnets, const NodeLabels& labels) {
+    const Finding& first = group.front();
+    out += fmt::format("\n{} {}{}\n", name_of(first.grade), name_of(first.kind),
+                       group.size() == 1 ? std::string() : fmt::format(", {} times", base::group_digits(group.size())));
+    for (const Finding& finding : group.first(std::min(group.size(), most_shown_of_a_kind)))
+        out += fmt::format("  {}{}\n", ends_text(finding, subnets, labels), finding.observed);
+    if (group.size() > most_shown_of_a_kind)
+        out +=
+            fmt::format("  and {} more, which --json lists\n", base::group_digits(group.size() - most_shown_of_a_kind));
+    if (!first.advice.empty()) out += fmt::format("  Do:  {}\n", first.advice);
 }
 
 std::string page_of(const std::vector<Finding>& findings, Subnets subnets, const NodeLabels& labels,
                     std::string_view nothing) {
     std::string out = summary(findings, nothing);
-    for (const Finding& finding : findings) append_finding(out, finding, subnets, labels);
+    std::span<const Finding> rest = findings;
+    while (!rest.empty()) {
+        const auto end = std::ranges::find_if(rest, [&](const Finding& one) { return !are_alike(one, rest.front()); });
+        const auto count = static_cast<std::size_t>(end - rest.begin());
+        append_group(out, rest.first(count), subnets, labels);
+        rest = rest.subspan(count);
+    }
     return out;
 }
 

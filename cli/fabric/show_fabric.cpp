@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/quantities.h"
 #include "cli/console.h"
 #include "cli/fabric/findings_page.h"
 #include "cli/fabric/options.h"

@@ -113,7 +113,7 @@ std::vector<Finding> find_changes(const Subnet& before, const Subnet& after) {
     // A counter at its limit cannot tell two times apart.
     std::erase_if(findings,
                   [](const Finding& finding) { return !finding.evidence.empty() && !finding.evidence.front().grown; });
-    std::ranges::stable_sort(findings, std::ranges::greater(), &Finding::grade);
+    sort_findings(findings);
     return findings;
 }
 

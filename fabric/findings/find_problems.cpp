@@ -92,7 +92,7 @@ std::vector<Finding> find_problems(const Subnet& subnet) {
         judge_counters(link.to, link.from, findings);
     }
     judge_answers(subnet, findings);
-    std::ranges::stable_sort(findings, std::ranges::greater(), &Finding::grade);
+    sort_findings(findings);
     return findings;
 }
 

@@ -50,4 +50,10 @@ std::optional<Grade> worst_of(const std::vector<Finding>& findings) {
     return worst == findings.end() ? std::nullopt : std::optional(worst->grade);
 }
 
+void sort_findings(std::vector<Finding>& findings) {
+    std::ranges::stable_sort(findings, [](const Finding& one, const Finding& other) {
+        return one.grade != other.grade ? one.grade > other.grade : one.kind < other.kind;
+    });
+}
+
 }  // namespace fabric::findings

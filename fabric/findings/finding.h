@@ -68,6 +68,9 @@ struct Finding {
 /// The worst grade; no value if there is no finding.
 std::optional<Grade> worst_of(const std::vector<Finding>& findings);
 
+/// The worst first; of one grade, those of one kind together.
+void sort_findings(std::vector<Finding>& findings);
+
 /// What is wrong with a subnet, the worst first. If its ports have two readings of counters, what grew between them is
 /// judged, else what stands in them.
 std::vector<Finding> find_problems(const Subnet& subnet);

@@ -139,29 +139,29 @@ void judge_keys(const LinkEnd& end, const LinkEnd& peer, std::vector<Finding>& i
     }
 }
 
-std::string rate_text(LinkRate rate) { return fmt::format("{} {}", width_name(rate.width), speed_name(rate.speed)); }
-
 /// What one of the two properties of a link's rate is, and could be.
 struct Degradation {
     FindingKind kind{};
     bool is_degraded = false;    ///< less than both ends support
     bool is_configured = false;  ///< as much as both ends are configured for
+    std::string observed = {};
 };
 
 Degradation judge_width(const Link& link) {
-    const Port& from = *link.from.port;
-    const Port& to = *link.to.port;
-    const unsigned lanes = lanes_of(link.rate().width);
-    return {FindingKind::width_degraded, lanes < lanes_of(link.best().width),
-            lanes >= lanes_of(greatest_width(from.widths_enabled & to.widths_enabled))};
+    const WidthMask width = link.rate().width;
+    const WidthMask best = link.best().width;
+    const WidthMask enabled = greatest_width(link.from.port->widths_enabled & link.to.port->widths_enabled);
+    return {FindingKind::width_degraded, lanes_of(width) < lanes_of(best), lanes_of(width) >= lanes_of(enabled),
+            fmt::format("the link is {} wide, and both ends can {}", width_name(width), width_name(best))};
 }
 
 Degradation judge_speed(const Link& link) {
-    const Port& from = *link.from.port;
-    const Port& to = *link.to.port;
-    const double speed = lane_bits_per_sec(link.rate().speed);
-    return {FindingKind::speed_degraded, speed < lane_bits_per_sec(link.best().speed),
-            speed >= lane_bits_per_sec(greatest_speed(from.speeds_enabled & to.speeds_enabled))};
+    const SpeedMask speed = link.rate().speed;
+    const SpeedMask best = link.best().speed;
+    const SpeedMask enabled = greatest_speed(link.from.port->speeds_enabled & link.to.port->speeds_enabled);
+    return {FindingKind::speed_degraded, lane_bits_per_sec(speed) < lane_bits_per_sec(best),
+            lane_bits_per_sec(speed) >= lane_bits_per_sec(enabled),
+            fmt::format("the link runs at {}, and both ends can {}", speed_name(speed), speed_name(best))};
 }
 
 }  // namespace
@@ -179,13 +179,11 @@ void judge_link(const Link& link, std::vector<Finding>& into) {
         finding.advice = "start a subnet manager (opensm), or read its log for these ports";
         into.push_back(std::move(finding));
     }
-    const LinkRate rate = link.rate();
-    const LinkRate best = link.best();
-    if (!rate.known() || !best.known()) return;
+    if (!link.rate().known() || !link.best().known()) return;
     for (const Degradation& found : {judge_width(link), judge_speed(link)}) {
         if (!found.is_degraded) continue;
         Finding finding = finding_at(link.from, link.to, found.kind, found.is_configured ? Grade::minor : Grade::wrong);
-        finding.observed = fmt::format("the link runs at {}, and both ends can {}", rate_text(rate), rate_text(best));
+        finding.observed = found.observed;
         finding.advice =
             found.is_configured
                 ? "an end is configured for no more: enable what is supported (ibportstate), reset the port"
