@@ -3,6 +3,7 @@
 Every simulator has sockets under a name of its own, so that tests run at the same time. Programs are ended by their pid.
 """
 import glob
+import json
 import os
 import pathlib
 import re
@@ -89,20 +90,28 @@ class Simulator:
         return result.stdout
 
     def rdmascope(self, *arguments, host=None, timeout=120):
-        return self.run(BINARY, *arguments, host=host, timeout=timeout)
+        return self.run(BINARY, "fabric", *arguments, host=host, timeout=timeout)
 
-    def start_manager(self, host, priority=1, wait="SUBNET UP"):
+    def start_manager(self, host, priority=1, wait="SUBNET UP", key="1"):
         """Starts opensm on a host, and waits until it has configured the subnet, or for another line of its log."""
         log = self.folder / f"opensm-{host}-{len(self.managers)}.log"
         cache = self.folder / f"cache-{host}-{len(self.managers)}"
         cache.mkdir()
         environment = {**self.environment(host, preload=True), "OSM_TMP_DIR": str(cache), "OSM_CACHE_DIR": str(cache)}
         with open(self.folder / "opensm.out", "ab") as out:
-            manager = subprocess.Popen(["opensm", "-e", "-f", str(log), "-p", str(priority), "-s", "1", "-d", "2"], env=environment,
-                                       stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=self.folder)
+            # -d 2: each line of the log is written at once.
+            manager = subprocess.Popen(["opensm", "-e", "-f", str(log), "-p", str(priority), "-s", "1", "-k", key, "-d", "2"],
+                                       env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                                       cwd=self.folder)
         self.managers.append(manager)
-        wait_for(lambda: log.exists() and wait in log.read_text(errors="replace"), f"opensm on {host} says {wait}")
+        manager.log = log
+        self.wait_for_manager(manager, wait)
         return manager
+
+    @staticmethod
+    def wait_for_manager(manager, line):
+        """Waits until opensm has written a line to its log."""
+        wait_for(lambda: manager.log.exists() and line in manager.log.read_text(errors="replace"), f"opensm says {line}")
 
     @staticmethod
     def end(process):
@@ -135,6 +144,10 @@ class Subnet(unittest.TestCase):
         self.addCleanup(simulator.close)
         return simulator
 
+    def read(self, simulator, *arguments, host=None):
+        """What `rdmascope fabric --json` says."""
+        return json.loads(self.succeeds(simulator.rdmascope("--json", *arguments, host=host)))
+
     def succeeds(self, result, status=0):
         self.assertEqual(result.returncode, status, f"{result.stdout}{result.stderr}")
         return result.stdout
@@ -161,6 +174,19 @@ def fat_tree(leaves=36, spines=18, hosts_per_leaf=18):
         lines.append(f'[1] "leaf{host // hosts_per_leaf:02}"[{host % hosts_per_leaf + 1}]')
         lines.append("")
     return "\n".join(lines) + "\n"
+
+
+def links_of(document):
+    """The links of our JSON, in the same form as links_of_ibnetdiscover()."""
+    def end(link, side):
+        return int(link[side]["guid"], 16), link[side]["port"]
+    return {frozenset((end(link, "from"), end(link, "to"))): (link["width"], link["speed"]) for link in document["links"]}
+
+
+def findings(document):
+    """Kind and grade of each finding, with the names of its ends."""
+    return {(one["kind"], one["grade"], one["at"] and one["at"]["name"], one["peer"] and one["peer"]["name"])
+            for one in document["findings"]}
 
 
 def links_of_ibnetdiscover(text):
