@@ -2,12 +2,14 @@
 
 Every simulator has sockets under a name of its own, so that tests run at the same time. Programs are ended by their pid.
 """
+import ctypes
 import glob
 import json
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -39,6 +41,11 @@ def wait_for(condition, what, seconds=60):
         time.sleep(0.05)
 
 
+def end_with_parent():
+    """The kernel ends the program if this process is killed: ibsim reads a closed console for ever."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
 class Simulator:
     """One subnet, from the text of a net file."""
 
@@ -50,7 +57,7 @@ class Simulator:
         self.managers = []
         self.output = ""
         self.process = subprocess.Popen(["ibsim", "-s", file], env=self.environment(), stdin=subprocess.PIPE, bufsize=0,
-                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=end_with_parent)
         threading.Thread(target=self._read, daemon=True).start()
         wait_for(lambda: "sim> " in self.output, f"ibsim is ready: {self.output}")
 
@@ -102,7 +109,7 @@ class Simulator:
             # -d 2: each line of the log is written at once.
             manager = subprocess.Popen(["opensm", "-e", "-f", str(log), "-p", str(priority), "-s", "1", "-k", key, "-d", "2"],
                                        env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                                       cwd=self.folder)
+                                       cwd=self.folder, preexec_fn=end_with_parent)
         self.managers.append(manager)
         manager.log = log
         self.wait_for_manager(manager, wait)
