@@ -105,9 +105,13 @@ class Simulator:
         cache = self.folder / f"cache-{host}-{len(self.managers)}"
         cache.mkdir()
         environment = {**self.environment(host, preload=True), "OSM_TMP_DIR": str(cache), "OSM_CACHE_DIR": str(cache)}
+        # A manager that waits asks the master whether it lives: more often than every ten seconds.
+        settings = cache / "opensm.conf"
+        settings.write_text("sminfo_polling_timeout 200\npolling_retry_number 2\n")
         with open(self.folder / "opensm.out", "ab") as out:
             # -d 2: each line of the log is written at once.
-            manager = subprocess.Popen(["opensm", "-e", "-f", str(log), "-p", str(priority), "-s", "1", "-k", key, "-d", "2"],
+            manager = subprocess.Popen(["opensm", "-e", "-f", str(log), "-p", str(priority), "-s", "1", "-k", key, "-d", "2",
+                                        "-F", str(settings)],
                                        env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                                        cwd=self.folder, preexec_fn=end_with_parent)
         self.managers.append(manager)
