@@ -20,6 +20,9 @@ BINARY = os.environ["RDMASCOPE_BINARY"]
 EXAMPLES = pathlib.Path("/usr/share/doc/ibsim-utils/net-examples")
 PRELOADED = (glob.glob("/usr/lib/*/umad2sim/libumad2sim.so") or [""])[0]
 PROGRAMS = ("ibsim", "opensm", "ibnetdiscover", "perfquery", "saquery", "smpquery", "ibtracert")
+# `./dev test` unpacks Debian's opensm there, without installing the service that comes with it.
+UNPACKED = pathlib.Path(__file__).resolve().parents[2] / "build" / "tools" / "opensm" / "usr" / "sbin"
+PATH = f'{os.environ.get("PATH", "")}:/usr/sbin:/sbin:{UNPACKED}'
 
 
 def needs_simulator(case):
@@ -28,9 +31,6 @@ def needs_simulator(case):
     if not PRELOADED:
         missing.append("libumad2sim.so")
     return unittest.skipUnless(not missing, f"not installed: {' '.join(missing)}")(case)
-
-
-PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 
 def wait_for(condition, what, seconds=60):
