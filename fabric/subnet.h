@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fabric/counter.h"
-#include "fabric/link_rate.h"
+#include "fabric/width_speed.h"
 
 /// An InfiniBand subnet: its nodes, their ports and links, and its subnet managers, as they were at one time.
 namespace fabric {

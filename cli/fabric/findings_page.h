@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "fabric/findings/finding.h"
+#include "fabric/findings/subnet_finding.h"
 #include "fabric/node_names.h"
 #include "fabric/subnet.h"
 

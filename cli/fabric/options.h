@@ -7,7 +7,7 @@
 
 #include "cli/options/command_options.h"
 #include "cli/options/shared.h"
-#include "fabric/findings/finding.h"
+#include "fabric/findings/subnet_finding.h"
 
 namespace cli::fabric {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "fabric/findings/finding.h"
+#include "fabric/findings/subnet_finding.h"
 #include "fabric/node_names.h"
 #include "fabric/subnet.h"
 #include "fabric/traced_route.h"

@@ -44,7 +44,7 @@ umad::MadBytes mad_of(const Query& query, std::uint32_t id) {
     header.transaction_id = id;
     header.attribute_id = query.attribute;
     header.attribute_modifier = query.modifier;
-    // The hop pointer is 0, the hop count stands in the low octet.
+    // The hop pointer is 0, the hop count stands in the low byte.
     if (query.agent == umad::Agent::directed_route)
         header.class_specific = static_cast<std::uint16_t>(query.route.size());
     wire::emit<wire::Mad>(std::span(mad).first<wire::size_of<wire::Mad>>(), header);

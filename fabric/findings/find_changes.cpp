@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "fabric/findings/finding.h"
 #include "fabric/findings/port_rules.h"
+#include "fabric/findings/subnet_finding.h"
 
 namespace fabric::findings {
 

@@ -3,8 +3,8 @@
 #include <map>
 #include <utility>
 
-#include "fabric/findings/finding.h"
 #include "fabric/findings/port_rules.h"
+#include "fabric/findings/subnet_finding.h"
 #include "fabric/node_names.h"
 
 namespace fabric::findings {

@@ -134,7 +134,7 @@ void judge_keys(const LinkEnd& end, const LinkEnd& peer, std::vector<Finding>& i
         finding.observed =
             fmt::format("Q_KeyViolations is {}: datagrams came with a Q_Key that their queue pair does not have",
                         base::group_digits(violations.q_key));
-        finding.advice = "a program sends to a queue pair that was made anew: let it resolve its peer again";
+        finding.advice = "a program sends to a queue pair that was made again: let it resolve its peer again";
         into.push_back(std::move(finding));
     }
 }

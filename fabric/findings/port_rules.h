@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "fabric/findings/finding.h"
+#include "fabric/findings/subnet_finding.h"
 
 namespace fabric::findings {
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/result.h"
-#include "fabric/findings/finding.h"
+#include "fabric/findings/subnet_finding.h"
 #include "fabric/node_names.h"
 #include "fabric/subnet.h"
 #include "fabric/traced_route.h"
@@ -21,7 +21,7 @@ std::string changes_json(const std::vector<findings::Finding>& changes, const Su
 /// The hops of a route, and why packets do not arrive, if so.
 std::string route_json(const TracedRoute& route, const Subnet& subnet, const NodeLabels& labels);
 
-/// Reads what subnet_json() wrote; findings are left out, because they are made anew. Fails with the member that is
+/// Reads what subnet_json() wrote; findings are left out, because they are made again. Fails with the member that is
 /// missing or invalid.
 base::Result<Subnet> parse_subnet(std::string_view text, const std::string& path);
 

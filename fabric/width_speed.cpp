@@ -1,4 +1,4 @@
-#include "fabric/link_rate.h"
+#include "fabric/width_speed.h"
 
 #include <algorithm>
 #include <array>

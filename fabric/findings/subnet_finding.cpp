@@ -1,4 +1,4 @@
-#include "fabric/findings/finding.h"
+#include "fabric/findings/subnet_finding.h"
 
 #include <algorithm>
 
