@@ -92,7 +92,7 @@ std::string errors_text(const Link& link) {
     return base::group_digits(from.value_or(0) + to.value_or(0));
 }
 
-/// What a port sends per second, and its share of what the link carries.
+/// What a port sends per second.
 std::string sent_text(const Port& port) {
     if (!port.counters || !port.later_counters) return std::string(absent);
     constexpr double bits_per_byte = 8;

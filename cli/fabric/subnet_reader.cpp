@@ -3,9 +3,12 @@
 #include <cerrno>
 #include <cstring>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 #include "base/file.h"
+#include "cli/console.h"
+#include "cli/progress.h"
 #include "fabric/discovery/read_counters.h"
 #include "fabric/output/subnet_json.h"
 
@@ -34,10 +37,15 @@ base::Result<LiveSubnet> read_live(const FabricOptions& options) {
     LiveSubnet live;
     live.port = std::move(opened).value();
     live.pool = std::make_unique<::fabric::discovery::QueryPool>(*live.port.transport, options.parallel);
+    Progress progress(is_terminal(STDERR_FILENO));
+    live.pool->report_progress([&progress](std::uint64_t asked, std::uint64_t known) {
+        if (progress.due()) progress.draw(asked, known, "questions");
+    });
     auto found = ::fabric::discovery::discover(*live.pool, live.port.local);
     if (!found) return base::Failure{found.error()};
     live.found = std::move(found).value();
     if (const auto read = read_counters(live, options); !read) return base::Failure{read.error()};
+    live.pool->report_progress({});
     return live;
 }
 

@@ -85,6 +85,7 @@ base::Result<void> QueryPool::run() {
         while (sent_.size() < parallel_ && !waiting_.empty())
             if (const auto sent = send_next(); !sent) return sent;
         if (const auto received = receive_next(); !received) return received;
+        if (report_) report_(asked_, asked_ + waiting_.size());
     }
     return {};
 }

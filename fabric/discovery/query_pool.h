@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -54,6 +55,10 @@ public:
     /// Asks until everything is answered or given up. Fails if the port fails.
     base::Result<void> run();
     std::uint64_t asked() const { return asked_; }
+    /// Calls `report` after each answer with the number of questions that were asked, and of those that are known of.
+    void report_progress(std::function<void(std::uint64_t asked, std::uint64_t known)> report) {
+        report_ = std::move(report);
+    }
 
 private:
     struct Pending {
@@ -71,6 +76,7 @@ private:
     unsigned parallel_;
     std::uint32_t next_id_ = 1;
     std::uint64_t asked_ = 0;
+    std::function<void(std::uint64_t, std::uint64_t)> report_ = {};
     std::deque<Pending> waiting_ = {};
     std::unordered_map<std::uint32_t, Pending> sent_ = {};  ///< by the low half of the transaction's identifier
 };

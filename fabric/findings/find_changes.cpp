@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "base/quantities.h"
 #include "fabric/findings/port_rules.h"
 #include "fabric/findings/subnet_finding.h"
 
@@ -92,13 +93,24 @@ void compare_counters(const Subnet& before, const Subnet& after, std::vector<Fin
             Port joined = *end.port;
             joined.counters = old_port->latest();
             joined.later_counters = end.port->latest();
-            const auto since = [](std::uint16_t old_count, std::uint16_t count) {
-                return static_cast<std::uint16_t>(count >= old_count ? count - old_count : count);
-            };
-            joined.violations = {since(old_port->violations.m_key, end.port->violations.m_key),
-                                 since(old_port->violations.p_key, end.port->violations.p_key),
-                                 since(old_port->violations.q_key, end.port->violations.q_key)};
+            joined.violations = {};  // compare_keys() compares these
             judge_counters({end.node, &joined}, peer, into);
+        }
+}
+
+void compare_keys(const Subnet& before, const Subnet& after, std::vector<Finding>& into) {
+    for (const Node& node : after.nodes)
+        for (const Port& port : node.ports) {
+            const PortId id{node.guid, port.number};
+            const Port* const old_port = before.find(id);
+            if (old_port == nullptr) continue;
+            const auto add = [&](FindingKind kind, std::string_view name, unsigned old_count, unsigned count) {
+                if (count <= old_count) return;
+                into.push_back(change(kind, Grade::wrong, id, port.peer,
+                                      fmt::format("{} grew by {}", name, base::group_digits(count - old_count))));
+            };
+            add(FindingKind::p_key_violations, "P_KeyViolations", old_port->violations.p_key, port.violations.p_key);
+            add(FindingKind::q_key_violations, "Q_KeyViolations", old_port->violations.q_key, port.violations.q_key);
         }
 }
 
@@ -110,6 +122,7 @@ std::vector<Finding> find_changes(const Subnet& before, const Subnet& after) {
     compare_nodes(before, after, findings);
     compare_links(before, after, findings);
     compare_counters(before, after, findings);
+    compare_keys(before, after, findings);
     // A counter at its limit cannot tell two times apart.
     std::erase_if(findings,
                   [](const Finding& finding) { return !finding.evidence.empty() && !finding.evidence.front().grown; });

@@ -118,7 +118,7 @@ void judge_waiting(const LinkEnd& end, const LinkEnd& peer, std::vector<Finding>
     into.push_back(std::move(finding));
 }
 
-/// A key's violations are counted in PortInfo, once for the first reading only.
+/// PortInfo counts the violations of keys, and is read once.
 void judge_keys(const LinkEnd& end, const LinkEnd& peer, std::vector<Finding>& into) {
     const KeyViolations& violations = end.port->violations;
     if (violations.p_key != 0) {
