@@ -8,7 +8,7 @@ namespace fabric::output {
 namespace {
 
 /// Between quotes, where backslashes begin escapes.
-std::string quoted(std::string_view text) {
+std::string dot_text(std::string_view text) {
     std::string out = "\"";
     for (const char letter : text) {
         if (letter == '"' || letter == '\\') out += '\\';
@@ -20,7 +20,7 @@ std::string quoted(std::string_view text) {
 std::string node_line(const Node& node, const NodeLabels& labels) {
     std::string label = labels.of(node);
     if (const auto lid = node.lid()) label += fmt::format(" (lid {})", *lid);
-    return fmt::format("  {} [label={}{}];\n", quoted(text_of(node.guid)), quoted(label),
+    return fmt::format("  {} [label={}{}];\n", dot_text(text_of(node.guid)), dot_text(label),
                        node.type == NodeType::switch_node ? ", shape=box, style=filled, fillcolor=lightgrey" : "");
 }
 
@@ -32,8 +32,8 @@ std::string edge_line(const Link& link) {
     if (is_degraded) label += fmt::format(", could be {} {}", width_name(best.width), speed_name(best.speed));
     if (!link.is_active()) label += ", not active";
     return fmt::format("  {} -- {} [taillabel=\"{}\", headlabel=\"{}\", label={}{}];\n",
-                       quoted(text_of(link.from.node->guid)), quoted(text_of(link.to.node->guid)),
-                       link.from.port->number, link.to.port->number, quoted(label),
+                       dot_text(text_of(link.from.node->guid)), dot_text(text_of(link.to.node->guid)),
+                       link.from.port->number, link.to.port->number, dot_text(label),
                        is_degraded || !link.is_active() ? ", color=red, fontcolor=red" : "");
 }
 
