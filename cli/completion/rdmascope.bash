@@ -190,15 +190,15 @@ _rdmascope_policy() {
 
 _rdmascope_fabric() {
     case $previous in
-        -r | --node-names) _rdmascope_files; return ;;
+        -r | --read-file | --node-names) _rdmascope_files; return ;;
         --fail-on) _rdmascope_words 'wrong minor suspected'; return ;;
         --interval) _rdmascope_words '1s 10s 1m'; return ;;
         --parallel) _rdmascope_words '1 2 4 8 16'; return ;;
         --timeout) _rdmascope_words '100ms 500ms 2s'; return ;;
-        -C | --ca | -P | --port | --retries) return ;;
+        --ca | --port | --retries) return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '-C --ca -P --port -r --interval --no-counters --parallel --timeout --retries
+        _rdmascope_words '--ca --port -r --read-file --interval --no-counters --parallel --timeout --retries
             --diff --counters --json --dot -n --node-names --fail-on -h --help --version'
     elif ((${#words[@]} == 3)); then
         _rdmascope_words 'why route'

@@ -27,13 +27,13 @@ constexpr std::array grade_choices{
 };
 
 constexpr std::array rows{
-    Row{{'C', "ca", "ADAPTER", "ask through this adapter (default: the first with an active InfiniBand port)"},
+    Row{{0, "ca", "ADAPTER", "ask through this adapter (default: the first with an active InfiniBand port)"},
         Section::source,
         options::store_nonempty<"the name of an adapter, such as mlx5_0", &FabricOptions::adapter>},
-    Row{{'P', "port", "N", "ask through this port of the adapter"},
+    Row{{0, "port", "N", "ask through this port of the adapter"},
         Section::source,
         options::number<1, most_port, &FabricOptions::port>},
-    Row{{'r', {}, "FILE", "ask nothing: read what --json wrote before"},
+    Row{{'r', "read-file", "FILE", "ask nothing: read what --json wrote before"},
         Section::source,
         options::store_nonempty<"the name of a file", &FabricOptions::read_path>},
     Row{{0, "interval", "DURATION", "read the counters twice, so far apart, and show how they grow"},

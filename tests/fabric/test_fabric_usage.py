@@ -28,7 +28,7 @@ class Usage(unittest.TestCase):
     @unittest.skipIf(list(pathlib.Path("/sys/class/infiniband_mad").glob("umad*")), "this machine has InfiniBand")
     def test_a_machine_without_a_port(self):
         self.fails(1, "rdmascope fabric: this machine has no InfiniBand port that is active: load the adapter's driver")
-        self.fails(1, "mlx5_7 port 2: there is no such InfiniBand port", "--ca", "mlx5_7", "-P", "2")
+        self.fails(1, "mlx5_7 port 2: there is no such InfiniBand port", "--ca", "mlx5_7", "--port", "2")
         self.fails(1, "modprobe ib_umad", "route", "a", "b")
 
     def test_wrong_options(self):
