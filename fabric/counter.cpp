@@ -10,7 +10,6 @@ namespace {
 
 constexpr wire::FieldInfo narrow(std::string_view name) { return field_named(wire::mad::port_counters, name); }
 constexpr wire::FieldInfo wide(std::string_view name) { return field_named(wire::mad::port_counters_extended, name); }
-constexpr wire::FieldInfo only_narrow{};
 
 constexpr unsigned bytes_per_word = 4;
 
@@ -23,30 +22,38 @@ constexpr std::array<CounterRow, counter_count> rows_of_counters{{
      wide("infiniband.portcounters_ext.portxmitpkts")},
     {Counter::receive_packets, "receive_packets", "PortRcvPkts", narrow("infiniband.portcounters.portrcvpkts"),
      wide("infiniband.portcounters_ext.portrcvpkts")},
-    {Counter::transmit_wait, "transmit_wait", "PortXmitWait", narrow("rdma.portcounters.xmitwait"), only_narrow},
+    {Counter::transmit_wait, "transmit_wait", "PortXmitWait", narrow("rdma.portcounters.xmitwait"),
+     wide("rdma.portcounters_ext.xmitwait")},
     {Counter::symbol_errors, "symbol_errors", "SymbolErrorCounter",
-     narrow("infiniband.portcounters.symbolerrorcounter"), only_narrow},
+     narrow("infiniband.portcounters.symbolerrorcounter"), wide("rdma.portcounters_ext.symbolerrorcounter")},
     {Counter::link_recoveries, "link_recoveries", "LinkErrorRecoveryCounter",
-     narrow("infiniband.portcounters.linkerrorrecoverycounter"), only_narrow},
+     narrow("infiniband.portcounters.linkerrorrecoverycounter"),
+     wide("rdma.portcounters_ext.linkerrorrecoverycounter")},
     {Counter::link_downed, "link_downed", "LinkDownedCounter", narrow("infiniband.portcounters.linkdownedcounter"),
-     only_narrow},
+     wide("rdma.portcounters_ext.linkdownedcounter")},
     {Counter::receive_errors, "receive_errors", "PortRcvErrors", narrow("infiniband.portcounters.portrcverrors"),
-     only_narrow},
+     wide("rdma.portcounters_ext.portrcverrors")},
     {Counter::receive_remote_errors, "receive_remote_errors", "PortRcvRemotePhysicalErrors",
-     narrow("infiniband.portcounters.portrcvremotephysicalerrors"), only_narrow},
+     narrow("infiniband.portcounters.portrcvremotephysicalerrors"),
+     wide("rdma.portcounters_ext.portrcvremotephysicalerrors")},
     {Counter::receive_relay_errors, "receive_relay_errors", "PortRcvSwitchRelayErrors",
-     narrow("infiniband.portcounters.portrcvswitchrelayerrors"), only_narrow},
+     narrow("infiniband.portcounters.portrcvswitchrelayerrors"),
+     wide("rdma.portcounters_ext.portrcvswitchrelayerrors")},
     {Counter::transmit_discards, "transmit_discards", "PortXmitDiscards",
-     narrow("infiniband.portcounters.portxmitdiscards"), only_narrow},
+     narrow("infiniband.portcounters.portxmitdiscards"), wide("rdma.portcounters_ext.portxmitdiscards")},
     {Counter::transmit_constraint_errors, "transmit_constraint_errors", "PortXmitConstraintErrors",
-     narrow("infiniband.portcounters.portxmitconstrainterrors"), only_narrow},
+     narrow("infiniband.portcounters.portxmitconstrainterrors"),
+     wide("rdma.portcounters_ext.portxmitconstrainterrors")},
     {Counter::receive_constraint_errors, "receive_constraint_errors", "PortRcvConstraintErrors",
-     narrow("infiniband.portcounters.portrcvconstrainterrors"), only_narrow},
+     narrow("infiniband.portcounters.portrcvconstrainterrors"), wide("rdma.portcounters_ext.portrcvconstrainterrors")},
     {Counter::integrity_errors, "integrity_errors", "LocalLinkIntegrityErrors",
-     narrow("infiniband.portcounters.locallinkintegrityerrors"), only_narrow},
+     narrow("infiniband.portcounters.locallinkintegrityerrors"),
+     wide("rdma.portcounters_ext.locallinkintegrityerrors")},
     {Counter::buffer_overruns, "buffer_overruns", "ExcessiveBufferOverrunErrors",
-     narrow("infiniband.portcounters.excessivebufferoverrunerrors"), only_narrow},
-    {Counter::vl15_dropped, "vl15_dropped", "VL15Dropped", narrow("infiniband.portcounters.vl15dropped"), only_narrow},
+     narrow("infiniband.portcounters.excessivebufferoverrunerrors"),
+     wide("rdma.portcounters_ext.excessivebufferoverrunerrors")},
+    {Counter::vl15_dropped, "vl15_dropped", "VL15Dropped", narrow("infiniband.portcounters.vl15dropped"),
+     wide("rdma.portcounters_ext.vl15dropped")},
 }};
 
 constexpr bool is_in_order() {

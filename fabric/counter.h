@@ -38,9 +38,12 @@ struct CounterRow {
     std::string_view name;       ///< in JSON: `symbol_errors`
     std::string_view label;      ///< in IBTA's words: `SymbolErrorCounter`
     wire::FieldInfo field;       ///< in PortCounters
-    wire::FieldInfo wide_field;  ///< in PortCountersExtended; its width is 0 if the counter is read from PortCounters
+    wire::FieldInfo wide_field;  ///< in PortCountersExtended
     unsigned scale = 1;          ///< data are counted in units of 4 bytes
 };
+/// Of data and packets, which PortCountersExtended always has. It has the others if the port says so.
+constexpr bool is_traffic(Counter counter) { return counter <= Counter::receive_packets; }
+
 /// In the order of the enumeration.
 std::span<const CounterRow> counter_rows();
 const CounterRow& row_of(Counter counter);

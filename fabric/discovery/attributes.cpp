@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/saturating.h"
 #include "fabric/attribute_field.h"
 #include "wire/mad_class_port_info.h"
 #include "wire/mad_subnet.h"
@@ -49,6 +50,8 @@ constexpr auto priority_field = of_manager("infiniband.sminfo.priority");
 constexpr auto manager_state_field = of_manager("infiniband.sminfo.smstate");
 
 constexpr auto abilities_field = field_named(wire::mad::class_port_info, "infiniband.classportinfo.capabilitymask");
+constexpr auto more_abilities_field =
+    field_named(wire::mad::class_port_info, "infiniband.classportinfo.capabilitymask2");
 
 /// A field as the type of the place that it is for.
 template <class Value>
@@ -141,23 +144,27 @@ PerformanceAbilities read_abilities(std::span<const std::byte> attribute) {
     constexpr unsigned extended = 1U << 9;
     constexpr unsigned extended_without_unicast = 1U << 10;
     constexpr unsigned wait = 1U << 12;
+    // Of the second mask: counters of errors in PortCountersExtended.
+    constexpr unsigned additional = 1U << 1;
     const auto mask = get<unsigned>(attribute, abilities_field);
-    return {(mask & (extended | extended_without_unicast)) != 0, (mask & wait) != 0};
+    const bool is_wide = (mask & (extended | extended_without_unicast)) != 0;
+    return {(mask & wait) != 0, is_wide, is_wide && (get<unsigned>(attribute, more_abilities_field) & additional) != 0};
 }
 
 void read_port_counters(std::span<const std::byte> attribute, PerformanceAbilities abilities, CounterReading& into) {
     for (const CounterRow& row : counter_rows()) {
         if (row.counter == Counter::transmit_wait && !abilities.wait_counter) continue;
         const std::uint64_t value = read_field(attribute.data(), row.field);
-        into.set(row.counter, value * row.scale, value == limit_of(row.field));
+        into.set(row.counter, base::saturating::multiply(value, row.scale), value == limit_of(row.field));
     }
 }
 
-void read_wide_counters(std::span<const std::byte> attribute, CounterReading& into) {
+void read_wide_counters(std::span<const std::byte> attribute, PerformanceAbilities abilities, CounterReading& into) {
     for (const CounterRow& row : counter_rows()) {
-        if (row.wide_field.bit_width == 0) continue;
+        if (!is_traffic(row.counter) && !abilities.wide_errors) continue;
+        if (row.counter == Counter::transmit_wait && !abilities.wait_counter) continue;
         const std::uint64_t value = read_field(attribute.data(), row.wide_field);
-        into.set(row.counter, value * row.scale, value == limit_of(row.wide_field));
+        into.set(row.counter, base::saturating::multiply(value, row.scale), value == limit_of(row.wide_field));
     }
 }
 

@@ -33,13 +33,14 @@ std::string read_node_description(std::span<const std::byte> attribute);
 Port read_port_info(std::span<const std::byte> attribute);
 SubnetManager read_manager_info(std::span<const std::byte> attribute);
 
-/// What a performance agent counts in 64 bits. IBTA vol. 1, 16.1.3.2.
+/// Which counters a performance agent has. IBTA vol. 1, 16.1.3.2.
 struct PerformanceAbilities {
-    bool wide_counters = false;
     bool wait_counter = false;
+    bool wide_counters = false;  ///< data and packets in 64 bits
+    bool wide_errors = false;    ///< the other counters as well
 };
 PerformanceAbilities read_abilities(std::span<const std::byte> attribute);
 void read_port_counters(std::span<const std::byte> attribute, PerformanceAbilities abilities, CounterReading& into);
-void read_wide_counters(std::span<const std::byte> attribute, CounterReading& into);
+void read_wide_counters(std::span<const std::byte> attribute, PerformanceAbilities abilities, CounterReading& into);
 
 }  // namespace fabric::discovery

@@ -58,14 +58,14 @@ private:
             reading.time_ns = base::wall_ns();
             read_port_counters(answer.attribute, abilities, reading);
             reading_of(id) = reading;
-            if (abilities.wide_counters) ask_wide_counters(id, lid);
+            if (abilities.wide_counters) ask_wide_counters(id, lid, abilities);
         });
     }
 
-    void ask_wide_counters(PortId id, Lid lid) {
-        pool_.ask(query_of(port_counters_extended_id, id, lid), [this, id, lid](const Answer& answer) {
+    void ask_wide_counters(PortId id, Lid lid, PerformanceAbilities abilities) {
+        pool_.ask(query_of(port_counters_extended_id, id, lid), [this, id, lid, abilities](const Answer& answer) {
             if (answer.outcome != Outcome::answered) return note(port_counters_extended_id, id, lid, answer);
-            read_wide_counters(answer.attribute, *reading_of(id));
+            read_wide_counters(answer.attribute, abilities, *reading_of(id));
         });
     }
 

@@ -179,6 +179,45 @@ TEST(Attributes, PortInfoOfAnHdrPort) {
     EXPECT_EQ(port.violations.p_key, 9);
 }
 
+// IBTA vol. 1, 16.1.3.5 and 16.1.4.11: bytes by hand.
+TEST(Attributes, CountersOfErrorsHave64BitsOnlyIfThePortSaysSo) {
+    std::array<std::byte, 192> info{};
+    info[2] = std::byte{0x12};  // PortXmitWait and PortCountersExtended
+    std::array<std::byte, 192> narrow{};
+    narrow[4] = std::byte{0xff};
+    narrow[5] = std::byte{0xff};  // SymbolErrorCounter at its limit
+    narrow[7] = std::byte{2};     // LinkDownedCounter
+    narrow[43] = std::byte{5};    // PortXmitWait
+    narrow[27] = std::byte{3};    // PortXmitData, in words
+    std::array<std::byte, 192> wide{};
+    wide[8] = std::byte{1};  // PortXmitData: 2^56 words
+    wide[77] = std::byte{1};
+    wide[78] = std::byte{1};   // SymbolErrorCounter: 2^16 + 2^8
+    wide[95] = std::byte{4};   // LinkDownedCounter
+    wide[175] = std::byte{6};  // PortXmitWait
+    const auto read = [&] {
+        const auto abilities = fabric::discovery::read_abilities(info);
+        CounterReading reading;
+        fabric::discovery::read_port_counters(narrow, abilities, reading);
+        fabric::discovery::read_wide_counters(wide, abilities, reading);
+        return reading;
+    };
+    CounterReading reading = read();
+    EXPECT_EQ(reading.value(Counter::transmit_bytes), std::uint64_t{1} << 58);
+    EXPECT_EQ(reading.value(Counter::symbol_errors), 65535);
+    EXPECT_TRUE(reading.is_at_limit(Counter::symbol_errors));
+    EXPECT_EQ(reading.value(Counter::link_downed), 2);
+    EXPECT_EQ(reading.value(Counter::transmit_wait), 5);
+    info[7] = std::byte{1 << 6};  // the second bit of the second mask, whose low five bits are the time of answers
+    reading = read();
+    EXPECT_EQ(reading.value(Counter::symbol_errors), 65536 + 256);
+    EXPECT_FALSE(reading.is_at_limit(Counter::symbol_errors));
+    EXPECT_EQ(reading.value(Counter::link_downed), 4);
+    EXPECT_EQ(reading.value(Counter::transmit_wait), 6);
+    info[2] = std::byte{0x02};  // no PortXmitWait
+    EXPECT_EQ(fabric::discovery::read_abilities(info).wait_counter, false);
+}
+
 TEST(NodeNames, LinesOfAFile) {
     const auto names =
         fabric::NodeNames::parse("# rack 4\n0x00000000000000aB \"spine 4\" # left\n\n\t0x2\t\"\"\r\n", "f");
