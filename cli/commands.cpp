@@ -9,6 +9,7 @@
 #include "cli/dump/dump.h"
 #include "cli/endpoint/endpoint.h"
 #include "cli/explain/explain.h"
+#include "cli/fabric/show_fabric.h"
 #include "cli/flows/flows.h"
 #include "cli/io/io.h"
 #include "cli/policy/policy.h"
@@ -36,6 +37,8 @@ constexpr std::array all{
             report::option_lists},
     Command{"policy", "check that each flow has the class that rules expect", policy::run, policy::help,
             policy::option_lists},
+    Command{"fabric", "show the InfiniBand subnet: nodes, links, counters, what is wrong", fabric::run, fabric::help,
+            fabric::option_lists},
     Command{"top", "show all flows live, or play back a capture", top::run, top::help, top::option_lists},
     Command{"daemon", "capture for months: Prometheus, history, flight recorder", daemon::run, daemon::help,
             daemon::option_lists},

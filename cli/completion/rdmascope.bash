@@ -188,6 +188,25 @@ _rdmascope_policy() {
     fi
 }
 
+_rdmascope_fabric() {
+    case $previous in
+        -r | --read-file | --node-names) _rdmascope_files; return ;;
+        --fail-on) _rdmascope_words 'wrong minor suspected'; return ;;
+        --interval) _rdmascope_words '1s 10s 1m'; return ;;
+        --parallel) _rdmascope_words '1 2 4 8 16'; return ;;
+        --timeout) _rdmascope_words '100ms 500ms 2s'; return ;;
+        --ca | --port | --retries) return ;;
+    esac
+    if [[ $current == -* ]]; then
+        _rdmascope_words '--ca --port -r --read-file --interval --no-counters --parallel --timeout --retries
+            --diff --counters --json --dot -n --node-names --fail-on -h --help --version'
+    elif ((${#words[@]} == 3)); then
+        _rdmascope_words 'why route'
+    else
+        _rdmascope_files
+    fi
+}
+
 _rdmascope_top() {
     _rdmascope_measuring && return
     case $previous in
@@ -358,7 +377,7 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((${#words[@]} == 2)); then
-        _rdmascope_words 'dump flows io why explain report policy top daemon endpoint replay run doctor demo completion help --help --version'
+        _rdmascope_words 'dump flows io why explain report policy fabric top daemon endpoint replay run doctor demo completion help --help --version'
     else
         case ${words[1]} in
             dump) _rdmascope_dump ;;
@@ -368,6 +387,7 @@ _rdmascope() {
             explain) _rdmascope_explain ;;
             report) _rdmascope_report ;;
             policy) _rdmascope_policy ;;
+            fabric) _rdmascope_fabric ;;
             top) _rdmascope_top ;;
             daemon) _rdmascope_daemon ;;
             endpoint) _rdmascope_endpoint ;;
@@ -376,7 +396,7 @@ _rdmascope() {
             doctor) _rdmascope_doctor ;;
             demo) _rdmascope_demo ;;
             completion) _rdmascope_completion ;;
-            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io why explain report policy top daemon endpoint replay run doctor demo completion'; fi ;;
+            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io why explain report policy fabric top daemon endpoint replay run doctor demo completion'; fi ;;
         esac
     fi
     COMPREPLY=("${COMPREPLY[@]#"$before"}")

@@ -1,0 +1,46 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "fabric/counter.h"
+#include "fabric/subnet.h"
+
+/// Attributes of management datagrams, read into the terms of a subnet. Every span has the size of its class's data.
+namespace fabric::discovery {
+
+// Identifiers, IBTA vol. 1, 14.2.5 and 16.1.3.
+inline constexpr std::uint16_t node_description_id = 0x10;
+inline constexpr std::uint16_t node_info_id = 0x11;
+inline constexpr std::uint16_t port_info_id = 0x15;
+inline constexpr std::uint16_t linear_forwarding_id = 0x19;
+inline constexpr std::uint16_t manager_info_id = 0x20;
+inline constexpr std::uint16_t class_port_info_id = 0x01;
+inline constexpr std::uint16_t port_counters_id = 0x12;
+inline constexpr std::uint16_t port_counters_extended_id = 0x1d;
+
+struct NodeInfo {
+    Node node = {};               ///< without ports and description
+    Guid port_guid = 0;           ///< of the port that answered; of port 0 if the node is a switch
+    std::uint8_t local_port = 0;  ///< the port that the question came in by
+};
+/// No value for a node type or a number of ports that cannot be.
+std::optional<NodeInfo> read_node_info(std::span<const std::byte> attribute);
+std::string read_node_description(std::span<const std::byte> attribute);
+/// Everything except number, peer and counters.
+Port read_port_info(std::span<const std::byte> attribute);
+SubnetManager read_manager_info(std::span<const std::byte> attribute);
+
+/// Which counters a performance agent has. IBTA vol. 1, 16.1.3.2.
+struct PerformanceAbilities {
+    bool wait_counter = false;
+    bool wide_counters = false;  ///< data and packets in 64 bits
+    bool wide_errors = false;    ///< the other counters as well
+};
+PerformanceAbilities read_abilities(std::span<const std::byte> attribute);
+void read_port_counters(std::span<const std::byte> attribute, PerformanceAbilities abilities, CounterReading& into);
+void read_wide_counters(std::span<const std::byte> attribute, PerformanceAbilities abilities, CounterReading& into);
+
+}  // namespace fabric::discovery

@@ -1,0 +1,98 @@
+"""`rdmascope fabric` on a machine without InfiniBand, with wrong options, and with damaged files."""
+import json
+import pathlib
+import random
+import subprocess
+import tempfile
+import unittest
+
+from simulator import BINARY, Subnet, example, needs_simulator
+
+
+def fabric(*arguments):
+    return subprocess.run([BINARY, "fabric", *map(str, arguments)], text=True, capture_output=True, timeout=60, check=False)
+
+
+class Usage(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="rdmascope-fabric-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def fails(self, status, message, *arguments):
+        result = fabric(*arguments)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertIn(message, result.stderr)
+
+    @unittest.skipIf(list(pathlib.Path("/sys/class/infiniband_mad").glob("umad*")), "this machine has InfiniBand")
+    def test_a_machine_without_a_port(self):
+        self.fails(1, "rdmascope fabric: this machine has no InfiniBand port that is active: load the adapter's driver")
+        self.fails(1, "mlx5_7 port 2: there is no such InfiniBand port", "--ca", "mlx5_7", "--port", "2")
+        self.fails(1, "modprobe ib_umad", "route", "a", "b")
+
+    def test_wrong_options(self):
+        for message, *arguments in (("the parts are why and route", "list"),
+                                    ("route needs two ends", "route", "one"),
+                                    ("--diff needs one or two files", "--diff"),
+                                    ("--json and --dot are given", "--json", "--dot"),
+                                    ("leave out --no-counters", "--interval", "1s", "--no-counters"),
+                                    ("leave out --interval", "-r", "x", "--interval", "1s"),
+                                    ("a file has no forwarding tables", "route", "a", "b", "-r", "x"),
+                                    ("--parallel", "--parallel", "0"),
+                                    ("wrong, minor or suspected", "--fail-on", "note")):
+            self.fails(2, message, *arguments)
+
+    def test_files_that_are_not_ours(self):
+        path = self.folder / "file.json"
+        self.fails(1, "No such file", "-r", path)
+        for text, message in (("", "it is no JSON"), ("[1]", "time_ns is missing"), ('{"time_ns": "x"}', "time_ns is not a number"),
+                              ('{"time_ns": 1, "adapter": "", "seen_from": null, "nodes": 3}', "nodes is not an array"),
+                              ('{"time_ns": 1, "adapter": "", "seen_from": {"guid": "12", "port": 1}}', "guid is not 0x"),
+                              ('{"time_ns": 1, "adapter": "", "seen_from": {"guid": "0x12", "port": 300}}', "port is out of its range")):
+            path.write_text(text)
+            self.fails(1, message, "-r", path)
+            self.fails(1, str(path), "-r", path)
+
+    def test_a_file_of_names_with_mistakes(self):
+        path = self.folder / "names"
+        path.write_text('0x1 "one"\n0x2 two\n12 "x"\n0x3 "three" four\n')
+        for line in (2, 3, 4):
+            self.fails(1, f"{path}:{line}: a GUID and a name in quotes are expected", "--node-names", path)
+
+
+@needs_simulator
+class Damaged(Subnet):
+    def test_damaged_files_are_refused_or_read(self):
+        """Files with a member removed, or a value of another kind: no crash, and a message if it fails."""
+        simulator = self.simulate(example("net.2sw2path4hca"))
+        simulator.start_manager("Hca1")
+        good = json.loads(self.succeeds(simulator.rdmascope("--json", host="Hca2")))
+        random.seed(33)
+        path = self.folder / "damaged.json"
+        refused = 0
+        for _ in range(300):
+            document = json.loads(json.dumps(good))
+            place = document
+            while True:
+                key = random.choice(list(place) if isinstance(place, dict) else range(len(place)))
+                if isinstance(place[key], (dict, list)) and place[key] and random.random() < 0.9:
+                    place = place[key]
+                    continue
+                if random.random() < 0.5:
+                    del place[key]
+                else:
+                    place[key] = random.choice([None, -1, 1 << 70, "x", [], {}, True, 1.5])
+                break
+            path.write_text(json.dumps(document))
+            for part in ((), ("why",)):
+                result = fabric(*part, "-r", path)
+                self.assertIn(result.returncode, (0, 1), result.stderr)
+                if result.returncode == 1:
+                    refused += 1
+                    self.assertTrue(result.stderr.startswith(f"rdmascope fabric: {path}: "), result.stderr)
+        self.assertGreater(refused, 50)
+
+
+if __name__ == "__main__":
+    unittest.main()
