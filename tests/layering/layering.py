@@ -26,6 +26,7 @@ KEPT_APART = [
     (r'epan/|wireshark/', ['plugins/wireshark/']),
     (r'sys/socket\.h', ['iwarp/transport/', 'iwarp/preload/', 'control/', 'daemon/', 'capture/', 'replay/sockets/']),
     (r'microhttpd\.h', ['daemon/http/']),
+    (r'curl/', ['fleet/client/']),
     (r'infiniband/|rdma/', ['iwarp/preload/', 'capture/', 'trace/']),
 ]
 
