@@ -558,7 +558,7 @@ constexpr std::array key_table{
         .effect = E::on_restart,
         .help = "How often rows are made; a multiple of engine.interval.",
         .least = 100 * ms,
-        .most = hour},
+        .most = 600 * second},
     Key{.section = "clickhouse",
         .name = "spool",
         .kind = K::text,
