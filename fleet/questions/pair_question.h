@@ -10,15 +10,15 @@ namespace fleet::questions {
 
 /// One direction of a queue pair, as the daemons at both of its ends counted it.
 struct FlowPair {
-    std::string transport;
-    std::string service;
-    std::string source;  ///< addresses
-    std::string destination;
+    std::string transport = {};
+    std::string service = {};
+    std::string source = {};  ///< addresses
+    std::string destination = {};
     std::uint64_t destination_qpn = 0;  ///< 0: iWARP
     std::uint64_t source_port = 0;      ///< iWARP
     std::uint64_t destination_port = 0;
-    std::string source_host;  ///< daemons
-    std::string destination_host;
+    std::string source_host = {};  ///< daemons
+    std::string destination_host = {};
     std::uint64_t sent_packets = 0;     ///< counted by the source's daemon
     std::uint64_t arrived_packets = 0;  ///< counted by the destination's daemon
     std::uint64_t sent_bytes = 0;
