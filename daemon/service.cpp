@@ -430,7 +430,6 @@ base::Result<void, base::Errors> Service::State::end() {
         const Taken last = capture_thread->latest(~std::uint64_t{0}, 0);
         if (const auto ended = fleet->end(last, capture_thread->status(), devices()); !ended)
             lost.push_back(ended.error());
-        fleet.reset();
     }
     if (interval_writer->history().lost_intervals > lost_before)
         lost.push_back({fmt::format("the last of the history is lost: {}; make room there before the next start",
@@ -678,6 +677,15 @@ prom::ProgramFigures Service::State::figures() {
     out.recorder_frames = now.recorder_frames;
     out.recordings = now.recordings;
     out.recordings_failed = now.recordings_failed;
+    if (fleet) {
+        const auto sent = fleet->counters();
+        out.clickhouse_intervals_spooled = sent.intervals_spooled;
+        out.clickhouse_intervals_sent = sent.intervals_sent;
+        out.clickhouse_intervals_dropped = sent.spool.dropped;
+        out.clickhouse_rows_sent = sent.rows_sent;
+        out.clickhouse_failures = sent.failures;
+        out.clickhouse_spool_bytes = sent.spool.octets;
+    }
     const std::lock_guard lock(mutex);
     out.control_clients = control_counters.clients;
     out.control_skipped_updates = control_counters.skipped;

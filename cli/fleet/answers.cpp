@@ -17,11 +17,11 @@
 namespace cli::fleet {
 namespace {
 
+using ::fleet::questions::Finding;
 using ::fleet::questions::FleetFlow;
 using ::fleet::questions::FleetFlows;
 using ::fleet::questions::FlowPair;
 using ::fleet::questions::FlowPairs;
-using ::fleet::questions::Finding;
 using ::fleet::questions::Group;
 using ::fleet::questions::HostState;
 using ::fleet::questions::Traffic;
@@ -34,12 +34,12 @@ std::string printable(const std::string& text) {
     return out;
 }
 
-std::string dumped(const Json& document) {
-    return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string dumped(const Json& document) { return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 Json scope_json(const Scope& scope) {
-    return {{"from_ns", scope.from_ns}, {"to_ns", scope.to_ns}, {"resolution", ::fleet::questions::name_of(scope.resolution)}};
+    return {{"from_ns", scope.from_ns},
+            {"to_ns", scope.to_ns},
+            {"resolution", ::fleet::questions::name_of(scope.resolution)}};
 }
 
 /// The column of the daemon's host, which a snapshot does not have: by the flow's place in memory.
@@ -72,8 +72,7 @@ private:
 std::vector<exporters::Context> contexts_of(const FleetFlows& flows, const metrics::HostNames& names) {
     std::vector<exporters::Context> contexts;
     contexts.reserve(flows.flows.size());
-    for (const FleetFlow& flow : flows.flows)
-        contexts.push_back({.names = &names, .problems = &flow.problem});
+    for (const FleetFlow& flow : flows.flows) contexts.push_back({.names = &names, .problems = &flow.problem});
     return contexts;
 }
 
@@ -82,9 +81,7 @@ std::optional<std::size_t> terminal_width() {
     return terminal_columns(STDOUT_FILENO);
 }
 
-std::string count_text(std::uint64_t count) {
-    return base::format_count(static_cast<double>(count));
-}
+std::string count_text(std::uint64_t count) { return base::format_count(static_cast<double>(count)); }
 std::string size_text(std::uint64_t octets) {
     return base::format_size(static_cast<double>(octets), {base::Spacing::column});
 }
@@ -157,7 +154,8 @@ std::string traffic_json(const Traffic& traffic, exporters::GroupBy by, const Sc
     for (const exporters::TrafficGroup& group : traffic.groups) {
         std::string text;
         exporters::ObjectWriter writer(text);
-        for (const exporters::GroupField& field : exporters::group_fields(by)) writer.put(field.path, field.value(group));
+        for (const exporters::GroupField& field : exporters::group_fields(by))
+            writer.put(field.path, field.value(group));
         writer.finish();
         groups.push_back(Json::parse(text));
     }
@@ -253,25 +251,24 @@ std::string pairs_table(const FlowPairs& pairs) {
 std::string pairs_json(const FlowPairs& pairs, const Scope& scope) {
     Json list = Json::array();
     for (const FlowPair& pair : pairs.pairs)
-        list.push_back(
-            {{"transport", pair.transport},
-             {"service", pair.service},
-             {"source", {{"address", pair.source}, {"port", pair.source_port}, {"host", pair.source_host}}},
-             {"destination",
-              {{"address", pair.destination},
-               {"qpn", pair.destination_qpn},
-               {"port", pair.destination_port},
-               {"host", pair.destination_host}}},
-             {"sent_packets", pair.sent_packets},
-             {"arrived_packets", pair.arrived_packets},
-             {"lost_between", pair.lost_between()},
-             {"sent_bytes", pair.sent_bytes},
-             {"arrived_bytes", pair.arrived_bytes},
-             {"sent_retransmitted_packets", pair.sent_retransmitted},
-             {"arrived_retransmitted_packets", pair.arrived_retransmitted},
-             {"missing_at_source", pair.missing_at_source},
-             {"missing_at_destination", pair.missing_at_destination},
-             {"timeouts", pair.timeouts}});
+        list.push_back({{"transport", pair.transport},
+                        {"service", pair.service},
+                        {"source", {{"address", pair.source}, {"port", pair.source_port}, {"host", pair.source_host}}},
+                        {"destination",
+                         {{"address", pair.destination},
+                          {"qpn", pair.destination_qpn},
+                          {"port", pair.destination_port},
+                          {"host", pair.destination_host}}},
+                        {"sent_packets", pair.sent_packets},
+                        {"arrived_packets", pair.arrived_packets},
+                        {"lost_between", pair.lost_between()},
+                        {"sent_bytes", pair.sent_bytes},
+                        {"arrived_bytes", pair.arrived_bytes},
+                        {"sent_retransmitted_packets", pair.sent_retransmitted},
+                        {"arrived_retransmitted_packets", pair.arrived_retransmitted},
+                        {"missing_at_source", pair.missing_at_source},
+                        {"missing_at_destination", pair.missing_at_destination},
+                        {"timeouts", pair.timeouts}});
     return dumped({{"scope", scope_json(scope)},
                    {"all_pairs", pairs.all},
                    {"flows_of_one_end", pairs.one_end},
@@ -282,8 +279,8 @@ namespace {
 
 /// "27 of 31 flows to 192.0.2.7".
 std::string group_text(const Group& group) {
-    return fmt::format("{} of the {} that share the {} {}", group.troubled,
-                       base::format_counted(group.flows, "flow"), group.shared, printable(group.value));
+    return fmt::format("{} of the {} that share the {} {}", group.troubled, base::format_counted(group.flows, "flow"),
+                       group.shared, printable(group.value));
 }
 
 void append_finding(std::string& out, const Finding& finding) {

@@ -157,9 +157,8 @@ struct Question {
     std::string_view name;
     Text (*ask)(const Asked& asked);
 };
-constexpr std::array all_questions{Question{"top", ask_top}, Question{"flows", ask_flows},
-                                   Question{"hosts", ask_hosts}, Question{"pairs", ask_pairs},
-                                   Question{"why", ask_why}};
+constexpr std::array all_questions{Question{"top", ask_top}, Question{"flows", ask_flows}, Question{"hosts", ask_hosts},
+                                   Question{"pairs", ask_pairs}, Question{"why", ask_why}};
 
 Text ask(const Question& question, const FleetOptions& options) {
     auto access = access_of(options);
@@ -169,10 +168,10 @@ Text ask(const Question& question, const FleetOptions& options) {
     constexpr std::int64_t usual_length_ns = 3'600 * base::ns_per_sec;
     const std::int64_t to_ns = options.to_ns.value_or(now_ns);
     const analysis::Names names(options.names);
-    return question.ask({options, engine,
-                         questions::scope_of(options.from_ns.value_or(to_ns - usual_length_ns), to_ns, now_ns,
-                                             options.resolution),
-                         names});
+    return question.ask(
+        {options, engine,
+         questions::scope_of(options.from_ns.value_or(to_ns - usual_length_ns), to_ns, now_ns, options.resolution),
+         names});
 }
 
 std::string contradiction_of(const FleetOptions& options, bool is_question) {

@@ -53,10 +53,10 @@ base::Result<Chosen> choose(Engine& engine, const Scope& scope, const FlowChoice
     const std::string sums = flow_sums(scope, counters, choice.having);
     const std::string_view order = choice.order == nullptr ? "x_wire_bytes" : choice.order->column;
     const std::string direction = choice.descending ? "DESC" : "ASC";
-    const std::string sql =
-        fmt::format("SELECT host, boot, flow FROM ({0} ORDER BY {1} {2}, host, boot, flow LIMIT {3}) "
-                    "ORDER BY {1} {2}, host, boot, flow LIMIT {3}{4}",
-                    sums, order, direction, choice.top, settings);
+    const std::string sql = fmt::format(
+        "SELECT host, boot, flow FROM ({0} ORDER BY {1} {2}, host, boot, flow LIMIT {3}) "
+        "ORDER BY {1} {2}, host, boot, flow LIMIT {3}{4}",
+        sums, order, direction, choice.top, settings);
     auto rows = engine.ask(sql, 3);
     if (!rows) return base::Failure{rows.error()};
     auto count = engine.ask(fmt::format("SELECT count() FROM ({}){}", sums, settings), 1);
@@ -71,8 +71,8 @@ base::Result<Chosen> choose(Engine& engine, const Scope& scope, const FlowChoice
 std::string details_query(const Scope& scope, const std::vector<Id>& ids) {
     std::string list;
     for (const auto& [host, boot, flow] : ids)
-        list += fmt::format("{}({}, toUInt64({}), toUInt64({}))", list.empty() ? "" : ", ", schema::text(host), boot,
-                            flow);
+        list +=
+            fmt::format("{}({}, toUInt64({}), toUInt64({}))", list.empty() ? "" : ", ", schema::text(host), boot, flow);
     const std::string before = fmt::format("end_ns <= {}", scope.from_ns);
     std::string sql = "SELECT host, boot, flow";
     for (const FlowColumn& column : rows::flow_columns()) {
@@ -98,9 +98,10 @@ std::string details_query(const Scope& scope, const std::vector<Id>& ids) {
         "x_amounts.1 AS x_keys, x_amounts.2 AS x_values",
         earlier("amount_keys"), earlier("amounts"));
     const std::string noted = fmt::format("end_ns > {} AND grade > 0", scope.from_ns);
-    sql += fmt::format(", maxIf(grade, {0}) AS x_grade, argMaxIf(verdict, grade, {0}) AS x_verdict, "
-                       "argMaxIf(cause, grade, {0}) AS x_cause",
-                       noted);
+    sql += fmt::format(
+        ", maxIf(grade, {0}) AS x_grade, argMaxIf(verdict, grade, {0}) AS x_verdict, "
+        "argMaxIf(cause, grade, {0}) AS x_cause",
+        noted);
     sql += fmt::format(" FROM {} WHERE {} AND (host, boot, flow) IN ({}) GROUP BY host, boot, flow",
                        schema::flows_table_name(scope.resolution), rows_of(scope), list);
     std::string names = "host, boot, flow";
@@ -140,9 +141,9 @@ FleetFlow flow_of(const std::vector<std::string>& row) {
 }
 
 std::size_t columns_of_details() {
-    return 3 + static_cast<std::size_t>(std::ranges::count_if(rows::flow_columns(), [](const FlowColumn& column) {
-               return column.column.nature != Nature::place;
-           })) +
+    return 3 +
+           static_cast<std::size_t>(std::ranges::count_if(
+               rows::flow_columns(), [](const FlowColumn& column) { return column.column.nature != Nature::place; })) +
            5;
 }
 
@@ -185,7 +186,8 @@ base::Result<FleetFlows> ask_flows(Engine& engine, const Scope& scope, const Flo
     std::map<Id, FleetFlow> found;
     for (std::size_t begin = 0; begin < chosen->ids.size(); begin += piece) {
         const auto first = chosen->ids.begin() + static_cast<std::ptrdiff_t>(begin);
-        const auto last = chosen->ids.begin() + static_cast<std::ptrdiff_t>(std::min(begin + piece, chosen->ids.size()));
+        const auto last =
+            chosen->ids.begin() + static_cast<std::ptrdiff_t>(std::min(begin + piece, chosen->ids.size()));
         auto rows = engine.ask(details_query(scope, {first, last}), columns_of_details());
         if (!rows) return base::Failure{rows.error()};
         for (const std::vector<std::string>& row : *rows)
