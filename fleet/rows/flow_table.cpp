@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/clock.h"
 #include "fleet/rows/amounts.h"
 #include "metrics/figures/snapshot_fields.h"
 
@@ -228,7 +229,8 @@ Table make_flows_table() {
                                                               {"own_end", T::label, N::state},
                                                               {"verdict", T::label, N::note},
                                                               {"cause", T::label, N::note},
-                                                              {"grade", T::u8, N::note}})
+                                                              {"grade", T::u8, N::note},
+                                                              {"begins", T::u8, N::note}})
         table.columns.push_back(column);
     return table;
 }
@@ -263,7 +265,20 @@ Row flow_row(const Place& place, const FlowSnapshot& flow, const FlowNotes& note
     row.emplace_back(notes.verdict);
     row.emplace_back(notes.cause);
     row.emplace_back(std::uint64_t{notes.grade});
+    row.emplace_back(std::uint64_t{notes.begins});
     return row;
+}
+
+/// A row's end belongs to the stretch of time that it ends, as in the schema's roll-ups.
+std::uint8_t begins_of(std::int64_t last_end_ns, std::int64_t end_ns) {
+    const std::int64_t last = (last_end_ns - 1) / base::ns_per_sec;
+    const std::int64_t now = (end_ns - 1) / base::ns_per_sec;
+    constexpr std::int64_t minute = 60;
+    constexpr std::int64_t hour = 3600;
+    std::uint8_t bits = 0;
+    if (last / minute != now / minute) bits |= begins_minute;
+    if (last / hour != now / hour) bits |= begins_hour;
+    return bits;
 }
 
 FlowSnapshot before_its_first_frame(const FlowSnapshot& flow) {

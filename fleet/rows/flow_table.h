@@ -25,8 +25,14 @@ struct FlowNotes {
     std::string own_end = {};
     std::string verdict = {};
     std::string cause = {};
-    std::uint8_t grade = 0;  ///< as metrics::Grade
+    std::uint8_t grade = 0;   ///< as metrics::Grade
+    std::uint8_t begins = 0;  ///< bits of RollUpBegin
 };
+
+/// Whether a row is the first one of its flow in a minute, in an hour. The roll-ups keep these, and the last ones.
+enum RollUpBegin : std::uint8_t { begins_minute = 1, begins_hour = 2 };
+/// Of a row whose interval ends at `end_ns`, after a row of the same flow at `last_end_ns`.
+std::uint8_t begins_of(std::int64_t last_end_ns, std::int64_t end_ns);
 
 const Table& flows_table();
 Row flow_row(const Place& place, const metrics::FlowSnapshot& flow, const FlowNotes& notes);

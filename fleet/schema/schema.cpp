@@ -3,6 +3,7 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "fleet/rows/flow_table.h"
 #include "fleet/rows/tables.h"
 #include "fleet/schema/sql.h"
 
@@ -16,8 +17,10 @@ using rows::Table;
 struct RollUp {
     std::string_view suffix;
     std::string_view start;  ///< a function of a time
+    unsigned begins;         ///< rows::RollUpBegin
 };
-constexpr std::array roll_ups{RollUp{"_minute", "toStartOfMinute"}, RollUp{"_hour", "toStartOfHour"}};
+constexpr std::array roll_ups{RollUp{"_minute", "toStartOfMinute", rows::begins_minute},
+                              RollUp{"_hour", "toStartOfHour", rows::begins_hour}};
 
 constexpr std::string_view roll_up_key = "hour,host,boot,flow,start,edge";
 
@@ -81,9 +84,10 @@ private:
         add_table(name, columns, roll_up_key, "rank");
         out_ += fmt::format(
             "CREATE MATERIALIZED VIEW IF NOT EXISTS {0}_view TO {1} AS\nSELECT {2}, {3}({4}) AS start,\n"
-            "    toUInt8(arrayJoin([0, 1])) AS edge,\n"
+            "    toUInt8(arrayJoin(if(bitAnd(begins, {6}) != 0, [0, 1], [1]))) AS edge,\n"
             "    toUInt32(if(edge = 1, sequence, 4294967295 - sequence)) AS rank\nFROM {5};\n",
-            path(name), local(name), rows::column_list(table), roll_up.start, moment_of_end, local(table.name));
+            path(name), local(name), rows::column_list(table), roll_up.start, moment_of_end, local(table.name),
+            roll_up.begins);
     }
     void add_version() {
         out_ += fmt::format(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <utility>
 
 #include "base/hash.h"
 #include "fleet/rows/flow_table.h"
@@ -39,14 +40,15 @@ const metrics::DeviceCounter* find_counter(const metrics::DeviceFigures& devices
 
 }  // namespace
 
-ChangeLog::Change ChangeLog::look(const std::string& key, std::uint64_t content, std::uint32_t sequence) {
+ChangeLog::Change ChangeLog::look(const std::string& key, std::uint64_t content, const rows::Place& place) {
     const auto [at, is_new] = seen_.try_emplace(key);
     Seen& seen = at->second;
-    seen.looked = sequence;
+    seen.looked = place.sequence;
     if (!is_new && seen.content == content) return Change::none;
-    const bool follows = !is_new && seen.written + 1 == sequence;
+    const bool follows = !is_new && seen.written + 1 == place.sequence;
     seen.content = content;
-    seen.written = sequence;
+    seen.written = place.sequence;
+    seen.last_end_ns = std::exchange(seen.end_ns, place.end_ns);
     return follows ? Change::changed : Change::resumed;
 }
 
@@ -90,9 +92,12 @@ void IntervalRows::add_flows(Batch& batch, const Interval& interval, const metri
     for (const metrics::FlowSnapshot& flow : interval.snapshot->flows) {
         rows::FlowNotes notes{.own_end = rows::own_end(flow, interval.own_addresses)};
         const std::uint64_t content = content_of(table, rows::flow_row({}, flow, notes));
-        const ChangeLog::Change change = made_logs_.flows.look(std::to_string(flow.id), content, place_.sequence);
+        const std::string key = std::to_string(flow.id);
+        const ChangeLog::Change change = made_logs_.flows.look(key, content, place_);
         if (change == ChangeLog::Change::none) continue;
+        std::int64_t last_end_ns = made_logs_.flows.last_end_ns(key);
         if (change == ChangeLog::Change::resumed) {
+            notes.begins = rows::begins_of(std::exchange(last_end_ns, before_.end_ns), before_.end_ns);
             const metrics::FlowSnapshot* const former = before_.snapshot->flow(flow.id);
             section.add(rows::flow_row(place_before(), former == nullptr ? rows::before_its_first_frame(flow) : *former,
                                        notes));
@@ -102,6 +107,7 @@ void IntervalRows::add_flows(Batch& batch, const Interval& interval, const metri
             notes.cause = problem->second.cause;
             notes.grade = static_cast<std::uint8_t>(problem->second.grade);
         }
+        notes.begins = rows::begins_of(last_end_ns, place_.end_ns);
         section.add(rows::flow_row(place_, flow, notes));
     }
     made_logs_.flows.forget_absent(place_.sequence);
@@ -113,7 +119,7 @@ void IntervalRows::add_hosts(Batch& batch, const Interval& interval) {
     SectionWriter section(table);
     for (const metrics::HostSnapshot& host : interval.snapshot->hosts) {
         const std::uint64_t content = content_of(table, rows::host_row({}, host));
-        const auto change = made_logs_.hosts.look(metrics::to_text(host.address), content, place_.sequence);
+        const auto change = made_logs_.hosts.look(metrics::to_text(host.address), content, place_);
         if (change == ChangeLog::Change::none) continue;
         if (change == ChangeLog::Change::resumed) {
             metrics::HostSnapshot never;
@@ -134,7 +140,7 @@ void IntervalRows::add_counters(Batch& batch, const Interval& interval) {
     for (const metrics::DeviceCounter& counter : interval.devices.counters) {
         if (!counter.queue_pairs.empty()) continue;
         const std::string key = key_of(counter);
-        const auto change = made_logs_.counters.look(key, counter.value + 1, place_.sequence);
+        const auto change = made_logs_.counters.look(key, counter.value + 1, place_);
         if (change == ChangeLog::Change::none) continue;
         if (change == ChangeLog::Change::resumed) {
             metrics::DeviceCounter before = counter;

@@ -30,7 +30,9 @@ public:
     enum class Change : std::uint8_t { none, changed, resumed };
 
     /// `content` is a hash of the row without its place.
-    Change look(const std::string& key, std::uint64_t content, std::uint32_t sequence);
+    Change look(const std::string& key, std::uint64_t content, const rows::Place& place);
+    /// When the interval of the row before the last one ended; 0 if there was none. For a key that was looked at.
+    std::int64_t last_end_ns(const std::string& key) const { return seen_.at(key).last_end_ns; }
     /// Forgets what has not been looked at in this interval.
     void forget_absent(std::uint32_t sequence);
 
@@ -39,6 +41,8 @@ private:
         std::uint64_t content = 0;
         std::uint32_t written = 0;  ///< in the interval of this sequence
         std::uint32_t looked = 0;
+        std::int64_t end_ns = 0;  ///< of the row that was written last
+        std::int64_t last_end_ns = 0;
     };
     std::unordered_map<std::string, Seen> seen_ = {};
 };

@@ -78,7 +78,7 @@ def state(host, flow, sequence, end_ns, **figures):
     """A row of `flows`."""
     seconds = end_ns // NS
     return {'hour': seconds - seconds % 3600, 'host': host, 'boot': 1, 'flow': flow, 'sequence': sequence,
-            'end_ns': end_ns, 'transport': 'roce2', 'service': 'RC', **figures}
+            'end_ns': end_ns, 'transport': 'roce2', 'service': 'RC', 'begins': 3, **figures}
 
 
 class Schema(unittest.TestCase):
