@@ -59,18 +59,24 @@ CONFIG = '''<yandex>
   <default_profile>default</default_profile>
   <default_database>default</default_database>
   <timezone>UTC</timezone>
+  {compression}
   <remote_servers><fleet>{shards}</fleet></remote_servers>
 </yandex>
 '''
 
-SHARD = ('<shard><internal_replication>true</internal_replication><replica><host>{address}</host><port>{tcp}</port>'
+SHARD = ('<shard><internal_replication>true</internal_replication><replica><host>127.0.0.1</host><port>{tcp}</port>'
          '<user>default</user><password>{password}</password></replica></shard>')
+
+
+ZSTD = ('<compression><case><min_part_size>0</min_part_size><min_part_size_ratio>0</min_part_size_ratio><method>zstd</method></case>'
+        '</compression>')
 
 
 class Server:
     """One process. kill() and start() again: the data stays."""
 
-    def __init__(self, folder, address, ports, password):
+    def __init__(self, folder, address, ports, password, zstd=False):
+        self.zstd = zstd
         self.folder = pathlib.Path(folder)
         self.address = address
         self.http, self.tcp, self.inter = ports
@@ -79,14 +85,14 @@ class Server:
 
     @property
     def url(self):
-        return f'http://{self.address}:{self.http}'
+        return f'http://127.0.0.1:{self.http}'
 
     def write_configuration(self, servers):
         self.folder.mkdir(parents=True, exist_ok=True)
-        shards = ''.join(SHARD.format(address=each.address, tcp=each.tcp, password=each.password) for each in servers)
+        shards = ''.join(SHARD.format(tcp=each.tcp, password=each.password) for each in servers)
         (self.folder / 'config.xml').write_text(
             CONFIG.format(folder=self.folder, http=self.http, tcp=self.tcp, inter=self.inter, address=self.address,
-                          shards=shards))
+                          shards=shards, compression=ZSTD if self.zstd else ''))
         (self.folder / 'users.xml').write_text(USERS.format(password=self.password))
 
     def start(self, patience=60):
@@ -110,10 +116,11 @@ class Server:
             self.process.wait()
             self.process = None
 
-    def query(self, sql, data=b'', timeout=120, **settings):
+    def query(self, sql, data=b'', timeout=120, gzip=False, **settings):
         parameters = urllib.parse.urlencode({'query': sql, **settings}) if data else urllib.parse.urlencode(settings)
         request = urllib.request.Request(f'{self.url}/?{parameters}', data=data or sql.encode(),
-                                         headers={'X-ClickHouse-User': 'default', 'X-ClickHouse-Key': self.password})
+                                         headers={'X-ClickHouse-User': 'default', 'X-ClickHouse-Key': self.password,
+                                                  **({'Content-Encoding': 'gzip'} if gzip else {})})
         try:
             with urllib.request.urlopen(request, timeout=timeout) as answer:
                 return answer.read().decode()
@@ -130,11 +137,11 @@ class Server:
 class Cluster:
     """Shards that know one another as the cluster `fleet`."""
 
-    def __init__(self, folder, shards=2, addresses=None, password='secret'):
+    def __init__(self, folder, shards=2, addresses=None, password='secret', zstd=False):
         addresses = addresses or ['127.0.0.1'] * shards
         self.servers = []
         for number, address in enumerate(addresses):
-            self.servers.append(Server(pathlib.Path(folder) / f'shard{number}', address, free_ports(3), password))
+            self.servers.append(Server(pathlib.Path(folder) / f'shard{number}', address, free_ports(3), password, zstd))
         for server in self.servers:
             server.write_configuration(self.servers)
 
