@@ -40,7 +40,9 @@ FlowSnapshot busy_flow() {
     tcp.retransmitted_segments = 9;
     tcp.round_trip_ns.record(777);
     flow.tcp = tcp;
-    flow.event_summaries.push_back({.kind = metrics::EventKind::rnr_nak, .count = 6});
+    metrics::EventSummary& refused = flow.event_summaries.emplace_back();
+    refused.kind = metrics::EventKind::rnr_nak;
+    refused.count = 6;
     return flow;
 }
 
@@ -138,7 +140,9 @@ TEST(FleetSql, no_byte_of_a_text_ends_its_literal) {
     for (int c = 0; c < 256; ++c) {
         const std::string literal = schema::text(std::string(1, static_cast<char>(c)));
         for (const char each : literal) EXPECT_TRUE(each >= 0x20 && each <= 0x7e) << c;
-        if (c == '\'' || c == '\\') EXPECT_EQ(literal.size(), 4u);
+        if (c == '\'' || c == '\\') {
+            EXPECT_EQ(literal.size(), 4u);
+        }
     }
 }
 

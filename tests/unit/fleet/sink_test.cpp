@@ -47,7 +47,9 @@ TEST(FleetBatch, one_that_is_cut_or_changed_anywhere_in_its_rows_is_refused) {
     for (std::size_t length = 1; length < whole.size(); ++length) {
         const auto cut = Batch::decode(whole.substr(0, length));
         // After a whole section, the file looks complete: rename() makes whole files only.
-        if (cut) EXPECT_EQ(cut->sections.size(), length < rows + 7 ? 0u : 1u) << length;
+        if (cut) {
+            EXPECT_EQ(cut->sections.size(), length < rows + 7 ? 0u : 1u) << length;
+        }
     }
     for (std::size_t at = rows; at < rows + 7; ++at) {
         std::string changed = whole;
