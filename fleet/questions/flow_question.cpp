@@ -26,13 +26,6 @@ const std::vector<std::string>& names_of_sums() {
     return names;
 }
 
-std::vector<std::string_view> all_counters() {
-    std::vector<std::string_view> names;
-    for (const FlowColumn& column : rows::flow_columns())
-        if (column.column.nature == Nature::counter) names.push_back(column.column.name);
-    return names;
-}
-
 /// A flow's place in the tables.
 using Id = std::tuple<std::string, std::uint64_t, std::uint64_t>;
 

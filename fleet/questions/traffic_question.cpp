@@ -12,7 +12,7 @@ namespace {
 using exporters::GroupBy;
 using exporters::TrafficGroup;
 
-constexpr std::array<std::string_view, 4> counters{"packets", "wire_bytes", "messages", "timeouts"};
+constexpr std::array<std::string_view, 4> traffic_counters{"packets", "wire_bytes", "messages", "timeouts"};
 
 /// The figures of a group of flows, with `sent` and `received` as conditions.
 std::string figures(std::string_view sent, std::string_view received) {
@@ -24,7 +24,7 @@ std::string figures(std::string_view sent, std::string_view received) {
 }
 
 std::string groups_query(const Scope& scope, GroupBy by) {
-    const std::string flows = joined_flows(scope, counters);
+    const std::string flows = joined_flows(scope, traffic_counters);
     if (by == GroupBy::pair)
         return fmt::format(
             "SELECT if(x_source_address < x_destination_address, x_source_address, x_destination_address) AS name, "

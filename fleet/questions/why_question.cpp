@@ -10,7 +10,7 @@
 namespace fleet::questions {
 namespace {
 
-constexpr std::array<std::string_view, 9> counters{"timeouts",    "retransmitted_packets", "rnr_naks", "ecn_ce_packets",
+constexpr std::array<std::string_view, 9> trouble_counters{"timeouts",    "retransmitted_packets", "rnr_naks", "ecn_ce_packets",
                                                    "cnp_packets", "missing_packets",       "icrc_bad", "crc_bad",
                                                    "terminates"};
 
@@ -63,7 +63,7 @@ std::string groups_query(const Scope& scope, const Racks& racks) {
     return fmt::format(
         "SELECT thing.1 AS shared, thing.2 AS value, count() AS flows{} FROM (SELECT *, arrayJoin([{}]) AS thing FROM "
         "({})) WHERE thing.2 != '' GROUP BY shared, value",
-        sums, shared_things(racks), joined_flows(scope, counters));
+        sums, shared_things(racks), joined_flows(scope, trouble_counters));
 }
 
 /// By the name of the trouble.
@@ -71,7 +71,7 @@ base::Result<std::vector<Finding>> count_troubles(Engine& engine, const Scope& s
     const std::string sql = fmt::format(
         "SELECT trouble.1 AS name, count(), countIf(trouble.2 > 0) AS troubled, sum(trouble.2) FROM (SELECT "
         "arrayJoin([{}]) AS trouble FROM ({})) GROUP BY name HAVING troubled > 0 ORDER BY troubled DESC, name{}",
-        amounts(), joined_flows(scope, counters), settings);
+        amounts(), joined_flows(scope, trouble_counters), settings);
     auto rows = engine.ask(sql, 4);
     if (!rows) return base::Failure{rows.error()};
     std::vector<Finding> out;

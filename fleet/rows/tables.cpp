@@ -11,9 +11,9 @@ namespace {
 using N = Nature;
 using T = Type;
 
-Table make_table(std::string_view name, std::string_view key, std::initializer_list<Column> columns) {
+Table make_table(std::string_view name, std::string_view key, std::initializer_list<Column> own) {
     Table table{.name = name, .columns = place_columns(), .key = key};
-    table.columns.insert(table.columns.end(), columns.begin(), columns.end());
+    table.columns.insert(table.columns.end(), own.begin(), own.end());
     return table;
 }
 

@@ -32,7 +32,7 @@ public:
     explicit Writer(const SchemaOptions& options) : options_(options) {}
 
     std::string text() {
-        out_ = fmt::format("-- rdmascope, schema {}. Run it on every server{}.\n", version,
+        out_ = fmt::format("-- rdmascope, schema {}. Run it on every server{}.\n", schema_version,
                            options_.cluster.empty() ? "" : " of the cluster");
         if (options_.ttl_days) out_ += options_.dialect.ttl_note(options_.database, *options_.ttl_days);
         out_ += fmt::format("CREATE DATABASE IF NOT EXISTS {};\n", options_.database);
@@ -94,7 +94,7 @@ private:
             "CREATE TABLE IF NOT EXISTS {0} (version UInt32, applied DateTime)\n"
             "ENGINE = ReplacingMergeTree(applied) ORDER BY version;\n"
             "INSERT INTO {0} SELECT toUInt32({1}), now();\n",
-            path("schema_version"), version);
+            path("schema_version"), schema_version);
     }
 
     const SchemaOptions& options_;

@@ -8,7 +8,7 @@
 namespace fleet::schema {
 
 /// Of the tables. A later version only adds columns and tables, so that daemons of both versions can insert.
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t schema_version = 1;
 
 struct SchemaOptions {
     Dialect dialect = {};

@@ -246,6 +246,82 @@ class Questions(unittest.TestCase):
             self.assertEqual(findings['rnr']['groups'], [])
 
 
+class Sinks(unittest.TestCase):
+    """Sinks without a capture, whose processes and servers are killed while they send as fast as they can."""
+
+    SECONDS = float(os.environ.get('RDMASCOPE_FLEET_SECONDS', 20))
+
+    def start(self, fleet, host, boot, intervals):
+        server = fleet.cluster.servers[host % 2]
+        return subprocess.Popen([os.environ['RDMASCOPE_SINK_PROBE'], server.url, PASSWORD, f'{fleet.folder.name}/spool{host}', f'sink-{host}',
+                                 str(boot), str(intervals)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    @staticmethod
+    def said(process):
+        """What the process printed until it was killed: packets that are kept for certain, and that may be."""
+        offered, kept = {0: 0}, 0
+        for line in process.stdout:
+            word, *numbers = line.split()
+            if word == 'offered' and len(numbers) == 2:
+                offered[int(numbers[0])] = int(numbers[1])
+            elif word == 'kept' and line.endswith('\n'):
+                kept = int(numbers[0])
+        process.stdout.close()
+        return offered[kept], offered[max(offered)]
+
+    def test_every_interval_that_was_kept_counts_once(self):
+        chance = random.Random(SEED)
+        expected = {}
+        with Fleet() as fleet:
+            running = {}
+            end = time.monotonic() + self.SECONDS
+            boot = 0
+            while time.monotonic() < end:
+                for host in range(3):
+                    if host not in running:
+                        boot += 1
+                        running[host] = boot, self.start(fleet, host, boot, 1_000_000)
+                time.sleep(chance.random() * 0.5)
+                for host in list(running):
+                    if chance.random() < 0.5:
+                        self.kill(running.pop(host), host, expected)
+                for server in fleet.cluster.servers:
+                    if server.process is None:
+                        server.start()
+                    elif chance.random() < 0.2:
+                        server.kill()
+            for host, process in running.items():
+                self.kill(process, host, expected)
+            for server in fleet.cluster.servers:
+                if server.process is None:
+                    server.start()
+            for host in range(3):
+                last = self.start(fleet, host, 10 ** 9, 0)
+                self.assertEqual(last.communicate(timeout=300)[0], 'done\n')
+            self.assertGreater(sum(least for least, _ in expected.values()), 0)
+            for when in ('before merges', 'after merges'):
+                for resolution in ('', '_minute', '_hour'):
+                    self.compare(fleet, expected, f'flows{resolution}', when)
+                for server in fleet.cluster.servers:
+                    for table in ('flows_local', 'flows_minute_local', 'flows_hour_local'):
+                        server.query(f'OPTIMIZE TABLE rdmascope.{table} FINAL')
+
+    def kill(self, running, host, expected):
+        boot, process = running
+        process.kill()
+        process.wait()
+        expected[f'sink-{host}', boot] = self.said(process)
+
+    def compare(self, fleet, expected, table, when):
+        lines = fleet.query('SELECT host, boot, sum(packets) FROM (SELECT host, boot, flow, max(packets) - min(packets) AS packets '
+                            f'FROM {table} GROUP BY host, boot, flow) GROUP BY host, boot').splitlines()
+        found = {(host, int(boot)): int(packets) for host, boot, packets in (line.split('\t') for line in lines)}
+        for key, possible in expected.items():
+            # A process that was killed between keeping an interval and saying so has kept it.
+            self.assertIn(found.get(key, 0), possible, f'{key} in {table} {when}, seed {SEED}')
+        self.assertLessEqual(set(found), set(expected))
+
+
 class Killed(unittest.TestCase):
     """Real traffic between two hosts; daemons and servers are killed at any moment."""
 
