@@ -8,8 +8,8 @@
 namespace fleet::questions {
 namespace {
 
-constexpr std::array<std::string_view, 5> pair_counters{"packets", "wire_bytes", "retransmitted_packets", "missing_packets",
-                                                   "timeouts"};
+constexpr std::array<std::string_view, 5> pair_counters{"packets", "wire_bytes", "retransmitted_packets",
+                                                        "missing_packets", "timeouts"};
 
 /// In the order of FlowPair's members.
 constexpr std::string_view pair_columns =

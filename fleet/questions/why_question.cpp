@@ -10,9 +10,10 @@
 namespace fleet::questions {
 namespace {
 
-constexpr std::array<std::string_view, 9> trouble_counters{"timeouts",    "retransmitted_packets", "rnr_naks", "ecn_ce_packets",
-                                                   "cnp_packets", "missing_packets",       "icrc_bad", "crc_bad",
-                                                   "terminates"};
+constexpr std::array<std::string_view, 9> trouble_counters{
+    "timeouts",    "retransmitted_packets", "rnr_naks", "ecn_ce_packets",
+    "cnp_packets", "missing_packets",       "icrc_bad", "crc_bad",
+    "terminates"};
 
 /// Groups of each trouble that are looked at: those that fit best, by the engine.
 constexpr unsigned candidates = 20;

@@ -1,5 +1,6 @@
 #include "fleet/sink/batch.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fmt/core.h>
 #include <limits>
@@ -91,6 +92,19 @@ std::string Batch::encoded() const {
         out += section.gzipped;
     }
     return out;
+}
+
+void Batch::add(Batch&& later) {
+    for (Section& section : later.sections) {
+        const auto same = std::ranges::find_if(
+            sections, [&](const Section& one) { return one.table == section.table && one.columns == section.columns; });
+        if (same == sections.end()) {
+            sections.push_back(std::move(section));
+            continue;
+        }
+        same->gzipped += section.gzipped;
+        same->rows += section.rows;
+    }
 }
 
 base::Result<Batch> Batch::decode(std::string_view octets) {

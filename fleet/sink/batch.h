@@ -25,6 +25,9 @@ struct Batch {
     std::vector<Section> sections;
 
     std::string encoded() const;
+    /// Adds the rows of a later interval. Gzip files that follow one another are one file (RFC 1952, 2.2), so that
+    /// a section grows by its bytes.
+    void add(Batch&& later);
     /// Fails if a byte differs from what encoded() returned.
     static base::Result<Batch> decode(std::string_view octets);
 };

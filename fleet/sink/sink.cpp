@@ -10,6 +10,9 @@
 namespace fleet::sink {
 namespace {
 
+/// Of one insert.
+constexpr std::size_t most_files = 64;
+constexpr std::uint64_t most_octets = std::uint64_t{16} << 20;
 constexpr std::chrono::milliseconds first_pause{500};
 constexpr std::chrono::milliseconds longest_pause{30'000};
 constexpr std::chrono::milliseconds look_again{1'000};
@@ -106,6 +109,7 @@ void Sink::keep(Interval interval) {
     if (!kept) return;
     const std::lock_guard lock(mutex_);
     ++counters_.intervals_spooled;
+    changed_.notify_all();
 }
 
 void Sink::report(bool& failing, const base::Result<void>& outcome, const std::string& again) {
@@ -123,30 +127,47 @@ void Sink::send_files() {
     pthread_setname_np(pthread_self(), "fleet sink");
     std::chrono::milliseconds pause = first_pause;
     while (!ends()) {
-        const auto name = spool_->oldest();
-        if (name && send(*name)) {
+        const std::vector<std::string> names = spool_->oldest(most_files, most_octets);
+        if (!names.empty() && send(names)) {
             pause = first_pause;
             continue;
         }
         std::unique_lock lock(mutex_);
-        if (!name && rows_ended_ && last_was_offered_) return;
-        const auto longest = name ? pause : look_again;
-        if (name) pause = std::min(2 * pause, longest_pause);
+        if (names.empty() && rows_ended_ && last_was_offered_) return;
+        const auto longest = names.empty() ? look_again : pause;
+        if (!names.empty()) pause = std::min(2 * pause, longest_pause);
+        const auto spooled = counters_.intervals_spooled;
         const bool ending = give_up_ns_.has_value();
-        changed_.wait_for(lock, longest, [&] { return (!name && waiting_) || give_up_ns_.has_value() != ending; });
+        changed_.wait_for(lock, longest, [&] {
+            return (names.empty() && counters_.intervals_spooled != spooled) || give_up_ns_.has_value() != ending;
+        });
     }
 }
 
-/// Whether the file was worked off.
-bool Sink::send(const std::string& name) {
-    const auto octets = spool_->read(name);
-    auto batch = octets ? Batch::decode(octets.value()) : base::Result<Batch>(base::Failure{octets.error()});
-    if (!batch) {
+/// Sends files together: after an outage, the engine gets few large inserts. Whether the files were worked off.
+bool Sink::send(const std::vector<std::string>& names) {
+    Batch all;
+    std::vector<std::string> good;
+    for (const std::string& name : names) {
+        const auto octets = spool_->read(name);
+        auto batch = octets ? Batch::decode(octets.value()) : base::Result<Batch>(base::Failure{octets.error()});
+        if (batch) {
+            all.add(std::move(batch).value());
+            good.push_back(name);
+            continue;
+        }
         log_(true, fmt::format("{}: {}; its rows are lost", name, batch.error().text()));
         spool_->drop(name);
-        return true;
     }
-    for (const Section& section : batch->sections) {
+    if (!insert(all)) return false;
+    for (const std::string& name : good) spool_->remove(name);
+    const std::lock_guard lock(mutex_);
+    counters_.intervals_sent += good.size();
+    return true;
+}
+
+bool Sink::insert(const Batch& batch) {
+    for (const Section& section : batch.sections) {
         const auto sent = client_.insert(section.statement(), section.gzipped);
         report(sending_fails_, sent, "the engine takes rows again");
         const std::lock_guard lock(mutex_);
@@ -154,9 +175,6 @@ bool Sink::send(const std::string& name) {
         if (!sent) return false;
         counters_.rows_sent += section.rows;
     }
-    spool_->remove(name);
-    const std::lock_guard lock(mutex_);
-    ++counters_.intervals_sent;
     return true;
 }
 

@@ -65,7 +65,8 @@ private:
     void make_rows();
     void keep(Interval interval);
     void send_files();
-    bool send(const std::string& name);
+    bool send(const std::vector<std::string>& names);
+    bool insert(const Batch& batch);
     void report(bool& failing, const base::Result<void>& outcome, const std::string& again);
     bool ends() const;
 

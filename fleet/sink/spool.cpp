@@ -106,10 +106,16 @@ bool Spool::forget(const std::string& name) {
     return true;
 }
 
-std::optional<std::string> Spool::oldest() const {
+std::vector<std::string> Spool::oldest(std::size_t most_files, std::uint64_t most_octets) const {
     const std::lock_guard lock(mutex_);
-    if (files_.empty()) return {};
-    return files_.front().name;
+    std::vector<std::string> names;
+    std::uint64_t octets = 0;
+    for (const File& file : files_) {
+        octets += file.octets;
+        if (names.size() == most_files || (!names.empty() && octets > most_octets)) break;
+        names.push_back(file.name);
+    }
+    return names;
 }
 
 base::Result<std::string> Spool::read(const std::string& name) const {

@@ -3,9 +3,9 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/descriptor.h"
 #include "base/error.h"
@@ -28,8 +28,8 @@ public:
 
     /// `name` is greater than all before. If the spool would grow beyond its bound, the oldest files are dropped first.
     base::Result<void> put(const std::string& name, std::string_view octets);
-    /// The name of the oldest file; no value if there is none.
-    std::optional<std::string> oldest() const;
+    /// The names of the oldest files, at least one if there is any, of at most `most_octets` together.
+    std::vector<std::string> oldest(std::size_t most_files, std::uint64_t most_octets) const;
     base::Result<std::string> read(const std::string& name) const;
     /// The file was sent.
     void remove(const std::string& name);

@@ -41,6 +41,15 @@ TEST(FleetBatch, is_read_back) {
     EXPECT_EQ(back->sections[0].rows, 3u);
 }
 
+TEST(FleetBatch, rows_of_one_table_are_sent_together) {
+    Batch all;
+    all.add(sample());
+    all.add(sample());
+    ASSERT_EQ(all.sections.size(), 2u);
+    EXPECT_EQ(all.sections[0].rows, 6u);
+    EXPECT_EQ(all.sections[0].gzipped, sample().sections[0].gzipped + sample().sections[0].gzipped);
+}
+
 TEST(FleetBatch, one_that_is_cut_or_changed_anywhere_in_its_rows_is_refused) {
     const std::string whole = sample().encoded();
     const std::size_t rows = whole.find("\n rows") - 1;
@@ -72,9 +81,12 @@ TEST(FleetSpool, keeps_files_in_order_over_a_restart) {
     ASSERT_TRUE(spool);
     EXPECT_EQ((*spool)->counters().files, 2u);
     EXPECT_EQ((*spool)->counters().octets, 6u);
-    EXPECT_EQ((*spool)->read(*(*spool)->oldest()).value(), "one");
-    (*spool)->remove(*(*spool)->oldest());
-    EXPECT_EQ((*spool)->read(*(*spool)->oldest()).value(), "two");
+    EXPECT_THAT((*spool)->oldest(9, 100), testing::ElementsAre("1-1.rows", "1-2.rows"));
+    EXPECT_THAT((*spool)->oldest(1, 100), testing::ElementsAre("1-1.rows"));
+    EXPECT_THAT((*spool)->oldest(9, 2), testing::ElementsAre("1-1.rows"));
+    EXPECT_EQ((*spool)->read("1-1.rows").value(), "one");
+    (*spool)->remove("1-1.rows");
+    EXPECT_THAT((*spool)->oldest(9, 100), testing::ElementsAre("1-2.rows"));
     EXPECT_EQ((*spool)->counters().dropped, 0u);
     EXPECT_FALSE(std::filesystem::exists(folder.path() + "/1-3.new"));
 }
@@ -87,7 +99,7 @@ TEST(FleetSpool, drops_the_oldest_files_beyond_its_bound_and_counts_them) {
     EXPECT_EQ((*spool)->counters().files, 2u);
     EXPECT_EQ((*spool)->counters().octets, 80u);
     EXPECT_EQ((*spool)->counters().dropped, 3u);
-    EXPECT_EQ((*spool)->oldest(), "3.rows");
+    EXPECT_THAT((*spool)->oldest(1, 0), testing::ElementsAre("3.rows"));
 }
 
 TEST(FleetChanges, a_row_after_a_pause_needs_the_row_before_it) {
