@@ -20,7 +20,7 @@ using fleet::sink::Interval;
 using fleet::sink::Sink;
 
 constexpr std::uint64_t flow_count = 20;
-constexpr std::chrono::milliseconds pause{100};
+constexpr std::chrono::milliseconds between_intervals{100};
 
 class NoNames final : public metrics::HostNames {
 public:
@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
         wait_until([&] { return (*sink)->counters().intervals_spooled >= n; });
         std::printf("kept %llu\n", static_cast<unsigned long long>(n));
         std::fflush(stdout);
-        std::this_thread::sleep_for(pause);
+        std::this_thread::sleep_for(between_intervals);
     }
     wait_until([&] { return (*sink)->counters().spool.files == 0; });
     std::printf("done\n");
