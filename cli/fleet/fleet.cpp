@@ -10,9 +10,9 @@
 #include "base/file.h"
 #include "cli/analysis/session.h"
 #include "cli/console.h"
-#include "cli/fleet/answers.h"
+#include "cli/fleet/fleet_pages.h"
 #include "cli/fleet/options.h"
-#include "fleet/questions/filter.h"
+#include "fleet/questions/having_filter.h"
 #include "fleet/schema/sql.h"
 
 namespace cli::fleet {

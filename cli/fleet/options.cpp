@@ -78,7 +78,7 @@ constexpr std::array rows{
     Row{{0, "replicated", {}, "schema: replicated tables; they need ClickHouse Keeper or ZooKeeper"},
         Section::work,
         options::turn_on<&FleetOptions::replicated>},
-    Row{{0, "ttl", "DAYS", "schema: remove rows after so many days (default: never)"},
+    Row{{0, "ttl", "DAYS", "schema: remove rows after DAYS days (default: never)"},
         Section::work,
         options::number<1, 36'500, &FleetOptions::ttl_days>},
     Row{{0, "server", "VERSION", "schema: for this version of ClickHouse, such as 18.16 (default: a current one)"},

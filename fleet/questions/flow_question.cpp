@@ -7,7 +7,7 @@
 
 #include "fleet/questions/flow_sums.h"
 #include "fleet/rows/amounts.h"
-#include "fleet/rows/flow_table.h"
+#include "fleet/rows/flow_rows.h"
 #include "fleet/schema/sql.h"
 
 namespace fleet::questions {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "fleet/rows/flow_table.h"
+#include "fleet/rows/flow_rows.h"
 
 namespace fleet::questions {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "fleet/questions/engine.h"
+#include "fleet/questions/clickhouse_engine.h"
 #include "fleet/questions/scope.h"
 
 namespace fleet::questions {

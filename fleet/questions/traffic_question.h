@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "exporters/traffic_groups.h"
-#include "fleet/questions/engine.h"
+#include "fleet/questions/clickhouse_engine.h"
 #include "fleet/questions/scope.h"
 
 namespace fleet::questions {

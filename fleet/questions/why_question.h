@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fleet/questions/engine.h"
+#include "fleet/questions/clickhouse_engine.h"
 #include "fleet/questions/scope.h"
 
 namespace fleet::questions {

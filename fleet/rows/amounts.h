@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "fleet/rows/table.h"
+#include "fleet/rows/row_table.h"
 #include "metrics/figures/snapshot.h"
 
 /// The figures of a flow that most flows lack, and its distributions: pairs of a key and an amount. Amounts of one key

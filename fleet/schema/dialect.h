@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "fleet/rows/table.h"
+#include "fleet/rows/row_table.h"
 
 /// What differs between versions of ClickHouse, and nothing else in fleet/ does.
 namespace fleet::schema {

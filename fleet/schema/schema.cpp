@@ -3,8 +3,8 @@
 #include <array>
 #include <fmt/core.h>
 
-#include "fleet/rows/flow_table.h"
-#include "fleet/rows/tables.h"
+#include "fleet/rows/flow_rows.h"
+#include "fleet/rows/row_tables.h"
 #include "fleet/schema/sql.h"
 
 namespace fleet::schema {

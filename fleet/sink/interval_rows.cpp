@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "fleet/rows/flow_table.h"
+#include "fleet/rows/flow_rows.h"
 
 namespace fleet::sink {
 namespace {

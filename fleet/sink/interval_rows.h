@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fleet/rows/tables.h"
-#include "fleet/sink/batch.h"
+#include "fleet/rows/row_tables.h"
+#include "fleet/sink/spool_batch.h"
 #include "metrics/answers/flow_problems.h"
 #include "metrics/figures/device_figures.h"
 #include "metrics/figures/snapshot.h"

@@ -35,10 +35,10 @@ struct SinkCounters {
 };
 
 /// Sends a daemon's rows to ClickHouse. Rows of an interval are first kept in the spool; a thread of its own sends
-/// them, oldest first, until the engine has them. Rows that arrive twice change nothing (fleet/rows/table.h): after a
-/// request without an answer, the sink sends again.
+/// them, oldest first, until the engine has them. Rows that arrive twice change nothing (fleet/rows/row_table.h): after
+/// a request without an answer, the sink sends again.
 ///
-/// The caller is never held up: if the thread that makes rows is behind, intervals become longer.
+/// The caller is never held up: if the thread that makes rows is late, intervals become longer.
 class Sink {
 public:
     /// Called by the sink's threads, at most once for each state: `warning` begins a trouble, else it has ended.

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 
 #include "fleet/client/http_client.h"
-#include "fleet/questions/engine.h"
-#include "fleet/questions/filter.h"
+#include "fleet/questions/clickhouse_engine.h"
+#include "fleet/questions/having_filter.h"
 #include "fleet/questions/scope.h"
 #include "fleet/questions/why_question.h"
 #include "fleet/schema/dialect.h"

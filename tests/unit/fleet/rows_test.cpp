@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 
 #include "fleet/rows/amounts.h"
-#include "fleet/rows/flow_table.h"
-#include "fleet/rows/table.h"
-#include "fleet/rows/tables.h"
+#include "fleet/rows/flow_rows.h"
+#include "fleet/rows/row_table.h"
+#include "fleet/rows/row_tables.h"
 #include "fleet/schema/sql.h"
 
 namespace fleet::rows {

@@ -2,8 +2,8 @@
 #include <fstream>
 #include <gmock/gmock.h>
 
-#include "fleet/rows/flow_table.h"
-#include "fleet/sink/batch.h"
+#include "fleet/rows/flow_rows.h"
+#include "fleet/sink/spool_batch.h"
 #include "fleet/sink/interval_rows.h"
 #include "fleet/sink/spool.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "fleet/rows/table.h"
+#include "fleet/rows/row_table.h"
 
 namespace fleet::sink {
 

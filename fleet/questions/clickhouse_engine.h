@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "fleet/client/http_client.h"
-#include "fleet/rows/table.h"
+#include "fleet/rows/row_table.h"
 
 namespace fleet::questions {
 

@@ -1,4 +1,4 @@
-#include "fleet/rows/table.h"
+#include "fleet/rows/row_table.h"
 
 #include <cmath>
 #include <cstring>

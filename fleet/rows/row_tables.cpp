@@ -1,9 +1,9 @@
-#include "fleet/rows/tables.h"
+#include "fleet/rows/row_tables.h"
 
 #include <array>
 #include <utility>
 
-#include "fleet/rows/flow_table.h"
+#include "fleet/rows/flow_rows.h"
 
 namespace fleet::rows {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 #include <span>
 
-#include "fleet/rows/table.h"
+#include "fleet/rows/row_table.h"
 #include "metrics/figures/snapshot.h"
 
 namespace fleet::rows {

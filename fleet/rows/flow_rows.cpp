@@ -1,4 +1,4 @@
-#include "fleet/rows/flow_table.h"
+#include "fleet/rows/flow_rows.h"
 
 #include <algorithm>
 #include <arpa/inet.h>

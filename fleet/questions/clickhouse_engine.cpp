@@ -1,4 +1,4 @@
-#include "fleet/questions/engine.h"
+#include "fleet/questions/clickhouse_engine.h"
 
 #include <charconv>
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-#include "cli/fleet/answers.h"
+#include "cli/fleet/fleet_pages.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "fleet/sink/batch.h"
+#include "fleet/sink/spool_batch.h"
 
 #include <algorithm>
 #include <charconv>

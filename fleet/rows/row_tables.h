@@ -2,7 +2,7 @@
 #include <span>
 #include <vector>
 
-#include "fleet/rows/table.h"
+#include "fleet/rows/row_table.h"
 #include "metrics/answers/answer.h"
 #include "metrics/figures/device_figures.h"
 #include "metrics/figures/snapshot.h"

@@ -1,4 +1,4 @@
-#include "fleet/questions/filter.h"
+#include "fleet/questions/having_filter.h"
 
 #include <charconv>
 #include <fmt/format.h>

@@ -47,7 +47,7 @@ struct Table {
     bool rolls_up = false;
 };
 
-/// Which daemon a row comes from, and at the end of which of its intervals.
+/// Which daemon a row comes from, and the interval whose end it shows.
 struct Place {
     std::string host;
     std::uint64_t boot = 0;      ///< distinguishes the runs of a daemon: ns since 1970 at its start
