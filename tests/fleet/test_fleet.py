@@ -249,7 +249,7 @@ class Questions(unittest.TestCase):
 class Sinks(unittest.TestCase):
     """Sinks without a capture, whose processes and servers are killed while they send as fast as they can."""
 
-    SECONDS = float(os.environ.get('RDMASCOPE_FLEET_SECONDS', 20))
+    SECONDS = float(os.environ.get('RDMASCOPE_FLEET_SECONDS', 10))
 
     def start(self, fleet, host, boot, intervals):
         server = fleet.cluster.servers[host % 2]
