@@ -10,6 +10,7 @@
 #include "cli/endpoint/endpoint.h"
 #include "cli/explain/explain.h"
 #include "cli/fabric/show_fabric.h"
+#include "cli/fleet/fleet.h"
 #include "cli/flows/flows.h"
 #include "cli/io/io.h"
 #include "cli/policy/policy.h"
@@ -42,6 +43,8 @@ constexpr std::array all{
     Command{"top", "show all flows live, or play back a capture", top::run, top::help, top::option_lists},
     Command{"daemon", "capture for months: Prometheus, history, flight recorder", daemon::run, daemon::help,
             daemon::option_lists},
+    Command{"fleet", "ask ClickHouse about all hosts: top, flows, pairs, why", fleet::run, fleet::help,
+            fleet::option_lists},
     Command{"endpoint", "run an iWARP endpoint in software: serve, ping, bench, listen", endpoint::run, endpoint::help,
             endpoint::option_lists},
     Command{"replay", "repeat a capture: its operations, one of its sides, its frames", replay::run, replay::help,

@@ -23,6 +23,7 @@
 #include "capture/filter/bpf.h"
 #include "capture/live/link_watch.h"
 #include "daemon/capture_thread.h"
+#include "daemon/fleet_feed.h"
 #include "daemon/http/access.h"
 #include "daemon/http/http_server.h"
 #include "daemon/http/site.h"
@@ -119,6 +120,7 @@ struct Service::State final : Commands {
     base::Result<void> restrict_calls();
     base::Result<void> open_control();
     base::Result<void> read_token();
+    base::Result<void> open_fleet();
     base::Result<void> open_listener();
     void close_listener();
     base::Result<void, base::Errors> run(const std::function<void()>& ready);
@@ -193,6 +195,8 @@ struct Service::State final : Commands {
     base::Descriptor intervals_ready;
     std::unique_ptr<CaptureThread> capture_thread;
     std::unique_ptr<IntervalWriter> interval_writer;
+    std::string clickhouse_password;   ///< of clickhouse.password_file
+    std::unique_ptr<FleetFeed> fleet;  ///< null without clickhouse.url
     std::unique_ptr<ControlServer> control;
     std::string token;  ///< of http.token_file
     std::unique_ptr<http::PlainSite> site;
@@ -241,6 +245,8 @@ base::Result<void, base::Errors> Service::State::open() {
     // Before the traces, which may lie in the same folder: the part that makes the folder gives it to `user`.
     if (const auto opened = open_control(); !opened) errors.push_back(opened.error());
     if (const auto read = read_token(); !read) errors.push_back(read.error());
+    auto password = read_clickhouse_password(config.clickhouse);
+    if (!password) errors.push_back(password.error());
     auto tap = capture::Tap::open(tap_options(config));
     if (!tap) errors.push_back(tap.error());
     auto devices = open_devices();
@@ -248,6 +254,7 @@ base::Result<void, base::Errors> Service::State::open() {
     auto traces = open_traces();
     if (!traces) errors.push_back(traces.error());
     if (!errors.empty()) return base::Failure{std::move(errors)};
+    clickhouse_password = std::move(password).value();
     // A thread has capabilities of its own: none may have been started. What is opened from here on belongs to `user`.
     const Rights rights{.trace_points = !config.traces.kernel_events.empty(),
                         .everybodys_files = config.traces.programs};
@@ -264,6 +271,7 @@ base::Result<void, base::Errors> Service::State::open() {
 
     auto history = open_history();
     if (!history) errors.push_back(history.error());
+    if (const auto opened = open_fleet(); !opened) errors.push_back(opened.error());
     if (const std::string& folder = config.recorder.directory; !folder.empty())
         if (const auto prepared = prepare_recording_folder(folder); !prepared) errors.push_back(prepared.error());
     if (!errors.empty()) return base::Failure{std::move(errors)};
@@ -350,6 +358,14 @@ base::Result<void> Service::State::read_token() {
     return {};
 }
 
+base::Result<void> Service::State::open_fleet() {
+    if (config.clickhouse.url.empty()) return {};
+    auto opened = FleetFeed::open(config.clickhouse, clickhouse_password, options.version, started_ns, names_, log);
+    if (!opened) return base::Failure{opened.error()};
+    fleet = std::move(opened).value();
+    return {};
+}
+
 base::Result<void> Service::State::open_listener() {
     if (config.prometheus.listen.empty()) return {};
     http::Pages pages;
@@ -382,6 +398,7 @@ void Service::State::close_listener() {
 base::Result<void, base::Errors> Service::State::run(const std::function<void()>& ready) {
     look_at_counters();
     capture_thread->start();
+    if (fleet) fleet->start();
     log.debug("service", "capture has begun");
     if (control) control_thread = std::thread([this] { serve_control(); });
     ready();
@@ -409,6 +426,11 @@ base::Result<void, base::Errors> Service::State::end() {
     const std::uint64_t lost_before = interval_writer->history().lost_intervals;
     work_off_intervals();
     interval_writer->flush();
+    if (fleet) {
+        const Taken last = capture_thread->latest(~std::uint64_t{0}, 0);
+        if (const auto ended = fleet->end(last, capture_thread->status(), devices()); !ended)
+            lost.push_back(ended.error());
+    }
     if (interval_writer->history().lost_intervals > lost_before)
         lost.push_back({fmt::format("the last of the history is lost: {}; make room there before the next start",
                                     interval_writer->history_error())});
@@ -449,6 +471,7 @@ void Service::State::work_off_intervals() {
             if (live_site != nullptr) live_site->note({taken.wall_ns, incident});
         }
         if (live_site != nullptr) live_site->add({taken.snapshot, taken.wall_ns, taken.length_ns});
+        if (fleet) fleet->add(taken, capture_thread->status(), devices());
         capture_thread->record(std::move(incidents));
     }
     if (base::steady_ns() >= counters_due_ns) look_at_counters();
@@ -654,6 +677,15 @@ prom::ProgramFigures Service::State::figures() {
     out.recorder_frames = now.recorder_frames;
     out.recordings = now.recordings;
     out.recordings_failed = now.recordings_failed;
+    if (fleet) {
+        const auto sent = fleet->counters();
+        out.clickhouse_intervals_spooled = sent.intervals_spooled;
+        out.clickhouse_intervals_sent = sent.intervals_sent;
+        out.clickhouse_intervals_dropped = sent.spool.dropped;
+        out.clickhouse_rows_sent = sent.rows_sent;
+        out.clickhouse_failures = sent.failures;
+        out.clickhouse_spool_bytes = sent.spool.octets;
+    }
     const std::lock_guard lock(mutex);
     out.control_clients = control_counters.clients;
     out.control_skipped_updates = control_counters.skipped;

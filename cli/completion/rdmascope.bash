@@ -172,6 +172,18 @@ _rdmascope_report() {
     fi
 }
 
+_rdmascope_fleet() {
+    if ((${#words[@]} == 3)) && [[ $current != -* ]]; then _rdmascope_words 'schema top flows hosts pairs why'; return; fi
+    case $previous in
+        --password-file | --ca-file | --racks) _rdmascope_files; return ;;
+        --from | --to) _rdmascope_words 'now -1h -10m -1d'; return ;;
+        --resolution) _rdmascope_words 'interval minute hour'; return ;;
+        --by) _rdmascope_words 'host pair'; return ;;
+        --url | --database | --user | --filter | --columns | --sort | --top | --cluster | --ttl | --server) return ;;
+    esac
+    _rdmascope_words '--url --database --user --password-file --ca-file --no-verify-tls --from --to --resolution --filter --racks --by --columns --sort --top --json -n --cluster --replicated --ttl --server --grants -h --help --version'
+}
+
 _rdmascope_policy() {
     if ((${#words[@]} == 3)) && [[ $current != -* ]]; then _rdmascope_words 'check learn'; return; fi
     _rdmascope_measuring && return
@@ -377,7 +389,7 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((${#words[@]} == 2)); then
-        _rdmascope_words 'dump flows io why explain report policy fabric top daemon endpoint replay run doctor demo completion help --help --version'
+        _rdmascope_words 'dump flows io why explain report policy fabric top daemon fleet endpoint replay run doctor demo completion help --help --version'
     else
         case ${words[1]} in
             dump) _rdmascope_dump ;;
@@ -390,13 +402,14 @@ _rdmascope() {
             fabric) _rdmascope_fabric ;;
             top) _rdmascope_top ;;
             daemon) _rdmascope_daemon ;;
+            fleet) _rdmascope_fleet ;;
             endpoint) _rdmascope_endpoint ;;
             replay) _rdmascope_replay ;;
             run) _rdmascope_run ;;
             doctor) _rdmascope_doctor ;;
             demo) _rdmascope_demo ;;
             completion) _rdmascope_completion ;;
-            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io why explain report policy fabric top daemon endpoint replay run doctor demo completion'; fi ;;
+            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io why explain report policy fabric top daemon fleet endpoint replay run doctor demo completion'; fi ;;
         esac
     fi
     COMPREPLY=("${COMPREPLY[@]#"$before"}")

@@ -135,6 +135,22 @@ struct PolicyConfig {
     bool operator==(const PolicyConfig&) const = default;
 };
 
+/// Rows for ClickHouse: see fleet/sink/sink.h.
+struct ClickHouseConfig {
+    std::string url = {};  ///< empty: none are sent
+    std::string database = "rdmascope";
+    std::string user = {};
+    std::string password_file = {};
+    std::string ca_file = {};
+    bool verify_tls = true;
+    std::string host = {};                                          ///< empty: the machine's name
+    std::uint64_t interval_ns = std::uint64_t{10} * 1'000'000'000;  ///< a multiple of engine.interval
+    std::string spool = {};                                         ///< a folder; required
+    std::uint64_t max_spool_octets = std::uint64_t{1} << 30;        ///< the oldest interval is dropped first
+
+    bool operator==(const ClickHouseConfig&) const = default;
+};
+
 struct Config {
     CaptureConfig capture = {};
     EngineConfig engine = {};
@@ -148,6 +164,7 @@ struct Config {
     LogConfig log = {};
     ServiceConfig service = {};
     PolicyConfig policy = {};
+    ClickHouseConfig clickhouse = {};
 
     bool operator==(const Config&) const = default;
 };

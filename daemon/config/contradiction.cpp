@@ -20,6 +20,18 @@ void judge_intervals(const Config& config, std::vector<Contradiction>& out) {
                      format(*find_key("history.interval"), shown), format(*find_key("engine.interval"), shown))});
 }
 
+void judge_clickhouse(const Config& config, std::vector<Contradiction>& out) {
+    if (config.clickhouse.url.empty()) return;
+    if (config.clickhouse.spool.empty())
+        out.push_back({{"clickhouse.spool", "clickhouse.url"}, "a folder is required where clickhouse.url is set"});
+    if (config.engine.interval_ns == 0 || config.clickhouse.interval_ns % config.engine.interval_ns == 0) return;
+    Config shown = config;
+    out.push_back(
+        {{"clickhouse.interval", "engine.interval"},
+         fmt::format("{} is given, a multiple of engine.interval, which is {}, is expected",
+                     format(*find_key("clickhouse.interval"), shown), format(*find_key("engine.interval"), shown))});
+}
+
 void judge_sources(const Config& config, std::vector<Contradiction>& out) {
     if (!config.capture.interfaces.empty() || !config.capture.verbs_devices.empty()) return;
     out.push_back({{"capture.interfaces", "capture.verbs_devices"},
@@ -72,6 +84,7 @@ std::vector<Contradiction> find_contradictions(const Config& config) {
     std::vector<Contradiction> out;
     judge_sources(config, out);
     judge_intervals(config, out);
+    judge_clickhouse(config, out);
     judge_traces(config, out);
     judge_sizes(config, out);
     judge_triggers(config.recorder.triggers, out);

@@ -8,6 +8,8 @@
 #include <sys/un.h>
 
 #include "base/ascii.h"
+#include "fleet/client/http_client.h"
+#include "fleet/schema/sql.h"
 #include "upper/assignment.h"
 
 namespace service::inline config::forms {
@@ -63,6 +65,14 @@ bool is_event_pattern(std::string_view pattern) {
 }
 
 bool is_assignment(std::string_view text) { return upper::parse_assignment(std::string(text)).ok(); }
+
+bool is_empty_or_url(std::string_view url) { return url.empty() || fleet::client::is_url(url); }
+
+bool is_database_name(std::string_view name) { return fleet::schema::is_name(name); }
+
+bool is_short_text(std::string_view text) {
+    return text.size() <= 255 && std::none_of(text.begin(), text.end(), is_control);
+}
 
 bool is_device_name(std::string_view name) { return is_word(name, 63); }
 

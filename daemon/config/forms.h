@@ -9,6 +9,12 @@ bool is_empty_or_absolute(std::string_view path);
 bool is_empty_or_socket(std::string_view path);
 /// `eth0`, `en*`, `any`.
 bool is_interface_pattern(std::string_view pattern);
+/// `http://host:8123`, `https://host:8443`, or an empty text.
+bool is_empty_or_url(std::string_view url);
+/// Letters, digits and `_`.
+bool is_database_name(std::string_view name);
+/// At most 255 bytes without control characters.
+bool is_short_text(std::string_view text);
 bool is_device_name(std::string_view name);
 /// `rdma_cma`, `rdma_core:cq_*`.
 bool is_event_pattern(std::string_view pattern);

@@ -91,6 +91,12 @@ struct ProgramFigures {
     std::uint64_t recorder_frames = 0;
     std::uint64_t recordings = 0;
     std::uint64_t recordings_failed = 0;
+    std::uint64_t clickhouse_intervals_spooled = 0;
+    std::uint64_t clickhouse_intervals_sent = 0;
+    std::uint64_t clickhouse_intervals_dropped = 0;
+    std::uint64_t clickhouse_rows_sent = 0;
+    std::uint64_t clickhouse_failures = 0;
+    std::uint64_t clickhouse_spool_bytes = 0;
     std::uint64_t control_clients = 0;
     std::uint64_t control_skipped_updates = 0;
     std::uint64_t config_reloads = 0;

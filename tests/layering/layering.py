@@ -27,6 +27,7 @@ KEPT_APART = [
     (r'sys/socket\.h', ['iwarp/transport/', 'iwarp/preload/', 'control/', 'daemon/', 'capture/', 'replay/sockets/']),
     (r'microhttpd\.h', ['daemon/http/']),
     (r'infiniband/|rdma/', ['iwarp/preload/', 'capture/', 'trace/', 'fabric/umad/']),
+    (r'curl/', ['fleet/client/']),
 ]
 
 # Headers of the house that are for one folder, though the folder that they are in is for more: pattern, its folder.

@@ -1,0 +1,332 @@
+#include "cli/fleet/fleet_pages.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+#include <unordered_map>
+
+#include "base/moment.h"
+#include "base/quantities.h"
+#include "base/text_format.h"
+#include "cli/console.h"
+#include "exporters/flow_order.h"
+#include "exporters/json.h"
+#include "exporters/text_table.h"
+
+namespace cli::fleet {
+namespace {
+
+using ::fleet::questions::Finding;
+using ::fleet::questions::FleetFlow;
+using ::fleet::questions::FleetFlows;
+using ::fleet::questions::FlowPair;
+using ::fleet::questions::FlowPairs;
+using ::fleet::questions::Group;
+using ::fleet::questions::HostState;
+using ::fleet::questions::Traffic;
+using Json = nlohmann::ordered_json;
+
+/// Texts come from captures and from the engine: any bytes.
+std::string printable(const std::string& text) {
+    std::string out;
+    base::append_printable(out, text);
+    return out;
+}
+
+std::string dumped(const Json& document) { return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+Json scope_json(const Scope& scope) {
+    return {{"from_ns", scope.from_ns},
+            {"to_ns", scope.to_ns},
+            {"resolution", ::fleet::questions::name_of(scope.resolution)}};
+}
+
+/// The column of the daemon's host, which a snapshot does not have: by the flow's place in memory.
+class HostColumn {
+public:
+    explicit HostColumn(const FleetFlows& flows) {
+        for (const FleetFlow& flow : flows.flows) hosts_.emplace(&flow.flow, &flow.host);
+        field_.path = field_.family = "host";
+        field_.title = "seen by";
+        field_.unit = exporters::Unit::text;
+        field_.help = "the host whose daemon saw the flow";
+        field_.value = [this](const exporters::FlowRow& row) { return exporters::Value{*hosts_.at(&row.flow)}; };
+        field_.text = [this](const exporters::FlowRow& row) { return printable(*hosts_.at(&row.flow)); };
+    }
+    HostColumn(const HostColumn&) = delete;
+    HostColumn& operator=(const HostColumn&) = delete;
+
+    exporters::FlowColumns before(const exporters::FlowColumns& columns) const {
+        exporters::FlowColumns all{&field_};
+        all.insert(all.end(), columns.begin(), columns.end());
+        return all;
+    }
+
+private:
+    std::unordered_map<const metrics::FlowSnapshot*, const std::string*> hosts_ = {};
+    exporters::FlowField field_ = {};
+};
+
+/// What is wrong with a flow stands in its context, as numbers of flows are those of a host.
+std::vector<exporters::Context> contexts_of(const FleetFlows& flows, const metrics::HostNames& names) {
+    std::vector<exporters::Context> contexts;
+    contexts.reserve(flows.flows.size());
+    for (const FleetFlow& flow : flows.flows) contexts.push_back({.names = &names, .problems = &flow.problem});
+    return contexts;
+}
+
+std::optional<std::size_t> terminal_width() {
+    if (!is_terminal(STDOUT_FILENO)) return {};
+    return terminal_columns(STDOUT_FILENO);
+}
+
+std::string count_text(std::uint64_t count) { return base::format_count(static_cast<double>(count)); }
+std::string size_text(std::uint64_t octets) {
+    return base::format_size(static_cast<double>(octets), {base::Spacing::column});
+}
+
+std::string table_text(std::vector<exporters::Table::Heading> headings,
+                       const std::vector<std::vector<std::string>>& rows) {
+    if (rows.empty()) return {};
+    exporters::Table table(std::move(headings));
+    for (const std::vector<std::string>& row : rows) table.add(row);
+    std::string out;
+    table.flush(out);
+    return out;
+}
+
+}  // namespace
+
+exporters::FlowColumns flow_columns_of(const std::vector<std::string>& names, std::string& error) {
+    auto columns = exporters::chosen_columns(names);
+    if (columns) return *columns;
+    error = fmt::format("--columns {}: there is no such column; `rdmascope flows --columns help` lists them",
+                        columns.error().name);
+    return {};
+}
+
+std::string flows_table(const FleetFlows& flows, const exporters::FlowColumns& chosen,
+                        const metrics::HostNames& names) {
+    if (flows.flows.empty()) return {};
+    const std::vector<exporters::Context> contexts = contexts_of(flows, names);
+    std::vector<exporters::FlowRow> rows;
+    for (std::size_t i = 0; i < contexts.size(); ++i) rows.push_back({flows.flows[i].flow, contexts[i]});
+    const HostColumn host(flows);
+    const exporters::FlowColumns columns =
+        host.before(chosen.empty() ? exporters::default_columns(rows, false, terminal_width()) : chosen);
+    exporters::Table table = exporters::flow_table(columns);
+    for (const exporters::FlowRow& row : rows) {
+        std::vector<std::string> cells;
+        for (const exporters::FlowField* field : columns) cells.push_back(exporters::cell(*field, row));
+        table.add(std::move(cells));
+    }
+    std::string out;
+    table.flush(out);
+    return out;
+}
+
+std::string flows_json(const FleetFlows& flows, const exporters::FlowColumns& chosen, const metrics::HostNames& names,
+                       const Scope& scope) {
+    const std::vector<exporters::Context> contexts = contexts_of(flows, names);
+    const HostColumn host(flows);
+    const exporters::FlowColumns columns =
+        host.before(exporters::in_json_order(chosen.empty() ? exporters::all_columns(false) : chosen));
+    std::string out = fmt::format("{{\"scope\":{},\"all_flows\":{},\"flows\":[", scope_json(scope).dump(), flows.all);
+    for (std::size_t i = 0; i < contexts.size(); ++i) {
+        if (i != 0) out += ',';
+        out += '\n';
+        exporters::append_json(out, columns, {flows.flows[i].flow, contexts[i]});
+    }
+    return out + "\n]}\n";
+}
+
+std::string traffic_table(const Traffic& traffic, exporters::GroupBy by) {
+    if (traffic.groups.empty()) return {};
+    std::string out;
+    constexpr std::size_t unlimited = 1000;
+    exporters::append_group_table(out, traffic.groups, by, terminal_width().value_or(unlimited));
+    return out;
+}
+
+std::string traffic_json(const Traffic& traffic, exporters::GroupBy by, const Scope& scope) {
+    Json groups = Json::array();
+    for (const exporters::TrafficGroup& group : traffic.groups) {
+        std::string text;
+        exporters::ObjectWriter writer(text);
+        for (const exporters::GroupField& field : exporters::group_fields(by))
+            writer.put(field.path, field.value(group));
+        writer.finish();
+        groups.push_back(Json::parse(text));
+    }
+    return dumped({{"scope", scope_json(scope)},
+                   {"by", name_of(by)},
+                   {"all_groups", traffic.all_groups},
+                   {"groups", std::move(groups)}});
+}
+
+std::string hosts_table(const std::vector<HostState>& hosts) {
+    std::vector<std::vector<std::string>> rows;
+    for (const HostState& host : hosts)
+        rows.push_back({printable(host.host), count_text(host.flows), size_text(host.sent_bytes),
+                        size_text(host.received_bytes), count_text(host.retransmitted_packets),
+                        count_text(host.timeouts), count_text(host.rnr_naks), count_text(host.ecn_ce_packets),
+                        count_text(host.cnp_packets), count_text(host.kernel_dropped), size_text(host.spool_bytes),
+                        host.last_ns == 0 ? "-" : base::moment(host.last_ns)});
+    return table_text({{"host"},
+                       {"flows", false},
+                       {"sent", false},
+                       {"received", false},
+                       {"resent", false},
+                       {"timeouts", false},
+                       {"RNR", false},
+                       {"CE", false},
+                       {"CNP", false},
+                       {"dropped", false},
+                       {"spool", false},
+                       {"last rows"}},
+                      rows);
+}
+
+std::string hosts_json(const std::vector<HostState>& hosts, const Scope& scope) {
+    Json list = Json::array();
+    for (const HostState& host : hosts)
+        list.push_back({{"host", host.host},
+                        {"flows", host.flows},
+                        {"sent_bytes", host.sent_bytes},
+                        {"received_bytes", host.received_bytes},
+                        {"retransmitted_packets", host.retransmitted_packets},
+                        {"timeouts", host.timeouts},
+                        {"rnr_naks", host.rnr_naks},
+                        {"ecn_ce_packets", host.ecn_ce_packets},
+                        {"cnp_packets", host.cnp_packets},
+                        {"last_ns", host.last_ns},
+                        {"version", host.version},
+                        {"kernel_dropped", host.kernel_dropped},
+                        {"spool_bytes", host.spool_bytes},
+                        {"intervals_dropped", host.intervals_dropped}});
+    return dumped({{"scope", scope_json(scope)}, {"hosts", std::move(list)}});
+}
+
+namespace {
+
+/// "192.0.2.1/0x11", "192.0.2.1.7174".
+std::string end_text(const std::string& address, std::uint64_t qpn, std::uint64_t port) {
+    if (port != 0) return fmt::format("{}.{}", printable(address), port);
+    if (qpn != 0) return fmt::format("{}/{:#x}", printable(address), qpn);
+    return printable(address);
+}
+
+/// What both ends together say of a flow's losses.
+std::string loss_text(const FlowPair& pair) {
+    if (pair.missing_at_destination != 0)
+        return fmt::format("{} lost between", base::format_counted(pair.missing_at_destination, "packet"));
+    if (pair.missing_at_source != 0)
+        return fmt::format("{} lost before the sender's tap", base::format_counted(pair.missing_at_source, "packet"));
+    if (pair.timeouts != 0) return base::format_counted(pair.timeouts, "time-out");
+    return "-";
+}
+
+}  // namespace
+
+std::string pairs_table(const FlowPairs& pairs) {
+    std::vector<std::vector<std::string>> rows;
+    for (const FlowPair& pair : pairs.pairs)
+        rows.push_back({end_text(pair.source, 0, pair.source_port),
+                        end_text(pair.destination, pair.destination_qpn, pair.destination_port),
+                        count_text(pair.sent_packets), count_text(pair.arrived_packets),
+                        count_text(pair.lost_between()), count_text(pair.sent_retransmitted),
+                        count_text(pair.arrived_retransmitted), loss_text(pair)});
+    return table_text({{"source"},
+                       {"destination"},
+                       {"sent", false},
+                       {"arrived", false},
+                       {"less", false},
+                       {"resent", false},
+                       {"resent, arrived", false},
+                       {"what both ends say"}},
+                      rows);
+}
+
+std::string pairs_json(const FlowPairs& pairs, const Scope& scope) {
+    Json list = Json::array();
+    for (const FlowPair& pair : pairs.pairs)
+        list.push_back({{"transport", pair.transport},
+                        {"service", pair.service},
+                        {"source", {{"address", pair.source}, {"port", pair.source_port}, {"host", pair.source_host}}},
+                        {"destination",
+                         {{"address", pair.destination},
+                          {"qpn", pair.destination_qpn},
+                          {"port", pair.destination_port},
+                          {"host", pair.destination_host}}},
+                        {"sent_packets", pair.sent_packets},
+                        {"arrived_packets", pair.arrived_packets},
+                        {"lost_between", pair.lost_between()},
+                        {"sent_bytes", pair.sent_bytes},
+                        {"arrived_bytes", pair.arrived_bytes},
+                        {"sent_retransmitted_packets", pair.sent_retransmitted},
+                        {"arrived_retransmitted_packets", pair.arrived_retransmitted},
+                        {"missing_at_source", pair.missing_at_source},
+                        {"missing_at_destination", pair.missing_at_destination},
+                        {"timeouts", pair.timeouts}});
+    return dumped({{"scope", scope_json(scope)},
+                   {"all_pairs", pairs.all},
+                   {"flows_of_one_end", pairs.one_end},
+                   {"pairs", std::move(list)}});
+}
+
+namespace {
+
+/// "27 of 31 flows to 192.0.2.7".
+std::string group_text(const Group& group) {
+    return fmt::format("{} of the {} that share the {} {}", group.troubled, base::format_counted(group.flows, "flow"),
+                       group.shared, printable(group.value));
+}
+
+void append_finding(std::string& out, const Finding& finding) {
+    out += fmt::format("{} of {} have {} ({}).\n", finding.troubled, base::format_counted(finding.flows, "flow"),
+                       finding.trouble->text, finding.amount);
+    if (!finding.has_culprit()) {
+        out += "  They share nothing that the others do not.\n\n";
+        return;
+    }
+    const Group& first = finding.groups.front();
+    out += fmt::format("  {} of these {} share the {} {}; of all its flows, that is {} of {}.\n", first.troubled,
+                       finding.troubled, first.shared, printable(first.value), first.troubled, first.flows);
+    for (std::size_t i = 1; i < finding.groups.size(); ++i)
+        out += fmt::format("  Fits less well: {}.\n", group_text(finding.groups[i]));
+    out += '\n';
+}
+
+}  // namespace
+
+std::string why_page(const std::vector<Finding>& findings, const Scope& scope) {
+    if (findings.empty())
+        return fmt::format("OK: no flow has a trouble from {} to {}.\n", base::moment(scope.from_ns),
+                           base::moment(scope.to_ns));
+    std::string out = fmt::format("From {} to {}:\n\n", base::moment(scope.from_ns), base::moment(scope.to_ns));
+    for (const Finding& finding : findings) append_finding(out, finding);
+    out.pop_back();
+    return out;
+}
+
+std::string why_json(const std::vector<Finding>& findings, const Scope& scope) {
+    Json list = Json::array();
+    for (const Finding& finding : findings) {
+        Json groups = Json::array();
+        for (const Group& group : finding.groups)
+            groups.push_back({{"shared", group.shared},
+                              {"value", group.value},
+                              {"flows", group.flows},
+                              {"troubled", group.troubled},
+                              {"fit", fit(group, finding.troubled)}});
+        list.push_back({{"trouble", finding.trouble->name},
+                        {"flows", finding.flows},
+                        {"troubled", finding.troubled},
+                        {"amount", finding.amount},
+                        {"groups", std::move(groups)}});
+    }
+    return dumped({{"scope", scope_json(scope)}, {"findings", std::move(list)}});
+}
+
+}  // namespace cli::fleet

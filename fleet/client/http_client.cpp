@@ -1,0 +1,152 @@
+#include "fleet/client/http_client.h"
+
+#include <curl/curl.h>
+#include <fmt/core.h>
+#include <mutex>
+
+#include "base/ascii.h"
+#include "base/text_format.h"
+
+namespace fleet::client {
+namespace {
+
+/// An answer is a table of at most some thousand rows; a longer one is a mistake.
+constexpr std::size_t most_answer_octets = std::size_t{512} << 20;
+constexpr std::size_t most_error_octets = 600;
+
+struct Exchange {
+    std::string answer = {};
+    bool too_long = false;
+};
+
+std::size_t take(char* data, std::size_t size, std::size_t count, void* into) {
+    auto& exchange = *static_cast<Exchange*>(into);
+    if (exchange.answer.size() + size * count > most_answer_octets) {
+        exchange.too_long = true;
+        return 0;
+    }
+    exchange.answer.append(data, size * count);
+    return size * count;
+}
+
+int look_up_end(void* asked, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+    const auto& ends = *static_cast<std::function<bool()>*>(asked);
+    return ends && ends() ? 1 : 0;
+}
+
+/// The first line of the server's message, without its stack trace.
+std::string reason_of(const std::string& answer) {
+    std::string line = answer.substr(0, std::min(answer.find('\n'), most_error_octets));
+    constexpr std::string_view noise = ", e.what() = DB::Exception";
+    if (const std::size_t at = line.find(noise); at != std::string::npos) line.resize(at);
+    std::string printable;
+    base::append_printable(printable, line);
+    return printable;
+}
+
+void initialize_once() {
+    static std::once_flag flag;
+    std::call_once(flag, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+}
+
+}  // namespace
+
+struct HttpClient::State {
+    State() {
+        initialize_once();
+        handle = curl_easy_init();
+    }
+    ~State() {
+        curl_slist_free_all(headers);
+        if (handle != nullptr) curl_easy_cleanup(handle);
+    }
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
+    std::string escaped(std::string_view text) const {
+        char* const out = curl_easy_escape(handle, text.data(), static_cast<int>(text.size()));
+        std::string copy = out == nullptr ? "" : out;
+        curl_free(out);
+        return copy;
+    }
+    void add_header(const std::string& line) { headers = curl_slist_append(headers, line.c_str()); }
+
+    CURL* handle = nullptr;
+    curl_slist* headers = nullptr;
+    std::function<bool()> ends = {};
+    char error[CURL_ERROR_SIZE] = {};
+};
+
+HttpClient::HttpClient(Access access) : access_(std::move(access)), state_(std::make_unique<State>()) {
+    while (access_.url.ends_with('/')) access_.url.pop_back();
+}
+HttpClient::~HttpClient() = default;
+
+void HttpClient::abort_when(std::function<bool()> ends) { state_->ends = std::move(ends); }
+
+base::Result<void> HttpClient::insert(const std::string& statement, std::string_view gzipped) {
+    if (state_->handle == nullptr) return base::failure("libcurl has no memory");
+    // With a Distributed table, the shard has the rows before the answer comes: a server that is killed loses none.
+    const std::string url = fmt::format("{}/?database={}&insert_distributed_sync=1&query={}", access_.url,
+                                        state_->escaped(access_.database), state_->escaped(statement));
+    auto sent = send(url, gzipped, true);
+    if (!sent) return base::Failure{sent.error()};
+    return {};
+}
+
+base::Result<std::string> HttpClient::query(const std::string& statement) {
+    if (state_->handle == nullptr) return base::failure("libcurl has no memory");
+    return send(fmt::format("{}/?database={}", access_.url, state_->escaped(access_.database)), statement, false);
+}
+
+base::Result<std::string> HttpClient::send(const std::string& url, std::string_view body, bool gzipped) {
+    CURL* const curl = state_->handle;
+    Exchange exchange;
+    curl_easy_reset(curl);
+    curl_slist_free_all(std::exchange(state_->headers, nullptr));
+    state_->add_header("Expect:");
+    state_->add_header("Content-Type: application/octet-stream");
+    if (gzipped) state_->add_header("Content-Encoding: gzip");
+    if (!access_.user.empty()) state_->add_header("X-ClickHouse-User: " + access_.user);
+    if (!access_.password.empty()) state_->add_header("X-ClickHouse-Key: " + access_.password);
+    curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, state_->headers);
+    curl_easy_setopt(curl, CURLOPT_POST, 1L);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.data());
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &take);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &exchange);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, state_->error);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, 5'000L);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(access_.timeout_ms));
+    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, access_.verify_tls ? 1L : 0L);
+    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, access_.verify_tls ? 2L : 0L);
+    if (!access_.ca_file.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, access_.ca_file.c_str());
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &look_up_end);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &state_->ends);
+    state_->error[0] = 0;
+    const CURLcode code = curl_easy_perform(curl);
+    if (exchange.too_long)
+        return base::failure("the answer is too long; ask for a shorter time, or use --top", access_.url);
+    if (code != CURLE_OK)
+        return base::failure(state_->error[0] != 0 ? state_->error : curl_easy_strerror(code), access_.url);
+    long status = 0;
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    if (status != 200) return base::failure(fmt::format("{}: {}", status, reason_of(exchange.answer)), access_.url);
+    return std::move(exchange.answer);
+}
+
+bool is_url(std::string_view url) {
+    const std::size_t scheme = url.starts_with("http://") ? 7 : url.starts_with("https://") ? 8 : 0;
+    if (scheme == 0) return false;
+    url.remove_prefix(scheme);
+    if (url.ends_with('/')) url.remove_suffix(1);
+    return !url.empty() && std::all_of(url.begin(), url.end(), [](char c) {
+        return base::is_alphanumeric(c) || c == '.' || c == '-' || c == ':' || c == '[' || c == ']' || c == '_';
+    });
+}
+
+}  // namespace fleet::client

@@ -1,0 +1,152 @@
+#include "fleet/questions/why_question.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "fleet/questions/flow_sums.h"
+#include "fleet/schema/sql.h"
+
+namespace fleet::questions {
+namespace {
+
+constexpr std::array<std::string_view, 9> trouble_counters{
+    "timeouts",    "retransmitted_packets", "rnr_naks", "ecn_ce_packets",
+    "cnp_packets", "missing_packets",       "icrc_bad", "crc_bad",
+    "terminates"};
+
+/// Groups of each trouble that are looked at: those that fit best, by the engine.
+constexpr unsigned candidates = 20;
+constexpr std::size_t most_groups = 3;
+constexpr double least_fit = 0.5;
+
+/// The label of an address, from a list in the statement.
+std::string rack_of(std::string_view column, const Racks& racks) {
+    std::string addresses;
+    std::string labels;
+    for (const auto& [address, label] : racks) {
+        addresses += (addresses.empty() ? "" : ", ") + schema::text(address);
+        labels += (labels.empty() ? "" : ", ") + schema::text(label);
+    }
+    return fmt::format("transform({}, [{}], [{}], '')", column, addresses, labels);
+}
+
+/// What flows can share: a list of pairs, the kind and its value.
+std::string shared_things(const Racks& racks) {
+    std::string list =
+        "('destination', x_destination_address), ('source', x_source_address), "
+        "('pair', concat(x_source_address, ' > ', x_destination_address)), "
+        "('traffic class', toString(y_traffic_class))";
+    if (racks.empty()) return list;
+    const std::string source = rack_of("x_source_address", racks);
+    const std::string destination = rack_of("x_destination_address", racks);
+    return fmt::format(
+        "{}, ('source rack', {}), ('destination rack', {}), ('pair of racks', if({} = '' OR {} = '', '', "
+        "concat({}, ' > ', {})))",
+        list, source, destination, source, destination, source, destination);
+}
+
+/// One row for each trouble of each flow that has it; `having` any flow, `amount` is 0 where it has none.
+std::string amounts() {
+    std::string list;
+    for (const Trouble& trouble : troubles())
+        list += fmt::format("{}('{}', {})", list.empty() ? "" : ", ", trouble.name, trouble.measure);
+    return list;
+}
+
+std::string column_of_trouble(const Trouble& trouble) { return fmt::format("t_{}", trouble.name); }
+
+/// Flows of each group, and how many of them have each trouble.
+std::string groups_query(const Scope& scope, const Racks& racks) {
+    std::string sums;
+    for (const Trouble& trouble : troubles())
+        sums += fmt::format(", countIf({} > 0) AS {}", trouble.measure, column_of_trouble(trouble));
+    return fmt::format(
+        "SELECT thing.1 AS shared, thing.2 AS value, count() AS flows{} FROM (SELECT *, arrayJoin([{}]) AS thing FROM "
+        "({})) WHERE thing.2 != '' GROUP BY shared, value",
+        sums, shared_things(racks), joined_flows(scope, trouble_counters));
+}
+
+/// By the name of the trouble.
+base::Result<std::vector<Finding>> count_troubles(Engine& engine, const Scope& scope) {
+    const std::string sql = fmt::format(
+        "SELECT trouble.1 AS name, count(), countIf(trouble.2 > 0) AS troubled, sum(trouble.2) FROM (SELECT "
+        "arrayJoin([{}]) AS trouble FROM ({})) GROUP BY name HAVING troubled > 0 ORDER BY troubled DESC, name{}",
+        amounts(), joined_flows(scope, trouble_counters), settings);
+    auto rows = engine.ask(sql, 4);
+    if (!rows) return base::Failure{rows.error()};
+    std::vector<Finding> out;
+    for (const std::vector<std::string>& row : *rows)
+        for (const Trouble& trouble : troubles())
+            if (trouble.name == row[0])
+                out.push_back({&trouble, number_of(row[1]), number_of(row[2]), number_of(row[3])});
+    return out;
+}
+
+/// The best groups of each finding: the engine orders them by fit.
+base::Result<void> add_groups(Engine& engine, const Scope& scope, const Racks& racks, std::vector<Finding>& findings) {
+    std::string list;
+    for (const Finding& finding : findings)
+        list += fmt::format("{}('{}', {}, toUInt64({}))", list.empty() ? "" : ", ", finding.trouble->name,
+                            column_of_trouble(*finding.trouble), finding.troubled);
+    const std::string sql = fmt::format(
+        "SELECT one.1 AS name, shared, value, flows, one.2 AS troubled FROM (SELECT shared, value, flows, "
+        "arrayJoin([{}]) AS one FROM ({})) WHERE one.2 > 0 ORDER BY name, 2 * one.2 / (flows + one.3) DESC, flows, "
+        "shared, value LIMIT {} BY name{}",
+        list, groups_query(scope, racks), candidates, settings);
+    auto rows = engine.ask(sql, 5);
+    if (!rows) return base::Failure{rows.error()};
+    for (const std::vector<std::string>& row : *rows)
+        for (Finding& finding : findings)
+            if (finding.trouble->name == row[0])
+                finding.groups.push_back({row[1], row[2], number_of(row[3]), number_of(row[4])});
+    for (Finding& finding : findings) choose_groups(finding.groups, finding.flows, finding.troubled);
+    return {};
+}
+
+}  // namespace
+
+const std::vector<Trouble>& troubles() {
+    static const std::vector<Trouble> all{
+        {"timeouts", "time-outs", "y_timeouts"},
+        {"retransmissions", "packets sent again", "y_retransmitted_packets"},
+        {"rnr", "receiver-not-ready answers", "y_rnr_naks"},
+        {"congestion", "congestion marks or notifications", "y_ecn_ce_packets + y_cnp_packets"},
+        {"loss", "packets lost before a tap", "x_sent_missing_packets + x_arrived_missing_packets"},
+        {"corruption", "packets with a wrong CRC", "y_icrc_bad + y_crc_bad"},
+        {"terminates", "Terminate messages", "y_terminates"},
+    };
+    return all;
+}
+
+double fit(const Group& group, std::uint64_t troubled) {
+    const double all = static_cast<double>(group.flows) + static_cast<double>(troubled);
+    return all == 0 ? 0 : 2 * static_cast<double>(group.troubled) / all;
+}
+
+void choose_groups(std::vector<Group>& groups, std::uint64_t flows, std::uint64_t troubled) {
+    std::erase_if(groups, [&](const Group& group) {
+        if (fit(group, troubled) < least_fit) return true;
+        // Of what all flows share, none is the cause.
+        if (group.flows >= flows) return true;
+        const double inside = static_cast<double>(group.troubled) / static_cast<double>(group.flows);
+        const double outside = static_cast<double>(troubled - std::min(troubled, group.troubled)) /
+                               static_cast<double>(flows - group.flows);
+        return inside <= outside;
+    });
+    std::ranges::stable_sort(groups, [&](const Group& one, const Group& other) {
+        const double first = fit(one, troubled);
+        const double second = fit(other, troubled);
+        return first != second ? first > second : one.flows < other.flows;
+    });
+    if (groups.size() > most_groups) groups.resize(most_groups);
+}
+
+base::Result<std::vector<Finding>> ask_why(Engine& engine, const Scope& scope, const Racks& racks) {
+    auto findings = count_troubles(engine, scope);
+    if (!findings || findings->empty()) return findings;
+    if (const auto added = add_groups(engine, scope, racks, *findings); !added) return base::Failure{added.error()};
+    return findings;
+}
+
+}  // namespace fleet::questions

@@ -1,0 +1,54 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fleet/questions/clickhouse_engine.h"
+#include "fleet/questions/scope.h"
+
+namespace fleet::questions {
+
+/// What flows suffer from.
+struct Trouble {
+    std::string_view name;     ///< "timeouts"
+    std::string_view text;     ///< "time-outs"
+    std::string_view measure;  ///< over joined_flows(): an amount above zero
+};
+const std::vector<Trouble>& troubles();
+
+/// Flows that have something in common.
+struct Group {
+    std::string shared;  ///< what: "destination", "source", "pair", "traffic class", "destination rack", ...
+    std::string value;   ///< "192.0.2.7"
+    std::uint64_t flows = 0;
+    std::uint64_t troubled = 0;
+};
+
+/// One trouble, and what the flows that have it share.
+struct Finding {
+    const Trouble* trouble = nullptr;
+    std::uint64_t flows = 0;     ///< all of the scope
+    std::uint64_t troubled = 0;  ///< those with the trouble
+    std::uint64_t amount = 0;    ///< of it
+    /// The best explanations, the first one the narrowest group that holds most of them. Empty: nothing is shared.
+    std::vector<Group> groups = {};
+
+    bool has_culprit() const { return !groups.empty(); }
+};
+
+/// Labels of addresses: racks, rooms.
+using Racks = std::map<std::string, std::string>;
+
+/// The findings with the most troubled flows first; empty if no flow has a trouble.
+base::Result<std::vector<Finding>> ask_why(Engine& engine, const Scope& scope, const Racks& racks);
+
+/// How well a group explains a trouble: the harmonic mean of the share of the troubled flows that are in the group,
+/// and of the share of the group that is troubled. 1: the group is the troubled flows.
+double fit(const Group& group, std::uint64_t troubled);
+/// Orders groups by fit; of equal ones, the smaller group first. Groups that explain less than half, or whose flows are
+/// not more often troubled than the others, are left out.
+void choose_groups(std::vector<Group>& groups, std::uint64_t flows, std::uint64_t troubled);
+
+}  // namespace fleet::questions

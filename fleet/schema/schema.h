@@ -1,0 +1,30 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "fleet/schema/dialect.h"
+
+namespace fleet::schema {
+
+/// Of the tables. A later version only adds columns and tables, so that daemons of both versions can insert.
+inline constexpr std::uint32_t schema_version = 1;
+
+struct SchemaOptions {
+    Dialect dialect = {};
+    std::string database = "rdmascope";
+    std::string cluster = {};  ///< empty: one server
+    bool replicated = false;
+    std::optional<std::uint64_t> ttl_days = {};
+};
+
+/// The statements that make the tables, each ended by a semicolon at the end of a line. They can be repeated.
+std::string schema_text(const SchemaOptions& options);
+
+/// How finely a table tells time.
+enum class Resolution : std::uint8_t { interval, minute, hour };
+
+/// "flows", "flows_minute", "flows_hour".
+std::string flows_table_name(Resolution resolution);
+
+}  // namespace fleet::schema

@@ -1,0 +1,61 @@
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/error.h"
+
+namespace fleet::sink {
+
+struct SpoolCounters {
+    std::uint64_t files = 0;
+    std::uint64_t octets = 0;
+    std::uint64_t dropped = 0;  ///< files: the oldest, for lack of room, and damaged ones
+};
+
+/// A folder of files that wait to be sent, oldest first. A file whose put() has returned survives the death of the
+/// process and a power cut; one that was being written does not appear. One process at a time (flock on `lock`).
+/// Several threads may call it.
+class Spool {
+public:
+    /// Makes the folder if it does not exist.
+    static base::Result<std::unique_ptr<Spool>> open(const std::string& folder, std::uint64_t max_octets);
+
+    /// `name` is greater than all before. If the spool would grow beyond its bound, the oldest files are dropped first.
+    base::Result<void> put(const std::string& name, std::string_view octets);
+    /// The names of the oldest files, at least one if there is any, of at most `most_octets` together.
+    std::vector<std::string> oldest(std::size_t most_files, std::uint64_t most_octets) const;
+    base::Result<std::string> read(const std::string& name) const;
+    /// The file was sent.
+    void remove(const std::string& name);
+    /// The file is damaged.
+    void drop(const std::string& name);
+    SpoolCounters counters() const;
+
+private:
+    struct File {
+        std::string name;
+        std::uint64_t octets = 0;
+    };
+
+    Spool(std::string folder, std::uint64_t max_octets, base::Descriptor lock)
+        : folder_(std::move(folder)), max_octets_(max_octets), lock_(std::move(lock)) {}
+    base::Result<void> look();
+    std::string path(const std::string& name) const { return folder_ + "/" + name; }
+    bool forget(const std::string& name);
+    void make_room(std::uint64_t octets);
+
+    std::string folder_;
+    std::uint64_t max_octets_;
+    base::Descriptor lock_;
+    mutable std::mutex mutex_ = {};
+    std::deque<File> files_ = {};
+    SpoolCounters counters_ = {};
+};
+
+}  // namespace fleet::sink

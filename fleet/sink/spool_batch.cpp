@@ -1,0 +1,122 @@
+#include "fleet/sink/spool_batch.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/core.h>
+#include <limits>
+#include <optional>
+#include <zlib.h>
+
+namespace fleet::sink {
+namespace {
+
+/// A file is this line, then for each section a line of its table, columns, rows, length and CRC-32, and its bytes.
+constexpr std::string_view first_line = "rdmascope spool 1\n";
+
+std::uint32_t checksum(std::string_view octets) {
+    return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(octets.data()), octets.size()));
+}
+
+std::string gzip(std::string_view plain) {
+    z_stream stream{};
+    constexpr int gzip_window = 15 + 16;
+    constexpr int memory_level = 8;
+    if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, gzip_window, memory_level, Z_DEFAULT_STRATEGY) != Z_OK)
+        throw std::bad_alloc();
+    std::string packed;
+    std::string input(plain);  // zlib's interface is not const
+    stream.next_in = reinterpret_cast<Bytef*>(input.data());
+    std::size_t rest = input.size();
+    int code = Z_OK;
+    while (code == Z_OK) {
+        if (stream.avail_in == 0) {
+            const std::size_t piece = std::min<std::size_t>(rest, std::size_t{1} << 30);
+            stream.avail_in = static_cast<uInt>(piece);
+            rest -= piece;
+        }
+        const std::size_t at = packed.size();
+        packed.resize(at + (std::size_t{1} << 16) + stream.avail_in / 2);
+        stream.next_out = reinterpret_cast<Bytef*>(packed.data() + at);
+        stream.avail_out = static_cast<uInt>(packed.size() - at);
+        code = deflate(&stream, rest == 0 ? Z_FINISH : Z_NO_FLUSH);
+        packed.resize(packed.size() - stream.avail_out);
+    }
+    deflateEnd(&stream);
+    return packed;
+}
+
+/// Takes the text up to `end` from the beginning; no value if there is none.
+std::optional<std::string_view> take(std::string_view& text, char end) {
+    const std::size_t at = text.find(end);
+    if (at == std::string_view::npos) return {};
+    const std::string_view found = text.substr(0, at);
+    text.remove_prefix(at + 1);
+    return found;
+}
+
+std::optional<std::uint64_t> take_number(std::string_view& text, char end) {
+    const auto word = take(text, end);
+    std::uint64_t number = 0;
+    if (!word || word->empty()) return {};
+    const auto [stop, code] = std::from_chars(word->data(), word->data() + word->size(), number);
+    if (code != std::errc{} || stop != word->data() + word->size()) return {};
+    return number;
+}
+
+std::optional<Section> take_section(std::string_view& octets) {
+    const auto table = take(octets, ' ');
+    const auto columns = take(octets, ' ');
+    const auto rows = take_number(octets, ' ');
+    const auto length = take_number(octets, ' ');
+    const auto crc = take_number(octets, '\n');
+    if (!table || !columns || !rows || !length || !crc || *length > octets.size()) return {};
+    Section section{std::string(*table), std::string(*columns), std::string(octets.substr(0, *length)), *rows};
+    octets.remove_prefix(*length);
+    if (checksum(section.gzipped) != *crc) return {};
+    return section;
+}
+
+}  // namespace
+
+std::string Section::statement() const { return fmt::format("INSERT INTO {} ({}) FORMAT RowBinary", table, columns); }
+
+Section SectionWriter::finish() const {
+    return {std::string(table_.name), rows::column_list(table_), gzip(plain_), rows_};
+}
+
+std::string Batch::encoded() const {
+    std::string out(first_line);
+    for (const Section& section : sections) {
+        out += fmt::format("{} {} {} {} {}\n", section.table, section.columns, section.rows, section.gzipped.size(),
+                           checksum(section.gzipped));
+        out += section.gzipped;
+    }
+    return out;
+}
+
+void Batch::add(Batch&& later) {
+    for (Section& section : later.sections) {
+        const auto same = std::ranges::find_if(
+            sections, [&](const Section& one) { return one.table == section.table && one.columns == section.columns; });
+        if (same == sections.end()) {
+            sections.push_back(std::move(section));
+            continue;
+        }
+        same->gzipped += section.gzipped;
+        same->rows += section.rows;
+    }
+}
+
+base::Result<Batch> Batch::decode(std::string_view octets) {
+    if (!octets.starts_with(first_line)) return base::failure("not a file of a spool");
+    octets.remove_prefix(first_line.size());
+    Batch batch;
+    while (!octets.empty()) {
+        auto section = take_section(octets);
+        if (!section) return base::failure("damaged");
+        batch.sections.push_back(*std::move(section));
+    }
+    return batch;
+}
+
+}  // namespace fleet::sink

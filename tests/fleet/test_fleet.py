@@ -1,0 +1,392 @@
+"""Rows of daemons in real ClickHouse servers, and the questions that are asked of them. What the engine holds is compared with what the
+endpoints say that they did, after daemons and servers were killed at random."""
+import json
+import os
+import pathlib
+import random
+import subprocess
+import tempfile
+import time
+import unittest
+
+import clickhouse
+from fleet_hosts import ADDRESSES, BINARY, ENVIRONMENT, FleetDaemon, FleetHosts, wait_for
+
+PASSWORD = 'a secret'
+SEED = int(os.environ.get('RDMASCOPE_SEED', time.time_ns() % 1_000_000))
+NS = 1_000_000_000
+MINUTE = 60 * NS
+HOUR = 60 * MINUTE
+
+
+def setUpModule():
+    if clickhouse.find_server() is None:
+        raise unittest.SkipTest('there is no clickhouse-server: ./dev test unpacks it')
+    if os.geteuid() != 0:
+        raise unittest.SkipTest('network namespaces need root')
+
+
+def schema(*options):
+    return subprocess.run([BINARY, 'fleet', 'schema', '--server', '18.16', *options], check=True, capture_output=True,
+                          text=True).stdout
+
+
+class Fleet:
+    """Two shards with the schema, in a folder that goes with the test."""
+
+    def __init__(self, addresses=('127.0.0.1', '127.0.0.1')):
+        self.folder = tempfile.TemporaryDirectory(prefix='rdmascope-fleet-')
+        self.cluster = clickhouse.Cluster(self.folder.name, addresses=list(addresses), password=PASSWORD)
+        self.password = pathlib.Path(self.folder.name) / 'password'
+        self.password.write_text(PASSWORD + '\n')
+
+    def __enter__(self):
+        self.cluster.__enter__()
+        try:
+            for server in self.cluster.servers:
+                server.statements(schema('--cluster', 'fleet'))
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.cluster.stop()
+        self.folder.cleanup()
+
+    def ask(self, part, *options, check=True, shard=0):
+        """A question, as JSON."""
+        asked = subprocess.run(
+            [BINARY, 'fleet', part, '--url', f'http://127.0.0.1:{self.cluster.servers[shard].http}', '--user', 'default',
+             '--password-file', self.password, '--json', *map(str, options)],
+            capture_output=True, text=True, env=ENVIRONMENT, timeout=120)
+        if not check:
+            return asked
+        assert asked.returncode == 0, asked.stderr
+        return json.loads(asked.stdout)
+
+    def query(self, sql, shard=0):
+        return self.cluster.servers[shard].query(sql, database='rdmascope', distributed_group_by_no_merge=1)
+
+    def insert(self, table, rows):
+        """Rows as dictionaries; columns that are left out have their defaults."""
+        self.cluster.servers[0].query(f'INSERT INTO rdmascope.{table} FORMAT JSONEachRow',
+                                      data='\n'.join(json.dumps(row) for row in rows).encode(), insert_distributed_sync=1)
+
+
+def state(host, flow, sequence, end_ns, **figures):
+    """A row of `flows`."""
+    seconds = end_ns // NS
+    return {'hour': seconds - seconds % 3600, 'host': host, 'boot': 1, 'flow': flow, 'sequence': sequence,
+            'end_ns': end_ns, 'transport': 'roce2', 'service': 'RC', 'begins': 3, **figures}
+
+
+class Schema(unittest.TestCase):
+    def test_statements_can_be_repeated_and_tables_are_empty(self):
+        with Fleet() as fleet:
+            for server in fleet.cluster.servers:
+                server.statements(schema('--cluster', 'fleet'))
+            for table in ('flows', 'flows_minute', 'flows_hour', 'answers', 'hosts', 'counters', 'health'):
+                self.assertEqual(fleet.query(f'SELECT count() FROM {table}').split()[0], '0', table)
+            self.assertEqual(fleet.query('SELECT DISTINCT version FROM schema_version').strip(), '1')
+
+    def test_one_server_without_a_cluster(self):
+        with tempfile.TemporaryDirectory(prefix='rdmascope-fleet-') as folder:
+            with clickhouse.Cluster(folder, shards=1) as cluster:
+                cluster.servers[0].statements(schema('--ttl', '30'))
+                self.assertIn('flows_hour', cluster.servers[0].query('SHOW TABLES FROM rdmascope'))
+
+    def test_current_servers_get_codecs_ttl_and_rights(self):
+        current = subprocess.run([BINARY, 'fleet', 'schema', '--ttl', '30', '--replicated', '--cluster', 'c'], check=True,
+                                 capture_output=True, text=True).stdout
+        self.assertIn('LowCardinality(String) CODEC(ZSTD(1))', current)
+        self.assertIn('TTL hour + INTERVAL 30 DAY', current)
+        self.assertIn("ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/rdmascope/flows', '{replica}'", current)
+        grants = subprocess.run([BINARY, 'fleet', 'schema', '--grants'], check=True, capture_output=True, text=True).stdout
+        self.assertIn('GRANT INSERT ON rdmascope.*', grants)
+        self.assertIn('GRANT SELECT ON rdmascope.*', grants)
+
+    def test_names_that_are_no_names_are_refused(self):
+        for option, value in (('--database', 'a; DROP'), ('--cluster', "x'y"), ('--server', 'new')):
+            refused = subprocess.run([BINARY, 'fleet', 'schema', option, value], capture_output=True, text=True)
+            self.assertNotEqual(refused.returncode, 0, option)
+            self.assertIn(option, refused.stderr)
+
+
+class Questions(unittest.TestCase):
+    """On rows that the tests make: what the questions must say is counted here."""
+
+    BEGIN = 1_600_000_000 // 3600 * 3600 * NS
+
+    def scope(self, minutes=10, resolution='interval'):
+        return ('--from', f'@{self.BEGIN // NS}', '--to', f'@{(self.BEGIN + minutes * MINUTE) // NS}', '--resolution', resolution)
+
+    def test_differences_of_states_whatever_arrives_twice(self):
+        # Three states of a flow before, at the beginning of and within the time that is asked for: 100, 250, 300 packets.
+        rows = [state('a', 7, number, self.BEGIN + offset * NS, packets=packets, wire_bytes=packets * 10,
+                      amount_keys=[1 << 16 | 3, 19 << 16 | 70], amounts=[packets // 10, packets // 10])
+                for number, offset, packets in ((1, -30, 100), (2, -20, 250), (3, 40, 280), (4, 70, 300))]
+        # One that began there, and one that was silent there.
+        rows += [state('a', 8, 2, self.BEGIN - 20 * NS), state('a', 8, 3, self.BEGIN + 40 * NS, packets=5, wire_bytes=50)]
+        rows += [state('b', 7, 2, self.BEGIN - 20 * NS, packets=9)]
+        with Fleet() as fleet:
+            for _ in range(3):
+                fleet.insert('flows', rows)
+            for resolution in ('interval', 'minute', 'hour'):
+                answer = fleet.ask('flows', *self.scope(60, resolution))
+                figures = {(flow['host'], flow['id']): flow for flow in answer['flows']}
+                self.assertEqual(sorted(figures), [('a', 7), ('a', 8)], resolution)
+                self.assertEqual(figures['a', 7]['packets'], 50, resolution)
+                self.assertEqual(figures['a', 7]['wire_bytes'], 500, resolution)
+                self.assertEqual(figures['a', 7]['messages']['write']['count'], 5, resolution)
+                self.assertEqual(figures['a', 7]['latency_ns']['write']['count'], 5, resolution)
+                self.assertEqual(figures['a', 8]['packets'], 5, resolution)
+            within = fleet.ask('flows', '--from', f'@{self.BEGIN // NS}', '--to', f'@{self.BEGIN // NS + 50}')
+            self.assertEqual({flow['id']: flow['packets'] for flow in within['flows']}, {7: 30, 8: 5})
+            for server in fleet.cluster.servers:
+                for table in ('flows_local', 'flows_minute_local', 'flows_hour_local'):
+                    server.query(f'OPTIMIZE TABLE rdmascope.{table} FINAL')
+            for resolution in ('interval', 'minute', 'hour'):
+                answer = fleet.ask('flows', *self.scope(60, resolution))
+                self.assertEqual({(flow['host'], flow['id']): flow['packets'] for flow in answer['flows']},
+                                 {('a', 7): 50, ('a', 8): 5}, resolution)
+
+    def test_hostile_names_are_texts(self):
+        hostile = ["it's", 'a\\', "'; DROP TABLE flows; --", 'tab\tline\n', '<b>', "\\'", 'ü']
+        rows = [row for number, name in enumerate(hostile)
+                for row in (state(name, 1, 0, self.BEGIN + NS), state(name, 1, 1, self.BEGIN + 2 * NS, packets=number + 1))]
+        with Fleet() as fleet:
+            fleet.insert('flows', rows)
+            answer = fleet.ask('flows', *self.scope())
+            self.assertEqual({flow['host']: flow['packets'] for flow in answer['flows']},
+                             {name: number + 1 for number, name in enumerate(hostile)})
+            for number, name in enumerate(hostile):
+                quoted = '"' + name.replace('\\', '\\\\').replace('"', '\\"').replace('\t', '\\t').replace('\n', '\\n') + '"'
+                chosen = fleet.ask('flows', *self.scope(), '--filter', f'host == {quoted}')
+                self.assertEqual([flow['packets'] for flow in chosen['flows']], [number + 1], name)
+            self.assertIn('flows', fleet.query('SHOW TABLES'))
+
+    def test_filter_and_sort_are_the_engines(self):
+        rows = []
+        for flow in range(1, 41):
+            rows += [state('a', flow, 0, self.BEGIN + NS),
+                     state('a', flow, 1, self.BEGIN + 2 * NS, packets=flow, wire_bytes=1000 - flow, timeouts=flow % 4)]
+        with Fleet() as fleet:
+            fleet.insert('flows', rows)
+            chosen = fleet.ask('flows', *self.scope(), '--filter', 'timeouts == 3 and packets > 10', '--sort', 'packets',
+                               '--top', 5)
+            self.assertEqual([flow['packets'] for flow in chosen['flows']], [39, 35, 31, 27, 23])
+            self.assertEqual(chosen['all_flows'], 8)  # 11, 15, ... 39
+            largest = fleet.ask('flows', *self.scope(), '--top', 2)
+            self.assertEqual([flow['wire_bytes'] for flow in largest['flows']], [999, 998])
+            for wrong in ('packts > 1', 'packets >', 'packets > many', 'latency_p99 > 1ms'):
+                refused = fleet.ask('flows', *self.scope(), '--filter', wrong, check=False)
+                self.assertEqual(refused.returncode, 1, wrong)
+                self.assertIn('--filter, column', refused.stderr)
+
+    def both_ends(self, number, source, destination, packets, arrived, **figures):
+        """A flow as the daemons of both ends counted it."""
+        ends = {'source_address': source, 'destination_address': destination, 'destination_qpn': 100 + number}
+        rows = []
+        for host, end, count in ((source, 'source', packets), (destination, 'destination', arrived)):
+            rows += [state(host, number, 0, self.BEGIN + NS, own_end=end, **ends),
+                     state(host, number, 1, self.BEGIN + 2 * NS, own_end=end, packets=count, wire_bytes=100 * count, **ends,
+                           **figures)]
+        return rows
+
+    def test_pairs_join_both_ends_across_shards(self):
+        rows = self.both_ends(1, '192.0.2.1', '192.0.2.2', 1000, 990) + self.both_ends(2, '192.0.2.2', '192.0.2.1', 500, 500)
+        rows += self.both_ends(3, '192.0.2.1', '192.0.2.3', 300, 300)[:2]  # no daemon at the destination
+        with Fleet() as fleet:
+            fleet.insert('flows', rows + rows)
+            counts = [int(fleet.query('SELECT count() FROM flows_local', shard)) for shard in (0, 1)]
+            self.assertTrue(all(counts), f'all rows are on one shard: {counts}')
+            answer = fleet.ask('pairs', *self.scope())
+            self.assertEqual((answer['all_pairs'], answer['flows_of_one_end']), (2, 1))
+            first, second = answer['pairs']
+            self.assertEqual((first['sent_packets'], first['arrived_packets'], first['lost_between']), (1000, 990, 10))
+            self.assertEqual((first['source']['host'], first['destination']['host']), ('192.0.2.1', '192.0.2.2'))
+            self.assertEqual(second['lost_between'], 0)
+            top = fleet.ask('top', *self.scope())
+            # Each flow once, by its sender: .1 sends 1000 and 300 packets, .2 sends 500.
+            self.assertEqual({group['host']: (group['sent_bytes'], group['received_bytes']) for group in top['groups']},
+                             {'192.0.2.1': (130_000, 50_000), '192.0.2.2': (50_000, 100_000), '192.0.2.3': (0, 30_000)})
+
+    def test_why_names_what_flows_with_a_trouble_share(self):
+        rows = []
+        # 27 of the 31 flows to .9 have time-outs, and 3 of 200 others.
+        for number in range(31):
+            rows += self.both_ends(number, f'192.0.2.{10 + number % 8}', '192.0.2.9', 100, 100, timeouts=int(number < 27))
+        for number in range(200):
+            rows += self.both_ends(1000 + number, f'192.0.2.{10 + number % 8}', f'192.0.2.{30 + number % 20}', 100, 100,
+                                   timeouts=int(number % 70 == 0))
+        with Fleet() as fleet:
+            fleet.insert('flows', rows)
+            finding, = fleet.ask('why', *self.scope())['findings']
+            self.assertEqual((finding['trouble'], finding['troubled'], finding['flows']), ('timeouts', 30, 231))
+            best = finding['groups'][0]
+            self.assertEqual((best['shared'], best['value'], best['troubled'], best['flows']),
+                             ('destination', '192.0.2.9', 27, 31))
+            self.assertAlmostEqual(best['fit'], 2 * 27 / (31 + 30))
+
+    def test_why_sees_racks_and_says_where_nothing_is_shared(self):
+        rows = []
+        for number in range(160):
+            source, destination = f'192.0.2.{10 + number % 16}', f'192.0.2.{100 + number // 16}'
+            in_rack = number % 16 < 4  # sources .10 to .13 are in the rack r1
+            rows += self.both_ends(number, source, destination, 100, 100, rnr_naks=int(number % 4 == number // 16 % 4),
+                                   ecn_ce_packets=3 * in_rack)
+        with Fleet() as fleet, tempfile.NamedTemporaryFile('w') as racks:
+            racks.write('# racks\n' + ''.join(f"192.0.2.{10 + each} r{1 + each // 4}'\n" for each in range(16)))
+            racks.flush()
+            fleet.insert('flows', rows)
+            findings = {finding['trouble']: finding for finding in fleet.ask('why', *self.scope(), '--racks', racks.name)['findings']}
+            best = findings['congestion']['groups'][0]
+            self.assertEqual((best['shared'], best['value'], best['troubled'], best['flows']), ('source rack', "r1'", 40, 40))
+            self.assertEqual(findings['rnr']['groups'], [])
+
+
+class Sinks(unittest.TestCase):
+    """Sinks without a capture, whose processes and servers are killed while they send as fast as they can."""
+
+    SECONDS = float(os.environ.get('RDMASCOPE_FLEET_SECONDS', 10))
+
+    def start(self, fleet, host, boot, intervals):
+        server = fleet.cluster.servers[host % 2]
+        return subprocess.Popen([os.environ['RDMASCOPE_SINK_PROBE'], server.url, PASSWORD, f'{fleet.folder.name}/spool{host}', f'sink-{host}',
+                                 str(boot), str(intervals)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    @staticmethod
+    def said(process):
+        """What the process printed until it was killed: packets that are kept for certain, and that may be."""
+        offered, kept = {0: 0}, 0
+        for line in process.stdout:
+            word, *numbers = line.split()
+            if word == 'offered' and len(numbers) == 2:
+                offered[int(numbers[0])] = int(numbers[1])
+            elif word == 'kept' and line.endswith('\n'):
+                kept = int(numbers[0])
+        process.stdout.close()
+        return offered[kept], offered[max(offered)]
+
+    def test_every_interval_that_was_kept_counts_once(self):
+        chance = random.Random(SEED)
+        expected = {}
+        with Fleet() as fleet:
+            running = {}
+            end = time.monotonic() + self.SECONDS
+            boot = 0
+            while time.monotonic() < end:
+                for host in range(3):
+                    if host not in running:
+                        boot += 1
+                        running[host] = boot, self.start(fleet, host, boot, 1_000_000)
+                time.sleep(chance.random() * 0.5)
+                for host in list(running):
+                    if chance.random() < 0.5:
+                        self.kill(running.pop(host), host, expected)
+                for server in fleet.cluster.servers:
+                    if server.process is None:
+                        server.start()
+                    elif chance.random() < 0.2:
+                        server.kill()
+            for host, process in running.items():
+                self.kill(process, host, expected)
+            for server in fleet.cluster.servers:
+                if server.process is None:
+                    server.start()
+            for host in range(3):
+                last = self.start(fleet, host, 10 ** 9, 0)
+                self.assertEqual(last.communicate(timeout=300)[0], 'done\n')
+            self.assertGreater(sum(least for least, _ in expected.values()), 0)
+            for when in ('before merges', 'after merges'):
+                for resolution in ('', '_minute', '_hour'):
+                    self.compare(fleet, expected, f'flows{resolution}', when)
+                for server in fleet.cluster.servers:
+                    for table in ('flows_local', 'flows_minute_local', 'flows_hour_local'):
+                        server.query(f'OPTIMIZE TABLE rdmascope.{table} FINAL')
+
+    def kill(self, running, host, expected):
+        boot, process = running
+        process.kill()
+        process.wait()
+        expected[f'sink-{host}', boot] = self.said(process)
+
+    def compare(self, fleet, expected, table, when):
+        lines = fleet.query('SELECT host, boot, sum(packets) FROM (SELECT host, boot, flow, max(packets) - min(packets) AS packets '
+                            f'FROM {table} GROUP BY host, boot, flow) GROUP BY host, boot').splitlines()
+        found = {(host, int(boot)): int(packets) for host, boot, packets in (line.split('\t') for line in lines)}
+        for key, possible in expected.items():
+            # A process that was killed between keeping an interval and saying so has kept it.
+            self.assertIn(found.get(key, 0), possible, f'{key} in {table} {when}, seed {SEED}')
+        self.assertLessEqual(set(found), set(expected))
+
+
+class Killed(unittest.TestCase):
+    """Real traffic between two hosts; daemons and servers are killed at any moment."""
+
+    ROUNDS = int(os.environ.get('RDMASCOPE_FLEET_ROUNDS', 8))
+
+    def test_nothing_is_lost_and_nothing_counted_twice(self):
+        chance = random.Random(SEED)
+        with tempfile.TemporaryDirectory(prefix='rdmascope-fleet-daemons-') as folder, FleetHosts() as hosts, \
+                Fleet(addresses=('0.0.0.0', '0.0.0.0')) as fleet:
+            servers = fleet.cluster.servers
+            daemons = [FleetDaemon(hosts, host, folder, f'http://{hosts.engine_address(host)}:{servers[number].http}', PASSWORD)
+                       for number, host in enumerate(ADDRESSES)]
+            for daemon in daemons:
+                daemon.start()
+            hosts.serve('far')
+            done = {'count': 0, 'bytes': 0}
+            for _ in range(self.ROUNDS):
+                self.round(chance, hosts, servers, daemons, done)
+            for server in servers:
+                if server.process is None:
+                    server.start()
+            for daemon in daemons:
+                wait_for(f'{daemon.host} has sent all: {daemon.log.read_text()[-2000:]}',
+                         lambda daemon=daemon: len(daemon.waiting()) <= 1)
+                daemon.stop()
+                self.assertNotIn('system call', daemon.log.read_text())
+                self.assertEqual(daemon.waiting(), [])
+            self.compare(fleet, done, 'before merges')
+            for server in servers:
+                for table in ('flows_local', 'flows_minute_local', 'flows_hour_local'):
+                    server.query(f'OPTIMIZE TABLE rdmascope.{table} FINAL')
+            self.compare(fleet, done, 'after merges')
+            for pair in fleet.ask('pairs', '--resolution', 'hour', '--from', '-2h', '--top', 1000)['pairs']:
+                self.assertEqual(pair['lost_between'], 0, f'seed {SEED}: {pair}')
+
+    def round(self, chance, hosts, servers, daemons, done):
+        """Traffic, and after its last interval is in the spools, or a server dies during it, one process that is killed."""
+        victims = [server for server in servers if server.process is not None]
+        if victims and chance.random() < 0.4:
+            chance.choice(victims).kill()
+        figures = hosts.read('near', 'far', chance.randint(100, 2000), f'{chance.choice((1, 4, 64))}K')
+        done['count'] += figures['count']
+        done['bytes'] += figures['bytes']
+        for daemon in daemons:
+            daemon.wait_for_intervals(2)
+        time.sleep(chance.random())
+        if chance.random() < 0.7:
+            daemon = chance.choice(daemons)
+            daemon.kill()
+            time.sleep(chance.random() / 2)
+            daemon.start()
+        for server in servers:
+            if server.process is None and chance.random() < 0.6:
+                server.start()
+
+    def compare(self, fleet, done, when):
+        for resolution in ('interval', 'minute', 'hour'):
+            with self.subTest(resolution=resolution, when=when, seed=SEED):
+                flows = fleet.ask('flows', '--from', '-2h', '--resolution', resolution, '--top', 100_000, '--columns',
+                                  'messages.read,source.address')['flows']
+                for host in ADDRESSES:
+                    mine = [flow['messages']['read'] for flow in flows if flow['host'] == host]
+                    self.assertEqual({'count': sum(each['count'] for each in mine),
+                                      'bytes': sum(each['bytes'] for each in mine)}, done, host)
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,157 @@
+#include <gmock/gmock.h>
+
+#include "fleet/rows/amounts.h"
+#include "fleet/rows/flow_rows.h"
+#include "fleet/rows/row_table.h"
+#include "fleet/rows/row_tables.h"
+#include "fleet/schema/sql.h"
+
+namespace fleet::rows {
+namespace {
+
+using metrics::FlowSnapshot;
+
+metrics::Address address(std::uint8_t last) {
+    metrics::Address out;
+    out.family = wire::AddressFamily::ipv4;
+    out.octets = {192, 0, 2, last};
+    return out;
+}
+
+FlowSnapshot busy_flow() {
+    FlowSnapshot flow;
+    flow.id = 17;
+    flow.source.address = address(1);
+    flow.destination.address = address(2);
+    flow.destination.qpn = 0x11;
+    flow.first_ns = 1'000;
+    flow.last_ns = 5'001'000;
+    flow.packets = 40;
+    flow.retransmitted_packets = 2;
+    flow.missing_packets = 0;
+    flow.timeouts = 1;
+    metrics::OperationFigures& write = flow.operations[metrics::index_of(metrics::Operation::write)];
+    write.count = 3;
+    write.bytes = 12'288;
+    for (const std::uint64_t latency : {10'000u, 20'000u, 20'000u}) write.latency_ns.record(latency);
+    flow.naks[0] = 4;
+    flow.state_ns[metrics::index_of(metrics::State::transmit_new)] = 5'000'000;
+    metrics::TcpFigures tcp;
+    tcp.retransmitted_segments = 9;
+    tcp.round_trip_ns.record(777);
+    flow.tcp = tcp;
+    metrics::EventSummary& refused = flow.event_summaries.emplace_back();
+    refused.kind = metrics::EventKind::rnr_nak;
+    refused.count = 6;
+    return flow;
+}
+
+/// LEB128 and little-endian numbers, as ClickHouse's manual has RowBinary.
+TEST(FleetRows, row_binary_has_lengths_and_little_endian_numbers) {
+    const Table table{.name = "t",
+                      .columns = {{"a", Type::u16, Nature::note},
+                                  {"b", Type::text, Nature::note},
+                                  {"c", Type::u32_list, Nature::note},
+                                  {"d", Type::i64, Nature::note}},
+                      .key = "a"};
+    std::string out;
+    append_row_binary(out, table,
+                      {std::uint64_t{0x1234}, std::string(200, 'x'), Numbers{1, 0x01020304}, std::int64_t{-2}});
+    std::string expected("\x34\x12\xc8\x01", 4);
+    expected += std::string(200, 'x');
+    expected += std::string("\x02\x01\x00\x00\x00\x04\x03\x02\x01", 9);
+    expected += std::string("\xfe\xff\xff\xff\xff\xff\xff\xff", 8);
+    EXPECT_EQ(out, expected);
+}
+
+TEST(FleetRows, every_row_has_as_many_cells_as_its_table_has_columns) {
+    EXPECT_EQ(flow_row({}, {}, {}).size(), flows_table().columns.size());
+    EXPECT_EQ(answer_row({}, 1, {}).size(), answers_table().columns.size());
+    EXPECT_EQ(host_row({}, {}).size(), hosts_table().columns.size());
+    EXPECT_EQ(counter_row({}, {}).size(), counters_table().columns.size());
+    EXPECT_EQ(health_row({}, {}, {}).size(), health_table().columns.size());
+}
+
+TEST(FleetRows, amounts_give_back_the_figures_of_a_flow) {
+    const FlowSnapshot flow = busy_flow();
+    Numbers keys;
+    Numbers values;
+    append_amounts(flow, keys, values);
+    EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
+    EXPECT_THAT(values, testing::Not(testing::Contains(0u)));
+    Amounts amounts;
+    for (std::size_t i = 0; i < keys.size(); ++i) amounts[static_cast<std::uint32_t>(keys[i])] = values[i];
+    FlowSnapshot back;
+    set_amounts(back, amounts);
+    const metrics::OperationFigures& write = back.operations[metrics::index_of(metrics::Operation::write)];
+    EXPECT_EQ(write.count, 3u);
+    EXPECT_EQ(write.bytes, 12'288u);
+    EXPECT_EQ(write.latency_ns.count(), 3u);
+    EXPECT_EQ(write.latency_ns.sum(), 50'000u);
+    EXPECT_NEAR(static_cast<double>(write.latency_ns.quantile(0.5).value()), 20'000, 200);
+    EXPECT_EQ(back.naks[0], 4u);
+    EXPECT_EQ(back.state_ns[metrics::index_of(metrics::State::transmit_new)], 5'000'000u);
+    ASSERT_TRUE(back.tcp);
+    EXPECT_EQ(back.tcp->retransmitted_segments, 9u);
+    EXPECT_EQ(back.tcp->round_trip_ns.sum(), 777u);
+    ASSERT_NE(back.find_event_summary(metrics::EventKind::rnr_nak), nullptr);
+    EXPECT_EQ(back.find_event_summary(metrics::EventKind::rnr_nak)->count, 6u);
+}
+
+TEST(FleetRows, columns_give_back_the_members_of_a_flow) {
+    const FlowSnapshot flow = busy_flow();
+    FlowSnapshot back;
+    for (const FlowColumn& column : flow_columns())
+        if (column.set != nullptr) column.set(back, column.get(flow));
+    EXPECT_EQ(back.id, 17u);
+    EXPECT_EQ(back.source.address, address(1));
+    EXPECT_EQ(back.destination.qpn, 0x11u);
+    EXPECT_EQ(back.packets, 40u);
+    EXPECT_EQ(back.retransmitted_packets, 2u);
+    EXPECT_EQ(back.missing_packets, 0u);
+    EXPECT_FALSE(back.duplicate_packets);
+    EXPECT_EQ(back.timeouts, 1u);
+}
+
+TEST(FleetRows, a_row_begins_a_minute_or_an_hour_by_the_end_of_its_interval) {
+    constexpr std::int64_t second = 1'000'000'000;
+    constexpr std::int64_t hour = 3600 * second;
+    EXPECT_EQ(begins_of(hour - 10 * second, hour), 0);  // an interval that ends with the hour belongs to it
+    EXPECT_EQ(begins_of(hour, hour + 10 * second), begins_minute | begins_hour);
+    EXPECT_EQ(begins_of(hour + 10 * second, hour + 20 * second), 0);
+    EXPECT_EQ(begins_of(hour + 60 * second, hour + 70 * second), begins_minute);
+}
+
+TEST(FleetRows, own_ends_are_those_of_own_addresses) {
+    const FlowSnapshot flow = busy_flow();
+    const std::array near{address(1)};
+    const std::array far{address(2), address(9)};
+    const std::array both{address(1), address(2)};
+    EXPECT_EQ(own_end(flow, near), "source");
+    EXPECT_EQ(own_end(flow, far), "destination");
+    EXPECT_EQ(own_end(flow, both), "both");
+    EXPECT_EQ(own_end(flow, {}), "");
+}
+
+TEST(FleetSql, no_byte_of_a_text_ends_its_literal) {
+    EXPECT_EQ(schema::text("it's"), R"('it\'s')");
+    EXPECT_EQ(schema::text(R"(\')"), R"('\\\'')");
+    EXPECT_EQ(schema::text("a\nb\xff"), R"('a\x0Ab\xFF')");
+    for (int c = 0; c < 256; ++c) {
+        const std::string literal = schema::text(std::string(1, static_cast<char>(c)));
+        for (const char each : literal) EXPECT_TRUE(each >= 0x20 && each <= 0x7e) << c;
+        if (c == '\'' || c == '\\') {
+            EXPECT_EQ(literal.size(), 4u);
+        }
+    }
+}
+
+TEST(FleetSql, names_are_words) {
+    EXPECT_TRUE(schema::is_name("rdmascope_2"));
+    for (const char* wrong : {"", "2a", "a b", "a;b", "a'b", "a.b", "a`b"})
+        EXPECT_FALSE(schema::is_name(wrong)) << wrong;
+    EXPECT_FALSE(schema::is_name(std::string(65, 'a')));
+}
+
+}  // namespace
+}  // namespace fleet::rows

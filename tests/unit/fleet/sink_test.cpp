@@ -1,0 +1,159 @@
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+
+#include "fleet/rows/flow_rows.h"
+#include "fleet/sink/spool_batch.h"
+#include "fleet/sink/interval_rows.h"
+#include "fleet/sink/spool.h"
+
+namespace fleet::sink {
+namespace {
+
+class Folder {
+public:
+    Folder() {
+        std::string name = std::filesystem::temp_directory_path() / "fleet-XXXXXX";
+        path_ = ::mkdtemp(name.data());
+    }
+    ~Folder() { std::filesystem::remove_all(path_); }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
+
+Batch sample() {
+    Batch batch;
+    batch.sections.push_back({"flows", "a,b", std::string("\0\n rows", 7), 3});
+    batch.sections.push_back({"health", "a", "", 0});
+    return batch;
+}
+
+TEST(FleetBatch, is_read_back) {
+    const auto back = Batch::decode(sample().encoded());
+    ASSERT_TRUE(back);
+    ASSERT_EQ(back->sections.size(), 2u);
+    EXPECT_EQ(back->sections[0].statement(), "INSERT INTO flows (a,b) FORMAT RowBinary");
+    EXPECT_EQ(back->sections[0].gzipped, sample().sections[0].gzipped);
+    EXPECT_EQ(back->sections[0].rows, 3u);
+}
+
+TEST(FleetBatch, rows_of_one_table_are_sent_together) {
+    Batch all;
+    all.add(sample());
+    all.add(sample());
+    ASSERT_EQ(all.sections.size(), 2u);
+    EXPECT_EQ(all.sections[0].rows, 6u);
+    EXPECT_EQ(all.sections[0].gzipped, sample().sections[0].gzipped + sample().sections[0].gzipped);
+}
+
+TEST(FleetBatch, one_that_is_cut_or_changed_anywhere_in_its_rows_is_refused) {
+    const std::string whole = sample().encoded();
+    const std::size_t rows = whole.find("\n rows") - 1;
+    for (std::size_t length = 1; length < whole.size(); ++length) {
+        const auto cut = Batch::decode(whole.substr(0, length));
+        // After a whole section, the file looks complete: rename() makes whole files only.
+        if (cut) {
+            EXPECT_EQ(cut->sections.size(), length < rows + 7 ? 0u : 1u) << length;
+        }
+    }
+    for (std::size_t at = rows; at < rows + 7; ++at) {
+        std::string changed = whole;
+        changed[at] ^= 1;
+        EXPECT_FALSE(Batch::decode(changed)) << at;
+    }
+}
+
+TEST(FleetSpool, keeps_files_in_order_over_a_restart) {
+    const Folder folder;
+    {
+        auto spool = Spool::open(folder.path(), 1000);
+        ASSERT_TRUE(spool);
+        ASSERT_TRUE((*spool)->put("1-1", "one"));
+        ASSERT_TRUE((*spool)->put("1-2", "two"));
+        std::ofstream(folder.path() + "/1-3.new") << "half";
+        EXPECT_FALSE(Spool::open(folder.path(), 1000)) << "two processes have the spool";
+    }
+    auto spool = Spool::open(folder.path(), 1000);
+    ASSERT_TRUE(spool);
+    EXPECT_EQ((*spool)->counters().files, 2u);
+    EXPECT_EQ((*spool)->counters().octets, 6u);
+    EXPECT_THAT((*spool)->oldest(9, 100), testing::ElementsAre("1-1.rows", "1-2.rows"));
+    EXPECT_THAT((*spool)->oldest(1, 100), testing::ElementsAre("1-1.rows"));
+    EXPECT_THAT((*spool)->oldest(9, 2), testing::ElementsAre("1-1.rows"));
+    EXPECT_EQ((*spool)->read("1-1.rows").value(), "one");
+    (*spool)->remove("1-1.rows");
+    EXPECT_THAT((*spool)->oldest(9, 100), testing::ElementsAre("1-2.rows"));
+    EXPECT_EQ((*spool)->counters().dropped, 0u);
+    EXPECT_FALSE(std::filesystem::exists(folder.path() + "/1-3.new"));
+}
+
+TEST(FleetSpool, drops_the_oldest_files_beyond_its_bound_and_counts_them) {
+    const Folder folder;
+    auto spool = Spool::open(folder.path(), 100);
+    ASSERT_TRUE(spool);
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE((*spool)->put(std::to_string(i), std::string(40, 'x')));
+    EXPECT_EQ((*spool)->counters().files, 2u);
+    EXPECT_EQ((*spool)->counters().octets, 80u);
+    EXPECT_EQ((*spool)->counters().dropped, 3u);
+    EXPECT_THAT((*spool)->oldest(1, 0), testing::ElementsAre("3.rows"));
+}
+
+TEST(FleetChanges, a_row_after_a_pause_needs_the_row_before_it) {
+    using Change = ChangeLog::Change;
+    const auto at = [](std::uint32_t sequence) { return rows::Place{"h", 1, sequence, sequence * 10}; };
+    ChangeLog log;
+    EXPECT_EQ(log.look("a", 1, at(1)), Change::resumed);  // never seen
+    EXPECT_EQ(log.look("a", 2, at(2)), Change::changed);
+    EXPECT_EQ(log.last_end_ns("a"), 10);
+    EXPECT_EQ(log.look("a", 2, at(3)), Change::none);
+    EXPECT_EQ(log.look("a", 3, at(4)), Change::resumed);
+    EXPECT_EQ(log.last_end_ns("a"), 20);
+    log.forget_absent(4);
+    EXPECT_EQ(log.look("a", 4, at(5)), Change::changed);
+    log.forget_absent(6);
+    EXPECT_EQ(log.look("a", 5, at(6)), Change::resumed);
+}
+
+class NoNames final : public metrics::HostNames {
+public:
+    std::string name(const metrics::Address& /*address*/) const override { return {}; }
+};
+
+Interval interval_of(std::uint64_t packets, std::int64_t end_ns) {
+    metrics::Snapshot snapshot;
+    metrics::FlowSnapshot& flow = snapshot.flows.emplace_back();
+    flow.id = 1;
+    flow.packets = packets;
+    Interval interval;
+    interval.snapshot = std::make_shared<metrics::Snapshot>(std::move(snapshot));
+    interval.end_ns = end_ns;
+    return interval;
+}
+
+std::uint64_t flow_rows(const Batch& batch) {
+    for (const Section& section : batch.sections)
+        if (section.table == "flows") return section.rows;
+    return 0;
+}
+
+TEST(FleetIntervals, an_interval_that_was_not_kept_is_in_the_next_one) {
+    IntervalRows rows("h", 1, 0);
+    EXPECT_EQ(flow_rows(rows.make(interval_of(5, 10), NoNames())), 2u);  // with the state before it
+    // Not accepted: the disk was full.
+    EXPECT_EQ(rows.sequence(), 1u);
+    EXPECT_EQ(flow_rows(rows.make(interval_of(9, 20), NoNames())), 2u);
+    rows.accept();
+    EXPECT_EQ(rows.sequence(), 2u);
+    EXPECT_EQ(flow_rows(rows.make(interval_of(9, 30), NoNames())), 0u);
+    rows.accept();
+    EXPECT_EQ(flow_rows(rows.make(interval_of(12, 40), NoNames())), 2u);
+    rows.accept();
+    EXPECT_EQ(flow_rows(rows.make(interval_of(13, 50), NoNames())), 1u);
+}
+
+}  // namespace
+}  // namespace fleet::sink
