@@ -58,6 +58,57 @@ void merge_hop_limits(std::vector<std::uint8_t>& into, const std::vector<std::ui
 
 }  // namespace
 
+void merge_windows(PathWindowFigures& into, const PathWindowFigures& other) {
+    into.max_over_mean_permille.merge(other.max_over_mean_permille);
+    for (const EntropyWindows& theirs : other.rows) {
+        const auto place = std::ranges::lower_bound(into.rows, theirs.entropy, {}, &EntropyWindows::entropy);
+        if (place == into.rows.end() || place->entropy != theirs.entropy) {
+            into.rows.insert(place, theirs);
+            continue;
+        }
+        for (const auto signs : {&EntropyWindows::marks, &EntropyWindows::delays}) {
+            SignCounts& mine = (*place).*signs;
+            mine.more = add(mine.more, (theirs.*signs).more);
+            mine.less = add(mine.less, (theirs.*signs).less);
+        }
+        place->longer_ns.merge(theirs.longer_ns);
+    }
+}
+
+namespace {
+
+void subtract_windows(PathWindowFigures& figures, const PathWindowFigures& earlier) {
+    figures.max_over_mean_permille = figures.max_over_mean_permille.since(earlier.max_over_mean_permille);
+    for (EntropyWindows& row : figures.rows) {
+        const auto former = std::ranges::find(earlier.rows, row.entropy, &EntropyWindows::entropy);
+        if (former == earlier.rows.end()) continue;
+        for (const auto signs : {&EntropyWindows::marks, &EntropyWindows::delays}) {
+            (row.*signs).more = subtract((row.*signs).more, ((*former).*signs).more);
+            (row.*signs).less = subtract((row.*signs).less, ((*former).*signs).less);
+        }
+        row.longer_ns = row.longer_ns.since(former->longer_ns);
+    }
+}
+
+bool is_empty(const PathWindowFigures& figures) {
+    return figures.max_over_mean_permille.empty() && std::ranges::all_of(figures.rows, [](const EntropyWindows& row) {
+               return row.marks == SignCounts{} && row.delays == SignCounts{};
+           });
+}
+
+}  // namespace
+
+std::vector<PathWindowFigures> windows_since(const std::vector<PathWindowFigures>& earlier,
+                                             const std::vector<PathWindowFigures>& later) {
+    std::vector<PathWindowFigures> rest = later;
+    for (PathWindowFigures& figures : rest) {
+        const auto former = std::ranges::lower_bound(earlier, pair_of(figures), {}, pair_of);
+        if (former != earlier.end() && pair_of(*former) == pair_of(figures)) subtract_windows(figures, *former);
+    }
+    std::erase_if(rest, is_empty);
+    return rest;
+}
+
 std::vector<EntropyFigures> entropies_of(const FlowSnapshot& flow) {
     if (flow.path && !flow.path->rows.empty()) return flow.path->rows;
     if (!flow.entropy.known()) return {};
