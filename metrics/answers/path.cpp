@@ -116,15 +116,6 @@ void find_sick_path(const PathSubject& paths, const PathPair& pair, const PathRo
     out.push_back(std::move(answer));
 }
 
-void find_bad_paths(const PathSubject& paths, std::vector<Answer>& out) {
-    for (const PathPair& pair : paths.pairs)
-        for (const PathRow& row : pair.rows) {
-            if (row.problem == PathProblem::sick) find_sick_path(paths, pair, row, out);
-            if (row.problem == PathProblem::marked) find_marked_path(paths, pair, row, out);
-            if (row.problem == PathProblem::slow) find_slow_path(paths, pair, row, out);
-        }
-}
-
 void add_signs(const SignCounts& signs, Answer& answer) {
     add_evidence(answer, "windows of 1 ms with more than the others", static_cast<double>(signs.more),
                  EvidenceUnit::times);
@@ -175,6 +166,15 @@ void find_slow_path(const PathSubject& paths, const PathPair& pair, const PathRo
     add_evenness(pair, answer);
     if (answer.vantage == Vantage::receiver) answer.confidence *= 0.5;  // the tap saw only the receiver's own time
     out.push_back(std::move(answer));
+}
+
+void find_bad_paths(const PathSubject& paths, std::vector<Answer>& out) {
+    for (const PathPair& pair : paths.pairs)
+        for (const PathRow& row : pair.rows) {
+            if (row.problem == PathProblem::sick) find_sick_path(paths, pair, row, out);
+            if (row.problem == PathProblem::marked) find_marked_path(paths, pair, row, out);
+            if (row.problem == PathProblem::slow) find_slow_path(paths, pair, row, out);
+        }
 }
 
 std::string culprit_words(const PathSubject& paths, const SickLevel& level) {
