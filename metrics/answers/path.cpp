@@ -298,14 +298,14 @@ void find_selective_repeat(const PathSubject& paths, std::vector<Answer>& out) {
             if (event_count(*flow, EventKind::go_back_incomplete) > 0) by_receiver[group.destination].push_back(flow);
     }
     for (const auto& [receiver, flows] : by_receiver) {
-        std::uint64_t cases = 0;
-        for (const FlowSnapshot* flow : flows) cases += event_count(*flow, EventKind::go_back_incomplete);
+        std::uint64_t recoveries = 0;
+        for (const FlowSnapshot* flow : flows) recoveries += event_count(*flow, EventKind::go_back_incomplete);
         Answer answer = answer_about(Verdict::selective_repeat, flows, 0);
         answer.summary = fmt::format("Senders repeat to {} only what was lost, and it keeps the rest ({}).",
-                                     paths.subject.host(receiver), counted(cases, "time"));
+                                     paths.subject.host(receiver), counted(recoveries, "time"));
         answer.advice = "Nothing needs to be done: this is selective repeat, in place of going back.";
-        add_evidence(answer, "recoveries by selective repeat", static_cast<double>(cases), EvidenceUnit::recoveries,
-                     frames_of(flows, {EventKind::go_back_incomplete}));
+        add_evidence(answer, "recoveries by selective repeat", static_cast<double>(recoveries),
+                     EvidenceUnit::recoveries, frames_of(flows, {EventKind::go_back_incomplete}));
         out.push_back(std::move(answer));
     }
 }

@@ -112,18 +112,18 @@ bool is_large(const PathPair& pair, const PathRow& row, PathProblem problem) {
 
 void compare_windows(PathPair& pair, const WindowTest& test) {
     std::vector<double> p;
-    std::vector<PathRow*> rows;
+    std::vector<PathRow*> tested;
     for (PathRow& row : pair.rows) {
         const SignCounts& signs = row.windows.*test.signs;
         if (signs.more + signs.less < least_path_windows) continue;
-        rows.push_back(&row);
+        tested.push_back(&row);
         p.push_back(sign_test(signs.more, signs.less));
     }
     const std::vector<double> adjusted = holm(p);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        if (adjusted[i] <= path_p_value && rows[i]->problem == PathProblem::none &&
-            is_large(pair, *rows[i], test.problem))
-            rows[i]->problem = test.problem;
+    for (std::size_t i = 0; i < tested.size(); ++i)
+        if (adjusted[i] <= path_p_value && tested[i]->problem == PathProblem::none &&
+            is_large(pair, *tested[i], test.problem))
+            tested[i]->problem = test.problem;
 }
 
 void compare(PathPair& pair) {

@@ -11,9 +11,7 @@ namespace {
 using base::saturating::add;
 using base::saturating::subtract;
 
-template <class T>
-using Counter = std::uint64_t T::*;
-constexpr std::array row_counters{
+constexpr std::array entropy_counters{
     &EntropyFigures::packets,      &EntropyFigures::wire_bytes,       &EntropyFigures::ecn_ce_packets,
     &EntropyFigures::late_packets, &EntropyFigures::repeated_packets, &EntropyFigures::loss_episodes,
 };
@@ -28,17 +26,17 @@ constexpr std::array outcome_counters{
     &HoleOutcomes::placing,
 };
 
-void add_row(std::vector<EntropyFigures>& rows, const EntropyFigures& one) {
+void add_entropy(std::vector<EntropyFigures>& rows, const EntropyFigures& one) {
     const auto place = std::ranges::lower_bound(rows, one.entropy, {}, &EntropyFigures::entropy);
     if (place == rows.end() || place->entropy != one.entropy) {
         rows.insert(place, one);
         return;
     }
-    for (const auto member : row_counters) (*place).*member = add((*place).*member, one.*member);
+    for (const auto member : entropy_counters) (*place).*member = add((*place).*member, one.*member);
 }
 
 /// Without room, the lightest go.
-void bound(std::vector<EntropyFigures>& rows) {
+void keep_heaviest(std::vector<EntropyFigures>& rows) {
     while (rows.size() > PathFigures::most_rows)
         rows.erase(std::ranges::min_element(rows, {}, &EntropyFigures::packets));
 }
@@ -90,7 +88,7 @@ void subtract_windows(PathWindowFigures& figures, const PathWindowFigures& earli
     }
 }
 
-bool is_empty(const PathWindowFigures& figures) {
+bool has_no_windows(const PathWindowFigures& figures) {
     return figures.max_over_mean_permille.empty() && std::ranges::all_of(figures.rows, [](const EntropyWindows& row) {
                return row.marks == SignCounts{} && row.delays == SignCounts{};
            });
@@ -105,7 +103,7 @@ std::vector<PathWindowFigures> windows_since(const std::vector<PathWindowFigures
         const auto former = std::ranges::lower_bound(earlier, pair_of(figures), {}, pair_of);
         if (former != earlier.end() && pair_of(*former) == pair_of(figures)) subtract_windows(figures, *former);
     }
-    std::erase_if(rest, is_empty);
+    std::erase_if(rest, has_no_windows);
     return rest;
 }
 
@@ -126,10 +124,10 @@ void merge_path(FlowSnapshot& into, const FlowSnapshot& other) {
     const bool has_rows = (into.path && !into.path->rows.empty()) || (other.path && !other.path->rows.empty());
     if (!alike || has_rows) {
         std::vector<EntropyFigures> rows = entropies_of(into);
-        for (const EntropyFigures& one : entropies_of(other)) add_row(rows, one);
+        for (const EntropyFigures& one : entropies_of(other)) add_entropy(rows, one);
         const std::uint64_t count = entropies_together(into.path ? *into.path : PathFigures{},
                                                        other.path ? *other.path : PathFigures{}, rows.size());
-        bound(rows);
+        keep_heaviest(rows);
         if (!into.path) into.path = PathFigures{};
         into.path->rows = std::move(rows);
         into.path->entropies = count;
@@ -152,7 +150,7 @@ void subtract_path(FlowSnapshot& flow, const FlowSnapshot& earlier) {
     for (EntropyFigures& row : path.rows) {
         const auto former = std::ranges::find(former_rows, row.entropy, &EntropyFigures::entropy);
         if (former == former_rows.end()) continue;
-        for (const auto member : row_counters) row.*member = subtract(row.*member, (*former).*member);
+        for (const auto member : entropy_counters) row.*member = subtract(row.*member, (*former).*member);
     }
     const std::size_t rows = path.rows.size();
     std::erase_if(path.rows, [](const EntropyFigures& row) { return row.packets == 0; });

@@ -9,7 +9,7 @@ namespace metrics::inline measure::inline flow {
 
 namespace {
 
-std::uint32_t bounded(std::size_t value) {
+std::uint32_t bounded_count(std::size_t value) {
     return static_cast<std::uint32_t>(std::min<std::size_t>(value, std::numeric_limits<std::uint32_t>::max() - 1));
 }
 
@@ -30,8 +30,8 @@ std::uint32_t median_without(std::span<const std::uint32_t> sorted, std::size_t 
 PathWindows::PathWindows(std::size_t max_flows)
     : max_pairs_(std::clamp<std::size_t>(max_flows / 16, 1024, 65536)),
       rows_left_(std::max<std::size_t>(max_flows / 8, 4096)),
-      pairs_(bounded(max_pairs_)),
-      members_(bounded(rows_left_)),
+      pairs_(bounded_count(max_pairs_)),
+      members_(bounded_count(rows_left_)),
       pages_(std::max<std::size_t>(max_flows / 8, 4096)) {}
 
 std::uint32_t PathWindows::pair_with(const FlowKey& key) {
