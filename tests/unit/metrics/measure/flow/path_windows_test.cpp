@@ -86,7 +86,7 @@ TEST(PathWindowCounts, CompareMediansOfRoundTrips) {
                 bench.answer(flow, ns + (flow == 2 ? 20'000 : flow));
         }
     const PathWindowFigures figures = bench.figures();
-    // Medians 10,000, 10,001, 30,000 and 10,003: that of the three others is 10,001, 10,003, 10,001 and 10,001.
+    // Medians 10,000, 10,001, 30,000 and 10,003: that of the three others is 10,003, 10,003, 10,001 and 10,001.
     EXPECT_EQ(figures.rows[2].delays, (SignCounts{3, 0}));
     EXPECT_EQ(figures.rows[2].longer_ns.min(), 19'999u);
     EXPECT_EQ(figures.rows[0].delays, (SignCounts{0, 3}));
