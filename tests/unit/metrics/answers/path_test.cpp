@@ -230,15 +230,17 @@ TEST(PathDisorder, OfAnAdapterThatSprays) {
     EXPECT_THAT(answer_with(answers, Verdict::sprayed)->summary, HasSubstr("the adapter spreads packets"));
 }
 
-TEST(PathDisorder, WithHarmAlarms) {
-    for (const char* const harm : {"repeats", "naks", "duplicates"}) {
-        SCOPED_TRACE(harm);
-        metrics::FlowSnapshot flow = disordered(400);
-        if (harm == std::string("repeats")) flow.retransmitted_packets = 40;
-        if (harm == std::string("duplicates")) flow.duplicate_packets = 40;
-        if (harm == std::string("naks")) flow.naks[static_cast<std::size_t>(metrics::NakCode::psn_sequence_error)] = 40;
+TEST(PathDisorder, WithHarmIsReordering) {
+    metrics::FlowSnapshot repeated = disordered(400);
+    repeated.retransmitted_packets = 40;
+    metrics::FlowSnapshot refused = disordered(400);
+    refused.naks[static_cast<std::size_t>(metrics::NakCode::psn_sequence_error)] = 40;
+    metrics::FlowSnapshot doubled = disordered(400);
+    doubled.duplicate_packets = 40;
+    EXPECT_THAT(alarms(ask(snapshot_of({repeated}))), ElementsAre("bandwidth:reordering"));
+    for (const metrics::FlowSnapshot& flow : {repeated, refused, doubled}) {
         const auto answers = ask(snapshot_of({flow}));
-        EXPECT_THAT(alarms(answers), ElementsAre("bandwidth:reordering"));
+        EXPECT_EQ(about(answers, Question::bandwidth).verdict, Verdict::reordering);
         EXPECT_EQ(answer_with(answers, Verdict::sprayed), nullptr);
     }
 }
