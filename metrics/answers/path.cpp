@@ -110,7 +110,7 @@ void find_sick_path(const PathSubject& paths, const PathPair& pair, const PathRo
     add_evidence(answer, "losses on all paths", static_cast<double>(episodes), EvidenceUnit::times);
     add_evidence(answer, "packets of this path", static_cast<double>(row.figures.packets), EvidenceUnit::packets);
     add_evidence(answer, "packets of all paths", static_cast<double>(packets), EvidenceUnit::packets);
-    add_evidence(answer, "probability of so many by chance", row.p_loss.value_or(1), EvidenceUnit::none, {}, true);
+    add_evidence(answer, "probability of this number by chance", row.p_loss.value_or(1), EvidenceUnit::none, {}, true);
     add_evenness(pair, answer);
     answer.confidence *= 1 - row.p_loss.value_or(1);
     out.push_back(std::move(answer));
@@ -213,7 +213,7 @@ void find_sick_levels(const PathSubject& paths, std::vector<Answer>& out) {
         add_evidence(answer, "losses", static_cast<double>(level.episodes), EvidenceUnit::times,
                      frames_of(flows, {EventKind::gap, EventKind::retransmission}));
         add_evidence(answer, "packets", static_cast<double>(packets), EvidenceUnit::packets);
-        add_evidence(answer, "probability of so many by chance", level.p, EvidenceUnit::none, {}, true);
+        add_evidence(answer, "probability of this number by chance", level.p, EvidenceUnit::none, {}, true);
         answer.confidence *= 1 - level.p;
         out.push_back(std::move(answer));
     }

@@ -11,8 +11,8 @@ namespace metrics::inline answers {
 struct SickLevel {
     enum class What : std::uint8_t { pair, source, destination };
     What what = What::pair;
-    Address source;       ///< of a pair, or the sick source
-    Address destination;  ///< of a pair, or the sick destination
+    Address source;       ///< of a pair, or the source that loses
+    Address destination;  ///< of a pair, or the destination that loses
     double p = 1;         ///< adjusted
     std::vector<const PathPair*> pairs;
     std::uint64_t episodes = 0;

@@ -59,7 +59,7 @@ TEST(PathQuestion, NamesTheEntropyThatLoses) {
     EXPECT_THAT(answer->summary, HasSubstr("UDP source port 50000 from 192.0.2.2 to 192.0.2.1"));
     EXPECT_THAT(answer->summary, HasSubstr("5 of 5 losses on 12.5 % of the packets"));
     // 8 entropies, each with the same probability of each of 5 losses: 8 * (1/8)^5.
-    EXPECT_NEAR(evidence(*answer, "probability of so many by chance")->value, 8.0 / 32768, 1e-12);
+    EXPECT_NEAR(evidence(*answer, "probability of this number by chance")->value, 8.0 / 32768, 1e-12);
     EXPECT_THAT(evidence(*answer, "losses on this path")->frames, ElementsAre(50'100));
 }
 
