@@ -19,7 +19,7 @@ struct SickLevel {
     std::uint64_t all_episodes = 0;  ///< of all that it was compared with, itself among them
 };
 
-/// Compares pairs with the same destination, and those with the same source. Pairs with a sick path explain their
+/// Compares pairs with the same destination, and those with the same source. Pairs with a path that loses explain their
 /// losses by it, and are left out.
 std::vector<SickLevel> sick_levels(std::span<const PathPair> pairs);
 
