@@ -235,7 +235,7 @@ void ask_qp_cache(const Subject& subject, std::vector<Answer>& out) {
     else if (busiest == nullptr)
         out.push_back(without_requests(subject));
     else if (std::max({busiest->queue_pairs.distinct, busiest->remote_keys.distinct, busiest->pages.working_set_max}) <=
-             small_working_set)
+             least_cached_queue_pairs)
         out.push_back(small_set(subject, *busiest));
     else
         out.push_back(large_set_without_knee(subject, *busiest));
