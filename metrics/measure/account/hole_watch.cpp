@@ -21,6 +21,10 @@ void HoleWatch::repeat(std::uint64_t position, std::uint64_t next, bool fills, b
     }
     if (run_end_ == 0 || position < run_begin_ || position >= run_end_) return;
     ++(fills ? run_filled_ : run_again_);
+    const Passed passed = passed_before_run();
+    if (run_of_timer_ || !passed.suffices || run_again_ == 0 || passed.again * 2 < passed.packets) return;
+    ++in_order_;
+    run_end_ = 0;
 }
 
 void HoleWatch::nak(std::uint64_t position) {
@@ -39,19 +43,21 @@ void HoleWatch::acknowledged(std::uint64_t position) {
 
 /// Of the packets that had passed before the run, a receiver in order needs all again. Where nothing was missing at the
 /// tap, the first one was lost after it, and one more packet is no evidence.
-void HoleWatch::settle_run() {
+HoleWatch::Passed HoleWatch::passed_before_run() const {
     const bool seen = run_filled_ > 0;
-    std::uint64_t passed = run_end_ - run_begin_ - run_filled_;
-    std::uint64_t again = run_again_;
-    if (!seen && passed > 0) --passed;
-    if (!seen && again > 0) --again;
-    run_end_ = 0;
+    Passed out{run_end_ - run_begin_ - run_filled_, run_again_, false};
+    if (!seen && out.packets > 0) --out.packets;
+    if (!seen && out.again > 0) --out.again;
     // After a timer, an acknowledgement may have been lost, and nothing else.
-    if (passed < (seen ? 1u : 2u) || (run_of_timer_ && !seen)) return;
-    if (again * 2 < passed)
-        ++selective_;
-    else if (!run_of_timer_)
-        ++in_order_;
+    out.suffices = out.packets >= (seen ? 1u : 2u) && (seen || !run_of_timer_);
+    return out;
+}
+
+/// All that the run was about is acknowledged, and less than half of it went again.
+void HoleWatch::settle_run() {
+    const Passed passed = passed_before_run();
+    run_end_ = 0;
+    if (passed.suffices && passed.again * 2 < passed.packets) ++selective_;
 }
 
 }  // namespace metrics::measure::account

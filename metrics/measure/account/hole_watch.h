@@ -26,6 +26,13 @@ public:
     HoleOutcomes outcomes() const { return {in_order_, selective_, placing_}; }
 
 private:
+    /// Packets that had passed before the run began, and how many of them went again.
+    struct Passed {
+        std::uint64_t packets = 0;
+        std::uint64_t again = 0;
+        bool suffices = false;  ///< shows something of the receiver
+    };
+    Passed passed_before_run() const;
     void settle_run();
 
     std::uint64_t filled_ = 0;     // position that a late packet has filled; 0 = none waits for its acknowledgement

@@ -263,7 +263,14 @@ struct LossEpisodes {
 
     std::uint32_t count = 0;
     std::uint64_t last_position = 0;  ///< of the last packet that filled a hole because it was sent again; 0 = none
+    std::array<std::uint64_t, 4>
+        late{};  ///< positions of the last packets that came late: what repeats them is no loss
+    std::uint8_t late_next = 0;
 
+    void note_late(std::uint64_t position) {
+        late[late_next] = position;
+        late_next = static_cast<std::uint8_t>((late_next + 1u) % late.size());
+    }
     /// The packet at `position` is sent again. It begins an episode if it fills a hole that is not near the last one,
     /// or, if the capture holds its first transmission, if it begins a run of repeats.
     bool note(std::uint64_t position, bool fills, bool begins_run) {
@@ -272,6 +279,8 @@ struct LossEpisodes {
             constexpr std::uint64_t near = most_apart + 1;
             begins = last_position == 0 || position > last_position + near || position + near < last_position;
             last_position = position;
+        } else if (std::ranges::find(late, position) != late.end()) {
+            return false;
         }
         count += begins ? 1 : 0;
         return begins;

@@ -193,6 +193,7 @@ void RoceRepairs::count_late(Flow& flow, FlowTrouble& trouble, const RequestPack
     }
     ++request.reordered;
     if (hole->refused) ++trouble.late_refused;
+    trouble.losses.note_late(packet.position);
     trouble.holes.late(packet.position, hole->refused);
     flow.is_hole_open = trouble.holes.is_open();
     store_.record(flow, FlowHistogram::late_depth, request.next - packet.position);

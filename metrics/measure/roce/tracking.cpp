@@ -76,6 +76,7 @@ void forget_positions(FlowTrouble& trouble) {
     trouble.recovery = {};
     trouble.repeated = {};
     trouble.losses.last_position = 0;
+    trouble.losses.late = {};
     trouble.holes.forget_positions();
 }
 

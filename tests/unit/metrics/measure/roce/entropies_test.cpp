@@ -145,6 +145,32 @@ TEST(RoceLosses, LatePacketsAreNone) {
     EXPECT_EQ(path.outcomes, (HoleOutcomes{0, 0, 1})) << "the receiver has placed 11 to 14 before 10 came";
 }
 
+/// 10 is late, and its receiver, which takes packets in order only, has asked for it before it came.
+TEST(RoceLosses, RepeatsOfALatePacketAreNone) {
+    for (const bool nak_first : {true, false}) {
+        SCOPED_TRACE(nak_first);
+        Script script;
+        script.identification = 1;
+        script.entropy = Entropy::of_udp(50'000);
+        script.requests(0, 9);
+        script.identification = 12;
+        script.requests(11, 14);
+        if (nak_first) script.nak(10);
+        script.identification = 11;
+        script.request(10);
+        if (!nak_first) script.nak(10);
+        script.identification = 16;
+        script.after_us(20);
+        script.requests(10, 14);
+        script.ack(14);
+        EXPECT_EQ(script.shown().reordered_packets, 1u);
+        EXPECT_EQ(path_of(script).loss_episodes, 0u);
+        EXPECT_GE(path_of(script).outcomes.in_order, 1u);
+        EXPECT_EQ(path_of(script).outcomes.placing, 0u);
+        EXPECT_EQ(path_of(script).outcomes.selective, 0u);
+    }
+}
+
 TEST(RoceReceivers, GoBackInOrder) {
     Script script;
     script.entropy = Entropy::of_udp(50'000);
