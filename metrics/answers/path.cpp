@@ -243,9 +243,10 @@ Disorder harmless_disorder(const PathSubject& paths, const Group& group) {
     return sum;
 }
 
-/// One late packet in a hundred thousand is no spraying.
+/// One late packet in a hundred thousand is no spraying, nor is one of a handful.
 bool is_worth_a_word(const Disorder& disorder) {
-    return ratio(static_cast<double>(disorder.late), static_cast<double>(disorder.packets)) >= alarming_loss_share;
+    return disorder.packets >= few_packets &&
+           ratio(static_cast<double>(disorder.late), static_cast<double>(disorder.packets)) >= alarming_loss_share;
 }
 
 std::string spreader_words(const Disorder& disorder) {
