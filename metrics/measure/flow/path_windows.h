@@ -56,7 +56,7 @@ private:
     /// 2^27 ns, about 0.13 s.
     static constexpr unsigned interval_windows_bits = 7;
     static constexpr std::uint64_t least_packets = 4;
-    static constexpr std::uint8_t most_members = 64;
+    static constexpr std::uint8_t most_members = 16;
     static constexpr std::uint32_t none = 0xffffffff;
 
     /// A flow that takes part.
