@@ -64,7 +64,7 @@ inline constexpr std::uint64_t incast_senders = 4;
 
 /// No adapter on the market caches fewer queue pairs: throughput is flat up to some hundred connections even on the
 /// oldest that were measured (FaRM, NSDI'14; eRPC, NSDI'19).
-inline constexpr std::uint64_t small_working_set = 64;
+inline constexpr std::uint64_t least_cached_queue_pairs = 64;
 /// The number of turnarounds needed on each side of a knee. With fewer, the knee may be chance.
 inline constexpr std::uint64_t knee_samples = 200;
 /// A miss costs a PCIe round trip, about a microsecond, on top of about two: half as much again.
@@ -92,6 +92,20 @@ inline constexpr double idle_host_share = 0.8;
 /// The size of a page. Most targets accept a page of data within the request.
 inline constexpr std::uint64_t small_command_bytes = 4096;
 inline constexpr double small_command_share = 0.3;
+
+/// A path is named only if chance alone would name one in a thousand captures.
+inline constexpr double path_p_value = 0.001;
+/// A path that loses or marks less than three times as much as the others is not worth a search.
+inline constexpr double path_rate_ratio = 3.0;
+/// Fewer packets of an entropy say nothing about its losses.
+inline constexpr std::uint64_t least_path_packets = 200;
+/// Two losses can meet by chance of the traffic, such as bursts at the same times.
+inline constexpr std::uint64_t least_path_episodes = 3;
+/// Windows that a sign test of marks or delays needs.
+inline constexpr std::uint64_t least_path_windows = 20;
+/// A delay below the time that a switch takes for a packet says nothing about a path.
+inline constexpr std::uint64_t least_path_delay_ns = 5'000;
+inline constexpr double least_path_delay_share = 0.3;
 
 /// A request counts as unanswered after this time: CM repeats after its time-out, 2 s to 4 s by default in Linux, TCP
 /// after 1 s.

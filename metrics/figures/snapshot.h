@@ -13,6 +13,7 @@
 #include "metrics/figures/histogram.h"
 #include "metrics/figures/operation.h"
 #include "metrics/figures/packet_class.h"
+#include "metrics/figures/path_figures.h"
 #include "metrics/figures/post_figures.h"
 #include "metrics/figures/state.h"
 #include "wire/carrier.h"
@@ -347,6 +348,9 @@ struct FlowSnapshot {
     std::uint64_t class_changes = 0;          ///< packets whose class is not that of the packet before them
     std::vector<ClassFigures> other_classes;  ///< of later packets, where their class is another; by first_frame
 
+    Entropy entropy;                          ///< of the last data packet; unknown if the transport has none
+    base::CompactOptional<PathFigures> path;  ///< empty: one entropy and one hop limit, nothing lost or late
+
     const EventSummary* find_event_summary(EventKind kind) const;
     /// Every class that packets of the flow have, that of the first packet first.
     std::vector<ClassFigures> classes() const;
@@ -515,11 +519,12 @@ struct CaptureFigures {
 
 struct Snapshot {
     CaptureFigures capture;
-    std::vector<FlowSnapshot> flows;          ///< ascending id
-    std::vector<HostSnapshot> hosts;          ///< ascending address
-    std::vector<PauseSnapshot> pauses;        ///< ascending interface
-    std::vector<ConnectionAttempt> attempts;  ///< ascending request_frame; those that have flows not among them
-    std::uint64_t memory_octets = 0;          ///< that the engines hold
+    std::vector<FlowSnapshot> flows;              ///< ascending id
+    std::vector<HostSnapshot> hosts;              ///< ascending address
+    std::vector<PauseSnapshot> pauses;            ///< ascending interface
+    std::vector<ConnectionAttempt> attempts;      ///< ascending request_frame; those that have flows not among them
+    std::uint64_t memory_octets = 0;              ///< that the engines hold
+    std::vector<PathWindowFigures> path_windows;  ///< ascending source, destination, DSCP
 
     const FlowSnapshot* flow(std::uint64_t id) const;
 };

@@ -547,6 +547,36 @@ void classes(Reader& c, FlowSnapshot& f) {
     }
 }
 
+template <class C>
+void members(C& c, Of<HoleOutcomes> auto& h) {
+    all(c, h.in_order, h.selective, h.placing);
+}
+void entropy(Writer& c, const Entropy& e) { c.number(e.number()); }
+void entropy(Reader& c, Entropy& e) { e = Entropy(c.number()); }
+template <class C>
+void members(C& c, Of<EntropyFigures> auto& e) {
+    entropy(c, e.entropy);
+    all(c, e.packets, e.wire_bytes, e.ecn_ce_packets, e.late_packets, e.repeated_packets, e.loss_episodes);
+}
+template <class C>
+void members(C& c, Of<SignCounts> auto& s) {
+    all(c, s.more, s.less);
+}
+template <class C>
+void members(C& c, Of<EntropyWindows> auto& w) {
+    entropy(c, w.entropy);
+    all(c, w.marks, w.delays, w.longer_ns);
+}
+template <class C>
+void members(C& c, Of<PathWindowFigures> auto& w) {
+    all(c, w.source, w.destination, w.dscp, w.max_over_mean_permille, w.rows);
+}
+template <class C>
+void members(C& c, Of<PathFigures> auto& p) {
+    all(c, p.entropies, p.entropy_changes, p.rows, p.hop_limits, p.loss_episodes, p.late_refused, p.outcomes,
+        p.late_depth);
+}
+
 /// Flows and attempts are close to one another and to the capture's beginning: `id` and time are written as
 /// differences.
 template <class C>
@@ -575,6 +605,8 @@ void members(C& c, Of<FlowSnapshot> auto& f, std::uint64_t last_id, std::int64_t
     if (c.version() >= 8) optionals(c, f.icmp);
     if (c.version() >= 9) optionals(c, f.commands);
     if (c.version() >= 11) classes(c, f);
+    if (c.version() >= 11) entropy(c, f.entropy);
+    if (c.version() >= 11) optionals(c, f.path);
     if constexpr (C::reading)
         if (c.version() < 11 && f.packets != 0) f.packet_class = PacketClass::of(f.traffic_class);
 }
@@ -690,6 +722,7 @@ void members(C& c, Of<Snapshot> auto& s) {
     all(c, s.hosts, s.pauses);
     in_order(c, s.attempts, &ConnectionAttempt::request_frame, s.capture.first_ns);
     value(c, s.memory_octets);
+    if (c.version() >= 11) value(c, s.path_windows);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "metrics/figures/busiest_flows.h"
+#include "metrics/figures/path_sums.h"
 #include "metrics/figures/snapshot_fields.h"
 
 namespace metrics::inline figures {
@@ -94,6 +95,7 @@ void subtract_classes(std::vector<ClassFigures>& classes, const std::vector<Clas
 }
 
 void subtract_counters(FlowSnapshot& flow, const FlowSnapshot& earlier) {
+    subtract_path(flow, earlier);
     for (const auto member : fields::flow_counters) flow.*member = subtract(flow.*member, earlier.*member);
     for (const auto member : fields::flow_optional_counters) subtract_optional(flow.*member, earlier.*member);
     for (const auto member : fields::flow_histograms) flow.*member = (flow.*member).since(earlier.*member);
@@ -334,6 +336,7 @@ Snapshot difference_of_busiest(const Snapshot& earlier, const Snapshot& later, s
     subtract_capture(rest.capture, earlier.capture);
     rest.capture.flows_seen =
         fields::add(rest.capture.flows_seen, subtract_flows(rest.flows, later.flows, earlier, most));
+    rest.path_windows = windows_since(earlier.path_windows, later.path_windows);
     subtract_hosts(rest.hosts, earlier.hosts);
     if (earlier.capture.packets != 0) count_senders(rest);
     subtract_pauses(rest.pauses, earlier.pauses);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "metrics/figures/path_sums.h"
 #include "metrics/figures/snapshot_fields.h"
 
 /// Merging is commutative, and associative as far as time allows: parts of a flow that lie apart in time, or a flow
@@ -279,6 +280,7 @@ void merge_time(FlowSnapshot& into, const FlowSnapshot& other) {
 }
 
 void merge_flow(FlowSnapshot& into, const FlowSnapshot& other) {
+    merge_path(into, other);
     merge_ends(into, other);
     merge_time(into, other);
     merge_rate_drop(into, other);
@@ -626,6 +628,9 @@ void merge(Snapshot& into, Snapshot&& other) {
         into.pauses, other.pauses, [](const PauseSnapshot& pause) { return pause.interface; }, merge_pause);
     merge_sorted(
         into.attempts, other.attempts, [](const ConnectionAttempt& attempt) { return key_of(attempt); }, merge_attempt);
+    merge_sorted(
+        into.path_windows, other.path_windows, [](const PathWindowFigures& pair) { return pair_of(pair); },
+        merge_windows);
     into.memory_octets = add(into.memory_octets, other.memory_octets);
 }
 

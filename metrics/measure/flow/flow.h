@@ -10,6 +10,7 @@
 #include "metrics/figures/snapshot.h"
 #include "metrics/measure/account/attribution.h"
 #include "metrics/measure/account/compact_histogram.h"
+#include "metrics/measure/account/hole_watch.h"
 #include "metrics/measure/account/ledger.h"
 #include "metrics/measure/account/recovery.h"
 
@@ -31,8 +32,9 @@ enum class FlowHistogram : std::uint8_t {
     nak_generation,
     nak_reaction,
     recovery_total,
+    late_depth,  ///< late packet: positions up to the highest one that had passed
 };
-inline constexpr std::size_t flow_histogram_count = 17;
+inline constexpr std::size_t flow_histogram_count = 18;
 constexpr FlowHistogram latency_of(Operation operation) { return static_cast<FlowHistogram>(index_of(operation)); }
 
 /// Counts of a flow's packets and their marks. Every packet changes them. `CountsAbove` has the high bits of some
@@ -254,6 +256,37 @@ struct FlowClasses {
     std::uint64_t bytes_before = 0;
 };
 
+/// Packets that were lost together count as one episode: losses come in bursts, whose length says nothing about a path.
+struct LossEpisodes {
+    /// Two lost packets are of one episode if at most this number of PSNs lies between them.
+    static constexpr std::uint64_t most_apart = 16;
+
+    std::uint32_t count = 0;
+    std::uint64_t last_position = 0;  ///< of the last packet that filled a hole because it was sent again; 0 = none
+    std::array<std::uint64_t, 4>
+        late{};  ///< positions of the last packets that came late: what repeats them is no loss
+    std::uint8_t late_next = 0;
+
+    void note_late(std::uint64_t position) {
+        late[late_next] = position;
+        late_next = static_cast<std::uint8_t>((late_next + 1u) % late.size());
+    }
+    /// The packet at `position` is sent again. It begins an episode if it fills a hole that is not near the last one,
+    /// or, if the capture holds its first transmission, if it begins a run of repeats.
+    bool note(std::uint64_t position, bool fills, bool begins_run) {
+        bool begins = begins_run;
+        if (fills) {
+            constexpr std::uint64_t near = most_apart + 1;
+            begins = last_position == 0 || position > last_position + near || position + near < last_position;
+            last_position = position;
+        } else if (std::ranges::find(late, position) != late.end()) {
+            return false;
+        }
+        count += begins ? 1 : 0;
+        return begins;
+    }
+};
+
 /// Everything that is counted in rare cases only. Taken from a pool at the first of them.
 struct FlowTrouble {
     std::array<std::uint64_t, nak_code_count>
@@ -280,6 +313,7 @@ struct FlowTrouble {
     std::int64_t asked_ns = Situation::never;  ///< when it began to
     std::uint64_t doubtful = 0;  ///< position that was assumed to be sent again, unless new data follows it; 0 = none
     bool doubtful_timeout = false;
+    bool doubtful_episode = false;  ///< LossEpisodes has counted it
     std::uint64_t repeats_end = 0;  ///< past the last position that may have been sent again
     Recovery recovery;
     RateDrop rate;
@@ -293,6 +327,10 @@ struct FlowTrouble {
     std::array<std::uint16_t, 4> udp_ports{};  ///< that differ from Flow::udp_port
     IcmpFigures icmp;                          ///< about packets of this flow
     FlowClasses classes;
+    std::array<std::uint8_t, 4> hop_limits{};  ///< that its packets had, if not all have the same; 0 = unused
+    std::uint32_t late_refused = 0;            ///< late packets whose hole the receiver had refused
+    LossEpisodes losses;
+    HoleWatch holes;
 };
 
 /// The frames that show one kind of event on a flow; chained, from a pool.
@@ -359,6 +397,14 @@ struct alignas(64) Flow {
     std::uint32_t responder = no_block;              ///< its ResponseState, once it carries READ responses
 
     PacketCounts counts;
+    /// Of the last data packet: Entropy::number(), and the hop limit in the bits that it leaves spare.
+    std::uint64_t path_key = 0;
+    std::uint32_t entropies = no_block;    ///< its FlowEntropies, once it has used several
+    std::uint32_t path_member = no_block;  ///< in PathWindows, if it takes part
+    std::uint32_t path_window = 0;         ///< PathWindows::window_of() its last packet
+    static constexpr std::uint8_t no_dscp = 0xff;
+    std::uint8_t path_dscp = no_dscp;  ///< of its pair in PathWindows
+    bool is_hole_open = false;         ///< FlowTrouble::holes must be called for every acknowledgement
     RequestState request;
     Ledger ledger;
     Attribution attribution;
@@ -406,6 +452,6 @@ private:
             ++above;
     }
 };
-static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 832);
+static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 896);
 
 }  // namespace metrics::measure::flow

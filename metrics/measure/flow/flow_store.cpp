@@ -43,6 +43,9 @@ FlowStore::FlowStore(const EngineOptions& given)
       troubles(bounded(std::max<std::size_t>(given.max_flows / 4, 1024))),
       rows(bounded(std::max<std::size_t>(given.max_flows, 4096))),
       marks(bounded(std::max<std::size_t>(given.max_flows, 1024))),
+      entropies(bounded(std::max<std::size_t>(given.max_flows / 4, 1024))),
+      many_entropies(bounded(std::max<std::size_t>(given.max_flows / 64, 1024))),
+      path_windows(given.max_flows),
       pairing(1u << 18),
       observed(given.observer == nullptr ? nullptr : std::make_unique<ObservedFlows>(*given.observer)) {}
 
@@ -144,6 +147,7 @@ void FlowStore::retire(FlowIndex index) {
 void FlowStore::evict(FlowIndex index) {
     Flow& flow = table[index];
     if (on_leave) on_leave(index);
+    path_windows.leave(flow);
     flow.ledger.clear(rings, flow.counts.last_ns);
     observe([&](ObservedFlows& flows) { flows.leave(flow, index); });
     pairing.forget(flow.key, index);
@@ -158,6 +162,10 @@ void FlowStore::evict(FlowIndex index) {
     }
     if (!flow.is_iwarp() && flow.transport_block != Flow::no_block) marks.give_back(flow.transport_block);
     if (flow.responder != Flow::no_block) responders.give_back(flow.responder);
+    if (flow.entropies != Flow::no_block) {
+        if (entropies[flow.entropies].many != Flow::no_block) many_entropies.give_back(entropies[flow.entropies].many);
+        entropies.give_back(flow.entropies);
+    }
     if (flow.operations.others != Flow::no_block) counts.give_back(flow.operations.others);
     for (std::uint32_t row = flow.event_summaries; row != Flow::no_block;) {
         const std::uint32_t next = rows[row].next;
@@ -433,6 +441,30 @@ void FlowStore::describe_classes(const Flow& flow, FlowSnapshot& out) const {
     if (!out.other_classes.empty()) out.class_changes = own.changes;
 }
 
+void FlowStore::describe_path(const Flow& flow, FlowSnapshot& out) const {
+    if (flow.is_iwarp()) {
+        out.entropy = Entropy::of_tcp(static_cast<std::uint16_t>(flow.key.selector >> 16),
+                                      static_cast<std::uint16_t>(flow.key.selector));
+        return;
+    }
+    out.entropy = Entropy(flow.path_key);
+    PathFigures path;
+    if (flow.entropies != Flow::no_block) {
+        describe_entropies(flow, path);
+        if (path.rows.empty()) out.entropy = entropies[flow.entropies].exact[0].entropy;
+    }
+    if (const FlowTrouble* const own = trouble_of(flow)) {
+        for (const std::uint8_t limit : own->hop_limits)
+            if (limit != 0) path.hop_limits.push_back(limit);
+        std::ranges::sort(path.hop_limits);
+        path.loss_episodes = own->losses.count;
+        path.late_refused = own->late_refused;
+        path.outcomes = own->holes.outcomes();
+        path.late_depth = unpack(flow, FlowHistogram::late_depth);
+    }
+    if (!(path == PathFigures{})) out.path = std::move(path);
+}
+
 void FlowStore::identify(FlowIndex index, FlowSnapshot& out) const {
     const Flow& flow = table[index];
     out.id = flow.id;
@@ -475,6 +507,7 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
     out.payload_bytes = flow.counts.payload_bytes;
     out.acknowledgement_packets = Flow::sum(flow.counts.acknowledgements, flow.counts_above.acknowledgements);
     describe_classes(flow, out);
+    describe_path(flow, out);
     if (ordered) out.retransmitted_packets = request.repeated + (responses != nullptr ? responses->repeated : 0);
     if (ordered || flow.key.service == Service::uc) {
         out.duplicate_packets = request.duplicates;
@@ -533,7 +566,8 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
 
 std::size_t FlowStore::octets() const {
     return table.octets() + pages.octets() + rings.octets() + blocks.octets() + responders.octets() + counts.octets() +
-           troubles.octets() + rows.octets() + marks.octets() + pairing.octets();
+           troubles.octets() + rows.octets() + marks.octets() + entropies.octets() + many_entropies.octets() +
+           path_windows.octets() + pairing.octets();
 }
 
 }  // namespace metrics::measure::flow

@@ -75,6 +75,9 @@ void forget_positions(FlowTrouble& trouble) {
     trouble.doubtful_timeout = false;
     trouble.recovery = {};
     trouble.repeated = {};
+    trouble.losses.last_position = 0;
+    trouble.losses.late = {};
+    trouble.holes.forget_positions();
 }
 
 }  // namespace
@@ -127,6 +130,7 @@ FlowIndex Tracking::begin_successor(FlowIndex index, const PacketRecord& record)
             observed.packet(flow, fresh, record.frame);
         });
         count(flow, record);
+        store.path_windows.join(flow, record.packet_class.dscp());
         flow.counts.crc_bad += record.crc_bad;
     }
     return fresh;

@@ -1,0 +1,63 @@
+#include "metrics/measure/account/hole_watch.h"
+
+namespace metrics::inline measure::inline account {
+
+void HoleWatch::late(std::uint64_t position, bool refused) {
+    if (refused) {
+        ++in_order_;
+        filled_ = 0;
+        return;
+    }
+    if (run_end_ == 0) filled_ = position;
+}
+
+void HoleWatch::repeat(std::uint64_t position, std::uint64_t next, bool fills, bool begins, bool timeout) {
+    filled_ = 0;
+    if (begins) {
+        run_begin_ = position;
+        run_end_ = next;
+        run_filled_ = run_again_ = 0;
+        run_of_timer_ = timeout;
+    }
+    if (run_end_ == 0 || position < run_begin_ || position >= run_end_) return;
+    ++(fills ? run_filled_ : run_again_);
+    const Passed passed = passed_before_run();
+    if (run_of_timer_ || !passed.suffices || run_again_ == 0 || passed.again * 2 < passed.packets) return;
+    ++in_order_;
+    run_end_ = 0;
+}
+
+void HoleWatch::nak(std::uint64_t position) {
+    if (filled_ == 0 || position > filled_) return;
+    ++in_order_;
+    filled_ = 0;
+}
+
+void HoleWatch::acknowledged(std::uint64_t position) {
+    if (filled_ != 0 && position > filled_) {
+        ++placing_;
+        filled_ = 0;
+    }
+    if (run_end_ != 0 && position + 1 >= run_end_) settle_run();
+}
+
+/// Of the packets that had passed before the run, a receiver in order needs all again. Where nothing was missing at the
+/// tap, the first one was lost after it, and one more packet is no evidence.
+HoleWatch::Passed HoleWatch::passed_before_run() const {
+    const bool seen = run_filled_ > 0;
+    Passed out{run_end_ - run_begin_ - run_filled_, run_again_, false};
+    if (!seen && out.packets > 0) --out.packets;
+    if (!seen && out.again > 0) --out.again;
+    // After a timer, an acknowledgement may have been lost, and nothing else.
+    out.suffices = out.packets >= (seen ? 1u : 2u) && (seen || !run_of_timer_);
+    return out;
+}
+
+/// All that the run was about is acknowledged, and less than half of it went again.
+void HoleWatch::settle_run() {
+    const Passed passed = passed_before_run();
+    run_end_ = 0;
+    if (passed.suffices && passed.again * 2 < passed.packets) ++selective_;
+}
+
+}  // namespace metrics::measure::account
