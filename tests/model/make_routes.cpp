@@ -1,8 +1,8 @@
 /// Writes traffic over several routes, and what is true of it:
 ///     make_routes OUT.pcap TRUTH.json [NAME=VALUE]...
 /// Names: routes, pairs, packets, seed, ports, spread (flow, adapter, network), order (in_order, selective, placing),
-/// tap (before, after), one_each, tunnel, ipv6, both (0 or 1), delay_step (ns from a route to the next), and of the
-/// first route loss, marks (millionths), delay (ns); of all routes loss_all (millionths), burst (packets).
+/// tap (before, after), one_each, tunnel, ipv6, both, uneven (0 or 1), delay_step (ns from a route to the next), and of
+/// the first route loss, marks (millionths), delay (ns); of all routes loss_all (millionths), burst (packets).
 #include <charconv>
 #include <cstdio>
 #include <functional>
@@ -68,6 +68,9 @@ model::RoutePlan plan_of(const Settings& settings) {
     }
     if (number(settings, "both", 0) != 0)
         for (std::size_t i = 1; i < plan.pairs.size(); i += 2) plan.pairs[i].from_b = true;
+    if (number(settings, "uneven", 0) != 0)
+        for (std::size_t i = 0; i < plan.pairs.size(); ++i)
+            plan.pairs[i].packets /= static_cast<std::uint32_t>(1 + i % 5);
     return plan;
 }
 
