@@ -93,6 +93,15 @@ inline constexpr double idle_host_share = 0.8;
 inline constexpr std::uint64_t small_command_bytes = 4096;
 inline constexpr double small_command_share = 0.3;
 
+/// A path is named only if chance alone would name one in a thousand captures.
+inline constexpr double path_p_value = 0.001;
+/// A path that loses or marks less than three times as much as the others is not worth a search.
+inline constexpr double path_rate_ratio = 3.0;
+/// Fewer packets of an entropy say nothing about its losses.
+inline constexpr std::uint64_t least_path_packets = 200;
+/// Two losses can meet by chance of the traffic, such as bursts at the same times.
+inline constexpr std::uint64_t least_path_episodes = 3;
+
 /// A request counts as unanswered after this time: CM repeats after its time-out, 2 s to 4 s by default in Linux, TCP
 /// after 1 s.
 inline constexpr std::int64_t unanswered_after_ns = 1'000'000'000;

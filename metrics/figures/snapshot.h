@@ -13,6 +13,7 @@
 #include "metrics/figures/histogram.h"
 #include "metrics/figures/operation.h"
 #include "metrics/figures/packet_class.h"
+#include "metrics/figures/path_figures.h"
 #include "metrics/figures/post_figures.h"
 #include "metrics/figures/state.h"
 #include "wire/carrier.h"
@@ -346,6 +347,9 @@ struct FlowSnapshot {
     PacketClass packet_class;                 ///< of the first packet, CNPs and segments with SYN or RST left out
     std::uint64_t class_changes = 0;          ///< packets whose class is not that of the packet before them
     std::vector<ClassFigures> other_classes;  ///< of later packets, where their class is another; by first_frame
+
+    Entropy entropy;                          ///< of the last data packet; unknown if the transport has none
+    base::CompactOptional<PathFigures> path;  ///< empty: one entropy and one hop limit, nothing lost or late
 
     const EventSummary* find_event_summary(EventKind kind) const;
     /// Every class that packets of the flow have, that of the first packet first.

@@ -543,6 +543,23 @@ void classes(Reader& c, FlowSnapshot& f) {
     }
 }
 
+template <class C>
+void members(C& c, Of<HoleOutcomes> auto& h) {
+    all(c, h.in_order, h.selective, h.placing);
+}
+void entropy(Writer& c, const Entropy& e) { c.number(e.number()); }
+void entropy(Reader& c, Entropy& e) { e = Entropy(c.number()); }
+template <class C>
+void members(C& c, Of<EntropyFigures> auto& e) {
+    entropy(c, e.entropy);
+    all(c, e.packets, e.wire_bytes, e.ecn_ce_packets, e.late_packets, e.repeated_packets, e.loss_episodes);
+}
+template <class C>
+void members(C& c, Of<PathFigures> auto& p) {
+    all(c, p.entropies, p.entropy_changes, p.rows, p.hop_limits, p.loss_episodes, p.late_refused, p.outcomes,
+        p.late_depth);
+}
+
 /// Flows and attempts are close to one another and to the capture's beginning: `id` and time are written as
 /// differences.
 template <class C>
@@ -571,6 +588,8 @@ void members(C& c, Of<FlowSnapshot> auto& f, std::uint64_t last_id, std::int64_t
     if (c.version() >= 8) optionals(c, f.icmp);
     if (c.version() >= 9) optionals(c, f.commands);
     if (c.version() >= 11) classes(c, f);
+    if (c.version() >= 11) entropy(c, f.entropy);
+    if (c.version() >= 11) optionals(c, f.path);
     if constexpr (C::reading)
         if (c.version() < 11 && f.packets != 0) f.packet_class = PacketClass::of(f.traffic_class);
 }

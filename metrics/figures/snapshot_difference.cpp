@@ -1,4 +1,5 @@
 #include "metrics/figures/busiest_flows.h"
+#include "metrics/figures/path_sums.h"
 #include "metrics/figures/snapshot_fields.h"
 
 namespace metrics::inline figures {
@@ -94,6 +95,7 @@ void subtract_classes(std::vector<ClassFigures>& classes, const std::vector<Clas
 }
 
 void subtract_counters(FlowSnapshot& flow, const FlowSnapshot& earlier) {
+    subtract_path(flow, earlier);
     for (const auto member : fields::flow_counters) flow.*member = subtract(flow.*member, earlier.*member);
     for (const auto member : fields::flow_optional_counters) subtract_optional(flow.*member, earlier.*member);
     for (const auto member : fields::flow_histograms) flow.*member = (flow.*member).since(earlier.*member);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "metrics/figures/path_sums.h"
 #include "metrics/figures/snapshot_fields.h"
 
 /// Merging is commutative, and associative as far as time allows: parts of a flow that lie apart in time, or a flow
@@ -279,6 +280,7 @@ void merge_time(FlowSnapshot& into, const FlowSnapshot& other) {
 }
 
 void merge_flow(FlowSnapshot& into, const FlowSnapshot& other) {
+    merge_path(into, other);
     merge_ends(into, other);
     merge_time(into, other);
     merge_rate_drop(into, other);

@@ -254,6 +254,28 @@ struct FlowClasses {
     std::uint64_t bytes_before = 0;
 };
 
+/// Packets that were lost together count as one episode: losses come in bursts, whose length says nothing about a path.
+struct LossEpisodes {
+    /// Two lost packets are of one episode if at most this number of PSNs lies between them.
+    static constexpr std::uint64_t most_apart = 16;
+
+    std::uint32_t count = 0;
+    std::uint64_t last_position = 0;  ///< of the last packet that filled a hole because it was sent again; 0 = none
+
+    /// The packet at `position` is sent again. It begins an episode if it fills a hole that is not near the last one,
+    /// or, if the capture holds its first transmission, if it begins a run of repeats.
+    bool note(std::uint64_t position, bool fills, bool begins_run) {
+        bool begins = begins_run;
+        if (fills) {
+            constexpr std::uint64_t near = most_apart + 1;
+            begins = last_position == 0 || position > last_position + near || position + near < last_position;
+            last_position = position;
+        }
+        count += begins ? 1 : 0;
+        return begins;
+    }
+};
+
 /// Everything that is counted in rare cases only. Taken from a pool at the first of them.
 struct FlowTrouble {
     std::array<std::uint64_t, nak_code_count>
@@ -293,6 +315,9 @@ struct FlowTrouble {
     std::array<std::uint16_t, 4> udp_ports{};  ///< that differ from Flow::udp_port
     IcmpFigures icmp;                          ///< about packets of this flow
     FlowClasses classes;
+    std::array<std::uint8_t, 4> hop_limits{};  ///< that its packets had, if not all have the same; 0 = unused
+    std::uint32_t late_refused = 0;            ///< late packets whose hole the receiver had refused
+    LossEpisodes losses;
 };
 
 /// The frames that show one kind of event on a flow; chained, from a pool.
@@ -359,6 +384,9 @@ struct alignas(64) Flow {
     std::uint32_t responder = no_block;              ///< its ResponseState, once it carries READ responses
 
     PacketCounts counts;
+    /// Of the last data packet: Entropy::number(), and the hop limit in the bits that it leaves spare.
+    std::uint64_t path_key = 0;
+    std::uint32_t entropies = no_block;  ///< its FlowEntropies, once it has used several
     RequestState request;
     Ledger ledger;
     Attribution attribution;
@@ -406,6 +434,6 @@ private:
             ++above;
     }
 };
-static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 832);
+static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 896);
 
 }  // namespace metrics::measure::flow

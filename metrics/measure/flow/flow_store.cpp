@@ -43,6 +43,8 @@ FlowStore::FlowStore(const EngineOptions& given)
       troubles(bounded(std::max<std::size_t>(given.max_flows / 4, 1024))),
       rows(bounded(std::max<std::size_t>(given.max_flows, 4096))),
       marks(bounded(std::max<std::size_t>(given.max_flows, 1024))),
+      entropies(bounded(std::max<std::size_t>(given.max_flows / 4, 1024))),
+      many_entropies(bounded(std::max<std::size_t>(given.max_flows / 64, 1024))),
       pairing(1u << 18),
       observed(given.observer == nullptr ? nullptr : std::make_unique<ObservedFlows>(*given.observer)) {}
 
@@ -158,6 +160,10 @@ void FlowStore::evict(FlowIndex index) {
     }
     if (!flow.is_iwarp() && flow.transport_block != Flow::no_block) marks.give_back(flow.transport_block);
     if (flow.responder != Flow::no_block) responders.give_back(flow.responder);
+    if (flow.entropies != Flow::no_block) {
+        if (entropies[flow.entropies].many != Flow::no_block) many_entropies.give_back(entropies[flow.entropies].many);
+        entropies.give_back(flow.entropies);
+    }
     if (flow.operations.others != Flow::no_block) counts.give_back(flow.operations.others);
     for (std::uint32_t row = flow.event_summaries; row != Flow::no_block;) {
         const std::uint32_t next = rows[row].next;
@@ -433,6 +439,25 @@ void FlowStore::describe_classes(const Flow& flow, FlowSnapshot& out) const {
     if (!out.other_classes.empty()) out.class_changes = own.changes;
 }
 
+void FlowStore::describe_path(const Flow& flow, FlowSnapshot& out) const {
+    if (flow.is_iwarp()) {
+        out.entropy = Entropy::of_tcp(static_cast<std::uint16_t>(flow.key.selector >> 16),
+                                      static_cast<std::uint16_t>(flow.key.selector));
+        return;
+    }
+    out.entropy = Entropy(flow.path_key);
+    PathFigures path;
+    if (flow.entropies != Flow::no_block) describe_entropies(flow, path);
+    if (const FlowTrouble* const own = trouble_of(flow)) {
+        for (const std::uint8_t limit : own->hop_limits)
+            if (limit != 0) path.hop_limits.push_back(limit);
+        std::ranges::sort(path.hop_limits);
+        path.loss_episodes = own->losses.count;
+        path.late_refused = own->late_refused;
+    }
+    if (!(path == PathFigures{})) out.path = std::move(path);
+}
+
 void FlowStore::identify(FlowIndex index, FlowSnapshot& out) const {
     const Flow& flow = table[index];
     out.id = flow.id;
@@ -475,6 +500,7 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
     out.payload_bytes = flow.counts.payload_bytes;
     out.acknowledgement_packets = Flow::sum(flow.counts.acknowledgements, flow.counts_above.acknowledgements);
     describe_classes(flow, out);
+    describe_path(flow, out);
     if (ordered) out.retransmitted_packets = request.repeated + (responses != nullptr ? responses->repeated : 0);
     if (ordered || flow.key.service == Service::uc) {
         out.duplicate_packets = request.duplicates;
@@ -533,7 +559,8 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
 
 std::size_t FlowStore::octets() const {
     return table.octets() + pages.octets() + rings.octets() + blocks.octets() + responders.octets() + counts.octets() +
-           troubles.octets() + rows.octets() + marks.octets() + pairing.octets();
+           troubles.octets() + rows.octets() + marks.octets() + entropies.octets() + many_entropies.octets() +
+           pairing.octets();
 }
 
 }  // namespace metrics::measure::flow

@@ -5,6 +5,7 @@
 
 #include "metrics/measure/account/engine_options.h"
 #include "metrics/measure/account/frame_context.h"
+#include "metrics/measure/flow/flow_entropies.h"
 #include "metrics/measure/flow/flow_table.h"
 #include "metrics/measure/flow/observed_flows.h"
 #include "metrics/measure/flow/psn_pairing.h"
@@ -101,6 +102,23 @@ public:
         if (port != flow.udp_port) [[unlikely]]
             note_other_udp_port(flow, port);
     }
+    /// Of a request or response that was counted; `packet` is what it added to the counts.
+    void note_path(Flow& flow, std::uint64_t path_key, const EntropyTotals& packet) {
+        if (path_key != flow.path_key) [[unlikely]]
+            note_other_path(flow, path_key, packet);
+    }
+    /// The row of the entropy that carried the request at `position` first; nullptr if the flow has used one entropy,
+    /// or if that is no longer known.
+    EntropyRow* entropy_row_of(const Flow& flow, std::uint64_t position);
+    /// The row of the last data packet; nullptr if the flow has used one entropy.
+    EntropyRow* present_entropy_row(const Flow& flow);
+    /// The request at `position`, which passes for the first time, is the last data packet.
+    void remember_entropy(const Flow& flow, std::uint64_t position) {
+        if (flow.entropies == Flow::no_block) [[likely]]
+            return;
+        FlowEntropies& own = entropies[flow.entropies];
+        own.first_row[position % FlowEntropies::remembered] = own.present;
+    }
     /// Of a packet that was counted, whose class is not that of the packet before it.
     struct ClassChange {
         PacketClass packet_class;
@@ -142,6 +160,8 @@ public:
     Slab<FlowTrouble> troubles;
     Slab<EventSummaryRow> rows;
     Slab<RequestMarks> marks;
+    Slab<FlowEntropies> entropies;
+    Slab<ManyEntropies> many_entropies;
     PsnPairing pairing;
     PacketClasses classes;
     /// Called before a flow is evicted, so that trackers free what they attached to it.
@@ -161,6 +181,10 @@ private:
     std::uint64_t ids_made_of(std::uint64_t frame) const;
     bool take_histogram(Flow& flow, FlowHistogram which);
     void note_other_udp_port(Flow& flow, std::uint16_t port);
+    void note_other_path(Flow& flow, std::uint64_t path_key, const EntropyTotals& packet);
+    void note_hop_limit(Flow& flow, std::uint8_t before, std::uint8_t now);
+    void describe_entropies(const Flow& flow, PathFigures& out) const;
+    void describe_path(const Flow& flow, FlowSnapshot& out) const;
     void describe_classes(const Flow& flow, FlowSnapshot& out) const;
     void note_first_begins(Flow& flow, std::uint64_t position, std::uint64_t frame);
     bool take_marks(Flow& flow);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/bytes.h"
+#include "metrics/figures/path_figures.h"
 #include "metrics/measure/flow/flow_table.h"
 #include "metrics/measure/packet/opcode_traits.h"
 #include "metrics/measure/packet/packet_addresses.h"
@@ -24,6 +25,45 @@ std::optional<std::uint8_t> byte_of(const dissect::Dissection& frame, base::Byte
     const std::uint64_t place = std::uint64_t{frame.find(layer)->offset} + offset;
     if (place >= bytes.size()) return {};
     return base::load_u8(bytes.data() + place);
+}
+
+/// The flow label of the innermost IPv6 header. RFC 8200, 3.
+std::uint32_t flow_label_of_packet(const dissect::Unit& unit) {
+    const dissect::Network& network = unit.dissection.network;
+    constexpr std::uint32_t source_at = 8;
+    if (network.family != wire::AddressFamily::ipv6 || !unit.in_frame || network.source_offset < source_at) return 0;
+    return base::load_be32(unit.bytes.data() + network.source_offset - source_at) & 0xfffffu;
+}
+
+/// The UDP source port of the outermost tunnel, by which the network between its ends hashes. RFC 7348, 5; RFC 8926,
+/// 3.3.
+std::uint16_t outer_port_of(const dissect::Unit& unit) {
+    const dissect::Dissection& frame = unit.frame_dissection;
+    if (!frame.has(dissect::LayerId::vxlan) && !frame.has(dissect::LayerId::vxlan_gpe) &&
+        !frame.has(dissect::LayerId::geneve)) [[likely]]
+        return 0;
+    for (unsigned i = 0; i < frame.own_layer_count(); ++i) {
+        const dissect::LayerRef& layer = frame.layers[i];
+        if (layer.id == dissect::LayerId::udp)
+            return layer.length < 2 ? std::uint16_t{0} : base::load_be16(unit.frame.bytes.data() + layer.offset);
+    }
+    return 0;
+}
+
+Entropy entropy_of(const dissect::Unit& unit) {
+    if (unit.transport == wire::Transport::roce2)
+        return Entropy::of_udp(unit.dissection.source_port, flow_label_of_packet(unit), outer_port_of(unit));
+    const dissect::LayerRef* const lrh = unit.frame_dissection.find(dissect::LayerId::lrh);
+    constexpr std::uint32_t lrh_bytes = 8;
+    if (unit.transport != wire::Transport::infiniband || lrh == nullptr || lrh->length < lrh_bytes) return {};
+    // IBTA vol. 1, 7.7: service level, destination LID, source LID.
+    const std::byte* const header = unit.frame.bytes.data() + lrh->offset;
+    return Entropy::of_infiniband(base::load_be16(header + 6), base::load_be16(header + 2),
+                                  static_cast<std::uint8_t>(base::load_u8(header + 1) >> 4));
+}
+
+std::uint64_t path_key_of(Entropy entropy, std::uint8_t hop_limit) {
+    return entropy.number() | std::uint64_t{hop_limit} << Entropy::spare_shift;
 }
 
 }  // namespace
@@ -70,6 +110,7 @@ bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketR
         // The source address is 12 bytes into the header, the identification 4.
         out.identification = base::load_be16(unit.bytes.data() + dissection.network.source_offset - 8);
     out.udp_port = unit.transport == wire::Transport::roce2 ? dissection.source_port : std::uint16_t{0};
+    out.path_key = path_key_of(entropy_of(unit), out.hop_limit);
     out.direction = unit.frame.direction;
     out.becn = bth.becn;
     out.crc_bad = bth.icrc == dissect::CrcStatus::bad || bth.vcrc == dissect::CrcStatus::bad;
@@ -144,6 +185,7 @@ void make_plain_record(const wire::Frame& frame, const FrameContext& context, bo
     out.virtual_address = 0;
     out.identification = identification;
     out.udp_port = udp_port;
+    out.path_key = path_key_of(Entropy::of_udp(udp_port), hop_limit);
     out.opcode = number;
     out.syndrome = wire::no_credit_limit;
     out.traffic_class = traffic_class;

@@ -30,6 +30,7 @@ struct CommonPath::Packet {
     std::uint32_t payload;
     std::uint16_t identification;
     std::uint16_t udp_port;
+    std::uint8_t hop_limit;
     std::uint8_t traffic_class;
     std::uint8_t syndrome;  ///< of acknowledgements
     wire::Direction direction;
@@ -38,6 +39,9 @@ struct CommonPath::Packet {
     std::uint32_t dma_length;
     std::uint64_t virtual_address;
 
+    std::uint64_t path_key() const {
+        return Entropy::of_udp(udp_port).number() | std::uint64_t{hop_limit} << Entropy::spare_shift;
+    }
     /// What Tracking::count() does to a flow that had packets before, without a mark.
     void count(Flow& flow) const {
         PacketCounts& counts = flow.counts;
@@ -62,6 +66,8 @@ struct CommonPath::Packet {
     const std::uint64_t position = request.next;
     packet.count(flow);
     store_.note_udp_port(flow, packet.udp_port);
+    store_.note_path(flow, packet.path_key(), {1, packet.wire_length, 0});
+    store_.remember_entropy(flow, position);
     note_identification(request, position, packet.identification);
     const GapEnd end{packet.now_ns, packet.wire_length + ethernet_overhead, packet.frame, traits.takes_receive,
                      packet.context};
@@ -154,6 +160,7 @@ bool CommonPath::on_plain(const wire::Frame& frame, const FrameContext& context,
                   .payload = 0,
                   .identification = base::load_be16(network + 4),
                   .udp_port = base::load_be16(network + 20),
+                  .hop_limit = base::load_u8(network + 8),
                   .traffic_class = traffic_class,
                   .syndrome = 0,
                   .direction = frame.direction,

@@ -166,6 +166,16 @@ void RoceRepairs::on_answered_early(const RequestPacket& packet, const Progress&
     request.last_data_ns = psn::later(request.last_data_ns, record.time_ns);
 }
 
+/// The episode is of the path of the first transmission.
+void RoceRepairs::count_loss(Flow& flow, const RequestPacket& packet, RepeatCause cause, bool fills) {
+    if (EntropyRow* const now = store_.present_entropy_row(flow); now != nullptr) ++now->repeated;
+    const bool begins_run = cause == RepeatCause::nak || cause == RepeatCause::timeout;
+    if (!store_.trouble(flow).losses.note(packet.position, fills, begins_run)) return;
+    if (fills) return;  // the entropy of a packet that was never seen is not known
+    if (EntropyRow* const first = store_.entropy_row_of(flow, packet.position); first != nullptr)
+        ++first->loss_episodes;
+}
+
 /// The network has delayed the packet, or doubled it if there was no hole.
 void RoceRepairs::count_late(Flow& flow, FlowTrouble& trouble, const RequestPacket& packet,
                              const MissingRanges::Range* hole) {
@@ -176,6 +186,8 @@ void RoceRepairs::count_late(Flow& flow, FlowTrouble& trouble, const RequestPack
         return;
     }
     ++request.reordered;
+    if (hole->refused) ++trouble.late_refused;
+    if (EntropyRow* const now = store_.present_entropy_row(flow); now != nullptr) ++now->late;
     // If it was acknowledged, the acknowledgement was early, and the capture has lost nothing.
     if (hole->counted && hole->acknowledged && trouble.unseen_acknowledged > 0) --trouble.unseen_acknowledged;
     if (hole->counted && !hole->acknowledged && request.missing > 0) --request.missing;
@@ -230,6 +242,7 @@ bool RoceRepairs::on_past_request(const RequestPacket& packet, Situation& situat
         return false;
     }
     repeat_missing(trouble.missing, position);
+    count_loss(flow, packet, cause, fills);
     if (wants_response(progress.operation)) ask_for_responses(flow, trouble, packet, progress, running);
     ++request.repeated;
     trouble.repeats_end = request.next;

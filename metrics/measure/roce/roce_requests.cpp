@@ -38,6 +38,7 @@ bool is_of_successor(const Flow& flow, const RocePacket& packet) {
     RequestState& request = flow.request;
     situation.mid_message = request.in_message && !packet.opcode.starts_message();
     note_identification(request, packet.position, packet.record.identification);
+    store_.remember_entropy(flow, packet.position);
     tracking_.close_gap_in_sequence(flow, packet.record, situation);
     if (request.recovering) repairs_.report(packet, false);
     add(flow, packet, progress_of(packet));
@@ -52,6 +53,7 @@ void RoceRequests::on_ahead(Flow& flow, const RequestPacket& packet, std::uint32
     holes_.note(flow, record, packet.position);
     if (!request.recovering) trouble.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
     note_identification(request, packet.position, record.identification);
+    store_.remember_entropy(flow, packet.position);
     repairs_.report(packet, false);
     tracking_.close_gap(flow, record, situation);
     const Progress progress = progress_of(packet);

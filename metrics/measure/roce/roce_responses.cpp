@@ -140,6 +140,7 @@ bool RoceResponses::on_past_response(Flow* requester, Flow& carrier, const RoceP
         });
     }
     if (again) {
+        trouble.losses.note(here, fills, !fills && !responses.repeating);
         if (hole.acknowledged && trouble.unseen_acknowledged > 0) {
             // The requester noticed late that it lacks them.
             --trouble.unseen_acknowledged;

@@ -1,0 +1,159 @@
+#include "metrics/answers/path_pairs.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "metrics/answers/thresholds.h"
+#include "metrics/figures/path_sums.h"
+
+namespace metrics::inline answers {
+
+namespace {
+
+using PairKey = std::tuple<wire::Transport, Address, Address, std::uint8_t>;
+
+/// A pair whose rows are being collected.
+struct Collected {
+    PathPair pair;
+    std::map<Entropy, PathRow> rows;
+};
+
+void add_figures(EntropyFigures& into, const EntropyFigures& one) {
+    into.packets += one.packets;
+    into.wire_bytes += one.wire_bytes;
+    into.ecn_ce_packets += one.ecn_ce_packets;
+    into.late_packets += one.late_packets;
+    into.repeated_packets += one.repeated_packets;
+    into.loss_episodes += one.loss_episodes;
+}
+
+/// Request to its answer: to the acknowledgement, to the first response of a READ, to TCP's ACK.
+void add_round_trips(PathRow& row, const FlowSnapshot& flow) {
+    if (flow.tcp) {
+        row.round_trip_ns.merge(flow.tcp->round_trip_ns);
+    } else {
+        for (std::size_t i = 0; i < operation_count; ++i) {
+            if (!flow.operations.has(i)) continue;
+            const bool read = static_cast<Operation>(i) == Operation::read;
+            row.round_trip_ns.merge(read ? flow.operations[i].first_response_ns : flow.operations[i].latency_ns);
+        }
+    }
+    if (!flow.round_trip_min_ns) return;
+    row.round_trip_min_ns = std::min(row.round_trip_min_ns.value_or(*flow.round_trip_min_ns), *flow.round_trip_min_ns);
+}
+
+void add_flow(Collected& collected, const FlowSnapshot& flow) {
+    PathPair& pair = collected.pair;
+    const std::vector<EntropyFigures> entropies = entropies_of(flow);
+    for (const EntropyFigures& one : entropies) {
+        PathRow& row = collected.rows[one.entropy];
+        row.figures.entropy = one.entropy;
+        add_figures(row.figures, one);
+        row.flows.push_back(flow.id);
+        if (entropies.size() == 1) add_round_trips(row, flow);
+    }
+    pair.late_packets += flow.reordered_packets.value_or(0);
+    if (!flow.path) return;
+    pair.entropies = std::max(pair.entropies, flow.path->entropies);
+    pair.entropy_changes += flow.path->entropy_changes;
+    for (const std::uint8_t limit : flow.path->hop_limits)
+        if (std::ranges::find(pair.hop_limits, limit) == pair.hop_limits.end()) pair.hop_limits.push_back(limit);
+}
+
+/// Rows with packets enough are compared.
+std::vector<LossCount> loss_counts(const PathPair& pair) {
+    std::vector<LossCount> counts;
+    counts.reserve(pair.rows.size());
+    for (const PathRow& row : pair.rows) counts.push_back({row.figures.packets, row.figures.loss_episodes});
+    return counts;
+}
+
+/// How many more packets an entropy needs, at the rate at which the one that loses most has lost, until it has had
+/// episodes enough. A pair without a loss lacks nothing.
+std::uint64_t more_packets(const PathPair& pair) {
+    const auto compared =
+        std::ranges::count_if(pair.rows, [](const PathRow& row) { return row.figures.packets >= least_path_packets; });
+    const auto most = std::ranges::max_element(pair.rows, {}, [](const PathRow& row) {
+        return static_cast<double>(row.figures.loss_episodes) / static_cast<double>(row.figures.packets + 1);
+    });
+    if (most == pair.rows.end() || most->figures.loss_episodes == 0 || pair.rows.size() < 2) return 0;
+    const std::uint64_t episodes = least_episodes(std::max<std::uint64_t>(static_cast<std::uint64_t>(compared), 2));
+    const std::uint64_t had = most->figures.loss_episodes;
+    if (had >= episodes) return 0;
+    const double per_episode = static_cast<double>(most->figures.packets) / static_cast<double>(had);
+    return static_cast<std::uint64_t>(static_cast<double>(episodes - had) * per_episode);
+}
+
+void compare(PathPair& pair) {
+    const std::vector<LossTest> tests = test_losses(loss_counts(pair));
+    for (std::size_t i = 0; i < tests.size(); ++i) {
+        if (!tests[i].tested) continue;
+        pair.rows[i].p_loss = tests[i].p;
+        if (tests[i].sick) pair.rows[i].problem = PathProblem::sick;
+    }
+    const bool found = std::ranges::any_of(tests, &LossTest::sick);
+    pair.packets_needed = found ? 0 : more_packets(pair);
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> PathPair::bytes() const {
+    std::vector<std::uint64_t> out;
+    out.reserve(rows.size());
+    for (const PathRow& row : rows) out.push_back(row.figures.wire_bytes);
+    return out;
+}
+
+std::uint64_t PathPair::wire_bytes() const {
+    return std::transform_reduce(rows.begin(), rows.end(), std::uint64_t{0}, std::plus<>(),
+                                 [](const PathRow& row) { return row.figures.wire_bytes; });
+}
+
+std::uint64_t PathPair::packets() const {
+    return std::transform_reduce(rows.begin(), rows.end(), std::uint64_t{0}, std::plus<>(),
+                                 [](const PathRow& row) { return row.figures.packets; });
+}
+
+std::uint64_t PathPair::loss_episodes() const {
+    return std::transform_reduce(rows.begin(), rows.end(), std::uint64_t{0}, std::plus<>(),
+                                 [](const PathRow& row) { return row.figures.loss_episodes; });
+}
+
+bool PathPair::is_compared() const {
+    return std::ranges::count_if(rows, [](const PathRow& row) { return row.p_loss.has_value(); }) > 1;
+}
+
+std::vector<PathPair> path_pairs(const Snapshot& snapshot) {
+    std::map<PairKey, Collected> by_key;
+    for (const FlowSnapshot& flow : snapshot.flows) {
+        if (!flow.entropy.known() || flow.packets == 0) continue;
+        const std::uint8_t dscp =
+            flow.packet_class.known() ? flow.packet_class.dscp() : static_cast<std::uint8_t>(flow.traffic_class >> 2);
+        Collected& collected = by_key[{flow.transport, flow.source.address, flow.destination.address, dscp}];
+        PathPair& pair = collected.pair;
+        pair.source = flow.source.address;
+        pair.destination = flow.destination.address;
+        pair.transport = flow.transport;
+        pair.dscp = dscp;
+        add_flow(collected, flow);
+    }
+    std::vector<PathPair> pairs;
+    pairs.reserve(by_key.size());
+    for (auto& [key, collected] : by_key) {
+        PathPair& pair = collected.pair;
+        for (auto& [entropy, row] : collected.rows) pair.rows.push_back(std::move(row));
+        std::ranges::sort(pair.hop_limits);
+        pair.entropies = std::max<std::uint64_t>(pair.entropies, pair.rows.size());
+        compare(pair);
+        pairs.push_back(std::move(pair));
+    }
+    const std::map<Address, ReceiverClass> classes = receiver_classes(snapshot);
+    for (PathPair& pair : pairs)
+        if (const auto known = classes.find(pair.destination); known != classes.end()) pair.receiver = known->second;
+    std::ranges::stable_sort(pairs, std::ranges::greater(), &PathPair::wire_bytes);
+    return pairs;
+}
+
+}  // namespace metrics::answers

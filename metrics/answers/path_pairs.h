@@ -1,0 +1,52 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "metrics/answers/path_statistics.h"
+#include "metrics/answers/receiver_class.h"
+#include "metrics/figures/path_figures.h"
+#include "metrics/figures/snapshot.h"
+
+/// The traffic from one host to another in one class, by entropy: what `paths` shows and the question about paths
+/// compares. Entropies of other pairs are never added up: their addresses are hashed, too.
+namespace metrics::inline answers {
+
+/// What is wrong with the path of an entropy, compared with the others of the same pair.
+enum class PathProblem : std::uint8_t { none, sick, slow, marked };
+
+/// One entropy of a pair.
+struct PathRow {
+    EntropyFigures figures;
+    std::vector<std::uint64_t> flows;  ///< ids, ascending
+    std::optional<std::uint64_t> round_trip_min_ns;
+    Histogram round_trip_ns;       ///< of requests whose packets have no other entropy
+    std::optional<double> p_loss;  ///< adjusted; absent if the entropy was not compared
+    PathProblem problem = PathProblem::none;
+};
+
+struct PathPair {
+    Address source;
+    Address destination;
+    wire::Transport transport{};
+    std::uint8_t dscp = 0;
+    std::uint64_t entropies = 0;        ///< different ones; an estimate where flows have more than are kept
+    std::uint64_t entropy_changes = 0;  ///< inside queue pairs
+    std::uint64_t late_packets = 0;
+    std::vector<std::uint8_t> hop_limits;  ///< more than one: paths of different lengths
+    ReceiverClass receiver = ReceiverClass::unknown;
+    std::vector<PathRow> rows;         ///< by entropy
+    std::uint64_t packets_needed = 0;  ///< more, before a loss could be blamed on a path; 0 if there are enough
+
+    std::vector<std::uint64_t> bytes() const;  ///< of the rows
+    std::uint64_t wire_bytes() const;
+    std::uint64_t packets() const;
+    std::uint64_t loss_episodes() const;
+    /// Several rows have packets enough to be compared.
+    bool is_compared() const;
+};
+
+/// All pairs whose flows have a known entropy, those with the most bytes first.
+std::vector<PathPair> path_pairs(const Snapshot& snapshot);
+
+}  // namespace metrics::answers

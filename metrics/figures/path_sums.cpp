@@ -1,0 +1,117 @@
+#include "metrics/figures/path_sums.h"
+
+#include <algorithm>
+
+#include "base/saturating.h"
+
+namespace metrics::inline figures {
+
+namespace {
+
+using base::saturating::add;
+using base::saturating::subtract;
+
+template <class T>
+using Counter = std::uint64_t T::*;
+constexpr std::array row_counters{
+    &EntropyFigures::packets,      &EntropyFigures::wire_bytes,       &EntropyFigures::ecn_ce_packets,
+    &EntropyFigures::late_packets, &EntropyFigures::repeated_packets, &EntropyFigures::loss_episodes,
+};
+constexpr std::array path_counters{
+    &PathFigures::entropy_changes,
+    &PathFigures::loss_episodes,
+    &PathFigures::late_refused,
+};
+constexpr std::array outcome_counters{
+    &HoleOutcomes::in_order,
+    &HoleOutcomes::selective,
+    &HoleOutcomes::placing,
+};
+
+void add_row(std::vector<EntropyFigures>& rows, const EntropyFigures& one) {
+    const auto place = std::ranges::lower_bound(rows, one.entropy, {}, &EntropyFigures::entropy);
+    if (place == rows.end() || place->entropy != one.entropy) {
+        rows.insert(place, one);
+        return;
+    }
+    for (const auto member : row_counters) (*place).*member = add((*place).*member, one.*member);
+}
+
+/// Without room, the lightest go.
+void bound(std::vector<EntropyFigures>& rows) {
+    while (rows.size() > PathFigures::most_rows)
+        rows.erase(std::ranges::min_element(rows, {}, &EntropyFigures::packets));
+}
+
+std::uint64_t entropies_together(const PathFigures& one, const PathFigures& other, std::size_t rows) {
+    const std::uint64_t most = std::max(one.entropies, other.entropies);
+    return std::max<std::uint64_t>(most, rows);
+}
+
+void merge_hop_limits(std::vector<std::uint8_t>& into, const std::vector<std::uint8_t>& other) {
+    constexpr std::size_t most = 4;
+    for (const std::uint8_t limit : other) {
+        const auto place = std::ranges::lower_bound(into, limit);
+        if (into.size() < most && (place == into.end() || *place != limit)) into.insert(place, limit);
+    }
+}
+
+}  // namespace
+
+std::vector<EntropyFigures> entropies_of(const FlowSnapshot& flow) {
+    if (flow.path && !flow.path->rows.empty()) return flow.path->rows;
+    if (!flow.entropy.known()) return {};
+    return {{.entropy = flow.entropy,
+             .packets = flow.packets,
+             .wire_bytes = flow.wire_bytes,
+             .ecn_ce_packets = flow.ecn_ce_packets,
+             .late_packets = flow.reordered_packets.value_or(0),
+             .repeated_packets = flow.retransmitted_packets.value_or(0),
+             .loss_episodes = flow.path ? flow.path->loss_episodes : 0}};
+}
+
+void merge_path(FlowSnapshot& into, const FlowSnapshot& other) {
+    const bool alike = into.entropy == other.entropy || !into.entropy.known() || !other.entropy.known();
+    const bool has_rows = (into.path && !into.path->rows.empty()) || (other.path && !other.path->rows.empty());
+    if (!alike || has_rows) {
+        std::vector<EntropyFigures> rows = entropies_of(into);
+        for (const EntropyFigures& one : entropies_of(other)) add_row(rows, one);
+        const std::uint64_t count = entropies_together(into.path ? *into.path : PathFigures{},
+                                                       other.path ? *other.path : PathFigures{}, rows.size());
+        bound(rows);
+        if (!into.path) into.path = PathFigures{};
+        into.path->rows = std::move(rows);
+        into.path->entropies = count;
+    }
+    if (other.entropy.known() && (!into.entropy.known() || other.last_ns > into.last_ns)) into.entropy = other.entropy;
+    if (!other.path) return;
+    if (!into.path) into.path = PathFigures{};
+    PathFigures& path = *into.path;
+    for (const auto member : path_counters) path.*member = add(path.*member, (*other.path).*member);
+    for (const auto member : outcome_counters)
+        path.outcomes.*member = add(path.outcomes.*member, other.path->outcomes.*member);
+    path.late_depth.merge(other.path->late_depth);
+    merge_hop_limits(path.hop_limits, other.path->hop_limits);
+}
+
+void subtract_path(FlowSnapshot& flow, const FlowSnapshot& earlier) {
+    if (!flow.path) return;
+    PathFigures& path = *flow.path;
+    const std::vector<EntropyFigures> former_rows = entropies_of(earlier);
+    for (EntropyFigures& row : path.rows) {
+        const auto former = std::ranges::find(former_rows, row.entropy, &EntropyFigures::entropy);
+        if (former == former_rows.end()) continue;
+        for (const auto member : row_counters) row.*member = subtract(row.*member, (*former).*member);
+    }
+    const std::size_t rows = path.rows.size();
+    std::erase_if(path.rows, [](const EntropyFigures& row) { return row.packets == 0; });
+    // Of more than were kept, it is unknown which ones have passed since.
+    if (path.entropies <= rows) path.entropies = std::max<std::uint64_t>(path.rows.size(), 1);
+    if (!earlier.path) return;
+    for (const auto member : path_counters) path.*member = subtract(path.*member, (*earlier.path).*member);
+    for (const auto member : outcome_counters)
+        path.outcomes.*member = subtract(path.outcomes.*member, earlier.path->outcomes.*member);
+    path.late_depth = path.late_depth.since(earlier.path->late_depth);
+}
+
+}  // namespace metrics::figures

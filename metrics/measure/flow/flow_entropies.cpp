@@ -1,0 +1,157 @@
+#include "metrics/measure/flow/flow_entropies.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <span>
+
+#include "base/hash.h"
+#include "metrics/measure/flow/flow_store.h"
+
+namespace metrics::inline measure::inline flow {
+
+void DistinctCounter::add(std::uint64_t value) {
+    const std::uint64_t hash = base::spread(base::spread(value) + base::golden);
+    constexpr unsigned rest_bits = 64 - index_bits;
+    const auto rank = static_cast<std::uint8_t>(std::countl_zero(hash << index_bits | 1) + 1);
+    std::uint8_t& own = registers_[hash >> rest_bits];
+    own = std::max(own, rank);
+}
+
+std::uint64_t DistinctCounter::estimate() const {
+    constexpr double count = 1u << index_bits;
+    constexpr double alpha = 0.709;  // of 64 registers
+    double sum = 0;
+    double empty = 0;
+    for (const std::uint8_t own : registers_) {
+        sum += std::ldexp(1.0, -own);
+        empty += own == 0 ? 1 : 0;
+    }
+    const double raw = alpha * count * count / sum;
+    const double estimate = raw <= 2.5 * count && empty > 0 ? count * std::log(count / empty) : raw;
+    return static_cast<std::uint64_t>(std::llround(estimate));
+}
+
+namespace {
+
+std::span<EntropyRow> rows_of(FlowEntropies& entropies, Slab<ManyEntropies>& many) {
+    if (entropies.many == FlowEntropies::no_block) return entropies.exact;
+    return many[entropies.many];
+}
+
+EntropyTotals totals_of(const Flow& flow) {
+    return {flow.counts.packets, flow.counts.wire_bytes, Flow::sum(flow.counts.ce, flow.counts_above.ce)};
+}
+
+/// What passed since the present entropy began counts for it. The last packet, if `excepted`, is of another one.
+void count_present(FlowEntropies& entropies, std::span<EntropyRow> rows, EntropyTotals now,
+                   const EntropyTotals& excepted) {
+    now.packets -= excepted.packets;
+    now.wire_bytes -= excepted.wire_bytes;
+    now.ce -= excepted.ce;
+    EntropyRow& row = rows[entropies.present];
+    row.packets += now.packets - entropies.before.packets;
+    row.wire_bytes += now.wire_bytes - entropies.before.wire_bytes;
+    row.ce += static_cast<std::uint32_t>(now.ce - entropies.before.ce);
+    entropies.before = now;
+}
+
+/// The row of the entropy. Without room, the row with the fewest packets becomes its row, and keeps its counts.
+std::uint8_t row_of(FlowEntropies& entropies, Slab<ManyEntropies>& many, Entropy entropy) {
+    std::span<EntropyRow> rows = rows_of(entropies, many);
+    const auto used = rows.first(entropies.known);
+    const auto found = std::ranges::find(used, entropy, &EntropyRow::entropy);
+    if (found != used.end()) return static_cast<std::uint8_t>(found - used.begin());
+    if (entropies.known == entropies.exact.size() && entropies.many == FlowEntropies::no_block) {
+        const std::uint32_t block = many.take();
+        if (block != FlowEntropies::no_block) {
+            std::ranges::copy(entropies.exact, many[block].begin());
+            entropies.many = block;
+            rows = many[block];
+        }
+    }
+    if (entropies.known < rows.size()) {
+        rows[entropies.known].entropy = entropy;
+        return entropies.known++;
+    }
+    entropies.is_full = true;
+    const auto lightest = std::ranges::min_element(rows, {}, &EntropyRow::packets);
+    lightest->entropy = entropy;
+    return static_cast<std::uint8_t>(lightest - rows.begin());
+}
+
+}  // namespace
+
+/// A data packet, counted already, whose entropy or hop limit is not that of the flow's last one.
+void FlowStore::note_other_path(Flow& flow, std::uint64_t path_key, const EntropyTotals& packet) {
+    const Entropy before(flow.path_key);
+    const Entropy now(path_key);
+    const auto hops_before = static_cast<std::uint8_t>(flow.path_key >> Entropy::spare_shift);
+    const auto hops_now = static_cast<std::uint8_t>(path_key >> Entropy::spare_shift);
+    flow.path_key = path_key;
+    if (hops_before != hops_now) note_hop_limit(flow, hops_before, hops_now);
+    if (before == now || !before.known()) return;
+    if (flow.entropies == Flow::no_block) {
+        // Acknowledgements alone do not decide what the flow's entropy is.
+        if (flow.request.next == 0 && flow.responder == Flow::no_block) return;
+        flow.entropies = entropies.take();
+        if (flow.entropies == Flow::no_block) return;
+        FlowEntropies& fresh = entropies[flow.entropies];
+        fresh.exact[0].entropy = before;
+        fresh.known = 1;
+        fresh.distinct.add(before.number());
+    }
+    FlowEntropies& own = entropies[flow.entropies];
+    count_present(own, rows_of(own, many_entropies), totals_of(flow), packet);
+    own.present = row_of(own, many_entropies, now);
+    own.distinct.add(now.number());
+    ++own.changes;
+}
+
+void FlowStore::note_hop_limit(Flow& flow, std::uint8_t before, std::uint8_t now) {
+    std::array<std::uint8_t, 4>& limits = trouble(flow).hop_limits;
+    for (const std::uint8_t limit : {before, now}) {
+        if (limit == 0 || std::ranges::find(limits, limit) != limits.end()) continue;
+        const auto room = std::ranges::find(limits, std::uint8_t{0});
+        if (room != limits.end()) *room = limit;
+    }
+}
+
+EntropyRow* FlowStore::entropy_row_of(const Flow& flow, std::uint64_t position) {
+    if (flow.entropies == Flow::no_block) return nullptr;
+    FlowEntropies& own = entropies[flow.entropies];
+    if (position >= flow.request.next || flow.request.next - position > FlowEntropies::remembered) return nullptr;
+    return &rows_of(own, many_entropies)[own.first_row[position % FlowEntropies::remembered]];
+}
+
+EntropyRow* FlowStore::present_entropy_row(const Flow& flow) {
+    if (flow.entropies == Flow::no_block) return nullptr;
+    FlowEntropies& own = entropies[flow.entropies];
+    return &rows_of(own, many_entropies)[own.present];
+}
+
+void FlowStore::describe_entropies(const Flow& flow, PathFigures& out) const {
+    FlowEntropies own = entropies[flow.entropies];
+    ManyEntropies many;
+    std::span<EntropyRow> rows = own.exact;
+    if (own.many != FlowEntropies::no_block) {
+        many = many_entropies[own.many];
+        rows = many;
+    }
+    count_present(own, rows, totals_of(flow), {});
+    for (const EntropyRow& row : rows.first(own.known))
+        if (row.packets != 0)
+            out.rows.push_back({.entropy = row.entropy,
+                                .packets = row.packets,
+                                .wire_bytes = row.wire_bytes,
+                                .ecn_ce_packets = row.ce,
+                                .late_packets = row.late,
+                                .repeated_packets = row.repeated,
+                                .loss_episodes = row.loss_episodes});
+    std::ranges::sort(out.rows, {}, &EntropyFigures::entropy);
+    out.entropy_changes = own.changes;
+    const std::uint64_t least = own.known + (own.is_full ? 1u : 0u);
+    out.entropies = own.is_full ? std::max(own.distinct.estimate(), least) : least;
+}
+
+}  // namespace metrics::measure::flow

@@ -1,0 +1,59 @@
+// Entropies. The ports: values of the kernel's and rdma-core's functions (rdma_calc_flow_label,
+// rdma_flow_label_to_udp_sport), worked out in Python.
+#include "metrics/figures/path_figures.h"
+
+#include <array>
+#include <gtest/gtest.h>
+
+namespace {
+
+using metrics::Entropy;
+
+TEST(EntropyPorts, AreThoseOfLinux) {
+    struct Row {
+        std::uint32_t one;
+        std::uint32_t other;
+        std::uint32_t label;
+        std::uint16_t port;
+    };
+    constexpr std::array rows{
+        Row{0x11, 0x11, 0x00121, 49441},         Row{0x100, 0x200, 0x20000, 49160},
+        Row{0x8a5, 0x8a5, 0xaba5d, 64119},       Row{1000, 2000, 0xe8481, 50363},
+        Row{0x123456, 0x654321, 0xa77ae, 63367}, Row{0xffffff, 0xffffff, 0xfff1e, 65313},
+    };
+    for (const Row& row : rows) {
+        EXPECT_EQ(metrics::flow_label_of(row.one, row.other), row.label);
+        EXPECT_EQ(metrics::flow_label_of(row.other, row.one), row.label) << "both directions have the same";
+        EXPECT_EQ(metrics::udp_port_of(row.label), row.port);
+    }
+    EXPECT_EQ(metrics::udp_port_of(metrics::flow_label_of(0x11, 0x12)), 49458);
+}
+
+TEST(EntropyParts, ComeBack) {
+    const Entropy udp = Entropy::of_udp(49441, 0xfffff, 0xfffe);
+    EXPECT_EQ(udp.kind(), Entropy::Kind::udp);
+    EXPECT_EQ(udp.udp_port(), 49441);
+    EXPECT_EQ(udp.flow_label(), 0xfffffU);
+    EXPECT_EQ(udp.outer_port(), 0xfffe);
+    EXPECT_EQ(Entropy(udp.number()), udp);
+    EXPECT_EQ(Entropy(udp.number() | std::uint64_t{0x40} << Entropy::spare_shift), udp);
+    const Entropy tcp = Entropy::of_tcp(40022, 4420);
+    EXPECT_EQ(tcp.tcp_source_port(), 40022);
+    EXPECT_EQ(tcp.tcp_destination_port(), 4420);
+    const Entropy infiniband = Entropy::of_infiniband(0xfff0, 0x8001, 15);
+    EXPECT_EQ(infiniband.source_lid(), 0xfff0);
+    EXPECT_EQ(infiniband.destination_lid(), 0x8001);
+    EXPECT_EQ(infiniband.service_level(), 15);
+    EXPECT_FALSE(Entropy().known());
+}
+
+TEST(EntropyText, SaysItsParts) {
+    EXPECT_EQ(to_text(Entropy::of_udp(49441)), "49441");
+    EXPECT_EQ(to_text(Entropy::of_udp(49441, 0x121)), "49441 label 0x00121");
+    EXPECT_EQ(to_text(Entropy::of_udp(49441, 0, 50000)), "49441 in 50000");
+    EXPECT_EQ(to_text(Entropy::of_tcp(40022, 4420)), "40022 > 4420");
+    EXPECT_EQ(to_text(Entropy::of_infiniband(3, 7, 1)), "lid 3 > 7 sl 1");
+    EXPECT_EQ(to_text(Entropy()), "-");
+}
+
+}  // namespace
