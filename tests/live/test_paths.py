@@ -68,9 +68,9 @@ class Paths(unittest.TestCase):
     def paths(self, file, *options):
         shown = rdmascope("paths", "-r", file, "--json", *options)
         self.assertEqual(shown.returncode, 0, shown.stderr)
-        pairs = [pair for pair in json.loads(shown.stdout)["pairs"] if pair["source"] == ADDRESSES["near"]]
+        pairs = [pair for pair in json.loads(shown.stdout)["pairs"] if pair["source"]["address"] == ADDRESSES["near"]]
         self.assertEqual(len(pairs), 1, shown.stdout[:2000])
-        self.assertEqual(pairs[0]["destination"], ADDRESSES["far"])
+        self.assertEqual(pairs[0]["destination"]["address"], ADDRESSES["far"])
         return pairs[0]
 
     def legs_of(self, watch):

@@ -48,11 +48,38 @@ const metrics::Answer* RoutedOutcome::answer(std::string_view verdict) const {
     return nullptr;
 }
 
+const metrics::PathPair* RoutedOutcome::pair(bool from_b) const {
+    for (const metrics::PathPair& each : pairs) {
+        const std::uint8_t last = each.source.octets[each.source.family == wire::AddressFamily::ipv6 ? 15 : 3];
+        if (last == (from_b ? 2 : 1)) return &each;
+    }
+    return nullptr;
+}
+
+std::vector<Entropy> RoutedOutcome::sick() const {
+    std::vector<std::pair<double, Entropy>> found;
+    for (const bool from_b : {false, true}) {
+        const metrics::PathPair* each = pair(from_b);
+        if (each == nullptr) continue;
+        for (const metrics::PathRow& row : each->rows)
+            if (row.problem == metrics::PathProblem::sick)
+                found.emplace_back(row.p_loss.value_or(1), entropy_of(row.figures.entropy, from_b));
+    }
+    std::ranges::sort(found);
+    std::vector<Entropy> out;
+    for (const auto& [p, entropy] : found) out.push_back(entropy);
+    return out;
+}
+
 std::string RoutedOutcome::alarms() const {
     std::string out;
     for (const metrics::Answer& each : answers)
         if (each.alarm) out += std::string(name_of(each.verdict)) + ": " + each.summary + "\n";
     return out;
+}
+
+Entropy entropy_of(metrics::Entropy entropy, bool from_b) {
+    return {from_b, entropy.udp_port(), entropy.flow_label(), entropy.outer_port()};
 }
 
 RoutedOutcome analyse(const RoutePlan& plan, metrics::AnalyzerOptions options) {
@@ -64,6 +91,7 @@ RoutedOutcome analyse(const RoutePlan& plan, metrics::AnalyzerOptions options) {
     feeder.flush();
     analyzer.finish();
     out.snapshot = analyzer.take_snapshot();
+    out.pairs = metrics::path_pairs(out.snapshot);
     out.answers = metrics::answer(out.snapshot, Nameless{});
     return out;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "metrics/answers/answer.h"
+#include "metrics/answers/path_pairs.h"
 #include "metrics/measure/engine/analyzer.h"
 #include "tests/model/routed_traffic.h"
 
@@ -14,15 +15,21 @@ namespace model {
 struct RoutedOutcome {
     RouteTruth truth;
     metrics::Snapshot snapshot;
+    std::vector<metrics::PathPair> pairs;
     std::vector<metrics::Answer> answers;
 
     /// The first answer with one of these verdicts that alarms, or null.
     const metrics::Answer* alarm(std::initializer_list<std::string_view> verdicts) const;
     /// The first answer with this verdict, alarming or not, or null.
     const metrics::Answer* answer(std::string_view verdict) const;
+    /// The traffic from host a (or b), or null.
+    const metrics::PathPair* pair(bool from_b = false) const;
+    /// The entropies that are called sick, the least likely to be so by chance first.
+    std::vector<Entropy> sick() const;
     /// Verdicts that alarm, for messages of failures.
     std::string alarms() const;
 };
+Entropy entropy_of(metrics::Entropy entropy, bool from_b);
 RoutedOutcome analyse(const RoutePlan& plan, metrics::AnalyzerOptions options = {});
 
 /// Calls `each` with the seeds from 1 to `count`, from several threads.
