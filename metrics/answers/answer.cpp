@@ -81,6 +81,7 @@ std::vector<Answer> asked(const Snapshot& snapshot, const HostNames& names, cons
     answers::ask_qp_cache(subject, answers);
     answers::ask_congestion(subject, answers);
     answers::ask_queue_depth(subject, answers);
+    answers::ask_path(subject, answers);
     answers::ask_commands(subject, answers);
     if (const auto sample = answers::sample_of(snapshot)) answers::withhold_for_sample(*sample, answers);
     describe_what_is_free(answers);

@@ -11,6 +11,8 @@ void ask_latency(const Subject& subject, std::vector<Answer>& out);
 void ask_qp_cache(const Subject& subject, std::vector<Answer>& out);
 void ask_congestion(const Subject& subject, std::vector<Answer>& out);
 void ask_queue_depth(const Subject& subject, std::vector<Answer>& out);
+/// Adds nothing if packets cannot have taken several paths. It needs the answers before it: what is congested.
+void ask_path(const Subject& subject, std::vector<Answer>& out);
 /// Adds nothing if no command of an upper layer was seen.
 void ask_commands(const Subject& subject, std::vector<Answer>& out);
 

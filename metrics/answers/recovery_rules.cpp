@@ -26,11 +26,24 @@ constexpr std::array<Violation, 5> violations{{
     {EventKind::read_restart_wrong, "a repeated READ did not start at the first missing response", true},
 }};
 
-std::vector<Affected> violating_flows(const Group& group) {
+/// Go-back-N is the rule for receivers in order. One that keeps what comes after a hole needs only the hole again; one
+/// that waits for what is late sends no NAK, unless a timer had to repair it.
+bool is_violation(const Violation& violation, const FlowSnapshot& flow, ReceiverClass receiver) {
+    if (violation.kind == EventKind::go_back_incomplete)
+        return receiver != ReceiverClass::selective && receiver != ReceiverClass::placing;
+    if (violation.kind == EventKind::nak_missing) return receiver != ReceiverClass::placing || flow.timeouts > 0;
+    return true;
+}
+
+std::uint64_t count_of(const Violation& violation, const FlowSnapshot& flow, ReceiverClass receiver) {
+    return is_violation(violation, flow, receiver) ? event_count(flow, violation.kind) : 0;
+}
+
+std::vector<Affected> violating_flows(const Group& group, ReceiverClass receiver) {
     std::vector<Affected> affected;
     for (const FlowSnapshot* flow : group.flows) {
         std::uint64_t events = 0;
-        for (const Violation& violation : violations) events += event_count(*flow, violation.kind);
+        for (const Violation& violation : violations) events += count_of(violation, *flow, receiver);
         // A violation that is also a loss must not come before the loss.
         if (events > 0)
             affected.push_back(
@@ -42,7 +55,8 @@ std::vector<Affected> violating_flows(const Group& group) {
 }  // namespace
 
 void find_violations(const Subject& subject, const Group& group, std::vector<Answer>& out) {
-    std::vector<Affected> affected = violating_flows(group);
+    const ReceiverClass receiver = subject.receiver(group.destination);
+    std::vector<Affected> affected = violating_flows(group, receiver);
     if (affected.empty()) return;
     Answer answer = finding(Question::bandwidth, Verdict::go_back_n_violation, affected);
     answer.cost.basis = CostBasis::packets;
@@ -51,11 +65,12 @@ void find_violations(const Subject& subject, const Group& group, std::vector<Ans
     std::uint64_t most_count = 0;
     for (const Violation& violation : violations) {
         std::uint64_t count = 0;
-        for (const FlowSnapshot* flow : flows) count += event_count(*flow, violation.kind);
+        for (const FlowSnapshot* flow : flows) count += count_of(violation, *flow, receiver);
         if (most == nullptr || count > most_count) {
             most = &violation;
             most_count = count;
         }
+        if (count == 0) continue;
         add_evidence(answer, std::string(violation.what), static_cast<double>(count), EvidenceUnit::times,
                      frames_of(flows, {violation.kind}));
     }

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "metrics/answers/disorder.h"
 #include "metrics/answers/ends.h"
 #include "metrics/answers/figure_text.h"
 #include "metrics/answers/finding.h"
@@ -71,6 +72,8 @@ void find_repairs(const Subject& subject, std::vector<Answer>& out) {
                 if (cause == RepairCause::duplication && is_copied_by_capture(subject.snapshot(), *flow)) continue;
                 if (cause == RepairCause::timeout && unreachable_verdict(group, *flow)) continue;
                 if (explains_repeats(*cause) && end_verdict(subject, *flow)) continue;
+                if (cause == RepairCause::reordering && is_harmless(*flow, subject.receiver(group.destination)))
+                    continue;
                 const double severity = severity_of(*flow, *cause);
                 if (is_worth_an_alarm(*flow, *cause, severity)) by_cause[*cause].push_back({flow, severity});
             }

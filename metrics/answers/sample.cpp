@@ -52,6 +52,7 @@ bool is_shown_by_sample(Verdict verdict) {
         case Verdict::rnr:
         case Verdict::pause:
         case Verdict::marked:
+        case Verdict::low_entropy:
         case Verdict::throttled: return true;
         default: return false;
     }
@@ -75,12 +76,16 @@ std::optional<Sample> sample_of(const Snapshot& snapshot) {
 }
 
 void withhold_for_sample(const Sample& sample, std::vector<Answer>& answers) {
-    const bool has_commands =
-        std::ranges::any_of(answers, [](const Answer& answer) { return answer.question == Question::commands; });
+    const auto has = [&answers](Question question) {
+        return std::ranges::any_of(answers, [=](const Answer& answer) { return answer.question == question; });
+    };
+    const bool has_commands = has(Question::commands);
+    const bool has_path = has(Question::path);
     std::erase_if(answers, [](const Answer& answer) { return !is_shown_by_sample(answer.verdict); });
     for (std::size_t i = 0; i < question_count; ++i) {
         const auto question = static_cast<Question>(i);
-        const bool is_asked = i < usual_question_count || (question == Question::commands && has_commands);
+        const bool is_asked = i < usual_question_count || (question == Question::path && has_path) ||
+                              (question == Question::commands && has_commands);
         if (!is_asked) continue;
         const bool answered =
             std::ranges::any_of(answers, [&](const Answer& answer) { return answer.question == question; });

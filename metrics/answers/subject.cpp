@@ -12,7 +12,7 @@
 namespace metrics::inline answers {
 
 Subject::Subject(const Snapshot& snapshot, const metrics::HostNames& names, const std::uint64_t* flow)
-    : snapshot_(snapshot), names_(names), one_flow_(flow != nullptr) {
+    : snapshot_(snapshot), names_(names), one_flow_(flow != nullptr), receivers_(receiver_classes(snapshot)) {
     for (const FlowSnapshot& each : snapshot.flows) by_id_.emplace(each.id, &each);
     std::optional<std::uint64_t> other;
     if (flow != nullptr)
@@ -32,6 +32,11 @@ const FlowSnapshot* Subject::reverse(const FlowSnapshot& flow) const {
     if (!flow.reverse) return nullptr;
     const auto at = by_id_.find(*flow.reverse);
     return at == by_id_.end() ? nullptr : at->second;
+}
+
+ReceiverClass Subject::receiver(const Address& host) const {
+    const auto at = receivers_.find(host);
+    return at == receivers_.end() ? ReceiverClass::unknown : at->second;
 }
 
 bool Subject::concerns(const Address& host) const {

@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "metrics/answers/answer.h"
+#include "metrics/answers/receiver_class.h"
 
 namespace metrics::inline answers {
 
@@ -27,6 +29,7 @@ public:
     const Flows& flows() const { return flows_; }
     bool about_one_flow() const { return one_flow_; }
     const FlowSnapshot* reverse(const FlowSnapshot& flow) const;
+    ReceiverClass receiver(const Address& host) const;
     bool concerns(const Address& host) const;  ///< whether a flow that is asked about begins or ends there
 
     std::string host(const Address& address) const;        ///< "storage-3 (192.0.2.2)", or the address alone
@@ -42,6 +45,7 @@ private:
     Flows flows_;
     std::vector<Group> groups_;
     std::unordered_map<std::uint64_t, const FlowSnapshot*> by_id_;
+    std::map<Address, ReceiverClass> receivers_;
 };
 
 /// Whether messages of a flow that is asked about are known only in part, because bytes are missing; and what helps.

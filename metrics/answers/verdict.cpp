@@ -69,6 +69,15 @@ constexpr std::array<VerdictName, verdict_count> names{{
     {Verdict::at_limit, "at_limit"},
     {Verdict::underused, "underused"},
     {Verdict::ok, "ok"},
+    {Verdict::path_sick, "path_sick"},
+    {Verdict::pair_sick, "pair_sick"},
+    {Verdict::host_sick, "host_sick"},
+    {Verdict::path_slow, "path_slow"},
+    {Verdict::path_marked, "path_marked"},
+    {Verdict::low_entropy, "low_entropy"},
+    {Verdict::sprayed, "sprayed"},
+    {Verdict::selective_repeat, "selective_repeat"},
+    {Verdict::paths_alike, "paths_alike"},
     {Verdict::command_errors, "command_errors"},
     {Verdict::unanswered, "unanswered"},
     {Verdict::retried, "retried"},
@@ -194,6 +203,22 @@ constexpr std::array<VerdictMeaning, 4> queue_depth{{
     {Verdict::undecidable, "This capture cannot tell.", describes},
 }};
 
+constexpr std::array<VerdictMeaning, 10> path{{
+    {Verdict::path_sick, "Of the paths between two hosts one loses more packets than the others.", is_alarm},
+    {Verdict::pair_sick, "All paths between two hosts lose more packets than those of other pairs of hosts.", is_alarm},
+    {Verdict::host_sick, "Packets of one host get lost more often than those of others, to or from every peer.",
+     is_alarm},
+    {Verdict::path_slow, "Of the paths between two hosts one has a longer queue than the others at the same times.",
+     is_alarm},
+    {Verdict::path_marked, "Of the paths between two hosts switches mark one more than the others at the same times.",
+     is_alarm},
+    {Verdict::low_entropy, "Two hosts with congestion use few entropies, so few paths.", describes},
+    {Verdict::sprayed, "Packets arrive out of order, and nothing was sent again or refused because of it.", describes},
+    {Verdict::selective_repeat, "Senders repeat only what was lost, and the receiver keeps the rest.", describes},
+    {Verdict::paths_alike, "The paths between two hosts lose no more than one another.", describes},
+    {Verdict::undecidable, "Too few packets were lost to tell whether one path is to blame.", describes},
+}};
+
 constexpr std::array<VerdictMeaning, 13> commands{{
     {Verdict::command_errors, "Commands end with an error: of the device, of the path to it, or refused.", is_alarm},
     {Verdict::unanswered, "Commands get no answer for more than 5 s.", is_alarm},
@@ -226,6 +251,7 @@ constexpr std::span<const VerdictMeaning> meanings_for(Question question) {
         case Question::latency: return latency;
         case Question::qp_cache: return qp_cache;
         case Question::congestion: return congestion;
+        case Question::path: return path;
         case Question::commands: return commands;
         case Question::policy: return policy;
         case Question::queue_depth: break;

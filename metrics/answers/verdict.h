@@ -8,13 +8,13 @@
 
 namespace metrics::inline answers {
 
-enum class Question : std::uint8_t { bandwidth, latency, qp_cache, congestion, queue_depth, commands, policy };
-inline constexpr std::size_t question_count = 7;
-/// The questions that every capture has an answer to. The question about commands is asked if there are commands, and
-/// the question about the policy if rules are given.
+enum class Question : std::uint8_t { bandwidth, latency, qp_cache, congestion, queue_depth, path, commands, policy };
+inline constexpr std::size_t question_count = 8;
+/// The questions that every capture has an answer to. The question about paths is asked if packets may have taken
+/// several, the question about commands if there are commands, and the question about the policy if rules are given.
 inline constexpr std::size_t usual_question_count = 5;
 inline constexpr std::array<std::string_view, question_count> question_names{
-    "bandwidth", "latency", "qp_cache", "congestion", "queue_depth", "commands", "policy"};
+    "bandwidth", "latency", "qp_cache", "congestion", "queue_depth", "path", "commands", "policy"};
 constexpr std::string_view name_of(Question question) { return question_names[static_cast<std::size_t>(question)]; }
 
 /// An answer as one word. Questions share a verdict if the cause is the same: `rnr`, `pause`, `queueing`,
@@ -83,6 +83,16 @@ enum class Verdict : std::uint8_t {
     at_limit,
     underused,
     ok,
+    // path
+    path_sick,
+    pair_sick,
+    host_sick,
+    path_slow,
+    path_marked,
+    low_entropy,
+    sprayed,
+    selective_repeat,
+    paths_alike,
     // commands
     command_errors,
     unanswered,

@@ -10,6 +10,7 @@
 #include "metrics/figures/snapshot.h"
 #include "metrics/measure/account/attribution.h"
 #include "metrics/measure/account/compact_histogram.h"
+#include "metrics/measure/account/hole_watch.h"
 #include "metrics/measure/account/ledger.h"
 #include "metrics/measure/account/recovery.h"
 
@@ -31,8 +32,9 @@ enum class FlowHistogram : std::uint8_t {
     nak_generation,
     nak_reaction,
     recovery_total,
+    late_depth,  ///< late packet: positions up to the highest one that had passed
 };
-inline constexpr std::size_t flow_histogram_count = 17;
+inline constexpr std::size_t flow_histogram_count = 18;
 constexpr FlowHistogram latency_of(Operation operation) { return static_cast<FlowHistogram>(index_of(operation)); }
 
 /// Counts of a flow's packets and their marks. Every packet changes them. `CountsAbove` has the high bits of some
@@ -318,6 +320,7 @@ struct FlowTrouble {
     std::array<std::uint8_t, 4> hop_limits{};  ///< that its packets had, if not all have the same; 0 = unused
     std::uint32_t late_refused = 0;            ///< late packets whose hole the receiver had refused
     LossEpisodes losses;
+    HoleWatch holes;
 };
 
 /// The frames that show one kind of event on a flow; chained, from a pool.
@@ -387,6 +390,7 @@ struct alignas(64) Flow {
     /// Of the last data packet: Entropy::number(), and the hop limit in the bits that it leaves spare.
     std::uint64_t path_key = 0;
     std::uint32_t entropies = no_block;  ///< its FlowEntropies, once it has used several
+    bool is_hole_open = false;           ///< FlowTrouble::holes must be called for every acknowledgement
     RequestState request;
     Ledger ledger;
     Attribution attribution;

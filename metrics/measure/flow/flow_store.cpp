@@ -454,6 +454,8 @@ void FlowStore::describe_path(const Flow& flow, FlowSnapshot& out) const {
         std::ranges::sort(path.hop_limits);
         path.loss_episodes = own->losses.count;
         path.late_refused = own->late_refused;
+        path.outcomes = own->holes.outcomes();
+        path.late_depth = unpack(flow, FlowHistogram::late_depth);
     }
     if (!(path == PathFigures{})) out.path = std::move(path);
 }

@@ -87,6 +87,11 @@ void AnsweredRequests::acknowledge(Flow& requester, std::uint64_t position, cons
     receive(requester, position, answer);
     if (requester.trouble != Flow::no_block) [[unlikely]]
         holes_.take_damaged(requester, position + 1);
+    if (requester.is_hole_open) [[unlikely]] {
+        HoleWatch& holes = store_.trouble(requester).holes;
+        holes.acknowledged(position);
+        requester.is_hole_open = holes.is_open();
+    }
     if (position < request.acknowledged) return;
     request.acknowledged = position + 1;
     if (request.recovering) {

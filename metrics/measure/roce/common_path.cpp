@@ -113,7 +113,7 @@ struct CommonPath::Packet {
     const bool guessed =
         requester.pairing == PairingMethod::psn && flow.pairing_percent < AnsweredRequests::confirmed_percent;
     if (ahead >= 0 || ahead <= psn::successor_behind || request.next == 0 || request.recovering || request.lacking ||
-        request.watched || requester.finished || guessed ||
+        request.watched || requester.finished || guessed || requester.is_hole_open ||
         wire::kind_of_syndrome(packet.syndrome) != wire::AethKind::ack)
         return false;
     const std::uint8_t credits = wire::value_of_syndrome(packet.syndrome);

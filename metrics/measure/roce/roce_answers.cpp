@@ -88,6 +88,8 @@ void RoceAnswers::on_refusal(Flow& carrier, Flow* requester, const PacketRecord&
             generation_ns = figure;
         }
     };
+    if (kind == NakKind::sequence) recovering.holes.nak(position);
+    requester->is_hole_open = recovering.holes.is_open();
     if (kind == NakKind::other) repeated_.end(*requester, position);
     if (kind == NakKind::rnr) repeated_.refuse(*requester, position, rnr_timer_ns(record.syndrome), record);
     // If a response before it is missing, its requester goes back to that.

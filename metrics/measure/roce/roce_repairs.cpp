@@ -170,6 +170,11 @@ void RoceRepairs::on_answered_early(const RequestPacket& packet, const Progress&
 void RoceRepairs::count_loss(Flow& flow, const RequestPacket& packet, RepeatCause cause, bool fills) {
     if (EntropyRow* const now = store_.present_entropy_row(flow); now != nullptr) ++now->repeated;
     const bool begins_run = cause == RepeatCause::nak || cause == RepeatCause::timeout;
+    if (!packet.is_read()) {
+        HoleWatch& holes = store_.trouble(flow).holes;
+        holes.repeat(packet.position, flow.request.next, fills, begins_run, cause == RepeatCause::timeout);
+        flow.is_hole_open = holes.is_open();
+    }
     if (!store_.trouble(flow).losses.note(packet.position, fills, begins_run)) return;
     if (fills) return;  // the entropy of a packet that was never seen is not known
     if (EntropyRow* const first = store_.entropy_row_of(flow, packet.position); first != nullptr)
@@ -187,6 +192,9 @@ void RoceRepairs::count_late(Flow& flow, FlowTrouble& trouble, const RequestPack
     }
     ++request.reordered;
     if (hole->refused) ++trouble.late_refused;
+    trouble.holes.late(packet.position, hole->refused);
+    flow.is_hole_open = trouble.holes.is_open();
+    store_.record(flow, FlowHistogram::late_depth, request.next - packet.position);
     if (EntropyRow* const now = store_.present_entropy_row(flow); now != nullptr) ++now->late;
     // If it was acknowledged, the acknowledgement was early, and the capture has lost nothing.
     if (hole->counted && hole->acknowledged && trouble.unseen_acknowledged > 0) --trouble.unseen_acknowledged;

@@ -75,6 +75,8 @@ void forget_positions(FlowTrouble& trouble) {
     trouble.doubtful_timeout = false;
     trouble.recovery = {};
     trouble.repeated = {};
+    trouble.losses.last_position = 0;
+    trouble.holes.forget_positions();
 }
 
 }  // namespace
