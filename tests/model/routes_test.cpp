@@ -119,7 +119,8 @@ TEST(Routes, SpreadPacketsOvertakeEachOther) {
             EXPECT_EQ(truth.late > 0, spread != Spread::by_flow);
             EXPECT_EQ(truth.naks > 0, spread != Spread::by_flow && order == Order::in_order);
             EXPECT_EQ(sum(truth, &EntropyTruth::repeats) > 0, truth.naks > 0);
-            EXPECT_EQ(truth.timeouts, 0u);
+            // The last packets may be overtaken once more, and no packet follows that shows it.
+            EXPECT_LE(truth.timeouts, order == Order::in_order && spread != Spread::by_flow ? 2u : 0u);
         }
     }
 }
