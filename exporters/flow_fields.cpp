@@ -104,6 +104,38 @@ void add_traffic(Fields& fields) {
                [](const FlowRow& row) { return row.flow.timeouts; });
 }
 
+void add_paths(Fields& fields) {
+    const auto known = [](const FlowRow& row, std::uint64_t one, auto of) {
+        if (!row.flow.entropy.known()) return Value{};
+        return Value{row.flow.path ? std::uint64_t{of(*row.flow.path)} : one};
+    };
+    fields.add("entropy", "", "entropy", Unit::text,
+               "what switches hash besides the addresses: UDP source port, flow label, TCP ports, LIDs; of the last data packet",
+               [](const FlowRow& row) {
+                   return row.flow.entropy.known() ? Value{metrics::to_text(row.flow.entropy)} : Value{};
+               });
+    fields.add("entropies", "", "entropies", Unit::count,
+               "how many different ones its data packets had; an estimate above 8",
+               [known](const FlowRow& row) { return known(row, 1, [](const auto& path) { return path.entropies; }); });
+    fields.add(
+        "entropy_changes", "", "entropy changes", Unit::count,
+        "data packets whose entropy is not that of the data packet before",
+        [known](const FlowRow& row) { return known(row, 0, [](const auto& path) { return path.entropy_changes; }); });
+    fields.add("loss_episodes", "", "loss episodes", Unit::count,
+               "packets lost together count once: runs with at most 16 PSNs between two lost ones; RoCE, InfiniBand",
+               [](const FlowRow& row) {
+                   if (row.flow.tcp || !row.flow.retransmitted_packets) return Value{};
+                   return Value{row.flow.path ? row.flow.path->loss_episodes : std::uint64_t{0}};
+               });
+    fields.add("hop_limits", "", "hop limits", Unit::count,
+               "different hop limits of its data packets, 4 at most; more than 1: paths of different lengths",
+               [known](const FlowRow& row) {
+                   return known(row, 1, [](const auto& path) {
+                       return std::max<std::uint64_t>(path.hop_limits.size(), 1);
+                   });
+               });
+}
+
 void add_operations(Fields& fields) {
     for (std::size_t i = 0; i < metrics::operation_count; ++i) {
         const std::string name(metrics::operation_names[i]);
@@ -282,6 +314,7 @@ std::vector<FlowField> make_fields() {
     add_identity(fields);
     add_problem(fields);
     add_traffic(fields);
+    add_paths(fields);
     add_operations(fields);
     add_outstanding(fields);
     add_answers(fields);

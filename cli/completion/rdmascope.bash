@@ -108,6 +108,22 @@ _rdmascope_flows() {
     fi
 }
 
+_rdmascope_paths() {
+    _rdmascope_measuring && return
+    case $previous in
+        --paths) _rdmascope_words '2 4 8 16 32 64'; return ;;
+        --top) return ;;
+        --interval) _rdmascope_words '1ms 10ms 100ms 1s'; return ;;
+    esac
+    if [[ $current == -* ]]; then
+        _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n -h --help --version
+            --json --csv --paths --top --interval'
+    else
+        _rdmascope_expression
+    fi
+}
+
 _rdmascope_io() {
     case $previous in
         -i | --interface) _rdmascope_interfaces; return ;;
@@ -358,7 +374,7 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((${#words[@]} == 2)); then
-        _rdmascope_words 'dump flows io why explain report policy top daemon endpoint replay run doctor demo completion help --help --version'
+        _rdmascope_words 'dump flows io paths why explain report policy top daemon endpoint replay run doctor demo completion help --help --version'
     else
         case ${words[1]} in
             dump) _rdmascope_dump ;;
@@ -367,6 +383,7 @@ _rdmascope() {
             why) _rdmascope_why ;;
             explain) _rdmascope_explain ;;
             report) _rdmascope_report ;;
+            paths) _rdmascope_paths ;;
             policy) _rdmascope_policy ;;
             top) _rdmascope_top ;;
             daemon) _rdmascope_daemon ;;
@@ -376,7 +393,7 @@ _rdmascope() {
             doctor) _rdmascope_doctor ;;
             demo) _rdmascope_demo ;;
             completion) _rdmascope_completion ;;
-            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io why explain report policy top daemon endpoint replay run doctor demo completion'; fi ;;
+            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows io paths why explain report policy top daemon endpoint replay run doctor demo completion'; fi ;;
         esac
     fi
     COMPREPLY=("${COMPREPLY[@]#"$before"}")

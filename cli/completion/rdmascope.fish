@@ -53,6 +53,7 @@ complete -c rdmascope -f
 complete -c rdmascope -n __fish_use_subcommand -a dump -d 'print, filter, save and convert packets'
 complete -c rdmascope -n __fish_use_subcommand -a flows -d 'one row a flow with all its figures'
 complete -c rdmascope -n __fish_use_subcommand -a io -d 'commands of upper layers, and where their time went'
+complete -c rdmascope -n __fish_use_subcommand -a paths -d 'which ports carry what between two hosts'
 complete -c rdmascope -n __fish_use_subcommand -a why -d 'why it is slow'
 complete -c rdmascope -n __fish_use_subcommand -a explain -d 'lines of logs and codes of errors'
 complete -c rdmascope -n __fish_use_subcommand -a report -d 'one HTML page with answers, flows and plots'
@@ -68,8 +69,8 @@ complete -c rdmascope -n __fish_use_subcommand -a completion -d 'the script for 
 complete -c rdmascope -n __fish_use_subcommand -a help -d 'explain a command'
 complete -c rdmascope -n __fish_use_subcommand -l help -d 'list the commands'
 complete -c rdmascope -n __fish_use_subcommand -l version -d 'print the version'
-complete -c rdmascope -n '__rdmascope_is dump flows io why report policy top' -a 'ip ip6 udp tcp host net port src dst and or not vlan ether'
-complete -c rdmascope -n '__rdmascope_is help' -a 'dump flows io why explain report policy top daemon endpoint replay run doctor demo completion'
+complete -c rdmascope -n '__rdmascope_is dump flows io paths why report policy top' -a 'ip ip6 udp tcp host net port src dst and or not vlan ether'
+complete -c rdmascope -n '__rdmascope_is help' -a 'dump flows io paths why explain report policy top daemon endpoint replay run doctor demo completion'
 
 function __rdmascope_option
     complete -c rdmascope -n '__rdmascope_is dump' $argv
@@ -132,7 +133,7 @@ __rdmascope_option -l version -d 'print the version and exit'
 
 # What flows, why and top share.
 function __rdmascope_measuring_option
-    complete -c rdmascope -n '__rdmascope_is flows why report policy top' $argv
+    complete -c rdmascope -n '__rdmascope_is flows paths why report policy top' $argv
 end
 
 function __rdmascope_flows_option

@@ -142,7 +142,7 @@ class Documentation(TestCase):
                       f"COMP_CWORD={len(words)}; _rdmascope; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
             return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
 
-        self.assertEqual(complete(BINARY), ["dump", "flows", "io", "why", "explain", "report", "policy", "top", "daemon", "endpoint", "replay", "run", "doctor",
+        self.assertEqual(complete(BINARY), ["dump", "flows", "io", "paths", "why", "explain", "report", "policy", "top", "daemon", "endpoint", "replay", "run", "doctor",
                                            "demo", "completion", "help", "--help", "--version"])
         self.assertEqual(complete(BINARY, "dump", "-T"), ["text", "fields", "json", "ek"])
         self.assertIn("lo", complete(BINARY, "dump", "-i"))
@@ -195,7 +195,7 @@ class Documentation(TestCase):
             return [reply.split("\t")[0] for reply in told.stdout.splitlines()]
 
         (self.folder / "folder").mkdir()
-        self.assertEqual(sorted(complete("rdmascope ")), sorted(["dump", "flows", "io", "why", "explain", "report", "policy", "top", "daemon", "endpoint", "replay", "run",
+        self.assertEqual(sorted(complete("rdmascope ")), sorted(["dump", "flows", "io", "paths", "why", "explain", "report", "policy", "top", "daemon", "endpoint", "replay", "run",
                                                                  "doctor", "demo", "help"]))
         self.assertEqual(sorted(complete("rdmascope dump -T ")), ["ek", "fields", "json", "text"])
         self.assertEqual(complete("rdmascope help dump --col"), [])

@@ -82,7 +82,7 @@ std::string function_of(const std::string& script, const std::string& name) {
 }
 
 bool measures(std::string_view command) {
-    constexpr std::array all = {"flows", "why", "report", "policy", "top"};
+    constexpr std::array all = {"flows", "paths", "why", "report", "policy", "top"};
     return std::ranges::find(all, command) != all.end();
 }
 
