@@ -12,7 +12,7 @@ using base::saturating::add;
 using base::saturating::subtract;
 
 template <class T>
-using Counter = std::uint64_t T::*;
+using SumOf = std::uint64_t T::*;
 constexpr std::array row_counters{
     &EntropyFigures::packets,      &EntropyFigures::wire_bytes,       &EntropyFigures::ecn_ce_packets,
     &EntropyFigures::late_packets, &EntropyFigures::repeated_packets, &EntropyFigures::loss_episodes,

@@ -133,13 +133,13 @@ EntropyRow* FlowStore::present_entropy_row(const Flow& flow) {
 void FlowStore::describe_entropies(const Flow& flow, PathFigures& out) const {
     FlowEntropies own = entropies[flow.entropies];
     ManyEntropies many;
-    std::span<EntropyRow> rows = own.exact;
+    std::span<EntropyRow> kept = own.exact;
     if (own.many != FlowEntropies::no_block) {
         many = many_entropies[own.many];
-        rows = many;
+        kept = many;
     }
-    count_present(own, rows, totals_of(flow), {});
-    for (const EntropyRow& row : rows.first(own.known))
+    count_present(own, kept, totals_of(flow), {});
+    for (const EntropyRow& row : kept.first(own.known))
         if (row.packets != 0)
             out.rows.push_back({.entropy = row.entropy,
                                 .packets = row.packets,
