@@ -110,17 +110,18 @@ void add_paths(Fields& fields) {
         return Value{row.flow.path ? std::uint64_t{of(*row.flow.path)} : one};
     };
     fields.add("entropy", "", "entropy", Unit::text,
-               "what switches hash besides the addresses: UDP source port, flow label, TCP ports, LIDs; of the last data packet",
+               "what switches hash besides the addresses: UDP source port, flow label, TCP ports, LIDs; of the last "
+               "data packet",
                [](const FlowRow& row) {
                    return row.flow.entropy.known() ? Value{metrics::to_text(row.flow.entropy)} : Value{};
                });
     fields.add("entropies", "", "entropies", Unit::count,
                "how many different ones its data packets had; an estimate above 8",
                [known](const FlowRow& row) { return known(row, 1, [](const auto& path) { return path.entropies; }); });
-    fields.add(
-        "entropy_changes", "", "entropy changes", Unit::count,
-        "data packets whose entropy is not that of the data packet before",
-        [known](const FlowRow& row) { return known(row, 0, [](const auto& path) { return path.entropy_changes; }); });
+    fields.add("entropy_changes", "", "entropy changes", Unit::count,
+               "data packets whose entropy is not that of the data packet before", [known](const FlowRow& row) {
+                   return known(row, 0, [](const auto& path) { return path.entropy_changes; });
+               });
     fields.add("loss_episodes", "", "loss episodes", Unit::count,
                "packets lost together count once: runs with at most 16 PSNs between two lost ones; RoCE, InfiniBand",
                [](const FlowRow& row) {
@@ -130,9 +131,8 @@ void add_paths(Fields& fields) {
     fields.add("hop_limits", "", "hop limits", Unit::count,
                "different hop limits of its data packets, 4 at most; more than 1: paths of different lengths",
                [known](const FlowRow& row) {
-                   return known(row, 1, [](const auto& path) {
-                       return std::max<std::uint64_t>(path.hop_limits.size(), 1);
-                   });
+                   return known(row, 1,
+                                [](const auto& path) { return std::max<std::uint64_t>(path.hop_limits.size(), 1); });
                });
 }
 

@@ -42,6 +42,8 @@ std::string heading_text(const PathPair& pair, const metrics::HostNames& names) 
                     host_text(pair.destination, names), pair.dscp,
                     base::format_counted(pair.entropies, "entropy", "entropies"), base::format_decimal(even.effective),
                     base::format_decimal(even.fairness), base::format_decimal(even.max_over_mean));
+    if (pair.median_max_over_mean)
+        text += fmt::format(" ({} in 0.1 s)", base::format_decimal(*pair.median_max_over_mean));
     if (pair.entropy_changes > 0)
         text += fmt::format("; changes inside queue pairs {}", base::group_digits(pair.entropy_changes));
     if (pair.hop_limits.size() > 1) text += "; paths of different lengths";

@@ -116,10 +116,65 @@ void find_sick_path(const PathSubject& paths, const PathPair& pair, const PathRo
     out.push_back(std::move(answer));
 }
 
-void find_sick_paths(const PathSubject& paths, std::vector<Answer>& out) {
+void add_signs(const SignCounts& signs, Answer& answer) {
+    add_evidence(answer, "windows of 1 ms with more than the others", static_cast<double>(signs.more),
+                 EvidenceUnit::times);
+    add_evidence(answer, "windows of 1 ms with less", static_cast<double>(signs.less), EvidenceUnit::times, {}, true);
+}
+
+void find_marked_path(const PathSubject& paths, const PathPair& pair, const PathRow& row, std::vector<Answer>& out) {
+    const Flows flows = paths.flows_of(row);
+    const double share =
+        ratio(static_cast<double>(row.figures.ecn_ce_packets), static_cast<double>(row.figures.packets));
+    Answer answer =
+        answer_about(Verdict::path_marked, flows,
+                     ratio(static_cast<double>(row.figures.ecn_ce_packets), static_cast<double>(pair.packets())));
+    answer.summary = fmt::format(
+        "Switches mark {} of the packets of {} {}, more than those of the other {} at the "
+        "same times.",
+        percent(share), entropy_words(row.figures.entropy), paths.way(pair),
+        counted(pair.rows.size() - 1, "entropy", "entropies"));
+    answer.advice =
+        "A queue on this path builds up alone: other traffic is hashed to the same link. Spread the load over more "
+        "entropies, or look at what else the link carries.";
+    add_evidence(answer, "packets marked", static_cast<double>(row.figures.ecn_ce_packets), EvidenceUnit::packets,
+                 frames_of(flows, {EventKind::ce_mark}));
+    add_signs(row.windows.marks, answer);
+    add_evenness(pair, answer);
+    out.push_back(std::move(answer));
+}
+
+void find_slow_path(const PathSubject& paths, const PathPair& pair, const PathRow& row, std::vector<Answer>& out) {
+    const Flows flows = paths.flows_of(row);
+    const bool queue = is_queue(pair, row);
+    const std::uint64_t shift = longer_by_ns(row.windows);
+    const std::uint64_t others = others_round_trip_ns(pair, row).value_or(0);
+    const double packets = ratio(static_cast<double>(row.figures.packets), static_cast<double>(pair.packets()));
+    Answer answer = answer_about(Verdict::path_slow, flows, queue ? packets : 0);
+    answer.summary = fmt::format(
+        "Round trips of {} {} take {} longer than those of the other {} at the same times: {}.",
+        entropy_words(row.figures.entropy), paths.way(pair), duration(static_cast<double>(shift)),
+        counted(pair.rows.size() - 1, "entropy", "entropies"), queue ? "a queue on the path" : "the path is longer");
+    answer.advice = queue
+                        ? "Look at the load and the queues of the links that carry this five-tuple: other traffic may "
+                          "be hashed to the same link."
+                        : "Paths of different lengths are no fault; packets that are spread over them arrive out of "
+                          "order.";
+    add_evidence(answer, "longer by, median", static_cast<double>(shift), EvidenceUnit::ns);
+    add_evidence(answer, "median round trip of the others", static_cast<double>(others), EvidenceUnit::ns);
+    add_signs(row.windows.delays, answer);
+    add_evenness(pair, answer);
+    if (answer.vantage == Vantage::receiver) answer.confidence *= 0.5;  // the tap saw only the receiver's own time
+    out.push_back(std::move(answer));
+}
+
+void find_bad_paths(const PathSubject& paths, std::vector<Answer>& out) {
     for (const PathPair& pair : paths.pairs)
-        for (const PathRow& row : pair.rows)
+        for (const PathRow& row : pair.rows) {
             if (row.problem == PathProblem::sick) find_sick_path(paths, pair, row, out);
+            if (row.problem == PathProblem::marked) find_marked_path(paths, pair, row, out);
+            if (row.problem == PathProblem::slow) find_slow_path(paths, pair, row, out);
+        }
 }
 
 std::string culprit_words(const PathSubject& paths, const SickLevel& level) {
@@ -243,14 +298,14 @@ void find_selective_repeat(const PathSubject& paths, std::vector<Answer>& out) {
             if (event_count(*flow, EventKind::go_back_incomplete) > 0) by_receiver[group.destination].push_back(flow);
     }
     for (const auto& [receiver, flows] : by_receiver) {
-        std::uint64_t cases = 0;
-        for (const FlowSnapshot* flow : flows) cases += event_count(*flow, EventKind::go_back_incomplete);
+        std::uint64_t recoveries = 0;
+        for (const FlowSnapshot* flow : flows) recoveries += event_count(*flow, EventKind::go_back_incomplete);
         Answer answer = answer_about(Verdict::selective_repeat, flows, 0);
         answer.summary = fmt::format("Senders repeat to {} only what was lost, and it keeps the rest ({}).",
-                                     paths.subject.host(receiver), counted(cases, "time"));
+                                     paths.subject.host(receiver), counted(recoveries, "time"));
         answer.advice = "Nothing needs to be done: this is selective repeat, in place of going back.";
-        add_evidence(answer, "recoveries by selective repeat", static_cast<double>(cases), EvidenceUnit::recoveries,
-                     frames_of(flows, {EventKind::go_back_incomplete}));
+        add_evidence(answer, "recoveries by selective repeat", static_cast<double>(recoveries),
+                     EvidenceUnit::recoveries, frames_of(flows, {EventKind::go_back_incomplete}));
         out.push_back(std::move(answer));
     }
 }
@@ -330,7 +385,7 @@ void describe_paths(const PathSubject& paths, std::vector<Answer>& out) {
 void ask_path(const Subject& subject, std::vector<Answer>& out) {
     const PathSubject paths = path_subject(subject);
     const std::size_t before = out.size();
-    find_sick_paths(paths, out);
+    find_bad_paths(paths, out);
     find_sick_levels(paths, out);
     find_spraying(paths, out);
     find_selective_repeat(paths, out);

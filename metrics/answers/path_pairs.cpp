@@ -86,18 +86,107 @@ std::uint64_t more_packets(const PathPair& pair) {
     return static_cast<std::uint64_t>(static_cast<double>(episodes - had) * per_episode);
 }
 
+struct WindowTest {
+    SignCounts EntropyWindows::*signs;
+    PathProblem problem;
+};
+
+/// Marks and delays: the sign test of the windows, and what it must come to.
+bool is_large(const PathPair& pair, const PathRow& row, PathProblem problem) {
+    if (problem == PathProblem::marked) {
+        std::uint64_t packets = 0;
+        std::uint64_t marked = 0;
+        for (const PathRow& other : pair.rows) {
+            if (&other == &row) continue;
+            packets += other.figures.packets;
+            marked += other.figures.ecn_ce_packets;
+        }
+        const double own = static_cast<double>(row.figures.ecn_ce_packets) * static_cast<double>(packets);
+        return own >= path_rate_ratio * static_cast<double>(marked) * static_cast<double>(row.figures.packets);
+    }
+    const std::uint64_t shift = longer_by_ns(row.windows);
+    const auto others = others_round_trip_ns(pair, row);
+    return shift >= least_path_delay_ns && others &&
+           static_cast<double>(shift) >= least_path_delay_share * static_cast<double>(*others);
+}
+
+void compare_windows(PathPair& pair, const WindowTest& test) {
+    std::vector<double> p;
+    std::vector<PathRow*> tested;
+    for (PathRow& row : pair.rows) {
+        const SignCounts& signs = row.windows.*test.signs;
+        if (signs.more + signs.less < least_path_windows) continue;
+        tested.push_back(&row);
+        p.push_back(sign_test(signs.more, signs.less));
+    }
+    const std::vector<double> adjusted = holm(p);
+    for (std::size_t i = 0; i < tested.size(); ++i)
+        if (adjusted[i] <= path_p_value && tested[i]->problem == PathProblem::none &&
+            is_large(pair, *tested[i], test.problem))
+            tested[i]->problem = test.problem;
+}
+
 void compare(PathPair& pair) {
+    compare_windows(pair, {&EntropyWindows::marks, PathProblem::marked});
+    compare_windows(pair, {&EntropyWindows::delays, PathProblem::slow});
+
     const std::vector<LossTest> tests = test_losses(loss_counts(pair));
     for (std::size_t i = 0; i < tests.size(); ++i) {
         if (!tests[i].tested) continue;
         pair.rows[i].p_loss = tests[i].p;
+        // A loss outweighs what goes with it.
         if (tests[i].sick) pair.rows[i].problem = PathProblem::sick;
     }
     const bool found = std::ranges::any_of(tests, &LossTest::sick);
     pair.packets_needed = found ? 0 : more_packets(pair);
 }
 
+/// Of the pairs that the windows are about.
+void add_windows(const Snapshot& snapshot, std::vector<PathPair>& pairs) {
+    constexpr double permille = 1000;
+    for (PathPair& pair : pairs) {
+        if (pair.transport == wire::Transport::iwarp) continue;
+        const auto key = std::tuple(pair.source, pair.destination, pair.dscp);
+        const auto known = std::ranges::lower_bound(snapshot.path_windows, key, {}, pair_of);
+        if (known == snapshot.path_windows.end() || pair_of(*known) != key) continue;
+        if (const auto median = known->max_over_mean_permille.quantile(0.5))
+            pair.median_max_over_mean = static_cast<double>(*median) / permille;
+        for (PathRow& row : pair.rows) {
+            const auto own = std::ranges::lower_bound(known->rows, row.figures.entropy, {}, &EntropyWindows::entropy);
+            if (own != known->rows.end() && own->entropy == row.figures.entropy) row.windows = *own;
+        }
+    }
+}
+
 }  // namespace
+
+/// Over all windows that differ: where it was shorter, the difference is below 0.
+std::uint64_t longer_by_ns(const EntropyWindows& windows) {
+    const auto more = static_cast<double>(windows.delays.more);
+    const auto less = static_cast<double>(windows.delays.less);
+    const double place = (more + less) / 2 - less;
+    if (more == 0 || place <= 0) return 0;
+    return windows.longer_ns.quantile(place / more).value_or(0);
+}
+
+std::optional<std::uint64_t> others_round_trip_ns(const PathPair& pair, const PathRow& row) {
+    Histogram others;
+    for (const PathRow& other : pair.rows)
+        if (&other != &row) others.merge(other.round_trip_ns);
+    return others.quantile(0.5);
+}
+
+bool is_queue(const PathPair& pair, const PathRow& row) {
+    if (row.figures.ecn_ce_packets > 0) return true;
+    const auto excess = [](const Histogram& round_trips) {
+        return static_cast<double>(round_trips.quantile(0.5).value_or(0) - round_trips.min().value_or(0));
+    };
+    Histogram others;
+    for (const PathRow& other : pair.rows)
+        if (&other != &row) others.merge(other.round_trip_ns);
+    // A longer way delays even the fastest packet by as much.
+    return excess(row.round_trip_ns) - excess(others) >= static_cast<double>(longer_by_ns(row.windows)) / 2;
+}
 
 std::vector<std::uint64_t> PathPair::bytes() const {
     std::vector<std::uint64_t> out;
@@ -146,9 +235,10 @@ std::vector<PathPair> path_pairs(const Snapshot& snapshot) {
         for (auto& [entropy, row] : collected.rows) pair.rows.push_back(std::move(row));
         std::ranges::sort(pair.hop_limits);
         pair.entropies = std::max<std::uint64_t>(pair.entropies, pair.rows.size());
-        compare(pair);
         pairs.push_back(std::move(pair));
     }
+    add_windows(snapshot, pairs);
+    for (PathPair& pair : pairs) compare(pair);
     const std::map<Address, ReceiverClass> classes = receiver_classes(snapshot);
     for (PathPair& pair : pairs)
         if (const auto known = classes.find(pair.destination); known != classes.end()) pair.receiver = known->second;

@@ -21,6 +21,7 @@ struct PathRow {
     std::vector<std::uint64_t> flows;  ///< ids, ascending
     std::optional<std::uint64_t> round_trip_min_ns;
     Histogram round_trip_ns;       ///< of requests whose packets have no other entropy
+    EntropyWindows windows;        ///< against the others at the same times
     std::optional<double> p_loss;  ///< adjusted; absent if the entropy was not compared
     PathProblem problem = PathProblem::none;
 };
@@ -33,7 +34,8 @@ struct PathPair {
     std::uint64_t entropies = 0;        ///< different ones; an estimate where flows have more than are kept
     std::uint64_t entropy_changes = 0;  ///< inside queue pairs
     std::uint64_t late_packets = 0;
-    std::vector<std::uint8_t> hop_limits;  ///< more than one: paths of different lengths
+    std::optional<double> median_max_over_mean;  ///< over intervals: entropies that alternate look even in total
+    std::vector<std::uint8_t> hop_limits;        ///< more than one: paths of different lengths
     ReceiverClass receiver = ReceiverClass::unknown;
     std::vector<PathRow> rows;         ///< by entropy
     std::uint64_t packets_needed = 0;  ///< more, before a loss could be blamed on a path; 0 if there are enough
@@ -45,6 +47,13 @@ struct PathPair {
     /// Several rows have packets enough to be compared.
     bool is_compared() const;
 };
+
+/// By how much its median round trip is longer than the others' at the same times; 0 if it is not.
+std::uint64_t longer_by_ns(const EntropyWindows& windows);
+/// The median round trip of all other entropies of the pair.
+std::optional<std::uint64_t> others_round_trip_ns(const PathPair& pair, const PathRow& row);
+/// Whether a longer round trip is that of a queue, and not of a longer way.
+bool is_queue(const PathPair& pair, const PathRow& row);
 
 /// All pairs whose flows have a known entropy, those with the most bytes first.
 std::vector<PathPair> path_pairs(const Snapshot& snapshot);

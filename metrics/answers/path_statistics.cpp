@@ -82,17 +82,28 @@ double binomial_tail(std::uint64_t successes, std::uint64_t trials, double proba
     if (successes > trials || probability <= 0) return 0;
     if (probability >= 1) return 1;
     const auto n = static_cast<double>(trials);
+    const auto probability_of = [=](std::uint64_t count) {
+        const auto k = static_cast<double>(count);
+        return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) + k * std::log(probability) +
+                        (n - k) * std::log1p(-probability));
+    };
+    // Away from the mean, terms fall by a greater factor each: few of them matter.
+    constexpr double negligible = 1e-17;
     double sum = 0;
-    for (std::uint64_t i = successes; i <= trials; ++i) {
-        const auto k = static_cast<double>(i);
-        const double log_term = std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) +
-                                k * std::log(probability) + (n - k) * std::log1p(-probability);
-        const double term = std::exp(log_term);
-        sum += term;
-        // Beyond the mean the terms fall, each by a greater factor than the one before.
-        if (k > n * probability && term < sum * 1e-17) break;
+    if (static_cast<double>(successes) > n * probability) {
+        for (std::uint64_t i = successes; i <= trials; ++i) {
+            const double term = probability_of(i);
+            sum += term;
+            if (term < sum * negligible) break;
+        }
+        return std::min(sum, 1.0);
     }
-    return std::min(sum, 1.0);
+    for (std::uint64_t i = successes; i-- > 0;) {
+        const double term = probability_of(i);
+        sum += term;
+        if (term < sum * negligible) break;
+    }
+    return std::max(1 - sum, 0.0);
 }
 
 std::vector<double> holm(std::span<const double> p_values) {

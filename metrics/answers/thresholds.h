@@ -101,6 +101,11 @@ inline constexpr double path_rate_ratio = 3.0;
 inline constexpr std::uint64_t least_path_packets = 200;
 /// Two losses can meet by chance of the traffic, such as bursts at the same times.
 inline constexpr std::uint64_t least_path_episodes = 3;
+/// Windows that a sign test of marks or delays needs.
+inline constexpr std::uint64_t least_path_windows = 20;
+/// A delay below the time that a switch takes for a packet says nothing about a path.
+inline constexpr std::uint64_t least_path_delay_ns = 5'000;
+inline constexpr double least_path_delay_share = 0.3;
 
 /// A request counts as unanswered after this time: CM repeats after its time-out, 2 s to 4 s by default in Linux, TCP
 /// after 1 s.

@@ -203,7 +203,7 @@ constexpr std::array<VerdictMeaning, 4> queue_depth{{
     {Verdict::undecidable, "This capture cannot tell.", describes},
 }};
 
-constexpr std::array<VerdictMeaning, 10> path{{
+constexpr std::array<VerdictMeaning, 10> paths{{
     {Verdict::path_sick, "Of the paths between two hosts one loses more packets than the others.", is_alarm},
     {Verdict::pair_sick, "All paths between two hosts lose more packets than those of other pairs of hosts.", is_alarm},
     {Verdict::host_sick, "Packets of one host get lost more often than those of others, to or from every peer.",
@@ -251,7 +251,7 @@ constexpr std::span<const VerdictMeaning> meanings_for(Question question) {
         case Question::latency: return latency;
         case Question::qp_cache: return qp_cache;
         case Question::congestion: return congestion;
-        case Question::path: return path;
+        case Question::path: return paths;
         case Question::commands: return commands;
         case Question::policy: return policy;
         case Question::queue_depth: break;

@@ -104,4 +104,32 @@ struct PathFigures {
     static constexpr std::size_t most_rows = 64;
 };
 
+/// Windows in which one entropy had more of something than the others of its pair, and windows in which it had less.
+struct SignCounts {
+    std::uint64_t more = 0;
+    std::uint64_t less = 0;
+    bool operator==(const SignCounts&) const = default;
+};
+
+/// An entropy of a pair of hosts against the others, in windows of about 1 ms in which both sent. What hurts all of
+/// them at the same time does not show.
+struct EntropyWindows {
+    Entropy entropy;
+    SignCounts marks;     ///< the share of packets with a mark of congestion
+    SignCounts delays;    ///< the median round trip
+    Histogram longer_ns;  ///< by how much its median round trip was longer, where it was
+    bool operator==(const EntropyWindows&) const = default;
+};
+
+/// The traffic from one host to another with one DSCP over time, of flows that have one entropy.
+struct PathWindowFigures {
+    Address source;
+    Address destination;
+    std::uint8_t dscp = 0;
+    /// Bytes of the greatest entropy by the mean of all, in thousandths, in intervals of about 0.1 s.
+    Histogram max_over_mean_permille;
+    std::vector<EntropyWindows> rows;  ///< by entropy
+    bool operator==(const PathWindowFigures&) const = default;
+};
+
 }  // namespace metrics::figures

@@ -11,9 +11,13 @@ namespace {
 using base::saturating::add;
 using base::saturating::subtract;
 
+<<<<<<< HEAD
 template <class T>
 using SumOf = std::uint64_t T::*;
 constexpr std::array row_counters{
+=======
+constexpr std::array entropy_counters{
+>>>>>>> bfe33b0ebce1fd7ea8b2928ff1a9312d9857c4d9
     &EntropyFigures::packets,      &EntropyFigures::wire_bytes,       &EntropyFigures::ecn_ce_packets,
     &EntropyFigures::late_packets, &EntropyFigures::repeated_packets, &EntropyFigures::loss_episodes,
 };
@@ -28,17 +32,17 @@ constexpr std::array outcome_counters{
     &HoleOutcomes::placing,
 };
 
-void add_row(std::vector<EntropyFigures>& rows, const EntropyFigures& one) {
+void add_entropy(std::vector<EntropyFigures>& rows, const EntropyFigures& one) {
     const auto place = std::ranges::lower_bound(rows, one.entropy, {}, &EntropyFigures::entropy);
     if (place == rows.end() || place->entropy != one.entropy) {
         rows.insert(place, one);
         return;
     }
-    for (const auto member : row_counters) (*place).*member = add((*place).*member, one.*member);
+    for (const auto member : entropy_counters) (*place).*member = add((*place).*member, one.*member);
 }
 
 /// Without room, the lightest go.
-void bound(std::vector<EntropyFigures>& rows) {
+void keep_heaviest(std::vector<EntropyFigures>& rows) {
     while (rows.size() > PathFigures::most_rows)
         rows.erase(std::ranges::min_element(rows, {}, &EntropyFigures::packets));
 }
@@ -58,6 +62,57 @@ void merge_hop_limits(std::vector<std::uint8_t>& into, const std::vector<std::ui
 
 }  // namespace
 
+void merge_windows(PathWindowFigures& into, const PathWindowFigures& other) {
+    into.max_over_mean_permille.merge(other.max_over_mean_permille);
+    for (const EntropyWindows& theirs : other.rows) {
+        const auto place = std::ranges::lower_bound(into.rows, theirs.entropy, {}, &EntropyWindows::entropy);
+        if (place == into.rows.end() || place->entropy != theirs.entropy) {
+            into.rows.insert(place, theirs);
+            continue;
+        }
+        for (const auto signs : {&EntropyWindows::marks, &EntropyWindows::delays}) {
+            SignCounts& mine = (*place).*signs;
+            mine.more = add(mine.more, (theirs.*signs).more);
+            mine.less = add(mine.less, (theirs.*signs).less);
+        }
+        place->longer_ns.merge(theirs.longer_ns);
+    }
+}
+
+namespace {
+
+void subtract_windows(PathWindowFigures& figures, const PathWindowFigures& earlier) {
+    figures.max_over_mean_permille = figures.max_over_mean_permille.since(earlier.max_over_mean_permille);
+    for (EntropyWindows& row : figures.rows) {
+        const auto former = std::ranges::find(earlier.rows, row.entropy, &EntropyWindows::entropy);
+        if (former == earlier.rows.end()) continue;
+        for (const auto signs : {&EntropyWindows::marks, &EntropyWindows::delays}) {
+            (row.*signs).more = subtract((row.*signs).more, ((*former).*signs).more);
+            (row.*signs).less = subtract((row.*signs).less, ((*former).*signs).less);
+        }
+        row.longer_ns = row.longer_ns.since(former->longer_ns);
+    }
+}
+
+bool has_no_windows(const PathWindowFigures& figures) {
+    return figures.max_over_mean_permille.empty() && std::ranges::all_of(figures.rows, [](const EntropyWindows& row) {
+               return row.marks == SignCounts{} && row.delays == SignCounts{};
+           });
+}
+
+}  // namespace
+
+std::vector<PathWindowFigures> windows_since(const std::vector<PathWindowFigures>& earlier,
+                                             const std::vector<PathWindowFigures>& later) {
+    std::vector<PathWindowFigures> rest = later;
+    for (PathWindowFigures& figures : rest) {
+        const auto former = std::ranges::lower_bound(earlier, pair_of(figures), {}, pair_of);
+        if (former != earlier.end() && pair_of(*former) == pair_of(figures)) subtract_windows(figures, *former);
+    }
+    std::erase_if(rest, has_no_windows);
+    return rest;
+}
+
 std::vector<EntropyFigures> entropies_of(const FlowSnapshot& flow) {
     if (flow.path && !flow.path->rows.empty()) return flow.path->rows;
     if (!flow.entropy.known()) return {};
@@ -75,10 +130,10 @@ void merge_path(FlowSnapshot& into, const FlowSnapshot& other) {
     const bool has_rows = (into.path && !into.path->rows.empty()) || (other.path && !other.path->rows.empty());
     if (!alike || has_rows) {
         std::vector<EntropyFigures> rows = entropies_of(into);
-        for (const EntropyFigures& one : entropies_of(other)) add_row(rows, one);
+        for (const EntropyFigures& one : entropies_of(other)) add_entropy(rows, one);
         const std::uint64_t count = entropies_together(into.path ? *into.path : PathFigures{},
                                                        other.path ? *other.path : PathFigures{}, rows.size());
-        bound(rows);
+        keep_heaviest(rows);
         if (!into.path) into.path = PathFigures{};
         into.path->rows = std::move(rows);
         into.path->entropies = count;
@@ -101,7 +156,7 @@ void subtract_path(FlowSnapshot& flow, const FlowSnapshot& earlier) {
     for (EntropyFigures& row : path.rows) {
         const auto former = std::ranges::find(former_rows, row.entropy, &EntropyFigures::entropy);
         if (former == former_rows.end()) continue;
-        for (const auto member : row_counters) row.*member = subtract(row.*member, (*former).*member);
+        for (const auto member : entropy_counters) row.*member = subtract(row.*member, (*former).*member);
     }
     const std::size_t rows = path.rows.size();
     std::erase_if(path.rows, [](const EntropyFigures& row) { return row.packets == 0; });

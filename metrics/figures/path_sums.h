@@ -1,4 +1,7 @@
 #pragma once
+#include <tuple>
+#include <vector>
+
 #include "metrics/figures/snapshot.h"
 
 namespace metrics::inline figures {
@@ -8,6 +11,15 @@ namespace metrics::inline figures {
 void merge_path(FlowSnapshot& into, const FlowSnapshot& other);
 /// The rest, if the figures of an earlier time are taken out. Call it before the counters are subtracted.
 void subtract_path(FlowSnapshot& flow, const FlowSnapshot& earlier);
+
+/// The same pair of hosts in two parts of a capture.
+void merge_windows(PathWindowFigures& into, const PathWindowFigures& other);
+/// Those of `later` with windows since `earlier`. Both are in the order of their pairs.
+std::vector<PathWindowFigures> windows_since(const std::vector<PathWindowFigures>& earlier,
+                                             const std::vector<PathWindowFigures>& later);
+inline auto pair_of(const PathWindowFigures& figures) {
+    return std::tuple(figures.source, figures.destination, figures.dscp);
+}
 
 /// The packets of each entropy: those of `path`, or all of the flow's.
 std::vector<EntropyFigures> entropies_of(const FlowSnapshot& flow);

@@ -519,11 +519,12 @@ struct CaptureFigures {
 
 struct Snapshot {
     CaptureFigures capture;
-    std::vector<FlowSnapshot> flows;          ///< ascending id
-    std::vector<HostSnapshot> hosts;          ///< ascending address
-    std::vector<PauseSnapshot> pauses;        ///< ascending interface
-    std::vector<ConnectionAttempt> attempts;  ///< ascending request_frame; those that have flows not among them
-    std::uint64_t memory_octets = 0;          ///< that the engines hold
+    std::vector<FlowSnapshot> flows;              ///< ascending id
+    std::vector<HostSnapshot> hosts;              ///< ascending address
+    std::vector<PauseSnapshot> pauses;            ///< ascending interface
+    std::vector<ConnectionAttempt> attempts;      ///< ascending request_frame; those that have flows not among them
+    std::uint64_t memory_octets = 0;              ///< that the engines hold
+    std::vector<PathWindowFigures> path_windows;  ///< ascending source, destination, DSCP
 
     const FlowSnapshot* flow(std::uint64_t id) const;
 };

@@ -555,6 +555,19 @@ void members(C& c, Of<EntropyFigures> auto& e) {
     all(c, e.packets, e.wire_bytes, e.ecn_ce_packets, e.late_packets, e.repeated_packets, e.loss_episodes);
 }
 template <class C>
+void members(C& c, Of<SignCounts> auto& s) {
+    all(c, s.more, s.less);
+}
+template <class C>
+void members(C& c, Of<EntropyWindows> auto& w) {
+    entropy(c, w.entropy);
+    all(c, w.marks, w.delays, w.longer_ns);
+}
+template <class C>
+void members(C& c, Of<PathWindowFigures> auto& w) {
+    all(c, w.source, w.destination, w.dscp, w.max_over_mean_permille, w.rows);
+}
+template <class C>
 void members(C& c, Of<PathFigures> auto& p) {
     all(c, p.entropies, p.entropy_changes, p.rows, p.hop_limits, p.loss_episodes, p.late_refused, p.outcomes,
         p.late_depth);
@@ -705,6 +718,7 @@ void members(C& c, Of<Snapshot> auto& s) {
     all(c, s.hosts, s.pauses);
     in_order(c, s.attempts, &ConnectionAttempt::request_frame, s.capture.first_ns);
     value(c, s.memory_octets);
+    if (c.version() >= 11) value(c, s.path_windows);
 }
 
 }  // namespace

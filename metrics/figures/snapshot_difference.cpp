@@ -336,6 +336,7 @@ Snapshot difference_of_busiest(const Snapshot& earlier, const Snapshot& later, s
     subtract_capture(rest.capture, earlier.capture);
     rest.capture.flows_seen =
         fields::add(rest.capture.flows_seen, subtract_flows(rest.flows, later.flows, earlier, most));
+    rest.path_windows = windows_since(earlier.path_windows, later.path_windows);
     subtract_hosts(rest.hosts, earlier.hosts);
     if (earlier.capture.packets != 0) count_senders(rest);
     subtract_pauses(rest.pauses, earlier.pauses);

@@ -628,6 +628,9 @@ void merge(Snapshot& into, Snapshot&& other) {
         into.pauses, other.pauses, [](const PauseSnapshot& pause) { return pause.interface; }, merge_pause);
     merge_sorted(
         into.attempts, other.attempts, [](const ConnectionAttempt& attempt) { return key_of(attempt); }, merge_attempt);
+    merge_sorted(
+        into.path_windows, other.path_windows, [](const PathWindowFigures& pair) { return pair_of(pair); },
+        merge_windows);
     into.memory_octets = add(into.memory_octets, other.memory_octets);
 }
 

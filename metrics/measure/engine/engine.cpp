@@ -585,6 +585,7 @@ void Engine::finish() {
 
 void Engine::describe(Snapshot& out, std::int64_t now_ns) {
     if (commands_) commands_->refresh();
+    store_.path_windows.close();
     for (FlowIndex index = 0; index < store_.table.extent(); ++index) describe_if_live(index, now_ns, out);
     describe_rest(out, now_ns);
 }
@@ -611,6 +612,7 @@ std::vector<std::size_t> Engine::last_uses_of_blocks() const {
 
 void Engine::describe_and_release(Snapshot& out, std::int64_t now_ns) {
     if (commands_) commands_->refresh();
+    store_.path_windows.close();
     const std::vector<std::size_t> last_uses = last_uses_of_blocks();
     FlowIndex index = 0;
     for (std::size_t block = 0; block < last_uses.size(); ++block) {
@@ -625,6 +627,7 @@ void Engine::describe_and_release(Snapshot& out, std::int64_t now_ns) {
 void Engine::describe_rest(Snapshot& out, std::int64_t now_ns) const {
     for (ConnectionAttempt& attempt : connections_.attempts(now_ns)) out.attempts.push_back(std::move(attempt));
     for (std::size_t kind = 0; kind < management_.size(); ++kind) out.capture.management[kind] += management_[kind];
+    store_.path_windows.describe(out.path_windows);
     out.capture.flows_evicted += store_.evicted;
     out.capture.flows_seen += store_.seen;
     out.capture.values_misplaced += store_.pages.refused();

@@ -389,8 +389,12 @@ struct alignas(64) Flow {
     PacketCounts counts;
     /// Of the last data packet: Entropy::number(), and the hop limit in the bits that it leaves spare.
     std::uint64_t path_key = 0;
-    std::uint32_t entropies = no_block;  ///< its FlowEntropies, once it has used several
-    bool is_hole_open = false;           ///< FlowTrouble::holes must be called for every acknowledgement
+    std::uint32_t entropies = no_block;    ///< its FlowEntropies, once it has used several
+    std::uint32_t path_member = no_block;  ///< in PathWindows, if it takes part
+    std::uint32_t path_window = 0;         ///< PathWindows::window_of() its last packet
+    static constexpr std::uint8_t no_dscp = 0xff;
+    std::uint8_t path_dscp = no_dscp;  ///< of its pair in PathWindows
+    bool is_hole_open = false;         ///< FlowTrouble::holes must be called for every acknowledgement
     RequestState request;
     Ledger ledger;
     Attribution attribution;

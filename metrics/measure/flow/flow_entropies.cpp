@@ -100,6 +100,7 @@ void FlowStore::note_other_path(Flow& flow, std::uint64_t path_key, const Entrop
         fresh.exact[0].entropy = before;
         fresh.known = 1;
         fresh.distinct.add(before.number());
+        path_windows.exclude(flow);
     }
     FlowEntropies& own = entropies[flow.entropies];
     count_present(own, rows_of(own, many_entropies), totals_of(flow), packet);
@@ -132,11 +133,11 @@ EntropyRow* FlowStore::present_entropy_row(const Flow& flow) {
 
 void FlowStore::describe_entropies(const Flow& flow, PathFigures& out) const {
     FlowEntropies own = entropies[flow.entropies];
-    ManyEntropies many;
+    ManyEntropies all;
     std::span<EntropyRow> kept = own.exact;
     if (own.many != FlowEntropies::no_block) {
-        many = many_entropies[own.many];
-        kept = many;
+        all = many_entropies[own.many];
+        kept = all;
     }
     count_present(own, kept, totals_of(flow), {});
     for (const EntropyRow& row : kept.first(own.known))
@@ -149,8 +150,13 @@ void FlowStore::describe_entropies(const Flow& flow, PathFigures& out) const {
                                 .repeated_packets = row.repeated,
                                 .loss_episodes = row.loss_episodes});
     std::ranges::sort(out.rows, {}, &EntropyFigures::entropy);
+    // A packet that turns out to be another flow's has left a row without packets.
+    if (out.rows.size() < 2) {
+        out.rows.clear();
+        return;
+    }
     out.entropy_changes = own.changes;
-    const std::uint64_t least = own.known + (own.is_full ? 1u : 0u);
+    const std::uint64_t least = out.rows.size() + (own.is_full ? 1u : 0u);
     out.entropies = own.is_full ? std::max(own.distinct.estimate(), least) : least;
 }
 

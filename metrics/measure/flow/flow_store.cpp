@@ -45,6 +45,7 @@ FlowStore::FlowStore(const EngineOptions& given)
       marks(bounded(std::max<std::size_t>(given.max_flows, 1024))),
       entropies(bounded(std::max<std::size_t>(given.max_flows / 4, 1024))),
       many_entropies(bounded(std::max<std::size_t>(given.max_flows / 64, 1024))),
+      path_windows(given.max_flows),
       pairing(1u << 18),
       observed(given.observer == nullptr ? nullptr : std::make_unique<ObservedFlows>(*given.observer)) {}
 
@@ -146,6 +147,7 @@ void FlowStore::retire(FlowIndex index) {
 void FlowStore::evict(FlowIndex index) {
     Flow& flow = table[index];
     if (on_leave) on_leave(index);
+    path_windows.leave(flow);
     flow.ledger.clear(rings, flow.counts.last_ns);
     observe([&](ObservedFlows& flows) { flows.leave(flow, index); });
     pairing.forget(flow.key, index);
@@ -447,7 +449,10 @@ void FlowStore::describe_path(const Flow& flow, FlowSnapshot& out) const {
     }
     out.entropy = Entropy(flow.path_key);
     PathFigures path;
-    if (flow.entropies != Flow::no_block) describe_entropies(flow, path);
+    if (flow.entropies != Flow::no_block) {
+        describe_entropies(flow, path);
+        if (path.rows.empty()) out.entropy = entropies[flow.entropies].exact[0].entropy;
+    }
     if (const FlowTrouble* const own = trouble_of(flow)) {
         for (const std::uint8_t limit : own->hop_limits)
             if (limit != 0) path.hop_limits.push_back(limit);
@@ -562,7 +567,7 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
 std::size_t FlowStore::octets() const {
     return table.octets() + pages.octets() + rings.octets() + blocks.octets() + responders.octets() + counts.octets() +
            troubles.octets() + rows.octets() + marks.octets() + entropies.octets() + many_entropies.octets() +
-           pairing.octets();
+           path_windows.octets() + pairing.octets();
 }
 
 }  // namespace metrics::measure::flow

@@ -8,6 +8,7 @@
 #include "metrics/measure/flow/flow_entropies.h"
 #include "metrics/measure/flow/flow_table.h"
 #include "metrics/measure/flow/observed_flows.h"
+#include "metrics/measure/flow/path_windows.h"
 #include "metrics/measure/flow/psn_pairing.h"
 
 namespace metrics::inline measure::inline flow {
@@ -162,6 +163,7 @@ public:
     Slab<RequestMarks> marks;
     Slab<FlowEntropies> entropies;
     Slab<ManyEntropies> many_entropies;
+    PathWindows path_windows;
     PsnPairing pairing;
     PacketClasses classes;
     /// Called before a flow is evicted, so that trackers free what they attached to it.

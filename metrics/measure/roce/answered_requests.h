@@ -78,6 +78,7 @@ inline void AnsweredRequests::settle(FlowStore& store, ReuseTracker* reuse, Flow
             }
             if (latencies != nullptr) latencies->record(store.pages, requester.histogram_pages, latency);
             psn::keep_least(request.round_trip_min_ns, latency);
+            if (!wants_response(its_operation)) store.path_windows.note_round_trip(requester, latency);
         });
     if (done > 0) {
         request.freed_ns = now_ns;

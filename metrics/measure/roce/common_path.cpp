@@ -64,6 +64,7 @@ struct CommonPath::Packet {
     const OpcodeTraits& traits = packet.traits;
     const Flow& reverse = store_.table[flow.reverse];
     const std::uint64_t position = request.next;
+    store_.path_windows.note(flow, packet.now_ns);
     packet.count(flow);
     store_.note_udp_port(flow, packet.udp_port);
     store_.note_path(flow, packet.path_key(), {1, packet.wire_length, 0});

@@ -215,6 +215,7 @@ void RoceResponses::note_beginning(Flow& requester, std::uint64_t position, cons
     const std::uint64_t latency = psn::elapsed(read->last_ns, record.time_ns);
     store_.record(requester, FlowHistogram::first_response, latency);
     psn::keep_least(requester.request.round_trip_min_ns, latency);
+    store_.path_windows.note_round_trip(requester, latency);
 }
 
 /// The requests that the response completes, or shows to be received.

@@ -13,8 +13,10 @@ void RoceTracker::on_packet(const PacketRecord& record) {
     if (record.crc_bad && is_left_out(packet)) [[unlikely]]
         return on_damaged(packet);
     if (packet.opcode.role == wire::BthRole::request) store.note_udp_port(flow, record.udp_port);
-    if (packet.opcode.role == wire::BthRole::request || packet.opcode.role == wire::BthRole::response)
+    if (packet.opcode.role == wire::BthRole::request || packet.opcode.role == wire::BthRole::response) {
         store.note_path(flow, record.path_key, {1, record.wire_length, (record.traffic_class & 3u) == 3 ? 1u : 0u});
+        store.path_windows.join(flow, record.packet_class.dscp());
+    }
     switch (packet.opcode.role) {
         case wire::BthRole::request:
             if (flow.key.service == Service::rc || flow.key.service == Service::xrc)

@@ -129,6 +129,7 @@ FlowIndex Tracking::begin_successor(FlowIndex index, const PacketRecord& record)
             observed.packet(flow, fresh, record.frame);
         });
         count(flow, record);
+        store.path_windows.join(flow, record.packet_class.dscp());
         flow.counts.crc_bad += record.crc_bad;
     }
     return fresh;

@@ -47,6 +47,7 @@ public:
 };
 
 inline void Tracking::count(Flow& flow, const PacketRecord& record) {
+    store.path_windows.note(flow, record.time_ns);
     PacketCounts& counts = flow.counts;
     ++counts.packets;
     counts.wire_bytes += record.wire_length;
