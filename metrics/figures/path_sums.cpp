@@ -11,13 +11,7 @@ namespace {
 using base::saturating::add;
 using base::saturating::subtract;
 
-<<<<<<< HEAD
-template <class T>
-using SumOf = std::uint64_t T::*;
-constexpr std::array row_counters{
-=======
 constexpr std::array entropy_counters{
->>>>>>> bfe33b0ebce1fd7ea8b2928ff1a9312d9857c4d9
     &EntropyFigures::packets,      &EntropyFigures::wire_bytes,       &EntropyFigures::ecn_ce_packets,
     &EntropyFigures::late_packets, &EntropyFigures::repeated_packets, &EntropyFigures::loss_episodes,
 };
