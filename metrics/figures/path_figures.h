@@ -115,9 +115,9 @@ struct SignCounts {
 /// them at the same time does not show.
 struct EntropyWindows {
     Entropy entropy;
-    SignCounts marks;     ///< the share of packets with a mark of congestion
-    SignCounts delays;    ///< the median round trip
-    Histogram longer_ns;  ///< by how much its median round trip was longer, where it was
+    SignCounts marks = {};     ///< the share of packets with a mark of congestion
+    SignCounts delays = {};    ///< the median round trip
+    Histogram longer_ns = {};  ///< by how much its median round trip was longer, where it was
     bool operator==(const EntropyWindows&) const = default;
 };
 

@@ -132,7 +132,10 @@ void merge_path(FlowSnapshot& into, const FlowSnapshot& other) {
         into.path->rows = std::move(rows);
         into.path->entropies = count;
     }
-    if (other.entropy.known() && (!into.entropy.known() || other.last_ns > into.last_ns)) into.entropy = other.entropy;
+    const auto place = [](const FlowSnapshot& flow) {
+        return std::tuple(flow.entropy.known(), flow.last_ns, flow.entropy);
+    };
+    if (place(into) < place(other)) into.entropy = other.entropy;
     if (!other.path) return;
     if (!into.path) into.path = PathFigures{};
     PathFigures& path = *into.path;

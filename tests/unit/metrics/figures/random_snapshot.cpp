@@ -159,6 +159,37 @@ void RandomSnapshots::add_classes(FlowSnapshot& f) {
     }
 }
 
+/// Of three entropies, in some flows of several.
+void RandomSnapshots::add_path(FlowSnapshot& f) {
+    const auto port = [&] { return Entropy::of_udp(static_cast<std::uint16_t>(50'000 + below(3))); };
+    f.entropy = port();
+    if (chance()) return;
+    PathFigures& path = f.path.emplace();
+    path.loss_episodes = below(5);
+    path.late_refused = below(3);
+    path.outcomes = {below(3), below(3), below(3)};
+    path.late_depth = histogram();
+    if (chance()) path.hop_limits = {62, 63};
+    if (chance() || f.packets < 2) return;
+    const std::uint64_t packets = 1 + below(f.packets - 1);
+    const std::uint64_t bytes = below(f.wire_bytes + 1);
+    path.entropies = 2;
+    path.entropy_changes = 1 + below(9);
+    path.rows = {{Entropy::of_udp(50'000), packets, bytes, below(3), below(3), below(3), below(3)},
+                 {Entropy::of_udp(50'001), f.packets - packets, f.wire_bytes - bytes, below(3), 0, 0, 0}};
+}
+
+PathWindowFigures RandomSnapshots::path_windows() {
+    PathWindowFigures figures;
+    figures.source = host(0);
+    figures.destination = host(1);
+    figures.dscp = static_cast<std::uint8_t>(below(2) * 26);
+    figures.max_over_mean_permille = histogram();
+    for (const std::uint16_t port : {50'000, 50'001})
+        figures.rows.push_back({Entropy::of_udp(port), {1 + below(9), below(9)}, {below(9), below(9)}, histogram()});
+    return figures;
+}
+
 FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::int64_t last_ns, bool finished) {
     FlowSnapshot f;
     f.id = ++frame_;
@@ -258,6 +289,7 @@ FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::
     }
     if (!iwarp) add_end(f);
     add_classes(f);
+    add_path(f);
     if (chance()) f.icmp = icmp();
     if (chance()) f.commands = commands();
     if (chance()) f.verbs = verbs();
@@ -317,6 +349,7 @@ Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t f
             }
     s.flows = std::move(flows);
     std::sort(s.flows.begin(), s.flows.end(), [](const FlowSnapshot& a, const FlowSnapshot& b) { return a.id < b.id; });
+    s.path_windows = {path_windows()};
     CaptureFigures& c = s.capture;
     for (std::uint64_t* counter :
          {&c.packets, &c.bytes, &c.rdma_units, &c.truncated, &c.malformed, &c.unsorted, &c.seen_twice, &c.icrc_bad,

@@ -28,6 +28,8 @@ private:
     RequestFigures request();
     void add_end(FlowSnapshot& f);
     void add_classes(FlowSnapshot& f);
+    void add_path(FlowSnapshot& f);
+    PathWindowFigures path_windows();
     FlowSnapshot flow(unsigned number, std::int64_t first_ns, std::int64_t last_ns, bool finished);
     Snapshot around(std::vector<FlowSnapshot> flows, std::int64_t first_ns, std::int64_t last_ns);
 

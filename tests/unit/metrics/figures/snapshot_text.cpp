@@ -85,6 +85,19 @@ struct Writer {
     void value(const RepeatAnswerFigures& answers) {
         all(answers.repeats, answers.repeated_answers, answers.first_repeat_min_ns, answers.first_answer_ns);
     }
+    void value(const HoleOutcomes& o) { all(o.in_order, o.selective, o.placing); }
+    void value(const EntropyFigures& e) {
+        all(to_text(e.entropy), e.packets, e.wire_bytes, e.ecn_ce_packets, e.late_packets, e.repeated_packets,
+            e.loss_episodes);
+    }
+    void value(const PathFigures& p) {
+        all(p.entropies, p.entropy_changes, p.rows, p.hop_limits, p.loss_episodes, p.late_refused, p.outcomes,
+            p.late_depth);
+    }
+    void value(const EntropyWindows& w) {
+        all(to_text(w.entropy), w.marks.more, w.marks.less, w.delays.more, w.delays.less, w.longer_ns);
+    }
+    void value(const PathWindowFigures& w) { all(w.source, w.destination, w.dscp, w.max_over_mean_permille, w.rows); }
     void value(const PauseSender& sender) {
         for (const std::uint8_t octet : sender.mac) value(std::uint64_t{octet});
         all(sender.host, sender.forwards, sender.frames, sender.resume_frames, sender.priority_frames, sender.first_ns,
@@ -186,6 +199,8 @@ struct Writer {
         all(f.packet_class.number(), f.class_changes);
         for (const ClassFigures& one : f.other_classes)
             all(one.packet_class.number(), one.packets, one.wire_bytes, one.first_frame);
+        out << "\n  path";
+        all(to_text(f.entropy), f.path);
         out << "\n  end";
         all(f.last_answer_frame, f.retries, f.refused, f.repeat_answers, f.udp_port, f.udp_ports, f.icmp);
         out << "\n  tcp";
@@ -215,6 +230,11 @@ struct Writer {
                 p.frames);
             if (p.stopped_ns) all(p.stopped_ns->all_ns, p.stopped_ns->priority_ns);
             all(p.senders);
+            out << '\n';
+        }
+        for (const PathWindowFigures& w : s.path_windows) {
+            out << "windows";
+            all(w);
             out << '\n';
         }
         for (const ConnectionAttempt& a : s.attempts) {
