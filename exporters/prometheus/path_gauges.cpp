@@ -16,7 +16,7 @@ struct PathRowOfTable {
     std::string_view help;
     MetricType type;
 };
-constexpr std::array rows{
+constexpr std::array path_rows{
     PathRowOfTable{"rdma_path_entropies",
                    "Entropies (UDP source ports, flow labels, pairs of TCP ports) of the traffic in the last interval.",
                    MetricType::Gauge},
@@ -65,9 +65,9 @@ void PathGauges::add(const metrics::Snapshot& difference, LabelSets& labels) {
 }
 
 void PathGauges::append(std::vector<MetricFamily>& all) const {
-    for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (std::size_t row = 0; row < path_rows.size(); ++row) {
         MetricFamily& family = all.emplace_back(
-            MetricFamily{std::string(rows[row].name), std::string(rows[row].help), rows[row].type, {}});
+            MetricFamily{std::string(path_rows[row].name), std::string(path_rows[row].help), path_rows[row].type, {}});
         for (const auto& [key, sums] : sums_) {
             if (row != loss_row && !sums.now) continue;
             ClientMetric& metric = family.metric.emplace_back();
@@ -84,14 +84,14 @@ void PathGauges::append(std::vector<MetricFamily>& all) const {
 
 std::vector<Series> PathGauges::series() {
     std::vector<Series> all;
-    all.reserve(rows.size());
-    for (const PathRowOfTable& row : rows)
+    all.reserve(path_rows.size());
+    for (const PathRowOfTable& row : path_rows)
         all.push_back({row.name, "", row.help, row.type, {path_labels.begin(), path_labels.end()}});
     return all;
 }
 
 std::size_t PathGauges::series_bound(std::size_t max_peers) {
-    return max_peers * transport_count * directions.size() * rows.size();
+    return max_peers * transport_count * directions.size() * path_rows.size();
 }
 
 }  // namespace exporters::prometheus
