@@ -100,7 +100,7 @@ void find_sick_path(const PathSubject& paths, const PathPair& pair, const PathRo
     answer.summary = fmt::format(
         "The path of {} {} loses more than the paths of the other {}: {} of {} on {} of the packets.",
         entropy_words(row.figures.entropy), paths.way(pair), counted(pair.rows.size() - 1, "entropy", "entropies"),
-        number(row.figures.loss_episodes), counted(episodes, "loss"), percent(share));
+        number(row.figures.loss_episodes), counted(episodes, "loss", "losses"), percent(share));
     answer.advice = fmt::format(
         "Ask the switches between them which link carries this five-tuple (`show ... load-balance`, `traceroute` with "
         "the same ports), and look at the errors of its ports, optics and cables. Every other path is fine: take the "
@@ -110,7 +110,7 @@ void find_sick_path(const PathSubject& paths, const PathPair& pair, const PathRo
     add_evidence(answer, "losses on all paths", static_cast<double>(episodes), EvidenceUnit::times);
     add_evidence(answer, "packets of this path", static_cast<double>(row.figures.packets), EvidenceUnit::packets);
     add_evidence(answer, "packets of all paths", static_cast<double>(packets), EvidenceUnit::packets);
-    add_evidence(answer, "probability of so many by chance", row.p_loss.value_or(1), EvidenceUnit::none, {}, true);
+    add_evidence(answer, "probability of this number by chance", row.p_loss.value_or(1), EvidenceUnit::none, {}, true);
     add_evenness(pair, answer);
     answer.confidence *= 1 - row.p_loss.value_or(1);
     out.push_back(std::move(answer));
@@ -202,9 +202,9 @@ void find_sick_levels(const PathSubject& paths, std::vector<Answer>& out) {
         }
         const Verdict verdict = level.what == SickLevel::What::pair ? Verdict::pair_sick : Verdict::host_sick;
         Answer answer = answer_about(verdict, flows, loss_share(repeated, level.episodes, packets));
-        answer.summary =
-            fmt::format("{} more often than those of others: {} of {}, and no single path stands out.",
-                        culprit_words(paths, level), number(level.episodes), counted(level.all_episodes, "loss"));
+        answer.summary = fmt::format("{} more often than those of others: {} of {}, and no single path stands out.",
+                                     culprit_words(paths, level), number(level.episodes),
+                                     counted(level.all_episodes, "loss", "losses"));
         answer.advice =
             level.what == SickLevel::What::pair
                 ? "Look for what only these two hosts share: a route, a tunnel, a filter, an MTU."
@@ -213,7 +213,7 @@ void find_sick_levels(const PathSubject& paths, std::vector<Answer>& out) {
         add_evidence(answer, "losses", static_cast<double>(level.episodes), EvidenceUnit::times,
                      frames_of(flows, {EventKind::gap, EventKind::retransmission}));
         add_evidence(answer, "packets", static_cast<double>(packets), EvidenceUnit::packets);
-        add_evidence(answer, "probability of so many by chance", level.p, EvidenceUnit::none, {}, true);
+        add_evidence(answer, "probability of this number by chance", level.p, EvidenceUnit::none, {}, true);
         answer.confidence *= 1 - level.p;
         out.push_back(std::move(answer));
     }
@@ -363,7 +363,7 @@ void describe_paths(const PathSubject& paths, std::vector<Answer>& out) {
     if (pair == nullptr) return;
     const bool lacks_losses = pair->packets_needed > 0;
     Answer answer = answer_about(lacks_losses ? Verdict::undecidable : Verdict::paths_alike, paths.flows_of(*pair), 0);
-    const std::string what = fmt::format("{} of {} {}", counted(pair->loss_episodes(), "loss"),
+    const std::string what = fmt::format("{} of {} {}", counted(pair->loss_episodes(), "loss", "losses"),
                                          counted(pair->entropies, "entropy", "entropies"), paths.way(*pair));
     if (lacks_losses) {
         answer.summary = fmt::format("{} cannot tell whether one path is to blame: about {} more are needed.", what,

@@ -11,15 +11,15 @@ namespace metrics::inline answers {
 struct SickLevel {
     enum class What : std::uint8_t { pair, source, destination };
     What what = What::pair;
-    Address source;       ///< of a pair, or the sick source
-    Address destination;  ///< of a pair, or the sick destination
+    Address source;       ///< of a pair, or the source that loses
+    Address destination;  ///< of a pair, or the destination that loses
     double p = 1;         ///< adjusted
     std::vector<const PathPair*> pairs;
     std::uint64_t episodes = 0;
     std::uint64_t all_episodes = 0;  ///< of all that it was compared with, itself among them
 };
 
-/// Compares pairs with the same destination, and those with the same source. Pairs with a sick path explain their
+/// Compares pairs with the same destination, and those with the same source. Pairs with a path that loses explain their
 /// losses by it, and are left out.
 std::vector<SickLevel> sick_levels(std::span<const PathPair> pairs);
 

@@ -124,7 +124,7 @@ double sign_test(std::uint64_t plus, std::uint64_t minus) { return binomial_tail
 
 namespace {
 
-/// The rates of a sick entropy and of the others together; the others are taken to have lost at least half an episode.
+/// The rates of one entropy and of the others together; the others are taken to have lost at least half an episode.
 bool stands_out(const LossCount& one, const LossCount& all) {
     if (all.packets <= one.packets) return false;
     const double own = static_cast<double>(one.episodes) / static_cast<double>(one.packets);
@@ -172,7 +172,7 @@ std::vector<LossTest> test_losses(std::span<const LossCount> counts) {
         const LossCount& one = counts[left[least]];
         if (p[least] > path_p_value || one.episodes < least_path_episodes || !stands_out(one, all)) break;
         if (found == most_sick) {
-            // What so many have in common is no path.
+            // What more than a quarter have in common is no path.
             for (LossTest& test : out) test.sick = false;
             break;
         }

@@ -304,6 +304,7 @@ struct FlowTrouble {
     std::int64_t asked_ns = Situation::never;  ///< when it began to
     std::uint64_t doubtful = 0;  ///< position that was assumed to be sent again, unless new data follows it; 0 = none
     bool doubtful_timeout = false;
+    bool doubtful_episode = false;  ///< LossEpisodes has counted it
     std::uint64_t repeats_end = 0;  ///< past the last position that may have been sent again
     Recovery recovery;
     RateDrop rate;

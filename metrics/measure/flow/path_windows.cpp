@@ -31,7 +31,7 @@ PathWindows::PathWindows(std::size_t max_flows)
     : max_pairs_(std::clamp<std::size_t>(max_flows / 16, 1024, 65536)),
       rows_left_(std::max<std::size_t>(max_flows / 8, 4096)),
       pairs_(bounded_count(max_pairs_)),
-      members_(bounded_count(rows_left_)),
+      members_(bounded_count(std::max<std::size_t>(max_flows / 16, 4096))),
       pages_(std::max<std::size_t>(max_flows / 8, 4096)) {}
 
 std::uint32_t PathWindows::pair_with(const FlowKey& key) {
@@ -74,20 +74,24 @@ std::uint8_t PathWindows::row_with(Pair& pair, Entropy entropy) {
 void PathWindows::add_member(Flow& flow, std::uint32_t pair) {
     constexpr std::uint8_t no_row = 0xff;
     const std::uint8_t row = row_with(pairs_[pair], Entropy(flow.path_key));
-    if (row == no_row) return;
+    if (row == no_row || pairs_[pair].rows[row].members == most_members) return;
     flow.path_member = members_.take();
     if (flow.path_member == none) return;
     Member& member = members_[flow.path_member];
     member.flow = &flow;
     member.pair = pair;
     member.row = row;
+    ++pairs_[pair].rows[row].members;
     // The present window is not whole.
     flow.path_window = window_of(flow.counts.last_ns);
 }
 
 void PathWindows::remove_member(Flow& flow) {
     if (flow.path_member == Flow::no_block) return;
-    close(pairs_[members_[flow.path_member].pair]);
+    const Member& member = members_[flow.path_member];
+    Pair& pair = pairs_[member.pair];
+    close(pair);
+    --pair.rows[member.row].members;
     members_.give_back(flow.path_member);
     flow.path_member = Flow::no_block;
 }

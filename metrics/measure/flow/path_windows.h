@@ -14,7 +14,7 @@ namespace metrics::inline measure::inline flow {
 
 /// Compares the entropies between two hosts in short windows of time: which one has more marks or longer round trips
 /// than the others at the same moment. Flows of a pair of hosts take part from the second flow on, as long as they keep
-/// their entropy; there is room for PathFigures::most_rows entropies of a pair.
+/// their entropy; there is room for PathFigures::most_rows entropies of a pair, and for most_members flows of each.
 ///
 /// A flow's packets are not counted again. A window takes what the flow's counts grew by, so that a packet costs a
 /// comparison, and the first one in a window a little more.
@@ -56,6 +56,7 @@ private:
     /// 2^27 ns, about 0.13 s.
     static constexpr unsigned interval_windows_bits = 7;
     static constexpr std::uint64_t least_packets = 4;
+    static constexpr std::uint8_t most_members = 64;
     static constexpr std::uint32_t none = 0xffffffff;
 
     /// A flow that takes part.
@@ -73,6 +74,7 @@ private:
     struct Row {
         Entropy entropy;
         std::uint64_t interval_bytes = 0;
+        std::uint8_t members = 0;   ///< flows that take part
         std::uint32_t packets = 0;  ///< of the window
         std::uint32_t ce = 0;
         std::uint32_t sampled = 0;  ///< round trips of the window; the first ones are kept

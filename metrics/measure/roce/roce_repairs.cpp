@@ -166,8 +166,8 @@ void RoceRepairs::on_answered_early(const RequestPacket& packet, const Progress&
     request.last_data_ns = psn::later(request.last_data_ns, record.time_ns);
 }
 
-/// The episode is of the path of the first transmission.
-void RoceRepairs::count_loss(Flow& flow, const RequestPacket& packet, RepeatCause cause, bool fills) {
+/// Whether the packet, which is sent again, begins an episode of losses. That is of the path of its first transmission.
+bool RoceRepairs::count_loss(Flow& flow, const RequestPacket& packet, RepeatCause cause, bool fills) {
     if (EntropyRow* const now = store_.present_entropy_row(flow); now != nullptr) ++now->repeated;
     const bool begins_run = cause == RepeatCause::nak || cause == RepeatCause::timeout;
     if (!packet.is_read()) {
@@ -175,10 +175,11 @@ void RoceRepairs::count_loss(Flow& flow, const RequestPacket& packet, RepeatCaus
         holes.repeat(packet.position, flow.request.next, fills, begins_run, cause == RepeatCause::timeout);
         flow.is_hole_open = holes.is_open();
     }
-    if (!store_.trouble(flow).losses.note(packet.position, fills, begins_run)) return;
-    if (fills) return;  // the entropy of a packet that was never seen is not known
+    if (!store_.trouble(flow).losses.note(packet.position, fills, begins_run)) return false;
+    if (fills) return true;  // the entropy of a packet that was never seen is not known
     if (EntropyRow* const first = store_.entropy_row_of(flow, packet.position); first != nullptr)
         ++first->loss_episodes;
+    return true;
 }
 
 /// The network has delayed the packet, or doubled it if there was no hole.
@@ -250,7 +251,7 @@ bool RoceRepairs::on_past_request(const RequestPacket& packet, Situation& situat
         return false;
     }
     repeat_missing(trouble.missing, position);
-    count_loss(flow, packet, cause, fills);
+    const bool lost = count_loss(flow, packet, cause, fills);
     if (wants_response(progress.operation)) ask_for_responses(flow, trouble, packet, progress, running);
     ++request.repeated;
     trouble.repeats_end = request.next;
@@ -266,6 +267,7 @@ bool RoceRepairs::on_past_request(const RequestPacket& packet, Situation& situat
     const bool alone = !running && position + 1 < request.next && request.orderly < orderly_enough;
     if (fills && !hole.acknowledged && (alone || trouble.recovery.leapt())) {
         trouble.doubtful = position;
+        trouble.doubtful_episode = lost;
     } else {
         flow.ledger.mark_again(store_.rings, position);
     }
@@ -290,6 +292,9 @@ void RoceRepairs::decide_doubt(Flow& flow, std::uint64_t position) {
     ++request.reordered;
     if (request.missing > 0) --request.missing;
     if (trouble.doubtful_timeout) --trouble.timeouts;
+    if (trouble.doubtful_episode && trouble.losses.count > 0) --trouble.losses.count;
+    trouble.holes.forget_positions();
+    flow.is_hole_open = false;
     trouble.recovery.was_late();
     request.recovering = trouble.recovery.busy();
 }

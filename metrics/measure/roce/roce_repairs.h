@@ -37,7 +37,7 @@ private:
                  const MissingRanges::Range* hole) const;
     bool has_been_answered(const Flow& flow, std::uint64_t position) const;
     void on_answered_early(const RequestPacket& packet, const Progress& progress, const MissingRanges::Range& hole);
-    void count_loss(Flow& flow, const RequestPacket& packet, RepeatCause cause, bool fills);
+    bool count_loss(Flow& flow, const RequestPacket& packet, RepeatCause cause, bool fills);
     void count_late(Flow& flow, FlowTrouble& trouble, const RequestPacket& packet, const MissingRanges::Range* hole);
     void ask_for_responses(Flow& flow, FlowTrouble& trouble, const RequestPacket& packet, const Progress& progress,
                            bool running);

@@ -49,6 +49,8 @@ public:
 
     std::int64_t now_ns = 1'000'000'000;
     std::uint16_t identification = 0;  ///< of the next request, counted up where it is not 0
+    metrics::Entropy entropy;          ///< of all that follows
+    std::uint8_t hop_limit = 64;
     metrics::FlowStore store;
     metrics::RoceTracker tracker;
 

@@ -1,0 +1,136 @@
+// Entropies of two hosts compared in windows of 2^20 ns. Counted by hand.
+#include "metrics/measure/flow/path_windows.h"
+
+#include <gmock/gmock.h>
+#include <memory>
+
+namespace {
+
+using metrics::Entropy;
+using metrics::Flow;
+using metrics::PathWindowFigures;
+using metrics::PathWindows;
+using metrics::SignCounts;
+
+constexpr std::int64_t window_ns = 1 << 20;
+
+/// Flows from one host to another, one for each port.
+class Bench {
+public:
+    explicit Bench(unsigned flows) {
+        for (unsigned i = 0; i < flows; ++i) {
+            Flow& flow = *flows_.emplace_back(std::make_unique<Flow>());
+            flow.key.source.octets[0] = 1;
+            flow.key.destination.octets[0] = 2;
+            flow.path_key = Entropy::of_udp(static_cast<std::uint16_t>(50'000 + i)).number();
+            windows_.join(flow, 26);
+        }
+    }
+    /// Packets of a flow in a window, the first `marked` of them with a mark.
+    void send(unsigned flow, std::int64_t window, unsigned packets, unsigned marked = 0) {
+        for (unsigned i = 0; i < packets; ++i) {
+            windows_.note(*flows_[flow], window * window_ns + i);
+            ++flows_[flow]->counts.packets;
+            flows_[flow]->counts.wire_bytes += 1000;
+            if (i < marked) flows_[flow]->count_ce();
+        }
+    }
+    void answer(unsigned flow, std::uint64_t ns) { windows_.note_round_trip(*flows_[flow], ns); }
+    Flow& flow(unsigned number) { return *flows_[number]; }
+    PathWindows& windows() { return windows_; }
+    PathWindowFigures figures() {
+        windows_.close();
+        std::vector<PathWindowFigures> all;
+        windows_.describe(all);
+        return all.empty() ? PathWindowFigures{} : all.front();
+    }
+
+private:
+    std::vector<std::unique_ptr<Flow>> flows_;
+    PathWindows windows_{1000};
+};
+
+TEST(PathWindowCounts, CompareSharesOfMarks) {
+    Bench bench(3);
+    for (std::int64_t window = 1; window <= 5; ++window) {
+        bench.send(0, window, 10, 5);
+        bench.send(1, window, 10, 1);
+        bench.send(2, window, 10, 3);  // the mean of the others: a tie
+    }
+    const PathWindowFigures figures = bench.figures();
+    ASSERT_EQ(figures.rows.size(), 3u);
+    EXPECT_EQ(figures.dscp, 26);
+    EXPECT_EQ(figures.rows[0].marks, (SignCounts{5, 0}));
+    EXPECT_EQ(figures.rows[1].marks, (SignCounts{0, 5}));
+    EXPECT_EQ(figures.rows[2].marks, (SignCounts{0, 0}));
+}
+
+TEST(PathWindowCounts, NeedFourPacketsOnBothSides) {
+    Bench bench(2);
+    bench.send(0, 1, 10, 5);
+    bench.send(1, 1, 3, 0);
+    bench.send(0, 2, 3, 3);
+    bench.send(1, 2, 10, 0);
+    bench.send(0, 3, 10, 5);  // alone
+    const PathWindowFigures figures = bench.figures();
+    EXPECT_EQ(figures.rows[0].marks, SignCounts{});
+    EXPECT_EQ(figures.rows[1].marks, SignCounts{});
+}
+
+TEST(PathWindowCounts, CompareMediansOfRoundTrips) {
+    Bench bench(4);
+    for (std::int64_t window = 1; window <= 3; ++window)
+        for (unsigned flow = 0; flow < 4; ++flow) {
+            bench.send(flow, window, 5);
+            for (const std::uint64_t ns : {9'000U, 10'000U, 90'000U})
+                bench.answer(flow, ns + (flow == 2 ? 20'000 : flow));
+        }
+    const PathWindowFigures figures = bench.figures();
+    // Medians 10,000, 10,001, 30,000 and 10,003: that of the three others is 10,003, 10,003, 10,001 and 10,001.
+    EXPECT_EQ(figures.rows[2].delays, (SignCounts{3, 0}));
+    EXPECT_EQ(figures.rows[2].longer_ns.min(), 19'999u);
+    EXPECT_EQ(figures.rows[0].delays, (SignCounts{0, 3}));
+    EXPECT_EQ(figures.rows[3].delays, (SignCounts{3, 0}));
+    EXPECT_EQ(figures.rows[3].longer_ns.max(), 2u);
+}
+
+/// Two entropies that alternate from one interval to the next are even in total.
+TEST(PathWindowCounts, SeeThatEntropiesAlternate) {
+    constexpr std::int64_t interval = 128;
+    Bench bench(2);
+    for (std::int64_t round = 1; round <= 9; ++round) bench.send(round % 2 == 0 ? 0 : 1, round * interval, 10);
+    const PathWindowFigures figures = bench.figures();
+    EXPECT_EQ(figures.max_over_mean_permille.count(), 8u) << "the last interval has not ended";
+    EXPECT_EQ(figures.max_over_mean_permille.min(), 2000u);
+}
+
+TEST(PathWindowCounts, OneFlowIsNotFollowed) {
+    Bench bench(1);
+    EXPECT_EQ(bench.flow(0).path_member, Flow::no_block);
+    EXPECT_TRUE(bench.figures().rows.empty());
+}
+
+TEST(PathWindowCounts, FlowsLeave) {
+    Bench bench(3);
+    bench.send(0, 1, 10, 5);
+    bench.send(1, 1, 10);
+    bench.windows().leave(bench.flow(1));
+    bench.send(0, 2, 10, 5);
+    bench.send(2, 2, 10);
+    EXPECT_EQ(bench.figures().rows[0].marks, (SignCounts{2, 0}));
+    bench.windows().leave(bench.flow(0));
+    bench.windows().leave(bench.flow(2));
+    EXPECT_TRUE(bench.figures().rows.empty()) << "nothing is left of the pair";
+}
+
+TEST(PathWindowCounts, AFlowThatSpraysTakesNoPart) {
+    Bench bench(3);
+    bench.windows().exclude(bench.flow(1));
+    EXPECT_EQ(bench.flow(1).path_member, Flow::no_block);
+    bench.send(0, 1, 10, 5);
+    bench.send(1, 1, 10, 9);
+    bench.send(2, 1, 10);
+    EXPECT_EQ(bench.figures().rows[0].marks, (SignCounts{1, 0}));
+}
+
+}  // namespace
