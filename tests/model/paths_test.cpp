@@ -143,21 +143,23 @@ TEST_P(SickPath, IsNamedFirst) {
     EXPECT_LE(others, seeds / 100);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, SickPath,
-                         testing::Values(SickCase{2, 20'000, 10, 1, Order::in_order, true, "two_after"},
-                                         SickCase{4, 20'000, 10, 1, Order::in_order, true, "four_after"},
-                                         SickCase{8, 20'000, 10, 1, Order::in_order, true, "eight_after"},
-                                         SickCase{8, 10'000, 0, 1, Order::in_order, true, "eight_short_after"},
-                                         SickCase{4, 20'000, 10, 1, Order::in_order, false, "four_before"},
-                                         SickCase{8, 20'000, 10, 1, Order::in_order, false, "eight_before"},
-                                         SickCase{8, 20'000, 10, 1, Order::selective, true, "eight_selective_after"},
-                                         SickCase{8, 20'000, 10, 1, Order::selective, false, "eight_selective_before"},
-                                         SickCase{8, 20'000, 10, 1, Order::placing, true, "eight_placing_after"},
-                                         SickCase{16, 20'000, 10, 1, Order::in_order, true, "sixteen_after"}),
-                         [](const auto& each) { return each.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Sizes, SickPath,
+    // Two entropies need more: with 20,000 packets 96 % are found, which is too near for 200 seeds.
+    testing::Values(SickCase{2, 24'000, 10, 1, Order::in_order, true, "two_after"},
+                    SickCase{4, 20'000, 10, 1, Order::in_order, true, "four_after"},
+                    SickCase{8, 20'000, 10, 1, Order::in_order, true, "eight_after"},
+                    SickCase{8, 10'000, 0, 1, Order::in_order, true, "eight_short_after"},
+                    SickCase{4, 20'000, 10, 1, Order::in_order, false, "four_before"},
+                    SickCase{8, 20'000, 10, 1, Order::in_order, false, "eight_before"},
+                    SickCase{4, 20'000, 10, 1, Order::selective, true, "four_selective_after"},
+                    SickCase{4, 20'000, 10, 1, Order::selective, false, "four_selective_before"},
+                    SickCase{4, 20'000, 10, 1, Order::placing, true, "four_placing_after"}),
+    [](const auto& each) { return each.param.name; });
 
 struct BurstCase {
     std::uint32_t burst;
+    std::uint32_t packets;  ///< of an entropy, on average
     Order order;
     bool tap_after;
     bool uneven;
@@ -176,12 +178,12 @@ TEST_P(LossOnAllPaths, MakesNoneSick) {
             route.loss = 1000;
             route.burst = GetParam().burst;
         }
-        plan.pairs = alike(8, 20'000);
+        plan.pairs = alike(8, GetParam().packets);
         // 30 %, 22 %, ... 1 % of the packets.
         constexpr std::array<std::uint32_t, 8> shares{30, 22, 16, 12, 9, 6, 4, 1};
         if (GetParam().uneven)
             for (std::size_t i = 0; i < 8; ++i) {
-                plan.pairs[i].packets = 1600 * shares[i];
+                plan.pairs[i].packets = GetParam().packets / 100 * 8 * shares[i];
                 plan.pairs[i].gap_ns = 30'000 / shares[i];
             }
         plan.one_each = true;
@@ -196,19 +198,19 @@ TEST_P(LossOnAllPaths, MakesNoneSick) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Bursts, LossOnAllPaths,
-                         testing::Values(BurstCase{1, Order::in_order, true, false, "of_1_after"},
-                                         BurstCase{10, Order::in_order, true, false, "of_10_after"},
-                                         BurstCase{10, Order::in_order, false, false, "of_10_before"},
-                                         BurstCase{10, Order::selective, true, false, "of_10_selective_after"},
-                                         BurstCase{10, Order::placing, true, false, "of_10_placing_after"},
-                                         BurstCase{3, Order::in_order, true, true, "of_3_uneven_after"}),
+                         testing::Values(BurstCase{1, 10'000, Order::in_order, true, false, "of_1_after"},
+                                         BurstCase{10, 20'000, Order::in_order, true, false, "of_10_after"},
+                                         BurstCase{10, 10'000, Order::in_order, false, false, "of_10_before"},
+                                         BurstCase{10, 10'000, Order::selective, true, false, "of_10_selective_after"},
+                                         BurstCase{10, 10'000, Order::placing, true, false, "of_10_placing_after"},
+                                         BurstCase{3, 10'000, Order::in_order, true, true, "of_3_uneven_after"}),
                          [](const auto& each) { return each.param.name; });
 
 /// Hashed routes: those that are called sick lie on the route that loses, and several of them do.
 TEST(HashedSickPath, NamesEntropiesOfTheRoute) {
     Failures failures;
     std::atomic<std::uint64_t> found{0};
-    for_each_seed(50, [&](std::uint64_t seed) {
+    for_each_seed(20, [&](std::uint64_t seed) {
         RoutePlan plan;
         plan.routes = healthy_routes(8);
         plan.routes[3].loss = 2000;
@@ -221,7 +223,7 @@ TEST(HashedSickPath, NamesEntropiesOfTheRoute) {
             if (out.truth.entropies.at(each).route != 3) failures.add(seed, std::to_string(each.port));
     });
     // 24 / 8 of 24 on average; at most a quarter can be named.
-    EXPECT_GT(found, 50 * 2);
+    EXPECT_GT(found, 20 * 2);
     EXPECT_EQ(failures.count(), 0u) << failures.text();
 }
 
