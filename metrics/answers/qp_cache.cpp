@@ -118,7 +118,7 @@ std::vector<Answer> knees_of(const Subject& subject, const HostSnapshot& host) {
     }};
     std::vector<Answer> out;
     for (const Table& table : tables) {
-        if (table.figures->distinct <= largest_small_working_set) continue;
+        if (table.figures->distinct <= least_cached_queue_pairs) continue;
         const auto knee = knee_of(*table.figures);
         if (!knee) continue;
         const std::string_view what = name_of(table.unit);
@@ -150,7 +150,7 @@ std::vector<Answer> knees_of(const Subject& subject, const HostSnapshot& host) {
 Answer without_requests(const Subject& subject) {
     std::vector<Affected> all;
     const std::size_t most = most_flows(subject);
-    if (most == 0 || most > largest_small_working_set) {
+    if (most == 0 || most > least_cached_queue_pairs) {
         Answer answer = finding(Question::qp_cache, Verdict::undecidable, all);
         answer.summary = "No requests were seen, so nothing is known of the adapters' caches.";
         answer.advice = "Capture at the host that is asked, while many queue pairs are in use.";
@@ -235,7 +235,7 @@ void ask_qp_cache(const Subject& subject, std::vector<Answer>& out) {
     else if (busiest == nullptr)
         out.push_back(without_requests(subject));
     else if (std::max({busiest->queue_pairs.distinct, busiest->remote_keys.distinct, busiest->pages.working_set_max}) <=
-             largest_small_working_set)
+             least_cached_queue_pairs)
         out.push_back(small_set(subject, *busiest));
     else
         out.push_back(large_set_without_knee(subject, *busiest));

@@ -64,7 +64,7 @@ inline constexpr std::uint64_t incast_senders = 4;
 
 /// No adapter on the market caches fewer queue pairs: throughput is flat up to some hundred connections even on the
 /// oldest that were measured (FaRM, NSDI'14; eRPC, NSDI'19).
-inline constexpr std::uint64_t largest_small_working_set = 64;
+inline constexpr std::uint64_t least_cached_queue_pairs = 64;
 /// The number of turnarounds needed on each side of a knee. With fewer, the knee may be chance.
 inline constexpr std::uint64_t knee_samples = 200;
 /// A miss costs a PCIe round trip, about a microsecond, on top of about two: half as much again.
