@@ -109,6 +109,7 @@ void put_network(Pen& pen, const Packet& packet, Framing framing, std::vector<st
         ip.dscp = dscp;
         ip.ecn = packet.ecn;
         ip.total_length = static_cast<std::uint16_t>(28 + transport);
+        ip.identification = packet.identification;
         ip.dont_fragment = true;
         ip.ttl = packet.hop_limit;
         ip.protocol = wire::ip_protocol::udp;

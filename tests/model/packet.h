@@ -22,6 +22,7 @@ struct Packet {
     std::uint32_t flow_label = 0;  ///< of IPv6
     std::uint64_t virtual_address = 0;
     std::uint16_t source_port = 0;
+    std::uint16_t identification = 0;  ///< of IPv4
     std::uint16_t pause_quanta = 0;
     std::uint8_t opcode = 0;
     std::uint8_t syndrome = 0;

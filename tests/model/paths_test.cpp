@@ -62,6 +62,7 @@ TEST_P(CleanSpray, RaisesNoAlarm) {
         plan.spread = GetParam().spread;
         plan.order = GetParam().order;
         plan.tap_after = GetParam().tap_after;
+        plan.counts = seed % 2 == 0;
         plan.seed = seed;
         const RoutedOutcome out = analyse(plan);
         late += out.truth.late;

@@ -116,6 +116,7 @@ Packet RoutedTraffic::packet_of(const Event& event, bool request) const {
     packet.flow_label = pair.label;
     packet.wire_psn = static_cast<std::uint32_t>(event.psn + 1000 * event.pair) & 0xffffff;
     packet.ecn = event.marked ? 3 : 2;
+    if (plan_.counts) packet.identification = event.identification;
     if (!request) {
         packet.opcode = opcode_acknowledge;
         packet.syndrome = event.nak ? sequence_nak : wire::no_credit_limit;
@@ -205,7 +206,7 @@ void RoutedTraffic::send(const Event& event) {
     packet.port = pair.port;
     if (plan_.spread == Spread::by_adapter)
         packet.port = static_cast<std::uint16_t>(pair.port + requester.sent % plan_.ports);
-    ++requester.sent;
+    packet.identification = static_cast<std::uint16_t>(++requester.sent);
     const std::uint32_t number = route_of(packet, pair.from_b);
     const Route& route = plan_.routes[number];
     EntropyTruth& truth = truth_.entropies[entropy_of(packet, pair.from_b)];
@@ -265,6 +266,7 @@ void RoutedTraffic::answer(std::uint32_t pair, std::uint64_t psn, bool nak) {
     event.psn = psn;
     event.nak = nak;
     event.port = plan_.pairs[pair].port;
+    event.identification = static_cast<std::uint16_t>(++responders_[pair].answers);
     truth_.naks += nak ? 1 : 0;
     at(now_ + answer_ns, event);
 }

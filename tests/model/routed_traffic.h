@@ -28,6 +28,7 @@ private:
         std::uint64_t psn = 0;
         std::uint32_t pair = 0;
         std::uint16_t port = 0;
+        std::uint16_t identification = 0;
         What what{};
         bool marked = false;
         bool again = false;
@@ -52,7 +53,8 @@ private:
         std::uint64_t top = 0;         ///< highest PSN that arrived, and 1
         std::set<std::uint64_t> kept;  ///< arrived before an earlier one
         bool complained = false;       ///< of `expected`
-        std::uint64_t waits_for = 0;   ///< PSN of the hole that is watched, and 1
+        std::uint64_t answers = 0;
+        std::uint64_t waits_for = 0;  ///< PSN of the hole that is watched, and 1
     };
     struct Lane {
         bool bad = false;  ///< in a run of losses

@@ -52,6 +52,8 @@ struct RoutePlan {
     Order order = Order::in_order;
     bool tap_after = true;  ///< before host b, else behind host a
     Framing framing = Framing::roce2_ipv4;
+    /// Adapters count the identification of IPv4 up. Else it is 0, and a lone repeat looks like a late packet.
+    bool counts = true;
     bool tunnelled = false;     ///< in VXLAN; the outer source port is the entropy
     std::uint32_t message = 8;  ///< packets
     std::uint32_t payload = 64;
