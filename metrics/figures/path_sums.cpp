@@ -109,7 +109,7 @@ std::vector<PathWindowFigures> windows_since(const std::vector<PathWindowFigures
 
 namespace {
 
-/// Of a TCP connection: its recoveries, each of which the first repeated segment shows as an event of the value 1.
+/// Of a TCP connection: its recoveries. The first repeated segment of each is an event of the value 1.
 std::uint64_t loss_episodes_of(const FlowSnapshot& flow) {
     if (!flow.tcp) return flow.path ? flow.path->loss_episodes : 0;
     const auto shown = std::ranges::find(flow.event_summaries, EventKind::retransmission, &EventSummary::kind);
