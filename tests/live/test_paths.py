@@ -1,5 +1,6 @@
 """Paths between two hosts on a network that hashes: what `paths` says of entropies and their shares is what the interfaces of four
 legs counted, the entropies of the leg that loses are the sick ones, and a leg that goes away makes none."""
+import collections
 import json
 import os
 import pathlib
@@ -18,7 +19,8 @@ FRAME_SENDER = os.environ["RDMASCOPE_FRAME_SENDER"]
 MAKE_ROUTES = os.environ["RDMASCOPE_MAKE_ROUTES"]
 PORT = 7174
 LEGS = 4
-NEAR, FAR = ("near", "eth0"), ("far", "eth0")
+# What frame_sender sends passes no tap of its own interface: the router's is the nearest.
+NEAR, FAR = ("one", "host"), ("far", "eth0")
 LEG_ENDS = [("one", f"leg{number}") for number in range(LEGS)]
 
 
@@ -44,6 +46,19 @@ def write_pcap(file, frames):
         out.write(struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 65535, 1))
         for time_ns, frame in frames:
             out.write(struct.pack("<IIII", time_ns // 10**9, time_ns % 10**9, len(frame), len(frame)) + frame)
+
+
+def numbered(frames):
+    """The frames with identifications that each sender counts up (RFC 6864 permits any), as a repeat has one of its own."""
+    numbers, made = collections.Counter(), []
+    for frame in frames:
+        numbers[frame[34:36]] += 1
+        header = frame[14:18] + struct.pack("!H", numbers[frame[34:36]] & 0xffff) + frame[20:24] + bytes(2) + frame[26:34]
+        total = sum(struct.unpack("!10H", header))
+        while total >> 16:
+            total = (total & 0xffff) + (total >> 16)
+        made.append(frame[:14] + header[:10] + struct.pack("!H", ~total & 0xffff) + header[12:] + frame[34:])
+    return made
 
 
 class Paths(unittest.TestCase):
@@ -152,7 +167,7 @@ class Paths(unittest.TestCase):
             if queue and queue[0][0] <= 0 and (crossed + 1) % every != 0:
                 sent.append(queue.pop(0)[1])
                 crossed += 1
-        return sent, dropped
+        return numbered(sent), dropped
 
     def test_the_leg_that_loses(self):
         """Three entropies of at least sixteen cross the leg where every 60th packet is dropped."""
