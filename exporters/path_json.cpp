@@ -1,6 +1,9 @@
 #include "exporters/path_json.h"
 
+#include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "exporters/json.h"
 
@@ -74,6 +77,23 @@ Json expectations_json(const PathPair& pair, std::span<const std::uint64_t> path
     return all;
 }
 
+bool has_problem(const PathPair& pair) {
+    return std::ranges::any_of(pair.rows, [](const PathRow& row) { return row.problem != PathProblem::none; });
+}
+
+/// All rows by entropy, or those that matter most.
+std::vector<const PathRow*> shown_rows(const PathPair& pair, std::size_t most) {
+    std::vector<const PathRow*> rows;
+    rows.reserve(pair.rows.size());
+    for (const PathRow& row : pair.rows) rows.push_back(&row);
+    if (rows.size() <= most) return rows;
+    std::ranges::stable_sort(rows, std::ranges::greater(), [](const PathRow* row) {
+        return std::pair(row->problem != PathProblem::none, row->figures.wire_bytes);
+    });
+    rows.resize(most);
+    return rows;
+}
+
 }  // namespace
 
 std::string_view name_of(PathProblem problem) {
@@ -81,10 +101,11 @@ std::string_view name_of(PathProblem problem) {
     return names[static_cast<std::size_t>(problem)];
 }
 
-Json path_pair_json(const PathPair& pair, std::span<const std::uint64_t> paths, const metrics::HostNames* names) {
+Json path_pair_json(const PathPair& pair, std::span<const std::uint64_t> paths, const metrics::HostNames* names,
+                    std::size_t most_rows) {
     const metrics::Evenness evenness = metrics::evenness_of(pair.bytes());
     Json rows = Json::array();
-    for (const PathRow& row : pair.rows) rows.push_back(row_json(row));
+    for (const PathRow* row : shown_rows(pair, most_rows)) rows.push_back(row_json(*row));
     return {{"source", host_json(pair.source, names)},
             {"destination", host_json(pair.destination, names)},
             {"transport", metrics::name_of(pair.transport)},
@@ -102,6 +123,7 @@ Json path_pair_json(const PathPair& pair, std::span<const std::uint64_t> paths, 
             {"hop_limits", pair.hop_limits},
             {"receiver_class", name_of(pair.receiver)},
             {"packets_needed", pair.packets_needed == 0 ? Json(nullptr) : Json(pair.packets_needed)},
+            {"rows_left_out", pair.rows.size() - rows.size()},
             {"rows", std::move(rows)}};
 }
 
@@ -131,6 +153,23 @@ std::string path_pairs_json(const metrics::Snapshot& snapshot, std::span<const P
     append_json(capture, snapshot.capture, context);
     const Json all{{"capture", Json::parse(capture)}, {"pairs", pairs_json(pairs, paths, names)}};
     return all.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+PathList path_list_json(const metrics::Snapshot& snapshot, std::span<const std::uint64_t> paths,
+                        const metrics::HostNames* names, PathListBounds bounds, bool single) {
+    std::vector<PathPair> pairs = metrics::path_pairs(snapshot);
+    if (!single) std::erase_if(pairs, [](const PathPair& pair) { return pair.entropies < 2 && !has_problem(pair); });
+    std::ranges::stable_partition(pairs, has_problem);
+    PathList list;
+    list.all = pairs.size();
+    list.count = std::min(list.all, bounds.pairs);
+    list.text = "[";
+    for (std::size_t i = 0; i < list.count; ++i) {
+        const Json pair = path_pair_json(pairs[i], paths, names, bounds.rows);
+        list.text += (i == 0 ? "\n" : ",\n") + pair.dump(-1, ' ', false, Json::error_handler_t::replace);
+    }
+    list.text += ']';
+    return list;
 }
 
 }  // namespace exporters

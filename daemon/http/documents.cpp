@@ -13,6 +13,7 @@
 #include "exporters/command_json.h"
 #include "exporters/flow_order.h"
 #include "exporters/json.h"
+#include "exporters/path_json.h"
 #include "exporters/report/report_json.h"
 #include "exporters/why_json.h"
 #include "metrics/answers/counters.h"
@@ -27,13 +28,18 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_live_plots = 16;
 constexpr std::size_t most_flow_events = 1'000;
+constexpr std::size_t most_path_rows = 64;
 /// Of the connections with commands in the page's document, and in the document of commands.
 constexpr std::size_t live_command_bytes = 100'000;
 constexpr std::size_t most_command_bytes = 1'000'000;
 
 /// A page that is fetched every second is kept smaller than one that is sent once.
-constexpr exporters::report::DocumentBounds live_bounds{
-    .answers = 100, .rows = 1'000, .full_flow_bytes = 200'000, .cells = 10'000, .hosts = 200};
+constexpr exporters::report::DocumentBounds live_bounds{.answers = 100,
+                                                        .rows = 1'000,
+                                                        .full_flow_bytes = 200'000,
+                                                        .cells = 10'000,
+                                                        .hosts = 200,
+                                                        .paths = {.pairs = 50, .rows = 16}};
 
 std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
@@ -208,6 +214,14 @@ std::string hosts_document(const Shown& shown) {
     std::string out = fmt::format("{{\"count\":{},\"hosts\":", all);
     append_list(out, hosts, [&](const auto* host) { exporters::append_json(out, *host, context); });
     return out + "}";
+}
+
+std::string paths_document(const Shown& shown, std::optional<std::uint64_t> paths, std::uint64_t limit) {
+    std::vector<std::uint64_t> counts;
+    if (paths) counts.push_back(*paths);
+    const exporters::PathListBounds bounds{.pairs = static_cast<std::size_t>(limit), .rows = most_path_rows};
+    const exporters::PathList list = exporters::path_list_json(shown.snapshot, counts, &shown.names, bounds, true);
+    return fmt::format("{{\"count\":{},\"pairs\":{}}}", list.all, list.text);
 }
 
 std::string commands_document(const Shown& shown) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,6 +60,9 @@ base::Result<std::string> flows_document(const Shown& shown, const std::string& 
 /// A flow with all figures, its answers and its plot. Fails if there is no such flow.
 base::Result<std::string> flow_document(const Shown& shown, std::uint64_t id);
 std::string hosts_document(const Shown& shown);
+/// Pairs of hosts with the figures of their entropies, at most `limit`. With `paths`, also what chance would do if that
+/// number of paths were hashed to.
+std::string paths_document(const Shown& shown, std::optional<std::uint64_t> paths, std::uint64_t limit);
 /// Flows that carry commands of an upper layer, at most 1,000, with figures of these, and the connections with their
 /// kinds of commands as `io --json` has them.
 std::string commands_document(const Shown& shown);

@@ -23,6 +23,9 @@ constexpr std::size_t most_waiting_intervals = 4;
 constexpr std::size_t most_noted = 100;
 constexpr std::uint64_t most_flows = 2'000;
 constexpr std::uint64_t usual_flows = 1'000;
+constexpr std::uint64_t most_pairs = 1'000;
+constexpr std::uint64_t usual_pairs = 100;
+constexpr std::uint64_t most_paths = 1'024;
 /// A document that takes long to make is made less often: it keeps the worker busy for a quarter of the time at most.
 constexpr std::int64_t pause_for_work = 3;
 
@@ -190,6 +193,7 @@ Response LiveSite::read(const Request& request) {
     if (path == "/flows" || path == "/snapshot") return flows(request);
     if (path.starts_with("/flow/")) return flow(request);
     if (path == "/hosts") return json(hosts_document(shown()));
+    if (path == "/paths") return paths(request);
     if (path == "/series") return json(series_document(shown()));
     if (path == "/history") return past(request);
     if (path == "/status") return status();
@@ -207,8 +211,8 @@ Response LiveSite::read(const Request& request) {
 
 Response LiveSite::index() const {
     Json paths = Json::array();
-    for (const char* name : {"report", "answers", "snapshot", "flows", "flow/{id}", "hosts", "series", "commands",
-                             "events", "history", "status", "stream", "trigger"})
+    for (const char* name : {"report", "answers", "snapshot", "flows", "flow/{id}", "hosts", "paths", "series",
+                             "commands", "events", "history", "status", "stream", "trigger"})
         paths.push_back(fmt::format("{}/{}", api, name));
     return json(Json{{"version", 1},
                      {"program", "rdmascope"},
@@ -347,6 +351,20 @@ Response LiveSite::flows(const Request& request) {
     const std::string* sort = request.find("sort");
     auto document = flows_document(shown(), sort == nullptr ? std::string() : *sort, *number);
     return document ? json(std::move(document).value()) : refusal(400, document.error().text());
+}
+
+Response LiveSite::paths(const Request& request) {
+    const std::string* limit = request.find("limit");
+    const auto number = limit == nullptr ? usual_pairs : number_of(*limit);
+    if (!number || *number > most_pairs)
+        return refusal(400, fmt::format("limit: a number from 0 to {} is expected", most_pairs));
+    std::optional<std::uint64_t> paths;
+    if (const std::string* text = request.find("paths")) {
+        paths = number_of(*text);
+        if (!paths || *paths < 1 || *paths > most_paths)
+            return refusal(400, fmt::format("paths: a number from 1 to {} is expected", most_paths));
+    }
+    return json(paths_document(shown(), paths, *number));
 }
 
 Response LiveSite::answers(const Request& request) {

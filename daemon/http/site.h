@@ -79,6 +79,7 @@ private:
     Response past(const Request& request);
     Response flow(const Request& request);
     Response flows(const Request& request);
+    Response paths(const Request& request);
     Response answers(const Request& request);
     Response status();
     Response index() const;

@@ -85,6 +85,8 @@ public:
     };
     /// As names and own addresses were at the last assign().
     const Host& host(const metrics::Address& address);
+    /// Whether a label is that of a peer with a place.
+    bool holds_peer(const std::string& label) const { return peers_.number(label) != 0; }
 
 private:
     struct Way {

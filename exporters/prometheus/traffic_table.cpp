@@ -3,6 +3,7 @@
 #include "exporters/prometheus/devices.h"
 #include "exporters/prometheus/labels.h"
 #include "exporters/prometheus/latency_buckets.h"
+#include "exporters/prometheus/path_gauges.h"
 #include "exporters/prometheus/policy_gauges.h"
 #include "exporters/prometheus/tables.h"
 #include "exporters/prometheus/verdicts.h"
@@ -323,6 +324,7 @@ std::vector<Series> all_series() {
     all.push_back(traffic.attempts);
     append_series(all, traffic.truncation);
     for (Series& series : CommandCounters::series()) all.push_back(std::move(series));
+    for (Series& series : PathGauges::series()) all.push_back(std::move(series));
     all.push_back(verdict_series());
     all.push_back(program.build);
     append_series(all, program.program);

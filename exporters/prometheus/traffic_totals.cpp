@@ -8,6 +8,7 @@
 #include "exporters/prometheus/label_sets.h"
 #include "exporters/prometheus/labels.h"
 #include "exporters/prometheus/latency_buckets.h"
+#include "exporters/prometheus/path_gauges.h"
 #include "exporters/prometheus/tables.h"
 
 namespace exporters::prometheus {
@@ -102,6 +103,7 @@ struct TrafficTotals::State {
     LabelSets label_sets;
     std::size_t max_peers;
     CommandCounters commands = {};
+    PathGauges paths = {};
     Taking taking;
     std::map<LabelSet, Group> groups;
     std::map<std::uint16_t, std::vector<Taken>> pauses;       ///< by the interface's number
@@ -332,6 +334,7 @@ void TrafficTotals::add(const metrics::Snapshot& difference, const metrics::Snap
     state_->set_hosts(now);
     state_->attempts.add(difference, now);
     state_->commands.add(difference, now, state_->label_sets, state_->max_peers);
+    state_->paths.add(difference, state_->label_sets);
     state_->truncation = state_->label_sets.truncation(difference, now);
 }
 
@@ -351,6 +354,7 @@ std::vector<MetricFamily> TrafficTotals::families() const {
     state_->append_pauses(all);
     state_->append_others(all);
     state_->commands.append(all);
+    state_->paths.append(all);
     std::erase_if(all, [](const MetricFamily& family) { return family.metric.empty(); });
     return all;
 }
@@ -365,8 +369,8 @@ std::size_t series_bound(const TrafficOptions& options) {
                                    (options.max_peers + most_own_hosts) * traffic.hosts.size() +
                                    Attempts::transports * attempt_outcomes.size() + traffic.truncation.size();
     const ProgramTable& program = program_table();
-    return of_traffic + CommandCounters::series_bound(options.max_peers) + 1 + program.program.size() +
-           most_program_interfaces * values_of(program.interfaces);
+    return of_traffic + CommandCounters::series_bound(options.max_peers) + PathGauges::series_bound(options.max_peers) +
+           1 + program.program.size() + most_program_interfaces * values_of(program.interfaces);
 }
 
 }  // namespace exporters::prometheus

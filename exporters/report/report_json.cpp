@@ -348,6 +348,15 @@ std::vector<const metrics::HostSnapshot*> shown_hosts(const metrics::Snapshot& s
     return hosts;
 }
 
+std::string paths_text(const ReportData& data, const DocumentBounds& bounds, std::vector<std::string>& left_out) {
+    PathList list = path_list_json(*data.snapshot, {}, data.names, bounds.paths, false);
+    if (list.count < list.all)
+        left_out.push_back(fmt::format(
+            "Of {} pairs of hosts with several entropies, the {} with a problem or the most bytes are listed.",
+            base::group_digits(list.all), list.count));
+    return std::move(list.text);
+}
+
 Json head_of(const ReportData& data, std::span<const metrics::Answer> shown, std::vector<std::string> left_out) {
     const Headline headline = headline_of(*data.snapshot, data.answers);
     return {
@@ -414,6 +423,7 @@ std::string report_json(const ReportData& data, const DocumentBounds& bounds) {
     member("row_columns", text_of(Json(row_columns)));
     member("rows", rows_text(flows, context));
     member("hosts", list_text(hosts, [&](std::string& out, const auto* host) { append_json(out, *host, context); }));
+    member("paths", paths_text(data, bounds, left_out));
     member("pauses",
            list_text(snapshot.pauses, [](std::string& out, const auto& pauses) { append_json(out, pauses); }));
     member("attempts", list_text(snapshot.attempts,

@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "exporters/path_json.h"
 #include "exporters/report/report_data.h"
 
 namespace exporters::report {
@@ -12,6 +13,7 @@ struct DocumentBounds {
     std::size_t full_flow_bytes = 400'000;  ///< of flows with all figures
     std::size_t cells = 20'000;             ///< of the flows' figures over time
     std::size_t hosts = 400;
+    PathListBounds paths = {};
 };
 
 /// The document's figures over time alone: `{"time_line":...,"series":...}`. The flows are the first `rows`, the worst

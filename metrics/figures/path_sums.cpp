@@ -107,6 +107,17 @@ std::vector<PathWindowFigures> windows_since(const std::vector<PathWindowFigures
     return rest;
 }
 
+namespace {
+
+/// Of a TCP connection: its recoveries. The first repeated segment of each is an event of the value 1.
+std::uint64_t loss_episodes_of(const FlowSnapshot& flow) {
+    if (!flow.tcp) return flow.path ? flow.path->loss_episodes : 0;
+    const auto shown = std::ranges::find(flow.event_summaries, EventKind::retransmission, &EventSummary::kind);
+    return shown == flow.event_summaries.end() ? 0 : shown->value_sum;
+}
+
+}  // namespace
+
 std::vector<EntropyFigures> entropies_of(const FlowSnapshot& flow) {
     if (flow.path && !flow.path->rows.empty()) return flow.path->rows;
     if (!flow.entropy.known()) return {};
@@ -116,7 +127,7 @@ std::vector<EntropyFigures> entropies_of(const FlowSnapshot& flow) {
              .ecn_ce_packets = flow.ecn_ce_packets,
              .late_packets = flow.reordered_packets.value_or(0),
              .repeated_packets = flow.retransmitted_packets.value_or(0),
-             .loss_episodes = flow.path ? flow.path->loss_episodes : 0}};
+             .loss_episodes = loss_episodes_of(flow)}};
 }
 
 void merge_path(FlowSnapshot& into, const FlowSnapshot& other) {

@@ -1,10 +1,11 @@
 """A relay in the path: joins two interfaces of its network namespace frame by frame, and on the way delays, drops or damages
-TCP segments, always the same ones. Prints `ready`, and at SIGTERM one JSON object with what it did.
+TCP segments or RoCEv2 packets, always the same ones. Prints `ready`, and at SIGTERM one JSON object with what it did.
 
     relay.py NEAR FAR [--delay MS] [--drop-every N] [--damage-every N] [--after N] [--direction forward|back|both]
+             [--of tcp|roce]
 
-Forward is from NEAR to FAR. Every Nth segment with payload is meant, counted in each direction after the first `--after` of
-them. A damaged segment gets one bit of its payload's last octets changed and a TCP checksum that agrees: only a checksum above
+Forward is from NEAR to FAR. Every Nth segment with payload is meant (of RoCEv2: every Nth packet), counted in each direction after
+the first `--after` of them. A damaged segment gets one bit of its payload's last octets changed and a TCP checksum that agrees: only a checksum above
 TCP can tell.
 """
 import argparse
@@ -43,6 +44,16 @@ def payload_of(frame):
     end = 14 + struct.unpack_from("!H", frame, 16)[0]
     begin = tcp + (frame[tcp + 12] >> 4) * 4
     return (begin, end, struct.unpack_from("!I", frame, tcp + 4)[0]) if begin < end <= len(frame) else None
+
+
+def packet_of(frame):
+    """Where the transport headers and payload of a RoCEv2 packet over IPv4 begin and end, and its PSN; None where there is none."""
+    if len(frame) < 54 or frame[12:14] != b"\x08\x00" or frame[23] != 17:
+        return None
+    udp = 14 + (frame[14] & 15) * 4
+    if struct.unpack_from("!H", frame, udp + 2)[0] != 4791:
+        return None
+    return udp + 8, 14 + struct.unpack_from("!H", frame, 16)[0], int.from_bytes(frame[udp + 17:udp + 20], "big")
 
 
 def damage(frame, begin, end):
@@ -84,7 +95,7 @@ class Direction:
                 continue
             self.counts["frames"] += 1
             self.counts["octets"] += len(frame)
-            payload = payload_of(frame)
+            payload = packet_of(frame) if self.options.of == "roce" else payload_of(frame)
             if payload:
                 begin, end, sequence = payload
                 self.segments += 1
@@ -117,7 +128,10 @@ def main():
     parser.add_argument("--damage-every", type=int, default=0)
     parser.add_argument("--after", type=int, default=0)
     parser.add_argument("--direction", choices=("forward", "back", "both"), default="both")
+    parser.add_argument("--of", choices=("tcp", "roce"), default="tcp")
     options = parser.parse_args()
+    if options.of == "roce" and options.damage_every:
+        parser.error("only TCP segments can be damaged")
     near, far = open_interface(options.near), open_interface(options.far)
     directions = {"forward": Direction(near, far, options, options.direction != "back"),
                   "back": Direction(far, near, options, options.direction != "forward")}

@@ -21,6 +21,7 @@
 #include "wire/udp.h"
 #include "wire/udp_port.h"
 #include "wire/vcrc.h"
+#include "wire/vxlan.h"
 
 namespace model {
 namespace {
@@ -108,8 +109,9 @@ void put_network(Pen& pen, const Packet& packet, Framing framing, std::vector<st
         ip.dscp = dscp;
         ip.ecn = packet.ecn;
         ip.total_length = static_cast<std::uint16_t>(28 + transport);
+        ip.identification = packet.identification;
         ip.dont_fragment = true;
-        ip.ttl = 64;
+        ip.ttl = packet.hop_limit;
         ip.protocol = wire::ip_protocol::udp;
         ip.source = ipv4(packet.source_host);
         ip.destination = ipv4(packet.destination_host);
@@ -120,9 +122,10 @@ void put_network(Pen& pen, const Packet& packet, Framing framing, std::vector<st
         wire::Ipv6 ip;
         ip.dscp = dscp;
         ip.ecn = packet.ecn;
+        ip.flow_label = packet.flow_label;
         ip.payload_length = static_cast<std::uint16_t>(8 + transport);
         ip.next_header = wire::ip_protocol::udp;
-        ip.hop_limit = 64;
+        ip.hop_limit = packet.hop_limit;
         ip.source = ipv6(packet.source_host);
         ip.destination = ipv6(packet.destination_host);
         pen.put(ip);
@@ -234,6 +237,38 @@ support::KeptFrame emit(const Packet& packet, Framing framing, std::int64_t time
     base::store_be32(kept.octets.data() + pen.at, wire::icrc(pieces));
     if (framing == Framing::infiniband)
         base::store_be16(kept.octets.data() + pen.at + 4, wire::vcrc({octets, pen.at + 4}));
+    return kept;
+}
+
+support::KeptFrame wrap_in_vxlan(const support::KeptFrame& inner, const Packet& packet, std::uint16_t outer_port) {
+    // Of the tunnel's ends: far from the addresses of the hosts.
+    constexpr std::uint32_t ends = 0x010000;
+    const std::uint32_t source = ends + packet.source_host;
+    const std::uint32_t destination = ends + packet.destination_host;
+    const auto inner_octets = static_cast<std::uint32_t>(inner.octets.size());
+    support::KeptFrame kept;
+    kept.octets.resize(vxlan_octets + inner_octets);
+    kept.wire_length = vxlan_octets + inner.wire_length;
+    kept.time_ns = inner.time_ns;
+    Pen pen(kept.octets);
+    pen.put(wire::Ethernet{mac(destination), mac(source), wire::ether_type::ipv4});
+    wire::Ipv4 ip;
+    ip.dscp = 26;
+    ip.ecn = packet.ecn;
+    ip.total_length = static_cast<std::uint16_t>(20 + 8 + 8 + inner_octets);
+    ip.ttl = packet.hop_limit;
+    ip.protocol = wire::ip_protocol::udp;
+    ip.source = ipv4(source);
+    ip.destination = ipv4(destination);
+    const std::size_t start = pen.at;
+    pen.put(ip);
+    base::store_be16(kept.octets.data() + start + 10, wire::internet_checksum({kept.octets.data() + start, 20}));
+    pen.put(wire::Udp{outer_port, wire::udp_port::vxlan, static_cast<std::uint16_t>(8 + 8 + inner_octets), 0});
+    wire::Vxlan vxlan;
+    vxlan.has_vni = true;
+    vxlan.vni = 7;
+    pen.put(vxlan);
+    std::copy(inner.octets.begin(), inner.octets.end(), kept.octets.begin() + static_cast<std::ptrdiff_t>(pen.at));
     return kept;
 }
 

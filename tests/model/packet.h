@@ -19,12 +19,15 @@ struct Packet {
     std::uint32_t payload = 0;   ///< octets, pad not counted
     std::uint32_t msn = 0;
     std::uint32_t dma_length = 0;
+    std::uint32_t flow_label = 0;  ///< of IPv6
     std::uint64_t virtual_address = 0;
     std::uint16_t source_port = 0;
+    std::uint16_t identification = 0;  ///< of IPv4
     std::uint16_t pause_quanta = 0;
     std::uint8_t opcode = 0;
     std::uint8_t syndrome = 0;
     std::uint8_t ecn = 0;
+    std::uint8_t hop_limit = 64;
     bool ack_request = false;
     bool pause = false;  ///< an IEEE 802.3 pause frame instead of all that
 
@@ -58,5 +61,10 @@ std::uint32_t link_octets(const Packet& packet, Framing framing);
 
 /// The frame. `checked`: with its ICRC (and VCRC), else zeros stand there.
 support::KeptFrame emit(const Packet& packet, Framing framing, std::int64_t time_ns, bool checked);
+
+/// The frame in a VXLAN tunnel between two other hosts, with the outer source port.
+support::KeptFrame wrap_in_vxlan(const support::KeptFrame& inner, const Packet& packet, std::uint16_t outer_port);
+/// Octets that the tunnel adds in front.
+inline constexpr std::uint32_t vxlan_octets = 14 + 20 + 8 + 8;
 
 }  // namespace model

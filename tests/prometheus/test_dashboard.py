@@ -113,7 +113,7 @@ class Dashboard(unittest.TestCase):
 
     def test_there_is_a_row_for_each_question(self):
         rows = " ".join(panel["title"] for panel in DASHBOARD["panels"] if panel["type"] == "row").lower()
-        for subject in ("bandwidth", "latency", "congestion", "queue depth", "commands", "time went", "errors", "capture"):
+        for subject in ("bandwidth", "latency", "congestion", "queue depth", "commands", "paths", "time went", "errors", "capture"):
             self.assertIn(subject, rows)
 
 

@@ -72,6 +72,20 @@ class Document(Base):
                     self.assertEqual({**flow, "problem": None}, {**flows[flow["id"]], "problem": None})
                 self.assertEqual(document["commands"], json.loads(run("io", "-n", "--json", "-r", capture).stdout)["connections"])
 
+    def test_paths_are_those_of_paths(self):
+        """Of pairs of hosts with several entropies."""
+        for capture in (NVME, IWARP, LOSS):
+            with self.subTest(capture=capture.name):
+                _, document = self.report(capture)
+                shown = json.loads(run("paths", "-n", "--json", "-r", capture).stdout)["pairs"]
+                several = [pair for pair in shown if pair["entropies"] > 1 or any(row["verdict"] for row in pair["rows"])]
+                self.assertEqual(sorted((pair["source"]["address"], pair["destination"]["address"], pair["traffic_class"], pair["effective"], pair["bytes"])
+                                        for pair in document["paths"]),
+                                 sorted((pair["source"]["address"], pair["destination"]["address"], pair["traffic_class"], pair["effective"], pair["bytes"])
+                                        for pair in several))
+                for pair in document["paths"]:
+                    self.assertEqual(len(pair["rows"]) + pair["rows_left_out"], next(len(each["rows"]) for each in several if each["bytes"] == pair["bytes"]))
+
     def test_a_capture_that_ends_early_is_said_to(self):
         """In the middle of the 57th frame: the 56 before are shown, as tcpdump reads them."""
         cut = pathlib.Path(self.folder.name) / "cut.pcap"

@@ -6,6 +6,7 @@ import { flowViewSection } from "./flow_view";
 import { hostSection } from "./hosts";
 import { startLive } from "./live";
 import { methodSection } from "./method";
+import { pathSection } from "./paths";
 import { PageState } from "./state";
 import { timeSection } from "./time_line";
 import { verdictSection } from "./verdict";
@@ -37,7 +38,7 @@ function build(report: ReportDocument, page: HTMLElement, before: (state: PageSt
   const state = new PageState(report);
   const bar = before(state);
   const commands = commandSection(state);
-  const sections = [verdictSection(state), timeSection(state), flowSection(state), flowViewSection(state), commands, hostSection(state), methodSection(state)];
+  const sections = [verdictSection(state), timeSection(state), flowSection(state), flowViewSection(state), commands, hostSection(state), pathSection(state), methodSection(state)];
   const links = sections.map((each) => element("a", { href: `#${each.id}` }, each.querySelector("h2")!.textContent));
   const showLinks = () => links.forEach((link, i) => { link.hidden = sections[i].hidden; });
   showLinks();

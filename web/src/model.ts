@@ -46,6 +46,12 @@ export const percent = (share: number | null | undefined): string => {
   if (value > 0 && value < 0.01) return "<0.01 %";
   return `${String(Number(value.toPrecision(3)))} %`;
 };
+/** Three significant digits. */
+export const decimal = (value: number | null | undefined): string =>
+  value === null || value === undefined || !Number.isFinite(value) ? "-" : String(Number(value.toPrecision(3)));
+/** Of chance: one significant digit where it is small. */
+export const probability = (p: number | null | undefined): string =>
+  p === null || p === undefined ? "-" : p === 0 || p >= 0.001 ? String(Number(p.toPrecision(2))) : p.toExponential(0);
 /** 1,234,567 */
 export const grouped = (value: number | null | undefined): string =>
   value === null || value === undefined ? "-" : String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ",");

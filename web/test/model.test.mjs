@@ -15,6 +15,14 @@ test("quantities have three digits and change to the next unit where rounding re
   assert.equal(model.duration(null), "-");
 });
 
+test("figures of paths have few digits, and chance its magnitude", () => {
+  assert.equal(model.decimal(7.96812), "7.97");
+  assert.equal(model.decimal(1), "1");
+  assert.equal(model.decimal(null), "-");
+  for (const [p, text] of [[1, "1"], [0.0456, "0.046"], [0.00098, "1e-3"], [3.2e-12, "3e-12"], [0, "0"], [null, "-"]])
+    assert.equal(model.probability(p), text);
+});
+
 const row = (id, more) => ({ id, reverse: null, kind: "roce2 RC", source: "a/0x1", destination: "b/0x2", source_host: "a", destination_host: "b",
   grade: null, cause: null, cost: null, operations: "WRITEs", packets: 1, wire_bytes: 100, messages: 1, goodput: 1, p50: 1, p99: 1,
   depth_mean: 1, depth_max: 1, resent: 0, naks: 0, rnr_naks: 0, ce_marks: 0, cnps: 0, first_offset_ns: 0, last_offset_ns: 1, states: [], ...more });

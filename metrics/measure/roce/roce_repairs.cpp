@@ -123,11 +123,12 @@ bool RoceRepairs::is_late(const Flow& flow, const FlowTrouble& trouble, const Pa
         // The least round trip so far may have been one under load. Acknowledged packets have arrived, and cannot be
         // late any more; their sender repeats them if the acknowledgement is lost after the tap, once its timer has run
         // out.
-        if (position < request.acknowledged) {
-            const std::uint64_t agreed = flow.ack_timeout_ns();
-            const std::uint64_t timer = agreed == 0 ? psn::least_timer_ns : std::min(agreed, psn::least_timer_ns);
-            quiet = std::clamp(quiet, timer, psn::network_disorder_ns);
-        }
+        const std::uint64_t agreed = flow.ack_timeout_ns();
+        const std::uint64_t timer = agreed == 0 ? psn::least_timer_ns : std::min(agreed, psn::least_timer_ns);
+        if (position < request.acknowledged) quiet = std::clamp(quiet, timer, psn::network_disorder_ns);
+        // Next to the receiver, the round trip is only the receiver's own time: an adapter or a network that spreads
+        // packets is late by more than that.
+        if (hole != nullptr && !hole->answered) quiet = std::max(quiet, timer);
         return silence < quiet;
     }
     return false;

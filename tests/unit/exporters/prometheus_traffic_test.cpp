@@ -547,6 +547,35 @@ TEST(PrometheusTraffic, AttemptsCountOnceByTheirOutcome) {
     EXPECT_EQ(look(AttemptOutcome::unknown, 200, false, false), std::pair(1.0, 1.0));  // flows came of it
 }
 
+/// Bytes 300 and 100: (300 + 100)^2 / (300^2 + 100^2) = 1.6 equal entropies, and 300 is 1.5 times the mean.
+TEST(PrometheusTraffic, PathsAreThoseOfTheBusiestPairWithAPeer) {
+    Bench bench(1);
+    const auto flow = [](const metrics::Address& peer, std::uint64_t id, std::uint16_t port, std::uint64_t bytes) {
+        metrics::FlowSnapshot made = flow_to(peer, id, bytes);
+        made.entropy = metrics::Entropy::of_udp(port);
+        return made;
+    };
+    metrics::FlowSnapshot lossy = flow(host(7), 1, 50'000, 300);
+    lossy.path.emplace().loss_episodes = 2;
+    metrics::FlowSnapshot lesser = flow(host(7), 3, 50'002, 10);
+    lesser.traffic_class = 104;
+    // The other peer has no place.
+    const std::vector<metrics::FlowSnapshot> flows{lossy, flow(host(7), 2, 50'001, 100), lesser,
+                                                   flow(host(8), 4, 50'003, 1)};
+    bench.add(flows);
+    const Labels peer{{"transport", "roce2"}, {"direction", "transmit"}, {"peer", "10.0.0.7"}};
+    using Samples = std::map<Labels, double>;
+    EXPECT_EQ(bench.samples("rdma_path_entropies"), (Samples{{peer, 2}}));
+    EXPECT_EQ(bench.samples("rdma_path_effective_entropies"), (Samples{{peer, 1.6}}));
+    EXPECT_EQ(bench.samples("rdma_path_busiest_ratio"), (Samples{{peer, 1.5}}));
+    EXPECT_EQ(bench.samples("rdma_path_loss_episodes_total"), (Samples{{peer, 2}}));
+    bench.add(flows);
+    EXPECT_EQ(bench.samples("rdma_path_loss_episodes_total"), (Samples{{peer, 4}}));
+    bench.add({});
+    EXPECT_TRUE(bench.samples("rdma_path_entropies").empty());
+    EXPECT_EQ(bench.samples("rdma_path_loss_episodes_total"), (Samples{{peer, 4}}));
+}
+
 TEST(PrometheusLabels, AreAlwaysValidUtf8) {
     EXPECT_EQ(label_value("eth0"), "eth0");
     EXPECT_EQ(label_value("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"), "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
