@@ -605,8 +605,8 @@ void members(C& c, Of<FlowSnapshot> auto& f, std::uint64_t last_id, std::int64_t
     if (c.version() >= 8) optionals(c, f.icmp);
     if (c.version() >= 9) optionals(c, f.commands);
     if (c.version() >= 11) classes(c, f);
-    if (c.version() >= 11) entropy(c, f.entropy);
-    if (c.version() >= 11) optionals(c, f.path);
+    if (c.version() >= 12) entropy(c, f.entropy);
+    if (c.version() >= 12) optionals(c, f.path);
     if constexpr (C::reading)
         if (c.version() < 11 && f.packets != 0) f.packet_class = PacketClass::of(f.traffic_class);
 }
@@ -722,7 +722,7 @@ void members(C& c, Of<Snapshot> auto& s) {
     all(c, s.hosts, s.pauses);
     in_order(c, s.attempts, &ConnectionAttempt::request_frame, s.capture.first_ns);
     value(c, s.memory_octets);
-    if (c.version() >= 11) value(c, s.path_windows);
+    if (c.version() >= 12) value(c, s.path_windows);
 }
 
 }  // namespace
