@@ -145,11 +145,12 @@ metrics::AnalyzerOptions unchecked() {
 /// What an analyzer holds before its first flow: tables of a fixed size.
 std::uint64_t held_by_none() { return many_flows(1, 1, unchecked()).memory_octets; }
 
-TEST(Memory, IdleFlowsTakeLessThanAKibibyte) {
+/// A kibibyte, and 64 octets for what paths says of it.
+TEST(Memory, IdleFlowsTakeLittle) {
     constexpr std::uint32_t flows = 200'000;
     const Snapshot snapshot = many_flows(flows, 500, unchecked());
     EXPECT_EQ(snapshot.flows.size(), flows);
-    EXPECT_LE(snapshot.memory_octets - held_by_none(), std::uint64_t{flows} * 1024);
+    EXPECT_LE(snapshot.memory_octets - held_by_none(), std::uint64_t{flows} * (1024 + 64));
 }
 
 TEST(Memory, BusyFlowsTakeLessThanFourKibibytes) {
