@@ -56,7 +56,7 @@ struct Row {
     double max_over_mean;
     double fairness;
 };
-constexpr std::array rows{
+constexpr std::array placements{
     Row{2, 2, 0.500, 1.50, 1.49, 0.667}, Row{4, 4, 0.094, 2.73, 2.12, 0.571}, Row{4, 16, 0, 3.96, 1.54, 0.842},
     Row{8, 4, 0.410, 3.31, 3.30, 0.364}, Row{8, 8, 0.002, 5.25, 2.61, 0.533}, Row{8, 32, 0, 7.89, 1.75, 0.821},
     Row{8, 128, 0, 8.00, 1.38, 0.948},   Row{16, 16, 0, 10.30, 3.07, 0.516},  Row{32, 32, 0, 20.41, 3.54, 0.508},
@@ -64,7 +64,7 @@ constexpr std::array rows{
 };
 
 TEST(PathExpectation, IsThatOfRandomHashing) {
-    for (const Row& row : rows) {
+    for (const Row& row : placements) {
         SCOPED_TRACE(std::to_string(row.entropies) + " over " + std::to_string(row.paths));
         const Expectation expected = metrics::expectation_of(equal(row.entropies), row.paths);
         EXPECT_NEAR(1 - expected.collision, row.distinct, 1e-3);

@@ -1,4 +1,5 @@
 // The question about paths: which entropy loses, what disorder costs, and when nothing can be told.
+#include <array>
 #include <gmock/gmock.h>
 
 #include "metrics/answers/path_levels.h"
@@ -109,8 +110,8 @@ TEST(PathPairs, DividesAFlowAmongItsEntropies) {
 /// Hosts 2, 3 and 4 send to hosts 1 and 5; host 4 loses to both of them.
 TEST(PathLevels, NameTheHost) {
     std::vector<metrics::FlowSnapshot> flows;
-    for (const std::uint8_t from : {2, 3, 4, 6, 7, 8})
-        for (const std::uint8_t to : {1, 5})
+    for (const std::uint8_t from : std::to_array<std::uint8_t>({2, 3, 4, 6, 7, 8}))
+        for (const std::uint8_t to : std::to_array<std::uint8_t>({1, 5}))
             flows.push_back(on_port(static_cast<std::uint16_t>(40'000 + 10 * from + to), from == 4 ? 12 : 0, from, to));
     const auto answers = ask(snapshot_of(flows));
     const metrics::Answer* const answer = answer_with(answers, Verdict::host_sick);
@@ -121,8 +122,8 @@ TEST(PathLevels, NameTheHost) {
 
 TEST(PathLevels, NameThePair) {
     std::vector<metrics::FlowSnapshot> flows;
-    for (const std::uint8_t from : {2, 3, 4, 6, 7, 8})
-        for (const std::uint8_t to : {1, 5, 9, 10})
+    for (const std::uint8_t from : std::to_array<std::uint8_t>({2, 3, 4, 6, 7, 8}))
+        for (const std::uint8_t to : std::to_array<std::uint8_t>({1, 5, 9, 10}))
             flows.push_back(
                 on_port(static_cast<std::uint16_t>(40'000 + 20 * from + to), from == 4 && to == 5 ? 12 : 0, from, to));
     const auto answers = ask(snapshot_of(flows));

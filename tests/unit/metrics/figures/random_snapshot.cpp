@@ -1,6 +1,7 @@
 #include "random_snapshot.h"
 
 #include <algorithm>
+#include <array>
 
 namespace metrics::test {
 namespace {
@@ -187,7 +188,7 @@ PathWindowFigures RandomSnapshots::path_windows() {
     figures.destination = host(1);
     figures.dscp = static_cast<std::uint8_t>(below(2) * 26);
     figures.max_over_mean_permille = histogram();
-    for (const std::uint16_t port : {50'000, 50'001})
+    for (const std::uint16_t port : std::to_array<std::uint16_t>({50'000, 50'001}))
         figures.rows.push_back({Entropy::of_udp(port), {1 + below(9), below(9)}, {below(9), below(9)}, histogram()});
     return figures;
 }
