@@ -15,10 +15,8 @@ namespace {
 std::string overview(std::span<const Command> commands) {
     std::string out =
         "Usage: rdmascope COMMAND [OPTION]..., or rdmascope help COMMAND\n"
-        "Captures RDMA traffic (RoCE, InfiniBand, iWARP) and explains it. First steps:\n"
-        "  rdmascope demo            make RDMA traffic here, and see it explained\n"
-        "  rdmascope why -r FILE     find out why the traffic of a capture is slow\n"
-        "  rdmascope top -i IFACE    watch the traffic of an interface\nCommands:\n";
+        "Captures RDMA traffic (RoCE, InfiniBand, iWARP) and explains it.\n"
+        "First steps: rdmascope demo | rdmascope why -r FILE | rdmascope top -i IFACE\n";
     for (const Command& command : commands) out += fmt::format("  {:<12}{}\n", command.name, command.summary);
     return out + "Options: --help, --version. Manual: rdmascope(1).\n";
 }
