@@ -116,7 +116,7 @@ _rdmascope_paths() {
         --interval) _rdmascope_words '1ms 10ms 100ms 1s'; return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+        _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n -h --help --version
             --json --csv --paths --top --interval'
     else

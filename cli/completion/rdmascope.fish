@@ -146,6 +146,10 @@ function __rdmascope_io_option
     complete -c rdmascope -n '__rdmascope_is io' $argv
 end
 
+function __rdmascope_paths_option
+    complete -c rdmascope -n '__rdmascope_is paths' $argv
+end
+
 function __rdmascope_why_option
     complete -c rdmascope -n '__rdmascope_is why' $argv
 end
@@ -197,6 +201,12 @@ __rdmascope_flows_option -l reverse -d 'the other way round'
 __rdmascope_flows_option -l top -x -d 'the first flows alone'
 __rdmascope_flows_option -l interval -x -a '1ms 10ms 100ms 1s' -d 'a row for every time'
 __rdmascope_why_option -l counters -rF -d 'what devices counted meanwhile'
+__rdmascope_paths_option -l counters -rF -d 'what devices counted meanwhile'
+__rdmascope_paths_option -l json -d 'one JSON object'
+__rdmascope_paths_option -l csv -d 'comma-separated values'
+__rdmascope_paths_option -l paths -x -a '2 4 8 16 32 64' -d 'equal paths of the network'
+__rdmascope_paths_option -l top -x -d 'the first pairs of hosts alone'
+__rdmascope_paths_option -l interval -x -a '1ms 10ms 100ms 1s' -d 'the same for every time'
 __rdmascope_io_option -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface'
 __rdmascope_io_option -s r -l read-file -r -F -d 'read a capture file'
 __rdmascope_io_option -s s -l snapshot-length -x -d 'capture at most BYTES of each frame'

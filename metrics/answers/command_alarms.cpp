@@ -198,8 +198,9 @@ void find_retried(const Subject& subject, const CommandGroup& commands, std::vec
     const double share = part_of(replaced, commands.totals.commands + replaced);
     Answer answer = make_command_answer(Verdict::retried, commands, share);
     answer.cost = {share, CostBasis::commands};
-    answer.summary = fmt::format("{} of {} {} asked again, or aborted, before an answer came.", counted(replaced, "command"),
-                                 ends_text(subject, commands), replaced == 1 ? "was" : "were");
+    answer.summary =
+        fmt::format("{} of {} {} asked again, or aborted, before an answer came.", counted(replaced, "command"),
+                    ends_text(subject, commands), replaced == 1 ? "was" : "were");
     add_evidence(answer, "commands asked again", static_cast<double>(replaced), EvidenceUnit::commands, {}, true);
     add_command_figures(answer, commands);
     answer.advice = fmt::format("Look at the log of {}: a time-out makes it ask again.",

@@ -267,7 +267,8 @@ void find_spraying(const PathSubject& paths, std::vector<Answer>& out) {
         if (disorder.flows.empty() || !is_worth_a_word(disorder)) continue;
         Answer answer = answer_about(Verdict::sprayed, disorder.flows, 0);
         answer.summary =
-            fmt::format("{} of the packets {} came late, overtaken by others: {}, and {}.",
+            fmt::format("{} of {} ({}) {} came out of order: {}, and {}.", number(disorder.late),
+                        counted(disorder.packets, "packet"),
                         percent(ratio(static_cast<double>(disorder.late), static_cast<double>(disorder.packets))),
                         paths.subject.from_to(disorder.flows), spreader_words(disorder),
                         disorder.repeated == 0

@@ -123,6 +123,7 @@ struct CommonPath::Packet {
     if (requester.ledger.responses() != 0 && awaited_.are_skipped(requester, position)) [[unlikely]]
         return false;
 
+    store_.path_windows.note(flow, packet.now_ns);
     packet.count(flow);
     flow.count_acknowledgement();
     const bool lacked = lacks_credit(flow, requester);

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 
 #include "fleet/rows/flow_rows.h"
-#include "fleet/sink/spool_batch.h"
 #include "fleet/sink/interval_rows.h"
 #include "fleet/sink/spool.h"
+#include "fleet/sink/spool_batch.h"
 
 namespace fleet::sink {
 namespace {
