@@ -106,6 +106,13 @@ struct CommonPath::Packet {
     return true;
 }
 
+/// Packets of the flow had a bad ICRC: whoever acknowledges them has taken them all the same.
+bool CommonPath::awaits_damaged(const Flow& flow) const {
+    if (flow.trouble == Flow::no_block) [[likely]]
+        return false;
+    return std::ranges::any_of(store_.troubles[flow.trouble].damaged, [](std::uint64_t place) { return place != 0; });
+}
+
 [[gnu::always_inline]] inline bool CommonPath::on_acknowledgement(Flow& flow, const Packet& packet) {
     if (flow.reverse == no_flow || flow.counts.packets == 0) return false;
     Flow& requester = store_.table[flow.reverse];
@@ -114,7 +121,7 @@ struct CommonPath::Packet {
     const bool guessed =
         requester.pairing == PairingMethod::psn && flow.pairing_percent < AnsweredRequests::confirmed_percent;
     if (ahead >= 0 || ahead <= psn::successor_behind || request.next == 0 || request.recovering || request.lacking ||
-        request.watched || requester.finished || guessed || requester.is_hole_open ||
+        request.watched || requester.finished || guessed || requester.is_hole_open || awaits_damaged(requester) ||
         wire::kind_of_syndrome(packet.syndrome) != wire::AethKind::ack)
         return false;
     const std::uint8_t credits = wire::value_of_syndrome(packet.syndrome);

@@ -20,6 +20,7 @@ private:
     struct Packet;
     bool on_request(Flow& flow, const Packet& packet);
     bool on_acknowledgement(Flow& flow, const Packet& packet);
+    bool awaits_damaged(const Flow& flow) const;
 
     Tracking& tracking_;
     FlowStore& store_;

@@ -201,6 +201,7 @@ std::vector<Clause> repairs() {
         {"seem to be lost after this capture point", of_flows(metrics::repeated_packets)},
         {"The flow that lost them was not found", naks(NakCode::psn_sequence_error)},
         {"came late", member(&FlowSnapshot::reordered_packets)},
+        {"came out of order", member(&FlowSnapshot::reordered_packets)},
         {"retransmitted because of it", of_flows(metrics::repeated_packets)},
         {"arrived a second time", member(&FlowSnapshot::duplicate_packets)},
         {"carried a bad ICRC", member(&FlowSnapshot::icrc_bad)},

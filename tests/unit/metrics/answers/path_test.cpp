@@ -217,7 +217,7 @@ TEST(PathDisorder, WithoutHarmIsDescribed) {
     EXPECT_THAT(alarms(answers), IsEmpty());
     const metrics::Answer* const answer = answer_with(answers, Verdict::sprayed);
     ASSERT_NE(answer, nullptr);
-    EXPECT_THAT(answer->summary, HasSubstr("10 % of the packets"));
+    EXPECT_THAT(answer->summary, HasSubstr("400 of 4,000 packets (10 %)"));
     EXPECT_THAT(answer->summary, HasSubstr("the network spreads packets of one entropy"));
 }
 
