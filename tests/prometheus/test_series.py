@@ -175,10 +175,11 @@ class Format(unittest.TestCase):
                 self.assertEqual([label for label in labels if label != "le"], known[base].labels, sample)
                 self.assertNotIn("qp", "".join(labels).lower())
                 seen.add(base)
-        # What no capture here shows would be a name without a test. In none with commands was anything repaired.
-        # Those of the policy need rules: live.daemon has them.
+        # What no capture here shows would be a name without a test. Those of the policy need rules: live.daemon has them.
+        # Gauges of paths are of the last interval, which is empty here: a unit test has them.
         of_rules = {name for name in known if name.startswith("rdmascope_policy_")}
-        self.assertEqual(set(known) - seen, {"rdmascope_io_repair_seconds_total"} | of_rules)
+        of_interval = {"rdma_path_entropies", "rdma_path_effective_entropies", "rdma_path_busiest_ratio"}
+        self.assertEqual(set(known) - seen, of_interval | of_rules)
         self.assertEqual(len(of_rules), 4)
 
     def test_pauses_hold_as_long_as_flows_says(self):
