@@ -32,7 +32,7 @@ constexpr std::array all{
             flows::option_lists},
     Command{"io", "show commands of NVMe, NFS, SCSI, SMB, RDS: number, latency, parts", io::run, io::help,
             io::option_lists},
-    Command{"paths", "show which ports carry what between hosts, how even, which path loses", paths::run, paths::help,
+    Command{"paths", "show which ports carry what between hosts, and which path loses", paths::run, paths::help,
             paths::option_lists},
     Command{"why", "explain why RDMA is slow, with evidence and advice", why::run, why::help, why::option_lists},
     Command{"explain", "explain log lines and error codes, and find their packets", explain::run, explain::help,

@@ -159,7 +159,7 @@ PathList path_list_json(const metrics::Snapshot& snapshot, std::span<const std::
                         const metrics::HostNames* names, PathListBounds bounds, bool single) {
     std::vector<PathPair> pairs = metrics::path_pairs(snapshot);
     if (!single) std::erase_if(pairs, [](const PathPair& pair) { return pair.entropies < 2 && !has_problem(pair); });
-    std::ranges::stable_partition(pairs, has_problem);
+    std::stable_partition(pairs.begin(), pairs.end(), has_problem);
     PathList list;
     list.all = pairs.size();
     list.count = std::min(list.all, bounds.pairs);
