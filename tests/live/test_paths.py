@@ -209,8 +209,8 @@ class Paths(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 legs.stop(server)
                 watch.finish()
-                placed = self.legs_of(watch)
-                lossy = {ports for ports, leg in placed.items() if leg == 0}
+                # After a time-out, Linux gives a connection another hash: it may have crossed several legs.
+                lossy = set(entropies_of(watch.file(*LEG_ENDS[0])))
                 if not 2 <= len(lossy) <= 6:
                     continue
                 sick = self.sick(self.paths(watch.file(*NEAR)), iwarp_ports)
