@@ -106,7 +106,7 @@ struct CommonPath::Packet {
     return true;
 }
 
-/// Packets of the flow had a bad ICRC: whoever acknowledges them has taken them all the same.
+/// Packets of the flow had a bad ICRC: a receiver that acknowledges them has taken them all the same.
 bool CommonPath::awaits_damaged(const Flow& flow) const {
     if (flow.trouble == Flow::no_block) [[likely]]
         return false;
