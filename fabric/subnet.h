@@ -37,7 +37,7 @@ struct PortId {
     Guid node = 0;
     std::uint8_t number = 0;
 
-    auto operator<=>(const PortId&) const = default;
+    auto operator<=>(const PortId&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 sees a 0
 };
 
 /// How often a port refused a packet for its keys. Of the port that received it.

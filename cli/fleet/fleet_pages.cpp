@@ -167,6 +167,7 @@ std::string traffic_json(const Traffic& traffic, exporters::GroupBy by, const Sc
 
 std::string hosts_table(const std::vector<HostState>& hosts) {
     std::vector<std::vector<std::string>> rows;
+    rows.reserve(hosts.size());
     for (const HostState& host : hosts)
         rows.push_back({printable(host.host), count_text(host.flows), size_text(host.sent_bytes),
                         size_text(host.received_bytes), count_text(host.retransmitted_packets),

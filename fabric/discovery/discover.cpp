@@ -112,7 +112,7 @@ private:
         const auto place = std::ranges::lower_bound(node.ports, id.number, {}, &Port::number);
         const bool leads_on = port.is_up() && (node.type == NodeType::switch_node ? id.number != 0 : is_local(id));
         const bool has_manager = port.has_manager && (node.type != NodeType::switch_node || id.number == 0);
-        node.ports.insert(place, std::move(port));
+        node.ports.insert(place, port);
         if (has_manager) read_manager(id, route);
         // One question about each link is enough: the answer names the other end's port.
         if (!leads_on || links_.contains(id) || route.size() == longest_route) return;

@@ -83,8 +83,8 @@ void QueryPool::ask(Query query, OnAnswer on_answer) { waiting_.push_back({std::
 base::Result<void> QueryPool::run() {
     while (!waiting_.empty() || !sent_.empty()) {
         while (sent_.size() < parallel_ && !waiting_.empty())
-            if (const auto sent = send_next(); !sent) return sent;
-        if (const auto received = receive_next(); !received) return received;
+            if (auto sent = send_next(); !sent) return sent;
+        if (auto received = receive_next(); !received) return received;
         if (report_) report_(asked_, asked_ + waiting_.size());
     }
     return {};
@@ -95,7 +95,7 @@ base::Result<void> QueryPool::send_next() {
     waiting_.pop_front();
     const std::uint32_t id = next_id_++;
     const umad::Destination to{pending.query.agent, pending.query.lid};
-    if (const auto sent = transport_.send(to, mad_of(pending.query, id)); !sent) return sent;
+    if (auto sent = transport_.send(to, mad_of(pending.query, id)); !sent) return sent;
     ++asked_;
     const umad::Patience& patience = transport_.patience();
     constexpr unsigned spare_attempts = 2;

@@ -127,7 +127,7 @@ base::Result<LocalPort> find_port(const PortChoice& choice) {
 base::Result<OpenPort> open_port(const PortChoice& choice, const Patience& patience) {
     if (::umad_init() < 0)
         return base::failure(fmt::format("the kernel has no interface for management datagrams: {}", no_port_advice));
-    const auto local = find_port(choice);
+    auto local = find_port(choice);
     if (!local) return base::Failure{local.error()};
     const int port = ::umad_open_port(local->adapter.c_str(), static_cast<int>(local->number));
     if (port < 0)

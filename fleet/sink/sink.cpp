@@ -100,7 +100,7 @@ void Sink::make_rows() {
 }
 
 /// Names sort by the time of the daemon's start, then by interval.
-void Sink::keep(Interval interval) {
+void Sink::keep(const Interval& interval) {
     const Batch batch = rows_.make(interval, names_);
     const auto kept = spool_->put(fmt::format("{:020}-{:010}", options_.boot, rows_.sequence()), batch.encoded());
     if (kept) rows_.accept();

@@ -63,7 +63,7 @@ public:
 private:
     Sink(SinkOptions options, const metrics::HostNames& names, Log log, std::unique_ptr<Spool> spool);
     void make_rows();
-    void keep(Interval interval);
+    void keep(const Interval& interval);
     void send_files();
     bool send(const std::vector<std::string>& names);
     bool insert(const Batch& batch);
