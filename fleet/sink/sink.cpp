@@ -91,7 +91,7 @@ void Sink::make_rows() {
         interval.health.spool_octets = spool_->counters().octets;
         interval.health.intervals_dropped = spool_->counters().dropped;
         lock.unlock();
-        keep(std::move(interval));
+        keep(interval);
         lock.lock();
         changed_.notify_all();
     }
