@@ -12,7 +12,10 @@ std::string Error::text() const {
 
 std::string text_of(const Errors& errors) {
     std::string out;
-    for (const Error& error : errors) out += (out.empty() ? "" : "\n") + error.text();
+    for (const Error& error : errors) {
+        if (!out.empty()) out += '\n';
+        out += error.text();
+    }
     return out;
 }
 
