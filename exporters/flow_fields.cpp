@@ -457,34 +457,51 @@ FlowColumns all_columns(bool by_interval) {
 
 namespace {
 
-/// Columns that `--columns help` lists as one line.
+/// Columns that `--columns help` lists as one line: a field, or the statistics of the same figure.
 struct ListedColumns {
-    std::string name;
+    std::string_view family;
     Unit unit;
-    std::string help;
+    std::string_view help;
+    std::string_view figure;                   ///< what the statistics are about
+    std::vector<std::string_view> statistics;  ///< their names, "p50"; empty unless the field is a statistic
 };
 
-/// "latency_ns.OPERATION" of "latency_ns.OPERATION.p50".
-std::string_view family_of_statistics(const FlowField& field) {
-    return std::string_view(field.family).substr(0, field.family.rfind('.'));
-}
+constexpr std::string_view of_samples = "samples: ";
 
-/// Those of distributions, which have all eight statistics: their members begin with the number of samples.
-std::vector<std::string_view> families_of_distributions() {
-    std::vector<std::string_view> families;
-    for (const FlowField& field : flow_fields())
-        if (field.statistic == Statistic::samples) families.push_back(family_of_statistics(field));
-    return families;
+/// "post to first packet" of the helps "samples: post to first packet" and "post to first packet; the mean".
+std::string_view figure_of(const FlowField& field) {
+    const std::string_view help = field.help;
+    return field.statistic == Statistic::samples ? help.substr(of_samples.size()) : help.substr(0, help.rfind("; "));
 }
 
 ListedColumns listed(const FlowField& field) {
-    static const std::vector<std::string_view> distributions = families_of_distributions();
-    const std::string_view family = family_of_statistics(field);
-    if (!field.statistic || std::find(distributions.begin(), distributions.end(), family) == distributions.end())
-        return {field.family, field.unit, field.help};
-    constexpr std::string_view of_samples = "samples: ";
-    return {fmt::format("{}.{{count,min,mean,p50,p90,p99,p999,max}}", family), field.unit,
-            field.help.substr(field.help.starts_with(of_samples) ? of_samples.size() : 0)};
+    const std::string_view family = field.family;
+    if (!field.statistic) return {family, field.unit, field.help, {}, {}};
+    const std::size_t dot = family.rfind('.');
+    return {family.substr(0, dot), field.unit, field.help, figure_of(field), {family.substr(dot + 1)}};
+}
+
+void add_line(std::vector<ListedColumns>& lines, const FlowField& field) {
+    ListedColumns line = listed(field);
+    const auto same = std::find_if(lines.begin(), lines.end(), [&](const ListedColumns& other) {
+        return other.family == line.family && other.figure == line.figure;
+    });
+    if (same == lines.end()) return lines.push_back(std::move(line));
+    if (line.statistics.empty()) return;
+    const std::string_view name = line.statistics.front();
+    if (std::find(same->statistics.begin(), same->statistics.end(), name) != same->statistics.end()) return;
+    same->statistics.push_back(name);
+    // The first member of a distribution counts samples.
+    if (field.statistic == Statistic::min) same->unit = field.unit;
+}
+
+std::string line_of(const ListedColumns& line) {
+    constexpr std::size_t widest = 40;  // a longer name pushes its own line alone
+    std::string name(line.family);
+    if (line.statistics.size() == 1) name.append(".").append(line.statistics.front());
+    if (line.statistics.size() > 1) name += fmt::format(".{{{}}}", fmt::join(line.statistics, ","));
+    return fmt::format("{:<{}}  {:<8} {}\n", name, widest, name_of(line.unit),
+                       line.statistics.size() > 1 ? line.figure : line.help);
 }
 
 bool is_placeholder(std::string_view name) {
@@ -521,19 +538,10 @@ std::string column_reference() {
     for (const auto* table : {&brief_fields(), &interval_fields(), &flow_fields()})
         for (const FlowField& field : *table) {
             add_placeholders(placeholders, field);
-            ListedColumns line = listed(field);
-            const auto same = std::find_if(lines.begin(), lines.end(),
-                                           [&](const ListedColumns& other) { return other.name == line.name; });
-            if (same == lines.end()) {
-                lines.push_back(std::move(line));
-            } else if (field.statistic == Statistic::min) {
-                same->unit = field.unit;  // the first member counts samples
-            }
+            add_line(lines, field);
         }
-    constexpr std::size_t widest = 40;  // a longer name pushes its own line alone
     std::string out;
-    for (const ListedColumns& line : lines)
-        out += fmt::format("{:<{}}  {:<8} {}\n", line.name, widest, name_of(line.unit), line.help);
+    for (const ListedColumns& line : lines) out += line_of(line);
     out += "\nCapitals stand for one of these names:\n";
     for (const auto& [placeholder, names] : placeholders)
         out += fmt::format("{:<9}  {}\n", placeholder, fmt::join(names, ", "));

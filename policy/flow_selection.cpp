@@ -105,7 +105,7 @@ base::Result<AddressBlock> parse_block(std::string_view text) {
     unsigned bits = most;
     if (slash != std::string_view::npos) {
         const auto number = base::parse_number(text.substr(slash + 1), 0, most);
-        if (!number) return base::failure("a number of bits after the /, as in \"192.0.2.0/24\",");
+        if (!number) return base::failure("a number of bits after the /, as in \"192.0.2.0/24\"");
         bits = static_cast<unsigned>(*number);
     }
     // Addresses of flows are unmapped before they are compared.

@@ -92,8 +92,7 @@ void find_remote_access(const Subject& subject, const CommandGroup& commands, st
     add_command_figures(answer, commands);
     answer.advice = fmt::format(
         "Compare the key and the range of the data with those that the command gave (`dump -V` shows both). {} may "
-        "have "
-        "invalidated the key too early, after a time-out for example, or {} moves more than was asked for.",
+        "have invalidated the key too early, after a time-out for example, or {} moves more than was asked for.",
         initiator, target);
     out.push_back(std::move(answer));
 }

@@ -6,10 +6,11 @@ namespace metrics::inline answers {
 
 void ask_commands(const Subject& subject, std::vector<Answer>& out) {
     const std::vector<CommandGroup> all = command_groups(subject);
-    if (all.empty()) return describe_congestion_maps(subject, out);
     const std::size_t before = out.size();
     for (const CommandGroup& commands : all) find_command_alarms(subject, commands, out);
-    if (out.size() == before) describe_commands(subject, all.front(), out);
+    if (!all.empty() && out.size() == before) describe_commands(subject, all.front(), out);
+    // Datagrams of RDS are in none of the groups.
+    describe_congestion_maps(subject, out);
 }
 
 }  // namespace metrics::answers

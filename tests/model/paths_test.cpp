@@ -40,7 +40,7 @@ private:
     std::string text_;
 };
 
-// --- disorder that harms nobody, and disorder that does
+// --- disorder that costs nothing, and disorder that costs time
 // ---------------------------------------------------------------
 
 struct SprayCase {

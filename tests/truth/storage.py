@@ -125,8 +125,8 @@ def mountstats(truth):
     return found
 
 
-def heard(rows, found):
-    """Those whose response came to the host: when a connection breaks, it asks the others again on the next one."""
+def received(rows, found):
+    """Those whose response reached the host: when a connection breaks, the host asks for the others again on the next one."""
     last, broken = {}, set()
     for row in found:
         last[row["connection"]] = max(last.get(row["connection"], 0), row["begin_ns"] + (row["latency_ns"] or 0))
@@ -150,7 +150,7 @@ def check_workloads(found, truth):
         what, alone = f"{kind}s of {target}", all(workload.begin >= OWN for workload in group)
         moved, carried = sum(workload.moved for workload in group), sum(row["bytes"] for row in good)
         if carried > moved and alone:
-            good = heard(good, found)
+            good = received(good, found)
             carried = sum(row["bytes"] for row in good)
         yield carried == moved if alone else carried >= moved, f"{what}: {moved} bytes in the reports, {carried} found"
         if not alone:

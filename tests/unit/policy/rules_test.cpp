@@ -159,7 +159,9 @@ TEST(Rules, mistakes_in_lists) {
     EXPECT_THAT(mistakes_of(one_rule + "partition_key = 65536\n"), HasSubstr("a P_Key such as 0x8001"));
     EXPECT_THAT(mistakes_of(one_rule + "dscp = 0\nports = '9-5'\n"), HasSubstr("a port such as 4420"));
     EXPECT_THAT(mistakes_of(one_rule + "dscp = 0\nports = 0\n"), HasSubstr("a port such as 4420"));
-    EXPECT_THAT(mistakes_of(one_rule + "dscp = 0\nhosts = '192.0.2.1/33'\n"), HasSubstr("a number of bits"));
+    EXPECT_THAT(
+        mistakes_of(one_rule + "dscp = 0\nhosts = '192.0.2.1/33'\n"),
+        HasSubstr("hosts: a number of bits after the /, as in \"192.0.2.0/24\", or a name of [labels], is expected"));
     EXPECT_THAT(mistakes_of(one_rule + "dscp = 0\nfrom = 'storage'\n"), HasSubstr("or a name of [labels]"));
     EXPECT_THAT(mistakes_of(one_rule + "dscp = 0\nprotocol = 'nvm'\n"), HasSubstr("did you mean 'nvme'?"));
     EXPECT_THAT(mistakes_of(one_rule + "dscp = 0\nencryption = false\n"), HasSubstr("write a rule of its own"));

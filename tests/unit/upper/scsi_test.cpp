@@ -98,6 +98,19 @@ TEST(Scsi, an_aborted_command_waits_for_nothing) {
     }
 }
 
+/// RFC 7143, 11.6.1: response 1, octet 2 of the PDU, says that there is no such task. Then nothing is aborted.
+TEST(Scsi, a_refused_abort_changes_nothing) {
+    Frames frames = load(aborting_capture);
+    const auto answer = std::ranges::find(frames, 3363u, &NumberedFrame::number);
+    ASSERT_NE(answer, frames.end());
+    constexpr std::size_t pdu = 14 + 20 + 8 + 12 + 28;  // after Ethernet, IPv4, UDP, BTH and the header of iSER
+    ASSERT_EQ(answer->kept.octets[pdu], std::byte{0x22}) << "a task management response";
+    answer->kept.octets[pdu + 2] = std::byte{1};
+    const Finder finder = read(frames);
+    EXPECT_EQ(finder.ends.count("replaced"), 0u);
+    EXPECT_EQ(finder.ends.at("unanswered"), 1u);
+}
+
 /// ANSI INCITS 365, SRP_TSK_MGMT: the function in octet 30, the tag of the other task from 32 on.
 TEST(Scsi, srp_names_the_task_to_abort) {
     Octets message(48);

@@ -173,6 +173,14 @@ TEST(AboutCommands, OfRdsOnlyCongestedReceiversAreNamed) {
     EXPECT_EQ(answer.verdict, Verdict::receiver_congested);
     EXPECT_FALSE(answer.alarm);
     EXPECT_THAT(answer.summary, HasSubstr("2 ports at most"));
+
+    // Commands of another protocol do not hide the congested receiver.
+    metrics::FlowSnapshot other = nvme();
+    add_commands(reads(other), {.before = 900 * us}, 100);
+    std::vector<Verdict> verdicts;
+    for (const metrics::Answer& each : ask(snapshot_of({other, flow})))
+        if (each.question == Question::commands) verdicts.push_back(each.verdict);
+    EXPECT_THAT(verdicts, testing::ElementsAre(Verdict::target_slow, Verdict::receiver_congested));
 }
 
 TEST(AboutCommands, WhatIsNotKnownIsNotJudged) {
@@ -357,7 +365,7 @@ TEST(AboutCommands, ATerminateOfTheInitiatorAboutItsMemoryIsARefusal) {
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), testing::Not(testing::Contains("commands:remote_access")));
 }
 
-/// [MS-SMBD] 2.1 names port 5445 for iWARP; clients that find nobody there ask at 445.
+/// [MS-SMBD] 2.1 names port 5445 for iWARP; clients that are refused there ask at 445.
 TEST(AboutCommands, SmbThatWasRefusedAtItsPortFallsBack) {
     metrics::FlowSnapshot flow = nvme();
     flow.commands->protocol = "smb";
