@@ -85,7 +85,7 @@ Kept ask_one(ScriptedTransport& transport) {
     return kept;
 }
 
-TEST(QueryPool, AsksAtMostSoManyAtATimeAndMatchesAnswersInAnyOrder) {
+TEST(QueryPool, LimitsOpenQuestionsAndMatchesAnswersInAnyOrder) {
     ScriptedTransport transport;
     QueryPool pool(transport, 3);
     std::vector<unsigned> answered;
@@ -176,7 +176,7 @@ TEST(QueryPool, AForeignDatagramIsIgnored) {
     EXPECT_EQ(ask_one(transport).outcome, Outcome::answered);
 }
 
-TEST(QueryPool, RoutesReadAsOtherToolsTakeThem) {
+TEST(QueryPool, RoutesAreWrittenAsSmpqueryReadsThem) {
     EXPECT_EQ(fabric::discovery::text_of(fabric::discovery::Route{}), "0");
     EXPECT_EQ(fabric::discovery::text_of(fabric::discovery::Route{1, 36, 4}), "0,1,36,4");
 }
@@ -190,7 +190,7 @@ TEST(Discover, ALocalAdapterWithoutAnswerIsAFailure) {
     EXPECT_EQ(found.error().text(), "mlx5_0: the local adapter does not answer (no answer): is its port up?");
 }
 
-TEST(Discover, AnAnswerThatIsNoNodeIsNotOne) {
+TEST(Discover, AnAnswerWithoutANodeTypeIsRefused) {
     ScriptedTransport transport;  // answers with zeros: no node type is 0
     QueryPool pool(transport, 4);
     const auto found = fabric::discovery::discover(pool, {"mlx5_0", 1});
