@@ -11,8 +11,7 @@
 namespace fabric {
 
 /// Names for GUIDs from a file, one a line: `0x0002c90300a1b2c3 "spine 4"`. opensm and ibnetdiscover read the same
-/// files
-/// (--node-name-map). What follows a `#` is ignored.
+/// files (--node-name-map). What follows a `#` is ignored.
 class NodeNames {
 public:
     /// The errors name the lines.

@@ -54,6 +54,12 @@ LinkRate Link::best() const {
             greatest_speed(from.port->speeds_supported & to.port->speeds_supported)};
 }
 
+bool has_counters(const Subnet& subnet) {
+    return std::ranges::any_of(subnet.nodes, [](const Node& node) {
+        return std::ranges::any_of(node.ports, [](const Port& port) { return port.latest().has_value(); });
+    });
+}
+
 std::vector<Link> links_of(const Subnet& subnet) {
     std::vector<Link> links;
     for (const Node& node : subnet.nodes)

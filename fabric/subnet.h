@@ -144,6 +144,9 @@ struct Link {
     bool is_active() const { return from.port->state == PortState::active && to.port->state == PortState::active; }
 };
 
+/// Whether the counters of any port were read.
+bool has_counters(const Subnet& subnet);
+
 /// Each link once, in ascending order of its lesser end. They refer to the subnet.
 std::vector<Link> links_of(const Subnet& subnet);
 

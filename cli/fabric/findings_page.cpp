@@ -86,12 +86,15 @@ std::string page_of(const std::vector<Finding>& findings, Subnets subnets, const
 
 std::string findings_page(const std::vector<Finding>& problems, const Subnet& subnet, const NodeLabels& labels) {
     return page_of(problems, {&subnet}, labels,
-                   "no link is degraded, and no counter of errors speaks against the subnet");
+                   has_counters(subnet) ? "no link is degraded, and no counter shows a problem"
+                                        : "no link is degraded; counters were not read");
 }
 
 std::string changes_page(const std::vector<Finding>& changes, const Subnet& before, const Subnet& after,
                          const NodeLabels& labels) {
-    return page_of(changes, {&after, &before}, labels, "nothing changed, and no counter of errors grew");
+    return page_of(changes, {&after, &before}, labels,
+                   has_counters(before) && has_counters(after) ? "nothing changed, and no counter of errors grew"
+                                                               : "nothing changed; counters were not read both times");
 }
 
 }  // namespace cli::fabric

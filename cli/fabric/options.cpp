@@ -36,7 +36,7 @@ constexpr std::array rows{
     Row{{'r', "read-file", "FILE", "ask nothing: read what --json wrote before"},
         Section::source,
         options::store_nonempty<"the name of a file", &FabricOptions::read_path>},
-    Row{{0, "interval", "DURATION", "read the counters twice, so far apart, and show how they grow"},
+    Row{{0, "interval", "DURATION", "read the counters twice, with this time between, and show how they grow"},
         Section::measuring,
         options::duration<&FabricOptions::interval_ns>},
     Row{{0, "no-counters", {}, "read no counters: nodes, links and subnet managers alone"},
@@ -45,10 +45,10 @@ constexpr std::array rows{
     Row{{0, "parallel", "N", "ask at most N questions at a time, 1 to 64 (default 4)"},
         Section::measuring,
         options::number<1, most_parallel, &FabricOptions::parallel>},
-    Row{{0, "timeout", "DURATION", "wait so long for an answer (default 500ms)"},
+    Row{{0, "timeout", "DURATION", "wait this long for an answer (default 500ms)"},
         Section::measuring,
         options::duration<&FabricOptions::timeout_ns>},
-    Row{{0, "retries", "N", "ask again so often if no answer comes (default 3)"},
+    Row{{0, "retries", "N", "ask a question again up to N times if no answer comes (default 3)"},
         Section::measuring,
         options::number<0, most_retries, &FabricOptions::retries>},
     Row{{0, "diff", {}, "compare the file OLD with the file NEW, or with the subnet as it is now"},
@@ -80,6 +80,7 @@ std::string contradiction(const FabricOptions& options) {
     if (options.list_counters && (!is_list || options.json || options.dot || options.diff))
         return "--counters is a list of its own: give it alone";
     if (options.diff && options.part == Part::route) return "--diff compares subnets: give it without route";
+    if (!options.read_counters && options.list_counters) return "--counters lists counters: leave out --no-counters";
     if (!options.read_counters && options.interval_ns != 0) return "--interval reads counters: leave out --no-counters";
     if (!options.read_path.empty() && options.interval_ns != 0)
         return "-r reads a file, which has its own interval: leave out --interval";

@@ -76,33 +76,45 @@ int compare(const FabricOptions& options, const NodeLabels& labels) {
                         changes, options);
 }
 
-/// A port that packets to a node may have as their end: its port with a LID and a link.
+/// An end of a route, and its LID if the user gave one: a port has several if its LMC is not 0.
+struct RouteEnd {
+    PortId port = {};
+    std::optional<::fabric::Lid> lid = {};
+};
+
+/// A port that packets to a node may have as their end: its port with a link, one with a LID first.
 std::optional<PortId> end_port_of(const ::fabric::Node& node) {
     if (node.type == ::fabric::NodeType::switch_node) return PortId{node.guid, 0};
-    for (const ::fabric::Port& port : node.ports)
-        if (port.lid && port.peer) return PortId{node.guid, port.number};
-    return {};
+    std::optional<PortId> linked;
+    for (const ::fabric::Port& port : node.ports) {
+        if (!port.peer) continue;
+        if (port.lid) return PortId{node.guid, port.number};
+        if (!linked) linked = PortId{node.guid, port.number};
+    }
+    return linked;
 }
 
 /// A name as the page shows it, a node's description, a GUID of node or port, or a LID.
-base::Result<PortId> find_end(const Subnet& subnet, const std::string& word, const NodeLabels& labels) {
+base::Result<RouteEnd> find_end(const Subnet& subnet, const std::string& word, const NodeLabels& labels) {
     constexpr int hexadecimal = 16;
     const bool is_hex = word.starts_with("0x");
     std::uint64_t number = 0;
     const char* const end = word.data() + word.size();
     const auto [last, error] = std::from_chars(word.data() + (is_hex ? 2 : 0), end, number, is_hex ? hexadecimal : 10);
     const bool is_number = error == std::errc{} && last == end;
-    std::vector<PortId> found;
+    std::vector<RouteEnd> found;
     for (const ::fabric::Node& node : subnet.nodes) {
         const auto whole = end_port_of(node);
         const bool is_named =
             labels.of(node) == word || node.description == word || (is_hex && is_number && node.guid == number);
-        if (is_named && whole) found.push_back(*whole);
+        if (is_named && whole) found.push_back({*whole});
         if (is_named || !is_number) continue;
         for (const ::fabric::Port& port : node.ports) {
             const bool has_lid = !is_hex && port.lid && number >= *port.lid && number < *port.lid + (1U << port.lmc) &&
                                  (node.type != ::fabric::NodeType::switch_node || port.number == 0);
-            if (has_lid || (is_hex && port.guid == number)) found.push_back({node.guid, port.number});
+            const PortId id{node.guid, port.number};
+            if (has_lid) found.push_back({id, static_cast<::fabric::Lid>(number)});
+            if (is_hex && port.guid == number) found.push_back({id});
         }
     }
     if (found.size() == 1) return found.front();
@@ -119,12 +131,11 @@ int route(const FabricOptions& options, const NodeLabels& labels) {
     if (!from) return fail(from.error());
     const auto to = find_end(subnet, options.operands[1], labels);
     if (!to) return fail(to.error());
-    const auto traced = ::fabric::discovery::trace_route(*live->pool, live->found, *from, *to);
-    if (!traced) return fail(traced.error());
-    const int printed = print(options.json ? ::fabric::output::route_json(*traced, subnet, labels)
-                                           : route_page(subnet, *traced, labels));
+    const auto traced = ::fabric::discovery::trace_route(*live->pool, live->found, from->port, to->port, to->lid);
+    const int printed =
+        print(options.json ? ::fabric::output::route_json(traced, subnet, labels) : route_page(subnet, traced, labels));
     if (printed != exit_done) return printed;
-    return traced->broken.empty() ? exit_done : exit_failed;
+    return traced.broken.empty() ? exit_done : exit_failed;
 }
 
 }  // namespace

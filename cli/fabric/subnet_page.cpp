@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/quantities.h"
+#include "base/saturating.h"
 #include "exporters/text_table.h"
 #include "fabric/output/subnet_words.h"
 
@@ -79,8 +80,9 @@ std::optional<std::uint64_t> errors_at(const Port& port) {
     std::uint64_t sum = 0;
     for (const auto& row : ::fabric::counter_rows()) {
         if (std::ranges::find(data_counters, row.counter) != data_counters.end()) continue;
-        sum += port.later_counters ? growth(*port.counters, *port.later_counters, row.counter).value_or(0)
-                                   : port.counters->value(row.counter).value_or(0);
+        const auto counted = port.later_counters ? growth(*port.counters, *port.later_counters, row.counter)
+                                                 : port.counters->value(row.counter);
+        sum = base::saturating::add(sum, counted.value_or(0));
     }
     return sum;
 }
@@ -89,7 +91,7 @@ std::string errors_text(const Link& link) {
     const auto from = errors_at(*link.from.port);
     const auto to = errors_at(*link.to.port);
     if (!from && !to) return std::string(absent);
-    return base::group_digits(from.value_or(0) + to.value_or(0));
+    return base::group_digits(base::saturating::add(from.value_or(0), to.value_or(0)));
 }
 
 /// What a port sends per second.
@@ -169,11 +171,11 @@ std::string counters_page(const Subnet& subnet, const NodeLabels& labels) {
                             Heading{"PER SECOND", false}});
     for (const Node& node : subnet.nodes)
         for (const Port& port : node.ports) {
-            if (!port.counters) continue;
+            if (!port.latest()) continue;
             for (const auto& row : ::fabric::counter_rows()) {
                 const std::uint64_t value = port.latest()->value(row.counter).value_or(0);
                 if (value == 0) continue;
-                const auto per_sec = port.later_counters
+                const auto per_sec = port.counters && port.later_counters
                                          ? growth_per_sec(*port.counters, *port.later_counters, row.counter)
                                          : std::nullopt;
                 table.add({labels.of(node), std::to_string(port.number), std::string(row.name), std::to_string(value),
@@ -181,7 +183,7 @@ std::string counters_page(const Subnet& subnet, const NodeLabels& labels) {
             }
         }
     std::string out;
-    if (table.empty()) return "every counter is 0\n";
+    if (table.empty()) return has_counters(subnet) ? "every counter is 0\n" : "no counters were read\n";
     table.flush(out);
     return out;
 }

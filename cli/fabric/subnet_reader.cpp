@@ -2,6 +2,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -51,6 +53,9 @@ base::Result<LiveSubnet> read_live(const FabricOptions& options) {
 
 base::Result<::fabric::Subnet> read_file(const std::string& path) {
     constexpr std::size_t longest = std::size_t{1} << 30;
+    std::error_code unknown;
+    if (const auto size = std::filesystem::file_size(path, unknown); !unknown && size > longest)
+        return base::failure("the file is larger than 1 GiB, more than \"rdmascope fabric --json\" writes", path);
     errno = 0;
     const auto text = base::read_file(path, longest);
     if (!text) return base::failure(std::strerror(errno != 0 ? errno : ENOENT), path);

@@ -80,7 +80,10 @@ std::optional<NodeInfo> read_node_info(std::span<const std::byte> attribute) {
     constexpr std::uint8_t most_ports = 254;
     const auto type = get<std::uint8_t>(attribute, node_type_field);
     const auto ports = get<std::uint8_t>(attribute, port_count_field);
-    if (type < 1 || type > 3 || ports > most_ports) return {};
+    const auto local_port = get<std::uint8_t>(attribute, local_port_field);
+    if (type < 1 || type > 3 || ports > most_ports || local_port > ports) return {};
+    // Only a switch has a port 0.
+    if (local_port == 0 && static_cast<NodeType>(type) != NodeType::switch_node) return {};
     NodeInfo info;
     info.node.type = static_cast<NodeType>(type);
     info.node.port_count = ports;
@@ -89,7 +92,7 @@ std::optional<NodeInfo> read_node_info(std::span<const std::byte> attribute) {
     info.node.vendor = get<std::uint32_t>(attribute, vendor_field);
     info.node.device = get<std::uint16_t>(attribute, device_field);
     info.port_guid = get<Guid>(attribute, port_guid_field);
-    info.local_port = get<std::uint8_t>(attribute, local_port_field);
+    info.local_port = local_port;
     return info;
 }
 

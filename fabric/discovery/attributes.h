@@ -26,7 +26,7 @@ struct NodeInfo {
     Guid port_guid = 0;           ///< of the port that answered; of port 0 if the node is a switch
     std::uint8_t local_port = 0;  ///< the port that the question came in by
 };
-/// No value for a node type or a number of ports that cannot be.
+/// No value for a node type, a number of ports or a port that cannot be.
 std::optional<NodeInfo> read_node_info(std::span<const std::byte> attribute);
 std::string read_node_description(std::span<const std::byte> attribute);
 /// Everything except number, peer and counters.

@@ -61,8 +61,8 @@ private:
         ask(node_info_id, 0, route, [this, route, before](std::span<const std::byte> attribute) {
             const auto info = read_node_info(attribute);
             if (!info) {
-                found_.subnet.unanswered.push_back(
-                    {fmt::format("NodeInfo at the route {}", text_of(route)), "the answer has no valid node type"});
+                found_.subnet.unanswered.push_back({fmt::format("NodeInfo at the route {}", text_of(route)),
+                                                    "the answer has no valid node type, number of ports or port"});
                 return;
             }
             arrive(*info, route, before);
@@ -71,8 +71,8 @@ private:
 
     void arrive(const NodeInfo& info, const Route& route, std::optional<PortId> before) {
         Subnet& subnet = found_.subnet;
-        const PortId here{info.node.guid, info.local_port};
-        if (!before) subnet.seen_from = {info.node.guid, static_cast<std::uint8_t>(local_.number)};
+        const PortId here{info.node.guid, before ? info.local_port : static_cast<std::uint8_t>(local_.number)};
+        if (!before) subnet.seen_from = here;
         if (subnet.find(info.node.guid) == nullptr) {
             if (subnet.nodes.size() == most_nodes) {
                 is_too_large_ = true;
@@ -83,6 +83,8 @@ private:
             read_node(info, route);
         }
         const bool is_switch = info.node.type == NodeType::switch_node;
+        // The other ports of an adapter or router can belong to other subnets, with LIDs and managers of their own.
+        if (!is_switch) read_port(here, route);
         port_guids_[{here.node, is_switch ? std::uint8_t{0} : here.number}] = info.port_guid;
         if (!before) return;
         links_[*before] = here;
@@ -94,8 +96,8 @@ private:
         ask(node_description_id, 0, route, [this, guid](std::span<const std::byte> attribute) {
             found_.subnet.find(guid)->description = read_node_description(attribute);
         });
-        const std::uint8_t first = info.node.type == NodeType::switch_node ? 0 : 1;
-        for (unsigned number = first; number <= info.node.port_count; ++number)
+        if (info.node.type != NodeType::switch_node) return;
+        for (unsigned number = 0; number <= info.node.port_count; ++number)
             read_port({guid, static_cast<std::uint8_t>(number)}, route);
     }
 
@@ -110,10 +112,12 @@ private:
         port.number = id.number;
         Node& node = *found_.subnet.find(id.node);
         const auto place = std::ranges::lower_bound(node.ports, id.number, {}, &Port::number);
-        const bool leads_on = port.is_up() && (node.type == NodeType::switch_node ? id.number != 0 : is_local(id));
-        const bool has_manager = port.has_manager && (node.type != NodeType::switch_node || id.number == 0);
+        const bool is_switch = node.type == NodeType::switch_node;
+        const bool leads_on = port.is_up() && (is_switch ? id.number != 0 : is_local(id));
+        const bool has_address = !is_switch || id.number == 0;
+        if (!has_address) port.lid = {};
         node.ports.insert(place, port);
-        if (has_manager) read_manager(id, route);
+        if (port.has_manager && has_address) read_manager(id, route);
         // One question about each link is enough: the answer names the other end's port.
         if (!leads_on || links_.contains(id) || route.size() == longest_route) return;
         Route on = route;

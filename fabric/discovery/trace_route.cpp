@@ -31,41 +31,48 @@ base::Result<std::uint8_t, std::string> next_port(QueryPool& pool, const Route& 
     return port;
 }
 
+/// A switch has its LIDs at every port, another node at one.
+bool is_at(const Subnet& subnet, PortId here, PortId to) {
+    return here.node == to.node && (subnet.find(to.node)->type == NodeType::switch_node || here.number == to.number);
+}
+
 std::string description_of(const Node& node) { return fmt::format("switch {:#018x}", node.guid); }
 
 }  // namespace
 
-base::Result<TracedRoute> trace_route(QueryPool& pool, const Discovery& found, PortId from, PortId to) {
+TracedRoute trace_route(QueryPool& pool, const Discovery& found, PortId from, PortId to, std::optional<Lid> lid) {
     const Subnet& subnet = found.subnet;
     TracedRoute traced{from, to, 0, {}, {}};
-    const auto lid = subnet.find(to.node)->lid(to.number);
+    if (!lid) lid = subnet.find(to.node)->lid(to.number);
     if (!lid) {
         traced.broken = "the destination has no LID: no subnet manager has configured it";
         return traced;
     }
     traced.lid = *lid;
-    PortId out = from;
-    const Node* node = subnet.find(from.node);
+    PortId at = from;
     // No way is longer than the number of nodes, unless it goes in circles.
-    for (std::size_t hop = 0; node->guid != to.node; ++hop) {
-        if (hop == subnet.nodes.size()) {
+    for (std::size_t hop = 0; !is_at(subnet, at, to); ++hop) {
+        if (hop > subnet.nodes.size()) {
             traced.broken = "the forwarding tables lead in a circle";
             return traced;
         }
-        if (node->type == NodeType::switch_node) {
-            const auto port = next_port(pool, found.routes.at(node->guid), *lid);
+        const Node& node = *subnet.find(at.node);
+        PortId out = at;
+        if (node.type == NodeType::switch_node) {
+            const auto port = next_port(pool, found.routes.at(node.guid), *lid);
             if (!port) {
                 traced.broken =
-                    fmt::format("{} does not show its forwarding table: {}", description_of(*node), port.error());
+                    fmt::format("{} does not show its forwarding table: {}", description_of(node), port.error());
                 return traced;
             }
             if (*port == no_port) {
-                traced.broken = fmt::format("{} has no port for LID {}", description_of(*node), *lid);
+                traced.broken = fmt::format("{} has no port for LID {}", description_of(node), *lid);
                 return traced;
             }
-            out = {node->guid, *port};
+            out.number = *port;
         } else if (hop != 0) {
-            traced.broken = fmt::format("the way leads to another node than LID {} has: {:#018x}", *lid, node->guid);
+            traced.broken = fmt::format("the way leads to port {} of {:#018x}, which does not have LID {}", at.number,
+                                        at.node, *lid);
             return traced;
         }
         traced.leaves_by.push_back(out);
@@ -74,7 +81,7 @@ base::Result<TracedRoute> trace_route(QueryPool& pool, const Discovery& found, P
             traced.broken = fmt::format("port {} of {:#018x} has no link", out.number, out.node);
             return traced;
         }
-        node = subnet.find(leaving->peer->node);
+        at = *leaving->peer;
     }
     return traced;
 }

@@ -28,7 +28,18 @@ const SubnetManager* master_of(const Subnet& subnet) {
 void compare_masters(const Subnet& before, const Subnet& after, std::vector<Finding>& into) {
     const SubnetManager* const old_master = master_of(before);
     const SubnetManager* const new_master = master_of(after);
-    if (old_master == nullptr || new_master == nullptr || old_master->port_guid == new_master->port_guid) return;
+    if (old_master == nullptr) return;
+    if (new_master == nullptr) {
+        Finding finding;
+        finding.kind = FindingKind::no_manager;
+        finding.grade = Grade::wrong;
+        finding.at = old_master->port;
+        finding.observed = "this subnet manager was master; now no subnet manager is master";
+        finding.advice = "ask why it stopped; start opensm on a host or the subnet manager of a switch";
+        into.push_back(std::move(finding));
+        return;
+    }
+    if (old_master->port_guid == new_master->port_guid) return;
     Finding finding;
     finding.kind = FindingKind::manager_handover;
     finding.grade = Grade::minor;
@@ -73,6 +84,12 @@ void compare_links(const Subnet& before, const Subnet& after, std::vector<Findin
             into.push_back(change(FindingKind::link_new, Grade::note, link.from.id(), link.to.id(), "the link is new"));
             continue;
         }
+        const Port* const old_peer = before.find(link.to.id());
+        const bool was_active =
+            old_port->state == PortState::active && old_peer != nullptr && old_peer->state == PortState::active;
+        if (was_active && !link.is_active())
+            into.push_back(change(FindingKind::link_inactive, Grade::wrong, link.from.id(), link.to.id(),
+                                  "the link was active, and is not active now"));
         const LinkRate old_rate = old_port->rate;
         const LinkRate new_rate = link.rate();
         if (old_rate == new_rate || !old_rate.known() || !new_rate.known()) continue;

@@ -3,6 +3,8 @@
 #include <map>
 #include <utility>
 
+#include "base/quantities.h"
+#include "base/text_format.h"
 #include "fabric/findings/port_rules.h"
 #include "fabric/findings/subnet_finding.h"
 #include "fabric/node_names.h"
@@ -18,9 +20,22 @@ std::vector<const SubnetManager*> masters_of(const Subnet& subnet) {
     return masters;
 }
 
+/// Whether a port says that a subnet manager runs there, and the manager did not answer.
+bool has_silent_manager(const Subnet& subnet) {
+    const auto is_silent = [&](const Node& node, const Port& port) {
+        return port.has_manager && (node.type != NodeType::switch_node || port.number == 0) &&
+               std::ranges::find(subnet.managers, PortId{node.guid, port.number}, &SubnetManager::port) ==
+                   subnet.managers.end();
+    };
+    return std::ranges::any_of(subnet.nodes, [&](const Node& node) {
+        return std::ranges::any_of(node.ports, [&](const Port& port) { return is_silent(node, port); });
+    });
+}
+
 void judge_managers(const Subnet& subnet, std::vector<Finding>& into) {
     const auto masters = masters_of(subnet);
-    if (masters.empty()) {
+    // A manager that does not answer could be the master: judge_answers() reports it.
+    if (masters.empty() && !has_silent_manager(subnet)) {
         Finding finding;
         finding.kind = FindingKind::no_manager;
         finding.grade = Grade::wrong;
@@ -74,8 +89,10 @@ void judge_answers(const Subnet& subnet, std::vector<Finding>& into) {
     Finding finding;
     finding.kind = FindingKind::unanswered;
     finding.grade = Grade::minor;
-    finding.observed = fmt::format("{} of the questions got no answer, the first is {}: {}", subnet.unanswered.size(),
-                                   first.question, first.reason);
+    finding.observed =
+        fmt::format("{} got no answer, the first is ", base::format_counted(subnet.unanswered.size(), "question"));
+    // They can be from a file.
+    base::append_printable(finding.observed, fmt::format("{}: {}", first.question, first.reason));
     finding.advice = "ask again with a longer --timeout; a node that stays silent hangs, or is protected by an M_Key";
     into.push_back(std::move(finding));
 }

@@ -75,7 +75,7 @@ void sort_findings(std::vector<Finding>& findings);
 /// judged, else what stands in them.
 std::vector<Finding> find_problems(const Subnet& subnet);
 
-/// What a later reading of the subnet has else than an earlier one, and which counters grew.
+/// What differs between an earlier and a later reading of the subnet, and which counters grew.
 std::vector<Finding> find_changes(const Subnet& before, const Subnet& after);
 
 }  // namespace fabric::findings

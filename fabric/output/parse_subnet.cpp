@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text_format.h"
 #include "fabric/output/subnet_json.h"
 #include "fabric/output/subnet_words.h"
 
@@ -71,11 +72,26 @@ Guid guid_in(const Value& object, const char* name) {
 }
 PortId port_id_of(const Value& value) { return {guid_in(value, "guid"), number_in<std::uint8_t>(value, "port")}; }
 
+[[noreturn]] void throw_unknown(const char* name, std::string_view word) {
+    std::string message = fmt::format("{} has no such value: ", name);
+    base::append_printable(message, word);
+    throw InvalidMember(std::move(message));
+}
+
 template <class State>
 State word_in(const Value& object, const char* name, std::optional<State> (*parse)(std::string_view)) {
     const auto state = parse(text(object, name));
-    if (!state) throw InvalidMember(fmt::format("{} has no such value: {}", name, text(object, name)));
+    if (!state) throw_unknown(name, text(object, name));
     return *state;
+}
+
+/// A width or speed; 0 if it is not known.
+template <class Mask>
+Mask bit_in(const Value& object, const char* name, Mask (*bit_of)(std::string_view)) {
+    const std::string word = text(object, name);
+    const Mask bit = bit_of(word);
+    if (bit == 0 && !word.empty()) throw_unknown(name, word);
+    return bit;
 }
 
 template <class Mask>
@@ -83,7 +99,9 @@ Mask mask_in(const Value& object, const char* name, Mask (*bit_of)(std::string_v
     Mask mask = 0;
     for (const Value& one : list(object, name)) {
         if (!one.is_string()) throw InvalidMember(fmt::format("{} is not a list of texts", name));
-        mask = static_cast<Mask>(mask | bit_of(one.get<std::string>()));
+        const Mask bit = bit_of(one.get<std::string>());
+        if (bit == 0) throw_unknown(name, one.get<std::string>());
+        mask = static_cast<Mask>(mask | bit);
     }
     return mask;
 }
@@ -98,7 +116,7 @@ Port port_of(const Value& value) {
     port.gid_prefix = guid_in(value, "gid_prefix");
     port.state = word_in(value, "state", port_state_of);
     port.physical = word_in(value, "physical_state", physical_state_of);
-    port.rate = {width_of(text(value, "width")), speed_of(text(value, "speed"))};
+    port.rate = {bit_in(value, "width", width_of), bit_in(value, "speed", speed_of)};
     port.widths_supported = mask_in(value, "widths_supported", width_of);
     port.widths_enabled = mask_in(value, "widths_enabled", width_of);
     port.speeds_supported = mask_in(value, "speeds_supported", speed_of);
@@ -173,13 +191,20 @@ Subnet subnet_of(const Value& document) {
     return subnet;
 }
 
+/// Refuses what is nested more deeply than a subnet, before it takes much more memory than its text.
+bool check_depth(int depth, Value::parse_event_t /*event*/, Value& /*parsed*/) {
+    constexpr int deepest = 16;
+    if (depth > deepest) throw InvalidMember(fmt::format("it is nested more than {} deep", deepest));
+    return true;
+}
+
 }  // namespace
 
 base::Result<Subnet> parse_subnet(std::string_view text, const std::string& path) {
     constexpr const char* advice = "a file that \"rdmascope fabric --json\" wrote is expected";
-    const Value document = Value::parse(text, nullptr, false);
-    if (document.is_discarded()) return base::failure(fmt::format("it is no JSON; {}", advice), path);
     try {
+        const Value document = Value::parse(text, check_depth, false);
+        if (document.is_discarded()) return base::failure(fmt::format("it is no JSON; {}", advice), path);
         return subnet_of(document);
     } catch (const InvalidMember& invalid) {
         return base::failure(fmt::format("{}; {}", invalid.text, advice), path);

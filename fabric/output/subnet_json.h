@@ -12,7 +12,7 @@
 
 namespace fabric::output {
 
-/// A subnet and what is wrong with it, as docs/output.md describes it.
+/// A subnet and what is wrong with it, as docs/fabric.md describes it.
 std::string subnet_json(const Subnet& subnet, const std::vector<findings::Finding>& problems, const NodeLabels& labels);
 /// What changed from one file to another; both have names for the findings' ends.
 std::string changes_json(const std::vector<findings::Finding>& changes, const Subnet& before, const Subnet& after,

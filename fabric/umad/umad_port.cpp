@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <infiniband/umad.h>
+#include <limits>
 #include <string_view>
 
 namespace fabric::umad {
@@ -26,6 +27,11 @@ constexpr int subnet_queue_pair = 0;
 constexpr int general_queue_pair = 1;
 /// The Q_Key of queue pair 1. IBTA vol. 1, 10.2.5.
 constexpr int general_queue_key = static_cast<int>(0x80010000);
+
+/// As libibumad counts them: a negative number would mean to wait for ever.
+int milliseconds(std::chrono::milliseconds time) {
+    return static_cast<int>(std::min<std::chrono::milliseconds::rep>(time.count(), std::numeric_limits<int>::max()));
+}
 
 constexpr const char* no_port_advice =
     "load the adapter's driver and ib_umad (modprobe ib_umad), see \"rdmascope doctor\"; or read a file with -r";
@@ -66,7 +72,7 @@ public:
             ::umad_set_addr(umad, to.lid, general_queue_pair, 0, general_queue_key);
         const int code =
             ::umad_send(port_, directed ? directed_agent_ : performance_agent_, umad, static_cast<int>(mad.size()),
-                        static_cast<int>(patience_.timeout.count()), static_cast<int>(patience_.retries));
+                        milliseconds(patience_.timeout), static_cast<int>(patience_.retries));
         if (code < 0) return base::failure(fmt::format("sending a datagram failed: {}", std::strerror(-code)));
         return {};
     }
@@ -74,7 +80,7 @@ public:
     base::Result<std::optional<Received>> receive(std::chrono::milliseconds wait) override {
         void* const umad = buffer_.get();
         int length = static_cast<int>(mad_bytes);
-        const int code = ::umad_recv(port_, umad, &length, static_cast<int>(wait.count()));
+        const int code = ::umad_recv(port_, umad, &length, milliseconds(wait));
         if (code < 0) {
             if (code == -ETIMEDOUT || code == -EWOULDBLOCK || code == -EINTR) return std::optional<Received>{};
             return base::failure(fmt::format("receiving a datagram failed: {}", std::strerror(-code)));

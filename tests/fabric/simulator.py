@@ -99,7 +99,7 @@ class Simulator:
     def rdmascope(self, *arguments, host=None, timeout=120):
         return self.run(BINARY, "fabric", *arguments, host=host, timeout=timeout)
 
-    def start_manager(self, host, priority=1, wait="SUBNET UP", key="1"):
+    def start_manager(self, host, priority=1, wait="SUBNET UP", key="1", lmc=0):
         """Starts opensm on a host, and waits until it has configured the subnet, or for another line of its log."""
         log = self.folder / f"opensm-{host}-{len(self.managers)}.log"
         cache = self.folder / f"cache-{host}-{len(self.managers)}"
@@ -107,7 +107,7 @@ class Simulator:
         environment = {**self.environment(host, preload=True), "OSM_TMP_DIR": str(cache), "OSM_CACHE_DIR": str(cache)}
         # A manager that waits asks the master whether it lives: more often than every ten seconds.
         settings = cache / "opensm.conf"
-        settings.write_text("sminfo_polling_timeout 200\npolling_retry_number 2\n")
+        settings.write_text(f"sminfo_polling_timeout 200\npolling_retry_number 2\nlmc {lmc}\n")
         with open(self.folder / "opensm.out", "ab") as out:
             # -d 2: each line of the log is written at once.
             manager = subprocess.Popen(["opensm", "-e", "-f", str(log), "-p", str(priority), "-s", "1", "-k", key, "-d", "2",

@@ -87,6 +87,18 @@ class Changes(Subnet):
         self.assertIn("priority 5 state 3 SMINFO_MASTER", simulator.output_of("sminfo", host="Hca2"))
         self.assertIn(("manager_handover", "minor", "Hca3", "Hca1"), self.changes(simulator, old))
 
+    def test_the_manager_is_gone_and_a_link_is_no_longer_active(self):
+        simulator = self.simulate(example("net.2sw2path4hca"))
+        manager = simulator.start_manager("Hca1")
+        old = self.save(simulator, "old.json")
+        simulator.end(manager)
+        wait_for(lambda: not self.read(simulator, host="Hca2")["sm"], "the manager is gone")
+        self.assertEqual(self.changes(simulator, old), {("no_manager", "wrong", "Hca1", None)})
+        # A link that goes down and comes up again waits for a manager.
+        simulator.console('Unlink "Hca4"')
+        simulator.console('ReLink "Hca4"')
+        self.assertIn(("link_inactive", "wrong", "Hca4", "Switch2"), self.changes(simulator, old))
+
     def test_two_managers_that_do_not_trust_each_other(self):
         simulator = self.simulate(example("net.2sw2path4hca"))
         simulator.start_manager("Hca1", priority=5)

@@ -122,6 +122,20 @@ class Counters(Subnet):
         self.assertEqual(self.simulator.rdmascope("why", "--fail-on", "wrong", host="Hca2").returncode, 0)
         self.assertEqual(self.simulator.rdmascope("why", "--fail-on", "suspected", host="Hca2").returncode, 3)
 
+    def test_counters_that_were_not_read_are_not_called_good(self):
+        path = self.folder / "bare.json"
+        path.write_text(self.succeeds(self.simulator.rdmascope("--json", "--no-counters", host="Hca2")))
+        self.assertEqual(self.succeeds(self.simulator.rdmascope("--counters", "-r", path)), "no counters were read\n")
+        same = self.succeeds(self.simulator.rdmascope("--diff", path, path))
+        self.assertEqual(same, "OK: nothing changed; counters were not read both times.\n")
+        document = json.loads(path.read_text())
+        for node in document["nodes"]:
+            for port in node["ports"]:
+                port["widths_supported"], port["speeds_supported"] = [port["width"] or "4X"], [port["speed"] or "SDR"]
+        path.write_text(json.dumps(document))
+        self.assertEqual(self.succeeds(self.simulator.rdmascope("why", "-r", path)),
+                         "OK: no link is degraded; counters were not read.\n")
+
     def test_the_list_has_each_counter_on_a_line(self):
         self.set("Switch1", 5, "PortXmitDiscards", 17)
         page = self.succeeds(self.simulator.rdmascope("--counters", host="Hca2"))

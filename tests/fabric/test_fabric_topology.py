@@ -26,6 +26,46 @@ Hca 1 "plain"
 
 """
 
+# An adapter whose ports belong to two subnets, which give the same LIDs.
+TWO_SUBNETS = """Switch 4 "left"
+[1] "host1"[1]
+[2] "both"[1]
+
+Switch 4 "right"
+[1] "host2"[1]
+[2] "both"[2]
+
+Hca 1 "host1"
+[1] "left"[1]
+
+Hca 1 "host2"
+[1] "right"[1]
+
+Hca 2 "both"
+[1] "left"[2]
+[2] "right"[2]
+
+"""
+
+# An adapter with both ports in one subnet.
+TWO_PORTS = """Switch 4 "near"
+[1] "host1"[1]
+[2] "both"[1]
+[3] "far"[3]
+
+Switch 4 "far"
+[2] "both"[2]
+[3] "near"[3]
+
+Hca 1 "host1"
+[1] "near"[1]
+
+Hca 2 "both"
+[1] "near"[2]
+[2] "far"[2]
+
+"""
+
 
 def first_host(net):
     return re.search(r'^Hca\s+\d+\s+"([^"]+)"', net, re.M)[1]
@@ -138,6 +178,57 @@ class Topology(Subnet):
         by_lid = self.read_route(simulator, str(lids["host000"]), str(lids["host011"]))
         by_guid = self.read_route(simulator, "host000", next(n["guid"] for n in document["nodes"] if n["name"] == "host011"))
         self.assertEqual(by_lid, by_guid)
+
+    def test_the_other_port_of_an_adapter_is_in_another_subnet(self):
+        simulator = self.simulate(TWO_SUBNETS)
+        both = {}
+        for host in ("host1", "host2"):
+            simulator.start_manager(host)
+        for host in ("host1", "host2"):
+            document = self.compare(simulator, host)
+            self.assertEqual([manager["state"] for manager in document["sm"]], ["master"])
+            self.assertNotIn("lid_twice", {kind for kind, *_ in findings(document)})
+            both[host] = next(node for node in document["nodes"] if node["name"] == "both")
+        self.assertEqual({host: [port["number"] for port in node["ports"]] for host, node in both.items()},
+                         {"host1": [1], "host2": [2]})
+        # Without that, the test would show nothing.
+        self.assertEqual(both["host1"]["lid"], both["host2"]["lid"])
+
+    def test_routes_to_each_port_of_an_adapter(self):
+        simulator = self.simulate(TWO_PORTS)
+        simulator.start_manager("host1")
+        document = self.compare(simulator, "host1")
+        both = next(node for node in document["nodes"] if node["name"] == "both")
+        host = next(node["lid"] for node in document["nodes"] if node["name"] == "host1")
+        first, second = (port["lid"] for port in both["ports"])
+        for start, end in ((host, first), (host, second), (first, second), (second, first)):
+            with self.subTest(f"{start} > {end}"):
+                self.compare_routes(simulator, start, end, "host1")
+
+    def test_routes_to_each_lid_of_a_port(self):
+        """With an LMC of 1, each port has two LIDs, and the paths to them differ."""
+        simulator = self.simulate(fat_tree(leaves=4, spines=2, hosts_per_leaf=3))
+        simulator.start_manager("host000", lmc=1)
+        document = self.read(simulator, host="host001")
+        lids = {node["name"]: node["lid"] for node in document["nodes"]}
+        routes = [self.compare_routes(simulator, lids["host000"], lids["host011"] + more, "host001") for more in (0, 1)]
+        self.assertNotEqual(*routes)
+
+    def test_a_route_without_a_subnet_manager(self):
+        simulator = self.simulate(example("net.2sw2path4hca"))
+        result = simulator.rdmascope("route", "Hca1", "Hca4", host="Hca2")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("the destination has no LID: no subnet manager has configured it", result.stdout)
+
+    def compare_routes(self, simulator, start, end, host):
+        """Our route against ibtracert's; returns the GUIDs on the way."""
+        route = json.loads(self.succeeds(simulator.rdmascope("route", start, end, "--json", host=host)))
+        self.assertEqual((route["lid"], route["broken"]), (end, None))
+        text = simulator.output_of("ibtracert", start, end, host=host)
+        theirs = re.findall(r"^\[(\d+)\] -> \w+ port \{0x([0-9a-f]+)\}\[(\d+)\]", text, re.M)
+        self.assertEqual([(hop["from"]["port"], hop["to"]["port"]) for hop in route["hops"]],
+                         [(int(out), int(into)) for out, _, into in theirs])
+        return [hop["to"]["guid"] for hop in route["hops"]]
 
     def read_route(self, simulator, start, end):
         return json.loads(self.succeeds(simulator.rdmascope("route", start, end, "--json", host="host001")))

@@ -116,6 +116,19 @@ TEST(Findings, ACounterAtItsLimitOrResetHasNoGrowth) {
     EXPECT_EQ(growth(before, after, Counter::link_downed), std::nullopt);
 }
 
+TEST(Findings, AManagerThatDoesNotAnswerCouldBeTheMaster) {
+    fabric::Subnet subnet = pair();
+    subnet.managers.clear();
+    ASSERT_EQ(find_problems(subnet).size(), 1);
+    EXPECT_EQ(find_problems(subnet)[0].kind, FindingKind::no_manager);
+    first_port(subnet).has_manager = true;
+    subnet.unanswered.push_back({"SMInfo at the route 0", "no answer"});
+    ASSERT_EQ(find_problems(subnet).size(), 1);
+    EXPECT_EQ(find_problems(subnet)[0].kind, FindingKind::unanswered);
+    EXPECT_EQ(find_problems(subnet)[0].observed,
+              "1 question got no answer, the first is SMInfo at the route 0: no answer");
+}
+
 TEST(Findings, LidsOfAMaskOverlap) {
     fabric::Subnet subnet = pair();
     // 4 to 7, and 6.
@@ -149,6 +162,26 @@ TEST(WidthSpeed, TheGreatestOfASetIsByLanesNotByBits) {
     EXPECT_EQ(fabric::width_name(fabric::greatest_width(16)), "2X");
     EXPECT_EQ(fabric::greatest_width(0), 0);
     EXPECT_EQ(fabric::speed_name(fabric::greatest_speed(0x17)), "FDR");
+}
+
+// IBTA vol. 1, 14.2.5.3: type, number of ports and the port that answers, by hand.
+TEST(Attributes, NodeInfoHasAPortThatTheNodeHas) {
+    const auto is_valid = [](unsigned type, unsigned ports, unsigned port) {
+        std::array<std::byte, 64> bytes{};
+        bytes[2] = std::byte(type);
+        bytes[3] = std::byte(ports);
+        bytes[36] = std::byte(port);
+        return fabric::discovery::read_node_info(bytes).has_value();
+    };
+    EXPECT_TRUE(is_valid(1, 2, 2));
+    EXPECT_TRUE(is_valid(2, 254, 254));
+    EXPECT_TRUE(is_valid(2, 36, 0));
+    EXPECT_FALSE(is_valid(0, 2, 1));
+    EXPECT_FALSE(is_valid(4, 2, 1));
+    EXPECT_FALSE(is_valid(1, 2, 0));
+    EXPECT_FALSE(is_valid(1, 2, 3));
+    EXPECT_FALSE(is_valid(2, 36, 99));
+    EXPECT_FALSE(is_valid(2, 255, 1));
 }
 
 // IBTA vol. 1, 14.2.5.6: bytes by hand.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fabric/discovery/discover.h"
+#include "fabric/discovery/trace_route.h"
 
 namespace {
 
@@ -48,6 +49,7 @@ public:
         answer.mad[5] = std::byte(status & 0xff);
         // The kernel's own part of the transaction's identifier.
         answer.mad[8] = std::byte{0x77};
+        std::fill_n(answer.mad.begin() + 64, 64, attribute);
         return std::optional(answer);
     }
     const fabric::umad::Patience& patience() const override { return patience_; }
@@ -58,6 +60,7 @@ public:
     std::size_t most_open = 0;
     std::size_t length = fabric::umad::mad_bytes;
     unsigned status = 0;
+    std::byte attribute{0};  ///< every byte of it
     bool times_out = false;
     bool is_silent = false;
 
@@ -85,7 +88,7 @@ Kept ask_one(ScriptedTransport& transport) {
     return kept;
 }
 
-TEST(QueryPool, AsksAtMostSoManyAtATimeAndMatchesAnswersInAnyOrder) {
+TEST(QueryPool, LimitsOpenQuestionsAndMatchesAnswersInAnyOrder) {
     ScriptedTransport transport;
     QueryPool pool(transport, 3);
     std::vector<unsigned> answered;
@@ -176,7 +179,7 @@ TEST(QueryPool, AForeignDatagramIsIgnored) {
     EXPECT_EQ(ask_one(transport).outcome, Outcome::answered);
 }
 
-TEST(QueryPool, RoutesReadAsOtherToolsTakeThem) {
+TEST(QueryPool, RoutesAreWrittenAsSmpqueryReadsThem) {
     EXPECT_EQ(fabric::discovery::text_of(fabric::discovery::Route{}), "0");
     EXPECT_EQ(fabric::discovery::text_of(fabric::discovery::Route{1, 36, 4}), "0,1,36,4");
 }
@@ -190,12 +193,48 @@ TEST(Discover, ALocalAdapterWithoutAnswerIsAFailure) {
     EXPECT_EQ(found.error().text(), "mlx5_0: the local adapter does not answer (no answer): is its port up?");
 }
 
-TEST(Discover, AnAnswerThatIsNoNodeIsNotOne) {
+TEST(Discover, AnAnswerWithoutANodeTypeIsRefused) {
     ScriptedTransport transport;  // answers with zeros: no node type is 0
     QueryPool pool(transport, 4);
     const auto found = fabric::discovery::discover(pool, {"mlx5_0", 1});
     ASSERT_FALSE(found.ok());
     EXPECT_THAT(found.error().text(), testing::HasSubstr("the answer has no valid node type"));
+}
+
+fabric::Node switch_with_ports(fabric::Guid guid, fabric::Guid peer) {
+    fabric::Node made;
+    made.guid = guid;
+    made.type = fabric::NodeType::switch_node;
+    made.port_count = 1;
+    made.ports.resize(2);
+    made.ports[0].lid = static_cast<fabric::Lid>(guid);
+    made.ports[1].number = 1;
+    made.ports[1].peer = fabric::PortId{peer, 1};
+    return made;
+}
+
+/// Why packets from the first switch to LID 3 do not arrive, if both switches forward them by `port`. The switch with
+/// LID 3 has no link.
+std::string broken_route(std::uint8_t port) {
+    fabric::discovery::Discovery found;
+    found.subnet.add(switch_with_ports(1, 2));
+    found.subnet.add(switch_with_ports(2, 1));
+    found.subnet.add(switch_with_ports(3, 3));
+    found.routes = {{1, {}}, {2, {1}}, {3, {}}};
+    ScriptedTransport transport;
+    transport.attribute = std::byte{port};
+    QueryPool pool(transport, 4);
+    const auto route = trace_route(pool, found, {1, 0}, {3, 0}, {});
+    EXPECT_EQ(route.lid, 3);
+    EXPECT_LE(route.leaves_by.size(), 4);
+    return route.broken;
+}
+
+TEST(TraceRoute, ForwardingTablesThatLeadNowhere) {
+    EXPECT_EQ(broken_route(1), "the forwarding tables lead in a circle");
+    EXPECT_EQ(broken_route(255), "switch 0x0000000000000001 has no port for LID 3");
+    EXPECT_EQ(broken_route(200), "port 200 of 0x0000000000000001 has no link");
+    EXPECT_EQ(broken_route(0), "port 0 of 0x0000000000000001 has no link");
 }
 
 }  // namespace
