@@ -13,6 +13,7 @@
 #include "cli/fleet/fleet_pages.h"
 #include "cli/fleet/options.h"
 #include "fleet/questions/having_filter.h"
+#include "fleet/rows/flow_rows.h"
 #include "fleet/schema/sql.h"
 
 namespace cli::fleet {
@@ -81,7 +82,12 @@ base::Result<questions::Racks> read_racks(const std::string& path) {
         const std::size_t blank = line.find_first_of(" \t");
         if (blank == std::string_view::npos)
             return base::failure(fmt::format("--racks: line {}: an address and a rack are expected", number), path);
-        racks[std::string(line.substr(0, blank))] = base::trimmed(line.substr(blank));
+        // The tables have addresses as metrics::to_text() writes them.
+        const std::string address(line.substr(0, blank));
+        const metrics::Address known = ::fleet::rows::address_of(address);
+        if (known.family == wire::AddressFamily::none)
+            return base::failure(fmt::format("--racks: line {}: '{}' is not an IP address", number, address), path);
+        racks[metrics::to_text(known)] = base::trimmed(line.substr(blank));
     }
     return racks;
 }
@@ -181,8 +187,8 @@ std::string contradiction_of(const FleetOptions& options, bool is_question) {
     if (!is_question) return {};
     if (options.url.empty()) return "--url URL is missing: the HTTP interface of a ClickHouse server";
     if (!::fleet::client::is_url(options.url)) return "--url: a URL such as https://clickhouse-1:8443 is expected";
-    if (options.from_ns && options.to_ns && *options.from_ns >= *options.to_ns) return "--from is not before --to";
-    return {};
+    if (!options.from_ns || *options.from_ns < options.to_ns.value_or(base::wall_ns())) return {};
+    return options.to_ns ? "--from is not before --to" : "--from is in the future";
 }
 
 int refuse(std::string_view reason) {
