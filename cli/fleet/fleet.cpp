@@ -13,7 +13,6 @@
 #include "cli/fleet/fleet_pages.h"
 #include "cli/fleet/options.h"
 #include "fleet/questions/having_filter.h"
-#include "fleet/rows/flow_rows.h"
 #include "fleet/schema/sql.h"
 
 namespace cli::fleet {
@@ -82,12 +81,9 @@ base::Result<questions::Racks> read_racks(const std::string& path) {
         const std::size_t blank = line.find_first_of(" \t");
         if (blank == std::string_view::npos)
             return base::failure(fmt::format("--racks: line {}: an address and a rack are expected", number), path);
-        // The tables have addresses as metrics::to_text() writes them.
         const std::string address(line.substr(0, blank));
-        const metrics::Address known = ::fleet::rows::address_of(address);
-        if (known.family == wire::AddressFamily::none)
+        if (!questions::add_rack(racks, address, base::trimmed(line.substr(blank))))
             return base::failure(fmt::format("--racks: line {}: '{}' is not an IP address", number, address), path);
-        racks[metrics::to_text(known)] = base::trimmed(line.substr(blank));
     }
     return racks;
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "fleet/questions/flow_sums.h"
+#include "fleet/rows/flow_rows.h"
 #include "fleet/schema/sql.h"
 
 namespace fleet::questions {
@@ -120,6 +121,14 @@ const std::vector<Trouble>& troubles() {
         {"terminates", "Terminate messages", "y_terminates"},
     };
     return all;
+}
+
+/// The tables have addresses as metrics::to_text() writes them.
+bool add_rack(Racks& racks, const std::string& address, std::string_view rack) {
+    const metrics::Address known = rows::address_of(address);
+    if (known.family == wire::AddressFamily::none) return false;
+    racks[metrics::to_text(known)] = rack;
+    return true;
 }
 
 double fit(const Group& group, std::uint64_t troubled) {

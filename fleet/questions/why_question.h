@@ -45,6 +45,8 @@ struct Findings {
 
 /// Labels of addresses: racks, rooms.
 using Racks = std::map<std::string, std::string>;
+/// False if the text is not an address.
+bool add_rack(Racks& racks, const std::string& address, std::string_view rack);
 
 base::Result<Findings> ask_why(Engine& engine, const Scope& scope, const Racks& racks);
 

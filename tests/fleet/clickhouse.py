@@ -58,7 +58,7 @@ CONFIG = '''<yandex>
   <mark_cache_size>268435456</mark_cache_size>
   <default_profile>default</default_profile>
   <default_database>default</default_database>
-  <timezone>{timezone}</timezone>
+  <timezone>UTC</timezone>
   {compression}
   <remote_servers><fleet>{shards}</fleet></remote_servers>
 </yandex>
@@ -75,9 +75,8 @@ ZSTD = ('<compression><case><min_part_size>0</min_part_size><min_part_size_ratio
 class Server:
     """One process. kill() and start() again: the data stays."""
 
-    def __init__(self, folder, address, ports, password, zstd=False, timezone='UTC'):
+    def __init__(self, folder, address, ports, password, zstd=False):
         self.zstd = zstd
-        self.timezone = timezone
         self.folder = pathlib.Path(folder)
         self.address = address
         self.http, self.tcp, self.inter = ports
@@ -93,7 +92,7 @@ class Server:
         shards = ''.join(SHARD.format(tcp=each.tcp, password=each.password) for each in servers)
         (self.folder / 'config.xml').write_text(
             CONFIG.format(folder=self.folder, http=self.http, tcp=self.tcp, inter=self.inter, address=self.address,
-                          shards=shards, compression=ZSTD if self.zstd else '', timezone=self.timezone))
+                          shards=shards, compression=ZSTD if self.zstd else ''))
         (self.folder / 'users.xml').write_text(USERS.format(password=self.password))
 
     def start(self, patience=60):
@@ -138,11 +137,11 @@ class Server:
 class Cluster:
     """Shards that know one another as the cluster `fleet`."""
 
-    def __init__(self, folder, shards=2, addresses=None, password='secret', zstd=False, timezone='UTC'):
+    def __init__(self, folder, shards=2, addresses=None, password='secret', zstd=False):
         addresses = addresses or ['127.0.0.1'] * shards
         self.servers = []
         for number, address in enumerate(addresses):
-            self.servers.append(Server(pathlib.Path(folder) / f'shard{number}', address, free_ports(3), password, zstd, timezone))
+            self.servers.append(Server(pathlib.Path(folder) / f'shard{number}', address, free_ports(3), password, zstd))
         for server in self.servers:
             server.write_configuration(self.servers)
 

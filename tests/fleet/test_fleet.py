@@ -34,9 +34,9 @@ def schema(*options):
 class Fleet:
     """Two shards with the schema, in a folder that goes with the test."""
 
-    def __init__(self, addresses=('127.0.0.1', '127.0.0.1'), timezone='UTC'):
+    def __init__(self, addresses=('127.0.0.1', '127.0.0.1')):
         self.folder = tempfile.TemporaryDirectory(prefix='rdmascope-fleet-')
-        self.cluster = clickhouse.Cluster(self.folder.name, addresses=list(addresses), password=PASSWORD, timezone=timezone)
+        self.cluster = clickhouse.Cluster(self.folder.name, addresses=list(addresses), password=PASSWORD)
         self.password = pathlib.Path(self.folder.name) / 'password'
         self.password.write_text(PASSWORD + '\n')
 
@@ -108,6 +108,8 @@ class Schema(unittest.TestCase):
         self.assertIn('LowCardinality(String) CODEC(ZSTD(1))', current)
         self.assertIn('TTL hour + INTERVAL 30 DAY', current)
         self.assertIn("ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/rdmascope/flows', '{replica}'", current)
+        # Current servers take hours of their time zone, which may begin half an hour after those of the questions.
+        self.assertNotIn('toStartOf', current)
         grants = subprocess.run([BINARY, 'fleet', 'schema', '--grants'], check=True, capture_output=True, text=True).stdout
         self.assertIn('GRANT INSERT ON rdmascope.*', grants)
         self.assertIn('GRANT SELECT ON rdmascope.*', grants)
@@ -154,18 +156,6 @@ class Questions(unittest.TestCase):
                 answer = fleet.ask('flows', *self.scope(60, resolution))
                 self.assertEqual({(flow['host'], flow['id']): flow['packets'] for flow in answer['flows']},
                                  {('a', 7): 50, ('a', 8): 5}, resolution)
-
-    def test_hours_are_those_of_utc_in_a_time_zone_that_is_half_an_hour_off(self):
-        # Rows every ten minutes from 30 minutes before the hour that is asked for to its end: 10 packets each.
-        rows = [state('a', 7, number + 1, self.BEGIN + (number - 3) * 10 * MINUTE + NS, packets=10 * number,
-                      begins=1 | (2 if number in (0, 3) else 0)) for number in range(9)]
-        with Fleet(timezone='Asia/Kolkata') as fleet:
-            self.assertEqual(fleet.query('SELECT toString(toDateTime(86400))').strip(), '1970-01-02 05:30:00')
-            fleet.insert('flows', rows)
-            fleet.merge()
-            for resolution in ('interval', 'minute', 'hour'):
-                answer = fleet.ask('flows', *self.scope(60, resolution))
-                self.assertEqual([flow['packets'] for flow in answer['flows']], [60], resolution)
 
     def test_estimates_that_later_packets_corrected_are_the_last_ones(self):
         rows = [state('a', 7, number, self.BEGIN + offset * NS, known=15, packets=100 * number, missing_packets=missing,
