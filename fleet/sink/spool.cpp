@@ -39,7 +39,7 @@ base::Result<std::unique_ptr<Spool>> Spool::open(const std::string& path, std::u
     return spool;
 }
 
-/// What a former process left. A file that it did not finish was never promised to anybody.
+/// What a former process left. A file that it did not finish was never reported as kept.
 base::Result<void> Spool::look() {
     std::error_code code;
     for (auto at = std::filesystem::directory_iterator(folder_.path(), code);

@@ -121,6 +121,14 @@ class Schema(unittest.TestCase):
             self.assertIn(option, refused.stderr)
 
 
+    def test_times_without_a_length_are_refused(self):
+        for times, reason in ((('--from', '@4000000000'), '--from is in the future'),
+                              (('--from', '@100', '--to', '@100'), '--from is not before --to')):
+            refused = subprocess.run([BINARY, 'fleet', 'top', '--url', 'http://127.0.0.1:9', *times], capture_output=True, text=True)
+            self.assertEqual(refused.returncode, 2, times)
+            self.assertIn(reason, refused.stderr)
+
+
 class Questions(unittest.TestCase):
     """On rows that the tests make: what the questions must say is counted here."""
 
