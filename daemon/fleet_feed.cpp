@@ -34,7 +34,10 @@ base::Result<std::string> read_clickhouse_password(const ClickHouseConfig& confi
     if (fstat(file->number(), &facts) != 0 || (facts.st_mode & S_IROTH) != 0)
         return base::failure("clickhouse.password_file: every user can read it; use chmod o-r", config.password_file);
     const std::string text = base::read_file(file->number(), most_password_octets).value_or("");
-    return std::string(base::trimmed(std::string_view(text).substr(0, text.find('\n'))));
+    std::string password(base::trimmed(std::string_view(text).substr(0, text.find('\n'))));
+    if (password.empty())
+        return base::failure("clickhouse.password_file: there is no password in the first line", config.password_file);
+    return password;
 }
 
 base::Result<std::unique_ptr<FleetFeed>> FleetFeed::open(const ClickHouseConfig& config, std::string password,

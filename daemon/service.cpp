@@ -7,7 +7,6 @@
 #include <csignal>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fnmatch.h>
 #include <future>
 #include <mutex>
 #include <optional>
@@ -21,16 +20,17 @@
 #include "base/descriptor.h"
 #include "base/quantities.h"
 #include "capture/filter/bpf.h"
-#include "capture/live/link_watch.h"
 #include "daemon/capture_thread.h"
 #include "daemon/fleet_feed.h"
 #include "daemon/http/access.h"
 #include "daemon/http/http_server.h"
 #include "daemon/http/site.h"
+#include "daemon/interface_patterns.h"
 #include "daemon/interval_writer.h"
 #include "daemon/privileges.h"
 #include "daemon/recorder/recording_folder.h"
 #include "daemon/server/server.h"
+#include "daemon/service_figures.h"
 #include "daemon/system_calls.h"
 #include "daemon/systemd/notify.h"
 #include "exporters/prometheus/devices.h"
@@ -70,36 +70,12 @@ bool is_asked_to_end() {
     return ::sigpending(&pending) == 0 && (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
 }
 
-std::string open_interfaces(const CaptureThreadStatus& seen) {
-    std::string names;
-    for (std::size_t i = 0; i < seen.interfaces.size(); ++i)
-        if (i < seen.open.size() && seen.open[i]) names += (names.empty() ? "" : ", ") + seen.interfaces[i].name;
-    return names;
-}
-
-/// Names and patterns of the configuration that no interface of this machine has.
-std::vector<std::string> awaited(const std::vector<std::string>& wanted) {
-    std::vector<std::string> none = wanted;
-    const std::vector<capture::Link> present = capture::present_links();
-    std::erase_if(none, [&](const std::string& pattern) {
-        return std::any_of(present.begin(), present.end(), [&](const capture::Link& link) {
-            if (pattern == "any") return !capture::is_loopback(link.name) && !capture::lies_on_others(link.name);
-            return pattern == link.name || ::fnmatch(pattern.c_str(), link.name.c_str(), 0) == 0;
-        });
-    });
-    return none;
-}
-
 /// No rules if the configuration names no file.
 base::Result<std::shared_ptr<const policy::Rules>, base::Errors> read_policy(const Config& config) {
     if (config.policy.file.empty()) return std::shared_ptr<const policy::Rules>();
     auto rules = policy::read_rules(config.policy.file);
     if (!rules) return base::Failure{rules.error()};
     return std::make_shared<const policy::Rules>(std::move(rules).value());
-}
-
-bool is_name(const std::string& pattern) {
-    return pattern != "any" && pattern.find_first_of("*?[") == std::string::npos;
 }
 
 }  // namespace
@@ -455,7 +431,7 @@ void Service::State::stop_control() {
 }
 
 void Service::State::log_awaited() {
-    const std::vector<std::string> names = awaited(config.capture.interfaces);
+    const std::vector<std::string> names = awaited_interfaces(config.capture.interfaces);
     if (!names.empty())
         log.warning("awaited interfaces",
                     fmt::format("no interface is `{}` yet; what comes will be opened", fmt::join(names, "`, `")));
@@ -586,53 +562,13 @@ base::Result<void, base::Errors> Service::State::apply(const Config& wanted) {
 }
 
 Status Service::State::status() {
-    const CaptureThreadStatus seen = capture_thread->status();
     const Taken taken = capture_thread->latest(~std::uint64_t{0}, 0);
-    const history::HistoryCounters kept = interval_writer->history();
-    Status out;
+    Status out = status_of(capture_thread->status(), taken, interval_writer->history());
     out.version = options.version;
     out.started_ns = started_ns;
     out.now_ns = base::wall_ns();
-    for (std::size_t i = 0; i < seen.interfaces.size(); ++i) {
-        const capture::Statistics& counted = seen.statistics[i];
-        out.interfaces.push_back(
-            {.name = seen.interfaces[i].name,
-             .open = i < seen.open.size() && seen.open[i],
-             .received = counted.received.value_or(0),
-             .kernel_dropped = counted.kernel_dropped,
-             .interface_dropped = counted.interface_dropped,
-             .filter = seen.interfaces[i].filter,
-             .hardware_timestamps = i < seen.hardware_timestamps.size() && seen.hardware_timestamps[i]});
-    }
-    const capture::LearningFigures& learnt = seen.learning.figures;
-    out.learning = {.narrowed = seen.learning.place != capture::Learning::Place::off,
-                    .in_kernel = seen.learning.place == capture::Learning::Place::kernel,
-                    .reason = seen.learning.reason,
-                    .learnt = learnt.learnt,
-                    .open = learnt.open,
-                    .evicted = learnt.evicted,
-                    .withdrawn = learnt.withdrawn,
-                    .capacity = learnt.capacity};
-    out.packets = taken.snapshot->capture.packets;
-    out.bytes = taken.snapshot->capture.bytes;
-    out.flows = taken.snapshot->flows.size();
-    out.flows_evicted = taken.snapshot->capture.flows_evicted;
-    out.flows_forgotten = seen.forgotten_flows;
-    out.busy_share = seen.busy_share;
-    out.history_intervals = kept.intervals;
-    out.history_octets = kept.octets;
-    out.history_lost_intervals = kept.lost_intervals;
-    out.trace_records = seen.trace_records;
-    out.trace_records_lost = seen.trace_records_lost;
-    out.recorder_frames = seen.recorder_frames;
-    out.recordings = seen.recordings.finished;
-    out.recordings_failed = seen.recordings.failed;
-    out.last_recording = seen.recordings.last_path;
     const std::lock_guard lock(mutex);
-    for (const std::string& name : config.capture.interfaces)
-        if (is_name(name) && std::none_of(out.interfaces.begin(), out.interfaces.end(),
-                                          [&](const Status::Interface& one) { return one.name == name; }))
-            out.interfaces.emplace_back().name = name;
+    add_awaited(out, config.capture.interfaces);
     const std::uint64_t held =
         figures_held + (config.history.directory.empty() ? 0U : 1U) + (live_site == nullptr ? 0U : 1U);
     out.memory_octets =
@@ -644,48 +580,10 @@ Status Service::State::status() {
 }
 
 prom::ProgramFigures Service::State::figures() {
-    const Status now = status();
-    const Taken taken = capture_thread->latest(~std::uint64_t{0}, 0);
-    const std::vector<capture::InterfaceInfo> interfaces = capture_thread->status().interfaces;
-    prom::ProgramFigures out;
-    out.version = now.version;
+    prom::ProgramFigures out =
+        program_figures(status(), capture_thread->status(), *capture_thread->latest(~std::uint64_t{0}, 0).snapshot);
     out.uptime_seconds = static_cast<double>(base::steady_ns() - started_steady_ns) / 1e9;
-    for (std::size_t i = 0; i < now.interfaces.size(); ++i) {
-        const Status::Interface& interface = now.interfaces[i];
-        out.interfaces.push_back({interface.name, interface.open, interface.received,
-                                  interface.kernel_dropped.value_or(0), interface.interface_dropped.value_or(0)});
-        if (i < interfaces.size()) out.interfaces.back().bits_per_sec = interfaces[i].speed_bits_per_sec;
-    }
-    out.iwarp_learning_in_kernel = now.learning.in_kernel;
-    out.iwarp_connections_learnt = now.learning.learnt;
-    out.iwarp_connections_open = now.learning.open;
-    out.iwarp_connections_evicted = now.learning.evicted;
-    out.captured_packets = now.packets;
-    out.captured_bytes = now.bytes;
-    out.truncated_packets = taken.snapshot->capture.truncated;
-    out.malformed_packets = taken.snapshot->capture.malformed;
-    out.flows = now.flows;
-    out.flows_evicted = now.flows_evicted;
-    out.flows_forgotten = now.flows_forgotten;
-    out.memory_bytes = now.memory_octets;
-    out.busy_share = now.busy_share;
-    out.history_intervals = now.history_intervals;
-    out.history_bytes = now.history_octets;
-    out.history_lost_intervals = now.history_lost_intervals;
-    out.trace_records = now.trace_records;
-    out.trace_records_lost = now.trace_records_lost;
-    out.recorder_frames = now.recorder_frames;
-    out.recordings = now.recordings;
-    out.recordings_failed = now.recordings_failed;
-    if (fleet) {
-        const auto sent = fleet->counters();
-        out.clickhouse_intervals_spooled = sent.intervals_spooled;
-        out.clickhouse_intervals_sent = sent.intervals_sent;
-        out.clickhouse_intervals_dropped = sent.spool.dropped;
-        out.clickhouse_rows_sent = sent.rows_sent;
-        out.clickhouse_failures = sent.failures;
-        out.clickhouse_spool_bytes = sent.spool.octets;
-    }
+    if (fleet) set_sink_figures(out, fleet->counters());
     const std::lock_guard lock(mutex);
     out.control_clients = control_counters.clients;
     out.control_skipped_updates = control_counters.skipped;

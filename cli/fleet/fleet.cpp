@@ -81,7 +81,9 @@ base::Result<questions::Racks> read_racks(const std::string& path) {
         const std::size_t blank = line.find_first_of(" \t");
         if (blank == std::string_view::npos)
             return base::failure(fmt::format("--racks: line {}: an address and a rack are expected", number), path);
-        racks[std::string(line.substr(0, blank))] = base::trimmed(line.substr(blank));
+        const std::string address(line.substr(0, blank));
+        if (!questions::add_rack(racks, address, base::trimmed(line.substr(blank))))
+            return base::failure(fmt::format("--racks: line {}: '{}' is not an IP address", number, address), path);
     }
     return racks;
 }
@@ -181,8 +183,8 @@ std::string contradiction_of(const FleetOptions& options, bool is_question) {
     if (!is_question) return {};
     if (options.url.empty()) return "--url URL is missing: the HTTP interface of a ClickHouse server";
     if (!::fleet::client::is_url(options.url)) return "--url: a URL such as https://clickhouse-1:8443 is expected";
-    if (options.from_ns && options.to_ns && *options.from_ns >= *options.to_ns) return "--from is not before --to";
-    return {};
+    if (!options.from_ns || *options.from_ns < options.to_ns.value_or(base::wall_ns())) return {};
+    return options.to_ns ? "--from is not before --to" : "--from is in the future";
 }
 
 int refuse(std::string_view reason) {

@@ -18,6 +18,7 @@ namespace cli::fleet {
 namespace {
 
 using ::fleet::questions::Finding;
+using ::fleet::questions::Findings;
 using ::fleet::questions::FleetFlow;
 using ::fleet::questions::FleetFlows;
 using ::fleet::questions::FlowPair;
@@ -145,7 +146,11 @@ std::string traffic_table(const Traffic& traffic, exporters::GroupBy by) {
     if (traffic.groups.empty()) return {};
     std::string out;
     constexpr std::size_t unlimited = 1000;
-    exporters::append_group_table(out, traffic.groups, by, terminal_width().value_or(unlimited));
+    std::vector<exporters::TrafficGroup> groups = traffic.groups;
+    for (exporters::TrafficGroup& group : groups)
+        for (std::string* const text : {&group.name, &group.address, &group.peer, &group.peer_address})
+            *text = printable(*text);
+    exporters::append_group_table(out, groups, by, terminal_width().value_or(unlimited));
     return out;
 }
 
@@ -301,19 +306,22 @@ void append_finding(std::string& out, const Finding& finding) {
 
 }  // namespace
 
-std::string why_page(const std::vector<Finding>& findings, const Scope& scope) {
-    if (findings.empty())
+std::string why_page(const Findings& findings, const Scope& scope) {
+    if (findings.flows == 0)
+        return fmt::format("No flow had traffic from {} to {}.\n", base::moment(scope.from_ns),
+                           base::moment(scope.to_ns));
+    if (findings.list.empty())
         return fmt::format("OK: no flow has a trouble from {} to {}.\n", base::moment(scope.from_ns),
                            base::moment(scope.to_ns));
     std::string out = fmt::format("From {} to {}:\n\n", base::moment(scope.from_ns), base::moment(scope.to_ns));
-    for (const Finding& finding : findings) append_finding(out, finding);
+    for (const Finding& finding : findings.list) append_finding(out, finding);
     out.pop_back();
     return out;
 }
 
-std::string why_json(const std::vector<Finding>& findings, const Scope& scope) {
+std::string why_json(const Findings& findings, const Scope& scope) {
     Json list = Json::array();
-    for (const Finding& finding : findings) {
+    for (const Finding& finding : findings.list) {
         Json groups = Json::array();
         for (const Group& group : finding.groups)
             groups.push_back({{"shared", group.shared},
@@ -327,7 +335,7 @@ std::string why_json(const std::vector<Finding>& findings, const Scope& scope) {
                         {"amount", finding.amount},
                         {"groups", std::move(groups)}});
     }
-    return dumped({{"scope", scope_json(scope)}, {"findings", std::move(list)}});
+    return dumped({{"scope", scope_json(scope)}, {"all_flows", findings.flows}, {"findings", std::move(list)}});
 }
 
 }  // namespace cli::fleet

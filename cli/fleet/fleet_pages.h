@@ -32,7 +32,7 @@ std::string hosts_json(const std::vector<::fleet::questions::HostState>& hosts, 
 std::string pairs_table(const ::fleet::questions::FlowPairs& pairs);
 std::string pairs_json(const ::fleet::questions::FlowPairs& pairs, const Scope& scope);
 
-std::string why_page(const std::vector<::fleet::questions::Finding>& findings, const Scope& scope);
-std::string why_json(const std::vector<::fleet::questions::Finding>& findings, const Scope& scope);
+std::string why_page(const ::fleet::questions::Findings& findings, const Scope& scope);
+std::string why_json(const ::fleet::questions::Findings& findings, const Scope& scope);
 
 }  // namespace cli::fleet

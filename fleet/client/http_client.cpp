@@ -10,18 +10,23 @@
 namespace fleet::client {
 namespace {
 
-/// An answer is a table of at most some thousand rows; a longer one is a mistake.
+/// A table of at most some million rows.
 constexpr std::size_t most_answer_octets = std::size_t{512} << 20;
+/// An insert has no answer, or the reason why it failed.
+constexpr std::size_t most_insert_answer_octets = std::size_t{64} << 10;
 constexpr std::size_t most_error_octets = 600;
+/// The server's usual bound is 256 KiB.
+constexpr std::size_t most_statement_octets = std::size_t{64} << 20;
 
 struct Exchange {
+    std::size_t most_octets = 0;
     std::string answer = {};
     bool too_long = false;
 };
 
 std::size_t take(char* data, std::size_t size, std::size_t count, void* into) {
     auto& exchange = *static_cast<Exchange*>(into);
-    if (exchange.answer.size() + size * count > most_answer_octets) {
+    if (exchange.answer.size() + size * count > exchange.most_octets) {
         exchange.too_long = true;
         return 0;
     }
@@ -96,12 +101,15 @@ base::Result<void> HttpClient::insert(const std::string& statement, std::string_
 
 base::Result<std::string> HttpClient::query(const std::string& statement) {
     if (state_->handle == nullptr) return base::failure("libcurl has no memory");
-    return send(fmt::format("{}/?database={}", access_.url, state_->escaped(access_.database)), statement, false);
+    // An error inside an answer becomes the answer's status. Statements name flows and racks one by one.
+    const std::string url = fmt::format("{}/?database={}&wait_end_of_query=1&max_query_size={}", access_.url,
+                                        state_->escaped(access_.database), most_statement_octets);
+    return send(url, statement, false);
 }
 
 base::Result<std::string> HttpClient::send(const std::string& url, std::string_view body, bool gzipped) {
     CURL* const curl = state_->handle;
-    Exchange exchange;
+    Exchange exchange{.most_octets = gzipped ? most_insert_answer_octets : most_answer_octets};
     curl_easy_reset(curl);
     curl_slist_free_all(std::exchange(state_->headers, nullptr));
     state_->add_header("Expect:");
@@ -119,18 +127,26 @@ base::Result<std::string> HttpClient::send(const std::string& url, std::string_v
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &exchange);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, state_->error);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    // The end of a request does not wait for a name server.
+    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, 5'000L);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(access_.timeout_ms));
     curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, access_.verify_tls ? 1L : 0L);
     curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, access_.verify_tls ? 2L : 0L);
-    if (!access_.ca_file.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, access_.ca_file.c_str());
+    if (!access_.ca_file.empty()) {
+        curl_easy_setopt(curl, CURLOPT_CAINFO, access_.ca_file.c_str());
+        // Otherwise the system's folder of certificates would be trusted as well.
+        curl_easy_setopt(curl, CURLOPT_CAPATH, nullptr);
+    }
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &look_up_end);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &state_->ends);
     state_->error[0] = 0;
     const CURLcode code = curl_easy_perform(curl);
     if (exchange.too_long)
-        return base::failure("the answer is too long; ask for a shorter time, or use --top", access_.url);
+        return base::failure(gzipped ? "the answer to an insert is too long: this is not ClickHouse"
+                                     : "the answer is too long; ask for a shorter time, or use --top",
+                             access_.url);
     if (code != CURLE_OK)
         return base::failure(state_->error[0] != 0 ? state_->error : curl_easy_strerror(code), access_.url);
     long status = 0;

@@ -32,7 +32,7 @@ public:
 
     /// Inserts rows. `statement` ends with the format; `gzipped` holds the rows. The server has them when this returns.
     base::Result<void> insert(const std::string& statement, std::string_view gzipped);
-    /// The answer to a query. `parameters`: settings of the server, "&max_execution_time=10".
+    /// The answer to a query.
     base::Result<std::string> query(const std::string& statement);
 
     const Access& access() const { return access_; }

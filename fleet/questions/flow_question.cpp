@@ -26,6 +26,10 @@ const std::vector<std::string>& names_of_sums() {
     return names;
 }
 
+bool is_counted(const rows::Column& column) {
+    return column.nature == Nature::counter || column.nature == Nature::estimate;
+}
+
 /// A flow's place in the tables.
 using Id = std::tuple<std::string, std::uint64_t, std::uint64_t>;
 
@@ -71,7 +75,7 @@ std::string details_query(const Scope& scope, const std::vector<Id>& ids) {
     for (const FlowColumn& column : rows::flow_columns()) {
         const std::string_view name = column.column.name;
         if (column.column.nature == Nature::place) continue;
-        if (column.column.nature == Nature::counter)
+        if (is_counted(column.column))
             sql += fmt::format(", {} AS x_{}", increase(scope, name), name);
         else if (name == "first_ns")
             sql += fmt::format(", if(countIf({0}) > 0, maxIf(last_ns, {0}), min(first_ns)) AS x_first_ns", before);
@@ -157,7 +161,7 @@ const std::vector<FlowFigure>& flow_figures() {
         };
         for (std::size_t i = 0; i < names_of_sums().size(); ++i) {
             const rows::Column& column = rows::flow_columns()[i].column;
-            if (column.nature == Nature::counter) made.push_back({column.name, names_of_sums()[i], false, true});
+            if (is_counted(column)) made.push_back({column.name, names_of_sums()[i], false, true});
         }
         return made;
     }();

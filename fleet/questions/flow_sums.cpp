@@ -24,6 +24,12 @@ constexpr std::string_view joint_key =
     "x_transport, x_service, x_source_address, x_destination_address, x_destination_qpn, x_source_port, "
     "x_destination_port";
 
+bool is_estimate(std::string_view name) {
+    return std::ranges::any_of(rows::flow_columns(), [name](const rows::FlowColumn& each) {
+        return each.column.name == name && each.column.nature == rows::Nature::estimate;
+    });
+}
+
 }  // namespace
 
 std::string rows_of(const Scope& scope) {
@@ -37,6 +43,11 @@ std::string rows_of(const Scope& scope) {
 }
 
 std::string increase(const Scope& scope, std::string_view column) {
+    if (is_estimate(column))
+        return fmt::format(
+            "greatest(toInt64(argMax({0}, sequence)) - toInt64(if(countIf(end_ns <= {1}) > 0, "
+            "argMaxIf({0}, sequence, end_ns <= {1}), argMin({0}, sequence))), toInt64(0))",
+            column, scope.from_ns);
     return fmt::format("(max({0}) - if(countIf(end_ns <= {1}) > 0, maxIf({0}, end_ns <= {1}), min({0})))", column,
                        scope.from_ns);
 }

@@ -23,7 +23,7 @@ std::string joined_flows(const Scope& scope, std::span<const std::string_view> c
 /// `WHERE` of a table's rows that a scope needs: its own, and the last ones before it.
 std::string rows_of(const Scope& scope);
 
-/// The increase of a counter, an aggregate.
+/// The increase of a counter or an estimate, an aggregate.
 std::string increase(const Scope& scope, std::string_view column);
 
 /// Ends every query: a host's rows are on one shard, so the shards need not exchange groups.

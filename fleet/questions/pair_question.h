@@ -31,8 +31,6 @@ struct FlowPair {
 
     /// Of the source's packets, those that the destination's daemon did not count.
     std::uint64_t lost_between() const { return sent_packets > arrived_packets ? sent_packets - arrived_packets : 0; }
-    /// Packets that the destination's daemon counted and the source's did not.
-    std::uint64_t unsent() const { return arrived_packets > sent_packets ? arrived_packets - sent_packets : 0; }
 };
 
 struct FlowPairs {

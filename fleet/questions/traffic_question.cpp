@@ -32,9 +32,9 @@ std::string groups_query(const Scope& scope, GroupBy by) {
             "FROM ({}) GROUP BY name, peer",
             figures("x_source_address = name", "x_source_address != name"), flows);
     return fmt::format(
-        "SELECT end.1 AS name, '' AS peer, {} FROM (SELECT *, arrayJoin(arrayDistinct([(x_source_address, 1), "
-        "(x_destination_address, 0)])) AS end FROM ({})) GROUP BY name, peer",
-        figures("end.2 = 1", "end.2 = 0"), flows);
+        "SELECT side.1 AS name, '' AS peer, {} FROM (SELECT *, arrayJoin(arrayDistinct([(x_source_address, 1), "
+        "(x_destination_address, 0)])) AS side FROM ({})) GROUP BY name, peer",
+        figures("side.2 = 1", "side.2 = 0"), flows);
 }
 
 }  // namespace

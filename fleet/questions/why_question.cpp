@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "fleet/questions/flow_sums.h"
+#include "fleet/rows/flow_rows.h"
 #include "fleet/schema/sql.h"
 
 namespace fleet::questions {
@@ -68,18 +69,21 @@ std::string groups_query(const Scope& scope, const Racks& racks) {
 }
 
 /// By the name of the trouble.
-base::Result<std::vector<Finding>> count_troubles(Engine& engine, const Scope& scope) {
+base::Result<Findings> count_troubles(Engine& engine, const Scope& scope) {
     const std::string sql = fmt::format(
         "SELECT trouble.1 AS name, count(), countIf(trouble.2 > 0) AS troubled, sum(trouble.2) FROM (SELECT "
-        "arrayJoin([{}]) AS trouble FROM ({})) GROUP BY name HAVING troubled > 0 ORDER BY troubled DESC, name{}",
+        "arrayJoin([{}]) AS trouble FROM ({})) GROUP BY name ORDER BY troubled DESC, name{}",
         amounts(), joined_flows(scope, trouble_counters), settings);
     auto rows = engine.ask(sql, 4);
     if (!rows) return base::Failure{rows.error()};
-    std::vector<Finding> out;
-    for (const std::vector<std::string>& row : *rows)
-        for (const Trouble& trouble : troubles())
-            if (trouble.name == row[0])
-                out.push_back({&trouble, number_of(row[1]), number_of(row[2]), number_of(row[3])});
+    Findings out;
+    for (const std::vector<std::string>& row : *rows) {
+        out.flows = number_of(row[1]);
+        const std::uint64_t troubled = number_of(row[2]);
+        const auto trouble = std::ranges::find(troubles(), row[0], &Trouble::name);
+        if (troubled != 0 && trouble != troubles().end())
+            out.list.push_back({&*trouble, out.flows, troubled, number_of(row[3])});
+    }
     return out;
 }
 
@@ -119,6 +123,14 @@ const std::vector<Trouble>& troubles() {
     return all;
 }
 
+/// The tables have addresses as metrics::to_text() writes them.
+bool add_rack(Racks& racks, const std::string& address, std::string_view rack) {
+    const metrics::Address known = rows::address_of(address);
+    if (known.family == wire::AddressFamily::none) return false;
+    racks[metrics::to_text(known)] = rack;
+    return true;
+}
+
 double fit(const Group& group, std::uint64_t troubled) {
     const double all = static_cast<double>(group.flows) + static_cast<double>(troubled);
     return all == 0 ? 0 : 2 * static_cast<double>(group.troubled) / all;
@@ -142,10 +154,11 @@ void choose_groups(std::vector<Group>& groups, std::uint64_t flows, std::uint64_
     if (groups.size() > most_groups) groups.resize(most_groups);
 }
 
-base::Result<std::vector<Finding>> ask_why(Engine& engine, const Scope& scope, const Racks& racks) {
+base::Result<Findings> ask_why(Engine& engine, const Scope& scope, const Racks& racks) {
     auto findings = count_troubles(engine, scope);
-    if (!findings || findings->empty()) return findings;
-    if (const auto added = add_groups(engine, scope, racks, *findings); !added) return base::Failure{added.error()};
+    if (!findings || findings->list.empty()) return findings;
+    if (const auto added = add_groups(engine, scope, racks, findings->list); !added)
+        return base::Failure{added.error()};
     return findings;
 }
 

@@ -38,11 +38,17 @@ struct Finding {
     bool has_culprit() const { return !groups.empty(); }
 };
 
+struct Findings {
+    std::uint64_t flows = 0;         ///< all of the scope
+    std::vector<Finding> list = {};  ///< that with the most troubled flows first; empty if no flow has a trouble
+};
+
 /// Labels of addresses: racks, rooms.
 using Racks = std::map<std::string, std::string>;
+/// False if the text is not an address.
+bool add_rack(Racks& racks, const std::string& address, std::string_view rack);
 
-/// The findings with the most troubled flows first; empty if no flow has a trouble.
-base::Result<std::vector<Finding>> ask_why(Engine& engine, const Scope& scope, const Racks& racks);
+base::Result<Findings> ask_why(Engine& engine, const Scope& scope, const Racks& racks);
 
 /// How well a group explains a trouble: the harmonic mean of the share of the troubled flows that are in the group,
 /// and of the share of the group that is troubled. 1: the group is the troubled flows.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
+#include <charconv>
 #include <cmath>
 
 #include "base/clock.h"
@@ -38,15 +39,6 @@ void set_named(Enumeration& into, const Cell& cell) {
     using metrics::name_of;
     for (std::size_t i = 0; i < Count; ++i)
         if (name_of(static_cast<Enumeration>(i)) == as_text(cell)) into = static_cast<Enumeration>(i);
-}
-
-metrics::Address address_of(const std::string& text) {
-    metrics::Address address;
-    if (::inet_pton(AF_INET, text.c_str(), address.octets.data()) == 1)
-        address.family = wire::AddressFamily::ipv4;
-    else if (::inet_pton(AF_INET6, text.c_str(), address.octets.data()) == 1)
-        address.family = wire::AddressFamily::ipv6;
-    return address;
 }
 
 /// QPN 0 and port 0 exist in no flow between applications: 0 stands for an unknown one.
@@ -132,8 +124,12 @@ constexpr FlowColumn counter(std::string_view name) {
     return {{name, T::u64, N::counter}, get_counter<Member>, set_counter<Member>};
 }
 template <auto Member>
-constexpr FlowColumn optional_counter(std::string_view name) {
-    return {{name, T::u64, N::counter}, get_optional<Member>, set_optional<Member>};
+constexpr FlowColumn estimate(std::string_view name) {
+    return {{name, T::u64, N::estimate}, get_counter<Member>, set_counter<Member>};
+}
+template <auto Member>
+constexpr FlowColumn optional_estimate(std::string_view name) {
+    return {{name, T::u64, N::estimate}, get_optional<Member>, set_optional<Member>};
 }
 
 constexpr std::array columns{
@@ -192,19 +188,19 @@ constexpr std::array columns{
     counter<&F::wire_bytes>("wire_bytes"),
     counter<&F::payload_bytes>("payload_bytes"),
     counter<&F::acknowledgement_packets>("acknowledgement_packets"),
-    optional_counter<&F::retransmitted_packets>("retransmitted_packets"),
-    optional_counter<&F::duplicate_packets>("duplicate_packets"),
-    optional_counter<&F::reordered_packets>("reordered_packets"),
-    optional_counter<&F::missing_packets>("missing_packets"),
-    counter<&F::unseen_acknowledged_packets>("unseen_acknowledged_packets"),
-    counter<&F::timeouts>("timeouts"),
+    optional_estimate<&F::retransmitted_packets>("retransmitted_packets"),
+    optional_estimate<&F::duplicate_packets>("duplicate_packets"),
+    optional_estimate<&F::reordered_packets>("reordered_packets"),
+    optional_estimate<&F::missing_packets>("missing_packets"),
+    estimate<&F::unseen_acknowledged_packets>("unseen_acknowledged_packets"),
+    estimate<&F::timeouts>("timeouts"),
     counter<&F::rnr_naks>("rnr_naks"),
     counter<&F::credits_exhausted>("credits_exhausted"),
     counter<&F::ecn_ce_packets>("ecn_ce_packets"),
     counter<&F::ecn_capable_packets>("ecn_capable_packets"),
     counter<&F::cnp_packets>("cnp_packets"),
     counter<&F::icrc_bad>("icrc_bad"),
-    counter<&F::crc_bad>("crc_bad"),
+    estimate<&F::crc_bad>("crc_bad"),
     counter<&F::terminates>("terminates"),
     counter<&F::merged_messages>("merged_messages"),
     counter<&F::queueing_ns>("queueing_ns"),
@@ -236,6 +232,25 @@ Table make_flows_table() {
 }
 
 }  // namespace
+
+metrics::Address address_of(const std::string& text) {
+    constexpr std::string_view lid = "lid ";
+    metrics::Address address;
+    std::uint16_t number = 0;
+    const char* const end = text.data() + text.size();
+    if (::inet_pton(AF_INET, text.c_str(), address.octets.data()) == 1) {
+        address.family = wire::AddressFamily::ipv4;
+    } else if (::inet_pton(AF_INET6, text.c_str(), address.octets.data()) == 1) {
+        address.family = wire::AddressFamily::ipv6;
+    } else if (text.starts_with(lid)) {
+        const auto [stop, code] = std::from_chars(text.data() + lid.size(), end, number);
+        if (code != std::errc{} || stop != end) return address;
+        address.family = wire::AddressFamily::lid;
+        address.octets[0] = static_cast<std::uint8_t>(number >> 8);
+        address.octets[1] = static_cast<std::uint8_t>(number & 0xff);
+    }
+    return address;
+}
 
 std::span<const FlowColumn> flow_columns() { return columns; }
 

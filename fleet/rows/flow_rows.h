@@ -10,12 +10,16 @@ namespace fleet::rows {
 struct FlowColumn {
     Column column;
     Cell (*get)(const metrics::FlowSnapshot& flow);
-    /// Null: the column is read by no one, or by more than one column (amounts).
+    /// Null: the value is that of several members, which the amounts give back.
     void (*set)(metrics::FlowSnapshot& flow, const Cell& cell);
 };
 
 /// The columns after place_columns() and before the amounts.
 std::span<const FlowColumn> flow_columns();
+
+/// The address that metrics::to_text() writes so; a GID comes back as IPv6. AddressFamily::none if the text is no
+/// address.
+metrics::Address address_of(const std::string& text);
 
 /// Which ends of a flow the daemon's own machine is: "source", "destination", "both", or "" where it is neither.
 std::string own_end(const metrics::FlowSnapshot& flow, std::span<const metrics::Address> own);

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 
@@ -87,15 +86,6 @@ void append_place(Row& row, const Place& place) {
 
 void append_row_binary(std::string& out, const Table& table, const Row& row) {
     for (std::size_t i = 0; i < table.columns.size(); ++i) append_cell(out, table.columns[i].type, row[i]);
-}
-
-void append_json_line(std::string& out, const Table& table, const Row& row) {
-    nlohmann::ordered_json line{{"table", table.name}};
-    for (std::size_t i = 0; i < table.columns.size(); ++i)
-        std::visit([&](const auto& value) { line[std::string(table.columns[i].name)] = value; }, row[i]);
-    // Texts of captures may hold any bytes.
-    out += line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-    out += '\n';
 }
 
 std::string column_list(const Table& table) {

@@ -22,7 +22,9 @@ enum class Nature : std::uint8_t {
     place,     ///< of the row: daemon, interval
     identity,  ///< the same in all rows of a flow, or 0 until it is known: the greatest value
     state,     ///< of this moment: the value of the last row
-    counter,   ///< never decreases: last state minus first
+    counter,   ///< never decreases: greatest value minus that at the beginning
+    estimate,  ///< a counter that later packets may correct downwards: last state minus that at the beginning, at least
+               ///< 0
     amounts,   ///< a list of keys, or of the values to them; last state minus first, key by key
     note,      ///< about the interval of the row alone
 };
@@ -61,8 +63,6 @@ void append_place(Row& row, const Place& place);
 
 /// The row in ClickHouse's format RowBinary: numbers little-endian, texts and lists with their length.
 void append_row_binary(std::string& out, const Table& table, const Row& row);
-/// The row as one line of JSON.
-void append_json_line(std::string& out, const Table& table, const Row& row);
 
 /// `hour,host,boot`: the columns' names.
 std::string column_list(const Table& table);

@@ -16,16 +16,18 @@ using rows::Table;
 /// The roll-up of a table: of each stretch of time, the first and the last row of a flow (`edge` 0 and 1).
 struct RollUp {
     std::string_view suffix;
-    std::string_view start;  ///< a function of a time
-    unsigned begins;         ///< rows::RollUpBegin
+    unsigned seconds;
+    unsigned begins;  ///< rows::RollUpBegin
 };
-constexpr std::array roll_ups{RollUp{"_minute", "toStartOfMinute", rows::begins_minute},
-                              RollUp{"_hour", "toStartOfHour", rows::begins_hour}};
+constexpr std::array roll_ups{RollUp{"_minute", 60, rows::begins_minute}, RollUp{"_hour", 3600, rows::begins_hour}};
 
 constexpr std::string_view roll_up_key = "hour,host,boot,flow,start,edge";
 
-/// A row's end belongs to the stretch of time that it ends.
-constexpr std::string_view moment_of_end = "toDateTime(intDiv(end_ns - 1, 1000000000))";
+/// A row's end belongs to the stretch of time that it ends. Hours are those of UTC, as in rows::begins_of() and in the
+/// questions: toStartOfHour() would take those of the server's time zone, which may begin half an hour later.
+std::string start_of(unsigned seconds) {
+    return fmt::format("toDateTime(intDiv(end_ns - 1, {0}000000000) * {0})", seconds);
+}
 
 class Writer {
 public:
@@ -83,10 +85,10 @@ private:
         columns.push_back({"rank", rows::Type::u32, rows::Nature::place});
         add_table(name, columns, roll_up_key, "rank");
         out_ += fmt::format(
-            "CREATE MATERIALIZED VIEW IF NOT EXISTS {0}_view TO {1} AS\nSELECT {2}, {3}({4}) AS start,\n"
-            "    toUInt8(arrayJoin(if(bitAnd(begins, {6}) != 0, [0, 1], [1]))) AS edge,\n"
-            "    toUInt32(if(edge = 1, sequence, 4294967295 - sequence)) AS rank\nFROM {5};\n",
-            path(name), local(name), rows::column_list(table), roll_up.start, moment_of_end, local(table.name),
+            "CREATE MATERIALIZED VIEW IF NOT EXISTS {0}_view TO {1} AS\nSELECT {2}, {3} AS start,\n"
+            "    toUInt8(arrayJoin(if(bitAnd(begins, {5}) != 0, [0, 1], [1]))) AS edge,\n"
+            "    toUInt32(if(edge = 1, sequence, 4294967295 - sequence)) AS rank\nFROM {4};\n",
+            path(name), local(name), rows::column_list(table), start_of(roll_up.seconds), local(table.name),
             roll_up.begins);
     }
     void add_version() {

@@ -148,22 +148,28 @@ void Sink::send_files() {
 bool Sink::send(const std::vector<std::string>& names) {
     Batch all;
     std::vector<std::string> good;
+    base::Result<void> all_read;
     for (const std::string& name : names) {
         const auto octets = spool_->read(name);
-        auto batch = octets ? Batch::decode(octets.value()) : base::Result<Batch>(base::Failure{octets.error()});
-        if (batch) {
-            all.add(std::move(batch).value());
-            good.push_back(name);
+        if (!octets) {
+            // It stays: there may be no descriptors now. It has gone if there was no room for it.
+            if (spool_->has(name)) all_read = base::Failure{octets.error()};
             continue;
         }
-        log_(true, fmt::format("{}: {}; its rows are lost", name, batch.error().text()));
-        spool_->drop(name);
+        if (auto batch = Batch::decode(*octets)) {
+            all.add(std::move(batch).value());
+            good.push_back(name);
+        } else {
+            log_(true, fmt::format("{}: {}; its rows are lost", name, batch.error().text()));
+            spool_->drop(name);
+        }
     }
+    report(reading_fails_, all_read, "the spool can be read again");
     if (!insert(all)) return false;
     for (const std::string& name : good) spool_->remove(name);
     const std::lock_guard lock(mutex_);
     counters_.intervals_sent += good.size();
-    return true;
+    return all_read || !good.empty();
 }
 
 bool Sink::insert(const Batch& batch) {
@@ -179,9 +185,10 @@ bool Sink::insert(const Batch& batch) {
 }
 
 SinkCounters Sink::counters() const {
+    const SpoolCounters spool = spool_->counters();
     const std::lock_guard lock(mutex_);
     SinkCounters out = counters_;
-    out.spool = spool_->counters();
+    out.spool = spool;
     return out;
 }
 

@@ -79,6 +79,7 @@ private:
     std::string spool_error_ = {};
     client::HttpClient client_;  ///< of the thread that sends
     bool sending_fails_ = false;
+    bool reading_fails_ = false;
     std::int64_t due_ns_ = 0;  ///< of the caller's thread
 
     mutable std::mutex mutex_ = {};  ///< of what follows

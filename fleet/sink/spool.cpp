@@ -18,74 +18,85 @@ constexpr std::string_view suffix = ".rows";
 constexpr std::string_view unfinished = ".new";
 /// Of one file: more than a million flows in an interval.
 constexpr std::size_t most_file_octets = std::size_t{2} << 30;
+constexpr mode_t folder_mode = 0750;
+constexpr mode_t file_mode = 0640;
 
 base::Failure<base::Error> failed(std::string_view doing, const std::string& path) {
     return base::failure(fmt::format("cannot {} ({})", doing, std::strerror(errno)), path);
 }
 
-base::Result<void> sync_folder(const std::string& folder) {
-    const base::Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!descriptor || ::fsync(descriptor.number()) != 0) return failed("write the folder to the disk", folder);
-    return {};
-}
-
 }  // namespace
 
-base::Result<std::unique_ptr<Spool>> Spool::open(const std::string& folder, std::uint64_t max_octets) {
-    std::error_code code;
-    std::filesystem::create_directories(folder, code);
-    const std::string lock_path = folder + "/lock";
-    base::Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
-    if (!lock) return failed("write into the spool's folder", folder);
-    if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0)
-        return base::failure("another daemon has this spool; give each a folder of its own", folder);
-    std::unique_ptr<Spool> spool(new Spool(folder, max_octets, std::move(lock)));
+base::Result<std::unique_ptr<Spool>> Spool::open(const std::string& path, std::uint64_t max_octets) {
+    auto folder = base::Folder::make(path, folder_mode);
+    if (!folder) return base::failure("cannot be the spool's folder: " + folder.error().reason, path);
+    auto lock = folder->open_file("lock", O_RDWR | O_CREAT, file_mode);
+    if (!lock) return base::failure("cannot be written: " + lock.error().reason, folder->path_of("lock"));
+    if (::flock(lock->number(), LOCK_EX | LOCK_NB) != 0)
+        return base::failure("another daemon has this spool; give each a folder of its own", path);
+    std::unique_ptr<Spool> spool(new Spool(std::move(folder).value(), max_octets, std::move(lock).value()));
     if (const auto looked = spool->look(); !looked) return base::Failure{looked.error()};
     return spool;
 }
 
-/// What a former process left. A file that it did not finish was never promised to anybody.
+/// What a former process left. A file that it did not finish was never reported as kept.
 base::Result<void> Spool::look() {
     std::error_code code;
-    for (auto at = std::filesystem::directory_iterator(folder_, code);
+    for (auto at = std::filesystem::directory_iterator(folder_.path(), code);
          !code && at != std::filesystem::directory_iterator(); at.increment(code)) {
         const std::string name = at->path().filename();
-        if (name.ends_with(unfinished)) ::unlink(path(name).c_str());
-        if (!name.ends_with(suffix)) continue;
+        if (name.ends_with(unfinished)) folder_.remove(name);
         std::error_code gone;
+        if (!name.ends_with(suffix) || !std::filesystem::is_regular_file(at->symlink_status(gone))) continue;
         const std::uint64_t octets = at->file_size(gone);
         if (!gone) files_.push_back({name, octets});
     }
-    if (code) return base::failure(fmt::format("cannot read the spool's folder ({})", code.message()), folder_);
+    if (code) return base::failure(fmt::format("cannot read the spool's folder ({})", code.message()), folder_.path());
     std::ranges::sort(files_, {}, &File::name);
     for (const File& file : files_) counters_.octets += file.octets;
     counters_.files = files_.size();
     return {};
 }
 
-base::Result<void> Spool::put(const std::string& name, std::string_view octets) {
-    const std::lock_guard lock(mutex_);
-    make_room(octets.size());
-    const std::string final_path = path(name + std::string(suffix));
-    const std::string temporary = path(name + std::string(unfinished));
+/// The file appears under its name when it is whole and on the disk.
+base::Result<void> Spool::write(const std::string& name, std::string_view octets) const {
+    const std::string temporary = name + std::string(unfinished);
+    const std::string final_name = name + std::string(suffix);
     {
-        const base::Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
-        if (!file) return failed("write", temporary);
-        if (!base::write_all(file.number(), octets) || ::fsync(file.number()) != 0) {
-            auto failure = failed("write", temporary);
-            ::unlink(temporary.c_str());
+        folder_.remove(temporary);
+        const auto file = folder_.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL, file_mode);
+        if (!file) return base::failure("cannot be written: " + file.error().reason, folder_.path_of(temporary));
+        if (!base::write_all(file->number(), octets) || ::fsync(file->number()) != 0) {
+            auto failure = failed("write", folder_.path_of(temporary));
+            folder_.remove(temporary);
             return failure;
         }
     }
-    if (::rename(temporary.c_str(), final_path.c_str()) != 0) {
-        auto failure = failed("rename", temporary);
-        ::unlink(temporary.c_str());
+    if (!folder_.rename(temporary, final_name)) {
+        auto failure = failed("rename", folder_.path_of(temporary));
+        folder_.remove(temporary);
         return failure;
     }
+    if (!folder_.synchronise()) {
+        auto failure = failed("write the folder to the disk", folder_.path());
+        folder_.remove(final_name);
+        return failure;
+    }
+    return {};
+}
+
+/// The disk may take long: other threads do not wait for it.
+base::Result<void> Spool::put(const std::string& name, std::string_view octets) {
+    {
+        const std::lock_guard lock(mutex_);
+        make_room(octets.size());
+    }
+    if (auto written = write(name, octets); !written) return written;
+    const std::lock_guard lock(mutex_);
     files_.push_back({name + std::string(suffix), octets.size()});
     counters_.octets += octets.size();
     counters_.files = files_.size();
-    return sync_folder(folder_);
+    return {};
 }
 
 void Spool::make_room(std::uint64_t octets) {
@@ -99,7 +110,7 @@ void Spool::make_room(std::uint64_t octets) {
 bool Spool::forget(const std::string& name) {
     const auto found = std::ranges::find(files_, name, &File::name);
     if (found == files_.end()) return false;
-    ::unlink(path(name).c_str());
+    folder_.remove(name);
     counters_.octets -= found->octets;
     files_.erase(found);
     counters_.files = files_.size();
@@ -119,9 +130,16 @@ std::vector<std::string> Spool::oldest(std::size_t most_files, std::uint64_t mos
 }
 
 base::Result<std::string> Spool::read(const std::string& name) const {
-    auto octets = base::read_file(path(name), most_file_octets);
-    if (!octets) return failed("read", path(name));
+    const auto file = folder_.open_file(name);
+    if (!file) return base::failure("cannot be read: " + file.error().reason, folder_.path_of(name));
+    auto octets = base::read_file(file->number(), most_file_octets);
+    if (!octets) return failed("read", folder_.path_of(name));
     return *std::move(octets);
+}
+
+bool Spool::has(const std::string& name) const {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::find(files_, name, &File::name) != files_.end();
 }
 
 void Spool::remove(const std::string& name) {

@@ -9,6 +9,7 @@
 
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "base/open_file.h"
 
 namespace fleet::sink {
 
@@ -20,17 +21,19 @@ struct SpoolCounters {
 
 /// A folder of files that wait to be sent, oldest first. A file whose put() has returned survives the death of the
 /// process and a power cut; one that was being written does not appear. One process at a time (flock on `lock`).
-/// Several threads may call it.
+/// Several threads may call it; one of them calls put().
 class Spool {
 public:
     /// Makes the folder if it does not exist.
-    static base::Result<std::unique_ptr<Spool>> open(const std::string& folder, std::uint64_t max_octets);
+    static base::Result<std::unique_ptr<Spool>> open(const std::string& path, std::uint64_t max_octets);
 
     /// `name` is greater than all before. If the spool would grow beyond its bound, the oldest files are dropped first.
     base::Result<void> put(const std::string& name, std::string_view octets);
     /// The names of the oldest files, at least one if there is any, of at most `most_octets` together.
     std::vector<std::string> oldest(std::size_t most_files, std::uint64_t most_octets) const;
     base::Result<std::string> read(const std::string& name) const;
+    /// False after the file was removed or dropped, by any thread.
+    bool has(const std::string& name) const;
     /// The file was sent.
     void remove(const std::string& name);
     /// The file is damaged.
@@ -43,14 +46,14 @@ private:
         std::uint64_t octets = 0;
     };
 
-    Spool(std::string folder, std::uint64_t max_octets, base::Descriptor lock)
+    Spool(base::Folder folder, std::uint64_t max_octets, base::Descriptor lock)
         : folder_(std::move(folder)), max_octets_(max_octets), lock_(std::move(lock)) {}
     base::Result<void> look();
-    std::string path(const std::string& name) const { return folder_ + "/" + name; }
+    base::Result<void> write(const std::string& name, std::string_view octets) const;
     bool forget(const std::string& name);
     void make_room(std::uint64_t octets);
 
-    std::string folder_;
+    base::Folder folder_;
     std::uint64_t max_octets_;
     base::Descriptor lock_;
     mutable std::mutex mutex_ = {};

@@ -10,11 +10,15 @@
 namespace fleet::sink {
 namespace {
 
-/// A file is this line, then for each section a line of its table, columns, rows, length and CRC-32, and its bytes.
+/// A file is this line, then for each section a line of its table, columns, rows, length and CRC-32, and its bytes. The
+/// CRC-32 covers the line up to the CRC-32, and the bytes.
 constexpr std::string_view first_line = "rdmascope spool 1\n";
 
-std::uint32_t checksum(std::string_view octets) {
-    return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(octets.data()), octets.size()));
+std::uint32_t checksum(std::string_view heading, std::string_view octets) {
+    uLong crc = 0;
+    for (const std::string_view part : {heading, octets})
+        crc = crc32_z(crc, reinterpret_cast<const Bytef*>(part.data()), part.size());
+    return static_cast<std::uint32_t>(crc);
 }
 
 std::string gzip(std::string_view plain) {
@@ -64,15 +68,17 @@ std::optional<std::uint64_t> take_number(std::string_view& text, char end) {
 }
 
 std::optional<Section> take_section(std::string_view& octets) {
+    const std::string_view begin = octets;
     const auto table = take(octets, ' ');
     const auto columns = take(octets, ' ');
     const auto rows = take_number(octets, ' ');
     const auto length = take_number(octets, ' ');
+    const std::string_view heading = begin.substr(0, begin.size() - octets.size());
     const auto crc = take_number(octets, '\n');
     if (!table || !columns || !rows || !length || !crc || *length > octets.size()) return {};
     Section section{std::string(*table), std::string(*columns), std::string(octets.substr(0, *length)), *rows};
     octets.remove_prefix(*length);
-    if (checksum(section.gzipped) != *crc) return {};
+    if (checksum(heading, section.gzipped) != *crc) return {};
     return section;
 }
 
@@ -87,8 +93,9 @@ Section SectionWriter::finish() const {
 std::string Batch::encoded() const {
     std::string out(first_line);
     for (const Section& section : sections) {
-        out += fmt::format("{} {} {} {} {}\n", section.table, section.columns, section.rows, section.gzipped.size(),
-                           checksum(section.gzipped));
+        const std::string heading =
+            fmt::format("{} {} {} {} ", section.table, section.columns, section.rows, section.gzipped.size());
+        out += fmt::format("{}{}\n", heading, checksum(heading, section.gzipped));
         out += section.gzipped;
     }
     return out;

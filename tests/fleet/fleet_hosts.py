@@ -132,7 +132,7 @@ class FleetDaemon:
         return {name: float(value) for name, value in re.findall(r'(?m)^(\w+) (\S+)$', text)}
 
     def wait_for_intervals(self, count):
-        """Until the rows of so many more intervals are in the spool."""
+        """Until the rows of `count` more intervals are in the spool."""
         first = wait_for('figures of the sink', self.metrics)['rdmascope_clickhouse_intervals_total']
         wait_for('intervals in the spool',
                  lambda: self.metrics().get('rdmascope_clickhouse_intervals_total', 0) >= first + count)

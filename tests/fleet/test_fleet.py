@@ -65,6 +65,12 @@ class Fleet:
         assert asked.returncode == 0, asked.stderr
         return json.loads(asked.stdout)
 
+    def merge(self):
+        """Copies disappear, and rows that roll-ups do not keep."""
+        for server in self.cluster.servers:
+            for table in ('flows_local', 'flows_minute_local', 'flows_hour_local'):
+                server.query(f'OPTIMIZE TABLE rdmascope.{table} FINAL')
+
     def query(self, sql, shard=0):
         return self.cluster.servers[shard].query(sql, database='rdmascope', distributed_group_by_no_merge=1)
 
@@ -102,6 +108,8 @@ class Schema(unittest.TestCase):
         self.assertIn('LowCardinality(String) CODEC(ZSTD(1))', current)
         self.assertIn('TTL hour + INTERVAL 30 DAY', current)
         self.assertIn("ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/rdmascope/flows', '{replica}'", current)
+        # Current servers take hours of their time zone, which may begin half an hour after those of the questions.
+        self.assertNotIn('toStartOf', current)
         grants = subprocess.run([BINARY, 'fleet', 'schema', '--grants'], check=True, capture_output=True, text=True).stdout
         self.assertIn('GRANT INSERT ON rdmascope.*', grants)
         self.assertIn('GRANT SELECT ON rdmascope.*', grants)
@@ -111,6 +119,14 @@ class Schema(unittest.TestCase):
             refused = subprocess.run([BINARY, 'fleet', 'schema', option, value], capture_output=True, text=True)
             self.assertNotEqual(refused.returncode, 0, option)
             self.assertIn(option, refused.stderr)
+
+
+    def test_times_without_a_length_are_refused(self):
+        for times, reason in ((('--from', '@4000000000'), '--from is in the future'),
+                              (('--from', '@100', '--to', '@100'), '--from is not before --to')):
+            refused = subprocess.run([BINARY, 'fleet', 'top', '--url', 'http://127.0.0.1:9', *times], capture_output=True, text=True)
+            self.assertEqual(refused.returncode, 2, times)
+            self.assertIn(reason, refused.stderr)
 
 
 class Questions(unittest.TestCase):
@@ -143,13 +159,27 @@ class Questions(unittest.TestCase):
                 self.assertEqual(figures['a', 8]['packets'], 5, resolution)
             within = fleet.ask('flows', '--from', f'@{self.BEGIN // NS}', '--to', f'@{self.BEGIN // NS + 50}')
             self.assertEqual({flow['id']: flow['packets'] for flow in within['flows']}, {7: 30, 8: 5})
-            for server in fleet.cluster.servers:
-                for table in ('flows_local', 'flows_minute_local', 'flows_hour_local'):
-                    server.query(f'OPTIMIZE TABLE rdmascope.{table} FINAL')
+            fleet.merge()
             for resolution in ('interval', 'minute', 'hour'):
                 answer = fleet.ask('flows', *self.scope(60, resolution))
                 self.assertEqual({(flow['host'], flow['id']): flow['packets'] for flow in answer['flows']},
                                  {('a', 7): 50, ('a', 8): 5}, resolution)
+
+    def test_estimates_that_later_packets_corrected_are_the_last_ones(self):
+        rows = [state('a', 7, number, self.BEGIN + offset * NS, known=15, packets=100 * number, missing_packets=missing,
+                      retransmitted_packets=4, timeouts=timeouts)
+                for number, offset, missing, timeouts in ((1, -20, 2, 1), (2, 30, 12, 2), (3, 60, 5, 1))]
+        rows += [state('a', 8, number, self.BEGIN + offset * NS, known=15, packets=100 * number, missing_packets=missing)
+                 for number, offset, missing in ((1, -20, 9), (2, 30, 3))]
+        with Fleet() as fleet:
+            fleet.insert('flows', rows)
+            for resolution in ('interval', 'minute', 'hour'):
+                flows = {flow['id']: flow for flow in fleet.ask('flows', *self.scope(60, resolution))['flows']}
+                self.assertEqual([flows[7][name] for name in ('missing_packets', 'retransmitted_packets', 'timeouts')], [3, 0, 0],
+                                 resolution)
+                self.assertEqual(flows[8]['missing_packets'], 0, resolution)
+            chosen = fleet.ask('flows', *self.scope(), '--filter', 'missing_packets > 3 or timeouts > 0')
+            self.assertEqual(chosen['all_flows'], 0)
 
     def test_hostile_names_are_texts(self):
         hostile = ["it's", 'a\\', "'; DROP TABLE flows; --", 'tab\tline\n', '<b>', "\\'", 'ü']
@@ -165,6 +195,16 @@ class Questions(unittest.TestCase):
                 chosen = fleet.ask('flows', *self.scope(), '--filter', f'host == {quoted}')
                 self.assertEqual([flow['packets'] for flow in chosen['flows']], [number + 1], name)
             self.assertIn('flows', fleet.query('SHOW TABLES'))
+            table = subprocess.run([BINARY, 'fleet', 'flows', '--url', fleet.cluster.servers[0].url, '--user', 'default',
+                                    '--password-file', fleet.password, *self.scope()], capture_output=True, check=True).stdout
+            self.assertEqual(len(table.splitlines()), 1 + len(hostile))
+            fleet.insert('flows', [state('esc', 9, number, self.BEGIN + (1 + number) * NS, packets=number, wire_bytes=number,
+                                         source_address='\x1b[2J', destination_address="'\\") for number in (0, 1)])
+            for part in ('top', 'hosts', 'pairs', 'why'):
+                self.assertEqual(fleet.ask(part, *self.scope(), check=False).returncode, 0, part)
+                text = subprocess.run([BINARY, 'fleet', part, '--url', fleet.cluster.servers[0].url, '--user', 'default',
+                                       '--password-file', fleet.password, *self.scope()], capture_output=True, check=True).stdout
+                self.assertNotIn(b'\x1b', text, part)
 
     def test_filter_and_sort_are_the_engines(self):
         rows = []
@@ -228,6 +268,36 @@ class Questions(unittest.TestCase):
             self.assertEqual((best['shared'], best['value'], best['troubled'], best['flows']),
                              ('destination', '192.0.2.9', 27, 31))
             self.assertAlmostEqual(best['fit'], 2 * 27 / (31 + 30))
+
+    def test_why_says_where_there_are_no_flows(self):
+        with Fleet() as fleet:
+            self.assertEqual(fleet.ask('why', *self.scope())['all_flows'], 0)
+            fleet.insert('flows', self.both_ends(1, '192.0.2.1', '192.0.2.2', 10, 10))
+            answer = fleet.ask('why', *self.scope())
+            self.assertEqual((answer['all_flows'], answer['findings']), (1, []))
+            asked = [BINARY, 'fleet', 'why', '--url', fleet.cluster.servers[0].url, '--user', 'default', '--password-file',
+                     fleet.password]
+            for scope, begin in ((self.scope(), 'OK: '), (('--from', '@1500000000', '--to', '@1500000060'), 'No flow had traffic')):
+                page = subprocess.run([*asked, *scope], capture_output=True, text=True, env=ENVIRONMENT, check=True).stdout
+                self.assertTrue(page.startswith(begin), page)
+
+    def test_many_racks_fit_into_a_statement(self):
+        with Fleet() as fleet, tempfile.NamedTemporaryFile('w') as racks:
+            racks.write(''.join(f'10.{each >> 8}.{each & 255}.1 rack-{each // 32}\n' for each in range(10_000)))
+            racks.flush()
+            fleet.insert('flows', self.both_ends(1, '10.0.1.1', '192.0.2.2', 10, 10, timeouts=1)
+                         + self.both_ends(2, '10.9.1.1', '192.0.2.2', 10, 10))
+            finding, = fleet.ask('why', *self.scope(), '--racks', racks.name)['findings']
+            self.assertIn(('source rack', 'rack-0'), [(group['shared'], group['value']) for group in finding['groups']])
+
+    def test_racks_of_what_is_no_address_are_refused(self):
+        with tempfile.NamedTemporaryFile('w') as racks:
+            racks.write('192.0.2.1 r1\nnode-7 r1\n')
+            racks.flush()
+            refused = subprocess.run([BINARY, 'fleet', 'why', '--url', 'http://127.0.0.1:9', '--racks', racks.name],
+                                     capture_output=True, text=True)
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn("line 2: 'node-7' is not an IP address", refused.stderr)
 
     def test_why_sees_racks_and_says_where_nothing_is_shared(self):
         rows = []
@@ -302,9 +372,7 @@ class Sinks(unittest.TestCase):
             for when in ('before merges', 'after merges'):
                 for resolution in ('', '_minute', '_hour'):
                     self.compare(fleet, expected, f'flows{resolution}', when)
-                for server in fleet.cluster.servers:
-                    for table in ('flows_local', 'flows_minute_local', 'flows_hour_local'):
-                        server.query(f'OPTIMIZE TABLE rdmascope.{table} FINAL')
+                fleet.merge()
 
     def kill(self, running, host, expected):
         boot, process = running
@@ -350,9 +418,7 @@ class Killed(unittest.TestCase):
                 self.assertNotIn('system call', daemon.log.read_text())
                 self.assertEqual(daemon.waiting(), [])
             self.compare(fleet, done, 'before merges')
-            for server in servers:
-                for table in ('flows_local', 'flows_minute_local', 'flows_hour_local'):
-                    server.query(f'OPTIMIZE TABLE rdmascope.{table} FINAL')
+            fleet.merge()
             self.compare(fleet, done, 'after merges')
             for pair in fleet.ask('pairs', '--resolution', 'hour', '--from', '-2h', '--top', 1000)['pairs']:
                 self.assertEqual(pair['lost_between'], 0, f'seed {SEED}: {pair}')

@@ -60,6 +60,14 @@ TEST(FleetWhy, what_is_not_more_often_troubled_than_others_is_no_cause) {
     EXPECT_TRUE(groups.empty());
 }
 
+TEST(FleetWhy, racks_belong_to_addresses_as_the_tables_write_them) {
+    Racks racks;
+    EXPECT_TRUE(add_rack(racks, "2001:DB8:0:0::1", "r1"));
+    EXPECT_TRUE(add_rack(racks, "192.0.2.1", "r2"));
+    EXPECT_FALSE(add_rack(racks, "node-7", "r3"));
+    EXPECT_THAT(racks, testing::ElementsAre(testing::Pair("192.0.2.1", "r2"), testing::Pair("2001:db8::1", "r1")));
+}
+
 TEST(FleetAnswers, lists_are_read) {
     EXPECT_THAT(list_of("[1,-2,30]"), testing::ElementsAre(1, -2, 30));
     EXPECT_THAT(list_of("[]"), testing::IsEmpty());

@@ -113,6 +113,17 @@ TEST(FleetRows, columns_give_back_the_members_of_a_flow) {
     EXPECT_EQ(back.timeouts, 1u);
 }
 
+TEST(FleetRows, addresses_come_back_from_their_texts) {
+    EXPECT_EQ(address_of("192.0.2.1"), address(1));
+    EXPECT_EQ(metrics::to_text(address_of("2001:DB8:0::1")), "2001:db8::1");
+    const metrics::Address lid = address_of("lid 4660");
+    EXPECT_EQ(lid.family, wire::AddressFamily::lid);
+    EXPECT_EQ(lid.octets[0], 0x12);
+    EXPECT_EQ(lid.octets[1], 0x34);
+    for (const char* wrong : {"", "?", "node-7", "192.0.2", "lid", "lid ", "lid 65536", "lid 7x"})
+        EXPECT_EQ(address_of(wrong).family, wire::AddressFamily::none) << wrong;
+}
+
 TEST(FleetRows, a_row_begins_a_minute_or_an_hour_by_the_end_of_its_interval) {
     constexpr std::int64_t second = 1'000'000'000;
     constexpr std::int64_t hour = 3600 * second;

@@ -1,7 +1,14 @@
+#include "fleet/sink/sink.h"
+
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
+#include "base/clock.h"
+#include "base/descriptor.h"
 #include "fleet/rows/flow_rows.h"
 #include "fleet/sink/interval_rows.h"
 #include "fleet/sink/spool.h"
@@ -50,7 +57,7 @@ TEST(FleetBatch, rows_of_one_table_are_sent_together) {
     EXPECT_EQ(all.sections[0].gzipped, sample().sections[0].gzipped + sample().sections[0].gzipped);
 }
 
-TEST(FleetBatch, one_that_is_cut_or_changed_anywhere_in_its_rows_is_refused) {
+TEST(FleetBatch, one_that_is_cut_or_changed_anywhere_is_refused) {
     const std::string whole = sample().encoded();
     const std::size_t rows = whole.find("\n rows") - 1;
     for (std::size_t length = 1; length < whole.size(); ++length) {
@@ -60,7 +67,7 @@ TEST(FleetBatch, one_that_is_cut_or_changed_anywhere_in_its_rows_is_refused) {
             EXPECT_EQ(cut->sections.size(), length < rows + 7 ? 0u : 1u) << length;
         }
     }
-    for (std::size_t at = rows; at < rows + 7; ++at) {
+    for (std::size_t at = 0; at < whole.size(); ++at) {
         std::string changed = whole;
         changed[at] ^= 1;
         EXPECT_FALSE(Batch::decode(changed)) << at;
@@ -89,6 +96,32 @@ TEST(FleetSpool, keeps_files_in_order_over_a_restart) {
     EXPECT_THAT((*spool)->oldest(9, 100), testing::ElementsAre("1-2.rows"));
     EXPECT_EQ((*spool)->counters().dropped, 0u);
     EXPECT_FALSE(std::filesystem::exists(folder.path() + "/1-3.new"));
+}
+
+std::filesystem::perms mode_of(const std::string& path) { return std::filesystem::status(path).permissions(); }
+
+TEST(FleetSpool, is_closed_to_other_users_and_follows_no_links) {
+    using std::filesystem::perms;
+    const Folder folder;
+    const std::string path = folder.path() + "/spool";
+    {
+        auto spool = Spool::open(path, 1000);
+        ASSERT_TRUE(spool);
+        EXPECT_EQ(mode_of(path) & perms::others_all, perms::none);
+        std::ofstream(folder.path() + "/victim") << "not ours";
+        std::filesystem::create_symlink(folder.path() + "/victim", path + "/1.new");
+        ASSERT_TRUE((*spool)->put("1", "rows"));
+        EXPECT_EQ(mode_of(path + "/1.rows") & perms::others_all, perms::none);
+        std::filesystem::remove(path + "/1.rows");
+        std::filesystem::create_symlink(folder.path() + "/victim", path + "/1.rows");
+        EXPECT_FALSE((*spool)->read("1.rows"));
+        EXPECT_TRUE((*spool)->has("1.rows"));
+    }
+    EXPECT_EQ((*Spool::open(path, 1000))->counters().files, 0u);
+    std::ifstream victim(folder.path() + "/victim");
+    std::string text;
+    std::getline(victim, text);
+    EXPECT_EQ(text, "not ours");
 }
 
 TEST(FleetSpool, drops_the_oldest_files_beyond_its_bound_and_counts_them) {
@@ -153,6 +186,52 @@ TEST(FleetIntervals, an_interval_that_was_not_kept_is_in_the_next_one) {
     EXPECT_EQ(flow_rows(rows.make(interval_of(12, 40), NoNames())), 2u);
     rows.accept();
     EXPECT_EQ(flow_rows(rows.make(interval_of(13, 50), NoNames())), 1u);
+}
+
+/// A server that accepts connections, and never answers.
+class SilentServer {
+public:
+    SilentServer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t length = sizeof address;
+        auto* const any = reinterpret_cast<sockaddr*>(&address);
+        EXPECT_EQ(::bind(listener_.number(), any, length), 0);
+        EXPECT_EQ(::listen(listener_.number(), 8), 0);
+        EXPECT_EQ(::getsockname(listener_.number(), any, &length), 0);
+        url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    }
+    const std::string& url() const { return url_; }
+
+private:
+    base::Descriptor listener_;
+    std::string url_ = {};
+};
+
+TEST(FleetSink, ends_within_seconds_and_keeps_its_rows_though_the_server_never_answers) {
+    const Folder folder;
+    const SilentServer server;
+    const NoNames names;
+    SinkOptions options;
+    options.access.url = server.url();
+    options.spool = folder.path();
+    options.max_spool_octets = 1 << 20;
+    options.host = "h";
+    options.boot = 1;
+    options.interval_ns = 1;
+    const auto begin = std::chrono::steady_clock::now();
+    {
+        auto sink = Sink::open(std::move(options), names, [](bool, const std::string&) {});
+        ASSERT_TRUE(sink);
+        (*sink)->start();
+        (*sink)->offer(interval_of(5, 10), base::steady_ns());
+        EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+        EXPECT_TRUE((*sink)->end(interval_of(7, 20)));
+    }
+    // The request's own time is 30 s.
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
+    EXPECT_GE((*Spool::open(folder.path(), 1 << 20))->counters().files, 1u);
 }
 
 }  // namespace

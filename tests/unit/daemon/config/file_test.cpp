@@ -158,6 +158,19 @@ TEST(Contradictions, of_a_struct) {
                 ElementsAre(StartsWith("history.interval: "), StartsWith("recorder.trigger[0]: ")));
 }
 
+TEST(Contradictions, of_rows_for_clickhouse) {
+    Config config;
+    config.clickhouse.interval_ns = 2'500'000'000;
+    EXPECT_TRUE(contradictions(config).empty()) << "without a URL, no rows are sent";
+    config.clickhouse.url = "http://127.0.0.1:8123";
+    EXPECT_THAT(contradictions(config),
+                ElementsAre("clickhouse.spool: a folder is required where clickhouse.url is set",
+                            StartsWith("clickhouse.interval: ")));
+    config.clickhouse.spool = "/var/spool/rdmascope";
+    config.clickhouse.interval_ns = 2 * config.engine.interval_ns;
+    EXPECT_TRUE(contradictions(config).empty());
+}
+
 TEST(ReadConfig, says_why_a_file_cannot_be_read) {
     EXPECT_THAT(read_config("/nonexistent/f.toml").error().lines, ElementsAre(HasSubstr("No such file")));
     EXPECT_THAT(read_config("/").error().lines,
