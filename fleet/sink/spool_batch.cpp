@@ -1,6 +1,7 @@
 #include "fleet/sink/spool_batch.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <fmt/core.h>
 #include <limits>
@@ -31,19 +32,18 @@ std::string gzip(std::string_view plain) {
     std::string input(plain);  // zlib's interface is not const
     stream.next_in = reinterpret_cast<Bytef*>(input.data());
     std::size_t rest = input.size();
+    std::array<char, std::size_t{1} << 16> piece;
     int code = Z_OK;
     while (code == Z_OK) {
         if (stream.avail_in == 0) {
-            const std::size_t piece = std::min<std::size_t>(rest, std::size_t{1} << 30);
-            stream.avail_in = static_cast<uInt>(piece);
-            rest -= piece;
+            const std::size_t next = std::min<std::size_t>(rest, std::size_t{1} << 30);
+            stream.avail_in = static_cast<uInt>(next);
+            rest -= next;
         }
-        const std::size_t at = packed.size();
-        packed.resize(at + (std::size_t{1} << 16) + stream.avail_in / 2);
-        stream.next_out = reinterpret_cast<Bytef*>(packed.data() + at);
-        stream.avail_out = static_cast<uInt>(packed.size() - at);
+        stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+        stream.avail_out = static_cast<uInt>(piece.size());
         code = deflate(&stream, rest == 0 ? Z_FINISH : Z_NO_FLUSH);
-        packed.resize(packed.size() - stream.avail_out);
+        packed.append(piece.data(), piece.size() - stream.avail_out);
     }
     deflateEnd(&stream);
     return packed;
