@@ -43,9 +43,10 @@ FlowStore::FlowStore(const EngineOptions& given)
       troubles(bounded(std::max<std::size_t>(given.max_flows / 4, 1024))),
       rows(bounded(std::max<std::size_t>(given.max_flows, 4096))),
       marks(bounded(std::max<std::size_t>(given.max_flows, 1024))),
+      paths(bounded(given.max_flows)),
       entropies(bounded(std::max<std::size_t>(given.max_flows / 4, 1024))),
       many_entropies(bounded(std::max<std::size_t>(given.max_flows / 64, 1024))),
-      path_windows(given.max_flows),
+      path_windows(paths, given.max_flows),
       pairing(1u << 18),
       observed(given.observer == nullptr ? nullptr : std::make_unique<ObservedFlows>(*given.observer)) {}
 
@@ -152,20 +153,23 @@ void FlowStore::evict(FlowIndex index) {
     observe([&](ObservedFlows& flows) { flows.leave(flow, index); });
     pairing.forget(flow.key, index);
     if (flow.reverse != no_flow && table[flow.reverse].reverse == index) table[flow.reverse].reverse = no_flow;
-    for (std::uint8_t slot = 0; slot < flow.histograms; ++slot)
+    const std::uint8_t histograms = flow.histograms();
+    for (std::uint8_t slot = 0; slot < histograms; ++slot)
         blocks[flow.histogram_block[slot / 2]][slot % 2].release(pages, flow.histogram_pages);
     for (const std::uint32_t block : flow.histogram_block)
         if (block != Flow::no_block) blocks.give_back(block);
     if (flow.trouble != Flow::no_block) {
         troubles[flow.trouble].first_answer_ns.release(pages, flow.histogram_pages);
+        troubles[flow.trouble].late_depth.release(pages, flow.histogram_pages);
         troubles.give_back(flow.trouble);
     }
     if (!flow.is_iwarp() && flow.transport_block != Flow::no_block) marks.give_back(flow.transport_block);
     if (flow.responder != Flow::no_block) responders.give_back(flow.responder);
-    if (flow.entropies != Flow::no_block) {
-        if (entropies[flow.entropies].many != Flow::no_block) many_entropies.give_back(entropies[flow.entropies].many);
-        entropies.give_back(flow.entropies);
+    if (flow.has_entropies) {
+        if (const std::uint32_t many = entropies_of(flow).many; many != Flow::no_block) many_entropies.give_back(many);
+        entropies.give_back(paths[flow.path].entropies);
     }
+    paths.give_back(flow);
     if (flow.operations.others != Flow::no_block) counts.give_back(flow.operations.others);
     for (std::uint32_t row = flow.event_summaries; row != Flow::no_block;) {
         const std::uint32_t next = rows[row].next;
@@ -200,12 +204,13 @@ void FlowStore::forget_frames() {
 }
 
 bool FlowStore::take_histogram(Flow& flow, FlowHistogram which) {
-    std::uint32_t& block = flow.histogram_block[flow.histograms / 2u];
+    const std::uint8_t next = flow.histograms();
+    std::uint32_t& block = flow.histogram_block[next / 2u];
     if (block == Flow::no_block) {
         block = blocks.take();
         if (block == Flow::no_block) return false;  // counted by the pool
     }
-    flow.histogram_slot[static_cast<std::size_t>(which)] = flow.histograms++;
+    flow.histogram_slot[static_cast<std::size_t>(which)] = next;
     return true;
 }
 
@@ -447,11 +452,11 @@ void FlowStore::describe_path(const Flow& flow, FlowSnapshot& out) const {
                                       static_cast<std::uint16_t>(flow.key.selector));
         return;
     }
-    out.entropy = Entropy(flow.path_key);
+    out.entropy = Entropy(paths.key(flow));
     PathFigures path;
-    if (flow.entropies != Flow::no_block) {
+    if (flow.has_entropies) {
         describe_entropies(flow, path);
-        if (path.rows.empty()) out.entropy = entropies[flow.entropies].exact[0].entropy;
+        if (path.rows.empty()) out.entropy = entropies_of(flow).exact[0].entropy;
     }
     if (const FlowTrouble* const own = trouble_of(flow)) {
         for (const std::uint8_t limit : own->hop_limits)
@@ -460,7 +465,7 @@ void FlowStore::describe_path(const Flow& flow, FlowSnapshot& out) const {
         path.loss_episodes = own->losses.count;
         path.late_refused = own->late_refused;
         path.outcomes = own->holes.outcomes();
-        path.late_depth = unpack(flow, FlowHistogram::late_depth);
+        path.late_depth = own->late_depth.unpack(pages);
     }
     if (!(path == PathFigures{})) out.path = std::move(path);
 }
@@ -566,8 +571,8 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
 
 std::size_t FlowStore::octets() const {
     return table.octets() + pages.octets() + rings.octets() + blocks.octets() + responders.octets() + counts.octets() +
-           troubles.octets() + rows.octets() + marks.octets() + entropies.octets() + many_entropies.octets() +
-           path_windows.octets() + pairing.octets();
+           troubles.octets() + rows.octets() + marks.octets() + paths.octets() + entropies.octets() +
+           many_entropies.octets() + path_windows.octets() + pairing.octets();
 }
 
 }  // namespace metrics::measure::flow

@@ -6,6 +6,7 @@
 #include "metrics/measure/account/engine_options.h"
 #include "metrics/measure/account/frame_context.h"
 #include "metrics/measure/flow/flow_entropies.h"
+#include "metrics/measure/flow/flow_paths.h"
 #include "metrics/measure/flow/flow_table.h"
 #include "metrics/measure/flow/observed_flows.h"
 #include "metrics/measure/flow/path_windows.h"
@@ -105,8 +106,13 @@ public:
     }
     /// Of a request or response that was counted; `packet` is what it added to the counts.
     void note_path(Flow& flow, std::uint64_t path_key, const EntropyTotals& packet) {
-        if (path_key != flow.path_key) [[unlikely]]
+        if (path_key != paths.key(flow)) [[unlikely]]
             note_other_path(flow, path_key, packet);
+    }
+    /// The same for a plain frame, by its FlowPaths::mark_of().
+    void note_plain_path(Flow& flow, std::uint32_t mark, const EntropyTotals& packet) {
+        if (mark != flow.path_mark) [[unlikely]]
+            note_other_path(flow, FlowPaths::key_of_mark(mark), packet);
     }
     /// The row of the entropy that carried the request at `position` first; nullptr if the flow has used one entropy,
     /// or if that is no longer known.
@@ -115,9 +121,9 @@ public:
     EntropyRow* present_entropy_row(const Flow& flow);
     /// The request at `position`, which passes for the first time, is the last data packet.
     void remember_entropy(const Flow& flow, std::uint64_t position) {
-        if (flow.entropies == Flow::no_block) [[likely]]
+        if (!flow.has_entropies) [[likely]]
             return;
-        FlowEntropies& own = entropies[flow.entropies];
+        FlowEntropies& own = entropies_of(flow);
         own.first_row[position % FlowEntropies::remembered] = own.present;
     }
     /// Of a packet that was counted, whose class is not that of the packet before it.
@@ -161,6 +167,7 @@ public:
     Slab<FlowTrouble> troubles;
     Slab<EventSummaryRow> rows;
     Slab<RequestMarks> marks;
+    FlowPaths paths;
     Slab<FlowEntropies> entropies;
     Slab<ManyEntropies> many_entropies;
     PathWindows path_windows;
@@ -184,6 +191,8 @@ private:
     bool take_histogram(Flow& flow, FlowHistogram which);
     void note_other_udp_port(Flow& flow, std::uint16_t port);
     void note_other_path(Flow& flow, std::uint64_t path_key, const EntropyTotals& packet);
+    FlowEntropies& entropies_of(const Flow& flow) { return entropies[paths[flow.path].entropies]; }
+    const FlowEntropies& entropies_of(const Flow& flow) const { return entropies[paths[flow.path].entropies]; }
     void note_hop_limit(Flow& flow, std::uint8_t before, std::uint8_t now);
     void describe_entropies(const Flow& flow, PathFigures& out) const;
     void describe_path(const Flow& flow, FlowSnapshot& out) const;

@@ -29,7 +29,7 @@ struct PacketRecord {
     std::uint64_t virtual_address = 0;
     std::uint16_t identification = 0;  ///< IPv4's; 0 = none
     std::uint16_t udp_port = 0;        ///< RoCEv2: the source port
-    std::uint64_t path_key = 0;        ///< as Flow::path_key
+    std::uint64_t path_key = 0;        ///< see FlowPaths
     PacketClass packet_class;
     std::uint8_t opcode = 0;
     std::uint8_t syndrome = 0;  ///< without an AETH: a value without meaning
