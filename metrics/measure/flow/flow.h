@@ -286,6 +286,12 @@ struct LossEpisodes {
     }
 };
 
+/// The distributions of rare cases.
+enum class RareHistogram : std::uint8_t {
+    first_answer,  ///< RepeatAnswerFigures
+    late_depth,    ///< PathFigures
+};
+
 /// Everything that is counted in rare cases only. Taken from a pool at the first of them.
 struct FlowTrouble {
     std::array<std::uint64_t, nak_code_count>
@@ -322,7 +328,7 @@ struct FlowTrouble {
     std::uint64_t early_repeats = 0;  ///< RepeatAnswerFigures
     std::uint64_t repeated_answers = 0;
     std::uint64_t first_repeat_min_ns = 0;
-    CompactHistogram first_answer_ns;          ///< RepeatAnswerFigures; FlowStore gives its pages back
+    std::uint32_t histograms = 0xffffffff;     ///< HistogramBlock with the two of RareHistogram
     std::array<std::uint16_t, 4> udp_ports{};  ///< that differ from Flow::udp_port
     IcmpFigures icmp;                          ///< about packets of this flow
     FlowClasses classes;
@@ -330,7 +336,6 @@ struct FlowTrouble {
     std::uint32_t late_refused = 0;            ///< late packets whose hole the receiver had refused
     LossEpisodes losses;
     HoleWatch holes;
-    CompactHistogram late_depth;  ///< PathFigures; FlowStore gives its pages back
 };
 
 /// The frames that show one kind of event on a flow; chained, from a pool.
@@ -370,7 +375,7 @@ struct alignas(64) Flow {
     static constexpr std::uint32_t no_queue_pair = 0xffffffff;
 
     [[no_unique_address]] PlainKey plain_key;  ///< of `key`, if that is of a plain frame
-    std::uint32_t path_mark = 0;               ///< of the last data packet: see FlowPaths
+    std::uint32_t path_mark = 0;               ///< PathKey::mark() of the last data packet
     FlowIndex reverse = no_flow;
     std::uint32_t trouble = no_block;
     std::uint8_t drop_epoch = 0;  ///< FlowStore::drop_epoch when its last data packet passed

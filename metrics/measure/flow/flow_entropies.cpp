@@ -83,14 +83,12 @@ std::uint8_t row_of(FlowEntropies& entropies, Slab<ManyEntropies>& many, Entropy
 }  // namespace
 
 /// A data packet, counted already, whose entropy or hop limit is not that of the flow's last one.
-void FlowStore::note_other_path(Flow& flow, std::uint64_t path_key, const EntropyTotals& packet) {
-    const std::uint64_t key_before = paths.key(flow);
-    const Entropy before(key_before);
-    const Entropy now(path_key);
-    const auto hops_before = static_cast<std::uint8_t>(key_before >> Entropy::spare_shift);
-    const auto hops_now = static_cast<std::uint8_t>(path_key >> Entropy::spare_shift);
-    paths.set_key(flow, path_key);
-    if (hops_before != hops_now) note_hop_limit(flow, hops_before, hops_now);
+void FlowStore::note_other_path(Flow& flow, PathKey key, const EntropyTotals& packet) {
+    const PathKey key_before = paths.key(flow);
+    const Entropy before = key_before.entropy();
+    const Entropy now = key.entropy();
+    paths.set_key(flow, key);
+    if (key_before.hop_limit() != key.hop_limit()) note_hop_limit(flow, key_before.hop_limit(), key.hop_limit());
     if (before == now || !before.known()) return;
     if (!flow.has_entropies) {
         // Acknowledgements alone do not decide what the flow's entropy is.

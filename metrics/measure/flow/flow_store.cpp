@@ -16,15 +16,6 @@ std::uint32_t bounded(std::size_t value) {
     return static_cast<std::uint32_t>(std::min<std::size_t>(value, std::numeric_limits<std::uint32_t>::max() - 1));
 }
 
-/// All of 127.0.0.0/8 is the machine itself. RFC 1122, 3.2.1.3.
-bool is_one_machine(const Address& source, const Address& destination) {
-    if (source.family == wire::AddressFamily::none || source.family != destination.family) return false;
-    if (source.octets == destination.octets) return true;
-    constexpr std::uint8_t loopback = 127;
-    return source.family == wire::AddressFamily::ipv4 && source.octets[0] == loopback &&
-           destination.octets[0] == loopback;
-}
-
 /// Pages of 72 bytes: a flow's share leaves room within 4 KiB for all else that it has.
 constexpr unsigned histogram_share = 28;
 constexpr std::size_t histogram_reserve = 4096;
@@ -159,8 +150,10 @@ void FlowStore::evict(FlowIndex index) {
     for (const std::uint32_t block : flow.histogram_block)
         if (block != Flow::no_block) blocks.give_back(block);
     if (flow.trouble != Flow::no_block) {
-        troubles[flow.trouble].first_answer_ns.release(pages, flow.histogram_pages);
-        troubles[flow.trouble].late_depth.release(pages, flow.histogram_pages);
+        if (const std::uint32_t own = troubles[flow.trouble].histograms; own != Flow::no_block) {
+            for (CompactHistogram& histogram : blocks[own]) histogram.release(pages, flow.histogram_pages);
+            blocks.give_back(own);
+        }
         troubles.give_back(flow.trouble);
     }
     if (!flow.is_iwarp() && flow.transport_block != Flow::no_block) marks.give_back(flow.transport_block);
@@ -227,6 +220,19 @@ Histogram FlowStore::unpack(const Flow& flow, FlowHistogram which) const {
     const std::uint8_t slot = flow.histogram_slot[static_cast<std::size_t>(which)];
     if (slot == Flow::no_slot) return {};
     return blocks[flow.histogram_block[slot / 2u]][slot % 2u].unpack(pages);
+}
+
+void FlowStore::record(Flow& flow, RareHistogram which, std::uint64_t value) {
+    if (flow.trouble == Flow::no_block) return;
+    std::uint32_t& block = troubles[flow.trouble].histograms;
+    if (block == Flow::no_block) block = blocks.take();
+    if (block == Flow::no_block) return;  // counted by the pool
+    blocks[block][static_cast<std::size_t>(which)].record(pages, flow.histogram_pages, value);
+}
+
+Histogram FlowStore::unpack(const FlowTrouble& trouble, RareHistogram which) const {
+    if (trouble.histograms == Flow::no_block) return {};
+    return blocks[trouble.histograms][static_cast<std::size_t>(which)].unpack(pages);
 }
 
 void FlowStore::show(Flow& flow, EventKind kind, std::uint64_t frame, std::uint64_t value) {
@@ -452,7 +458,7 @@ void FlowStore::describe_path(const Flow& flow, FlowSnapshot& out) const {
                                       static_cast<std::uint16_t>(flow.key.selector));
         return;
     }
-    out.entropy = Entropy(paths.key(flow));
+    out.entropy = paths.key(flow).entropy();
     PathFigures path;
     if (flow.has_entropies) {
         describe_entropies(flow, path);
@@ -465,7 +471,7 @@ void FlowStore::describe_path(const Flow& flow, FlowSnapshot& out) const {
         path.loss_episodes = own->losses.count;
         path.late_refused = own->late_refused;
         path.outcomes = own->holes.outcomes();
-        path.late_depth = own->late_depth.unpack(pages);
+        path.late_depth = unpack(*own, RareHistogram::late_depth);
     }
     if (!(path == PathFigures{})) out.path = std::move(path);
 }

@@ -44,6 +44,8 @@ public:
         if (CompactHistogram* const found = histogram(flow, which); found != nullptr) [[likely]]
             found->record(pages, flow.histogram_pages, value);
     }
+    /// Does nothing if the flow has no block for rare things.
+    void record(Flow& flow, RareHistogram which, std::uint64_t value);
     /// Where record() puts values, until the next call for the flow; nullptr where the pool is exhausted.
     CompactHistogram* histogram(Flow& flow, FlowHistogram which) {
         const std::uint8_t& slot = flow.histogram_slot[static_cast<std::size_t>(which)];
@@ -60,6 +62,7 @@ public:
             record_unusual_message(flow, bytes);
     }
     Histogram unpack(const Flow& flow, FlowHistogram which) const;
+    Histogram unpack(const FlowTrouble& trouble, RareHistogram which) const;
     /// The counts of one operation, for adding.
     OperationCounts::Count& count(Flow& flow, Operation operation) {
         OperationCounts::Count& first = flow.operations.first[0];
@@ -105,14 +108,9 @@ public:
             note_other_udp_port(flow, port);
     }
     /// Of a request or response that was counted; `packet` is what it added to the counts.
-    void note_path(Flow& flow, std::uint64_t path_key, const EntropyTotals& packet) {
-        if (path_key != paths.key(flow)) [[unlikely]]
-            note_other_path(flow, path_key, packet);
-    }
-    /// The same for a plain frame, by its FlowPaths::mark_of().
-    void note_plain_path(Flow& flow, std::uint32_t mark, const EntropyTotals& packet) {
-        if (mark != flow.path_mark) [[unlikely]]
-            note_other_path(flow, FlowPaths::key_of_mark(mark), packet);
+    void note_path(Flow& flow, PathKey key, const EntropyTotals& packet) {
+        if (!paths.has_key(flow, key)) [[unlikely]]
+            note_other_path(flow, key, packet);
     }
     /// The row of the entropy that carried the request at `position` first; nullptr if the flow has used one entropy,
     /// or if that is no longer known.
@@ -190,7 +188,7 @@ private:
     std::uint64_t ids_made_of(std::uint64_t frame) const;
     bool take_histogram(Flow& flow, FlowHistogram which);
     void note_other_udp_port(Flow& flow, std::uint16_t port);
-    void note_other_path(Flow& flow, std::uint64_t path_key, const EntropyTotals& packet);
+    void note_other_path(Flow& flow, PathKey key, const EntropyTotals& packet);
     FlowEntropies& entropies_of(const Flow& flow) { return entropies[paths[flow.path].entropies]; }
     const FlowEntropies& entropies_of(const Flow& flow) const { return entropies[paths[flow.path].entropies]; }
     void note_hop_limit(Flow& flow, std::uint8_t before, std::uint8_t now);

@@ -46,7 +46,7 @@ std::uint32_t PathWindows::pair_with(const FlowKey& key) {
 }
 
 void PathWindows::begin(Flow& flow, std::uint8_t dscp) {
-    if (!Entropy(paths_.key(flow)).known()) return;
+    if (!paths_.key(flow).entropy().known()) return;
     FlowKey key = flow.key;
     key.selector = dscp;
     key.service = Service::rc;
@@ -66,15 +66,22 @@ void PathWindows::begin(Flow& flow, std::uint8_t dscp) {
 std::uint8_t PathWindows::row_with(Pair& pair, Entropy entropy) {
     const auto known = std::ranges::find(pair.rows, entropy, &Row::entropy);
     if (known != pair.rows.end()) return static_cast<std::uint8_t>(known - pair.rows.begin());
-    if (pair.rows.size() == PathFigures::most_rows || rows_left_ == 0) return 0xff;
-    --rows_left_;
-    pair.rows.emplace_back().entropy = entropy;
-    return static_cast<std::uint8_t>(pair.rows.size() - 1);
+    if (pair.rows.size() < PathFigures::most_rows && rows_left_ > 0) {
+        --rows_left_;
+        pair.rows.emplace_back().entropy = entropy;
+        return static_cast<std::uint8_t>(pair.rows.size() - 1);
+    }
+    const auto unused = std::ranges::find(pair.rows, 0, &Row::members);
+    if (unused == pair.rows.end()) return 0xff;
+    unused->longer_ns.release(pages_, unused->owner);
+    *unused = Row{};
+    unused->entropy = entropy;
+    return static_cast<std::uint8_t>(unused - pair.rows.begin());
 }
 
 void PathWindows::add_member(Flow& flow, std::uint32_t pair) {
     constexpr std::uint8_t no_row = 0xff;
-    const std::uint8_t row = row_with(pairs_[pair], Entropy(paths_.key(flow)));
+    const std::uint8_t row = row_with(pairs_[pair], paths_.key(flow).entropy());
     if (row == no_row || pairs_[pair].rows[row].members == most_members) return;
     if (members_left_ == 0 || !paths_.take(flow)) return;
     --members_left_;
@@ -221,15 +228,16 @@ void PathWindows::compare_delays(Pair& pair, std::uint64_t packets) {
 void PathWindows::end_interval(Pair& pair) {
     std::uint64_t sum = 0;
     std::uint64_t greatest = 0;
+    std::size_t used = 0;
     for (Row& row : pair.rows) {
+        used += row.members > 0 || row.interval_bytes > 0 ? 1 : 0;
         sum += row.interval_bytes;
         greatest = std::max(greatest, row.interval_bytes);
         row.interval_bytes = 0;
     }
-    if (sum == 0 || pair.rows.size() < 2) return;
+    if (sum == 0 || used < 2) return;
     constexpr double permille = 1000;
-    const double ratio =
-        static_cast<double>(greatest) * static_cast<double>(pair.rows.size()) / static_cast<double>(sum);
+    const double ratio = static_cast<double>(greatest) * static_cast<double>(used) / static_cast<double>(sum);
     pair.max_over_mean.record(pages_, pair.owner, static_cast<std::uint64_t>(ratio * permille));
 }
 

@@ -15,7 +15,8 @@ namespace metrics::inline measure::inline flow {
 
 /// Compares the entropies between two hosts in short windows of time: which one has more marks or longer round trips
 /// than the others at the same moment. Flows of a pair of hosts take part from the second flow on, as long as they keep
-/// their entropy; there is room for PathFigures::most_rows entropies of a pair, and for most_members flows of each.
+/// their entropy; there is room for PathFigures::most_rows entropies of a pair, and for most_members flows of each. If
+/// there is no room, an entropy that no flow has any more makes room.
 ///
 /// A flow's packets are not counted again. A window takes what the flow's counts grew by, so that a packet costs a
 /// comparison, and the first one in a window a little more.

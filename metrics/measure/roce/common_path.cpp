@@ -64,7 +64,7 @@ struct CommonPath::Packet {
     store_.path_windows.note(flow, packet.now_ns);
     packet.count(flow);
     store_.note_udp_port(flow, packet.udp_port);
-    store_.note_plain_path(flow, FlowPaths::mark_of(packet.udp_port, packet.hop_limit), {1, packet.wire_length, 0});
+    store_.note_path(flow, PathKey::of_plain(packet.udp_port, packet.hop_limit), {1, packet.wire_length, 0});
     store_.remember_entropy(flow, position);
     note_identification(request, position, packet.identification);
     const GapEnd end{packet.now_ns, packet.wire_length + ethernet_overhead, packet.frame, traits.takes_receive,
