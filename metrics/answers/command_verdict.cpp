@@ -249,7 +249,7 @@ void describe_congestion_maps(const Subject& subject, std::vector<Answer>& out) 
     const FlowSnapshot& first = *affected.front().flow;
     Answer answer = finding(Question::commands, Verdict::receiver_congested, affected);
     answer.summary = fmt::format(
-        "{} and {} ({}) reported congestion to each other: {} at a time at most. Senders to such a port wait.",
+        "{} and {} ({}) reported congestion to each other: {} at most at a time. Senders to such a port wait.",
         subject.host(first.source.address), subject.host(first.destination.address), first.commands->heading,
         counted(most, "port"));
     add_evidence(answer, "ports that are congested at a time", most, EvidenceUnit::none);

@@ -96,6 +96,7 @@ TEST(PathQuestion, DeniesNoLossThatAFlowHas) {
         EXPECT_EQ(answer_with(ask(snapshot_of(flows)), Verdict::paths_alike), nullptr);
     }
     auto flows = eight_ports(0);
+    flows[3].reverse = 9;
     flows[3].naks[static_cast<std::size_t>(metrics::NakCode::psn_sequence_error)] = 1;
     EXPECT_EQ(answer_with(ask(snapshot_of(flows)), Verdict::paths_alike), nullptr);
 }
