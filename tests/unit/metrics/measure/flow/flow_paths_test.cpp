@@ -3,6 +3,7 @@
 
 #include <array>
 #include <gtest/gtest.h>
+#include <memory>
 
 namespace {
 
@@ -58,6 +59,19 @@ TEST(FlowPathsTest, TakeABlockForWhatNeedsOne) {
     paths.give_back(flow);
     paths.set_key(other, labelled);
     EXPECT_EQ(paths.key(other), labelled);
+}
+
+/// The mark and the block's number lie where other members end with padding.
+TEST(FlowPathsTest, AreLeftWhenTheirNeighboursChange) {
+    FlowPaths paths(1);
+    const auto flow = std::make_unique<Flow>();
+    const PathKey plain = PathKey::of_plain(49'441, hop_limit);
+    paths.set_key(*flow, plain);
+    ASSERT_TRUE(paths.take(*flow));
+    flow->plain_key = metrics::PlainKey(~std::uint64_t{0}, metrics::Service::uc, 0xffffff);
+    flow->operations = metrics::OperationCounts{};
+    EXPECT_EQ(paths.key(*flow), plain);
+    EXPECT_EQ(flow->path, 0u);
 }
 
 }  // namespace
