@@ -28,7 +28,7 @@ std::string host_text(const metrics::Address& address, const metrics::HostNames&
 std::string receiver_text(metrics::ReceiverClass receiver) {
     switch (receiver) {
         case metrics::ReceiverClass::in_order: return "; receives in order";
-        case metrics::ReceiverClass::selective: return "; asks again for what is missing alone";
+        case metrics::ReceiverClass::selective: return "; asks again only for what is missing";
         case metrics::ReceiverClass::placing: return "; places packets out of order";
         case metrics::ReceiverClass::unknown: break;
     }
@@ -106,7 +106,7 @@ void append_rows(std::string& out, const PathPair& pair) {
                            base::format_counted(rows.size() - most_rows, "entropy", "entropies"));
 }
 
-/// What chance does to as many entropies with these bytes.
+/// What chance does to the same number of entropies with these bytes.
 void append_expectations(std::string& out, const PathPair& pair, std::span<const std::uint64_t> paths) {
     if (pair.rows.size() < 2) return;
     exporters::Table table({{"if hashed over", true, 0},

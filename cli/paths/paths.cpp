@@ -21,7 +21,7 @@ std::vector<metrics::PathPair> chosen_pairs(const metrics::Snapshot& snapshot, c
     return pairs;
 }
 
-/// A row of an interval begins with the beginning of the interval, as seconds since 1970.
+/// A row of CSV begins with the time at which its interval begins (UTC, ISO 8601).
 void append_interval(std::string& out, const PathsOptions& options, const analysis::Session::Interval& interval,
                      const analysis::Session& session) {
     const std::vector<metrics::PathPair> pairs = chosen_pairs(interval.difference, options);

@@ -46,6 +46,8 @@ struct PathSubject {
 
 PathSubject path_subject(const Subject& subject) {
     PathSubject out{subject, path_pairs(subject.snapshot()), {}};
+    // Within one machine there is no network.
+    std::erase_if(out.pairs, [](const PathPair& pair) { return is_one_machine(pair.source, pair.destination); });
     for (const FlowSnapshot& flow : subject.snapshot().flows) out.flows.emplace(flow.id, &flow);
     if (!subject.about_one_flow()) return out;
     std::set<std::uint64_t> asked;
@@ -101,10 +103,10 @@ void find_sick_path(const PathSubject& paths, const PathPair& pair, const PathRo
         "The path of {} {} loses more than the paths of the other {}: {} of {} on {} of the packets.",
         entropy_words(row.figures.entropy), paths.way(pair), counted(pair.rows.size() - 1, "entropy", "entropies"),
         number(row.figures.loss_episodes), counted(episodes, "loss", "losses"), percent(share));
-    answer.advice = fmt::format(
+    answer.advice =
         "Ask the switches between them which link carries this five-tuple (`show ... load-balance`, `traceroute` with "
-        "the same ports), and look at the errors of its ports, optics and cables. Every other path is fine: take the "
-        "link out of the group until it is mended. `rdmascope paths` shows all entropies.");
+        "the same ports), and look at the errors of its ports, optics and cables. The other paths lose less: take the "
+        "link out of the group until it is mended. `rdmascope paths` shows all entropies.";
     add_evidence(answer, "losses on this path", static_cast<double>(row.figures.loss_episodes), EvidenceUnit::times,
                  frames_of(flows, {EventKind::gap, EventKind::retransmission}));
     add_evidence(answer, "losses on all paths", static_cast<double>(episodes), EvidenceUnit::times);
@@ -336,9 +338,11 @@ void find_low_entropy(const PathSubject& paths, std::vector<Answer>& out) {
         if (even.effective >= few_entropies || !is_heavy || !is_congested) continue;
         Answer answer = answer_about(Verdict::low_entropy, flows, 0);
         answer.summary = fmt::format(
-            "Traffic {} has {}, as even as {}: it takes that many paths of the network at most, and there is "
-            "congestion.",
-            paths.way(pair), counted(pair.entropies, "entropy", "entropies"), rough(even.effective));
+            "Traffic {} has {}, as even as {} equal ones, and there is congestion. Switches that hash by entropy give "
+            "it "
+            "at most {}.",
+            paths.way(pair), counted(pair.entropies, "entropy", "entropies"), rough(even.effective),
+            counted(pair.entropies, "path"));
         answer.advice =
             "If the network has more paths, use more queue pairs or ports: NCCL_IB_QPS_PER_CONNECTION, "
             "UCX_IB_NUM_PATHS, more connections, or a flow label for each queue pair.";
@@ -347,14 +351,23 @@ void find_low_entropy(const PathSubject& paths, std::vector<Answer>& out) {
     }
 }
 
+/// Losses that show on a flow; their entropies may be unknown.
+bool has_losses(const FlowSnapshot& flow) {
+    return flow.missing_packets.value_or(0) + repeated_packets(flow) + sequence_naks(flow) > 0;
+}
+
 /// The pair whose entropies have something to be compared by, those with losses first.
 const PathPair* compared_pair(const PathSubject& paths) {
     constexpr std::size_t several = 4;
     const PathPair* best = nullptr;
     for (const PathPair& pair : paths.pairs) {
-        const bool has_losses = pair.loss_episodes() > 0;
-        if (!pair.is_compared() || (!has_losses && pair.rows.size() < several)) continue;
-        if (best == nullptr || (has_losses && best->loss_episodes() == 0)) best = &pair;
+        if (!pair.is_compared()) continue;
+        const bool compares_losses = pair.loss_episodes() > 0;
+        if (!compares_losses &&
+            (pair.rows.size() < several ||
+             std::ranges::any_of(paths.flows_of(pair), [](const FlowSnapshot* flow) { return has_losses(*flow); })))
+            continue;
+        if (best == nullptr || (compares_losses && best->loss_episodes() == 0)) best = &pair;
     }
     return best;
 }
@@ -365,16 +378,19 @@ void describe_paths(const PathSubject& paths, std::vector<Answer>& out) {
     if (pair == nullptr) return;
     const bool lacks_losses = pair->packets_needed > 0;
     Answer answer = answer_about(lacks_losses ? Verdict::undecidable : Verdict::paths_alike, paths.flows_of(*pair), 0);
-    const std::string what = fmt::format("{} of {} {}", counted(pair->loss_episodes(), "loss", "losses"),
-                                         counted(pair->entropies, "entropy", "entropies"), paths.way(*pair));
+    const std::string entropies = counted(pair->entropies, "entropy", "entropies");
+    const std::string losses = counted(pair->loss_episodes(), "loss", "losses");
     if (lacks_losses) {
-        answer.summary = fmt::format("{} cannot tell whether one path is to blame: about {} more are needed.", what,
-                                     counted(pair->packets_needed, "packet of an entropy", "packets of an entropy"));
+        answer.summary =
+            fmt::format("{} on {} {} cannot tell whether one path is to blame: each entropy needs about {} more.",
+                        losses, entropies, paths.way(*pair), counted(pair->packets_needed, "packet"));
         answer.advice = "Capture longer.";
+    } else if (pair->loss_episodes() == 0) {
+        answer.summary = fmt::format("No loss was seen on any of {} {}.", entropies, paths.way(*pair));
+        answer.advice = "Nothing needs to be done.";
     } else {
-        answer.summary = fmt::format("{}: no path loses more than the others.", what);
+        answer.summary = fmt::format("No path {} stands out: {} on {}.", paths.way(*pair), losses, entropies);
         answer.advice = "Look for what all paths share: the hosts, their adapters and cables, the load.";
-        if (pair->loss_episodes() == 0) answer.advice = "Nothing needs to be done.";
     }
     add_evidence(answer, "losses", static_cast<double>(pair->loss_episodes()), EvidenceUnit::times, {}, true);
     add_evidence(answer, "packets", static_cast<double>(pair->packets()), EvidenceUnit::packets);

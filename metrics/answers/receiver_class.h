@@ -11,7 +11,7 @@ namespace metrics::inline answers {
 enum class ReceiverClass : std::uint8_t {
     unknown,
     in_order,   ///< drops what comes after a missing packet
-    selective,  ///< keeps it, and asks for what is missing alone
+    selective,  ///< keeps it, and asks only for what is missing
     placing,    ///< keeps it, and waits for what is missing
 };
 std::string_view name_of(ReceiverClass receiver);

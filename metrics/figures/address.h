@@ -19,6 +19,14 @@ struct Address {
     auto operator<=>(const Address&) const = default;
 };
 
+/// Both are addresses of one machine: equal, or of 127.0.0.0/8. RFC 1122, 3.2.1.3.
+constexpr bool is_one_machine(const Address& one, const Address& other) {
+    constexpr std::uint8_t loopback = 127;
+    if (one.family == wire::AddressFamily::none || one.family != other.family) return false;
+    return one.octets == other.octets ||
+           (one.family == wire::AddressFamily::ipv4 && one.octets[0] == loopback && other.octets[0] == loopback);
+}
+
 /// Combines an address with a hash.
 inline std::uint64_t mix(std::uint64_t hash, const Address& address) {
     std::array<std::uint64_t, 2> words{};

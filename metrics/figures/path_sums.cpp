@@ -71,6 +71,11 @@ void merge_windows(PathWindowFigures& into, const PathWindowFigures& other) {
         }
         place->longer_ns.merge(theirs.longer_ns);
     }
+    // Without room, those that were compared least go.
+    while (into.rows.size() > PathFigures::most_rows)
+        into.rows.erase(std::ranges::min_element(into.rows, {}, [](const EntropyWindows& row) {
+            return row.marks.more + row.marks.less + row.delays.more + row.delays.less;
+        }));
 }
 
 namespace {

@@ -85,7 +85,7 @@ class Demo(TestCase):
         self.assertEqual(sum(flow["crc_bad"] + flow["terminates"] for flow in flows), 0)
         answers = json.loads(self.succeeds(run("why", "-n", "--json", "-r", saved)))["answers"]
         self.assertEqual({answer["question"] for answer in answers},
-                         {"bandwidth", "latency", "qp_cache", "congestion", "queue_depth", "path"})
+                         {"bandwidth", "latency", "qp_cache", "congestion", "queue_depth"})
 
 
 if __name__ == "__main__":

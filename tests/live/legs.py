@@ -161,7 +161,7 @@ class Watch:
         return pathlib.Path(self.folder.name) / f"{name}-{interface}.pcap"
 
     def finish(self):
-        """All that passed is in the files: their sizes have stopped to grow."""
+        """All that passed is in the files: their sizes no longer grow."""
         sizes = None
         while sizes != (now := [self.file(*place).stat().st_size for place in self.places]):
             sizes = now

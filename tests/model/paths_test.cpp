@@ -40,8 +40,7 @@ private:
     std::string text_;
 };
 
-// --- disorder that costs nothing, and disorder that costs time
-// ---------------------------------------------------------------
+// --- disorder without harm, and with harm ----------------------------------------------------------------------------
 
 struct SprayCase {
     Spread spread;
@@ -342,7 +341,7 @@ TEST(PathFigures, AreThoseOfTenThousandQueuePairs) {
     expect_figures(analyse(plan));
 }
 
-/// Episodes at the tap behind the loss are the model's. Rarely two count as one, or one as two, where a repeat is lost.
+/// Episodes at a tap after the loss are the model's. Rarely two count as one, or one as two, where a repeat is lost.
 TEST(PathFigures, CountLossesAsEpisodes) {
     for (const Order order : {Order::in_order, Order::selective, Order::placing}) {
         for (const std::uint32_t burst : {1u, 5u}) {

@@ -50,7 +50,7 @@ struct RoutePlan {
     Spread spread = Spread::by_flow;
     std::uint32_t ports = 16;  ///< that an adapter gives in turn, if it spreads
     Order order = Order::in_order;
-    bool tap_after = true;  ///< before host b, else behind host a
+    bool tap_after = true;  ///< before host b, else after host a
     Framing framing = Framing::roce2_ipv4;
     /// Adapters count the identification of IPv4 up. Else it is 0, and a lone repeat looks like a late packet.
     bool counts = true;

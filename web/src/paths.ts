@@ -4,7 +4,7 @@ import { element, renew, section, TableOrder } from "./dom";
 import { byteSize, decimal, duration, grouped, percent, probability } from "./model";
 import type { PageState } from "./state";
 
-const words: Record<string, string> = { in_order: "receives in order", selective: "asks again for what is missing alone", placing: "places packets out of order" };
+const words: Record<string, string> = { in_order: "receives in order", selective: "asks again only for what is missing", placing: "places packets out of order" };
 
 /** Hidden as long as no pair of hosts has several entropies. */
 export function pathSection(state: PageState): HTMLElement {
@@ -15,7 +15,7 @@ export function pathSection(state: PageState): HTMLElement {
     { title: "losses", kind: "n", hint: "runs of packets lost together", value: ({ row }) => row.loss_episodes }, { title: "CE", kind: "n", value: ({ row }) => row.ce },
     { title: "late", kind: "n", value: ({ row }) => row.late }, { title: "sent again", kind: "n minor-column", value: ({ row }) => row.repeated },
     { title: "shortest round trip", kind: "n minor-column", value: ({ row }) => row.rtt_min_ns }, { title: "median", kind: "n", value: ({ row }) => row.rtt_median_ns },
-    { title: "chance", kind: "n", hint: "the probability that chance alone gives it as many of the losses", value: ({ row }) => row.p_loss }, { title: "verdict", value: ({ row }) => row.verdict },
+    { title: "chance", kind: "n", hint: "the probability that chance alone gives it this number of the losses, or more", value: ({ row }) => row.p_loss }, { title: "verdict", value: ({ row }) => row.verdict },
   ], () => show());
   const show = () => {
     renew(made, section("paths", "Paths", ...state.report.paths.map((pair) => pairOf(pair, order))));

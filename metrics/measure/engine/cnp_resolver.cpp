@@ -130,7 +130,7 @@ void CnpResolver::note_sender(const Flow& flow) {
 
 void CnpResolver::forget(const Flow& flow) {
     if (!is_unacknowledged(flow)) return;
-    if (flow.finished && store_.table.find(flow.key, flow.hash) != no_flow) return;  // a successor uses the key
+    if (flow.finished && store_.table.find(flow.key, hash_of(flow.key)) != no_flow) return;  // a successor uses the key
     const auto found = senders_.find(sender_key(flow));
     if (found != senders_.end() && !found->second.several && found->second.destination_qp == flow.key.selector)
         senders_.erase(found);

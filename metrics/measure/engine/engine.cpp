@@ -513,7 +513,7 @@ void Engine::describe_end(const Flow& flow, FlowSnapshot& out) const {
     const FlowTrouble* const own = store_.trouble_of(flow);
     if (own == nullptr) return;
     out.retries = roce::retries_of(flow, *own, out.message_bytes);
-    out.repeat_answers = roce::repeat_answers_of(*own, store_.pages);
+    out.repeat_answers = roce::repeat_answers_of(*own, store_);
 }
 
 void Engine::describe(FlowIndex index, std::int64_t now_ns, FlowSnapshot& out) const {

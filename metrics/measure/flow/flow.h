@@ -32,9 +32,8 @@ enum class FlowHistogram : std::uint8_t {
     nak_generation,
     nak_reaction,
     recovery_total,
-    late_depth,  ///< late packet: positions up to the highest one that had passed
 };
-inline constexpr std::size_t flow_histogram_count = 18;
+inline constexpr std::size_t flow_histogram_count = 17;
 constexpr FlowHistogram latency_of(Operation operation) { return static_cast<FlowHistogram>(index_of(operation)); }
 
 /// Counts of a flow's packets and their marks. Every packet changes them. `CountsAbove` has the high bits of some
@@ -287,6 +286,12 @@ struct LossEpisodes {
     }
 };
 
+/// The distributions of rare cases.
+enum class RareHistogram : std::uint8_t {
+    first_answer,  ///< RepeatAnswerFigures
+    late_depth,    ///< PathFigures
+};
+
 /// Everything that is counted in rare cases only. Taken from a pool at the first of them.
 struct FlowTrouble {
     std::array<std::uint64_t, nak_code_count>
@@ -323,7 +328,7 @@ struct FlowTrouble {
     std::uint64_t early_repeats = 0;  ///< RepeatAnswerFigures
     std::uint64_t repeated_answers = 0;
     std::uint64_t first_repeat_min_ns = 0;
-    CompactHistogram first_answer_ns;          ///< RepeatAnswerFigures; FlowStore gives its pages back
+    std::uint32_t histograms = 0xffffffff;     ///< HistogramBlock with the two of RareHistogram
     std::array<std::uint16_t, 4> udp_ports{};  ///< that differ from Flow::udp_port
     IcmpFigures icmp;                          ///< about packets of this flow
     FlowClasses classes;
@@ -369,7 +374,8 @@ struct alignas(64) Flow {
     static constexpr std::uint32_t no_message = 0xffffffff;
     static constexpr std::uint32_t no_queue_pair = 0xffffffff;
 
-    PlainKey plain_key;  ///< of `key`, if that is of a plain frame
+    [[no_unique_address]] PlainKey plain_key;  ///< of `key`, if that is of a plain frame
+    std::uint32_t path_mark = 0;               ///< PathKey::mark() of the last data packet
     FlowIndex reverse = no_flow;
     std::uint32_t trouble = no_block;
     std::uint8_t drop_epoch = 0;  ///< FlowStore::drop_epoch when its last data packet passed
@@ -388,7 +394,9 @@ struct alignas(64) Flow {
         false;  ///< all packets in counts.crc_bad had an ICRC of 0, so that no FlowTrouble is needed
     UpperLayer upper : 2 = UpperLayer::none;
     std::uint8_t looked_at : 4 = 0;                  ///< while `upper` is unknown: what its packets have counted for
-    std::uint8_t other_udp_ports : 4 = 0;            ///< how many of FlowTrouble::udp_ports are in use
+    std::uint8_t other_udp_ports : 2 = 0;            ///< how many of FlowTrouble::udp_ports are in use
+    bool is_hole_open : 1 = false;                   ///< FlowTrouble::holes must be called for every acknowledgement
+    bool has_entropies : 1 = false;                  ///< it has used several: FlowPath::entropies
     std::uint16_t udp_port = 0;                      ///< RoCEv2: source port of the first packet
     std::uint32_t usual_message_bytes = no_message;  ///< size of the first message: others have the histogram
     std::uint32_t usual_messages = 0;                ///< how many were of that size
@@ -397,28 +405,22 @@ struct alignas(64) Flow {
     std::uint32_t responder = no_block;              ///< its ResponseState, once it carries READ responses
 
     PacketCounts counts;
-    /// Of the last data packet: Entropy::number(), and the hop limit in the bits that it leaves spare.
-    std::uint64_t path_key = 0;
-    std::uint32_t entropies = no_block;    ///< its FlowEntropies, once it has used several
-    std::uint32_t path_member = no_block;  ///< in PathWindows, if it takes part
-    std::uint32_t path_window = 0;         ///< PathWindows::window_of() its last packet
-    static constexpr std::uint8_t no_dscp = 0xff;
-    std::uint8_t path_dscp = no_dscp;  ///< of its pair in PathWindows
-    bool is_hole_open = false;         ///< FlowTrouble::holes must be called for every acknowledgement
     RequestState request;
     Ledger ledger;
     Attribution attribution;
 
-    OperationCounts operations;
+    [[no_unique_address]] OperationCounts operations;
+    std::uint32_t path = no_block;  ///< its FlowPath, once it needs one
 
     std::array<std::uint8_t, flow_histogram_count>
-        histogram_slot{};         ///< block * 2 + place; set to no_slot by FlowTable
-    std::uint8_t histograms = 0;  ///< in use
+        histogram_slot{};  ///< block * 2 + place; set to no_slot by FlowTable
+    static constexpr std::uint8_t no_dscp = 0xff;
+    std::uint8_t path_dscp = no_dscp;  ///< of its pair in PathWindows
     HistogramOwner histogram_pages;
     std::array<std::uint32_t, 9> histogram_block{};
 
     FlowKey key;
-    std::uint32_t hash = 0;
+    std::uint32_t path_window = 0;  ///< PathWindows::window_of() its last packet, if it takes part
     std::uint32_t event_summaries = no_block;
     std::uint64_t id = 0;                      ///< FlowSnapshot::id
     std::uint32_t transport_block = no_block;  ///< iWARP: the stream tracker's; else one of FlowStore::marks
@@ -432,6 +434,10 @@ struct alignas(64) Flow {
     CountsAbove counts_above;
 
     bool is_iwarp() const { return key.transport == wire::Transport::iwarp; }
+    /// How many histograms it has.
+    std::uint8_t histograms() const {
+        return static_cast<std::uint8_t>(flow_histogram_count - std::ranges::count(histogram_slot, no_slot));
+    }
     /// The stream tracker's block; no_block for flows other than iWARP's.
     std::uint32_t stream() const { return is_iwarp() ? transport_block : no_block; }
 
@@ -452,6 +458,6 @@ private:
             ++above;
     }
 };
-static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 896);
+static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 832);
 
 }  // namespace metrics::measure::flow

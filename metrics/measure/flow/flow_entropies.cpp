@@ -83,26 +83,27 @@ std::uint8_t row_of(FlowEntropies& entropies, Slab<ManyEntropies>& many, Entropy
 }  // namespace
 
 /// A data packet, counted already, whose entropy or hop limit is not that of the flow's last one.
-void FlowStore::note_other_path(Flow& flow, std::uint64_t path_key, const EntropyTotals& packet) {
-    const Entropy before(flow.path_key);
-    const Entropy now(path_key);
-    const auto hops_before = static_cast<std::uint8_t>(flow.path_key >> Entropy::spare_shift);
-    const auto hops_now = static_cast<std::uint8_t>(path_key >> Entropy::spare_shift);
-    flow.path_key = path_key;
-    if (hops_before != hops_now) note_hop_limit(flow, hops_before, hops_now);
+void FlowStore::note_other_path(Flow& flow, PathKey key, const EntropyTotals& packet) {
+    const PathKey key_before = paths.key(flow);
+    const Entropy before = key_before.entropy();
+    const Entropy now = key.entropy();
+    paths.set_key(flow, key);
+    if (key_before.hop_limit() != key.hop_limit()) note_hop_limit(flow, key_before.hop_limit(), key.hop_limit());
     if (before == now || !before.known()) return;
-    if (flow.entropies == Flow::no_block) {
+    if (!flow.has_entropies) {
         // Acknowledgements alone do not decide what the flow's entropy is.
         if (flow.request.next == 0 && flow.responder == Flow::no_block) return;
-        flow.entropies = entropies.take();
-        if (flow.entropies == Flow::no_block) return;
-        FlowEntropies& fresh = entropies[flow.entropies];
+        const std::uint32_t block = paths.take(flow) ? entropies.take() : Flow::no_block;
+        if (block == Flow::no_block) return;
+        paths[flow.path].entropies = block;
+        flow.has_entropies = true;
+        FlowEntropies& fresh = entropies[block];
         fresh.exact[0].entropy = before;
         fresh.known = 1;
         fresh.distinct.add(before.number());
         path_windows.exclude(flow);
     }
-    FlowEntropies& own = entropies[flow.entropies];
+    FlowEntropies& own = entropies_of(flow);
     count_present(own, rows_of(own, many_entropies), totals_of(flow), packet);
     own.present = row_of(own, many_entropies, now);
     own.distinct.add(now.number());
@@ -119,20 +120,20 @@ void FlowStore::note_hop_limit(Flow& flow, std::uint8_t before, std::uint8_t now
 }
 
 EntropyRow* FlowStore::entropy_row_of(const Flow& flow, std::uint64_t position) {
-    if (flow.entropies == Flow::no_block) return nullptr;
-    FlowEntropies& own = entropies[flow.entropies];
+    if (!flow.has_entropies) return nullptr;
+    FlowEntropies& own = entropies_of(flow);
     if (position >= flow.request.next || flow.request.next - position > FlowEntropies::remembered) return nullptr;
     return &rows_of(own, many_entropies)[own.first_row[position % FlowEntropies::remembered]];
 }
 
 EntropyRow* FlowStore::present_entropy_row(const Flow& flow) {
-    if (flow.entropies == Flow::no_block) return nullptr;
-    FlowEntropies& own = entropies[flow.entropies];
+    if (!flow.has_entropies) return nullptr;
+    FlowEntropies& own = entropies_of(flow);
     return &rows_of(own, many_entropies)[own.present];
 }
 
 void FlowStore::describe_entropies(const Flow& flow, PathFigures& out) const {
-    FlowEntropies own = entropies[flow.entropies];
+    FlowEntropies own = entropies_of(flow);
     ManyEntropies all;
     std::span<EntropyRow> kept = own.exact;
     if (own.many != FlowEntropies::no_block) {

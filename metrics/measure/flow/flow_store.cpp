@@ -16,15 +16,6 @@ std::uint32_t bounded(std::size_t value) {
     return static_cast<std::uint32_t>(std::min<std::size_t>(value, std::numeric_limits<std::uint32_t>::max() - 1));
 }
 
-/// All of 127.0.0.0/8 is the machine itself. RFC 1122, 3.2.1.3.
-bool is_one_machine(const Address& source, const Address& destination) {
-    if (source.family == wire::AddressFamily::none || source.family != destination.family) return false;
-    if (source.octets == destination.octets) return true;
-    constexpr std::uint8_t loopback = 127;
-    return source.family == wire::AddressFamily::ipv4 && source.octets[0] == loopback &&
-           destination.octets[0] == loopback;
-}
-
 /// Pages of 72 bytes: a flow's share leaves room within 4 KiB for all else that it has.
 constexpr unsigned histogram_share = 28;
 constexpr std::size_t histogram_reserve = 4096;
@@ -43,9 +34,10 @@ FlowStore::FlowStore(const EngineOptions& given)
       troubles(bounded(std::max<std::size_t>(given.max_flows / 4, 1024))),
       rows(bounded(std::max<std::size_t>(given.max_flows, 4096))),
       marks(bounded(std::max<std::size_t>(given.max_flows, 1024))),
+      paths(bounded(given.max_flows)),
       entropies(bounded(std::max<std::size_t>(given.max_flows / 4, 1024))),
       many_entropies(bounded(std::max<std::size_t>(given.max_flows / 64, 1024))),
-      path_windows(given.max_flows),
+      path_windows(paths, given.max_flows),
       pairing(1u << 18),
       observed(given.observer == nullptr ? nullptr : std::make_unique<ObservedFlows>(*given.observer)) {}
 
@@ -152,20 +144,25 @@ void FlowStore::evict(FlowIndex index) {
     observe([&](ObservedFlows& flows) { flows.leave(flow, index); });
     pairing.forget(flow.key, index);
     if (flow.reverse != no_flow && table[flow.reverse].reverse == index) table[flow.reverse].reverse = no_flow;
-    for (std::uint8_t slot = 0; slot < flow.histograms; ++slot)
+    const std::uint8_t histograms = flow.histograms();
+    for (std::uint8_t slot = 0; slot < histograms; ++slot)
         blocks[flow.histogram_block[slot / 2]][slot % 2].release(pages, flow.histogram_pages);
     for (const std::uint32_t block : flow.histogram_block)
         if (block != Flow::no_block) blocks.give_back(block);
     if (flow.trouble != Flow::no_block) {
-        troubles[flow.trouble].first_answer_ns.release(pages, flow.histogram_pages);
+        if (const std::uint32_t own = troubles[flow.trouble].histograms; own != Flow::no_block) {
+            for (CompactHistogram& histogram : blocks[own]) histogram.release(pages, flow.histogram_pages);
+            blocks.give_back(own);
+        }
         troubles.give_back(flow.trouble);
     }
     if (!flow.is_iwarp() && flow.transport_block != Flow::no_block) marks.give_back(flow.transport_block);
     if (flow.responder != Flow::no_block) responders.give_back(flow.responder);
-    if (flow.entropies != Flow::no_block) {
-        if (entropies[flow.entropies].many != Flow::no_block) many_entropies.give_back(entropies[flow.entropies].many);
-        entropies.give_back(flow.entropies);
+    if (flow.has_entropies) {
+        if (const std::uint32_t many = entropies_of(flow).many; many != Flow::no_block) many_entropies.give_back(many);
+        entropies.give_back(paths[flow.path].entropies);
     }
+    paths.give_back(flow);
     if (flow.operations.others != Flow::no_block) counts.give_back(flow.operations.others);
     for (std::uint32_t row = flow.event_summaries; row != Flow::no_block;) {
         const std::uint32_t next = rows[row].next;
@@ -200,12 +197,13 @@ void FlowStore::forget_frames() {
 }
 
 bool FlowStore::take_histogram(Flow& flow, FlowHistogram which) {
-    std::uint32_t& block = flow.histogram_block[flow.histograms / 2u];
+    const std::uint8_t next = flow.histograms();
+    std::uint32_t& block = flow.histogram_block[next / 2u];
     if (block == Flow::no_block) {
         block = blocks.take();
         if (block == Flow::no_block) return false;  // counted by the pool
     }
-    flow.histogram_slot[static_cast<std::size_t>(which)] = flow.histograms++;
+    flow.histogram_slot[static_cast<std::size_t>(which)] = next;
     return true;
 }
 
@@ -222,6 +220,19 @@ Histogram FlowStore::unpack(const Flow& flow, FlowHistogram which) const {
     const std::uint8_t slot = flow.histogram_slot[static_cast<std::size_t>(which)];
     if (slot == Flow::no_slot) return {};
     return blocks[flow.histogram_block[slot / 2u]][slot % 2u].unpack(pages);
+}
+
+void FlowStore::record(Flow& flow, RareHistogram which, std::uint64_t value) {
+    if (flow.trouble == Flow::no_block) return;
+    std::uint32_t& block = troubles[flow.trouble].histograms;
+    if (block == Flow::no_block) block = blocks.take();
+    if (block == Flow::no_block) return;  // counted by the pool
+    blocks[block][static_cast<std::size_t>(which)].record(pages, flow.histogram_pages, value);
+}
+
+Histogram FlowStore::unpack(const FlowTrouble& trouble, RareHistogram which) const {
+    if (trouble.histograms == Flow::no_block) return {};
+    return blocks[trouble.histograms][static_cast<std::size_t>(which)].unpack(pages);
 }
 
 void FlowStore::show(Flow& flow, EventKind kind, std::uint64_t frame, std::uint64_t value) {
@@ -447,11 +458,11 @@ void FlowStore::describe_path(const Flow& flow, FlowSnapshot& out) const {
                                       static_cast<std::uint16_t>(flow.key.selector));
         return;
     }
-    out.entropy = Entropy(flow.path_key);
+    out.entropy = paths.key(flow).entropy();
     PathFigures path;
-    if (flow.entropies != Flow::no_block) {
+    if (flow.has_entropies) {
         describe_entropies(flow, path);
-        if (path.rows.empty()) out.entropy = entropies[flow.entropies].exact[0].entropy;
+        if (path.rows.empty()) out.entropy = entropies_of(flow).exact[0].entropy;
     }
     if (const FlowTrouble* const own = trouble_of(flow)) {
         for (const std::uint8_t limit : own->hop_limits)
@@ -460,7 +471,7 @@ void FlowStore::describe_path(const Flow& flow, FlowSnapshot& out) const {
         path.loss_episodes = own->losses.count;
         path.late_refused = own->late_refused;
         path.outcomes = own->holes.outcomes();
-        path.late_depth = unpack(flow, FlowHistogram::late_depth);
+        path.late_depth = unpack(*own, RareHistogram::late_depth);
     }
     if (!(path == PathFigures{})) out.path = std::move(path);
 }
@@ -566,8 +577,8 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
 
 std::size_t FlowStore::octets() const {
     return table.octets() + pages.octets() + rings.octets() + blocks.octets() + responders.octets() + counts.octets() +
-           troubles.octets() + rows.octets() + marks.octets() + entropies.octets() + many_entropies.octets() +
-           path_windows.octets() + pairing.octets();
+           troubles.octets() + rows.octets() + marks.octets() + paths.octets() + entropies.octets() +
+           many_entropies.octets() + path_windows.octets() + pairing.octets();
 }
 
 }  // namespace metrics::measure::flow

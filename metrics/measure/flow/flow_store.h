@@ -6,6 +6,7 @@
 #include "metrics/measure/account/engine_options.h"
 #include "metrics/measure/account/frame_context.h"
 #include "metrics/measure/flow/flow_entropies.h"
+#include "metrics/measure/flow/flow_paths.h"
 #include "metrics/measure/flow/flow_table.h"
 #include "metrics/measure/flow/observed_flows.h"
 #include "metrics/measure/flow/path_windows.h"
@@ -43,6 +44,8 @@ public:
         if (CompactHistogram* const found = histogram(flow, which); found != nullptr) [[likely]]
             found->record(pages, flow.histogram_pages, value);
     }
+    /// Does nothing if the flow has no block for rare things.
+    void record(Flow& flow, RareHistogram which, std::uint64_t value);
     /// Where record() puts values, until the next call for the flow; nullptr where the pool is exhausted.
     CompactHistogram* histogram(Flow& flow, FlowHistogram which) {
         const std::uint8_t& slot = flow.histogram_slot[static_cast<std::size_t>(which)];
@@ -59,6 +62,7 @@ public:
             record_unusual_message(flow, bytes);
     }
     Histogram unpack(const Flow& flow, FlowHistogram which) const;
+    Histogram unpack(const FlowTrouble& trouble, RareHistogram which) const;
     /// The counts of one operation, for adding.
     OperationCounts::Count& count(Flow& flow, Operation operation) {
         OperationCounts::Count& first = flow.operations.first[0];
@@ -104,9 +108,9 @@ public:
             note_other_udp_port(flow, port);
     }
     /// Of a request or response that was counted; `packet` is what it added to the counts.
-    void note_path(Flow& flow, std::uint64_t path_key, const EntropyTotals& packet) {
-        if (path_key != flow.path_key) [[unlikely]]
-            note_other_path(flow, path_key, packet);
+    void note_path(Flow& flow, PathKey key, const EntropyTotals& packet) {
+        if (!paths.has_key(flow, key)) [[unlikely]]
+            note_other_path(flow, key, packet);
     }
     /// The row of the entropy that carried the request at `position` first; nullptr if the flow has used one entropy,
     /// or if that is no longer known.
@@ -115,9 +119,9 @@ public:
     EntropyRow* present_entropy_row(const Flow& flow);
     /// The request at `position`, which passes for the first time, is the last data packet.
     void remember_entropy(const Flow& flow, std::uint64_t position) {
-        if (flow.entropies == Flow::no_block) [[likely]]
+        if (!flow.has_entropies) [[likely]]
             return;
-        FlowEntropies& own = entropies[flow.entropies];
+        FlowEntropies& own = entropies_of(flow);
         own.first_row[position % FlowEntropies::remembered] = own.present;
     }
     /// Of a packet that was counted, whose class is not that of the packet before it.
@@ -161,6 +165,7 @@ public:
     Slab<FlowTrouble> troubles;
     Slab<EventSummaryRow> rows;
     Slab<RequestMarks> marks;
+    FlowPaths paths;
     Slab<FlowEntropies> entropies;
     Slab<ManyEntropies> many_entropies;
     PathWindows path_windows;
@@ -183,7 +188,9 @@ private:
     std::uint64_t ids_made_of(std::uint64_t frame) const;
     bool take_histogram(Flow& flow, FlowHistogram which);
     void note_other_udp_port(Flow& flow, std::uint16_t port);
-    void note_other_path(Flow& flow, std::uint64_t path_key, const EntropyTotals& packet);
+    void note_other_path(Flow& flow, PathKey key, const EntropyTotals& packet);
+    FlowEntropies& entropies_of(const Flow& flow) { return entropies[paths[flow.path].entropies]; }
+    const FlowEntropies& entropies_of(const Flow& flow) const { return entropies[paths[flow.path].entropies]; }
     void note_hop_limit(Flow& flow, std::uint8_t before, std::uint8_t now);
     void describe_entropies(const Flow& flow, PathFigures& out) const;
     void describe_path(const Flow& flow, FlowSnapshot& out) const;

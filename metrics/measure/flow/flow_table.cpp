@@ -62,7 +62,6 @@ FlowIndex FlowTable::add(const FlowKey& key, std::uint32_t hash, std::uint64_t i
 }
 
 void FlowTable::link(FlowIndex index, std::uint32_t hash) {
-    (*this)[index].hash = hash;
     std::size_t at = hash & mask_;
     while (slots_[at].index != no_flow) at = (at + 1) & mask_;
     slots_[at] = {hash, index};
@@ -97,7 +96,7 @@ FlowIndex FlowTable::idlest() {
 }
 
 void FlowTable::unlink(FlowIndex index) {
-    std::size_t at = (*this)[index].hash & mask_;
+    std::size_t at = hash_of((*this)[index].key) & mask_;
     while (slots_[at].index != index) {
         if (slots_[at].index == no_flow) return;  // not linked
         at = (at + 1) & mask_;

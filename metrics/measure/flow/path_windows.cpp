@@ -27,11 +27,12 @@ std::uint32_t median_without(std::span<const std::uint32_t> sorted, std::size_t 
 
 }  // namespace
 
-PathWindows::PathWindows(std::size_t max_flows)
-    : max_pairs_(std::clamp<std::size_t>(max_flows / 16, 1024, 65536)),
+PathWindows::PathWindows(FlowPaths& paths, std::size_t max_flows)
+    : paths_(paths),
+      max_pairs_(std::clamp<std::size_t>(max_flows / 16, 1024, 65536)),
       rows_left_(std::max<std::size_t>(max_flows / 8, 4096)),
+      members_left_(std::max<std::size_t>(max_flows / 16, 4096)),
       pairs_(bounded_count(max_pairs_)),
-      members_(bounded_count(std::max<std::size_t>(max_flows / 16, 4096))),
       pages_(std::max<std::size_t>(max_flows / 8, 4096)) {}
 
 std::uint32_t PathWindows::pair_with(const FlowKey& key) {
@@ -45,7 +46,7 @@ std::uint32_t PathWindows::pair_with(const FlowKey& key) {
 }
 
 void PathWindows::begin(Flow& flow, std::uint8_t dscp) {
-    if (!Entropy(flow.path_key).known()) return;
+    if (!paths_.key(flow).entropy().known()) return;
     FlowKey key = flow.key;
     key.selector = dscp;
     key.service = Service::rc;
@@ -59,25 +60,32 @@ void PathWindows::begin(Flow& flow, std::uint8_t dscp) {
     }
     if (pair.first != nullptr) add_member(*pair.first, index);
     pair.first = nullptr;
-    if (flow.entropies == Flow::no_block) add_member(flow, index);
+    if (!flow.has_entropies) add_member(flow, index);
 }
 
 std::uint8_t PathWindows::row_with(Pair& pair, Entropy entropy) {
     const auto known = std::ranges::find(pair.rows, entropy, &Row::entropy);
     if (known != pair.rows.end()) return static_cast<std::uint8_t>(known - pair.rows.begin());
-    if (pair.rows.size() == PathFigures::most_rows || rows_left_ == 0) return 0xff;
-    --rows_left_;
-    pair.rows.emplace_back().entropy = entropy;
-    return static_cast<std::uint8_t>(pair.rows.size() - 1);
+    if (pair.rows.size() < PathFigures::most_rows && rows_left_ > 0) {
+        --rows_left_;
+        pair.rows.emplace_back().entropy = entropy;
+        return static_cast<std::uint8_t>(pair.rows.size() - 1);
+    }
+    const auto unused = std::ranges::find(pair.rows, 0, &Row::members);
+    if (unused == pair.rows.end()) return 0xff;
+    unused->longer_ns.release(pages_, unused->owner);
+    *unused = Row{};
+    unused->entropy = entropy;
+    return static_cast<std::uint8_t>(unused - pair.rows.begin());
 }
 
 void PathWindows::add_member(Flow& flow, std::uint32_t pair) {
     constexpr std::uint8_t no_row = 0xff;
-    const std::uint8_t row = row_with(pairs_[pair], Entropy(flow.path_key));
+    const std::uint8_t row = row_with(pairs_[pair], paths_.key(flow).entropy());
     if (row == no_row || pairs_[pair].rows[row].members == most_members) return;
-    flow.path_member = members_.take();
-    if (flow.path_member == none) return;
-    Member& member = members_[flow.path_member];
+    if (members_left_ == 0 || !paths_.take(flow)) return;
+    --members_left_;
+    PathMember& member = paths_[flow.path].member;
     member.flow = &flow;
     member.pair = pair;
     member.row = row;
@@ -87,13 +95,14 @@ void PathWindows::add_member(Flow& flow, std::uint32_t pair) {
 }
 
 void PathWindows::remove_member(Flow& flow) {
-    if (flow.path_member == Flow::no_block) return;
-    const Member& member = members_[flow.path_member];
+    if (flow.path == FlowPaths::none) return;
+    PathMember& member = paths_[flow.path].member;
+    if (member.pair == none) return;
     Pair& pair = pairs_[member.pair];
     close(pair);
     --pair.rows[member.row].members;
-    members_.give_back(flow.path_member);
-    flow.path_member = Flow::no_block;
+    ++members_left_;
+    member = {};
 }
 
 void PathWindows::exclude(Flow& flow) {
@@ -126,7 +135,9 @@ void PathWindows::leave(Flow& flow) {
 
 /// The flow's first packet in the window, not counted yet.
 void PathWindows::begin_window(Flow& flow, std::uint32_t window) {
-    Member& member = members_[flow.path_member];
+    flow.path_window = window;
+    PathMember& member = paths_[flow.path].member;
+    if (member.pair == none) return;
     Pair& pair = pairs_[member.pair];
     if (pair.window != window) {
         close(pair);
@@ -134,18 +145,18 @@ void PathWindows::begin_window(Flow& flow, std::uint32_t window) {
         pair.window = window;
         if (!same_interval) end_interval(pair);
     }
-    flow.path_window = window;
     if (member.is_active) return;
     member.is_active = true;
     member.next_active = pair.active;
-    pair.active = flow.path_member;
+    pair.active = flow.path;
     member.packets = flow.counts.packets;
     member.wire_bytes = flow.counts.wire_bytes;
     member.ce = Flow::sum(flow.counts.ce, flow.counts_above.ce);
 }
 
 void PathWindows::add_round_trip(const Flow& flow, std::uint64_t ns) {
-    const Member& member = members_[flow.path_member];
+    const PathMember& member = paths_[flow.path].member;
+    if (member.pair == none) return;
     Row& row = pairs_[member.pair].rows[member.row];
     if (row.sampled == row.round_trips_ns.size()) return;
     constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
@@ -157,7 +168,7 @@ void PathWindows::close(Pair& pair) {
     std::uint64_t packets = 0;
     std::uint64_t ce = 0;
     for (std::uint32_t index = pair.active; index != none;) {
-        Member& member = members_[index];
+        PathMember& member = paths_[index].member;
         const Flow& flow = *member.flow;
         Row& row = pair.rows[member.row];
         const auto own_packets = static_cast<std::uint32_t>(flow.counts.packets - member.packets);
@@ -217,15 +228,16 @@ void PathWindows::compare_delays(Pair& pair, std::uint64_t packets) {
 void PathWindows::end_interval(Pair& pair) {
     std::uint64_t sum = 0;
     std::uint64_t greatest = 0;
+    std::size_t used = 0;
     for (Row& row : pair.rows) {
+        used += row.members > 0 || row.interval_bytes > 0 ? 1 : 0;
         sum += row.interval_bytes;
         greatest = std::max(greatest, row.interval_bytes);
         row.interval_bytes = 0;
     }
-    if (sum == 0 || pair.rows.size() < 2) return;
+    if (sum == 0 || used < 2) return;
     constexpr double permille = 1000;
-    const double ratio =
-        static_cast<double>(greatest) * static_cast<double>(pair.rows.size()) / static_cast<double>(sum);
+    const double ratio = static_cast<double>(greatest) * static_cast<double>(used) / static_cast<double>(sum);
     pair.max_over_mean.record(pages_, pair.owner, static_cast<std::uint64_t>(ratio * permille));
 }
 
@@ -259,7 +271,7 @@ std::size_t PathWindows::octets() const {
     constexpr std::size_t node = sizeof(FlowKey) + sizeof(std::uint32_t) + 2 * sizeof(void*);
     std::size_t rows = 0;
     for (const auto& [key, index] : by_key_) rows += pairs_[index].rows.capacity();
-    return pairs_.octets() + members_.octets() + pages_.octets() + rows * sizeof(Row) + by_key_.size() * node +
+    return pairs_.octets() + pages_.octets() + rows * sizeof(Row) + by_key_.size() * node +
            by_key_.bucket_count() * sizeof(void*);
 }
 

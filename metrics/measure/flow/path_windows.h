@@ -7,6 +7,7 @@
 
 #include "metrics/figures/path_figures.h"
 #include "metrics/measure/account/compact_histogram.h"
+#include "metrics/measure/flow/flow_paths.h"
 #include "metrics/measure/flow/flow_table.h"
 #include "metrics/measure/flow/slab.h"
 
@@ -14,22 +15,23 @@ namespace metrics::inline measure::inline flow {
 
 /// Compares the entropies between two hosts in short windows of time: which one has more marks or longer round trips
 /// than the others at the same moment. Flows of a pair of hosts take part from the second flow on, as long as they keep
-/// their entropy; there is room for PathFigures::most_rows entropies of a pair, and for most_members flows of each.
+/// their entropy; there is room for PathFigures::most_rows entropies of a pair, and for most_members flows of each. If
+/// there is no room, an entropy that no flow has any more makes room.
 ///
 /// A flow's packets are not counted again. A window takes what the flow's counts grew by, so that a packet costs a
 /// comparison, and the first one in a window a little more.
 class PathWindows {
 public:
-    explicit PathWindows(std::size_t max_flows);
+    PathWindows(FlowPaths& paths, std::size_t max_flows);
 
     /// A packet of the flow at this time will be counted.
     void note(Flow& flow, std::int64_t now_ns) {
-        if (flow.path_member != Flow::no_block && window_of(now_ns) != flow.path_window) [[unlikely]]
+        if (flow.path != FlowPaths::none && window_of(now_ns) != flow.path_window) [[unlikely]]
             begin_window(flow, window_of(now_ns));
     }
     /// A message of the flow was answered.
     void note_round_trip(const Flow& flow, std::uint64_t ns) {
-        if (flow.path_member != Flow::no_block) add_round_trip(flow, ns);
+        if (flow.path != FlowPaths::none) add_round_trip(flow, ns);
     }
     /// The flow has had a data packet with this DSCP.
     void join(Flow& flow, std::uint8_t dscp) {
@@ -59,17 +61,6 @@ private:
     static constexpr std::uint8_t most_members = 16;
     static constexpr std::uint32_t none = 0xffffffff;
 
-    /// A flow that takes part.
-    struct Member {
-        const Flow* flow = nullptr;
-        std::uint32_t pair = none;
-        std::uint32_t next_active = none;  ///< in the window
-        std::uint8_t row = 0;
-        bool is_active = false;     ///< has had a packet in the window
-        std::uint64_t packets = 0;  ///< of the flow, when the window began
-        std::uint64_t wire_bytes = 0;
-        std::uint64_t ce = 0;
-    };
     /// An entropy of a pair.
     struct Row {
         Entropy entropy;
@@ -109,11 +100,12 @@ private:
     void end_interval(Pair& pair);
     void remove_member(Flow& flow);
 
+    FlowPaths& paths_;
     std::size_t max_pairs_;
     std::size_t rows_left_;
+    std::size_t members_left_;
     std::unordered_map<FlowKey, std::uint32_t, FlowKeyHash> by_key_;
     Slab<Pair> pairs_;
-    Slab<Member> members_;
     HistogramPages pages_;
 };
 

@@ -62,10 +62,6 @@ Entropy entropy_of(const dissect::Unit& unit) {
                                   static_cast<std::uint8_t>(base::load_u8(header + 1) >> 4));
 }
 
-std::uint64_t path_key_of(Entropy entropy, std::uint8_t hop_limit) {
-    return entropy.number() | std::uint64_t{hop_limit} << Entropy::spare_shift;
-}
-
 }  // namespace
 
 PacketClass with_link(PacketClass packet_class, const dissect::Dissection& frame_dissection, base::Bytes bytes) {
@@ -110,7 +106,7 @@ bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketR
         // The source address is 12 bytes into the header, the identification 4.
         out.identification = base::load_be16(unit.bytes.data() + dissection.network.source_offset - 8);
     out.udp_port = unit.transport == wire::Transport::roce2 ? dissection.source_port : std::uint16_t{0};
-    out.path_key = path_key_of(entropy_of(unit), out.hop_limit);
+    out.path_key = PathKey(entropy_of(unit), out.hop_limit);
     out.direction = unit.frame.direction;
     out.becn = bth.becn;
     out.crc_bad = bth.icrc == dissect::CrcStatus::bad || bth.vcrc == dissect::CrcStatus::bad;
@@ -185,7 +181,7 @@ void make_plain_record(const wire::Frame& frame, const FrameContext& context, bo
     out.virtual_address = 0;
     out.identification = identification;
     out.udp_port = udp_port;
-    out.path_key = path_key_of(Entropy::of_udp(udp_port), hop_limit);
+    out.path_key = PathKey::of_plain(udp_port, hop_limit);
     out.opcode = number;
     out.syndrome = wire::no_credit_limit;
     out.traffic_class = traffic_class;

@@ -5,6 +5,7 @@
 #include "metrics/figures/flow_key.h"
 #include "metrics/figures/packet_class.h"
 #include "metrics/measure/account/frame_context.h"
+#include "metrics/measure/flow/path_key.h"
 
 namespace metrics::inline measure::inline packet {
 
@@ -29,7 +30,7 @@ struct PacketRecord {
     std::uint64_t virtual_address = 0;
     std::uint16_t identification = 0;  ///< IPv4's; 0 = none
     std::uint16_t udp_port = 0;        ///< RoCEv2: the source port
-    std::uint64_t path_key = 0;        ///< as Flow::path_key
+    PathKey path_key;
     PacketClass packet_class;
     std::uint8_t opcode = 0;
     std::uint8_t syndrome = 0;  ///< without an AETH: a value without meaning

@@ -52,9 +52,8 @@ private:
 inline void AnsweredRequests::note_first_answer(FlowStore& store, Flow& requester, const OutstandingMessage& message,
                                                 std::int64_t now_ns) {
     if (requester.trouble == Flow::no_block) return;
-    FlowTrouble& trouble = store.troubles[requester.trouble];
-    if (trouble.early_repeats != 0 && now_ns >= message.last_ns)
-        trouble.first_answer_ns.record(store.pages, requester.histogram_pages, psn::elapsed(message.last_ns, now_ns));
+    if (store.troubles[requester.trouble].early_repeats != 0 && now_ns >= message.last_ns)
+        store.record(requester, RareHistogram::first_answer, psn::elapsed(message.last_ns, now_ns));
 }
 
 inline void AnsweredRequests::settle(FlowStore& store, ReuseTracker* reuse, Flow& requester, std::uint64_t position,

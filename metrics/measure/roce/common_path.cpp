@@ -39,9 +39,6 @@ struct CommonPath::Packet {
     std::uint32_t dma_length;
     std::uint64_t virtual_address;
 
-    std::uint64_t path_key() const {
-        return Entropy::of_udp(udp_port).number() | std::uint64_t{hop_limit} << Entropy::spare_shift;
-    }
     /// What Tracking::count() does to a flow that had packets before, without a mark.
     void count(Flow& flow) const {
         PacketCounts& counts = flow.counts;
@@ -67,7 +64,7 @@ struct CommonPath::Packet {
     store_.path_windows.note(flow, packet.now_ns);
     packet.count(flow);
     store_.note_udp_port(flow, packet.udp_port);
-    store_.note_path(flow, packet.path_key(), {1, packet.wire_length, 0});
+    store_.note_path(flow, PathKey::of_plain(packet.udp_port, packet.hop_limit), {1, packet.wire_length, 0});
     store_.remember_entropy(flow, position);
     note_identification(request, position, packet.identification);
     const GapEnd end{packet.now_ns, packet.wire_length + ethernet_overhead, packet.frame, traits.takes_receive,

@@ -144,10 +144,10 @@ std::optional<RetryFigures> retries_of(const Flow& flow, const FlowTrouble& trou
     return out;
 }
 
-std::optional<RepeatAnswerFigures> repeat_answers_of(const FlowTrouble& trouble, const HistogramPages& pages) {
+std::optional<RepeatAnswerFigures> repeat_answers_of(const FlowTrouble& trouble, const FlowStore& store) {
     if (trouble.early_repeats == 0) return std::nullopt;
     return RepeatAnswerFigures{trouble.early_repeats, trouble.repeated_answers, trouble.first_repeat_min_ns,
-                               trouble.first_answer_ns.unpack(pages)};
+                               store.unpack(trouble, RareHistogram::first_answer)};
 }
 
 }  // namespace metrics::measure::roce

@@ -28,6 +28,6 @@ private:
 
 /// RepeatedRequest as it is shown; without value if it was acknowledged.
 std::optional<RetryFigures> retries_of(const Flow& flow, const FlowTrouble& trouble, const Histogram& message_bytes);
-std::optional<RepeatAnswerFigures> repeat_answers_of(const FlowTrouble& trouble, const HistogramPages& pages);
+std::optional<RepeatAnswerFigures> repeat_answers_of(const FlowTrouble& trouble, const FlowStore& store);
 
 }  // namespace metrics::measure::roce

@@ -67,7 +67,7 @@ inline void Tracking::count(Flow& flow, const PacketRecord& record) {
         flow.interface = static_cast<std::uint16_t>(std::min(record.interface, 0xffffu));
         flow.traffic_class = record.traffic_class;
         flow.udp_port = record.udp_port;
-        flow.path_key = record.path_key;
+        store.paths.set_key(flow, record.path_key);
     }
     if (record.packet_class != store.class_of(flow)) [[unlikely]]
         note_class(flow, record);

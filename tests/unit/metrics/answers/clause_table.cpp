@@ -202,6 +202,8 @@ std::vector<Clause> repairs() {
         {"The flow that lost them was not found", naks(NakCode::psn_sequence_error)},
         {"came late", member(&FlowSnapshot::reordered_packets)},
         {"came out of order", member(&FlowSnapshot::reordered_packets)},
+        {"loses more than the paths of the other", of_flows(lost)},
+        {"stands out: ", of_flows(lost)},
         {"retransmitted because of it", of_flows(metrics::repeated_packets)},
         {"arrived a second time", member(&FlowSnapshot::duplicate_packets)},
         {"carried a bad ICRC", member(&FlowSnapshot::icrc_bad)},
@@ -459,6 +461,7 @@ const std::vector<Clause>& denials() {
         return flow.ecn_ce_packets + (flow.tcp ? flow.tcp->ece_acks : 0);
     };
     static const std::vector<Clause> table{
+        {"No loss was seen on any of", of_flows(lost)},
         {"though none was lost", member(&FlowSnapshot::missing_packets)},
         {"nothing was retransmitted", of_flows(metrics::repeated_packets)},
         {"all were seen here", member(&FlowSnapshot::missing_packets)},

@@ -81,6 +81,45 @@ TEST(PathQuestion, LossesOnAllPathsAreNoPath) {
     EXPECT_NE(answer_with(answers, Verdict::paths_alike), nullptr);
 }
 
+TEST(PathQuestion, SaysThatNothingWasLost) {
+    const auto answers = ask(snapshot_of(eight_ports(0)));
+    const metrics::Answer* const answer = answer_with(answers, Verdict::paths_alike);
+    ASSERT_NE(answer, nullptr);
+    EXPECT_EQ(answer->summary, "No loss was seen on any of 8 entropies from 192.0.2.2 to 192.0.2.1.");
+}
+
+/// The entropy of a packet that never passed is unknown: losses of a flow need not be those of an entropy.
+TEST(PathQuestion, DeniesNoLossThatAFlowHas) {
+    for (const auto member : {&metrics::FlowSnapshot::missing_packets, &metrics::FlowSnapshot::retransmitted_packets}) {
+        auto flows = eight_ports(0);
+        flows[3].*member = 1;
+        EXPECT_EQ(answer_with(ask(snapshot_of(flows)), Verdict::paths_alike), nullptr);
+    }
+    auto flows = eight_ports(0);
+    flows[3].reverse = 9;
+    flows[3].naks[static_cast<std::size_t>(metrics::NakCode::psn_sequence_error)] = 1;
+    EXPECT_EQ(answer_with(ask(snapshot_of(flows)), Verdict::paths_alike), nullptr);
+}
+
+TEST(PathQuestion, IsNotAskedWithinOneMachine) {
+    const auto loopback = [](std::uint8_t last) {
+        metrics::Address address;
+        address.family = wire::AddressFamily::ipv4;
+        std::ranges::copy(std::to_array<std::uint8_t>({127, 0, 0, last}), address.octets.begin());
+        return address;
+    };
+    for (const std::uint64_t losses : {0, 5}) {
+        auto flows = eight_ports(losses);
+        for (metrics::FlowSnapshot& flow : flows) {
+            flow.source.address = loopback(1);
+            flow.destination.address = loopback(2);
+        }
+        for (const metrics::Answer& answer : ask(snapshot_of(flows))) EXPECT_NE(answer.question, Question::path);
+        for (metrics::FlowSnapshot& flow : flows) flow.source.address = flow.destination.address = ipv4(1);
+        for (const metrics::Answer& answer : ask(snapshot_of(flows))) EXPECT_NE(answer.question, Question::path);
+    }
+}
+
 /// The same port between other hosts is another path.
 TEST(PathPairs, AreNotAddedUp) {
     const auto pairs = metrics::path_pairs(snapshot_of({on_port(50'000, 0, 2, 1), on_port(50'000, 9, 3, 1)}));

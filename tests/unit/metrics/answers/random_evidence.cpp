@@ -22,6 +22,7 @@ metrics::Snapshot RandomEvidence::make() {
         flows[0].reverse = 2;
         flows[1].reverse = 1;
     }
+    if (once_in(20)) add_paths(flows);
     metrics::Snapshot snapshot = snapshot_of(std::move(flows));
     snapshot.capture.truncated = sparse(4000);
     if (once_in(4)) snapshot.pauses.push_back(make_pause());
@@ -29,6 +30,21 @@ metrics::Snapshot RandomEvidence::make() {
         if (once_in(2)) snapshot.hosts.push_back(make_host(number));
     if (once_in(10)) snapshot.attempts.push_back(make_attempt());
     return snapshot;
+}
+
+/// Five entropies from one host to another: without losses, or some lose.
+void RandomEvidence::add_paths(std::vector<FlowSnapshot>& flows) {
+    const bool lossy = once_in(2);
+    for (std::uint16_t port = 50'000; port < 50'005; ++port) {
+        FlowSnapshot& flow = flows.emplace_back(healthy(port, 2, 1));
+        flow.entropy = metrics::Entropy::of_udp(port);
+        if (!lossy) continue;
+        flow.missing_packets = sparse(5);
+        flow.retransmitted_packets = sparse(50);
+        if (*flow.retransmitted_packets == 0) continue;
+        flow.path = metrics::PathFigures{};
+        flow.path->loss_episodes = *flow.retransmitted_packets;
+    }
 }
 
 FlowSnapshot RandomEvidence::make_flow(std::uint64_t id, std::uint8_t from, std::uint8_t to) {

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <random>
+#include <vector>
 
 #include "tests/unit/metrics/answers/support.h"
 
@@ -24,6 +25,7 @@ private:
         return choices.begin()[below(choices.size())];
     }
 
+    void add_paths(std::vector<metrics::FlowSnapshot>& flows);
     metrics::FlowSnapshot make_flow(std::uint64_t id, std::uint8_t from, std::uint8_t to);
     void set_service(metrics::FlowSnapshot& flow);
     void set_messages(metrics::FlowSnapshot& flow);

@@ -5,6 +5,8 @@
 #include <array>
 #include <gtest/gtest.h>
 
+#include "metrics/figures/path_sums.h"
+
 namespace {
 
 using metrics::Entropy;
@@ -45,6 +47,17 @@ TEST(EntropyParts, ComeBack) {
     EXPECT_EQ(infiniband.destination_lid(), 0x8001);
     EXPECT_EQ(infiniband.service_level(), 15);
     EXPECT_FALSE(Entropy().known());
+}
+
+TEST(EntropyWindowSums, KeepThoseComparedMost) {
+    metrics::PathWindowFigures few;
+    metrics::PathWindowFigures many;
+    for (std::uint16_t i = 0; i < metrics::PathFigures::most_rows; ++i) {
+        few.rows.push_back({.entropy = Entropy::of_udp(i), .marks = {1, 0}});
+        many.rows.push_back({.entropy = Entropy::of_udp(static_cast<std::uint16_t>(1000 + i)), .delays = {1, 1}});
+    }
+    metrics::merge_windows(few, many);
+    EXPECT_EQ(few, many);
 }
 
 TEST(EntropyText, SaysItsParts) {

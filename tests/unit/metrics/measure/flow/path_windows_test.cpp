@@ -8,6 +8,7 @@ namespace {
 
 using metrics::Entropy;
 using metrics::Flow;
+using metrics::FlowPaths;
 using metrics::PathWindowFigures;
 using metrics::PathWindows;
 using metrics::SignCounts;
@@ -18,13 +19,15 @@ constexpr std::int64_t window_ns = 1 << 20;
 class Bench {
 public:
     explicit Bench(unsigned flows) {
-        for (unsigned i = 0; i < flows; ++i) {
-            Flow& flow = *flows_.emplace_back(std::make_unique<Flow>());
-            flow.key.source.octets[0] = 1;
-            flow.key.destination.octets[0] = 2;
-            flow.path_key = Entropy::of_udp(static_cast<std::uint16_t>(50'000 + i)).number();
-            windows_.join(flow, 26);
-        }
+        for (unsigned i = 0; i < flows; ++i) add();
+    }
+    void add() {
+        const auto port = static_cast<std::uint16_t>(50'000 + flows_.size());
+        Flow& flow = *flows_.emplace_back(std::make_unique<Flow>());
+        flow.key.source.octets[0] = 1;
+        flow.key.destination.octets[0] = 2;
+        paths_.set_key(flow, metrics::PathKey::of_plain(port, 64));
+        windows_.join(flow, 26);
     }
     /// Packets of a flow in a window, the first `marked` of them with a mark.
     void send(unsigned flow, std::int64_t window, unsigned packets, unsigned marked = 0) {
@@ -37,6 +40,10 @@ public:
     }
     void answer(unsigned flow, std::uint64_t ns) { windows_.note_round_trip(*flows_[flow], ns); }
     Flow& flow(unsigned number) { return *flows_[number]; }
+    bool takes_part(unsigned number) const {
+        const std::uint32_t path = flows_[number]->path;
+        return path != FlowPaths::none && paths_[path].member.pair != metrics::PathMember::none;
+    }
     PathWindows& windows() { return windows_; }
     PathWindowFigures figures() {
         windows_.close();
@@ -47,7 +54,8 @@ public:
 
 private:
     std::vector<std::unique_ptr<Flow>> flows_;
-    PathWindows windows_{1000};
+    FlowPaths paths_{1000};
+    PathWindows windows_{paths_, 1000};
 };
 
 TEST(PathWindowCounts, CompareSharesOfMarks) {
@@ -106,7 +114,7 @@ TEST(PathWindowCounts, SeeThatEntropiesAlternate) {
 
 TEST(PathWindowCounts, OneFlowIsNotFollowed) {
     Bench bench(1);
-    EXPECT_EQ(bench.flow(0).path_member, Flow::no_block);
+    EXPECT_FALSE(bench.takes_part(0));
     EXPECT_TRUE(bench.figures().rows.empty());
 }
 
@@ -123,10 +131,36 @@ TEST(PathWindowCounts, FlowsLeave) {
     EXPECT_TRUE(bench.figures().rows.empty()) << "nothing is left of the pair";
 }
 
+TEST(PathWindowCounts, EntropiesOfFlowsThatLeftAreNotOfTheMean) {
+    constexpr std::int64_t interval = 128;
+    Bench bench(3);
+    bench.windows().leave(bench.flow(2));
+    for (std::int64_t round = 1; round <= 9; ++round) bench.send(round % 2 == 0 ? 0 : 1, round * interval, 10);
+    EXPECT_EQ(bench.figures().max_over_mean_permille.max(), 2000u);
+}
+
+TEST(PathWindowCounts, AnEntropyWithoutFlowsMakesRoom) {
+    Bench bench(metrics::PathFigures::most_rows);
+    bench.send(0, 1, 10);
+    bench.send(5, 1, 10, 5);
+    bench.add();
+    EXPECT_FALSE(bench.takes_part(64));
+    bench.windows().leave(bench.flow(5));
+    bench.add();
+    ASSERT_TRUE(bench.takes_part(65));
+    bench.send(0, 2, 10, 5);
+    bench.send(65, 2, 10);
+    const PathWindowFigures figures = bench.figures();
+    ASSERT_EQ(figures.rows.size(), metrics::PathFigures::most_rows);
+    EXPECT_EQ(figures.rows.back().entropy, Entropy::of_udp(50'065));
+    EXPECT_EQ(figures.rows.back().marks, (SignCounts{0, 1}));
+    EXPECT_EQ(figures.rows[5].entropy, Entropy::of_udp(50'006));
+}
+
 TEST(PathWindowCounts, AFlowThatSpraysTakesNoPart) {
     Bench bench(3);
     bench.windows().exclude(bench.flow(1));
-    EXPECT_EQ(bench.flow(1).path_member, Flow::no_block);
+    EXPECT_FALSE(bench.takes_part(1));
     bench.send(0, 1, 10, 5);
     bench.send(1, 1, 10, 9);
     bench.send(2, 1, 10);

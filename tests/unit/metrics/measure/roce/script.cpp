@@ -44,7 +44,7 @@ PacketRecord Script::record(FlowIndex flow, std::int64_t index, std::uint8_t opc
     out.psn = (first_psn_ + static_cast<std::uint32_t>(index)) & 0xffffff;
     out.opcode = opcode;
     out.hop_limit = hop_limit;
-    out.path_key = entropy.number() | std::uint64_t{hop_limit} << Entropy::spare_shift;
+    out.path_key = metrics::PathKey(entropy, hop_limit);
     out.wire_length = 58;
     out.overhead = ethernet_overhead;
     if (direction != wire::Direction::unknown)
