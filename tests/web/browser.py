@@ -122,6 +122,8 @@ class Browser:
         self.mouse("mouseMoved", (start[0] + end[0]) / 2, end[1], button="left", buttons=1)
         self.mouse("mouseMoved", *end, button="left", buttons=1)
         self.mouse("mouseReleased", *end, button="left", clickCount=1)
+        # d3 swallows the click that a browser makes of a drag, until its own timer of no time runs; ours runs after it.
+        self.value("new Promise(done => setTimeout(done, 0))")
 
     def screenshot(self, path, whole=True):
         import base64
