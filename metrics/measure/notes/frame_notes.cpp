@@ -4,6 +4,7 @@
 
 #include "metrics/measure/engine/analyzer.h"
 #include "metrics/measure/notes/note_store.h"
+#include "metrics/measure/notes/observed_options.h"
 
 namespace metrics::inline measure::inline notes {
 
@@ -27,21 +28,11 @@ private:
 
 constexpr std::size_t kept_flows = 64;
 
-AnalyzerOptions watched(const EngineOptions& engine, const dissect::DissectorOptions& dissector,
-                        FrameObserver& observer, dissect::Sink* listener) {
-    AnalyzerOptions options;
-    options.engine = engine;
-    options.engine.observer = &observer;
-    options.dissector = dissector;
-    options.listener = listener;
-    return options;
-}
-
 }  // namespace
 
 struct FrameNotes::State {
     State(const EngineOptions& engine, const dissect::DissectorOptions& dissector, dissect::Sink* listener)
-        : analyzer(watched(engine, dissector, store, listener)) {}
+        : analyzer(observed_options(engine, dissector, store, listener)) {}
 
     NoteStore store;
     Analyzer analyzer;

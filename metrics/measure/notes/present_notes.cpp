@@ -9,6 +9,7 @@
 
 #include "metrics/measure/account/frame_observer.h"
 #include "metrics/measure/engine/analyzer.h"
+#include "metrics/measure/notes/observed_options.h"
 
 namespace metrics::inline measure::inline notes {
 
@@ -197,21 +198,11 @@ private:
     std::unordered_map<std::uint64_t, Flow> flows_;
 };
 
-AnalyzerOptions observed(const EngineOptions& engine, const dissect::DissectorOptions& dissector,
-                         FrameObserver& observer, dissect::Sink* listener) {
-    AnalyzerOptions options;
-    options.engine = engine;
-    options.engine.observer = &observer;
-    options.dissector = dissector;
-    options.listener = listener;
-    return options;
-}
-
 }  // namespace
 
 struct PresentNotes::State {
     State(const EngineOptions& engine, const dissect::DissectorOptions& dissector, dissect::Sink* listener)
-        : analyzer(observed(engine, dissector, frame, listener)) {}
+        : analyzer(observed_options(engine, dissector, frame, listener)) {}
 
     PresentFrame frame;
     Analyzer analyzer;
