@@ -436,7 +436,8 @@ struct alignas(64) Flow {
     bool is_iwarp() const { return key.transport == wire::Transport::iwarp; }
     /// How many histograms it has.
     std::uint8_t histograms() const {
-        return static_cast<std::uint8_t>(flow_histogram_count - std::ranges::count(histogram_slot, no_slot));
+        return static_cast<std::uint8_t>(histogram_slot.size() -
+                                         static_cast<std::size_t>(std::ranges::count(histogram_slot, no_slot)));
     }
     /// The stream tracker's block; no_block for flows other than iWARP's.
     std::uint32_t stream() const { return is_iwarp() ? transport_block : no_block; }
