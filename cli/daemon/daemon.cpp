@@ -27,7 +27,7 @@ int print_messages(const base::Errors& errors) {
 int serve(const DaemonOptions& options, const service::Config& config, std::string_view version) {
     service::Log log(service::find_level(config.log.level).value_or(service::Level::info),
                      config.log.max_lines_per_sec);
-    const analysis::Names names(true);
+    analysis::Names names(true);
     service::ServiceOptions how;
     how.config = config;
     how.version = version;

@@ -91,6 +91,7 @@ std::size_t ManagementLearner::octets() const {
 }
 
 void ManagementLearner::learn(const Unit& unit) {
+    if (!unit.dissection.has(LayerId::mad)) return;
     const LayerRef* layer = unit.dissection.find(LayerId::mad);
     if (layer == nullptr || layer->length < wire::mad_octets ||
         layer->offset + std::size_t{wire::mad_octets} > unit.bytes.size())
