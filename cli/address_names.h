@@ -13,7 +13,7 @@ namespace cli {
 
 /// What management datagrams say of the node that has an address.
 struct LearntName {
-    std::uint64_t guid = 0;            ///< 0: unknown
+    std::uint64_t guid = 0;             ///< 0: unknown
     std::string_view description = {};  ///< printable
 };
 

@@ -9,7 +9,7 @@
 /// that each is a layer of its own, LayerId::sa_record. Layers of a packet show the records that lie whole in it.
 namespace dissect {
 
-/// The octets of the record's number, which come before the record.
+/// The bytes of the record's number, which come before the record.
 inline constexpr std::uint32_t joined_record_prefix = 8;
 
 /// Calls `visit` with each record that the unit's segment completes: a dissection with this one layer, and its bytes.

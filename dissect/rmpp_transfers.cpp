@@ -20,7 +20,7 @@ std::array<std::byte, 16> address_at(const Network& network, std::uint32_t offse
     return address;
 }
 
-/// All octets of a management datagram; empty if it was cut.
+/// All bytes of a management datagram; empty if it was cut.
 base::Bytes mad_of(const Dissection& dissection, base::Bytes bytes) {
     const LayerRef* layer = dissection.find(LayerId::mad);
     if (layer == nullptr || layer->length < wire::mad_octets ||
@@ -71,8 +71,8 @@ const RmppSegment* RmppTransfers::note(const Dissection& dissection, base::Bytes
     if (data_octet == 0) return nullptr;
     const Network& network = dissection.network;
     const Key key{address_at(network, network.source_offset, bytes),
-                  address_at(network, network.destination_offset, bytes),
-                  header.get<&wire::Mad::transaction_id>(), management_class};
+                  address_at(network, network.destination_offset, bytes), header.get<&wire::Mad::transaction_id>(),
+                  management_class};
     switch (wire::mad::rmpp_type(mad)) {
         case RmppType::none: return nullptr;
         case RmppType::data: return note_data(key, mad, data_octet);

@@ -18,19 +18,19 @@ struct RmppSegment {
     bool is_last = false;
     bool is_repeated = false;   ///< a segment of this number passed before
     std::uint32_t missing = 0;  ///< of the last: the segments before it that have not passed
-    /// Of the last: the octets of data of the whole transfer.
+    /// Of the last: the bytes of data of the whole transfer.
     std::uint64_t octets = 0;
     std::uint32_t segment_octets = 0;  ///< of data, in every segment except the last
-    /// The data of the transfer, in their order, up to the last octet that passed. Octets of segments that are not
-    /// `held` are zero. Empty if the transfer is too large.
+    /// The data of the transfer, in their order, up to the last byte that passed. Bytes of segments that are not `held`
+    /// are zero. Empty if the transfer is too large.
     base::Bytes data = {};
     std::span<const std::uint8_t> held = {};  ///< by number - 1: not zero if the segment has passed
 
-    /// Whether all octets from `first` on have passed.
+    /// Whether all bytes from `first` on have passed.
     bool holds(std::uint64_t first, std::uint64_t length) const;
 };
 
-/// A record that lies in several segments, the last of which has come.
+/// A record that lies in several segments, all of them captured.
 struct JoinedRecord {
     std::uint64_t number = 0;  ///< in the table, from 0
     base::Bytes octets = {};
@@ -43,7 +43,7 @@ struct JoinedRecords {
 };
 
 /// The records of a table that this segment makes whole: one that began before it, and one that continues after it if
-/// the next segment came earlier. `length`: octets of each record.
+/// the next segment came earlier. `length`: bytes of each record.
 JoinedRecords joined_records(const RmppSegment& segment, std::uint32_t length);
 
 /// Puts the segments of the Reliable Multi-Packet Protocol together, of any class that has them. Segments may be lost,

@@ -70,9 +70,10 @@ base::Result<NodeNames, base::Errors> NodeNames::parse(std::string_view text, co
         const auto lid = guid ? std::nullopt : take_lid(line);
         auto name = guid || lid ? take_name(line) : std::nullopt;
         if (!name)
-            errors.push_back({"a GUID or a LID, and a name in quotes, are expected: 0x0002c90300a1b2c3 \"spine 4\", or "
-                              "lid 7 \"spine 4\"",
-                              fmt::format("{}:{}", path, number)});
+            errors.push_back(
+                {"a GUID or a LID, and a name in quotes, are expected: 0x0002c90300a1b2c3 \"spine 4\", or "
+                 "lid 7 \"spine 4\"",
+                 fmt::format("{}:{}", path, number)});
         else if (guid)
             names.add(*guid, std::move(*name));
         else

@@ -20,8 +20,8 @@
 
 namespace cli::analysis {
 
-/// The names of addresses: of hosts in hosts(5), of nodes of a subnet in a file or in the capture. There are none if the
-/// user asks for numbers.
+/// The names of addresses: of hosts in hosts(5), of nodes of a subnet in a file or in the capture. There are none if
+/// the user asks for numbers.
 class Names final : public metrics::HostNames {
 public:
     /// `node_names_path`: the file; empty if there is none.

@@ -12,8 +12,8 @@
 #include "cli/fabric/subnet_page.h"
 #include "cli/fabric/subnet_reader.h"
 #include "fabric/discovery/trace_route.h"
-#include "fabric/output/subnet_dot.h"
 #include "fabric/output/read_node_names.h"
+#include "fabric/output/subnet_dot.h"
 #include "fabric/output/subnet_json.h"
 
 namespace cli::fabric {

@@ -11,8 +11,8 @@
 #include "cli/io/options.h"
 #include "cli/io/range_groups.h"
 #include "cli/text_output.h"
-#include "metrics/measure/commands/command_measure.h"
 #include "dissect/subnet/learning_sink.h"
+#include "metrics/measure/commands/command_measure.h"
 #include "upper/reader.h"
 
 namespace cli::io {

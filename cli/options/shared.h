@@ -72,9 +72,8 @@ inline constexpr Option<Settings> expression_file{
 // Printing.
 
 template <class Settings>
-inline constexpr Option<Settings> no_names{{'n', {}, {}, "addresses as numbers, not as names"},
-                                           Section::printing,
-                                           turn_off<&Settings::names>};
+inline constexpr Option<Settings> no_names{
+    {'n', {}, {}, "addresses as numbers, not as names"}, Section::printing, turn_off<&Settings::names>};
 
 template <class Settings>
 inline constexpr Option<Settings> node_names{

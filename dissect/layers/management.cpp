@@ -181,7 +181,7 @@ void describe_sa(const LayerView& view, Visitor& visitor) {
     mad.close();
 }
 
-/// A record that lies in several segments: its number in eight octets, then the record. The variant is the place of its
+/// A record that lies in several segments: its number in eight bytes, then the record. The variant is the place of its
 /// attribute in the table.
 void describe_sa_record(const LayerView& view, Visitor& visitor) {
     const Tree layer(view, visitor);
@@ -246,7 +246,8 @@ constinit const LayerRow sa_layer{"sa",
                                   sa_table,
                                   administration_groups};
 /// Never part of a packet: visit_joined_records() makes it.
-constinit const LayerRow sa_record_layer{"sa_record", &protocol::infiniband, {}, after_payload, describe_sa_record, {}, sa_table, administration_groups};
+constinit const LayerRow sa_record_layer{"sa_record", &protocol::infiniband, {}, after_payload, describe_sa_record, {},
+                                         sa_table,    administration_groups};
 constinit const LayerRow performance_layer{"performance",
                                            &protocol::infiniband,
                                            floating("rdma.mad.performance", "Performance Management"),

@@ -43,8 +43,7 @@ void ChosenFields::on_unit(const Unit& unit) {
         collector_.add(unit.dissection, unit.bytes);
     }
     if (wants_frame_) describe_unit(unit, collector_);
-    visit_joined_records(unit,
-                         [this](const Dissection& record, base::Bytes bytes) { collector_.add(record, bytes); });
+    visit_joined_records(unit, [this](const Dissection& record, base::Bytes bytes) { collector_.add(record, bytes); });
 }
 
 void ChosenFields::on_notice(const Notice& notice) {

@@ -187,8 +187,7 @@ void append_rmpp(std::string& out, base::Bytes mad) {
 }
 
 bool has_segments(base::Bytes mad) {
-    return mad.size() == wire::mad_octets &&
-           wire::mad::rmpp_data_octet(base::load_u8(mad.data() + 1)) != 0;
+    return mad.size() == wire::mad_octets && wire::mad::rmpp_data_octet(base::load_u8(mad.data() + 1)) != 0;
 }
 
 }  // namespace

@@ -59,9 +59,7 @@ void address(std::string& out, const Network& network, base::Bytes bytes, std::u
     }
     const base::Bytes address = bytes.subspan(offset, length);
     switch (network.family) {
-        case Network::Family::lid:
-            lid(out, base::load_be16(address.data()), options);
-            return;
+        case Network::Family::lid: lid(out, base::load_be16(address.data()), options); return;
         case Network::Family::ipv4:
             if (!options.host_names || !options.host_names(out, address)) base::append_ipv4(out, address);
             return;

@@ -249,7 +249,8 @@ void ManagementLearner::learn_record(std::uint16_t attribute_id, base::Bytes oct
                 names_.assign_node(lid_at(octets, 0), PortLids::at(octets.subspan(record_id)).lmc, *node, frame_);
             break;
         case record::sm_info:
-            if (has(record_id + sizeof(Guid))) names_.assign_port(lid_at(octets, 0), guid_at(octets, record_id), frame_);
+            if (has(record_id + sizeof(Guid)))
+                names_.assign_port(lid_at(octets, 0), guid_at(octets, record_id), frame_);
             break;
         case record::guid_info:
             if (!has(guid_record_id + guid_block_octets)) break;

@@ -12,7 +12,7 @@ namespace dissect::subnet {
 namespace {
 
 constexpr std::size_t description_octets = 64;
-/// IBTA vol. 1, 4.1.1: LIDs from 0xc000 on are of multicast groups, and 0 is none.
+/// IBTA vol. 1, 4.1.1: LIDs from 0xc000 on are of multicast groups, and 0 is reserved.
 constexpr Lid first_multicast_lid = 0xc000;
 constexpr unsigned most_lmc = 7;
 

@@ -24,7 +24,8 @@ struct KnownNode {
 /// Which node has which LID and GID, as management datagrams say. Each fact has the number of the frame that says it:
 /// where two contradict each other, the later one counts, so that a LID may pass from node to node.
 ///
-/// Memory is bounded: there are at most 65,535 LIDs, and tables of GUIDs and GIDs accept nothing new when they are full.
+/// Memory is bounded: there are at most 65,535 LIDs, and tables of GUIDs and GIDs accept nothing new when they are
+/// full.
 class SubnetNames {
 public:
     static constexpr std::size_t max_nodes = 65'536;

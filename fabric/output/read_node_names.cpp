@@ -24,7 +24,8 @@ NodeNames names_of(const Subnet& subnet) {
         names.add(node.guid, node.description);
         for (const Port& port : node.ports) {
             if (!port.lid) continue;
-            for (unsigned i = 0; i < 1u << port.lmc; ++i) names.add_lid(static_cast<Lid>(*port.lid + i), node.description);
+            for (unsigned i = 0; i < 1u << port.lmc; ++i)
+                names.add_lid(static_cast<Lid>(*port.lid + i), node.description);
         }
     }
     return names;

@@ -67,8 +67,8 @@ std::vector<std::byte> packet(unsigned from, unsigned to, base::Bytes datagram) 
     std::copy_n(datagram.begin(), std::min<std::size_t>(datagram.size(), wire::mad_octets),
                 bytes.begin() + head_octets);
     const auto management_class = std::to_integer<unsigned>(bytes[head_octets + 1]);
-    const bool is_subnet = management_class == wire::subnet_management ||
-                           management_class == wire::directed_subnet_management;
+    const bool is_subnet =
+        management_class == wire::subnet_management || management_class == wire::directed_subnet_management;
     const unsigned queue_pair = is_subnet ? 0 : 1;
     bytes[1] = std::byte{2};  // next header: BTH
     base::store_be16(bytes.data() + 2, static_cast<std::uint16_t>(to));

@@ -391,9 +391,10 @@ void Analyzer::State::name_addresses(Snapshot& out) const {
         if (const auto* names = worker->engine().subnet_names(); names != nullptr) all.merge(*names);
     if (all.empty()) return;
     for (const Address& address : subnet_addresses(out)) {
-        const dissect::subnet::KnownNode node = address.family == wire::AddressFamily::lid
-                                                    ? all.find(base::load_be16(std::as_bytes(std::span(address.octets)).data()))
-                                                    : all.find(address.octets);
+        const dissect::subnet::KnownNode node =
+            address.family == wire::AddressFamily::lid
+                ? all.find(base::load_be16(std::as_bytes(std::span(address.octets)).data()))
+                : all.find(address.octets);
         if (!node.empty()) out.names.push_back({address, node.guid, std::string(node.description)});
     }
 }

@@ -1,10 +1,11 @@
 /// Segments of the Reliable Multi-Packet Protocol. The datagrams are put together here as IBTA vol. 1, 13.6 and 15.2.1
 /// describe them: 200 bytes of data in each segment of Subnet Administration, and 20 bytes of its header counted too.
+#include "dissect/rmpp_transfers.h"
+
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
 
-#include "dissect/rmpp_transfers.h"
 #include "wire/mad_class.h"
 
 namespace {
@@ -95,7 +96,8 @@ std::vector<std::uint64_t> joined(const RmppSegment* segment) {
 using Numbers = std::vector<std::uint64_t>;
 
 TEST(RmppTransfers, counts_segments_and_joins_records) {
-    // Five records of 112 bytes: 560 bytes, segments of 200, 200 and 160. Record 1 is at 112..224, record 3 at 336..448.
+    // Five records of 112 bytes: 560 bytes, segments of 200, 200 and 160. Record 1 is at 112..224, record 3 at
+    // 336..448.
     const Table table(5);
     ASSERT_EQ(table.segments(), 3u);
     RmppTransfers transfers;
@@ -166,8 +168,8 @@ TEST(RmppTransfers, either_end_may_give_up) {
     for (const auto& [from, to] : {std::pair{1, 8}, std::pair{8, 1}}) {
         RmppTransfers transfers;
         note(transfers, table.segment(1));
-        note(transfers, Datagram(static_cast<std::uint16_t>(from), static_cast<std::uint16_t>(to))
-                            .rmpp(Type::abort, 0, 0, 0));
+        note(transfers,
+             Datagram(static_cast<std::uint16_t>(from), static_cast<std::uint16_t>(to)).rmpp(Type::abort, 0, 0, 0));
         EXPECT_EQ(note(transfers, table.segment(2))->count, std::nullopt);
     }
 }

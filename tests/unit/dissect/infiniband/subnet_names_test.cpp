@@ -1,8 +1,8 @@
 /// Which node has which LID and GID, as facts come in and contradict each other.
+#include "dissect/subnet/subnet_names.h"
+
 #include <gtest/gtest.h>
 #include <string>
-
-#include "dissect/subnet/subnet_names.h"
 
 namespace {
 
@@ -102,7 +102,10 @@ TEST(SubnetNames, hostile_descriptions_are_printable) {
     EXPECT_EQ(described(std::string_view("host01\0\x1b[31m", 12)), "host01");
     EXPECT_EQ(described("a\x1b[2J\nb\x07"), "a\\x1b[2J\\nb\\x07");
     EXPECT_EQ(described("x\xe2\x80\xaetxt.exe"), "x\\xe2\\x80\\xaetxt.exe");  // U+202E turns the rest round
-    EXPECT_EQ(described("\xc2\x9b" "31m"), "\\xc2\\x9b" "31m");                // a control character of C1
+    EXPECT_EQ(described("\xc2\x9b"
+                        "31m"),
+              "\\xc2\\x9b"
+              "31m");  // a control character of C1
     EXPECT_EQ(described("  blanks \n "), "  blanks");
     EXPECT_EQ(described(std::string(200, 'x')), std::string(64, 'x'));
     EXPECT_EQ(described(""), "");

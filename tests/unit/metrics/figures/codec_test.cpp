@@ -106,7 +106,9 @@ TEST(SnapshotNames, the_later_one_counts) {
     Snapshot later;
     later.names = {{lid_address(4), 7, "host07"}, {lid_address(5), 2, ""}, {lid_address(6), 3, "host03"}};
     merge(sum, later);
-    EXPECT_EQ(sum.names, (std::vector<AddressName>{{lid_address(4), 7, "host07"}, {lid_address(5), 2, "host02"}, {lid_address(6), 3, "host03"}}));
+    EXPECT_EQ(sum.names,
+              (std::vector<AddressName>{
+                  {lid_address(4), 7, "host07"}, {lid_address(5), 2, "host02"}, {lid_address(6), 3, "host03"}}));
 }
 
 TEST(SnapshotCodec, gives_back_random_snapshots) {
