@@ -71,7 +71,11 @@ void describe_flat(const Tree& tree, std::span<const wire::FieldInfo> fields) {
 void describe_parts(const Tree& data, const wire::mad::Attribute& attribute) {
     for (const wire::mad::Part& part : attribute.parts) {
         if (part.fields.empty()) return;
-        for (unsigned i = 0; i < part.count; ++i)
+        const unsigned count =
+            part.octet == wire::mad::multipath_gids_octet && attribute.id == wire::mad::multipath_record_id
+                ? wire::mad::multipath_gid_count(data.octets())
+                : part.count;
+        for (unsigned i = 0; i < count; ++i)
             describe_flat(data.part(part.octet + i * part.stride, data.size()), part.fields);
     }
 }
