@@ -30,8 +30,6 @@ public:
     /// The name of an IPv4 or IPv6 address.
     bool append_host(std::string& out, base::Bytes address) const { return hosts_.append(out, address); }
 
-    bool names_hosts() const { return !hosts_.empty(); }
-
 private:
     HostNames hosts_ = {};
     fabric::NodeNames nodes_ = {};

@@ -81,12 +81,8 @@ output::TextOptions text_options(const DumpOptions& options) {
 }
 
 /// The names that lines have for addresses: of hosts, and of nodes as far as the capture has named them so far.
-Made<bool> add_names(output::TextOptions& text, const DumpOptions& options,
-                     const dissect::subnet::ManagementLearner& learner) {
-    if (!options.names) return true;
-    auto read = AddressNames::read(options.node_names_path);
-    if (!read) return base::Failure{fmt::format("--node-names: {}", read.error().front().text())};
-    const auto names = std::make_shared<const AddressNames>(std::move(read).value());
+void add_names(output::TextOptions& text, AddressNames given, const dissect::subnet::ManagementLearner& learner) {
+    const auto names = std::make_shared<const AddressNames>(std::move(given));
     text.host_names = [names, &learner](std::string& out, base::Bytes address) {
         dissect::subnet::Gid gid{};
         if (address.size() != gid.size()) return names->append_host(out, address);
@@ -98,7 +94,6 @@ Made<bool> add_names(output::TextOptions& text, const DumpOptions& options,
         const dissect::subnet::KnownNode node = learner.names().find(lid);
         return names->append_lid(out, lid, {node.guid, node.description});
     };
-    return true;
 }
 
 output::FieldsFormat fields_format(const FieldsFormat& wanted) {
@@ -277,6 +272,7 @@ struct Inspector::State final : dissect::Sink {
 
     const DumpOptions& options;
     TextOutput& out;
+    AddressNames given_names = {};                    ///< until the printer has them
     dissect::subnet::ManagementLearner learner = {};  ///< before the printer, which looks names up there
     bool colored;
     const capture::Source* source = nullptr;
@@ -305,7 +301,7 @@ Made<bool> Inspector::State::make_printer(const dissect::FieldRegistry& registry
     std::string& to = out.text();
     if (options.form == Form::text) {
         output::TextOptions form = text_options(options);
-        if (auto added = add_names(form, options, learner); !added) return base::Failure{added.error()};
+        if (options.names) add_names(form, std::move(given_names), learner);
         auto made = std::make_unique<output::TextPrinter>(to, form);
         text = made.get();
         printer = std::move(made);
@@ -367,8 +363,9 @@ Inspector::~Inspector() = default;
 const wire::CarrierCounts& Inspector::unread() const { return state_->unread; }
 
 Made<std::unique_ptr<Inspector>> Inspector::make(const DumpOptions& options, const Environment& environment,
-                                                 TextOutput& output) {
+                                                 AddressNames names, TextOutput& output) {
     auto state = std::make_unique<State>(options, output);
+    state->given_names = std::move(names);
     const bool shows_commands = options.prints() && !(options.form == Form::text && options.quiet);
     state->needs = {options.prints(), options.prints(), shows_commands};
     if (auto made = state->make_printer(environment.fields); !made) return base::Failure{made.error()};

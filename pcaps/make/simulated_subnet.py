@@ -4,7 +4,7 @@ as they pass the port of the subnet manager's host. Needs ibsim-utils, libumad2s
 
 umad_recorder.c records what the programs give to libibumad and get from it. A kernel adds what is not in the recording: the headers below
 the datagram, and the segments of a long answer, which are made here as its ib_mad_rmpp.c makes them. The receiver's acknowledgements are
-not in the capture."""
+not in the capture. The last packets are of a connection that is made by hand."""
 import glob
 import gzip
 import hashlib
@@ -75,6 +75,16 @@ def packet(received, own, other, queue_pair, datagram, psn):
     return infiniband(transport, source=source, destination=destination)
 
 
+def messages(client, server, begin_ns):
+    """Messages of a reliable connection between two hosts, and their acknowledgements: a simulated subnet carries none, so these are made
+    here."""
+    for i in range(8):
+        send = padded((0x04, b""), pattern(256), destination_qp=0x000012, psn=i, acknowledge=1)
+        answer = padded((0x11, aeth(0x1F, i + 1)), destination_qp=0x000034, psn=i)
+        yield begin_ns + i * 20_000, infiniband(send, source=client, destination=server)
+        yield begin_ns + i * 20_000 + 5_000, infiniband(answer, source=server, destination=client)
+
+
 def erf(octets, time_ns):
     stamp = (time_ns // 10**9 << 32) + (time_ns % 10**9 << 32) // 10**9
     return struct.pack("<Q", stamp) + struct.pack("!BBHHH", 21, 4, 16 + len(octets), 0, len(octets)) + octets
@@ -114,16 +124,17 @@ def main():
         for received, time_ns, other, queue_pair, datagram in recorded(pathlib.Path(folder) / "recorded"):
             parts = segments(datagram)
             for i, part in enumerate(parts):
-                frames.append((time_ns + i * 1000, packet(received, own, other, queue_pair, part, len(frames))))
+                frames.append((time_ns + i * 100, packet(received, own, other, queue_pair, part, len(frames))))
             if len(parts) > 1:
                 answers.append({"last_frame": len(frames), "attribute": struct.unpack_from("!H", datagram, 16)[0], "segments": len(parts),
                                 "records": (len(datagram) - 56) // (struct.unpack_from("!H", datagram, 44)[0] * 8)})
+    frames += messages(names[CLIENT], own, frames[-1][0] + 1_000_000)
     out = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 197)
     for time_ns, octets in frames:
         record = erf(octets, time_ns)
         out += struct.pack("<IIII", time_ns // 10**9, time_ns % 10**9, len(record), len(record)) + record
     truth = {"name": "ibsim-subnet",
-             "scenario": f"opensm sets up a simulated subnet of {len(HOSTS)} hosts and {LEAVES + SPINES} switches; clients ask for its nodes and paths",
+             "scenario": f"opensm sets up a simulated subnet of {len(HOSTS)} hosts and {LEAVES + SPINES} switches; clients ask for its nodes and paths; a connection between two hosts is added by hand",
              "origin": "ibsim", "driver": "none", "capture_point": "libibumad on the subnet manager's host; headers, CRCs and segments as a kernel makes them",
              "names": {str(lid): name for name, lid in sorted(names.items(), key=lambda item: item[1])}, "answers": answers, "commands": commands,
              "frames": len(frames), "sha256": hashlib.sha256(out).hexdigest()}
