@@ -71,6 +71,8 @@ void SubnetNames::assign_node(Lid first, unsigned lmc, Guid node, std::uint64_t 
         const bool moves = facts.node.frame != 0 && facts.node.value != node;
         if (!facts.node.update(node, frame)) continue;
         if (moves && facts.description.frame < frame) facts.description = {};
+        if (facts.description.frame != 0)
+            add(nodes_, max_nodes, node, facts.description.value, facts.description.frame);
     }
 }
 

@@ -27,6 +27,11 @@ def lines(*arguments):
     return rdmascope("dump", "-r", CAPTURE, *arguments).splitlines()
 
 
+def manager_guid(kind):
+    """As saquery printed it; the manager's record is the first."""
+    return re.search(rf"{kind}\.+(0x[0-9a-f]+)", TRUTH["commands"][0]["output"])[1]
+
+
 class Dump(unittest.TestCase):
     def test_names_are_those_that_ibnetdiscover_found(self):
         shown = {}
@@ -89,6 +94,22 @@ class Analysis(unittest.TestCase):
         for address, name in named.items():
             self.assertEqual(name, NAMES.get(int(address.split()[1])), address)
 
+    @needs("editcap")
+    def test_each_kind_of_answer_is_enough(self):
+        """The connection at the end of the capture, after answers on directed routes alone; after one answer of Subnet Administration; after
+        those of smpquery, which asks the client by its LID, and of the manager has no more than its GUID (SMInfo)."""
+        first_answer = TRUTH["answers"][0]
+        begin = first_answer["last_frame"] - first_answer["segments"] + 1
+        connection = f'{TRUTH["frames"] - 15}-{TRUTH["frames"]}'
+        by_lid = f'{TRUTH["answers"][-1]["last_frame"] + 1}-{TRUTH["frames"] - 16}'
+        both, client = {NAMES[CLIENT], NAMES[MANAGER]}, {NAMES[CLIENT], manager_guid("port_guid")}
+        for frames, expected in ((f"1-{begin - 2}", both), (f'{begin}-{first_answer["last_frame"]}', both), (by_lid, client)):
+            with self.subTest(frames), tempfile.TemporaryDirectory() as folder:
+                rest = pathlib.Path(folder) / "rest.pcap"
+                subprocess.run(["editcap", "-r", CAPTURE, rest, frames, connection], check=True, capture_output=True)
+                flows = json.loads(rdmascope("flows", "-r", rest, "--json"))["flows"]
+                self.assertEqual({flow["source"]["name"] for flow in flows}, expected)
+
     def test_any_number_of_threads_finds_the_same(self):
         one, four = (rdmascope("flows", "-r", CAPTURE, "--json", "--threads", count) for count in ("1", "4"))
         self.assertEqual(one, four)
@@ -103,8 +124,7 @@ class Analysis(unittest.TestCase):
             names.write_text(f'lid {CLIENT} "backup 7" # ours\n', encoding="utf-8")
             for command in (("flows",), ("dump", "-t")):
                 self.assertIn(f"backup 7 (lid {CLIENT})", rdmascope(command[0], "-r", CAPTURE, *command[1:], "--node-names", names))
-            guid = re.search(r"node_guid\.+(0x[0-9a-f]+)", TRUTH["commands"][0]["output"])[1]
-            names.write_text(f'{guid} "manager"\n', encoding="utf-8")
+            names.write_text(f'{manager_guid("node_guid")} "manager"\n', encoding="utf-8")
             self.assertIn(f"manager (lid {MANAGER})", rdmascope("flows", "-r", CAPTURE, "--node-names", names))
             names.write_text("nonsense\n", encoding="utf-8")
             for command in ("flows", "dump", "io"):
