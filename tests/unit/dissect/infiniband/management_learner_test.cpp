@@ -81,62 +81,62 @@ private:
     std::uint64_t number_ = 0;
 };
 
-constexpr std::uint8_t response = 0x81;
-constexpr unsigned adapter = 1;
-constexpr unsigned switch_node = 2;
+constexpr std::uint8_t get_response = 0x81;
+constexpr unsigned type_adapter = 1;
+constexpr unsigned type_switch = 2;
 
-NativeMad directed(std::uint16_t attribute, std::uint8_t port, std::uint32_t asker = 7) {
-    NativeMad datagram(0xffff, 0xffff, 0x81, response, attribute);
+NativeMad directed_answer(std::uint16_t attribute, std::uint8_t port, std::uint32_t asker = 7) {
+    NativeMad datagram(0xffff, 0xffff, 0x81, get_response, attribute);
     datagram.put8(4, 0x80).put8(7, 1).put8(128 + 1, port).put64(8, std::uint64_t{asker} << 32 | attribute);
     return datagram;
 }
 NativeMad node_record(Lid lid, Guid node, Guid port, std::string_view description) {
-    NativeMad datagram(1, 8, 0x03, response, 0x11);
-    return datagram.put16(56, lid).put_node_info(60, adapter, node, port).put_text(100, description);
+    NativeMad datagram(1, 8, 0x03, get_response, 0x11);
+    return datagram.put16(56, lid).put_node_info(60, type_adapter, node, port).put_text(100, description);
 }
 
 TEST(ManagementLearner, directed_answers_in_any_order) {
     Taught capture;
-    capture.add(directed(0x15, 3).put16(64 + 16, 4));
-    capture.add(directed(0x10, 3).put_text(64, "host01 mlx5_0"));
+    capture.add(directed_answer(0x15, 3).put16(64 + 16, 4));
+    capture.add(directed_answer(0x10, 3).put_text(64, "host01 mlx5_0"));
     EXPECT_EQ(capture.name(Lid{4}), "");
-    capture.add(directed(0x11, 3).put_node_info(64, adapter, node_one, port_one));
+    capture.add(directed_answer(0x11, 3).put_node_info(64, type_adapter, node_one, port_one));
     EXPECT_EQ(capture.name(Lid{4}), "host01 mlx5_0");
     // Another route, and the same route of another subnet manager.
-    capture.add(directed(0x11, 5).put_node_info(64, adapter, node_two, port_two));
-    capture.add(directed(0x10, 5).put_text(64, "host02 mlx5_0"));
-    capture.add(directed(0x10, 3, 8).put_text(64, "elsewhere"));
+    capture.add(directed_answer(0x11, 5).put_node_info(64, type_adapter, node_two, port_two));
+    capture.add(directed_answer(0x10, 5).put_text(64, "host02 mlx5_0"));
+    capture.add(directed_answer(0x10, 3, 8).put_text(64, "elsewhere"));
     EXPECT_EQ(capture.name(Lid{4}), "host01 mlx5_0");
     // The subnet manager gives the LID to the other one.
-    capture.add(directed(0x15, 5).put16(64 + 16, 4));
+    capture.add(directed_answer(0x15, 5).put16(64 + 16, 4));
     EXPECT_EQ(capture.name(Lid{4}), "host02 mlx5_0");
 }
 
 TEST(ManagementLearner, questions_and_failures_teach_nothing) {
     Taught capture;
-    capture.add(directed(0x11, 3).put_node_info(64, adapter, node_one, port_one));
-    capture.add(directed(0x10, 3).put_text(64, "host01"));
-    capture.add(directed(0x15, 3).put8(4, 0).put8(3, 0x02).put16(64 + 16, 9));  // Set
-    capture.add(directed(0x15, 3).put8(5, 0x1c).put16(64 + 16, 9));             // a value is not valid
+    capture.add(directed_answer(0x11, 3).put_node_info(64, type_adapter, node_one, port_one));
+    capture.add(directed_answer(0x10, 3).put_text(64, "host01"));
+    capture.add(directed_answer(0x15, 3).put8(4, 0).put8(3, 0x02).put16(64 + 16, 9));  // Set
+    capture.add(directed_answer(0x15, 3).put8(5, 0x1c).put16(64 + 16, 9));             // a value is not valid
     EXPECT_EQ(capture.name(Lid{9}), "");
 }
 
 TEST(ManagementLearner, port_0_of_a_switch_has_the_lid) {
     Taught capture;
-    capture.add(directed(0x11, 3).put_node_info(64, switch_node, node_one, port_one));
-    capture.add(directed(0x10, 3).put_text(64, "spine 4"));
-    capture.add(directed(0x15, 3).put8(23, 6).put16(64 + 16, 9));  // the modifier: port 6
+    capture.add(directed_answer(0x11, 3).put_node_info(64, type_switch, node_one, port_one));
+    capture.add(directed_answer(0x10, 3).put_text(64, "spine 4"));
+    capture.add(directed_answer(0x15, 3).put8(23, 6).put16(64 + 16, 9));  // the modifier: port 6
     EXPECT_EQ(capture.name(Lid{9}), "");
-    capture.add(directed(0x15, 3).put16(64 + 16, 9));
+    capture.add(directed_answer(0x15, 3).put16(64 + 16, 9));
     EXPECT_EQ(capture.name(Lid{9}), "spine 4");
 }
 
 TEST(ManagementLearner, answers_by_lid) {
     Taught capture;
-    capture.add(NativeMad(4, 1, 0x01, response, 0x10).put_text(64, "host01"));
+    capture.add(NativeMad(4, 1, 0x01, get_response, 0x10).put_text(64, "host01"));
     EXPECT_EQ(capture.name(Lid{4}), "host01");
-    capture.add(NativeMad(4, 1, 0x01, response, 0x11).put_node_info(64, adapter, node_one, port_one));
-    capture.add(NativeMad(4, 1, 0x01, response, 0x15).put16(64 + 16, 4).put8(64 + 34, 1));  // LMC 1
+    capture.add(NativeMad(4, 1, 0x01, get_response, 0x11).put_node_info(64, type_adapter, node_one, port_one));
+    capture.add(NativeMad(4, 1, 0x01, get_response, 0x15).put16(64 + 16, 4).put8(64 + 34, 1));  // LMC 1
     EXPECT_EQ(capture.name(Lid{5}), "host01");
     EXPECT_EQ(capture.name(Lid{1}), "");
 }
@@ -147,7 +147,7 @@ TEST(ManagementLearner, records_paths_and_connections) {
     capture.add(node_record(4, node_one, port_one, "host01"));
     EXPECT_EQ(capture.name(Lid{4}), "host01");
     // PathRecord: the second node is known by its GID alone.
-    NativeMad path(1, 8, 0x03, response, 0x35);
+    NativeMad path(1, 8, 0x03, get_response, 0x35);
     path.put64(56 + 8, 0xfe80000000000000).put64(56 + 16, port_two).put64(56 + 24, 0xfe80000000000000);
     path.put64(56 + 32, port_one).put16(56 + 40, 12).put16(56 + 42, 4);
     capture.add(path);

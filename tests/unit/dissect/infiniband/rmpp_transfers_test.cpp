@@ -16,12 +16,12 @@ using dissect::LayerId;
 using dissect::RmppSegment;
 using dissect::RmppTransfers;
 
-constexpr std::size_t room = 200;
+constexpr std::size_t segment_room = 200;
 constexpr std::uint32_t record_length = 112;  // of a NodeRecord, in words of eight bytes
 
-constexpr unsigned active = 1;
-constexpr unsigned first = 2;
-constexpr unsigned last = 4;
+constexpr unsigned flag_active = 1;
+constexpr unsigned flag_first = 2;
+constexpr unsigned flag_last = 4;
 enum class Type : std::uint8_t { data = 1, ack = 2, stop = 3, abort = 4 };
 
 /// Two LIDs, then the datagram: a dissection of no other packet.
@@ -44,7 +44,7 @@ struct Datagram {
     Datagram& rmpp(Type type, unsigned flags, std::uint32_t one, std::uint32_t two) {
         put(24, 1);
         put(25, static_cast<unsigned>(type));
-        put(26, flags | active);
+        put(26, flags | flag_active);
         base::store_be32(mad() + 28, one);
         base::store_be32(mad() + 32, two);
         return *this;
@@ -58,15 +58,15 @@ class Table {
 public:
     explicit Table(std::size_t records) : size_(records * record_length) {}
 
-    std::uint32_t segments() const { return static_cast<std::uint32_t>((size_ + room - 1) / room); }
+    std::uint32_t segments() const { return static_cast<std::uint32_t>((size_ + segment_room - 1) / segment_room); }
     Datagram segment(std::uint32_t number, std::uint64_t transaction = 7) const {
         Datagram datagram(1, 8, transaction);
         const bool is_last = number == segments();
-        const std::size_t begin = (number - 1) * room;
-        const std::size_t used = std::min(room, size_ - begin);
+        const std::size_t begin = (number - 1) * segment_room;
+        const std::size_t used = std::min(segment_room, size_ - begin);
         const std::size_t whole = size_ + 20 * segments();
         const std::size_t payload = is_last ? used + 20 : number == 1 ? whole : 0;
-        datagram.rmpp(Type::data, (number == 1 ? first : 0u) | (is_last ? last : 0u), number,
+        datagram.rmpp(Type::data, (number == 1 ? flag_first : 0u) | (is_last ? flag_last : 0u), number,
                       static_cast<std::uint32_t>(payload));
         base::store_be16(datagram.mad() + 44, record_length / 8);
         for (std::size_t i = 0; i < used; ++i) datagram.mad()[56 + i] = octet_of(begin + i);
@@ -203,7 +203,7 @@ TEST(RmppTransfers, a_segment_number_is_no_size) {
     const RmppSegment* segment = note(transfers, datagram);
     ASSERT_NE(segment, nullptr);
     EXPECT_TRUE(segment->data.empty());
-    datagram.rmpp(Type::data, last, 0, 220);
+    datagram.rmpp(Type::data, flag_last, 0, 220);
     EXPECT_EQ(note(transfers, datagram), nullptr);
 }
 
@@ -212,13 +212,13 @@ TEST(RmppTransfers, segments_of_vendors_and_datagrams_without_segments) {
     RmppTransfers transfers;
     Datagram vendor(1, 8);
     vendor.put(1, 0x32);
-    vendor.rmpp(Type::data, first, 1, 2 * 220);
+    vendor.rmpp(Type::data, flag_first, 1, 2 * 220);
     EXPECT_EQ(note(transfers, vendor)->count, 2u);
-    vendor.rmpp(Type::data, last, 2, 4 + 10);
+    vendor.rmpp(Type::data, flag_last, 2, 4 + 10);
     EXPECT_EQ(note(transfers, vendor)->octets, 216u + 10);
     Datagram counters(1, 8);
     counters.put(1, 0x04);
-    counters.rmpp(Type::data, first | last, 1, 220);
+    counters.rmpp(Type::data, flag_first | flag_last, 1, 220);
     EXPECT_EQ(note(transfers, counters), nullptr);
     Datagram inactive(1, 8);
     inactive.put(25, 1);

@@ -1,6 +1,7 @@
 /// Which node has which LID and GID, as facts come in and contradict each other.
 #include "dissect/subnet/subnet_names.h"
 
+#include <array>
 #include <gtest/gtest.h>
 #include <string>
 
@@ -16,8 +17,8 @@ constexpr Guid port_a = 0x0002c9030000aa01;
 constexpr Guid node_b = 0x0002c9030000bb00;
 constexpr Guid port_b = 0x0002c9030000bb01;
 
-Gid gid_of(Guid port, std::uint8_t first = 0xfe) {
-    Gid gid{first, 0x80};
+Gid gid_of(Guid port, std::uint8_t prefix = 0xfe) {
+    Gid gid{prefix, 0x80};
     for (std::size_t i = 0; i < 8; ++i) gid[8 + i] = static_cast<std::uint8_t>(port >> (56 - 8 * i));
     return gid;
 }
@@ -37,7 +38,7 @@ TEST(SubnetNames, a_port_has_several_lids) {
     SubnetNames names;
     names.describe_node(node_a, "host01", 1);
     names.assign_node(8, 2, node_a, 2);  // 2^2 of them
-    for (const Lid lid : {8, 9, 10, 11}) EXPECT_EQ(names.find(lid).description, "host01") << lid;
+    for (const Lid lid : std::to_array<Lid>({8, 9, 10, 11})) EXPECT_EQ(names.find(lid).description, "host01") << lid;
     EXPECT_TRUE(names.find(Lid{12}).empty());
     EXPECT_TRUE(names.find(Lid{7}).empty());
 }
