@@ -386,15 +386,20 @@ Snapshot Analyzer::take_snapshot() {
 }
 
 void Analyzer::State::name_addresses(Snapshot& out) const {
-    dissect::subnet::SubnetNames all;
+    using dissect::subnet::SubnetNames;
+    std::vector<const SubnetNames*> learnt;
     for (const auto& worker : workers)
-        if (const auto* names = worker->engine().subnet_names(); names != nullptr) all.merge(*names);
-    if (all.empty()) return;
+        if (const SubnetNames* names = worker->engine().subnet_names(); names != nullptr) learnt.push_back(names);
+    if (learnt.empty()) return;
+    SubnetNames all;
+    if (learnt.size() > 1)
+        for (const SubnetNames* names : learnt) all.merge(*names);
+    const SubnetNames& known = learnt.size() > 1 ? all : *learnt.front();
     for (const Address& address : subnet_addresses(out)) {
-        const dissect::subnet::KnownNode node =
-            address.family == wire::AddressFamily::lid
-                ? all.find(base::load_be16(std::as_bytes(std::span(address.octets)).data()))
-                : all.find(address.octets);
+        const base::Bytes octets = std::as_bytes(std::span(address.octets));
+        const dissect::subnet::KnownNode node = address.family == wire::AddressFamily::lid
+                                                    ? known.find(base::load_be16(octets.data()))
+                                                    : known.find(address.octets);
         if (!node.empty()) out.names.push_back({address, node.guid, std::string(node.description)});
     }
 }
