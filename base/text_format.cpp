@@ -23,6 +23,17 @@ void append_escaped(std::string& out, unsigned char octet) {
     append_octet(out, std::byte{octet});
 }
 
+/// Whether a character, in UTF-8, changes the order of those around it or ends their line: a name with such a character
+/// could look like another one. Unicode Standard Annex 9, 2; Unicode 5.8.
+bool reorders(std::string_view character) {
+    if (character == "\u061c") return true;
+    if (character.size() != 3 || character[0] != '\xe2') return false;
+    const auto second = static_cast<unsigned char>(character[1]);
+    const auto third = static_cast<unsigned char>(character[2]);
+    if (second == 0x80) return third == 0x8e || third == 0x8f || (third >= 0xa8 && third <= 0xae);
+    return second == 0x81 && third >= 0xa6 && third <= 0xa9;
+}
+
 void append_group(std::string& out, unsigned value) {
     std::array<char, 8> text;
     const auto end = std::to_chars(text.data(), text.data() + text.size(), value, 16).ptr;
@@ -135,6 +146,8 @@ void append_printable(std::string& out, std::string_view text) {
                 append_escaped(out, first);
         } else if (length == 0) {
             append_escaped(out, first);
+        } else if (reorders(text.substr(0, length))) {
+            for (const char octet : text.substr(0, length)) append_escaped(out, static_cast<unsigned char>(octet));
         } else {
             out += text.substr(0, length);
         }

@@ -23,7 +23,7 @@ exporters::prometheus::TrafficOptions traffic_options(const Config& config,
 }  // namespace
 
 IntervalWriter::IntervalWriter(const Config& config, std::unique_ptr<history::HistoryWriter> history,
-                               std::unique_ptr<Triggers> triggers, const metrics::HostNames& names, Log& log)
+                               std::unique_ptr<Triggers> triggers, metrics::HostNames& names, Log& log)
     : config_(config),
       history_(std::move(history)),
       triggers_(std::move(triggers)),
@@ -45,6 +45,7 @@ void IntervalWriter::look_for_own_addresses() {
 
 std::vector<Incident> IntervalWriter::interval(const Taken& taken, const CaptureThreadStatus& status) {
     look_for_own_addresses();
+    names_.learn(taken.snapshot->names);
     metrics::Snapshot difference = metrics::difference(*previous_, *taken.snapshot);
     previous_ = taken.snapshot;
     {

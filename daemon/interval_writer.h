@@ -27,7 +27,7 @@ class IntervalWriter {
 public:
     /// `history` may be null.
     IntervalWriter(const Config& config, std::unique_ptr<history::HistoryWriter> history,
-                   std::unique_ptr<Triggers> triggers, const metrics::HostNames& names, Log& log);
+                   std::unique_ptr<Triggers> triggers, metrics::HostNames& names, Log& log);
 
     /// Returns the incidents that the interval has triggered.
     std::vector<Incident> interval(const Taken& taken, const CaptureThreadStatus& status);
@@ -56,7 +56,7 @@ private:
     Config config_;
     std::unique_ptr<history::HistoryWriter> history_;
     std::unique_ptr<Triggers> triggers_;
-    const metrics::HostNames& names_;
+    metrics::HostNames& names_;
     Log& log_;
     std::shared_ptr<const metrics::Snapshot> previous_;
     std::optional<history::HistoryInterval> pending_;

@@ -81,7 +81,7 @@ base::Result<std::shared_ptr<const policy::Rules>, base::Errors> read_policy(con
 }  // namespace
 
 struct Service::State final : Commands {
-    State(ServiceOptions given, const metrics::HostNames& host_names, Log& to)
+    State(ServiceOptions given, metrics::HostNames& host_names, Log& to)
         : options(std::move(given)),
           config(options.config),
           names_(host_names),
@@ -161,7 +161,7 @@ struct Service::State final : Commands {
 
     const ServiceOptions options;
     Config config;  ///< in force; of this thread
-    const metrics::HostNames& names_;
+    metrics::HostNames& names_;
     Log& log;
     std::int64_t started_ns;
     std::int64_t started_steady_ns;
@@ -616,7 +616,7 @@ http::Pages::Health Service::State::health() {
     return {true, fmt::format("capturing on {}", names)};
 }
 
-Service::Service(ServiceOptions options, const metrics::HostNames& names, Log& log)
+Service::Service(ServiceOptions options, metrics::HostNames& names, Log& log)
     : state_(std::make_unique<State>(std::move(options), names, log)) {}
 Service::~Service() {
     // Their threads look at everything else.

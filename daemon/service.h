@@ -24,7 +24,7 @@ struct ServiceOptions {
 class Service {
 public:
     /// `names` and `log` outlive it.
-    Service(ServiceOptions options, const metrics::HostNames& names, Log& log);
+    Service(ServiceOptions options, metrics::HostNames& names, Log& log);
     ~Service();
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;

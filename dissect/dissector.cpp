@@ -6,6 +6,7 @@
 #include "dissect/icmp_error.h"
 #include "dissect/plain_segment.h"
 #include "dissect/repeats.h"
+#include "dissect/rmpp_transfers.h"
 #include "dissect/tcp/stream_table.h"
 #include "dissect/tcp_flags.h"
 
@@ -40,6 +41,7 @@ struct Dissector::State {
     RepeatTable repeats;
     FragmentTable fragments;
     tcp::StreamTable streams;
+    RmppTransfers transfers;
     Dissection dissection;  ///< of the frame
     Dissection datagram;    ///< of a datagram put together from fragments
     PlainSegment segment;
@@ -138,6 +140,8 @@ void Dissector::State::deliver(const wire::Frame& frame, const Dissection& whole
         ++counters.units;
         Unit packet = unit;
         if (options.find_repeats) packet.repeats_frame = repeats.note(whole, packet.bytes, frame.number);
+        if (whole.has(LayerId::mad)) [[unlikely]]
+            packet.rmpp = transfers.note(whole, packet.bytes);
         sink.on_unit(packet);
     } else if (options.follow_streams && whole.has(LayerId::tcp)) {
         streams.segment(frame, whole, frame.bytes, Ipv4Ends(whole, frame.bytes), sink);

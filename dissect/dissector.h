@@ -14,6 +14,8 @@ namespace dissect {
 
 using wire::Transport;
 
+struct RmppSegment;  // rmpp_transfers.h
+
 /// One RDMA packet: an InfiniBand transport packet, an FPDU, or an MPA start frame. Everything it refers to is invalid
 /// after the callback returns.
 struct Unit {
@@ -26,6 +28,9 @@ struct Unit {
 
     std::uint64_t first_frame;        ///< the frame that held the unit's first byte; `frame.number` for most
     std::uint64_t repeats_frame = 0;  ///< the frame that carried the same PSN before (iWARP: see Notice); 0: unknown
+
+    /// Of a management datagram that is a segment with data: its place in the transfer; else null.
+    const RmppSegment* rmpp = nullptr;
 
     // iWARP alone
     std::uint32_t stream = 0;         ///< number of the TCP connection, from 0 in the order of appearance

@@ -19,6 +19,7 @@
     /* management */                                                                                                  \
     X(mad) X(cm_req) X(cm_mra) X(cm_rej) X(cm_rep) X(cm_rtu) X(cm_dreq) X(cm_drep) X(cm_sidr_req) X(cm_sidr_rep)      \
     X(cm_lap) X(cm_apr) X(smp) X(smp_directed) X(sa) X(performance) X(device_management) X(congestion_control)        \
+    X(sa_record)                                                                                                      \
     /* iWARP */                                                                                                       \
     X(mpa_request) X(mpa_reply) X(mpa_fpdu) X(ddp_tagged) X(ddp_untagged) X(rdmap) X(rdmap_read_request)              \
     X(rdmap_atomic_request) X(rdmap_atomic_response) X(rdmap_immediate) X(rdmap_terminate) X(ulp_payload)             \

@@ -208,8 +208,7 @@ std::string_view messageless_text(const FlowSnapshot& flow) {
 }
 
 std::string endpoint_text(const metrics::Endpoint& endpoint, const metrics::HostNames* names) {
-    std::string text = names != nullptr ? names->name(endpoint.address) : std::string{};
-    if (text.empty()) text = metrics::to_text(endpoint.address);
+    std::string text = metrics::address_text(endpoint.address, names);
     if (endpoint.qpn) text += fmt::format("/{:#x}", *endpoint.qpn);
     if (endpoint.port) text += fmt::format(".{}", *endpoint.port);
     return text;

@@ -36,7 +36,8 @@ void add_endpoint(Fields& fields, End which) {
     const auto of = [member](const FlowRow& row) -> const Endpoint& { return row.flow.*member; };
     fields.add(end + ".address", "", end, Unit::text, fmt::format("the {}'s IP address, GID or LID", end),
                [of](const FlowRow& row) { return address_of(of(row)); });
-    fields.add(end + ".name", "", end + " name", Unit::text, "what /etc/hosts calls that address",
+    fields.add(end + ".name", "", end + " name", Unit::text,
+               "the name of that address: of a host in /etc/hosts, of a node of InfiniBand its description",
                [of](const FlowRow& row) { return name_of_host(of(row), row.context.names); });
     fields.add(end + ".qpn", "", end + " QPN", Unit::code,
                is_source ? "RoCE, InfiniBand: its queue pair; known once the flow is paired"

@@ -24,10 +24,7 @@ struct HostText {
 };
 
 HostText text_of_host(const Address& address, const metrics::HostNames* names) {
-    std::string number = metrics::to_text(address);
-    std::string name = names == nullptr ? std::string{} : names->name(address);
-    if (name.empty()) name = number;
-    return {std::move(name), std::move(number)};
+    return {metrics::address_text(address, names), metrics::to_text(address)};
 }
 
 void add_sent(TrafficGroup& group, const FlowRow& row) {

@@ -53,11 +53,7 @@ std::string_view direction_of(const FigureChange& change) { return change.worse 
 
 /// "192.0.2.1 to 192.0.2.2, client of port 7174".
 std::string hosts_text(const ComparedGroup& group, const metrics::HostNames& names) {
-    const auto host = [&names](const metrics::Address& address) {
-        std::string name = names.name(address);
-        return name.empty() ? metrics::to_text(address) : name;
-    };
-    std::string text = fmt::format("{} to {}", host(group.source), host(group.destination));
+    std::string text = fmt::format("{} to {}", names.text(group.source), names.text(group.destination));
     if (group.server_port)
         text += group.role == metrics::GroupRole::client ? fmt::format(", port {}", *group.server_port)
                                                          : fmt::format(", from port {}", *group.server_port);

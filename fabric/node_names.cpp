@@ -1,13 +1,10 @@
 #include "fabric/node_names.h"
 
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <fmt/format.h>
 #include <utility>
 
 #include "base/ascii.h"
-#include "base/file.h"
 #include "base/text_format.h"
 
 namespace fabric {
@@ -34,6 +31,19 @@ std::optional<Guid> take_guid(std::string_view& line) {
     return guid;
 }
 
+/// `lid 4` at the beginning of a line; moves past it.
+std::optional<Lid> take_lid(std::string_view& line) {
+    constexpr std::string_view word = "lid ";
+    if (!line.starts_with(word)) return {};
+    std::string_view rest = without_blanks(line.substr(word.size()));
+    Lid lid = 0;
+    const auto [last, error] = std::from_chars(rest.data(), rest.data() + rest.size(), lid);
+    if (error != std::errc{} || lid == 0) return {};
+    rest.remove_prefix(static_cast<std::size_t>(last - rest.data()));
+    line = rest;
+    return lid;
+}
+
 /// A name between quotes; no value if there is none, or something after it that is no comment.
 std::optional<std::string> take_name(std::string_view line) {
     line = without_blanks(line);
@@ -47,13 +57,6 @@ std::optional<std::string> take_name(std::string_view line) {
 
 }  // namespace
 
-base::Result<NodeNames, base::Errors> NodeNames::read(const std::string& path) {
-    errno = 0;
-    const auto text = base::read_file(path);
-    if (!text) return base::Failure{base::Errors{{std::strerror(errno != 0 ? errno : ENOENT), path}}};
-    return parse(*text, path);
-}
-
 base::Result<NodeNames, base::Errors> NodeNames::parse(std::string_view text, const std::string& path) {
     constexpr std::size_t most_errors = 10;
     NodeNames names;
@@ -64,12 +67,17 @@ base::Result<NodeNames, base::Errors> NodeNames::parse(std::string_view text, co
         text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
         if (line.empty() || line.starts_with('#')) continue;
         const auto guid = take_guid(line);
-        auto name = guid ? take_name(line) : std::nullopt;
-        if (name)
-            names.names_[*guid] = std::move(*name);
+        const auto lid = guid ? std::nullopt : take_lid(line);
+        auto name = guid || lid ? take_name(line) : std::nullopt;
+        if (!name)
+            errors.push_back(
+                {"a GUID or a LID, and a name in quotes, are expected: 0x0002c90300a1b2c3 \"spine 4\", or "
+                 "lid 7 \"spine 4\"",
+                 fmt::format("{}:{}", path, number)});
+        else if (guid)
+            names.add(*guid, std::move(*name));
         else
-            errors.push_back({"a GUID and a name in quotes are expected: 0x0002c90300a1b2c3 \"spine 4\"",
-                              fmt::format("{}:{}", path, number)});
+            names.add_lid(*lid, std::move(*name));
     }
     if (!errors.empty()) return base::Failure{std::move(errors)};
     return names;
@@ -80,9 +88,15 @@ std::string_view NodeNames::find(Guid guid) const {
     return found == names_.end() ? std::string_view{} : std::string_view(found->second);
 }
 
+std::string_view NodeNames::find_lid(Lid lid) const {
+    const auto found = lids_.find(lid);
+    return found == lids_.end() ? std::string_view{} : std::string_view(found->second);
+}
+
 std::string NodeLabels::of(const Node& node) const {
     if (form_ == Form::numbers) return text_of(node.guid);
-    const std::string_view given = names_.find(node.guid);
+    std::string_view given = names_.find(node.guid);
+    if (const auto lid = node.lid(); given.empty() && lid) given = names_.find_lid(*lid);
     std::string text;
     base::append_printable(text, given.empty() ? std::string_view(node.description) : given);
     return text.empty() ? text_of(node.guid) : text;

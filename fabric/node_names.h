@@ -11,19 +11,23 @@
 namespace fabric {
 
 /// Names for GUIDs from a file, one a line: `0x0002c90300a1b2c3 "spine 4"`. opensm and ibnetdiscover read the same
-/// files (--node-name-map). What follows a `#` is ignored.
+/// files (--node-name-map). Lines for LIDs are ours: `lid 4 "spine 4"`. What follows a `#` is ignored.
 class NodeNames {
 public:
     /// The errors name the lines.
-    static base::Result<NodeNames, base::Errors> read(const std::string& path);
     static base::Result<NodeNames, base::Errors> parse(std::string_view text, const std::string& path);
 
     /// Empty if the file does not name it.
     std::string_view find(Guid guid) const;
-    std::size_t size() const { return names_.size(); }
+    std::string_view find_lid(Lid lid) const;
+    std::size_t size() const { return names_.size() + lids_.size(); }
+
+    void add(Guid guid, std::string name) { names_[guid] = std::move(name); }
+    void add_lid(Lid lid, std::string name) { lids_[lid] = std::move(name); }
 
 private:
     std::unordered_map<Guid, std::string> names_ = {};
+    std::unordered_map<Lid, std::string> lids_ = {};
 };
 
 /// How nodes are called: by the file, by their own description, or by their GUID.

@@ -16,6 +16,7 @@
 namespace wire::mad {
 
 inline constexpr std::uint16_t notice_id = 0x02;
+inline constexpr std::uint16_t multipath_record_id = 0x3a;
 
 /// Of all classes. IBTA vol. 1, 13.4.8.
 inline constexpr std::array common_attributes{
@@ -67,7 +68,7 @@ inline constexpr std::array subnet_administration_attributes{
     Attribute{0x36, "VLArbitrationTableRecord", {{{0, vl_arbitration_record_id}, {8, vl_arbitration_entry, 2, 32}}}},
     Attribute{0x38, "MCMemberRecord", {{{0, multicast_member_record}}}},
     Attribute{0x39, "TraceRecord", {{{0, trace_record}}}},
-    Attribute{0x3a, "MultiPathRecord", {{{0, multipath_record}}}},
+    Attribute{multipath_record_id, "MultiPathRecord", {{{0, multipath_record}, {multipath_gids_octet, multipath_gid, 16}}}},
     Attribute{0x3b, "ServiceAssociationRecord", {{{0, service_association_record}}}},
     Attribute{0xf3, "InformInfoRecord", {{{0, inform_info_record_id}, {24, inform_info}}}},
 };

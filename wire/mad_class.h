@@ -40,7 +40,20 @@ inline constexpr std::uint32_t congestion_log_octet = 32;
 /// The Reliable Multi-Packet Protocol, which tables of Subnet Administration need. IBTA vol. 1, 13.6.
 enum class RmppType : std::uint8_t { none, data, ack, stop, abort };
 inline constexpr std::array<ValueName, 5> rmpp_types{{{0, "none"}, {1, "DATA"}, {2, "ACK"}, {3, "STOP"}, {4, "ABORT"}}};
-inline constexpr std::array<ValueName, 2> rmpp_statuses{{{0, "normal"}, {1, "no resources"}}};
+inline constexpr std::array<ValueName, 12> rmpp_statuses{{
+    {0, "normal"},
+    {1, "no resources"},
+    {118, "took too long"},
+    {119, "inconsistent last segment and length"},
+    {120, "inconsistent first segment and number"},
+    {121, "type not valid"},
+    {122, "window too small"},
+    {123, "segment number too big"},
+    {124, "status not valid"},
+    {125, "version not supported"},
+    {126, "too many retries"},
+    {127, "unspecified"},
+}};
 inline constexpr std::uint32_t rmpp_octet = 24;
 inline constexpr std::uint32_t rmpp_octets = 12;
 inline constexpr std::array rmpp_fields{
@@ -69,6 +82,13 @@ inline constexpr std::array rmpp_end_fields{
     octets(36, 220, "infiniband.rmpp.extendederrordata", "Optional Extended Error Data"),
 };
 
+/// The header of a segment says as much of itself. IBTA vol. 1, 13.6.2.
+inline constexpr std::uint32_t rmpp_payload_octet = rmpp_octet + rmpp_octets;
+inline constexpr std::uint32_t rmpp_payload_octets = mad_octets - rmpp_payload_octet;
+inline constexpr std::uint8_t rmpp_active = 1;
+inline constexpr std::uint8_t rmpp_first = 2;
+inline constexpr std::uint8_t rmpp_last = 4;
+
 /// Subnet Administration. IBTA vol. 1, 15.2.1.
 inline constexpr std::uint32_t sa_data_octet = 56;
 inline constexpr std::uint32_t sa_data_octets = mad_octets - sa_data_octet;
@@ -78,18 +98,30 @@ inline constexpr std::array sa_fields{
     hex(48, 64, "infiniband.sa.componentmask", "Component Mask"),
 };
 
-/// These read a datagram of Subnet Administration whose first 56 octets are there.
+/// Where the data begin that a class's segments carry, after the class's own header; 0: the class has no segments. IBTA
+/// vol. 1, 13.6.1 and 16.
+constexpr std::uint32_t rmpp_data_octet(std::uint8_t management_class) {
+    constexpr std::uint32_t device_administration_octet = 64;
+    constexpr std::uint32_t vendor_octet = 40;
+    if (management_class == subnet_administration) return sa_data_octet;
+    if (management_class >= 0x10 && management_class <= 0x12) return device_administration_octet;
+    return management_class >= 0x30 && management_class <= 0x4f ? vendor_octet : 0;
+}
+
+/// These read a datagram of a class with segments whose first 56 octets are there.
 constexpr RmppType rmpp_type(base::Bytes mad) {
-    constexpr std::uint8_t active = 1;
     const auto type = std::to_integer<std::uint8_t>(mad[25]);
-    if ((std::to_integer<std::uint8_t>(mad[26]) & active) == 0) return RmppType::none;
+    if ((std::to_integer<std::uint8_t>(mad[26]) & rmpp_active) == 0) return RmppType::none;
     return type <= static_cast<std::uint8_t>(RmppType::abort) ? static_cast<RmppType>(type) : RmppType::none;
 }
 
-/// Whether the data are the records of a table, or a segment of these.
-constexpr bool is_table(base::Bytes mad) {
-    return rmpp_type(mad) == RmppType::data && read_bits<44 * 8, 16>(mad.data()) != 0;
+/// The octets from one record of Subnet Administration to the next; 0 if there is one record at most.
+constexpr std::uint32_t record_octets(base::Bytes mad) {
+    return static_cast<std::uint32_t>(read_bits<44 * 8, 16>(mad.data())) * 8;
 }
+
+/// Whether the data are the records of a table, or a segment of these.
+constexpr bool is_table(base::Bytes mad) { return rmpp_type(mad) == RmppType::data && record_octets(mad) != 0; }
 
 /// Whole records of a table in one segment.
 struct Records {
@@ -102,13 +134,12 @@ struct Records {
 /// Segments are filled with records without regard to their bounds: 200 octets each, fewer in the last one, whose
 /// payload length counts the 20 octets before the records too. IBTA vol. 1, 13.6 and 15.2.1.
 constexpr Records records_of(base::Bytes mad) {
-    constexpr std::uint8_t last = 4;
-    constexpr std::uint32_t administration_header = 20;
-    const auto length = static_cast<std::uint32_t>(read_bits<44 * 8, 16>(mad.data())) * 8;
+    constexpr std::uint32_t administration_header = sa_data_octet - rmpp_payload_octet;
+    const std::uint32_t length = record_octets(mad);
     const std::uint64_t segment = read_bits<28 * 8, 32>(mad.data());
     if (length == 0 || segment == 0) return {};
     std::uint64_t used = sa_data_octets;
-    if ((std::to_integer<std::uint8_t>(mad[26]) & last) != 0) {
+    if ((std::to_integer<std::uint8_t>(mad[26]) & rmpp_last) != 0) {
         const std::uint64_t payload = read_bits<32 * 8, 32>(mad.data());
         used = payload > administration_header ? payload - administration_header : 0;
     }

@@ -146,6 +146,17 @@ inline constexpr std::array multipath_record{
     hex(16, 8, "infiniband.multipathrecord.dgidcount", "DGIDCount"),
 };
 
+/// The GIDs of the sources, then those of the destinations, as many as the record says.
+inline constexpr std::uint32_t multipath_gids_octet = 24;
+inline constexpr std::array multipath_gid{
+    gid(0, "infiniband.multipathrecord.sdgid", "SDGID"),
+};
+constexpr unsigned multipath_gid_count(base::Bytes record) {
+    constexpr std::size_t sources = 15;
+    constexpr std::size_t destinations = 16;
+    return record.size() <= destinations ? 0 : std::to_integer<unsigned>(record[sources]) + std::to_integer<unsigned>(record[destinations]);
+}
+
 inline constexpr std::array service_association_record{
     octets(0, 16, "infiniband.serviceassociationrecord.servicekey", "ServiceKey"),
     text(16, 64, "infiniband.serviceassociationrecord.servicename", "ServiceName"),

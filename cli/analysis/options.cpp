@@ -116,6 +116,7 @@ constexpr std::array shared_rows{
         options::number<1, 100'000'000, &AnalysisOptions::max_flows>},
 
     options::no_names<AnalysisOptions>,
+    options::node_names<AnalysisOptions>,
 
     options::help<AnalysisOptions>,
     options::version<AnalysisOptions>,

@@ -38,6 +38,7 @@ struct AnalysisOptions : options::HelpOptions {
     bool promiscuous = true;
 
     bool names = true;
+    std::string node_names_path = {};  ///< names for LIDs and GUIDs; empty if there is no such file
     bool verify_crc = true;
     std::optional<unsigned> threads = {};  ///< see thread_count()
     std::optional<std::uint64_t> link_bits_per_sec = {};

@@ -54,7 +54,7 @@ struct Session::State {
     State(const AnalysisOptions& settings, std::string name)
         : options(settings),
           command(std::move(name)),
-          host_names(settings.names),
+          host_names(settings.names, settings.node_names_path),
           selection({}, true),
           progress(is_terminal(STDERR_FILENO)) {}
 
@@ -205,10 +205,12 @@ bool Session::State::watch_daemon() {
     watch.stop = Signals::stop;
     watch.sink = [this, &watch](const Interval& interval) {
         crc_verified = watch.crc_verified();
+        host_names.learn(interval.difference.names);
         return interval.difference.flows.empty() || sink(interval);
     };
     const std::string fault = watch.run();
     result = watch.take_result();
+    host_names.learn(result.names);
     crc_verified = watch.crc_verified();
     policy_file = watch.policy_file();
     devices = watch.devices();
@@ -218,8 +220,13 @@ bool Session::State::watch_daemon() {
 }
 
 bool Session::State::recall_history() {
-    Recalled recalled = recall(options, interval_ns, sink, Signals::stop);
+    const auto learning_sink = [this](const Interval& interval) {
+        host_names.learn(interval.difference.names);
+        return sink(interval);
+    };
+    Recalled recalled = recall(options, interval_ns, sink ? IntervalSink(learning_sink) : sink, Signals::stop);
     result = std::move(recalled.whole);
+    host_names.learn(result.names);
     crc_verified = recalled.crc_verified;
     if (recalled.damaged != 0)
         print_message("rdmascope {}: {} damaged intervals of the history are left out", command, recalled.damaged);
@@ -338,6 +345,7 @@ void Session::State::close_interval() {
         previous = std::move(now);
     }
     if (interval.difference.flows.empty()) return;
+    host_names.learn(interval.difference.names);
     progress.wipe();
     wanted = sink(interval);
 }
@@ -395,6 +403,8 @@ void Session::on_frames(FrameSink sink) { state_->frame_sink = std::move(sink); 
 bool Session::run() {
     State& s = *state_;
     s.signals.emplace();
+    for (const base::Error& error : s.host_names.errors()) s.fail("--node-names: " + error.text());
+    if (!s.host_names.errors().empty()) return false;
     if (s.options.recalls()) return s.recall_history();
     if (s.options.connect) return s.watch_daemon();
     if (!s.open() || !s.open_trace() || !s.read_counters()) return false;
@@ -409,6 +419,7 @@ bool Session::run() {
     if (s.interval_ns != 0 && s.interval_start_ns && s.wanted) s.close_interval();
     s.previous = {};
     s.result = s.analyzer->take_snapshot();
+    s.host_names.learn(s.result.names);
     if (const auto error = s.analyzer->take_error()) s.fail(error->text());
     s.result.capture.kernel_dropped = s.source().statistics().kernel_dropped;
     s.progress.wipe();

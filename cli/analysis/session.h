@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "capture/source.h"
 #include "cli/analysis/options.h"
+#include "dissect/subnet/subnet_names.h"
 #include "metrics/answers/answer.h"
 #include "metrics/figures/device_figures.h"
 #include "metrics/figures/flow_bytes.h"
@@ -18,12 +20,19 @@
 
 namespace cli::analysis {
 
-/// The name of an address in hosts(5); no name if the user asks for numbers.
+/// The names of addresses: of hosts in hosts(5), of nodes of a subnet in a file or in the capture. There are none if
+/// the user asks for numbers.
 class Names final : public metrics::HostNames {
 public:
-    explicit Names(bool wanted);
+    /// `node_names_path`: the file; empty if there is none.
+    explicit Names(bool wanted, const std::string& node_names_path = {});
     ~Names() override;
     std::string name(const metrics::Address& address) const override;
+    void learn(std::span<const metrics::AddressName> names) override;
+    /// Looks LIDs and GIDs up there too, as long as these names live.
+    void look_up_in(const dissect::subnet::SubnetNames& names);
+    /// Why the file could not be read; empty if it could.
+    const base::Errors& errors() const;
 
 private:
     struct Table;

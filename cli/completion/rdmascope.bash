@@ -32,7 +32,7 @@ _rdmascope_dump() {
     done
     case $previous in
         -i | --interface) _rdmascope_interfaces; return ;;
-        -r | --read-file | -w | -F) _rdmascope_files; return ;;
+        -r | --read-file | -w | -F | --node-names) _rdmascope_files; return ;;
         -T) _rdmascope_words 'text fields json ek'; return ;;
         -e) if [[ $with_fields ]]; then _rdmascope_fields; return; fi ;;
         -Y | --display-filter) _rdmascope_fields; return ;;
@@ -55,7 +55,7 @@ _rdmascope_dump() {
             -J --list-time-stamp-types -y --linktype -s --snapshot-length -B --buffer-size -j --time-stamp-type
             -p --no-promiscuous-mode -Q --direction --immediate-mode --kernel-events -c -F -Y --display-filter --flow --all --io --as -d -dd -ddd
             -O --no-optimize -T -e -E -V -v -vv -vvv -q -# --number -t -tt -ttt -tttt -ttttt --time-stamp-precision
-            --micro --nano -x -xx -X -XX -A -S --absolute-tcp-sequence-numbers -n -K --dont-verify-checksums --color
+            --micro --nano -x -xx -X -XX -A -S --absolute-tcp-sequence-numbers -n --node-names -K --dont-verify-checksums --color
             -l --count -w --format --print -U --packet-buffered -C -W -G -z -Z --relinquish-privileges
             -h --help --version'
     else
@@ -78,7 +78,7 @@ _rdmascope_columns() {
 _rdmascope_measuring() {
     case $previous in
         -i | --interface) _rdmascope_interfaces ;;
-        -r | --read-file | -F | --trace | --counters | --connect) _rdmascope_files ;;
+        -r | --read-file | -F | --trace | --counters | --connect | --node-names) _rdmascope_files ;;
         --kernel-events) if [[ $attached ]]; then _rdmascope_events; else return 1; fi ;;
         --history) _rdmascope_folders ;;
         --from | --to) _rdmascope_words '-1h -10m -1d now' ;;
@@ -101,7 +101,7 @@ _rdmascope_flows() {
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
-            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n -h --help --version
+            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n --node-names -h --help --version
             --json --csv --columns --filter --by --sort --reverse --top --interval'
     else
         _rdmascope_expression
@@ -117,7 +117,7 @@ _rdmascope_paths() {
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
-            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n -h --help --version
+            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n --node-names -h --help --version
             --json --csv --paths --top --interval'
     else
         _rdmascope_expression
@@ -127,7 +127,7 @@ _rdmascope_paths() {
 _rdmascope_io() {
     case $previous in
         -i | --interface) _rdmascope_interfaces; return ;;
-        -r | --read-file | -F) _rdmascope_files; return ;;
+        -r | --read-file | -F | --node-names) _rdmascope_files; return ;;
         --as) _rdmascope_words '4420=nvme 8009=nvme 20049=rpc 3260=iser 5555=srp 445=smb 18634=rds'; return ;;
         --sort) _rdmascope_words 'frames connection protocol kind id target bytes latency request before data after response
             repair open status'; return ;;
@@ -137,7 +137,7 @@ _rdmascope_io() {
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
-            -c --seconds -F --as -K --no-crc --each --json --csv --sort --top --by --interval -n -h --help --version'
+            -c --seconds -F --as -K --no-crc --each --json --csv --sort --top --by --interval -n --node-names -h --help --version'
     else
         _rdmascope_expression
     fi
@@ -153,7 +153,7 @@ _rdmascope_why() {
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
-            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n -h --help --version
+            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n --node-names -h --help --version
             --flow --diff --json --policy --fail-on -v --verbose --color'
     else
         _rdmascope_expression
@@ -162,12 +162,12 @@ _rdmascope_why() {
 
 _rdmascope_explain() {
     case $previous in
-        -r | --read-file | --connect) _rdmascope_files; return ;;
+        -r | --read-file | --connect | --node-names) _rdmascope_files; return ;;
         --history) _rdmascope_folders; return ;;
         --from | --to) _rdmascope_words 'now -1h -10m -1d'; return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '-r --read-file --connect --history --from --to -f --follow --json -n -h --help --version'
+        _rdmascope_words '-r --read-file --connect --history --from --to -f --follow --json -n --node-names -h --help --version'
     else
         _rdmascope_files
     fi
@@ -181,7 +181,7 @@ _rdmascope_report() {
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
-            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n -h --help --version
+            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n --node-names -h --help --version
             --flow -o --output --title --anonymous --perfetto'
     else
         _rdmascope_expression
@@ -209,7 +209,7 @@ _rdmascope_policy() {
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
-            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n -h --help --version
+            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n --node-names -h --help --version
             --rules --json --fail-on'
     else
         _rdmascope_expression
@@ -248,7 +248,7 @@ _rdmascope_top() {
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
-            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n -h --help --version
+            -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n --node-names -h --help --version
             --interval --speed --paused --view --filter --columns --sort --theme --no-color --ascii --no-mouse --once --size'
     else
         _rdmascope_expression

@@ -27,7 +27,12 @@ int print_messages(const base::Errors& errors) {
 int serve(const DaemonOptions& options, const service::Config& config, std::string_view version) {
     service::Log log(service::find_level(config.log.level).value_or(service::Level::info),
                      config.log.max_lines_per_sec);
-    const analysis::Names names(true);
+    analysis::Names names(true, config.engine.node_names);
+    if (!names.errors().empty()) {
+        for (const base::Error& wrong : names.errors())
+            print_message("rdmascope daemon: engine.node_names: {}", wrong.text());
+        return exit_failed;
+    }
     service::ServiceOptions how;
     how.config = config;
     how.version = version;

@@ -1,15 +1,16 @@
 #include "cli/dump/inspector.h"
 
 #include <algorithm>
+#include <cstring>
 #include <fmt/core.h>
 #include <optional>
 #include <unistd.h>
 #include <vector>
 
+#include "cli/address_names.h"
 #include "cli/console.h"
 #include "cli/dump/color.h"
 #include "cli/dump/frame_analysis.h"
-#include "cli/host_names.h"
 #include "dissect/dissector.h"
 #include "dissect/filter/filter.h"
 #include "dissect/output/analysis_fields.h"
@@ -19,6 +20,7 @@
 #include "dissect/output/json.h"
 #include "dissect/output/text_line.h"
 #include "dissect/output/tree.h"
+#include "dissect/subnet/management_learner.h"
 #include "upper/reader.h"
 
 namespace cli::dump {
@@ -75,10 +77,23 @@ output::TextOptions text_options(const DumpOptions& options) {
     text.absolute_sequence = options.absolute_sequence;
     text.verbosity = options.verbosity;
     text.octets_of_link = options.octets_of_link;
-    if (options.names)
-        if (auto names = std::make_shared<const HostNames>(HostNames::read()); !names->empty())
-            text.host_names = [names](std::string& out, base::Bytes address) { return names->append(out, address); };
     return text;
+}
+
+/// The names that lines have for addresses: of hosts, and of nodes as far as the capture has named them so far.
+void add_names(output::TextOptions& text, AddressNames given, const dissect::subnet::ManagementLearner& learner) {
+    const auto names = std::make_shared<const AddressNames>(std::move(given));
+    text.host_names = [names, &learner](std::string& out, base::Bytes address) {
+        dissect::subnet::Gid gid{};
+        if (address.size() != gid.size()) return names->append_host(out, address);
+        std::memcpy(gid.data(), address.data(), gid.size());
+        const dissect::subnet::KnownNode node = learner.names().find(gid);
+        return names->append_gid(out, address, {node.guid, node.description});
+    };
+    text.lid_names = [names, &learner](std::string& out, std::uint16_t lid) {
+        const dissect::subnet::KnownNode node = learner.names().find(lid);
+        return names->append_lid(out, lid, {node.guid, node.description});
+    };
 }
 
 output::FieldsFormat fields_format(const FieldsFormat& wanted) {
@@ -187,6 +202,7 @@ struct Inspector::State final : dissect::Sink {
     void on_unit(const dissect::Unit& unit) override {
         if (late) on_frame(unit.frame, unit.frame_dissection);
         carries_rdma = true;
+        if (text != nullptr && options.names) learner.learn(unit);
         if (printer) printer->on_unit(unit);
         if (filter_fields) filter_fields->on_unit(unit);
         if (late) settle(unit.frame);
@@ -256,6 +272,8 @@ struct Inspector::State final : dissect::Sink {
 
     const DumpOptions& options;
     TextOutput& out;
+    AddressNames given_names = {};                    ///< until the printer has them
+    dissect::subnet::ManagementLearner learner = {};  ///< before the printer, which looks names up there
     bool colored;
     const capture::Source* source = nullptr;
     std::unique_ptr<output::Printer> printer = {};
@@ -282,7 +300,9 @@ Made<bool> Inspector::State::make_printer(const dissect::FieldRegistry& registry
     if (!options.prints()) return true;
     std::string& to = out.text();
     if (options.form == Form::text) {
-        auto made = std::make_unique<output::TextPrinter>(to, text_options(options));
+        output::TextOptions form = text_options(options);
+        if (options.names) add_names(form, std::move(given_names), learner);
+        auto made = std::make_unique<output::TextPrinter>(to, form);
         text = made.get();
         printer = std::move(made);
     } else if (options.form == Form::tree) {
@@ -343,8 +363,9 @@ Inspector::~Inspector() = default;
 const wire::CarrierCounts& Inspector::unread() const { return state_->unread; }
 
 Made<std::unique_ptr<Inspector>> Inspector::make(const DumpOptions& options, const Environment& environment,
-                                                 TextOutput& output) {
+                                                 AddressNames names, TextOutput& output) {
     auto state = std::make_unique<State>(options, output);
+    state->given_names = std::move(names);
     const bool shows_commands = options.prints() && !(options.form == Form::text && options.quiet);
     state->needs = {options.prints(), options.prints(), shows_commands};
     if (auto made = state->make_printer(environment.fields); !made) return base::Failure{made.error()};

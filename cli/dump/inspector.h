@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "capture/source.h"
+#include "cli/address_names.h"
 #include "cli/command.h"
 #include "cli/dump/options.h"
 #include "cli/text_output.h"
@@ -16,10 +17,11 @@ namespace cli::dump {
 /// Dissects frames, applies the display filter, and prints the frames that match.
 class Inspector {
 public:
-    /// Null if no frame has to be dissected: nothing is printed and there is no display filter.
+    /// Null if no frame has to be dissected: nothing is printed and there is no display filter. `names` are used if
+    /// the options ask for names.
     static base::Result<std::unique_ptr<Inspector>, std::string> make(const DumpOptions& options,
                                                                       const Environment& environment,
-                                                                      TextOutput& output);
+                                                                      AddressNames names, TextOutput& output);
     ~Inspector();
 
     /// The flows whose packets are shown, if `--flow` names flows.

@@ -73,7 +73,12 @@ bool Job::set_up() {
         return false;
     }
     // Mistakes that need no source are reported before a source is opened.
-    auto inspector = Inspector::make(options_, environment_, output_);
+    auto names = AddressNames::read(options_.node_names_path);
+    if (!names) {
+        for (const base::Error& error : names.error()) fail("--node-names: " + error.text());
+        return false;
+    }
+    auto inspector = Inspector::make(options_, environment_, std::move(names).value(), output_);
     if (!inspector) {
         refuse(inspector.error());
         return false;

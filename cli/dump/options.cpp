@@ -299,6 +299,7 @@ constexpr std::array rows_after_e{
         Section::printing,
         options::turn_on<&Reading::absolute_sequence>},
     options::no_names<Reading>,
+    options::node_names<Reading>,
     Row{{'K', "dont-verify-checksums", {}, "do not verify ICRC, VCRC and MPA CRC"},
         Section::printing,
         options::turn_off<&Reading::verify_crc>},

@@ -73,6 +73,7 @@ struct DumpOptions {
     bool quiet = false;
     bool commands_only = false;
     bool names = true;
+    std::string node_names_path = {};  ///< names for LIDs and GUIDs; empty if there is no such file
     bool absolute_sequence = false;
     bool verify_crc = true;
     bool line_buffered = false;

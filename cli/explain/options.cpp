@@ -46,6 +46,7 @@ constexpr std::array rows{
         Section::printing,
         options::turn_on<&ExplainOptions::json>},
     options::no_names<ExplainOptions>,
+    options::node_names<ExplainOptions>,
 
     options::help<ExplainOptions>,
     options::version<ExplainOptions>,

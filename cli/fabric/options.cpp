@@ -62,7 +62,7 @@ constexpr std::array rows{
         Section::printing,
         options::turn_on<&FabricOptions::dot>},
     Row{{'n', {}, {}, "GUIDs instead of names"}, Section::printing, options::turn_off<&FabricOptions::names>},
-    Row{{0, "node-names", "FILE", "names for GUIDs, one a line: 0x0002c90300a1b2c3 \"spine 4\""},
+    Row{{0, "node-names", "FILE", "names for GUIDs and LIDs, one a line: 0x0002c90300a1b2c3 \"spine 4\""},
         Section::printing,
         options::store_nonempty<"the name of a file", &FabricOptions::names_path>},
     Row{{0, "fail-on", "GRADE", "exit with 3 if a finding is wrong; minor or worse; suspected or worse"},

@@ -12,6 +12,7 @@
 #include "cli/fabric/subnet_page.h"
 #include "cli/fabric/subnet_reader.h"
 #include "fabric/discovery/trace_route.h"
+#include "fabric/output/read_node_names.h"
 #include "fabric/output/subnet_dot.h"
 #include "fabric/output/subnet_json.h"
 
@@ -146,7 +147,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (const auto status = answered(environment, "fabric", error, options, help)) return *status;
     NodeNames names;
     if (!options.names_path.empty()) {
-        auto read = NodeNames::read(options.names_path);
+        auto read = ::fabric::output::read_node_names(options.names_path);
         if (!read) {
             print_errors("fabric", read.error());
             return exit_failed;

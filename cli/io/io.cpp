@@ -11,6 +11,7 @@
 #include "cli/io/options.h"
 #include "cli/io/range_groups.h"
 #include "cli/text_output.h"
+#include "dissect/subnet/learning_sink.h"
 #include "metrics/measure/commands/command_measure.h"
 #include "upper/reader.h"
 
@@ -42,7 +43,11 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     const auto error = parse_options(arguments, options);
     if (const auto status = answered(environment, "io", error, options, help)) return *status;
 
-    const analysis::Names names(options.names);
+    analysis::Names names(options.names, options.node_names_path);
+    if (!names.errors().empty()) {
+        print_errors("io", names.errors());
+        return exit_failed;
+    }
     TextOutput output(STDOUT_FILENO);
     EachTable each(options, names, output);
     RangeGroups ranges(names);
@@ -59,7 +64,9 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     upper::ReaderOptions reading;
     reading.assignments = options.assignments;
     upper::Reader reader(reading, nullptr, &measure);
-    CaptureRun capture(options, reader);
+    dissect::subnet::LearningSink learner(reader);
+    names.look_up_in(learner.names());
+    CaptureRun capture(options, learner);
     IntervalReport intervals(options, names, output, {reader, measure, ranges});
     if (options.interval_ns) capture.on_time([&intervals](std::int64_t time_ns) { return intervals.pass(time_ns); });
     if (!capture.run()) return capture.status();

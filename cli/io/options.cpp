@@ -76,6 +76,7 @@ constexpr std::array io_rows{
         Section::printing,
         options::duration<&IoOptions::interval_ns>},
     options::no_names<IoOptions>,
+    options::node_names<IoOptions>,
 
     options::help<IoOptions>,
     options::version<IoOptions>,

@@ -35,6 +35,7 @@ struct IoOptions : options::HelpOptions {
 
     // What is printed.
     bool names = true;
+    std::string node_names_path = {};
     bool each = false;
     Form form = Form::table;
     bool two_forms = false;  ///< two output forms were given, which is an error

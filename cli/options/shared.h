@@ -72,9 +72,16 @@ inline constexpr Option<Settings> expression_file{
 // Printing.
 
 template <class Settings>
-inline constexpr Option<Settings> no_names{{'n', {}, {}, "addresses as numbers, not as the names that /etc/hosts has"},
-                                           Section::printing,
-                                           turn_off<&Settings::names>};
+inline constexpr Option<Settings> no_names{
+    {'n', {}, {}, "addresses as numbers, not as names"}, Section::printing, turn_off<&Settings::names>};
+
+template <class Settings>
+inline constexpr Option<Settings> node_names{
+    {0, "node-names", "FILE",
+     "names for the nodes of an InfiniBand subnet: lines of GUIDs and LIDs, or what `fabric --json` printed (default: "
+     "the names that the capture shows)"},
+    Section::printing,
+    store_nonempty<"the name of a file", &Settings::node_names_path>};
 
 template <class Settings>
 inline constexpr Option<Settings> color{{0, "color", "WHEN", "auto (the default), never or always"},

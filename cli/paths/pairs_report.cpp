@@ -20,11 +20,6 @@ base::Style column() { return {base::Spacing::column}; }
 /// Rows of a pair that people read.
 constexpr std::size_t most_rows = 64;
 
-std::string host_text(const metrics::Address& address, const metrics::HostNames& names) {
-    const std::string name = names.name(address);
-    return name.empty() ? metrics::to_text(address) : name;
-}
-
 std::string receiver_text(metrics::ReceiverClass receiver) {
     switch (receiver) {
         case metrics::ReceiverClass::in_order: return "; receives in order";
@@ -38,8 +33,8 @@ std::string receiver_text(metrics::ReceiverClass receiver) {
 std::string heading_text(const PathPair& pair, const metrics::HostNames& names) {
     const metrics::Evenness even = metrics::evenness_of(pair.bytes());
     std::string text =
-        fmt::format("{} > {}  DSCP {}  {}, effective {}, fairness {}, max/mean {}", host_text(pair.source, names),
-                    host_text(pair.destination, names), pair.dscp,
+        fmt::format("{} > {}  DSCP {}  {}, effective {}, fairness {}, max/mean {}", names.text(pair.source),
+                    names.text(pair.destination), pair.dscp,
                     base::format_counted(pair.entropies, "entropy", "entropies"), base::format_decimal(even.effective),
                     base::format_decimal(even.fairness), base::format_decimal(even.max_over_mean));
     if (pair.median_max_over_mean)
@@ -153,8 +148,8 @@ void append_csv(std::string& out, std::span<const PathPair> pairs, const metrics
     for (const PathPair& pair : pairs)
         for (const PathRow& row : pair.rows) {
             out += before;
-            const std::array<Value, 16> values{host_text(pair.source, names),
-                                               host_text(pair.destination, names),
+            const std::array<Value, 16> values{names.text(pair.source),
+                                               names.text(pair.destination),
                                                std::string(metrics::name_of(pair.transport)),
                                                std::uint64_t{pair.dscp},
                                                metrics::to_text(row.figures.entropy),

@@ -6,6 +6,7 @@
 #include "cli/analysis/session.h"
 #include "cli/console.h"
 #include "cli/selection.h"
+#include "cli/top/learning_feed.h"
 #include "cli/top/open_feed.h"
 #include "cli/top/options.h"
 #include "cli/top/picture.h"
@@ -63,14 +64,16 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     SettingsFile file(SettingsFile::usual_path());
     const tui::Settings began = overridden(file.read(), options);
     std::string error;
-    const auto feed = open_feed(options, pace_of(options, began), error);
-    if (!feed) {
+    analysis::Names names(true, options.node_names_path);
+    if (!names.errors().empty()) return failed("--node-names: " + names.errors().front().text());
+    auto source = open_feed(options, pace_of(options, began), error);
+    if (!source) {
         const auto expression = expression_of(options.expression, options.expression_path);
         failed(error);
         return expression && is_mistaken(*expression) ? exit_usage : exit_failed;
     }
-    const analysis::Names names(true);
-    const Show show{*feed, names, environment.fields, options, began, file.complaint()};
+    LearningFeed feed(std::move(source), names);
+    const Show show{feed, names, environment.fields, options, began, file.complaint()};
     if (options.once) {
         if (!file.complaint().empty()) print_message("rdmascope top: {}", file.complaint());
         error = print_picture(show);

@@ -243,6 +243,16 @@ constexpr std::array key_table{
         .member = engine<&EngineConfig::link_bits_per_sec>,
         .effect = E::on_restart,
         .help = "What the hosts' links carry; auto learns it from what they send."},
+    Key{.section = "engine",
+        .name = "node_names",
+        .kind = K::text,
+        .member = engine<&EngineConfig::node_names>,
+        .effect = E::on_restart,
+        .help =
+            "A file with names for nodes of an InfiniBand subnet: lines of GUIDs and LIDs, or what rdmascope fabric "
+            "--json printed. Other nodes have the description that management datagrams show.",
+        .wanted = "an absolute path such as \"/etc/rdmascope/node-names\", or \"\" for none,",
+        .fits = forms::is_empty_or_absolute},
 
     Key{.section = "commands",
         .name = "as",

@@ -31,14 +31,9 @@ void tidy_frames(std::vector<std::uint64_t>& frames) {
     if (frames.size() > max_incident_frames) frames.resize(max_incident_frames);
 }
 
-std::string host(const metrics::Endpoint& endpoint, const metrics::HostNames& names) {
-    std::string name = names.name(endpoint.address);
-    return name.empty() ? metrics::to_text(endpoint.address) : name;
-}
-
 /// "storage-3 -> compute-7 QP 0x11".
 std::string ends_of(const FlowSnapshot& flow, const metrics::HostNames& names) {
-    std::string text = fmt::format("{} -> {}", host(flow.source, names), host(flow.destination, names));
+    std::string text = fmt::format("{} -> {}", names.text(flow.source.address), names.text(flow.destination.address));
     if (flow.destination.qpn)
         text += fmt::format(" QP {:#x}", *flow.destination.qpn);
     else if (flow.destination.port)

@@ -3,6 +3,7 @@
 #include <span>
 #include <string_view>
 
+#include "dissect/joined_records.h"
 #include "dissect/layer_table.h"
 #include "dissect/layers/describing.h"
 #include "dissect/layers/payload.h"
@@ -70,7 +71,11 @@ void describe_flat(const Tree& tree, std::span<const wire::FieldInfo> fields) {
 void describe_parts(const Tree& data, const wire::mad::Attribute& attribute) {
     for (const wire::mad::Part& part : attribute.parts) {
         if (part.fields.empty()) return;
-        for (unsigned i = 0; i < part.count; ++i)
+        const unsigned count =
+            part.octet == wire::mad::multipath_gids_octet && attribute.id == wire::mad::multipath_record_id
+                ? wire::mad::multipath_gid_count(data.octets())
+                : part.count;
+        for (unsigned i = 0; i < count; ++i)
             describe_flat(data.part(part.octet + i * part.stride, data.size()), part.fields);
     }
 }
@@ -180,6 +185,18 @@ void describe_sa(const LayerView& view, Visitor& visitor) {
     mad.close();
 }
 
+/// A record that lies in several segments: its number in eight bytes, then the record. The variant is the place of its
+/// attribute in the table.
+void describe_sa_record(const LayerView& view, Visitor& visitor) {
+    const Tree layer(view, visitor);
+    const std::size_t place = view.layer.variant;
+    if (layer.size() < joined_record_prefix || place >= wire::mad::subnet_administration_attributes.size()) return;
+    const std::uint32_t length = layer.size() - joined_record_prefix;
+    layer.open_number(record_field, base::load_be64(layer.at(0)), joined_record_prefix, length);
+    describe_attribute(layer.part(joined_record_prefix, length), wire::mad::subnet_administration_attributes[place]);
+    layer.close();
+}
+
 template <std::size_t... N>
 consteval auto joined(const std::array<std::span<const wire::FieldInfo>, N>&... groups) {
     std::array<std::span<const wire::FieldInfo>, (N + ...)> all{};
@@ -232,6 +249,9 @@ constinit const LayerRow sa_layer{"sa",
                                   wire::mad::sa_fields,
                                   sa_table,
                                   administration_groups};
+/// Never part of a packet: visit_joined_records() makes it.
+constinit const LayerRow sa_record_layer{"sa_record", &protocol::infiniband, {}, after_payload, describe_sa_record, {},
+                                         sa_table,    administration_groups};
 constinit const LayerRow performance_layer{"performance",
                                            &protocol::infiniband,
                                            floating("rdma.mad.performance", "Performance Management"),

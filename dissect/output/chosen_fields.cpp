@@ -4,6 +4,7 @@
 
 #include "base/text_format.h"
 #include "base/utf8.h"
+#include "dissect/joined_records.h"
 #include "dissect/output/command_fields.h"
 #include "dissect/output/ek.h"
 #include "dissect/output/json.h"
@@ -42,6 +43,7 @@ void ChosenFields::on_unit(const Unit& unit) {
         collector_.add(unit.dissection, unit.bytes);
     }
     if (wants_frame_) describe_unit(unit, collector_);
+    visit_joined_records(unit, [this](const Dissection& record, base::Bytes bytes) { collector_.add(record, bytes); });
 }
 
 void ChosenFields::on_notice(const Notice& notice) {

@@ -1,5 +1,6 @@
 #include "dissect/output/printer.h"
 
+#include "dissect/joined_records.h"
 #include "dissect/output/command_fields.h"
 
 namespace dissect::output {
@@ -22,6 +23,8 @@ void TreePrinterBase::on_unit(const Unit& unit) {
         describe(unit.dissection, unit.bytes, body());
     }
     describe_unit(unit, body());
+    visit_joined_records(unit,
+                         [this](const Dissection& record, base::Bytes bytes) { describe(record, bytes, body()); });
 }
 
 void TreePrinterBase::on_notice(const Notice& notice) { describe_notice(notice, body()); }

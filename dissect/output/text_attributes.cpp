@@ -3,9 +3,11 @@
 
 #include "base/quantities.h"
 #include "base/text_format.h"
+#include "dissect/joined_records.h"
 #include "dissect/layer_table.h"
 #include "dissect/output/text_parts.h"
 #include "dissect/output/value_format.h"
+#include "dissect/rmpp_transfers.h"
 #include "wire/mad.h"
 #include "wire/mad_class.h"
 
@@ -86,7 +88,10 @@ public:
         field(heading, value, extent);
     }
     void field(const wire::FieldInfo& info, const wire::Value& value, Extent) override {
-        if (info.name == "rdma.mad.record") ++records_;
+        if (info.name == "rdma.mad.record") {
+            ++records_;
+            number_ = value.number;
+        }
         if (records_ > 1) return;  // of a table, the line shows the first record and how many there are
         const auto row = std::ranges::find(attribute_fields, info.name, &AttributeField::field);
         if (row != std::end(attribute_fields)) append(*row, info, value);
@@ -94,6 +99,8 @@ public:
     void close() override {}
 
     std::uint32_t records() const { return records_; }
+    /// Of the last record.
+    std::uint64_t number() const { return number_; }
 
 private:
     void append(const AttributeField& row, const wire::FieldInfo& info, const wire::Value& value) {
@@ -127,9 +134,81 @@ private:
     std::string& out_;
     bool all_;
     std::uint32_t records_ = 0;
+    std::uint64_t number_ = 0;
 };
 
+base::Bytes mad_of(const Unit& unit) {
+    const LayerRef& layer = *unit.dissection.find(LayerId::mad);
+    return unit.bytes.subspan(layer.offset, layer.length);
+}
+
+/// `, segment 2 of 3`, and of the last one what the whole transfer has.
+void append_segment(std::string& out, const Unit& unit) {
+    const RmppSegment& segment = *unit.rmpp;
+    if (segment.is_last && segment.number == 1) return;
+    out += ", segment ";
+    base::append_decimal(out, segment.number);
+    if (segment.count) word(out, "of", *segment.count);
+    if (segment.is_repeated) out += ", seen before";
+    if (!segment.is_last) return;
+    const std::uint32_t length = unit.dissection.has(LayerId::sa) ? wire::mad::record_octets(mad_of(unit)) : 0;
+    out += ", in all ";
+    out += length == 0 ? base::format_counted(segment.octets, "byte")
+                       : base::format_counted(segment.octets / length, "record");
+    if (segment.missing != 0) {
+        out += ", ";
+        out += base::format_counted(segment.missing, "segment");
+        out += " not captured";
+    }
+}
+
+/// ` ACK segment 3, window to 67`; ` ABORT too many retries`.
+void append_rmpp(std::string& out, base::Bytes mad) {
+    using wire::mad::RmppType;
+    constexpr std::uint32_t status_octet = 27;
+    constexpr std::uint32_t segment_octet = 28;
+    constexpr std::uint32_t window_octet = 32;
+    const RmppType type = wire::mad::rmpp_type(mad);
+    if (type == RmppType::ack) {
+        out += " ACK";
+        word(out, "segment", base::load_be32(mad.data() + segment_octet));
+        out += ',';
+        word(out, "window to", base::load_be32(mad.data() + window_octet));
+    } else if (type == RmppType::stop || type == RmppType::abort) {
+        const unsigned status = base::load_u8(mad.data() + status_octet);
+        const std::string_view name = wire::name_of(wire::mad::rmpp_statuses, status);
+        out += type == RmppType::stop ? " STOP " : " ABORT ";
+        if (name.empty()) out += "status ";
+        if (name.empty())
+            base::append_decimal(out, status);
+        else
+            out += name;
+    }
+}
+
+bool has_segments(base::Bytes mad) {
+    return mad.size() == wire::mad_octets && wire::mad::rmpp_data_octet(base::load_u8(mad.data() + 1)) != 0;
+}
+
 }  // namespace
+
+void transfer_details(std::string& out, const Unit& unit) {
+    if (unit.rmpp != nullptr) return append_segment(out, unit);
+    if (const base::Bytes mad = mad_of(unit); has_segments(mad)) append_rmpp(out, mad);
+}
+
+void joined_record_lines(std::string& out, const Unit& unit) {
+    visit_joined_records(unit, [&out](const Dissection& dissection, base::Bytes bytes) {
+        std::string words;
+        AttributePicker picker{words, true};
+        describe(dissection, bytes, picker);
+        out += "record";
+        out += ' ';
+        base::append_decimal(out, picker.number());
+        out += ", in several segments:";
+        (out += words) += '\n';
+    });
+}
 
 void attribute_details(std::string& out, const Unit& unit) {
     LayerSet classes;

@@ -40,6 +40,16 @@ void word_hex(std::string& out, std::string_view name, std::uint64_t value, unsi
     base::append_hex(out, value, digits);
 }
 
+namespace {
+/// `host01 mlx5_0 (lid 4)`, or `lid 4`.
+void lid(std::string& out, std::uint16_t number, const TextOptions& options) {
+    const bool has_name = options.lid_names && options.lid_names(out, number);
+    out += has_name ? " (lid " : "lid ";
+    base::append_decimal(out, number);
+    if (has_name) out += ')';
+}
+}  // namespace
+
 void address(std::string& out, const Network& network, base::Bytes bytes, std::uint32_t offset,
              const TextOptions& options) {
     const std::uint32_t length = network.address_length();
@@ -49,10 +59,7 @@ void address(std::string& out, const Network& network, base::Bytes bytes, std::u
     }
     const base::Bytes address = bytes.subspan(offset, length);
     switch (network.family) {
-        case Network::Family::lid:
-            out += "lid ";
-            base::append_decimal(out, base::load_be16(address.data()));
-            return;
+        case Network::Family::lid: lid(out, base::load_be16(address.data()), options); return;
         case Network::Family::ipv4:
             if (!options.host_names || !options.host_names(out, address)) base::append_ipv4(out, address);
             return;

@@ -78,6 +78,11 @@ void TextPrinter::on_unit(const Unit& unit) {
     text::diagnostics(lines_, unit.dissection, options_);
     if (options_.verbosity > 0) text::network_details(lines_, addressed, bytes, options_);
     end_line();
+    if (options_.verbosity > 0 && unit.rmpp != nullptr) {
+        std::string records;
+        text::joined_record_lines(records, unit);
+        indent(records);
+    }
     if (options_.verbosity > 2) write_tree(unit);
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -10,6 +11,8 @@ namespace dissect::output {
 
 /// Appends the name of an address of 4 or 16 bytes; false if it has none. May be an empty function.
 using HostNames = std::function<bool(std::string&, base::Bytes)>;
+/// The same of a LID.
+using LidNames = std::function<bool(std::string&, std::uint16_t)>;
 
 /// The form of lines, as tcpdump's options of the same letters choose it.
 struct TextOptions {
@@ -25,6 +28,7 @@ struct TextOptions {
     OctetDump octets = OctetDump::none;
     bool octets_of_link = false;  ///< -xx, -XX, -AA
     HostNames host_names = {};
+    LidNames lid_names = {};
 };
 
 }  // namespace dissect::output

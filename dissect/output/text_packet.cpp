@@ -187,6 +187,7 @@ void packet_details(std::string& out, const Unit& unit, const TextOptions& optio
         if (options.verbosity > 0 || bth_is_unusual(d.bth)) append_request_headers(out, unit);
         management_details(out, unit);
         attribute_details(out, unit);
+        transfer_details(out, unit);
     } else {
         pad(out, before_psn, 13);  // " psn 16777215"
         if (opcode.has_payload || !opcode.known()) word(out, "len", d.bth.payload_length);

@@ -42,6 +42,10 @@ void management_details(std::string& out, const Unit& unit);
 /// ` (no records)`, ` switch ports 36 guid 0x0002c90200405bc0`: why a request of another class failed, and the
 /// important values of its attribute.
 void attribute_details(std::string& out, const Unit& unit);
+/// `, segment 3 of 3, in all 5 records`, ` ACK segment 3, window to 67`: what the Reliable Multi-Packet Protocol adds.
+void transfer_details(std::string& out, const Unit& unit);
+/// Lines of the records that the unit's segment completes.
+void joined_record_lines(std::string& out, const Unit& unit);
 /// The same for iWARP.
 void segment_operation(std::string& out, const Unit& unit);
 void segment_details(std::string& out, const Unit& unit, const TextOptions& options);

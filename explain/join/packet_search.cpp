@@ -225,8 +225,7 @@ private:
     }
 
     std::string end_text(const metrics::Endpoint& end) const {
-        const std::string name = evidence_.names.name(end.address);
-        std::string text = name.empty() ? metrics::to_text(end.address) : name;
+        std::string text = evidence_.names.text(end.address);
         if (end.qpn) text += fmt::format(" qp {:#08x}", *end.qpn);
         if (end.port) text += fmt::format(" port {}", *end.port);
         return text;

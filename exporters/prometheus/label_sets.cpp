@@ -59,8 +59,8 @@ const LabelSets::Host& LabelSets::host(const metrics::Address& address) {
     Host& host = at->second;
     if (!is_new) return host;
     host.own = std::binary_search(own_addresses_.begin(), own_addresses_.end(), address);
-    std::string name = names_ == nullptr ? std::string{} : names_->name(address);
-    if (name.empty() || name == other)
+    std::string name = metrics::address_text(address, names_);
+    if (name == other || address.family == wire::AddressFamily::none)
         name = address.family == wire::AddressFamily::none ? "unknown" : metrics::to_text(address);
     host.label = label_value(name);
     host.has_place = peers_.number(host.label) != 0;

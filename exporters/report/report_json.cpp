@@ -45,8 +45,7 @@ constexpr std::array<const char*, 27> row_columns{
     "rnr_naks", "ce_marks", "cnps", "first_offset_ns", "last_offset_ns", "states"};
 
 std::string host_text(const metrics::Address& address, const Context& context) {
-    const std::string name = context.names != nullptr ? context.names->name(address) : std::string{};
-    return name.empty() ? metrics::to_text(address) : name;
+    return metrics::address_text(address, context.names);
 }
 
 std::string operations_text(const metrics::FlowSnapshot& flow) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 
 #include "metrics/answers/counters.h"
 #include "metrics/answers/questions.h"
@@ -89,6 +90,19 @@ std::vector<Answer> asked(const Snapshot& snapshot, const HostNames& names, cons
 }
 
 }  // namespace
+
+std::string HostNames::text(const Address& address) const {
+    std::string known = name(address);
+    std::string number = to_text(address);
+    if (known.empty()) return number;
+    // Counters, forwarding tables and logs of a subnet have the LID, not the name.
+    if (address.family == wire::AddressFamily::lid) known += fmt::format(" ({})", number);
+    return known;
+}
+
+std::string address_text(const Address& address, const HostNames* names) {
+    return names == nullptr ? to_text(address) : names->text(address);
+}
 
 std::string_view name_of(EvidenceUnit unit) { return unit_names[static_cast<std::size_t>(unit)].name; }
 std::string_view singular_of(EvidenceUnit unit) { return unit_names[static_cast<std::size_t>(unit)].singular; }

@@ -93,7 +93,14 @@ class HostNames {
 public:
     virtual ~HostNames() = default;
     virtual std::string name(const Address& address) const = 0;  ///< empty if absent
+    /// As people read the address: its name, of a LID with the number ("host01 mlx5_0 (lid 4)"); the address if it has
+    /// no name.
+    std::string text(const Address& address) const;
+    /// Names that a capture has shown. Any thread may call this while others read.
+    virtual void learn(std::span<const AddressName>) {}
 };
+/// The same where names may be absent: null stands for no names.
+std::string address_text(const Address& address, const HostNames* names);
 
 /// All answers, the findings that raise an alarm first, worst first, then one for every question that has none.
 /// With `flow`, about that flow and its reverse alone.

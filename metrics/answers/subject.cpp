@@ -45,10 +45,7 @@ bool Subject::concerns(const Address& host) const {
     });
 }
 
-std::string Subject::short_name(const Address& address) const {
-    const std::string name = names_.name(address);
-    return name.empty() ? to_text(address) : name;
-}
+std::string Subject::short_name(const Address& address) const { return names_.text(address); }
 
 std::string Subject::host(const Address& address) const {
     const std::string name = names_.name(address);

@@ -45,6 +45,27 @@ std::uint64_t sum_of(const OperationTable& operations, std::uint64_t OperationFi
 }
 }  // namespace
 
+std::vector<Address> subnet_addresses(const Snapshot& snapshot) {
+    std::vector<Address> addresses;
+    const auto add = [&](const Address& address) {
+        if (address.family == wire::AddressFamily::lid || address.family == wire::AddressFamily::gid)
+            addresses.push_back(address);
+    };
+    for (const FlowSnapshot& flow : snapshot.flows) {
+        add(flow.source.address);
+        add(flow.destination.address);
+    }
+    for (const HostSnapshot& host : snapshot.hosts) add(host.address);
+    for (const ConnectionAttempt& attempt : snapshot.attempts) {
+        add(attempt.client.address);
+        add(attempt.server.address);
+    }
+    std::ranges::sort(addresses);
+    const auto rest = std::ranges::unique(addresses);
+    addresses.erase(rest.begin(), rest.end());
+    return addresses;
+}
+
 AttemptOutcome attempt_outcome_named(std::string_view name) {
     const auto found = std::ranges::find(attempt_outcome_names, name);
     if (found == attempt_outcome_names.end()) return AttemptOutcome::unknown;

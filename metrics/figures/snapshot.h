@@ -517,6 +517,15 @@ struct CaptureFigures {
     std::uint64_t headers_cut = 0;    ///< the truncated packets and FPDUs whose RDMA headers are not complete
 };
 
+/// What management datagrams say of the node that has a LID or a GID.
+struct AddressName {
+    Address address;
+    std::uint64_t guid = 0;  ///< of the node, or of its port if no other is known; 0: unknown
+    std::string name;        ///< NodeDescription, printable; empty if unknown
+
+    bool operator==(const AddressName&) const = default;
+};
+
 struct Snapshot {
     CaptureFigures capture;
     std::vector<FlowSnapshot> flows;              ///< ascending id
@@ -525,9 +534,13 @@ struct Snapshot {
     std::vector<ConnectionAttempt> attempts;      ///< ascending request_frame; those that have flows not among them
     std::uint64_t memory_octets = 0;              ///< that the engines hold
     std::vector<PathWindowFigures> path_windows;  ///< ascending source, destination, DSCP
+    std::vector<AddressName> names;               ///< ascending address; of those that occur in the snapshot
 
     const FlowSnapshot* flow(std::uint64_t id) const;
 };
+
+/// The LIDs and GIDs of flows, hosts and attempts, ascending, each once.
+std::vector<Address> subnet_addresses(const Snapshot& snapshot);
 
 /// Adds what other workers, or a later part of a capture, have seen: flows of the same key and overlapping or following
 /// life become one, keeping the smaller id; counters, histograms and state times add up.

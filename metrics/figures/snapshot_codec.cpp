@@ -32,6 +32,8 @@ constexpr std::size_t least_octets<ReuseBin> = 3;
 template <>
 constexpr std::size_t least_octets<EventSummary> = 5;
 template <>
+constexpr std::size_t least_octets<AddressName> = 4;
+template <>
 constexpr std::size_t least_octets<PauseSender> = 21;
 template <>
 constexpr std::size_t least_octets<OperationWaits> = 7;
@@ -304,6 +306,10 @@ void members(C& c, Of<Endpoint> auto& e) {
 template <class C>
 void members(C& c, Of<OperationFigures> auto& o) {
     all(c, o.count, o.bytes, o.latency_ns, o.first_response_ns);
+}
+template <class C>
+void members(C& c, Of<AddressName> auto& n) {
+    all(c, n.address, n.guid, n.name);
 }
 template <class C>
 void members(C& c, Of<EventSummary> auto& e) {
@@ -723,6 +729,7 @@ void members(C& c, Of<Snapshot> auto& s) {
     in_order(c, s.attempts, &ConnectionAttempt::request_frame, s.capture.first_ns);
     value(c, s.memory_octets);
     if (c.version() >= 12) value(c, s.path_windows);
+    if (c.version() >= 13) value(c, s.names);
 }
 
 }  // namespace

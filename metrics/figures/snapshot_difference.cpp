@@ -326,6 +326,15 @@ Snapshot difference(const Snapshot& earlier, const Snapshot& later) {
     return difference_of_busiest(earlier, later, later.flows.size());
 }
 
+namespace {
+/// Both are ascending.
+void keep_names(std::vector<AddressName>& kept, const std::vector<AddressName>& all,
+                const std::vector<Address>& addresses) {
+    for (const AddressName& name : all)
+        if (std::ranges::binary_search(addresses, name.address)) kept.push_back(name);
+}
+}  // namespace
+
 Snapshot difference_of_busiest(const Snapshot& earlier, const Snapshot& later, std::size_t most) {
     Snapshot rest;
     rest.capture = later.capture;
@@ -341,6 +350,7 @@ Snapshot difference_of_busiest(const Snapshot& earlier, const Snapshot& later, s
     if (earlier.capture.packets != 0) count_senders(rest);
     subtract_pauses(rest.pauses, earlier.pauses);
     keep_new_attempts(rest.attempts, earlier.attempts);
+    keep_names(rest.names, later.names, subnet_addresses(rest));
     return rest;
 }
 

@@ -631,6 +631,13 @@ void merge(Snapshot& into, Snapshot&& other) {
     merge_sorted(
         into.path_windows, other.path_windows, [](const PathWindowFigures& pair) { return pair_of(pair); },
         merge_windows);
+    merge_sorted(
+        into.names, other.names, [](const AddressName& name) { return name.address; },
+        [](AddressName& mine, AddressName& theirs) {
+            // An address may pass from node to node: what was learnt last counts.
+            if (theirs.guid == mine.guid && theirs.name.empty()) return;
+            mine = std::move(theirs);
+        });
     into.memory_octets = add(into.memory_octets, other.memory_octets);
 }
 

@@ -1,5 +1,5 @@
 /// Writes the seeds of the fuzz targets from pcaps/: make_seeds FOLDER makes FOLDER/frame, /stream, /pcap_file,
-/// /filter, /mpa_stream, /iwarp_peer, /control_line, /snapshot, /trace_file, /trace_ring, /upper_messages.
+/// /filter, /mpa_stream, /iwarp_peer, /control_line, /snapshot, /trace_file, /trace_ring, /upper_messages, /management.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -214,19 +214,51 @@ void upper_seeds(const fs::path& folder, const support::KeptCapture& capture) {
     seeds.finish();
 }
 
+/// Management datagrams as records of the target `management`.
+class ManagementSeed final : public dissect::Sink {
+public:
+    void on_unit(const dissect::Unit& unit) override {
+        constexpr std::size_t longest = 20'000;
+        const dissect::LayerRef* mad = unit.dissection.find(dissect::LayerId::mad);
+        if (mad == nullptr || seed_.size() > longest) return;
+        const base::Bytes octets = unit.bytes.subspan(mad->offset, mad->length);
+        const dissect::Network& network = unit.dissection.network;
+        // The low octets of LIDs: the captures have few nodes.
+        for (const std::uint32_t place : {network.source_offset, network.destination_offset})
+            seed_ += static_cast<char>(std::to_integer<std::uint8_t>(unit.bytes[place + network.address_length() - 1]));
+        seed_ += static_cast<char>(octets.size() & 0xff);
+        seed_ += static_cast<char>(octets.size() >> 8);
+        seed_ += text_of({octets.begin(), octets.end()});
+    }
+    const std::string& text() const { return seed_; }
+
+private:
+    std::string seed_ = {};
+};
+
+void management_seed(const fs::path& folder, const support::KeptCapture& capture) {
+    ManagementSeed seed;
+    dissect::Dissector dissector{dissect::DissectorOptions{}};
+    std::uint64_t number = 0;
+    for (const support::KeptFrame& kept : capture.frames) dissector.dissect(kept.frame(++number), seed);
+    dissector.finish(seed);
+    if (!seed.text().empty()) write(folder / capture.name, seed.text());
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     if (count != 2) return std::fputs("usage: make_seeds FOLDER\n", stderr), 2;
     const fs::path folder = arguments[1];
     for (const char* target : {"frame", "stream", "pcap_file", "filter", "control_line", "snapshot", "trace_file",
-                               "trace_ring", "upper_messages"})
+                               "trace_ring", "upper_messages", "management"})
         fs::create_directories(folder / target);
     for (const support::KeptCapture& capture : support::load_captures(400)) {
         frame_seeds(folder / "frame", capture);
         stream_seed(folder / "stream", capture);
         snapshot_seeds(folder / "snapshot", capture);
         upper_seeds(folder / "upper_messages", capture);
+        management_seed(folder / "management", capture);
         erf_seed(folder / "pcap_file", capture);
         const fs::path file = fs::path(support::pcaps()) / capture.name;
         if (fs::file_size(file) < 20'000)

@@ -14,11 +14,6 @@ namespace {
 using metrics::FlowSnapshot;
 using metrics::fields::add;
 
-std::string host_title(const metrics::Address& address, const metrics::HostNames* names) {
-    std::string name = names != nullptr ? names->name(address) : std::string{};
-    return name.empty() ? metrics::to_text(address) : name;
-}
-
 std::string kind_title(const FlowSnapshot& flow) {
     if (flow.transport == wire::Transport::iwarp) return "iwarp";
     return fmt::format("{} {}", metrics::name_of(flow.transport), name_of(flow.service));
@@ -194,11 +189,11 @@ Groups groups_of(const std::vector<const FlowSnapshot*>& flows, Grouping groupin
         case Grouping::source:
             return group_by(
                 flows, [](const FlowSnapshot& flow) { return flow.source.address; },
-                [&](const FlowSnapshot& flow) { return host_title(flow.source.address, names); });
+                [&](const FlowSnapshot& flow) { return metrics::address_text(flow.source.address, names); });
         case Grouping::destination:
             return group_by(
                 flows, [](const FlowSnapshot& flow) { return flow.destination.address; },
-                [&](const FlowSnapshot& flow) { return host_title(flow.destination.address, names); });
+                [&](const FlowSnapshot& flow) { return metrics::address_text(flow.destination.address, names); });
         case Grouping::transport:
             return group_by(
                 flows, [](const FlowSnapshot& flow) { return std::pair(flow.transport, flow.service); }, kind_title);

@@ -49,8 +49,7 @@ std::string between_text(std::int64_t start_ns, std::int64_t end_ns) {
 std::string date_text(std::int64_t time_ns) { return base::moment(time_ns).substr(0, 10); }
 
 std::string host_text(const metrics::Address& address, const metrics::HostNames* names) {
-    std::string text = names != nullptr ? names->name(address) : std::string{};
-    return text.empty() ? metrics::to_text(address) : text;
+    return metrics::address_text(address, names);
 }
 
 Trouble trouble_of(const FeedStatus& feed, int width) {

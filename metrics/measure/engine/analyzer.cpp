@@ -240,6 +240,9 @@ struct Analyzer::State {
         for (const auto& worker : workers) worker->engine().flush();
     }
 
+    /// Fills in the names of the snapshot's LIDs and GIDs.
+    void name_addresses(Snapshot& out) const;
+
     /// Of all workers, put together; `describe_engine` adds what one of them knows.
     template <class DescribeEngine>
     Snapshot describe(const dissect::DissectorCounters& counted, DescribeEngine&& describe_engine);
@@ -355,6 +358,7 @@ Snapshot Analyzer::changes() {
     for (const auto& worker : state.workers) worker->engine().describe_changed(now.flows, state.is_finished);
     std::ranges::sort(now.flows, {}, &FlowSnapshot::id);
     state.clock.describe(now.pauses);
+    state.name_addresses(now);
     Snapshot before;
     before.pauses = std::move(state.former_pauses);
     for (const FlowSnapshot& flow : now.flows)
@@ -379,6 +383,25 @@ Snapshot Analyzer::take_snapshot() {
     // What was freed in small pieces stays with the C library otherwise, out of reach for other threads.
     if (last.flows.size() > many_flows) ::malloc_trim(0);
     return last;
+}
+
+void Analyzer::State::name_addresses(Snapshot& out) const {
+    using dissect::subnet::SubnetNames;
+    std::vector<const SubnetNames*> learnt;
+    for (const auto& worker : workers)
+        if (const SubnetNames* names = worker->engine().subnet_names(); names != nullptr) learnt.push_back(names);
+    if (learnt.empty()) return;
+    SubnetNames all;
+    if (learnt.size() > 1)
+        for (const SubnetNames* names : learnt) all.merge(*names);
+    const SubnetNames& known = learnt.size() > 1 ? all : *learnt.front();
+    for (const Address& address : subnet_addresses(out)) {
+        const base::Bytes octets = std::as_bytes(std::span(address.octets));
+        const dissect::subnet::KnownNode node = address.family == wire::AddressFamily::lid
+                                                    ? known.find(base::load_be16(octets.data()))
+                                                    : known.find(address.octets);
+        if (!node.empty()) out.names.push_back({address, node.guid, std::string(node.description)});
+    }
 }
 
 template <class DescribeEngine>
@@ -435,6 +458,7 @@ Snapshot Analyzer::State::describe(const dissect::DissectorCounters& counted, De
                              [](const HostSnapshot& one, const Address& address) { return one.address < address; });
         if (receiver != out.hosts.end() && receiver->address == flow.destination.address) ++receiver->senders;
     }
+    state.name_addresses(out);
     return out;
 }
 

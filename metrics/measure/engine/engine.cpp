@@ -439,8 +439,21 @@ void Engine::count_management(const dissect::Unit& unit) {
     ++management_[static_cast<std::size_t>(kind)];
 }
 
+/// On RoCE there are connections alone, which teach nothing: most captures need no table of names.
+void Engine::learn_names(const dissect::Unit& unit) {
+    constexpr auto connection = static_cast<std::size_t>(wire::ManagementKind::connection);
+    const bool is_of_subnet = unit.transport == wire::Transport::infiniband ||
+                              std::ranges::any_of(management_, [&](const std::uint64_t& count) {
+                                  return count != 0 && &count != &management_[connection];
+                              });
+    if (!learner_ && !is_of_subnet) return;
+    if (!learner_) learner_ = std::make_unique<dissect::subnet::ManagementLearner>();
+    learner_->learn(unit);
+}
+
 void Engine::on_management(const dissect::Unit& unit) {
     count_management(unit);
+    learn_names(unit);
     flush();
     if (commands_) commands_->read_management(unit);
     bool ended = false;
@@ -670,6 +683,7 @@ void Engine::describe_rest(Snapshot& out, std::int64_t now_ns) const {
     out.memory_octets += store_.octets() + reuse_.octets() + streams_.octets() + connections_.octets() +
                          partners_.octets() + cnps_.octets() + pairs_.octets();
     if (commands_) out.memory_octets += commands_->octets();
+    if (learner_) out.memory_octets += learner_->octets();
 }
 
 }  // namespace metrics::measure::engine

@@ -7,6 +7,7 @@
 
 #include "dissect/dissector.h"
 #include "dissect/icmp_error.h"
+#include "dissect/subnet/management_learner.h"
 #include "metrics/figures/flow_bytes.h"
 #include "metrics/figures/snapshot.h"
 #include "metrics/measure/account/engine_options.h"
@@ -85,6 +86,8 @@ public:
     /// As describe(), and gives the memory of flows back as soon as they are described: nothing but the destructor may
     /// follow. Flows and their figures are then not held twice.
     void describe_and_release(Snapshot& out, std::int64_t now_ns);
+    /// What management datagrams have said of nodes; null if nothing.
+    const dissect::subnet::SubnetNames* subnet_names() const { return learner_ ? &learner_->names() : nullptr; }
     /// With an observer: the two ends of a flow, and its reverse's id; no figures. False if there is no such flow.
     bool identify(std::uint64_t id, FlowSnapshot& out) const;
 
@@ -111,6 +114,7 @@ private:
     void keep_reading(FlowIndex index, bool wanted);
     void on_management(const dissect::Unit& unit);
     void count_management(const dissect::Unit& unit);
+    void learn_names(const dissect::Unit& unit);
     void on_icmp_error(const dissect::Notice& notice);
     FlowIndex quoted_flow(const dissect::Dissection& dissection, const dissect::IcmpError& error, const Address& source,
                           const Address& destination);
@@ -153,6 +157,7 @@ private:
     std::array<std::uint32_t, 64> decided_{};
     const dissect::Unit* unit_ = nullptr;  ///< of the record that waits last, while it is worked off
     std::array<std::uint64_t, wire::management_kind_count> management_{};
+    std::unique_ptr<dissect::subnet::ManagementLearner> learner_;  ///< once there is a datagram to learn from
     FrameContext context_;
     std::array<PacketRecord, batch> waiting_;
     std::size_t waiting_count_ = 0;

@@ -96,7 +96,7 @@ TEST(Day, MemoryStaysAndCountersAddUp) {
     options.engine.max_flows = config.engine.max_flows;
     options.dissector.parse.verify_crc = false;
     metrics::Analyzer analyzer(options);
-    const NoNames names;
+    NoNames names;
     Log log(Level::error, 10);
     IntervalWriter interval_writer(config, std::move(history).value(), nullptr, names, log);
     Traffic traffic;

@@ -118,7 +118,7 @@ TEST(Hour, MemoryOfBusyFlowsLevels) {
     options.engine.max_flows = config.engine.max_flows;
     options.dissector.parse.verify_crc = false;
     metrics::Analyzer analyzer(options);
-    const Nameless names;
+    Nameless names;
     Log log(Level::error, 10);
     IntervalWriter interval_writer(config, nullptr, nullptr, names, log);
     Talk talk(analyzer);

@@ -72,6 +72,45 @@ TEST(SnapshotCodec, gives_back_every_capture) {
     EXPECT_LT(octets / flows, 1500u);
 }
 
+Address lid_address(std::uint8_t lid) {
+    Address address;
+    address.family = wire::AddressFamily::lid;
+    address.octets[1] = lid;
+    return address;
+}
+
+TEST(SnapshotCodec, keeps_names_since_version_13) {
+    Snapshot snapshot;
+    snapshot.names = {{lid_address(4), 0x0002c90300a1b2c3, "host01 mlx5_0"}, {lid_address(9), 0, {}}};
+    EXPECT_EQ(decoded(octets_of(snapshot)).names, snapshot.names);
+    EXPECT_TRUE(decoded(octets_of(snapshot, 12)).names.empty());
+}
+
+TEST(SnapshotNames, follow_the_addresses_that_are_left) {
+    Snapshot later;
+    later.names = {{lid_address(4), 1, "host01"}, {lid_address(5), 2, "host02"}, {lid_address(6), 3, "host03"}};
+    FlowSnapshot flow;
+    flow.id = 1;
+    flow.source.address = lid_address(4);
+    flow.destination.address = lid_address(6);
+    flow.packets = 1;
+    later.flows = {flow};
+    const Snapshot rest = difference({}, later);
+    ASSERT_EQ(rest.flows.size(), 1u);
+    EXPECT_EQ(rest.names, (std::vector<AddressName>{later.names[0], later.names[2]}));
+}
+
+TEST(SnapshotNames, the_later_one_counts) {
+    Snapshot sum;
+    sum.names = {{lid_address(4), 1, "host01"}, {lid_address(5), 2, "host02"}};
+    Snapshot later;
+    later.names = {{lid_address(4), 7, "host07"}, {lid_address(5), 2, ""}, {lid_address(6), 3, "host03"}};
+    merge(sum, later);
+    EXPECT_EQ(sum.names,
+              (std::vector<AddressName>{
+                  {lid_address(4), 7, "host07"}, {lid_address(5), 2, "host02"}, {lid_address(6), 3, "host03"}}));
+}
+
 TEST(SnapshotCodec, gives_back_random_snapshots) {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         test::RandomSnapshots random(seed);

@@ -237,6 +237,11 @@ struct Writer {
             all(w);
             out << '\n';
         }
+        for (const AddressName& n : s.names) {
+            out << "name";
+            all(n.address, n.guid, n.name);
+            out << '\n';
+        }
         for (const ConnectionAttempt& a : s.attempts) {
             out << "attempt";
             all(a.transport, a.client, a.server, a.request_frame, a.requests, a.end_frame, a.request_ns, a.outcome,

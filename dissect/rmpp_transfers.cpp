@@ -1,0 +1,195 @@
+#include "dissect/rmpp_transfers.h"
+
+#include <algorithm>
+
+#include "wire/mad_class.h"
+
+namespace dissect {
+
+namespace {
+
+using wire::mad::RmppType;
+
+constexpr std::uint32_t segment_number_octet = 28;
+constexpr std::uint32_t payload_length_octet = 32;
+
+std::array<std::byte, 16> address_at(const Network& network, std::uint32_t offset, base::Bytes bytes) {
+    std::array<std::byte, 16> address{};
+    const std::uint32_t length = network.address_length();
+    if (offset + std::size_t{length} <= bytes.size()) std::copy_n(bytes.data() + offset, length, address.begin());
+    return address;
+}
+
+/// All bytes of a management datagram; empty if it was cut.
+base::Bytes mad_of(const Dissection& dissection, base::Bytes bytes) {
+    const LayerRef* layer = dissection.find(LayerId::mad);
+    if (layer == nullptr || layer->length < wire::mad_octets ||
+        layer->offset + std::size_t{wire::mad_octets} > bytes.size())
+        return {};
+    return bytes.subspan(layer->offset, wire::mad_octets);
+}
+
+/// What the length in the header of a first or last segment counts: the class's own header of each segment too.
+std::uint32_t data_of_payload(std::uint32_t payload, std::uint32_t class_header, std::uint32_t most) {
+    return payload > class_header ? std::min(payload - class_header, most) : 0;
+}
+
+}  // namespace
+
+bool RmppSegment::holds(std::uint64_t first, std::uint64_t length) const {
+    if (length == 0 || first + length > data.size()) return false;
+    for (std::uint64_t at = first / segment_octets; at <= (first + length - 1) / segment_octets; ++at)
+        if (at >= held.size() || held[at] == 0) return false;
+    return true;
+}
+
+JoinedRecords joined_records(const RmppSegment& segment, std::uint32_t length) {
+    JoinedRecords joined;
+    if (length == 0 || segment.segment_octets == 0 || segment.is_repeated) return joined;
+    const std::uint64_t begin = (segment.number - std::uint64_t{1}) * segment.segment_octets;
+    const std::uint64_t end = std::min<std::uint64_t>(begin + segment.segment_octets, segment.data.size());
+    if (end <= begin) return joined;
+    const auto add = [&](std::uint64_t number) {
+        const std::uint64_t first = number * length;
+        const bool is_inside = first >= begin && first + length <= end;
+        if (is_inside || !segment.holds(first, length)) return;
+        joined.records[joined.count++] = {number, segment.data.subspan(first, length)};
+    };
+    const std::uint64_t first_number = begin / length;
+    const std::uint64_t last_number = (end - 1) / length;
+    add(first_number);
+    if (last_number != first_number) add(last_number);
+    return joined;
+}
+
+const RmppSegment* RmppTransfers::note(const Dissection& dissection, base::Bytes bytes) {
+    const base::Bytes mad = mad_of(dissection, bytes);
+    if (mad.empty()) return nullptr;
+    const auto header = wire::View<wire::Mad>::unchecked(mad.data());
+    const auto management_class = header.get<&wire::Mad::management_class>();
+    const std::uint32_t data_octet = wire::mad::rmpp_data_octet(management_class);
+    if (data_octet == 0) return nullptr;
+    const Network& network = dissection.network;
+    const Key key{address_at(network, network.source_offset, bytes),
+                  address_at(network, network.destination_offset, bytes), header.get<&wire::Mad::transaction_id>(),
+                  management_class};
+    switch (wire::mad::rmpp_type(mad)) {
+        case RmppType::none: return nullptr;
+        case RmppType::data: return note_data(key, mad, data_octet);
+        case RmppType::ack:
+            if (Transfer* transfer = find(key.reversed()))
+                transfer->acknowledged =
+                    std::max(transfer->acknowledged, base::load_be32(mad.data() + segment_number_octet));
+            return nullptr;
+        case RmppType::stop:
+        case RmppType::abort:
+            // Either end may give up.
+            forget(find(key));
+            forget(find(key.reversed()));
+            return nullptr;
+    }
+    return nullptr;
+}
+
+const RmppSegment* RmppTransfers::note_data(const Key& key, base::Bytes mad, std::uint32_t data_octet) {
+    const std::uint32_t number = base::load_be32(mad.data() + segment_number_octet);
+    const std::uint32_t payload = base::load_be32(mad.data() + payload_length_octet);
+    const auto flags = std::to_integer<std::uint8_t>(mad[wire::mad::rmpp_octet + 2]);
+    const bool is_first = (flags & wire::mad::rmpp_first) != 0;
+    const bool is_last = (flags & wire::mad::rmpp_last) != 0;
+    if (number == 0) return nullptr;
+
+    Transfer* known = find(key);
+    // A sender that got all of its segments acknowledged may use the transaction's number for another transfer.
+    const bool is_over =
+        known != nullptr && is_first && known->is_complete() && known->acknowledged >= known->count.value_or(0);
+    if (is_over) forget(known);
+    Transfer& transfer = known == nullptr || is_over ? begin(key) : *known;
+    transfer.last_use = ++uses_;
+
+    const std::uint32_t room = wire::mad_octets - data_octet;
+    const std::uint32_t class_header = data_octet - wire::mad::rmpp_payload_octet;
+    const std::uint32_t used = is_last ? data_of_payload(payload, class_header, room) : room;
+    if (is_last) {
+        transfer.count = number;
+        transfer.octets = (number - std::uint64_t{1}) * room + used;
+    } else if (is_first && payload != 0) {
+        const std::uint32_t whole = payload / wire::mad::rmpp_payload_octets;
+        transfer.count = whole + (payload % wire::mad::rmpp_payload_octets != 0 ? 1u : 0u);
+    }
+
+    segment_ = {};
+    segment_.number = number;
+    segment_.is_last = is_last;
+    segment_.is_repeated = number <= transfer.held.size() && transfer.held[number - 1] != 0;
+    segment_.segment_octets = room;
+    if (!segment_.is_repeated) store(transfer, number, mad.subspan(data_octet, used));
+    segment_.count = transfer.count;
+    if (is_last) segment_.octets = transfer.octets.value_or(0);
+    if (is_last && !transfer.is_too_large) segment_.missing = number - std::min(number, transfer.held_count);
+    segment_.data = transfer.data;
+    segment_.held = transfer.held;
+    return &segment_;
+}
+
+void RmppTransfers::store(Transfer& transfer, std::uint32_t number, base::Bytes data) {
+    const std::uint64_t begin = (number - std::uint64_t{1}) * segment_.segment_octets;
+    if (transfer.is_too_large) return;
+    if (begin + data.size() > bounds_.transfer_octets) {
+        transfer.is_too_large = true;
+        transfer.data = {};
+        transfer.held = {};
+        transfer.held_count = 0;
+        return;
+    }
+    if (transfer.data.size() < begin + data.size()) transfer.data.resize(begin + data.size());
+    if (transfer.held.size() < number) transfer.held.resize(number);
+    std::ranges::copy(data, transfer.data.begin() + static_cast<std::ptrdiff_t>(begin));
+    transfer.held[number - 1] = 1;
+    ++transfer.held_count;
+    keep_bounds(transfer);
+}
+
+RmppTransfers::Transfer* RmppTransfers::find(const Key& key) {
+    const auto found = std::ranges::find_if(transfers_, [&](const auto& transfer) { return transfer->key == key; });
+    return found == transfers_.end() ? nullptr : found->get();
+}
+
+RmppTransfers::Transfer& RmppTransfers::begin(const Key& key) {
+    const auto oldest = [](const auto& one, const auto& other) { return one->last_use < other->last_use; };
+    if (transfers_.size() < std::max<std::size_t>(bounds_.transfers, 1)) {
+        transfers_.push_back(std::make_unique<Transfer>());
+    } else {
+        // The one that is forgotten lends its memory.
+        std::iter_swap(std::ranges::min_element(transfers_, oldest), transfers_.end() - 1);
+    }
+    Transfer& transfer = *transfers_.back();
+    std::vector<std::byte> data = std::move(transfer.data);
+    std::vector<std::uint8_t> held = std::move(transfer.held);
+    data.clear();
+    held.clear();
+    transfer = {.key = key, .data = std::move(data), .held = std::move(held)};
+    return transfer;
+}
+
+void RmppTransfers::forget(const Transfer* transfer) {
+    if (transfer == nullptr) return;
+    std::erase_if(transfers_, [&](const auto& each) { return each.get() == transfer; });
+}
+
+void RmppTransfers::keep_bounds(const Transfer& present) {
+    const auto octets = [&] {
+        std::size_t sum = 0;
+        for (const auto& transfer : transfers_) sum += transfer->data.capacity() + transfer->held.capacity();
+        return sum;
+    };
+    while (transfers_.size() > 1 && octets() > bounds_.octets) {
+        const Transfer* idlest = nullptr;
+        for (const auto& transfer : transfers_)
+            if (transfer.get() != &present && (idlest == nullptr || transfer->last_use < idlest->last_use))
+                idlest = transfer.get();
+        forget(idlest);
+    }
+}
+
+}  // namespace dissect
