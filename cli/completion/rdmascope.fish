@@ -384,6 +384,7 @@ complete -c rdmascope -n '__rdmascope_is daemon' -l version -d 'print the versio
 
 complete -c rdmascope -n __rdmascope_runs -l software -d 'over the software iWARP stack'
 complete -c rdmascope -n __rdmascope_runs -l trace -r -F -d 'write what it does with queue pairs'
+complete -c rdmascope -n __rdmascope_runs -l mads -r -F -d 'write its management datagrams'
 complete -c rdmascope -n __rdmascope_runs -l kernel-events -f -a 'rdma_cma rdma_core ib_cma ib_mad rpcrdma' -d 'the events of the kernel too'
 complete -c rdmascope -n __rdmascope_runs -l attach -x -a '(__fish_complete_pids)' -d 'trace a process that runs already'
 complete -c rdmascope -n __rdmascope_runs -l summary -x -a 'on off' -d 'what each queue pair did'

@@ -22,7 +22,8 @@ constexpr const char* capture_comment =
 std::string patience_of(const trace::MadPassage& passage) {
     constexpr double ns_per_ms = 1e6;
     if (passage.event != trace::MadEvent::sent || passage.timeout_ms == 0) return {};
-    return fmt::format("time-out {}, {}", base::format_interval(passage.timeout_ms * ns_per_ms, {.charset = base::Charset::ascii}),
+    return fmt::format("time-out {}, {}",
+                       base::format_interval(passage.timeout_ms * ns_per_ms, {.charset = base::Charset::ascii}),
                        base::format_counted(passage.retries, "retry", "retries"));
 }
 
@@ -64,7 +65,7 @@ const capture::InterfaceInfo& MadCapture::interface_of(const TracedMad& mad) {
     if (is_new) {
         known->second.ordinal = static_cast<std::uint32_t>(interfaces_.size() - 1);
         known->second.name = name;
-        known->second.link_type = wire::LinkType::infiniband;
+        known->second.link_type = wire::LinkType::erf;
         known->second.ticks_per_sec = 1'000'000'000;
     }
     return known->second;
@@ -80,7 +81,8 @@ void MadCapture::write(const TracedMad& mad) {
         frame.link_type = interface.link_type;
         frame.interface = interface.ordinal;
         frame.time_ns = mad.time_ns;
-        frame.direction = mad.passage.event == trace::MadEvent::sent ? wire::Direction::outbound : wire::Direction::inbound;
+        frame.direction =
+            mad.passage.event == trace::MadEvent::sent ? wire::Direction::outbound : wire::Direction::inbound;
         frame.comment = comment;
         if (!failed_) failed_ = writer_->write(frame, interface) == capture::WriteStatus::error;
     });

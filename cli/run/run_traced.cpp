@@ -81,10 +81,7 @@ class Reading {
 public:
     Reading(trace::Rings::Options options, std::optional<trace::TraceFileWriter> file, MadCapture mads,
             std::unique_ptr<KernelSide> kernel)
-        : rings_(std::move(options)),
-          file_(std::move(file)),
-          mads_(std::move(mads)),
-          kernel_(std::move(kernel)) {}
+        : rings_(std::move(options)), file_(std::move(file)), mads_(std::move(mads)), kernel_(std::move(kernel)) {}
 
     /// Reads until the rings are empty. False if they were empty before.
     bool drain() {

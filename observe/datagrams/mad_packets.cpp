@@ -7,6 +7,7 @@
 
 #include "wire/bth.h"
 #include "wire/deth.h"
+#include "wire/erf.h"
 #include "wire/icrc.h"
 #include "wire/lrh.h"
 #include "wire/mad.h"
@@ -44,6 +45,29 @@ bool is_of_segments(const TracedMad& mad) {
     return mad.passage.bytes > wire::mad_octets || !is_numbered;
 }
 
+/// Seconds in the high half, binary fraction in the low one; the octets are little-endian.
+std::array<std::byte, 8> erf_timestamp(std::int64_t time_ns) {
+    constexpr std::int64_t second_ns = 1'000'000'000;
+    const auto fraction_ns = static_cast<std::uint64_t>(time_ns % second_ns);
+    const std::uint64_t timestamp = static_cast<std::uint64_t>(time_ns / second_ns) << 32 |
+                                    (fraction_ns << 32) / static_cast<std::uint64_t>(second_ns);
+    std::array<std::byte, 8> octets{};
+    for (std::size_t i = 0; i < octets.size(); ++i) octets[i] = static_cast<std::byte>(timestamp >> 8 * i & 0xff);
+    return octets;
+}
+
+/// For the bytes of a packet, which follow.
+void put_erf(base::MutableBytes out, std::int64_t time_ns, std::size_t bytes) {
+    wire::Erf erf;
+    erf.type = wire::erf_type::infiniband;
+    erf.varying_length = true;
+    erf.record_length = static_cast<std::uint16_t>(wire::size_of<wire::Erf> + bytes);
+    erf.wire_length = static_cast<std::uint16_t>(bytes);
+    wire::emit<wire::Erf>(out.first<wire::size_of<wire::Erf>>(), erf);
+    const auto timestamp = erf_timestamp(time_ns);
+    std::memcpy(out.data(), timestamp.data(), timestamp.size());
+}
+
 std::size_t padded(std::size_t bytes) { return (bytes + 3) / 4 * 4; }
 
 }  // namespace
@@ -62,8 +86,7 @@ void MadPackets::make(const TracedMad& mad, const std::function<void(base::Bytes
 
 /// As the kernel cuts them: each begins with the header, and the first one has the length of all. Payload lengths count
 /// what follows the RMPP header. IBTA vol. 1, 13.6.3.
-void MadPackets::make_segments(const TracedMad& mad, std::size_t header,
-                               const std::function<void(base::Bytes)>& take) {
+void MadPackets::make_segments(const TracedMad& mad, std::size_t header, const std::function<void(base::Bytes)>& take) {
     constexpr std::size_t flags_octet = 26;
     constexpr std::size_t payload_octet = 32;
     constexpr std::uint8_t active = 1;
@@ -93,13 +116,15 @@ void MadPackets::make_segments(const TracedMad& mad, std::size_t header,
     }
 }
 
-void MadPackets::make_packet(const TracedMad& mad, base::Bytes datagram,
-                             const std::function<void(base::Bytes)>& take) {
+void MadPackets::make_packet(const TracedMad& mad, base::Bytes datagram, const std::function<void(base::Bytes)>& take) {
     const trace::MadPassage& passage = mad.passage;
     const bool is_sent = passage.event == trace::MadEvent::sent;
     constexpr std::size_t headers = wire::size_of<wire::Lrh> + wire::size_of<wire::Bth> + wire::size_of<wire::Deth>;
     const std::size_t payload = padded(datagram.size());
-    packet_.assign(headers + payload + wire::icrc_octets + wire::vcrc_octets, std::byte{});
+    const std::size_t packet_bytes = headers + payload + wire::icrc_octets + wire::vcrc_octets;
+    record_.assign(wire::size_of<wire::Erf> + packet_bytes, std::byte{});
+    put_erf(record_, mad.time_ns, packet_bytes);
+    const base::MutableBytes out = base::MutableBytes(record_).subspan(wire::size_of<wire::Erf>);
 
     wire::Lrh lrh;
     lrh.virtual_lane = mad.local_queue_pair == 0 ? subnet_management_lane : 0;
@@ -107,7 +132,7 @@ void MadPackets::make_packet(const TracedMad& mad, base::Bytes datagram,
     lrh.link_next_header = static_cast<std::uint8_t>(wire::LinkNextHeader::bth);
     lrh.destination_lid = is_sent ? passage.remote_lid : passage.local_lid;
     lrh.source_lid = is_sent ? passage.local_lid : passage.remote_lid;
-    lrh.packet_length = static_cast<std::uint16_t>((packet_.size() - wire::vcrc_octets) / 4);
+    lrh.packet_length = static_cast<std::uint16_t>((packet_bytes - wire::vcrc_octets) / 4);
     wire::Bth bth;
     bth.opcode = ud_send_only;
     bth.pad_count = static_cast<std::uint8_t>(payload - datagram.size());
@@ -120,23 +145,21 @@ void MadPackets::make_packet(const TracedMad& mad, base::Bytes datagram,
     deth.queue_key = passage.queue_key;
     deth.source_qp = (is_sent ? mad.local_queue_pair : passage.remote_queue_pair) & psn_mask;
 
-    const base::MutableBytes out(packet_);
     constexpr std::size_t bth_at = wire::size_of<wire::Lrh>;
     constexpr std::size_t deth_at = bth_at + wire::size_of<wire::Bth>;
     wire::emit<wire::Lrh>(out.first<wire::size_of<wire::Lrh>>(), lrh);
     wire::emit<wire::Bth>(out.subspan<bth_at, wire::size_of<wire::Bth>>(), bth);
     wire::emit<wire::Deth>(out.subspan<deth_at, wire::size_of<wire::Deth>>(), deth);
-    std::memcpy(packet_.data() + headers, datagram.data(), datagram.size());
+    std::memcpy(out.data() + headers, datagram.data(), datagram.size());
     const std::size_t icrc_at = headers + payload;
-    const base::Bytes made(packet_);
-    base::store_be32(packet_.data() + icrc_at,
-                     wire::icrc({.lrh = made.first(bth_at),
-                                 .network = {},
-                                 .udp = {},
-                                 .transport = made.subspan(bth_at, icrc_at - bth_at)}));
+    const base::Bytes made = out;
+    base::store_be32(out.data() + icrc_at, wire::icrc({.lrh = made.first(bth_at),
+                                                       .network = {},
+                                                       .udp = {},
+                                                       .transport = made.subspan(bth_at, icrc_at - bth_at)}));
     const std::size_t vcrc_at = icrc_at + wire::icrc_octets;
-    base::store_be16(packet_.data() + vcrc_at, wire::vcrc(made.first(vcrc_at)));
-    take(packet_);
+    base::store_be16(out.data() + vcrc_at, wire::vcrc(made.first(vcrc_at)));
+    take(record_);
 }
 
 }  // namespace observe::datagrams

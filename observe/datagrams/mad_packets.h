@@ -11,13 +11,13 @@
 
 namespace observe::datagrams {
 
-/// Makes InfiniBand packets of traced datagrams. The datagram and the addresses in the headers are what libibumad had.
-/// The rest of the headers is made up: P_Key (0xffff), PSN (counted), virtual lane, the LID of a port that is not
-/// known (0), the checksums. A datagram of several segments, which libibumad puts together by RMPP, becomes as many
-/// packets again.
+/// Makes InfiniBand packets of traced datagrams, as records of ERF: tshark reads InfiniBand in no other form. The
+/// datagram and the addresses in the headers are what libibumad had. The rest of the headers is made up: P_Key
+/// (0xffff), PSN (counted), virtual lane, the LID of a port that is not known (0), the checksums. A datagram of several
+/// segments, which libibumad puts together by RMPP, becomes as many packets again.
 class MadPackets {
 public:
-    /// Calls `take` with the bytes of each packet, from the LRH to the VCRC.
+    /// Calls `take` with each packet: the header of ERF, and what is from the LRH to the VCRC.
     void make(const TracedMad& mad, const std::function<void(base::Bytes)>& take);
 
 private:
@@ -28,7 +28,7 @@ private:
     /// may say anything.
     using Sender = std::tuple<std::uint32_t, std::uint8_t, std::uint8_t, std::uint32_t, bool>;
     std::map<Sender, std::uint32_t> next_psn_ = {};
-    std::vector<std::byte> packet_ = {};
+    std::vector<std::byte> record_ = {};
 };
 
 }  // namespace observe::datagrams

@@ -16,7 +16,7 @@ namespace observe::datagrams {
 
 namespace {
 
-constexpr std::size_t most_lines = 64;      ///< of one table
+constexpr std::size_t most_lines = 64;  ///< of one table
 constexpr std::size_t most_named_peers = 3;
 constexpr std::uint16_t permissive_lid = 0xffff;
 
@@ -68,14 +68,10 @@ std::string latency(const MadFigures& figures, double share) {
 
 Row row_of(const MadKind& kind, const MadFigures& figures) {
     const auto number = [](std::uint64_t count) { return base::group_digits(count); };
-    return {name_of(kind),
-            number(figures.count),
-            number(figures.repeats),
-            number(figures.timed_out + figures.failed),
-            number(figures.open),
-            number(figures.errors),
-            latency(figures, 0.5),
-            latency(figures, 0.99),
+    return {name_of(kind),           number(figures.count),
+            number(figures.repeats), number(figures.timed_out + figures.failed),
+            number(figures.open),    number(figures.errors),
+            latency(figures, 0.5),   latency(figures, 0.99),
             peers_of(figures)};
 }
 
@@ -93,8 +89,8 @@ void append(std::string& out, const std::vector<Row>& rows, Role role) {
     std::array<std::size_t, Row{}.size()> widths{};
     // "µ" is one column of two bytes.
     const auto columns = [](const std::string& text) {
-        return static_cast<std::size_t>(
-            std::ranges::count_if(text, [](char letter) { return (static_cast<unsigned char>(letter) & 0xc0) != 0x80; }));
+        return static_cast<std::size_t>(std::ranges::count_if(
+            text, [](char letter) { return (static_cast<unsigned char>(letter) & 0xc0) != 0x80; }));
     };
     for (const Row& row : rows)
         for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(row[i]));

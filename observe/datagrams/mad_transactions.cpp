@@ -36,7 +36,8 @@ struct MadTransactions::Header : wire::Mad {};
 
 std::size_t MadTransactions::IdHash::operator()(const Id& id) const {
     const std::uint64_t where = std::uint64_t{id.process} << 1 | static_cast<std::uint64_t>(id.is_ours);
-    const std::uint64_t what = std::uint64_t{id.transaction} << 24 | std::uint64_t{id.attribute} << 8 | id.management_class;
+    const std::uint64_t what =
+        std::uint64_t{id.transaction} << 24 | std::uint64_t{id.attribute} << 8 | id.management_class;
     return base::mix(base::mix(0, where), what);
 }
 
@@ -105,7 +106,8 @@ void MadTransactions::note_answer(const TracedMad& mad, const Header& header, co
     if (open == open_.end()) return;  // a second answer, or a request that was not traced
     MadFigures& counted = kinds_[open->second.kind];
     --counted.open;
-    counted.latency_ns.record(static_cast<std::uint64_t>(std::max<std::int64_t>(mad.time_ns - open->second.time_ns, 0)));
+    counted.latency_ns.record(
+        static_cast<std::uint64_t>(std::max<std::int64_t>(mad.time_ns - open->second.time_ns, 0)));
     if (status_of(header) != 0) ++counted.errors;
     open_.erase(open);
 }

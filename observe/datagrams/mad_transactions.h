@@ -24,13 +24,13 @@ struct MadKind {
 };
 
 struct MadFigures {
-    std::uint64_t count = 0;    ///< without repeats
-    std::uint64_t repeats = 0;  ///< with the transaction id of a request that is still open
-    std::uint64_t timed_out = 0;  ///< libibumad gave the request back after all of its tries
-    std::uint64_t failed = 0;     ///< libibumad gave it back for another reason
-    std::uint64_t open = 0;       ///< no answer yet
-    std::uint64_t errors = 0;     ///< answers with a status other than 0
-    metrics::Histogram latency_ns = {};  ///< from the first try to the answer
+    std::uint64_t count = 0;                            ///< without repeats
+    std::uint64_t repeats = 0;                          ///< with the transaction id of a request that is still open
+    std::uint64_t timed_out = 0;                        ///< libibumad gave the request back after all of its tries
+    std::uint64_t failed = 0;                           ///< libibumad gave it back for another reason
+    std::uint64_t open = 0;                             ///< no answer yet
+    std::uint64_t errors = 0;                           ///< answers with a status other than 0
+    metrics::Histogram latency_ns = {};                 ///< from the first try to the answer
     std::map<std::uint16_t, std::uint64_t> peers = {};  ///< requests by LID
     std::uint64_t other_peers = 0;                      ///< requests of LIDs for which there was no place
 };

@@ -31,23 +31,30 @@ ORIGINAL(umad_release_port);
 constexpr std::uint32_t most_recorded_bytes = 65536;
 constexpr std::uint16_t permissive_lid = 0xffff;
 
-/// A port that the program has opened, at the place of its descriptor. One thread opens it, and others use it after
-/// that.
+/// A port that the program has opened. One thread opens it, and others use it after that.
 struct OpenPort {
-    std::atomic<bool> is_open = false;
+    std::atomic<int> descriptor_after = 0;  ///< the descriptor plus 1; 0: the place is free
     std::uint8_t device = layout::unknown_device;
     std::uint8_t number = 0;
     char name[UMAD_CA_NAME_LEN + 1] = "";
     std::atomic<std::uint16_t> lid = 0;
     std::atomic<std::int64_t> lid_read_ns = 0;
 };
-constexpr int most_ports = 1024;
-constinit OpenPort ports[most_ports];
+/// Programs open few. Of further ones the device is not known.
+constinit OpenPort ports[64];
+constinit pthread_mutex_t ports_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 OpenPort* find_port(int descriptor) {
-    if (descriptor < 0 || descriptor >= most_ports) return nullptr;
-    OpenPort& port = ports[descriptor];
-    return port.is_open.load(std::memory_order_acquire) ? &port : nullptr;
+    for (OpenPort& port : ports)
+        if (descriptor >= 0 && port.descriptor_after.load(std::memory_order_acquire) == descriptor + 1) return &port;
+    return nullptr;
+}
+
+OpenPort* find_place(int descriptor) {
+    if (OpenPort* const known = find_port(descriptor)) return known;  // closed by close(2)
+    for (OpenPort& port : ports)
+        if (port.descriptor_after.load(std::memory_order_relaxed) == 0) return &port;
+    return nullptr;
 }
 
 /// A thread that is cancelled while it reads would leave the file open.
@@ -84,19 +91,20 @@ std::uint16_t lid_of(OpenPort& port, std::int64_t now_ns) {
 
 /// libibumad chooses what the program leaves open: the device, or its port.
 void note_opened(int descriptor, const char* name, int number) {
-    if (descriptor < 0 || descriptor >= most_ports) return;
-    OpenPort& port = ports[descriptor];
     umad_port_t chosen{};
-    const bool is_chosen =
-        (name == nullptr || number <= 0) && call(umad_get_port_, name, number, &chosen) == 0;
+    const bool is_chosen = (name == nullptr || number <= 0) && call(umad_get_port_, name, number, &chosen) == 0;
     const char* const device = is_chosen ? chosen.ca_name : name == nullptr ? "" : name;
-    port.device = *device == '\0' ? layout::unknown_device : recorder.device(device);
-    port.number = static_cast<std::uint8_t>(is_chosen ? chosen.portnum : number);
-    std::snprintf(port.name, sizeof port.name, "%s", device);
+    pthread_mutex_lock(&ports_mutex);
+    if (OpenPort* const port = find_place(descriptor)) {
+        port->device = *device == '\0' ? layout::unknown_device : recorder.device(device);
+        port->number = static_cast<std::uint8_t>(is_chosen ? chosen.portnum : number);
+        std::snprintf(port->name, sizeof port->name, "%s", device);
+        port->lid.store(0, std::memory_order_relaxed);
+        port->lid_read_ns.store(0, std::memory_order_relaxed);
+        port->descriptor_after.store(descriptor + 1, std::memory_order_release);
+    }
+    pthread_mutex_unlock(&ports_mutex);
     if (is_chosen) call(umad_release_port_, &chosen);
-    port.lid.store(0, std::memory_order_relaxed);
-    port.lid_read_ns.store(0, std::memory_order_relaxed);
-    port.is_open.store(true, std::memory_order_release);
 }
 
 /// Subnet management uses queue pair 0, all other classes queue pair 1. IBTA vol. 1, 13.5.1.
@@ -168,13 +176,13 @@ extern "C" {
 int umad_open_port(const char* name, int number) {
     const int port = call(ours::umad_open_port_, name, number);
     const ours::KeepErrno keep;
-    ours::note_opened(port, name, number);
+    if (port >= 0) ours::note_opened(port, name, number);
     return port;
 }
 
 int umad_close_port(int port) {
     // Before the call, since another thread may get the descriptor at once.
-    if (ours::OpenPort* const open = ours::find_port(port)) open->is_open.store(false, std::memory_order_release);
+    if (ours::OpenPort* const open = ours::find_port(port)) open->descriptor_after.store(0, std::memory_order_release);
     return call(ours::umad_close_port_, port);
 }
 
