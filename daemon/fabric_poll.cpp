@@ -55,7 +55,8 @@ void compare_with(const fabric::Subnet& before, fabric::Subnet& subnet) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<FabricPoll>, base::Errors> FabricPoll::open(const FabricConfig& config, LogLine log) {
+base::Result<std::unique_ptr<FabricPoll>, base::Errors> FabricPoll::open(const FabricConfig& config, bool opens_now,
+                                                                         LogLine log) {
     fabric::NodeNames names;
     if (!config.node_names.empty()) {
         auto read = fabric::NodeNames::read(config.node_names);
@@ -63,6 +64,7 @@ base::Result<std::unique_ptr<FabricPoll>, base::Errors> FabricPoll::open(const F
         names = std::move(read).value();
     }
     std::unique_ptr<FabricPoll> poll(new FabricPoll(config, std::move(names), std::move(log)));
+    if (!opens_now) return poll;
     if (const auto opened = poll->open_port(); !opened) poll->publish(base::Failure{opened.error()});
     return poll;
 }

@@ -23,9 +23,10 @@ class FabricPoll {
 public:
     using LogLine = std::function<void(bool warning, const std::string& line)>;
 
-    /// Reads the names of nodes, and opens the port while this process has the rights; where the port cannot be opened
-    /// now, each reading tries again. Fails if the names cannot be read.
-    static base::Result<std::unique_ptr<FabricPoll>, base::Errors> open(const FabricConfig& config, LogLine log);
+    /// Reads the names of nodes; fails if that is impossible. `opens_now`: opens the port while this process still has
+    /// the rights. If the port cannot be opened, each reading tries again.
+    static base::Result<std::unique_ptr<FabricPoll>, base::Errors> open(const FabricConfig& config, bool opens_now,
+                                                                        LogLine log);
     ~FabricPoll() { stop(); }
     FabricPoll(const FabricPoll&) = delete;
     FabricPoll& operator=(const FabricPoll&) = delete;

@@ -350,7 +350,9 @@ base::Result<void> Service::State::open_fleet() {
 
 base::Result<void, base::Errors> Service::State::open_fabric() {
     if (config.fabric.interval_ns == 0) return {};
-    auto opened = FabricPoll::open(config.fabric, [this](bool warning, const std::string& line) {
+    // Without a user to become, the files of root can be opened later, too.
+    const bool opens_now = !config.service.user.empty();
+    auto opened = FabricPoll::open(config.fabric, opens_now, [this](bool warning, const std::string& line) {
         warning ? log.warning("fabric", line) : log.info("fabric", line);
     });
     if (!opened) return base::Failure{opened.error()};

@@ -83,9 +83,24 @@ void MadTransactions::note_single(const TracedMad& mad, const Header& header, Ro
     note_peer(*counted, mad.passage.remote_lid);
 }
 
+void MadTransactions::move(Request& request, std::uint64_t MadFigures::*place) {
+    MadFigures& counted = kinds_[request.kind];
+    --(counted.*request.place);
+    ++(counted.*place);
+    request.place = place;
+}
+
+/// Requests that were given back are kept only because their programs may send them again, as libibmad does.
+bool MadTransactions::make_room() {
+    if (open_.size() < most_open) return true;
+    std::erase_if(open_, [](const auto& one) { return one.second.place != &MadFigures::open; });
+    return open_.size() < most_open;
+}
+
 void MadTransactions::note_request(const TracedMad& mad, const Header& header, const Id& id, Role role) {
-    if (const auto open = open_.find(id); open != open_.end()) {
-        ++kinds_[open->second.kind].repeats;
+    if (const auto known = open_.find(id); known != open_.end()) {
+        ++kinds_[known->second.kind].repeats;
+        move(known->second, &MadFigures::open);
         return;
     }
     const MadKind kind{mad.process, role, header.management_class, header.method, header.attribute_id};
@@ -93,35 +108,32 @@ void MadTransactions::note_request(const TracedMad& mad, const Header& header, c
     if (counted == nullptr) return;
     ++counted->count;
     note_peer(*counted, mad.passage.remote_lid);
-    if (open_.size() == most_open) {
+    if (!make_room()) {
         ++uncounted_;
         return;
     }
     ++counted->open;
-    open_.emplace(id, Request{kind, mad.time_ns});
+    open_.emplace(id, Request{kind, mad.time_ns, &MadFigures::open});
 }
 
 void MadTransactions::note_answer(const TracedMad& mad, const Header& header, const Id& id) {
-    const auto open = open_.find(id);
-    if (open == open_.end()) return;  // a second answer, or a request that was not traced
-    MadFigures& counted = kinds_[open->second.kind];
-    --counted.open;
-    counted.latency_ns.record(
-        static_cast<std::uint64_t>(std::max<std::int64_t>(mad.time_ns - open->second.time_ns, 0)));
+    const auto known = open_.find(id);
+    if (known == open_.end()) return;  // a second answer, or a request that was not traced
+    const Request& request = known->second;
+    MadFigures& counted = kinds_[request.kind];
+    --(counted.*request.place);
+    counted.latency_ns.record(static_cast<std::uint64_t>(std::max<std::int64_t>(mad.time_ns - request.time_ns, 0)));
     if (status_of(header) != 0) ++counted.errors;
-    open_.erase(open);
+    open_.erase(known);
 }
 
 /// What comes back is the request.
 void MadTransactions::note_returned(const TracedMad& mad, const Id& id) {
     Id ours = id;
     ours.is_ours = true;
-    const auto open = open_.find(ours);
-    if (open == open_.end()) return;
-    MadFigures& counted = kinds_[open->second.kind];
-    --counted.open;
-    ++(mad.passage.error == ETIMEDOUT ? counted.timed_out : counted.failed);
-    open_.erase(open);
+    const auto known = open_.find(ours);
+    if (known == open_.end()) return;
+    move(known->second, mad.passage.error == ETIMEDOUT ? &MadFigures::timed_out : &MadFigures::failed);
 }
 
 }  // namespace observe::datagrams

@@ -24,12 +24,12 @@ struct MadKind {
 };
 
 struct MadFigures {
-    std::uint64_t count = 0;                            ///< without repeats
-    std::uint64_t repeats = 0;                          ///< with the transaction id of a request that is still open
-    std::uint64_t timed_out = 0;                        ///< libibumad gave the request back after all of its tries
-    std::uint64_t failed = 0;                           ///< libibumad gave it back for another reason
-    std::uint64_t open = 0;                             ///< no answer yet
-    std::uint64_t errors = 0;                           ///< answers with a status other than 0
+    std::uint64_t count = 0;      ///< without repeats
+    std::uint64_t repeats = 0;    ///< with the identifier of a request that has no answer
+    std::uint64_t timed_out = 0;  ///< libibumad gave the request back after its tries, and the program sent it no more
+    std::uint64_t failed = 0;     ///< libibumad gave it back for another reason
+    std::uint64_t open = 0;       ///< no answer yet
+    std::uint64_t errors = 0;     ///< answers with a status other than 0
     metrics::Histogram latency_ns = {};                 ///< from the first try to the answer
     std::map<std::uint16_t, std::uint64_t> peers = {};  ///< requests by LID
     std::uint64_t other_peers = 0;                      ///< requests of LIDs for which there was no place
@@ -59,13 +59,16 @@ private:
     };
     struct Request {
         MadKind kind;
-        std::int64_t time_ns;
+        std::int64_t time_ns = 0;            ///< of the first try
+        std::uint64_t MadFigures::*place{};  ///< where it is counted: as open, or as given back
     };
     struct Header;
 
     void note_request(const TracedMad& mad, const Header& header, const Id& id, Role role);
     void note_answer(const TracedMad& mad, const Header& header, const Id& id);
     void note_returned(const TracedMad& mad, const Id& id);
+    bool make_room();
+    void move(Request& request, std::uint64_t MadFigures::*place);
     void note_single(const TracedMad& mad, const Header& header, Role role);
     MadFigures* figures(const MadKind& kind);
     static void note_peer(MadFigures& figures, std::uint16_t lid);

@@ -127,7 +127,7 @@ class Traced(Subnet):
         self.assertEqual(theirs["answered", "SubnAdmGetTable(NodeRecord)"]["count"], "3", report)
         self.assertEqual(theirs["answered", "SubnAdmGetTable(NodeRecord)"]["open"], "0", report)
         # What the manager set on each port, by tshark: a LID for each of the nodes, at least once.
-        seen = fields(managers, "infiniband.mad.method", "infiniband.mad.mgmtclass", "infiniband.mad.attributeid", "_ws.expert.message")
+        seen = fields(managers, "infiniband.mad.method", "infiniband.mad.mgmtclass", "infiniband.mad.attributeid", "_ws.malformed")
         sets = collections.Counter(one[2] for one in seen if one[0] == "0x02")
         self.assertEqual(theirs["asked", "SubnSet(PortInfo)"]["count"], str(sets["0x0015"]))
         self.assertEqual([one for one in seen if one[3]], [])

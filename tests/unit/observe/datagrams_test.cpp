@@ -262,6 +262,19 @@ TEST_F(Transactions, of_a_request_that_came_back) {
     EXPECT_TRUE(figures.latency_ns.empty());
 }
 
+TEST_F(Transactions, that_came_back_and_is_sent_again_is_a_repeat) {
+    add(datagram(4, 0x01, 0x12, 1), MadEvent::sent, 1000);
+    add(datagram(4, 0x01, 0x12, 1), MadEvent::returned, 2000, ETIMEDOUT);
+    add(datagram(4, 0x01, 0x12, 1), MadEvent::sent, 2100);
+    add(datagram(4, 0x81, 0x12, 1), MadEvent::received, 2600);
+    const MadFigures& figures = only(Role::asks);
+    EXPECT_EQ(figures.count, 1);
+    EXPECT_EQ(figures.repeats, 1);
+    EXPECT_EQ(figures.timed_out, 0);
+    EXPECT_EQ(figures.open, 0);
+    EXPECT_EQ(figures.latency_ns.sum(), 1600);
+}
+
 TEST_F(Transactions, of_others_that_the_program_answers) {
     add(datagram(3, 0x01, 0x35, 7), MadEvent::received, 1000);
     add(datagram(3, 0x81, 0x35, 7), MadEvent::sent, 1300);
