@@ -36,13 +36,21 @@ std::size_t rmpp_header_bytes(std::uint8_t management_class) {
 
 constexpr std::size_t segment_octet = 28;
 
-/// Whether libibumad has the data of several segments in one piece, or will number the segment.
+constexpr std::size_t version_octet = 24;
+constexpr std::size_t type_octet = 25;
+constexpr std::size_t flags_octet = 26;
+constexpr std::byte active{1};
+
+/// Whether libibumad has the data of several segments in one piece, or will number the segment. Of what a program
+/// sends, the kernel looks at the flag alone, and fills in the type.
 bool is_of_segments(const TracedMad& mad) {
-    if (mad.bytes.size() <= wire::mad::rmpp_octet + wire::mad::rmpp_octets ||
-        wire::mad::rmpp_type(mad.bytes) != wire::mad::RmppType::data)
-        return false;
+    if (mad.bytes.size() <= wire::mad::rmpp_octet + wire::mad::rmpp_octets) return false;
+    if ((mad.bytes[flags_octet] & active) != active) return false;
+    const bool is_sent = mad.passage.event == trace::MadEvent::sent;
+    const auto type = static_cast<wire::mad::RmppType>(base::load_u8(mad.bytes.data() + type_octet));
+    const bool is_data = type == wire::mad::RmppType::data || (is_sent && type == wire::mad::RmppType::none);
     const bool is_numbered = base::load_be32(mad.bytes.data() + segment_octet) != 0;
-    return mad.passage.bytes > wire::mad_octets || !is_numbered;
+    return is_data && (mad.passage.bytes > wire::mad_octets || !is_numbered);
 }
 
 /// Seconds in the high half, binary fraction in the low one; the octets are little-endian.
@@ -87,12 +95,10 @@ void MadPackets::make(const TracedMad& mad, const std::function<void(base::Bytes
 /// As the kernel cuts them: each begins with the header, and the first one has the length of all. Payload lengths count
 /// what follows the RMPP header. IBTA vol. 1, 13.6.3.
 void MadPackets::make_segments(const TracedMad& mad, std::size_t header, const std::function<void(base::Bytes)>& take) {
-    constexpr std::size_t flags_octet = 26;
     constexpr std::size_t payload_octet = 32;
-    constexpr std::uint8_t active = 1;
-    constexpr std::uint8_t first = 2;
-    constexpr std::uint8_t last = 4;
-    constexpr std::uint8_t flag_bits = 7;
+    constexpr std::byte first{2};
+    constexpr std::byte last{4};
+    constexpr std::byte flag_bits{7};
     const std::size_t counted_header = header - wire::mad::rmpp_octet - wire::mad::rmpp_octets;
     const std::size_t room = wire::mad_octets - header;
     const std::size_t data = mad.passage.bytes > header ? mad.passage.bytes - header : 0;
@@ -105,8 +111,10 @@ void MadPackets::make_segments(const TracedMad& mad, std::size_t header, const s
         const std::size_t here = std::min(room, recorded - at);
         std::memcpy(segment.data() + header, mad.bytes.data() + header + at, here);
         const bool is_last = i + 1 == segments;
-        const unsigned flags = active | (i == 0 ? first : 0U) | (is_last ? last : 0U);
-        segment[flags_octet] = (segment[flags_octet] & static_cast<std::byte>(~flag_bits & 0xff)) | std::byte(flags);
+        const std::byte flags = active | (i == 0 ? first : std::byte{}) | (is_last ? last : std::byte{});
+        segment[flags_octet] = (segment[flags_octet] & ~flag_bits) | flags;
+        segment[type_octet] = static_cast<std::byte>(wire::mad::RmppType::data);
+        if (segment[version_octet] == std::byte{}) segment[version_octet] = std::byte{1};
         const std::size_t payload = is_last && i != 0 ? data - at + counted_header
                                     : i == 0          ? data + segments * counted_header
                                                       : 0;

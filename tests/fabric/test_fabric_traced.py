@@ -131,6 +131,19 @@ class Traced(Subnet):
         sets = collections.Counter(one[2] for one in seen if one[0] == "0x02")
         self.assertEqual(theirs["asked", "SubnSet(PortInfo)"]["count"], str(sets["0x0015"]))
         self.assertEqual([one for one in seen if one[3]], [])
+        # opensm hands each table to libibumad in one piece; its own file has a line for each port with a LID, which is a
+        # record of 112 bytes (108, and attributes begin at multiples of 8).
+        records = sum(bool(line.strip()) for line in (self.folder / "guid2lid").read_text().splitlines())
+        data = 112 * records
+        segments = -(-data // 200)
+        self.assertGreater(segments, 1)
+        rmpp = fields(managers, "infiniband.mad.method", "infiniband.mad.attributeid", "infiniband.rmpp.segmentnumber",
+                      "infiniband.rmpp.payloadlength", "infiniband.rmpp.rmppflags", "infiniband.rmpp.rmpptype")
+        answers = [[int(cell, 0) for cell in one[2:]] for one in rmpp if one[:2] == ("0x92", "0x0011")]
+        first, last = data + 20 * segments, data - 200 * (segments - 1) + 20
+        expected = [[i + 1, first if i == 0 else last if i + 1 == segments else 0, 1 | (i == 0) << 1 | (i + 1 == segments) << 2, 1]
+                    for i in range(segments)]
+        self.assertEqual(answers, expected * 3)
 
     def test_no_answer_is_counted(self):
         # No node has LID 77. libibmad asks again with the same identifier, three times altogether by default.
