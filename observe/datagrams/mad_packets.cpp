@@ -53,7 +53,7 @@ bool is_of_segments(const TracedMad& mad) {
     return is_data && (mad.passage.bytes > wire::mad_octets || !is_numbered);
 }
 
-/// Seconds in the high half, binary fraction in the low one; the octets are little-endian.
+/// Seconds in the high half, binary fraction in the low one; little-endian.
 std::array<std::byte, 8> erf_timestamp(std::int64_t time_ns) {
     constexpr std::int64_t second_ns = 1'000'000'000;
     const auto fraction_ns = static_cast<std::uint64_t>(time_ns % second_ns);

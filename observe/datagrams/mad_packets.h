@@ -24,8 +24,8 @@ private:
     void make_packet(const TracedMad& mad, base::Bytes datagram, const std::function<void(base::Bytes)>& take);
     void make_segments(const TracedMad& mad, std::size_t header, const std::function<void(base::Bytes)>& take);
 
-    /// Process, device, port, queue pair and direction, of which each counts its own packets. There are few, but a ring
-    /// may say anything.
+    /// Process, device, port, queue pair and direction: each combination counts its own packets. There are few, but a
+    /// ring may say anything.
     using Sender = std::tuple<std::uint32_t, std::uint8_t, std::uint8_t, std::uint32_t, bool>;
     std::map<Sender, std::uint32_t> next_psn_ = {};
     std::vector<std::byte> record_ = {};

@@ -145,6 +145,17 @@ class Traced(Subnet):
                     for i in range(segments)]
         self.assertEqual(answers, expected * 3)
 
+    def test_each_process_has_its_own_tables(self):
+        self.simulator.start_manager("Hca1")
+        shell = "smpquery nodeinfo 1 & smpquery portinfo 1 1; wait; smpquery nodedesc 1"
+        result = self.trace("sh", "-c", shell)
+        parts = result.stderr.split("management datagrams of process ")[1:]
+        self.assertEqual(len({part.split(":")[0] for part in parts}), 3, result.stderr)
+        found = {part.split(":", 1)[1].split("\n")[0].strip(): tables(part) for part in parts}
+        for command, attribute in (("nodeinfo 1", "NodeInfo"), ("portinfo 1 1", "PortInfo"), ("nodedesc 1", "NodeDescription")):
+            rows = found[f"smpquery {command}"]
+            self.assertEqual(rows["asked", f"SubnGet({attribute})"]["count"], "1", rows)
+
     def test_no_answer_is_counted(self):
         # No node has LID 77. libibmad asks again with the same identifier, three times altogether by default.
         self.simulator.start_manager("Hca1")

@@ -21,7 +21,7 @@ using trace::RecordKind;
 std::byte at(base::Bytes bytes, std::size_t place) { return bytes[place]; }
 std::uint32_t word(base::Bytes bytes, std::size_t place) { return base::load_be32(bytes.data() + place); }
 
-/// A datagram in the common header's form (IBTA vol. 1, 13.4.3), with bytes that count up behind it.
+/// A datagram in the common header's form (IBTA vol. 1, 13.4.3), with bytes that count up after it.
 std::vector<std::byte> datagram(std::uint8_t management_class, std::uint8_t method, std::uint16_t attribute,
                                 std::uint64_t transaction, std::size_t bytes = 256, std::uint16_t status = 0) {
     std::vector<std::byte> out(bytes);
@@ -139,7 +139,7 @@ TEST(MadPackets, have_the_addresses_of_both_ways) {
     ASSERT_EQ(received.size(), 1);
     // ERF 16, LRH 8, BTH 12, DETH 8, datagram 256, ICRC 4, VCRC 2.
     ASSERT_EQ(sent[0].size(), 306);
-    // 1.5 s since 1970, in little-endian octets of a 32.32 number; type 21, varying length.
+    // 1.5 s since 1970, as a little-endian 32.32 number; type 21, varying length.
     EXPECT_EQ(word(sent[0], 0), 0x00000080);
     EXPECT_EQ(word(sent[0], 4), 0x01000000);
     EXPECT_EQ(word(sent[0], 8), 0x15040132);
@@ -166,7 +166,7 @@ TEST(MadPackets, pad_short_datagrams) {
     EXPECT_EQ(at(packets[0], 44 + 100), std::byte{0});
 }
 
-/// SubnAdmGetTableResp of 500 bytes of records: an attribute of 112 octets does not matter here.
+/// SubnAdmGetTableResp of 500 bytes of records: the length of a record does not matter here.
 std::vector<std::byte> table(std::size_t bytes, std::uint32_t segment) {
     auto out = datagram(3, 0x92, 0x11, 1, 56 + bytes);
     out[24] = std::byte{1};  // version
@@ -183,7 +183,7 @@ TEST(MadPackets, cut_a_table_into_segments) {
     const auto packets = packets_of(whole, MadEvent::received);
     // 200 + 200 + 100 bytes.
     ASSERT_EQ(packets.size(), 3);
-    // First: all data and the 20 octets between the RMPP header and the data, for each segment. Last: its own.
+    // First: all data and the 20 bytes between the RMPP header and the data, for each segment. Last: its own.
     const std::uint32_t lengths[] = {500 + 3 * 20, 0, 100 + 20};
     const std::uint8_t flags[] = {0x03, 0x01, 0x05};  // active; first; last
     for (std::size_t i = 0; i < packets.size(); ++i) {
