@@ -1,10 +1,12 @@
 #include "cli/run/mad_capture.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <utility>
 
 #include "base/quantities.h"
 #include "observe/datagrams/mad_table.h"
+#include "trace/ring/ring_layout.h"
 
 namespace cli::run {
 
@@ -13,6 +15,7 @@ namespace {
 using observe::datagrams::TracedMad;
 
 constexpr std::size_t most_interfaces = 256;
+constexpr std::size_t most_processes = 4096;
 
 constexpr const char* capture_comment =
     "Management datagrams between programs and libibumad, by rdmascope run --mads. The datagrams, LIDs, queue pairs, "
@@ -41,17 +44,27 @@ base::Result<MadCapture> MadCapture::open(const std::string& path) {
 
 base::Result<void> MadCapture::add(std::span<const trace::Record> records,
                                    const std::deque<trace::Process>& processes) {
-    bool is_named = false;
     for (const trace::Record& record : records) {
         const TracedMad* const mad = assembler_.add(record);
         if (mad == nullptr) continue;
-        if (!std::exchange(is_named, true))
-            for (const trace::Process& process : processes) processes_[process.pid] = process;
+        note_process(*mad, processes);
         transactions_.add(*mad);
         if (writer_ != nullptr && !failed_ && mad->passage.event != trace::MadEvent::returned) write(*mad);
     }
     if (failed_ && !std::exchange(reported_, true)) return base::Failure{writer_->error()};
     return {};
+}
+
+/// Copies what is known of the sender or receiver: once, and again when it uses another device.
+void MadCapture::note_process(const TracedMad& mad, const std::deque<trace::Process>& processes) {
+    const auto known = processes_.find(mad.process);
+    const bool has_device = mad.device == trace::layout::unknown_device ||
+                            (known != processes_.end() && mad.device < known->second.devices.size());
+    if (known != processes_.end() && has_device) return;
+    const auto found = std::ranges::find(processes.rbegin(), processes.rend(), mad.process, &trace::Process::pid);
+    if (found == processes.rend()) return;
+    if (processes_.size() == most_processes) processes_.erase(processes_.begin());
+    processes_[mad.process] = *found;
 }
 
 /// A port of a device is an interface of the capture.

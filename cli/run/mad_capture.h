@@ -33,6 +33,7 @@ public:
 
 private:
     explicit MadCapture(std::unique_ptr<capture::Writer> writer) : writer_(std::move(writer)) {}
+    void note_process(const observe::datagrams::TracedMad& mad, const std::deque<trace::Process>& processes);
     void write(const observe::datagrams::TracedMad& mad);
     const capture::InterfaceInfo& interface_of(const observe::datagrams::TracedMad& mad);
 

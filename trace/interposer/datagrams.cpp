@@ -11,6 +11,7 @@
 
 #include "base/descriptor.h"
 #include "trace/interposer/originals.h"
+#include "trace/interposer/pointer_table.h"
 #include "trace/interposer/recorder.h"
 
 namespace trace::interposer {
@@ -40,9 +41,8 @@ struct OpenPort {
     std::atomic<std::uint16_t> lid = 0;
     std::atomic<std::int64_t> lid_read_ns = 0;
 };
-/// Programs open few. Of further ones the device is not known.
+/// Programs open few. Of further ones the device is not known. Places are taken under `tables_mutex`.
 constinit OpenPort ports[64];
-constinit pthread_mutex_t ports_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 OpenPort* find_port(int descriptor) {
     for (OpenPort& port : ports)
@@ -94,7 +94,7 @@ void note_opened(int descriptor, const char* name, int number) {
     umad_port_t chosen{};
     const bool is_chosen = (name == nullptr || number <= 0) && call(umad_get_port_, name, number, &chosen) == 0;
     const char* const device = is_chosen ? chosen.ca_name : name == nullptr ? "" : name;
-    pthread_mutex_lock(&ports_mutex);
+    pthread_mutex_lock(&tables_mutex);
     if (OpenPort* const port = find_place(descriptor)) {
         port->device = *device == '\0' ? layout::unknown_device : recorder.device(device);
         port->number = static_cast<std::uint8_t>(is_chosen ? chosen.portnum : number);
@@ -103,7 +103,7 @@ void note_opened(int descriptor, const char* name, int number) {
         port->lid_read_ns.store(0, std::memory_order_relaxed);
         port->descriptor_after.store(descriptor + 1, std::memory_order_release);
     }
-    pthread_mutex_unlock(&ports_mutex);
+    pthread_mutex_unlock(&tables_mutex);
     if (is_chosen) call(umad_release_port_, &chosen);
 }
 
