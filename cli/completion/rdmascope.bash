@@ -147,14 +147,14 @@ _rdmascope_why() {
     _rdmascope_measuring && return
     case $previous in
         --flow) return ;;
-        --policy) _rdmascope_files; return ;;
+        --policy | --fabric) _rdmascope_files; return ;;
         --fail-on) _rdmascope_words 'wrong minor suspected'; return ;;
         --color) _rdmascope_words 'auto never always'; return ;;
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n -h --help --version
-            --flow --diff --json --policy --fail-on -v --verbose --color'
+            --flow --diff --json --policy --fabric --fail-on -v --verbose --color'
     else
         _rdmascope_expression
     fi

@@ -231,6 +231,7 @@ __rdmascope_why_option -l flow -x -d 'about one flow alone'
 __rdmascope_why_option -l json -d 'one JSON object'
 __rdmascope_why_option -l diff -d 'compare two captures'
 __rdmascope_why_option -l policy -rF -d 'ask whether traffic keeps to these rules'
+__rdmascope_why_option -l fabric -rF -d 'add what a reading of the subnet says'
 __rdmascope_why_option -l fail-on -x -a 'wrong minor suspected' -d 'exit with 3 from this grade on'
 function __rdmascope_explain_option
     complete -c rdmascope -n '__rdmascope_is explain' $argv
