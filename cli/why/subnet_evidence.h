@@ -10,7 +10,7 @@ namespace cli::why {
 /// Adds to the answers what a reading of the InfiniBand subnet says: findings on the links of the hosts that the answer
 /// is about, by their LIDs, with both ends named, and the number of other ports in the subnet that have such findings.
 /// Only findings that can be the cause of the verdict are added. Returns the number of flows whose LIDs the subnet has.
-std::size_t add_subnet_evidence(const fabric::Subnet& subnet, const metrics::Snapshot& snapshot,
+std::size_t add_subnet_evidence(const ::fabric::Subnet& subnet, const metrics::Snapshot& snapshot,
                                 std::vector<metrics::Answer>& answers);
 
 }  // namespace cli::why
