@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "base/error.h"
 #include "base/result.h"

@@ -4,7 +4,6 @@
 #include <cerrno>
 
 #include "base/hash.h"
-#include "wire/mad.h"
 
 namespace observe::datagrams {
 
@@ -32,8 +31,6 @@ std::uint16_t status_of(const wire::Mad& header) {
 
 }  // namespace
 
-struct MadTransactions::Header : wire::Mad {};
-
 std::size_t MadTransactions::IdHash::operator()(const Id& id) const {
     const std::uint64_t where = std::uint64_t{id.process} << 1 | static_cast<std::uint64_t>(id.is_ours);
     const std::uint64_t what =
@@ -42,23 +39,23 @@ std::size_t MadTransactions::IdHash::operator()(const Id& id) const {
 }
 
 void MadTransactions::add(const TracedMad& mad) {
-    const auto parsed = wire::parse<wire::Mad>(mad.bytes);
-    if (!parsed) {
+    const auto header = wire::parse<wire::Mad>(mad.bytes);
+    if (!header) {
         ++uncounted_;
         return;
     }
     ++datagrams_;
-    const Header header{*parsed};
     const bool is_received = mad.passage.event == trace::MadEvent::received;
-    const bool answers = is_answer(header.method);
-    const Id id{mad.process, is_received == answers, header.management_class, header.attribute_id,
-                static_cast<std::uint32_t>(header.transaction_id)};
-    if (mad.passage.event == trace::MadEvent::returned) return note_returned(mad, {id});
-    if (answers) return note_answer(mad, header, id);
+    const bool answers = is_answer(header->method);
+    const Id id{mad.process, is_received == answers, header->management_class, header->attribute_id,
+                static_cast<std::uint32_t>(header->transaction_id)};
+    if (mad.passage.event == trace::MadEvent::returned) return note_returned(mad, id);
+    if (answers) return note_answer(mad, *header, id);
     // Connection management pairs its messages by other rules, and a trap need not be repressed.
-    const bool expects = header.method != send && (is_received || header.method != trap || mad.passage.timeout_ms > 0);
-    if (!expects) return note_single(mad, header, is_received ? Role::receives : Role::sends);
-    note_request(mad, header, id, is_received ? Role::answers : Role::asks);
+    const bool expects =
+        header->method != send && (is_received || header->method != trap || mad.passage.timeout_ms > 0);
+    if (!expects) return note_single(mad, *header, is_received ? Role::receives : Role::sends);
+    note_request(mad, *header, id, is_received ? Role::answers : Role::asks);
 }
 
 MadFigures* MadTransactions::figures(const MadKind& kind) {
@@ -75,7 +72,7 @@ void MadTransactions::note_peer(MadFigures& figures, std::uint16_t lid) {
         ++figures.peers[lid];
 }
 
-void MadTransactions::note_single(const TracedMad& mad, const Header& header, Role role) {
+void MadTransactions::note_single(const TracedMad& mad, const wire::Mad& header, Role role) {
     MadFigures* const counted =
         figures({mad.process, role, header.management_class, header.method, header.attribute_id});
     if (counted == nullptr) return;
@@ -97,7 +94,7 @@ bool MadTransactions::make_room() {
     return open_.size() < most_open;
 }
 
-void MadTransactions::note_request(const TracedMad& mad, const Header& header, const Id& id, Role role) {
+void MadTransactions::note_request(const TracedMad& mad, const wire::Mad& header, const Id& id, Role role) {
     if (const auto known = open_.find(id); known != open_.end()) {
         ++kinds_[known->second.kind].repeats;
         move(known->second, &MadFigures::open);
@@ -116,7 +113,7 @@ void MadTransactions::note_request(const TracedMad& mad, const Header& header, c
     open_.emplace(id, Request{kind, mad.time_ns, &MadFigures::open});
 }
 
-void MadTransactions::note_answer(const TracedMad& mad, const Header& header, const Id& id) {
+void MadTransactions::note_answer(const TracedMad& mad, const wire::Mad& header, const Id& id) {
     const auto known = open_.find(id);
     if (known == open_.end()) return;  // a second answer, or a request that was not traced
     const Request& request = known->second;

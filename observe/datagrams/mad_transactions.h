@@ -7,6 +7,7 @@
 
 #include "metrics/figures/histogram.h"
 #include "observe/datagrams/traced_mad.h"
+#include "wire/mad.h"
 
 namespace observe::datagrams {
 
@@ -58,18 +59,16 @@ private:
         std::size_t operator()(const Id& id) const;
     };
     struct Request {
-        MadKind kind;
+        MadKind kind = {};
         std::int64_t time_ns = 0;            ///< of the first try
         std::uint64_t MadFigures::*place{};  ///< where it is counted: as open, or as given back
     };
-    struct Header;
-
-    void note_request(const TracedMad& mad, const Header& header, const Id& id, Role role);
-    void note_answer(const TracedMad& mad, const Header& header, const Id& id);
+    void note_request(const TracedMad& mad, const wire::Mad& header, const Id& id, Role role);
+    void note_answer(const TracedMad& mad, const wire::Mad& header, const Id& id);
     void note_returned(const TracedMad& mad, const Id& id);
     bool make_room();
     void move(Request& request, std::uint64_t MadFigures::*place);
-    void note_single(const TracedMad& mad, const Header& header, Role role);
+    void note_single(const TracedMad& mad, const wire::Mad& header, Role role);
     MadFigures* figures(const MadKind& kind);
     static void note_peer(MadFigures& figures, std::uint16_t lid);
 
