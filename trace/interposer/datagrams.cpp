@@ -154,11 +154,11 @@ void put(Recording& recording, const Passage& one) {
     Record& head = recording.next(RecordKind::mad, queue_pair, device);
     head.mad = mad;
     recording.publish();
-    for (std::uint32_t at = 0, part = 0; at < mad.recorded_bytes; at += mad_bytes_in_record, ++part) {
+    for (std::uint32_t part = 0; part * mad_bytes_in_record < mad.recorded_bytes; ++part) {
+        const std::size_t at = part * mad_bytes_in_record;
         Record& record = recording.next(RecordKind::mad_bytes, part, device);
         record.mad_bytes = {};
-        std::memcpy(record.mad_bytes.data(), bytes + at,
-                    std::min<std::size_t>(mad_bytes_in_record, mad.recorded_bytes - at));
+        std::memcpy(record.mad_bytes.data(), bytes + at, std::min(mad_bytes_in_record, mad.recorded_bytes - at));
         recording.publish();
     }
 }
