@@ -15,7 +15,7 @@ namespace {
 using observe::datagrams::TracedMad;
 
 constexpr std::size_t most_interfaces = 256;
-constexpr std::size_t most_processes = 4096;
+constexpr std::size_t most_named_processes = 4096;
 
 constexpr const char* capture_comment =
     "Management datagrams between programs and libibumad, by rdmascope run --mads. The datagrams, LIDs, queue pairs, "
@@ -63,7 +63,7 @@ void MadCapture::note_process(const TracedMad& mad, const std::deque<trace::Proc
     if (known != processes_.end() && has_device) return;
     const auto found = std::ranges::find(processes.rbegin(), processes.rend(), mad.process, &trace::Process::pid);
     if (found == processes.rend()) return;
-    if (processes_.size() == most_processes) processes_.erase(processes_.begin());
+    if (processes_.size() == most_named_processes) processes_.erase(processes_.begin());
     processes_[mad.process] = *found;
 }
 

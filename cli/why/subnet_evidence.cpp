@@ -110,8 +110,8 @@ std::set<PortId> ports_of(const Answer& answer, const metrics::Snapshot& snapsho
             const auto port = lid ? lids.find(*lid) : std::nullopt;
             if (!port) continue;
             ports.insert(*port);
-            const ::fabric::Port* const own = subnet.find(*port);
-            if (own != nullptr && own->peer) ports.insert(*own->peer);
+            const ::fabric::Port* const entry = subnet.find(*port);
+            if (entry != nullptr && entry->peer) ports.insert(*entry->peer);
         }
     }
     return ports;
