@@ -84,7 +84,8 @@ class Daemon(Subnet):
                  if {("node", "Switch1"), ("port", "5"), ("error", "symbol_errors")} <= key}
         self.assertEqual(list(found.values()), [theirs])
         peer = dict(next(iter(found)))["peer"]
-        self.assertIn(f'"{peer}"', re.search(r'(?ms)# "Switch1".*?\n\n', discovered)[0])
+        self.assertIn(f'"{peer}"', re.search(r'(?ms)^Switch[^\n]*# "Switch1".*?\n\n', discovered)[0])
+        self.assertNotIn("system call", self.log.read_text())
 
     def test_what_grows_between_two_readings_is_a_finding(self):
         self.simulator.start_manager("Hca1")

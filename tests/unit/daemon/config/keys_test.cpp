@@ -340,7 +340,7 @@ const std::vector<KeyCase>& cases() {
          "restart",
          SET(c.clickhouse.max_spool_octets == std::uint64_t{1} << 50)},
         {"fabric.interval",
-         "\"0s\"",
+         "0",
          {"\"1s\"", "\"24h\"", "\"0s\"", "0"},
          {"\"999ms\"", "\"25h\"", "true", "\"\""},
          "restart",
