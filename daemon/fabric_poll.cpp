@@ -93,13 +93,15 @@ void FabricPoll::stop() {
 }
 
 void FabricPoll::run() {
+    using Clock = std::chrono::steady_clock;
     pthread_setname_np(pthread_self(), "fabric");
-    auto due = std::chrono::steady_clock::now();
     while (!stopping_) {
-        auto done = read();
+        const auto began = Clock::now();
+        const auto done = read();
         if (!stopping_) publish(done);
-        // A reading that takes longer than the interval leaves the next one its time.
-        due = std::max(due + std::chrono::nanoseconds(config_.interval_ns), std::chrono::steady_clock::now());
+        // Where readings take longer than the interval, the subnet has as long a rest after each.
+        const auto ended = Clock::now();
+        const auto due = std::max(began + std::chrono::nanoseconds(config_.interval_ns), ended + (ended - began));
         std::unique_lock lock(mutex_);
         wakes_.wait_until(lock, due, [this] { return stopping_.load(); });
     }
@@ -143,9 +145,11 @@ void FabricPoll::publish(const base::Result<std::shared_ptr<const Reading>>& rea
         else
             ++state_.failures;
     }
-    if (!read) log_(true, fmt::format("the subnet cannot be read: {}", read.error().text()));
+    const std::string reason = read ? std::string() : read.error().text();
+    if (!read && reason != last_reason_) log_(true, fmt::format("the subnet cannot be read: {}", reason));
     if (read && (!was_up || is_first))
         log_(false, fmt::format("the subnet is read: {} nodes", (*read)->subnet.nodes.size()));
+    last_reason_ = reason;
 }
 
 SubnetPolling FabricPoll::polling() const {

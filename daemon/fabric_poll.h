@@ -51,6 +51,7 @@ private:
     fabric::NodeNames names_;
     LogLine log_;
     fabric::umad::OpenPort port_ = {};  ///< of the thread, once it runs
+    std::string last_reason_ = {};      ///< of the last reading's failure, which is logged once
     std::atomic<bool> stopping_ = false;
     std::thread thread_ = {};
 
