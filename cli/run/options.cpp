@@ -179,10 +179,10 @@ std::string help_text() {
         "       rdmascope run [OPTION]... --attach PID\n\n"
         "Runs a program of libibverbs and librdmacm as it is, on the adapter that it has, and records what it does "
         "with\n"
-        "its queue pairs: posts, completions, connections. With --software it runs over the software iWARP stack: "
-        "RDMA\n"
-        "on any machine, without an adapter and without a driver. It sees one device, rdmascope0, and speaks with any\n"
-        "iWARP peer; it is traced where --trace is said.\n",
+        "its queue pairs: posts, completions, connections; of a program of libibumad the management datagrams. With\n"
+        "--software it runs over the software iWARP stack: RDMA on any machine, without an adapter and without a "
+        "driver.\n"
+        "It sees one device, rdmascope0, and speaks with any iWARP peer; it is traced where --trace is said.\n",
         option_table().options(),
         "\nExamples:\n"
         "  rdmascope run --trace trace -- ib_write_bw -R 192.0.2.1\n"
