@@ -23,6 +23,43 @@ GET, GET_RESP, GET_TABLE = "0x01", "0x81", "0x12"
 SUBNET, ADMINISTRATION, DIRECTED = "0x01", "0x03", "0x81"
 
 
+# Threads send at the same time, while the process forks. The functions are looked up where the dynamic linker looks
+# first, and libibumad is loaded late, for itself alone.
+THREADS = r"""
+import ctypes, os, struct, sys, threading
+threads, each, lid = (int(word) for word in sys.argv[1:])
+ctypes.CDLL("libibumad.so.3")
+umad = ctypes.CDLL(None)
+umad.umad_get_mad.restype = ctypes.c_void_p
+umad.umad_size.restype = ctypes.c_size_t
+assert umad.umad_init() == 0
+port = umad.umad_open_port(None, 0)
+assert port >= 0, port
+agent = umad.umad_register(port, 1, 1, 0, None)
+assert agent >= 0, agent
+size = umad.umad_size() + 256
+def send(thread):
+    for i in range(each):
+        buffer = ctypes.create_string_buffer(size)
+        mad = struct.pack(">BBBBHHQHHI", 1, 1, 1, 1, 0, 0, thread * 1000 + i + 1, 0x11, 0, 0)
+        ctypes.memmove(umad.umad_get_mad(buffer), mad, len(mad))
+        umad.umad_set_addr(buffer, lid, 0, 0, 0)
+        assert umad.umad_send(port, agent, buffer, 256, 1000, 3) == 0
+        if i % 10 == 0 and os.fork() == 0:
+            os._exit(0)
+workers = [threading.Thread(target=send, args=(i,)) for i in range(threads)]
+for one in workers: one.start()
+answers = 0
+for _ in range(threads * each):
+    buffer = ctypes.create_string_buffer(size)
+    length = ctypes.c_int(256)
+    assert umad.umad_recv(port, buffer, ctypes.byref(length), 5000) >= 0
+    answers += umad.umad_status(buffer) == 0
+for one in workers: one.join()
+print(answers)
+"""
+
+
 def tables(text):
     """The rows of our tables: {(part, "SubnGet(NodeInfo)"): {column: text}}."""
     rows, part, columns = {}, None, []
@@ -155,6 +192,16 @@ class Traced(Subnet):
         for command, attribute in (("nodeinfo 1", "NodeInfo"), ("portinfo 1 1", "PortInfo"), ("nodedesc 1", "NodeDescription")):
             rows = found[f"smpquery {command}"]
             self.assertEqual(rows["asked", f"SubnGet({attribute})"]["count"], "1", rows)
+
+    def test_threads_that_fork(self):
+        self.simulator.start_manager("Hca1")
+        result = self.trace(sys.executable, "-c", THREADS, 4, 50, 1)
+        self.assertEqual(result.stdout, "200\n", result.stderr)
+        cells = tables(result.stderr)["asked", "SubnGet(NodeInfo)"]
+        self.assertEqual((cells["count"], cells["open"], cells["to"]), ("200", "0", "lid 1"))
+        sent = fields(self.capture, "infiniband.mad.method", "infiniband.mad.transactionid")
+        self.assertEqual(len({int(one[1], 0) & 0xffffffff for one in sent if one[0] == GET}), 200)
+        self.assertEqual(len(sent), 400)
 
     def test_no_answer_is_counted(self):
         # No node has LID 77. libibmad asks again with the same identifier, three times altogether by default.
