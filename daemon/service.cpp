@@ -21,6 +21,7 @@
 #include "base/quantities.h"
 #include "capture/filter/bpf.h"
 #include "daemon/capture_thread.h"
+#include "daemon/fabric_poll.h"
 #include "daemon/fleet_feed.h"
 #include "daemon/http/access.h"
 #include "daemon/http/http_server.h"
@@ -31,6 +32,7 @@
 #include "daemon/recorder/recording_folder.h"
 #include "daemon/server/server.h"
 #include "daemon/service_figures.h"
+#include "daemon/subnet_figures.h"
 #include "daemon/system_calls.h"
 #include "daemon/systemd/notify.h"
 #include "exporters/prometheus/devices.h"
@@ -97,6 +99,7 @@ struct Service::State final : Commands {
     base::Result<void> open_control();
     base::Result<void> read_token();
     base::Result<void> open_fleet();
+    base::Result<void, base::Errors> open_fabric();
     base::Result<void> open_listener();
     void close_listener();
     base::Result<void, base::Errors> run(const std::function<void()>& ready);
@@ -171,8 +174,9 @@ struct Service::State final : Commands {
     base::Descriptor intervals_ready;
     std::unique_ptr<CaptureThread> capture_thread;
     std::unique_ptr<IntervalWriter> interval_writer;
-    std::string clickhouse_password;   ///< of clickhouse.password_file
-    std::unique_ptr<FleetFeed> fleet;  ///< null without clickhouse.url
+    std::string clickhouse_password;     ///< of clickhouse.password_file
+    std::unique_ptr<FleetFeed> fleet;    ///< null without clickhouse.url
+    std::unique_ptr<FabricPoll> fabric;  ///< null without fabric.interval
     std::unique_ptr<ControlServer> control;
     std::string token;  ///< of http.token_file
     std::unique_ptr<http::PlainSite> site;
@@ -229,6 +233,8 @@ base::Result<void, base::Errors> Service::State::open() {
     if (!devices) errors.insert(errors.end(), devices.error().begin(), devices.error().end());
     auto traces = open_traces();
     if (!traces) errors.push_back(traces.error());
+    if (const auto opened = open_fabric(); !opened)
+        errors.insert(errors.end(), opened.error().begin(), opened.error().end());
     if (!errors.empty()) return base::Failure{std::move(errors)};
     clickhouse_password = std::move(password).value();
     // A thread has capabilities of its own: none may have been started. What is opened from here on belongs to `user`.
@@ -342,6 +348,18 @@ base::Result<void> Service::State::open_fleet() {
     return {};
 }
 
+base::Result<void, base::Errors> Service::State::open_fabric() {
+    if (config.fabric.interval_ns == 0) return {};
+    // Without a user to become, the files of root can be opened later, too.
+    const bool opens_now = !config.service.user.empty();
+    auto opened = FabricPoll::open(config.fabric, opens_now, [this](bool warning, const std::string& line) {
+        warning ? log.warning("fabric", line) : log.info("fabric", line);
+    });
+    if (!opened) return base::Failure{opened.error()};
+    fabric = std::move(opened).value();
+    return {};
+}
+
 base::Result<void> Service::State::open_listener() {
     if (config.prometheus.listen.empty()) return {};
     http::Pages pages;
@@ -375,6 +393,7 @@ base::Result<void, base::Errors> Service::State::run(const std::function<void()>
     look_at_counters();
     capture_thread->start();
     if (fleet) fleet->start();
+    if (fabric) fabric->start();
     log.debug("service", "capture has begun");
     if (control) control_thread = std::thread([this] { serve_control(); });
     ready();
@@ -397,6 +416,7 @@ base::Result<void, base::Errors> Service::State::end() {
         if (const auto ended = control->end(); !ended) log.warning("control", ended.error().text());
     control.reset();
     close_listener();
+    if (fabric) fabric->stop();
     base::Errors lost;
     if (const auto stopped = capture_thread->stop(); !stopped) lost.push_back(stopped.error());
     const std::uint64_t lost_before = interval_writer->history().lost_intervals;
@@ -596,6 +616,8 @@ std::string Service::State::metrics_text() {
     std::vector<::prometheus::MetricFamily> all = prom::families(figures());
     for (::prometheus::MetricFamily& family : interval_writer->families()) all.push_back(std::move(family));
     for (::prometheus::MetricFamily& family : prom::families(devices())) all.push_back(std::move(family));
+    if (fabric)
+        for (::prometheus::MetricFamily& family : families(fabric->polling())) all.push_back(std::move(family));
     return prom::text(all);
 }
 

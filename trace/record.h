@@ -6,6 +6,10 @@ namespace trace {
 
 using wire::trace::ConnectionChange;
 using wire::trace::Flag;
+using wire::trace::last_record_kind;
+using wire::trace::mad_bytes_in_record;
+using wire::trace::MadEvent;
+using wire::trace::MadPassage;
 using wire::trace::QueuePairChange;
 using wire::trace::Record;
 using wire::trace::RecordKind;

@@ -147,14 +147,14 @@ _rdmascope_why() {
     _rdmascope_measuring && return
     case $previous in
         --flow) return ;;
-        --policy) _rdmascope_files; return ;;
+        --policy | --fabric) _rdmascope_files; return ;;
         --fail-on) _rdmascope_words 'wrong minor suspected'; return ;;
         --color) _rdmascope_words 'auto never always'; return ;;
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --as --threads --link-rate --max-flows -n --node-names -h --help --version
-            --flow --diff --json --policy --fail-on -v --verbose --color'
+            --flow --diff --json --policy --fabric --fail-on -v --verbose --color'
     else
         _rdmascope_expression
     fi
@@ -344,14 +344,14 @@ _rdmascope_run() {
     fi
     case $previous in
         --summary | --crc | --markers | --peer-to-peer | --strict | --verbose) _rdmascope_words 'on off'; return ;;
-        --trace) _rdmascope_files; return ;;
+        --trace | --mads) _rdmascope_files; return ;;
         --attach) mapfile -t COMPREPLY < <(cd /proc && compgen -G "${current}*" | grep -x '[0-9]*'); return ;;
         --mpa-revision) _rdmascope_words '1 2'; return ;;
         --kernel-events) if [[ $attached ]]; then _rdmascope_events; return; fi ;;
         --address | --max-ulpdu | --receive-patience) return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '--software --trace --kernel-events --attach --summary --address --crc --markers --mpa-revision --peer-to-peer
+        _rdmascope_words '--software --trace --mads --kernel-events --attach --summary --address --crc --markers --mpa-revision --peer-to-peer
             --strict --max-ulpdu --receive-patience --verbose -h --help --version'
     else
         mapfile -t COMPREPLY < <(compgen -c -- "$current")

@@ -234,6 +234,7 @@ __rdmascope_why_option -l flow -x -d 'about one flow alone'
 __rdmascope_why_option -l json -d 'one JSON object'
 __rdmascope_why_option -l diff -d 'compare two captures'
 __rdmascope_why_option -l policy -rF -d 'ask whether traffic keeps to these rules'
+__rdmascope_why_option -l fabric -rF -d 'add what a reading of the subnet says'
 __rdmascope_why_option -l fail-on -x -a 'wrong minor suspected' -d 'exit with 3 from this grade on'
 function __rdmascope_explain_option
     complete -c rdmascope -n '__rdmascope_is explain' $argv
@@ -388,6 +389,7 @@ complete -c rdmascope -n '__rdmascope_is daemon' -l version -d 'print the versio
 
 complete -c rdmascope -n __rdmascope_runs -l software -d 'over the software iWARP stack'
 complete -c rdmascope -n __rdmascope_runs -l trace -r -F -d 'write what it does with queue pairs'
+complete -c rdmascope -n __rdmascope_runs -l mads -r -F -d 'write its management datagrams'
 complete -c rdmascope -n __rdmascope_runs -l kernel-events -f -a 'rdma_cma rdma_core ib_cma ib_mad rpcrdma' -d 'the events of the kernel too'
 complete -c rdmascope -n __rdmascope_runs -l attach -x -a '(__fish_complete_pids)' -d 'trace a process that runs already'
 complete -c rdmascope -n __rdmascope_runs -l summary -x -a 'on off' -d 'what each queue pair did'

@@ -71,6 +71,13 @@ std::string take_trace(Options& out, const std::string& value) {
     return {};
 }
 
+std::string take_mads(Options& out, const std::string& value) {
+    if (value.empty()) return "a file to write to";
+    out.traced = true;
+    out.tracing.mads = value;
+    return {};
+}
+
 std::string take_kernel_events(Options& out, const std::string& value) {
     out.traced = true;
     return options::take_kernel_events(value, {}, out.tracing.kernel_events);
@@ -87,6 +94,11 @@ constexpr std::array rows{
          "write what the program does with its queue pairs to FILE, for flows --trace and top --trace"},
         Section::options,
         take_trace},
+    Row{{0, "mads", "FILE",
+         "write the management datagrams that the program sends and receives by libibumad to FILE, a capture (pcap by "
+         "its name, else pcapng)"},
+        Section::options,
+        take_mads},
     Row{{0, "kernel-events", options::optional("LIST"),
          "the kernel's trace events of RDMA too, of all of the machine: groups, or GROUP:EVENT, with commas between "
          "(default: all groups there are)"},
@@ -96,7 +108,8 @@ constexpr std::array rows{
         Section::options,
         options::number<1, most_traced_processes, &Options::process>},
     Row{{0, "summary", "on|off",
-         "what each queue pair did, on standard error, when the program has ended (default on)"},
+         "what each queue pair did and which datagrams passed, on standard error, when the program has ended (default "
+         "on)"},
         Section::options,
         options::on_off<&Options::tracing, &Tracing::summary>},
     Row{{0, "address", "ADDR",
@@ -137,6 +150,8 @@ std::string contradiction(const Options& options) {
             return fmt::format("either a program or --attach: '{}' is one", options.command.front());
         if (options.software)
             return "a process that runs already cannot be given another stack: --attach or --software";
+        if (!options.tracing.mads.empty())
+            return "a process that runs already does not show its datagrams: --mads needs a program";
         return {};
     }
     if (options.command.empty())
@@ -164,15 +179,17 @@ std::string help_text() {
         "       rdmascope run [OPTION]... --attach PID\n\n"
         "Runs a program of libibverbs and librdmacm as it is, on the adapter that it has, and records what it does "
         "with\n"
-        "its queue pairs: posts, completions, connections. With --software it runs over the software iWARP stack: "
-        "RDMA\n"
-        "on any machine, without an adapter and without a driver. It sees one device, rdmascope0, and speaks with any\n"
-        "iWARP peer; it is traced where --trace is said.\n",
+        "its queue pairs: posts, completions, connections; of a program of libibumad the management datagrams. With\n"
+        "--software it runs over the software iWARP stack: RDMA on any machine, without an adapter and without a "
+        "driver.\n"
+        "It sees one device, rdmascope0, and speaks with any iWARP peer; it is traced where --trace is said.\n",
         option_table().options(),
         "\nExamples:\n"
         "  rdmascope run --trace trace -- ib_write_bw -R 192.0.2.1\n"
         "      ib_write_bw with its posts and completions in a file; flows -r CAPTURE --trace trace joins them with "
         "packets\n"
+        "  rdmascope run --mads mads.pcapng -- saquery\n"
+        "      which management datagrams saquery sent and received, for dump -r and Wireshark\n"
         "  rdmascope run --software -- rping -s -V\n"
         "      rping's server; in another terminal: rdmascope run --software -- rping -c -a 127.0.0.1 -C 5 -V\n"
         "  rdmascope run --software --crc off -- ib_write_bw -R 192.0.2.1\n"

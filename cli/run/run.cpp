@@ -18,8 +18,10 @@ int run_program(const Options& options) {
         print_message("rdmascope run: {}", program.reason);
         return program.found == Program::Found::missing ? exit_missing : exit_unusable;
     }
-    if (const std::string refusal = refuse_overwriting(options.tracing.file, {program.path}); !refusal.empty()) {
-        print_message("rdmascope run: {}: {}", options.tracing.file, refusal);
+    for (const std::string& file : {options.tracing.file, options.tracing.mads}) {
+        const std::string refusal = refuse_overwriting(file, {program.path});
+        if (refusal.empty()) continue;
+        print_message("rdmascope run: {}: {}", file, refusal);
         return exit_failed;
     }
     if (!program.note.empty()) print_message("rdmascope run: {}", program.note);

@@ -20,6 +20,7 @@
 #include "cli/console.h"
 #include "cli/run/kernel_side.h"
 #include "cli/run/library.h"
+#include "cli/run/mad_capture.h"
 #include "observe/trace_summary.h"
 #include "trace/file/trace_file.h"
 #include "trace/ring/ring_layout.h"
@@ -78,9 +79,9 @@ volatile std::sig_atomic_t Signals::target = 0;
 /// Reads records from the rings while the program runs, and after its end.
 class Reading {
 public:
-    Reading(trace::Rings::Options options, std::optional<trace::TraceFileWriter> file,
+    Reading(trace::Rings::Options options, std::optional<trace::TraceFileWriter> file, MadCapture mads,
             std::unique_ptr<KernelSide> kernel)
-        : rings_(std::move(options)), file_(std::move(file)), kernel_(std::move(kernel)) {}
+        : rings_(std::move(options)), file_(std::move(file)), mads_(std::move(mads)), kernel_(std::move(kernel)) {}
 
     /// Reads until the rings are empty. False if they were empty before.
     bool drain() {
@@ -102,11 +103,13 @@ public:
         rings_.look_again();
         while (drain()) rings_.look_again();
         take_kernel(true);
-        if (file_ && !failed_) report(file_->close(lost()));
+        if (file_ && !file_failed_) report(file_->close(lost()), file_failed_);
+        report(mads_.close(), mads_failed_);
     }
-    bool failed() const { return failed_; }
+    bool failed() const { return file_failed_ || mads_failed_; }
     bool saw_processes() const { return !rings_.processes().empty(); }
     std::string text() const { return summary_.text(lost()); }
+    std::string mad_text() const { return mads_.text(); }
     std::string kernel_text() const { return kernel_ == nullptr ? std::string{} : kernel_->text(); }
     const std::deque<base::Error>& refusals() const { return rings_.refusals(); }
 
@@ -114,7 +117,8 @@ private:
     std::uint64_t lost() const { return rings_.lost() + (kernel_ == nullptr ? 0 : kernel_->lost()); }
     void deliver(std::span<const trace::Record> records, const std::deque<trace::Process>& processes) {
         summary_.add(records, processes);
-        if (file_ && !failed_) report(file_->write(records, processes));
+        report(mads_.add(records, processes), mads_failed_);
+        if (file_ && !file_failed_) report(file_->write(records, processes), file_failed_);
     }
     void take_kernel(bool last) {
         if (kernel_ == nullptr) return;
@@ -122,17 +126,19 @@ private:
         if (!records.empty()) deliver(records, kernel_->processes(rings_.processes()));
     }
     /// After a failure the program continues, and its further records are only counted.
-    void report(const base::Result<void>& written) {
+    static void report(const base::Result<void>& written, bool& failed) {
         if (written) return;
-        failed_ = true;
+        failed = true;
         print_message("rdmascope run: {}", written.error().text());
     }
     trace::Rings rings_;
     std::optional<trace::TraceFileWriter> file_;
+    MadCapture mads_;
     std::unique_ptr<KernelSide> kernel_;
     observe::TraceSummary summary_ = {};
     std::vector<trace::Record> batch_ = std::vector<trace::Record>(16384);
-    bool failed_ = false;
+    bool file_failed_ = false;
+    bool mads_failed_ = false;
 };
 
 int wait_and_read(pid_t child, Reading& reading) {
@@ -169,13 +175,15 @@ int run_traced(const Tracing& how, const std::function<int()>& start) {
         if (!opened) return report_failure(opened.error().text());
         file = std::move(opened).value();
     }
+    auto mads = MadCapture::open(how.mads);
+    if (!mads) return report_failure(mads.error().text());
     std::unique_ptr<KernelSide> kernel;
     if (how.kernel_events) {
         auto opened = KernelSide::open(*how.kernel_events);
         if (!opened) return report_failure("--kernel-events: " + opened.error().text());
         kernel = std::move(opened).value();
     }
-    Reading reading({directory.data(), session, true}, std::move(file), std::move(kernel));
+    Reading reading({directory.data(), session, true}, std::move(file), std::move(mads).value(), std::move(kernel));
 
     const pid_t child = fork();
     if (child < 0) return report_failure(fmt::format("no process can be started: {}", std::strerror(errno)));
@@ -188,8 +196,11 @@ int run_traced(const Tracing& how, const std::function<int()>& start) {
     const int status = wait_and_read(child, reading);
     for (const base::Error& refusal : reading.refusals()) print_message("rdmascope run: {}", refusal.text());
     if (how.summary && reading.saw_processes()) print_message_line(reading.text());
+    if (const std::string text = reading.mad_text(); how.summary && !text.empty()) print_message_line(text);
     if (how.summary && !reading.saw_processes())
-        print_message("rdmascope run: nothing was traced: the program made no queue pair by libibverbs");
+        print_message(
+            "rdmascope run: nothing was traced: the program made no queue pair by libibverbs, and opened no port by "
+            "libibumad");
     if (how.summary && how.kernel_events) print_message_line(reading.kernel_text());
     return reading.failed() && status == exit_done ? exit_failed : status;
 }

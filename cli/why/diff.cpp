@@ -39,6 +39,8 @@ std::string diff_contradiction(const WhyOptions& options) {
     if (options.read_paths.size() != 2) return "--diff compares two captures: rdmascope why --diff BEFORE AFTER";
     if (!options.policy_path.empty())
         return "--policy judges one capture, and --diff compares two; leave one of them out";
+    if (!options.fabric_path.empty())
+        return "--fabric is a reading at the time of one capture, and --diff compares two; leave one of them out";
     if (options.flow) return "--flow is an ID of one capture, and --diff compares two; leave one of them out";
     if (options.trace_path || options.counters_path)
         return "--trace and --counters belong to one capture, and --diff compares two";

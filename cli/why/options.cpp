@@ -42,6 +42,11 @@ constexpr std::array own{
     Row{{0, "policy", "FILE", "ask also whether traffic keeps to these rules: see rdmascope-policy(1)"},
         Section::selection,
         options::store_nonempty<"the name of a file", &WhyOptions::policy_path>},
+    Row{{0, "fabric", "FILE",
+         "add what a reading of the InfiniBand subnet says of the links of flows with LIDs: the output of rdmascope "
+         "fabric --json, best with --interval"},
+        Section::selection,
+        options::store_nonempty<"the name of a file", &WhyOptions::fabric_path>},
     Row{{'v', "verbose", {}, "all figures of all answers, and how sure each is"},
         Section::printing,
         options::turn_on<&WhyOptions::verbose>},

@@ -14,6 +14,7 @@ struct WhyOptions : analysis::AnalysisOptions {
     bool json = false;
     bool verbose = false;
     std::string policy_path = {};  ///< rules that the question `policy` is about
+    std::string fabric_path = {};  ///< what `rdmascope fabric --json` wrote
     options::Color color = options::Color::automatic;
 };
 

@@ -1,13 +1,17 @@
 #include "cli/why/why.h"
 
+#include <optional>
 #include <unistd.h>
+#include <utility>
 
 #include "base/quantities.h"
 #include "cli/analysis/session.h"
 #include "cli/console.h"
+#include "cli/fabric/subnet_reader.h"
 #include "cli/why/diff.h"
 #include "cli/why/options.h"
 #include "cli/why/page.h"
+#include "cli/why/subnet_evidence.h"
 #include "metrics/answers/counters.h"
 #include "policy/policy_answers.h"
 
@@ -58,6 +62,15 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         print_errors("why", rules.error());
         return exit_usage;
     }
+    std::optional<::fabric::Subnet> subnet;
+    if (!options.fabric_path.empty()) {
+        auto read = cli::fabric::read_file(options.fabric_path);
+        if (!read) {
+            print_message("rdmascope why: {}", read.error().text());
+            return exit_failed;
+        }
+        subnet = std::move(read).value();
+    }
     analysis::Session session(options, "why");
     if (!session.run()) return session.status();
     const metrics::Snapshot& snapshot = session.snapshot();
@@ -73,6 +86,9 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     }
     if (!rules->empty())
         ::policy::add_answers(*rules, snapshot, session.names(), options.flow ? &*options.flow : nullptr, answers);
+    if (subnet && add_subnet_evidence(*subnet, snapshot, answers) == 0 && !snapshot.flows.empty())
+        print_message("rdmascope why: {} says nothing about these flows: it has none of their LIDs",
+                      options.fabric_path);
     const int printed = print(options.json ? json(snapshot, answers, session.crc_verified())
                                            : exporters::why_page(snapshot, answers, style_for(options)));
     if (printed != exit_done) return printed;

@@ -45,6 +45,8 @@ constexpr Member policy_of{+in<&Config::policy, Value>};
 template <auto Value>
 constexpr Member clickhouse{+in<&Config::clickhouse, Value>};
 template <auto Value>
+constexpr Member fabric_of{+in<&Config::fabric, Value>};
+template <auto Value>
 constexpr Member trigger{+of_trigger<Value>};
 
 constexpr std::uint64_t kib = 1024;
@@ -81,6 +83,9 @@ constexpr std::array section_table{
     Section{"policy", "The rules that traffic must keep to: see rdmascope-policy(1)."},
     Section{"clickhouse",
             "Rows for ClickHouse, of every interval, for the questions of rdmascope-fleet(1) about all hosts."},
+    Section{"fabric",
+            "Readings of the InfiniBand subnet, as rdmascope-fabric(1) makes them, for Prometheus. One host of a "
+            "subnet is enough."},
 };
 
 using K = Kind;
@@ -585,6 +590,49 @@ constexpr std::array key_table{
         .help = "Of the folder; the oldest interval is dropped first, and counted.",
         .least = mib,
         .most = 1024 * tib},
+
+    Key{.section = "fabric",
+        .name = "interval",
+        .kind = K::duration,
+        .member = fabric_of<&FabricConfig::interval_ns>,
+        .effect = E::on_restart,
+        .help = "How often the subnet is read; 0 reads it never. A reading asks each node and each port with a link.",
+        .least = second,
+        .most = 86400 * second,
+        .or_zero = true},
+    Key{.section = "fabric",
+        .name = "device",
+        .kind = K::text,
+        .member = fabric_of<&FabricConfig::device>,
+        .effect = E::on_restart,
+        .help = "The device whose port asks. Without it, the first one with an active InfiniBand port.",
+        .wanted = "a name such as \"mlx5_0\", or \"\"",
+        .fits = forms::is_empty_or_device_name},
+    Key{.section = "fabric",
+        .name = "port",
+        .kind = K::number,
+        .member = fabric_of<&FabricConfig::port>,
+        .effect = E::on_restart,
+        .help = "The port of the device; 0 is its first active one.",
+        .least = 0,
+        .most = 254},
+    Key{.section = "fabric",
+        .name = "node_names",
+        .kind = K::text,
+        .member = fabric_of<&FabricConfig::node_names>,
+        .effect = E::on_restart,
+        .help = "A file with names of nodes, as opensm and ibnetdiscover read it: a GUID and a name in each line.",
+        .wanted = "an absolute path such as \"/etc/rdma/node-names\", or \"\" for none,",
+        .fits = forms::is_empty_or_absolute},
+    Key{.section = "fabric",
+        .name = "max_ports",
+        .kind = K::number,
+        .member = fabric_of<&FabricConfig::max_ports>,
+        .effect = E::on_restart,
+        .help = "How many ports have series of their own, each about 17: those with findings first, then those that "
+                "have sent the most.",
+        .least = 0,
+        .most = 4096},
 };
 
 }  // namespace

@@ -76,6 +76,8 @@ bool is_short_text(std::string_view text) {
 
 bool is_device_name(std::string_view name) { return is_word(name, 63); }
 
+bool is_empty_or_device_name(std::string_view name) { return name.empty() || is_device_name(name); }
+
 bool is_empty_or_listen_address(std::string_view address) {
     if (address.empty()) return true;
     const std::size_t colon = address.rfind(':');

@@ -16,6 +16,7 @@ bool is_database_name(std::string_view name);
 /// At most 255 bytes without control characters.
 bool is_short_text(std::string_view text);
 bool is_device_name(std::string_view name);
+bool is_empty_or_device_name(std::string_view name);
 /// `rdma_cma`, `rdma_core:cq_*`.
 bool is_event_pattern(std::string_view pattern);
 /// `4420=nvme`, `qp:0x11=nvme`.

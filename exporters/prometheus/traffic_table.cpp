@@ -5,6 +5,7 @@
 #include "exporters/prometheus/latency_buckets.h"
 #include "exporters/prometheus/path_gauges.h"
 #include "exporters/prometheus/policy_gauges.h"
+#include "exporters/prometheus/subnet_families.h"
 #include "exporters/prometheus/tables.h"
 #include "exporters/prometheus/verdicts.h"
 
@@ -331,6 +332,7 @@ std::vector<Series> all_series() {
     append_series(all, program.interfaces);
     for (Series& series : device_series()) all.push_back(std::move(series));
     for (Series& series : policy_series()) all.push_back(std::move(series));
+    for (const Series& series : subnet_series()) all.push_back(series);
     return all;
 }
 

@@ -176,11 +176,14 @@ class Format(unittest.TestCase):
                 self.assertNotIn("qp", "".join(labels).lower())
                 seen.add(base)
         # What no capture here shows would be a name without a test. Those of the policy need rules: live.daemon has them.
+        # Those of a subnet need one: fabric.daemon has them.
+        of_subnet = {name for name in known if name.startswith(("rdma_fabric_", "rdmascope_fabric_"))}
         # Gauges of paths are of the last interval, which is empty here: a unit test has them.
         of_rules = {name for name in known if name.startswith("rdmascope_policy_")}
         of_interval = {"rdma_path_entropies", "rdma_path_effective_entropies", "rdma_path_busiest_ratio"}
-        self.assertEqual(set(known) - seen, of_interval | of_rules)
+        self.assertEqual(set(known) - seen, of_interval | of_rules | of_subnet)
         self.assertEqual(len(of_rules), 4)
+        self.assertEqual(len(of_subnet), 16)
 
     def test_pauses_hold_as_long_as_flows_says(self):
         pauses = PCAPS / "made-pause.pcap"

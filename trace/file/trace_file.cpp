@@ -235,7 +235,7 @@ base::Result<void> TraceFileReader::read_records(std::span<const std::byte> octe
     batch_.resize(octets.size() / sizeof(Record));
     if (!octets.empty()) std::memcpy(batch_.data(), octets.data(), octets.size());
     for (const Record& record : batch_)
-        if (record.kind == RecordKind::none || record.kind > RecordKind::lost)
+        if (record.kind == RecordKind::none || record.kind > last_record_kind)
             return fail(fmt::format("a record of the unknown kind {}", static_cast<unsigned>(record.kind)));
     return {};
 }

@@ -1,10 +1,12 @@
 #pragma once
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
+#include <type_traits>
 
 namespace trace::interposer {
 
-/// A function of libibverbs or librdmacm that ours replaces.
+/// A function of libibverbs, librdmacm or libibumad that ours replaces.
 template <class Function>
 class Original {
 public:
@@ -33,5 +35,29 @@ Function* Original<Function>::find() {
     }
     return function;
 }
+
+/// Calls the original; without one, fails as the verbs fail.
+template <class Function, class... Arguments>
+auto call(Original<Function>& original, Arguments... arguments) -> decltype(original.find()(arguments...)) {
+    using Result = decltype(original.find()(arguments...));
+    if (Function* const function = original.find()) return function(arguments...);
+    errno = ENOSYS;
+    if constexpr (std::is_pointer_v<Result>)
+        return nullptr;
+    else if constexpr (!std::is_void_v<Result>)
+        return -1;
+}
+
+/// Tracing must not be seen in errno.
+class KeepErrno {
+public:
+    KeepErrno() = default;
+    ~KeepErrno() { errno = was_; }
+    KeepErrno(const KeepErrno&) = delete;
+    KeepErrno& operator=(const KeepErrno&) = delete;
+
+private:
+    int was_ = errno;
+};
 
 }  // namespace trace::interposer

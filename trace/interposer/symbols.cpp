@@ -64,30 +64,6 @@ ORIGINAL(rdma_accept, "RDMACM_1.0", manager);
 ORIGINAL(rdma_get_cm_event, "RDMACM_1.0", manager);
 #undef ORIGINAL
 
-/// Calls the original; without one, fails as the verbs fail.
-template <class Function, class... Arguments>
-auto call(Original<Function>& original, Arguments... arguments) -> decltype(original.find()(arguments...)) {
-    using Result = decltype(original.find()(arguments...));
-    if (Function* const function = original.find()) return function(arguments...);
-    errno = ENOSYS;
-    if constexpr (std::is_pointer_v<Result>)
-        return nullptr;
-    else if constexpr (!std::is_void_v<Result>)
-        return -1;
-}
-
-/// Tracing must not be seen in errno.
-class KeepErrno {
-public:
-    KeepErrno() = default;
-    ~KeepErrno() { errno = was_; }
-    KeepErrno(const KeepErrno&) = delete;
-    KeepErrno& operator=(const KeepErrno&) = delete;
-
-private:
-    int was_ = errno;
-};
-
 ibv_context* traced(ibv_context* context) {
     const KeepErrno keep;
     trace(context);

@@ -47,7 +47,7 @@ base::Result<void> check_header(const layout::Header& header, std::uint64_t octe
     return {};
 }
 
-bool is_record(const Record& record) { return record.kind != RecordKind::none && record.kind <= RecordKind::lost; }
+bool is_record(const Record& record) { return record.kind != RecordKind::none && record.kind <= last_record_kind; }
 
 }  // namespace
 

@@ -1,11 +1,12 @@
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 namespace wire::trace {
 
-/// What a program, its provider or the kernel did with a queue pair.
+/// What a program, its provider or the kernel did with a queue pair, or with libibumad.
 enum class RecordKind : std::uint8_t {
     none = 0,
     post_send,     ///< a work request was put into a send queue
@@ -17,7 +18,10 @@ enum class RecordKind : std::uint8_t {
     wire_send,     ///< a trace point of a software stack: the message's first octet was handed to the network
     wire_receive,  ///< its last one came from it
     lost,          ///< `count` records could not be written here
+    mad,           ///< a management datagram: MadPassage, before the records with its bytes
+    mad_bytes,     ///< bytes of the thread's last `mad`; `number` counts these records from 0
 };
+inline constexpr RecordKind last_record_kind = RecordKind::mad_bytes;
 
 /// Bits of WorkRequest::flags.
 struct Flag {
@@ -68,6 +72,32 @@ struct ConnectionChange {
     std::array<std::uint8_t, 16> peer{};
 };
 
+enum class MadEvent : std::uint8_t {
+    sent = 1,  ///< libibumad accepted it
+    received,
+    returned,  ///< one that was sent came back without an answer: `error` has the reason
+};
+
+/// mad: a datagram between a program and libibumad, with the address that libibumad has.
+struct MadPassage {
+    MadEvent event = MadEvent::sent;
+    std::uint8_t port = 0;  ///< of the device; 0: not known
+    std::uint8_t service_level = 0;
+    std::uint8_t is_global = 0;    ///< 1: the datagram has a GRH
+    std::uint16_t local_lid = 0;   ///< the port's, read at most a second before; 0: not known
+    std::uint16_t remote_lid = 0;  ///< of the receiver, or of the sender
+    std::uint16_t p_key_index = 0;
+    std::uint16_t retries = 0;  ///< that libibumad is asked for if no answer comes
+    std::uint32_t remote_queue_pair = 0;
+    std::uint32_t queue_key = 0;
+    std::uint32_t timeout_ms = 0;      ///< of each try; 0: no answer is expected
+    std::uint32_t bytes = 0;           ///< of the datagram, which RMPP may make longer than 256
+    std::uint32_t recorded_bytes = 0;  ///< of these, those in the records that follow
+    std::uint16_t error = 0;           ///< an errno
+    std::uint16_t reserved = 0;
+};
+inline constexpr std::size_t mad_bytes_in_record = 40;
+
 /// One cache line. The same layout is used in shared memory, in trace files (little endian) and in the readers.
 struct Record {
     std::int64_t time_ns = 0;   ///< CLOCK_REALTIME, as packets have it; octets 0..7
@@ -81,11 +111,14 @@ struct Record {
         WorkRequest work;
         QueuePairChange change;
         ConnectionChange connection;
+        MadPassage mad;
+        std::array<std::uint8_t, mad_bytes_in_record> mad_bytes;
         std::uint64_t count;
     };
     Record() : work{} {}
 };
-static_assert(sizeof(WorkRequest) == 40 && sizeof(QueuePairChange) == 40 && sizeof(ConnectionChange) == 40);
+static_assert(sizeof(WorkRequest) == 40 && sizeof(QueuePairChange) == 40 && sizeof(ConnectionChange) == 40 &&
+              sizeof(MadPassage) <= 40);
 static_assert(sizeof(Record) == 64 && std::is_trivially_copyable_v<Record>);
 
 }  // namespace wire::trace

@@ -113,7 +113,9 @@ void QueuePairTable::add(const Record& record) {
             return;
         case RecordKind::poll_empty:
         case RecordKind::wire_send:
-        case RecordKind::wire_receive: return;
+        case RecordKind::wire_receive:
+        case RecordKind::mad:
+        case RecordKind::mad_bytes: return;
         case RecordKind::none: break;
     }
     ++odd_;
