@@ -109,6 +109,7 @@ private:
     Message fresh(const Passing& packet);
     void extend(Message& message, const Passing& packet, bool is_new);
     void complete(Message& message);
+    bool complete_whole(Message& message, const Passing& packet);
     void finish_read(Message& message, const Passing& packet);
     std::uint64_t read_packets(std::uint64_t bytes) const;
     bool fill_hole(std::uint64_t position);

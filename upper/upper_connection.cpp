@@ -28,18 +28,6 @@ double confidence_of(Evidence evidence) {
     return 0;
 }
 
-std::string_view name_of(IoState state) {
-    switch (state) {
-        case IoState::host: return "host";
-        case IoState::request: return "request";
-        case IoState::target: return "target";
-        case IoState::data: return "data";
-        case IoState::response: return "response";
-        case IoState::repair: return "repair";
-    }
-    return {};
-}
-
 // ---- which upper layer ----
 
 void Connection::set_flow(unsigned side, Flow& flow) {
@@ -177,12 +165,15 @@ bool Connection::try_streams() {
 
 void Connection::try_shapes() {
     if (try_streams()) return;
+    const bool has_both = flows_[0] != nullptr && flows_[1] != nullptr;
+    const bool may_fit = has_both && kept_sends_ >= answered_of_shape;
+    if (!may_fit && kept_sends_ < max_misfits) return;
+    const bool may_answer = has_both && kept_sends_ >= std::size_t{2} * answered_of_shape;
     bool fits = false;
     for (const Protocol* protocol : all_protocols()) {
-        if (count_either(*protocol) >= answered_of_shape && flows_[0] != nullptr && flows_[1] != nullptr)
+        if (may_fit && count_either(*protocol) >= answered_of_shape)
             return recognize(*protocol, Evidence::shape, std::nullopt, {});
-        for (unsigned initiator = 0; initiator < 2; ++initiator) {
-            if (flows_[0] == nullptr || flows_[1] == nullptr) break;
+        for (unsigned initiator = 0; may_answer && initiator < 2; ++initiator) {
             if (count_answers(*protocol, initiator) < answered_of_shape) continue;
             return recognize(*protocol, Evidence::shape, initiator, {});
         }
@@ -292,7 +283,8 @@ void Connection::add_fragment(Partial& partial, const Message& message, const Fr
 bool Connection::take_fragment(unsigned side, Message& message, base::Bytes head) {
     const std::optional<Fragment> fragment = protocol_->fragment(head, message.length);
     if (!fragment) return false;
-    Partial& partial = partials_[side];
+    if (partials_ == nullptr) partials_ = std::make_unique<std::array<Partial, 2>>();
+    Partial& partial = (*partials_)[side];
     Fragment part = *fragment;
     bool continues = partial.remaining != 0 && partial.remaining == part.bytes + part.remaining;
     if (part.number) {
