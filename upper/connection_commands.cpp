@@ -59,9 +59,17 @@ void Connection::count_closed(const Command& command, std::int64_t time_ns) {
     time_.leave_limit(time_ns, static_cast<std::uint64_t>(latency_ns), repairs_);
 }
 
+/// A command that was open when the former connection broke off is asked for again on this one.
+void Connection::take_asked_again(std::uint64_t id) {
+    if (former_ == nullptr) return;
+    if (Command* const same = former_->commands_.find(id)) former_->finish(*same, CommandEnd::replaced);
+    if (former_->counts_.open_now == 0) former_ = nullptr;
+}
+
 void Connection::take_request(Message& message, base::Bytes head, const Said& said) {
     has_reverse_ = has_reverse_ || said.is_reverse;
     if (Command* same = commands_.find(said.id)) finish(*same, CommandEnd::replaced);
+    take_asked_again(said.id);
     if (!make_room()) return;
     Command& command = commands_.add();
     command.number = ++command_count_;

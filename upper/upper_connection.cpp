@@ -35,6 +35,16 @@ void Connection::set_flow(unsigned side, Flow& flow) {
     flow.attach(*this, side);
 }
 
+bool Connection::has_hosts_of(const Connection& other) const {
+    const Flow* const here = flows_[0] != nullptr ? flows_[0] : flows_[1];
+    const Flow* const there = other.flows_[0] != nullptr ? other.flows_[0] : other.flows_[1];
+    if (here == nullptr || there == nullptr) return false;
+    const auto& source = here->source().address;
+    const auto& destination = here->destination().address;
+    return (source == there->source().address && destination == there->destination().address) ||
+           (source == there->destination().address && destination == there->source().address);
+}
+
 void Connection::join(Connection& other) {
     Flow* theirs = other.flows_[0] != nullptr ? other.flows_[0] : other.flows_[1];
     const unsigned side = flows_[0] == nullptr ? 0 : 1;

@@ -70,6 +70,8 @@ public:
     const RepairMarks* repair_marks(const Command& command) const { return commands_.marks_of(command); }
     /// The reader will forget the connection.
     bool is_retired() const { return retired_; }
+    /// Whether both connections are between the same two hosts.
+    bool has_hosts_of(const Connection& other) const;
 
     // What the set-up and other connections add.
     void set_flow(unsigned side, Flow& flow);
@@ -79,6 +81,12 @@ public:
                    const ConnectionFacts& facts);
     /// A port has named the protocol. SENDs must fit the protocol.
     void suppose(const Protocol& protocol, std::optional<unsigned> initiator);
+    /// The latest connection of the same protocol between the same hosts: its open commands may be asked again here.
+    void set_former(Connection& former) { former_ = &former; }
+    /// The reader is about to forget retired connections.
+    void release_former() {
+        if (former_ != nullptr && former_->is_retired()) former_ = nullptr;
+    }
     /// Reads the private data of the accepting side.
     void take_reply(base::Bytes data);
 
@@ -184,6 +192,7 @@ private:
     bool precedes_response(const Message& message, const Command& command) const;
     Owner owner_of(const Message& message, bool is_read);
     Command* only_cut_command(const Message& message);
+    void take_asked_again(std::uint64_t id);
     /// Gives up the oldest command if there is no room for another. False if there is still no room.
     bool make_room();
     bool has_no_room() const;
@@ -216,6 +225,7 @@ private:
     std::unique_ptr<std::array<Partial, 2>> partials_ = {};  ///< absent before the first message in several SENDs
     std::array<std::uint64_t, 2> acknowledged_ids_ = {};  ///< the greatest identifier that each side has acknowledged
 
+    Connection* former_ = nullptr;  ///< nullptr if no command of it is open
     CommandTable commands_;
     std::uint64_t command_count_ = 0;
     std::uint32_t unsettled_ = 0;

@@ -49,6 +49,8 @@ void Finder::ended(const upper::Connection& connection) {
     congested_ports = std::max(congested_ports, connection.facts().congested_ports);
     const upper::ConnectionTime& time = connection.time();
     for (const std::uint64_t ns : time.state_ns()) state_sum_ns += ns;
+    limit_ns += time.state_ns()[static_cast<std::size_t>(upper::IoState::limit)];
+    at_limit_ns += time.at_limit_ns();
     if (time.first_ns()) wall_ns += static_cast<std::uint64_t>(time.last_ns() - *time.first_ns());
 }
 
