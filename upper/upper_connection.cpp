@@ -2,6 +2,8 @@
 #include "upper/upper_connection.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "upper/message_flow.h"
 #include "wire/little_endian.h"
@@ -114,16 +116,24 @@ void Connection::keep_end(unsigned side, const Message& message) {
 
 /// Reads the kept SENDs as messages of this protocol, and counts responses that answer requests of `initiator`.
 unsigned Connection::count_answers(const Protocol& protocol, unsigned initiator) const {
+    std::array<const Kept*, max_kept_messages> fitting{};
+    std::size_t count = 0;
+    std::size_t requests = 0;
+    for (const Kept& kept : kept_) {
+        if (kept.message.operation != Operation::send || count == fitting.size()) continue;
+        const bool asks = kept.side == initiator;
+        if (protocol.shape(kept.head, kept.message.length) != (asks ? Shape::request : Shape::response)) continue;
+        fitting[count++] = &kept;
+        if (asks) ++requests;
+    }
+    if (requests < answered_of_shape || count - requests < answered_of_shape) return 0;
     ConnectionFacts facts;
     std::vector<std::uint64_t> open;
     unsigned answers = 0;
-    for (const Kept& kept : kept_) {
-        if (kept.message.operation != Operation::send) continue;
-        const bool asks = kept.side == initiator;
-        const Shape shape = protocol.shape(kept.head, kept.message.length);
-        if (shape != (asks ? Shape::request : Shape::response)) continue;
+    for (const Kept* kept : std::span(fitting).first(count)) {
         Said said;
-        protocol.parse(kept.head, kept.message.length, asks, facts, said);
+        const bool asks = kept->side == initiator;
+        protocol.parse(kept->head, kept->message.length, asks, facts, said);
         if (asks) {
             open.push_back(said.id);
             continue;
@@ -177,22 +187,30 @@ void Connection::try_shapes() {
     if (try_streams()) return;
     const bool has_both = flows_[0] != nullptr && flows_[1] != nullptr;
     const bool may_fit = has_both && kept_sends_ >= answered_of_shape;
-    if (!may_fit && kept_sends_ < max_misfits) return;
     const bool may_answer = has_both && kept_sends_ >= std::size_t{2} * answered_of_shape;
-    bool fits = false;
-    for (const Protocol* protocol : all_protocols()) {
-        if (may_fit && count_either(*protocol) >= answered_of_shape)
-            return recognize(*protocol, Evidence::shape, std::nullopt, {});
-        for (unsigned initiator = 0; may_answer && initiator < 2; ++initiator) {
-            if (count_answers(*protocol, initiator) < answered_of_shape) continue;
-            return recognize(*protocol, Evidence::shape, initiator, {});
+    if (may_fit) {
+        const Kept& last = kept_.back();
+        for (const Protocol* protocol : all_protocols()) {
+            // One protocol's SENDs that show no direction do not stand among those of another.
+            const bool is_either = last.message.operation == Operation::send &&
+                                   protocol->shape(last.head, last.message.length) == Shape::either;
+            if (is_either && count_either(*protocol) >= answered_of_shape)
+                return recognize(*protocol, Evidence::shape, std::nullopt, {});
+            for (unsigned initiator = 0; may_answer && initiator < 2; ++initiator) {
+                if (count_answers(*protocol, initiator) < answered_of_shape) continue;
+                return recognize(*protocol, Evidence::shape, initiator, {});
+            }
         }
-        fits = fits || std::any_of(kept_.begin(), kept_.end(), [protocol](const Kept& kept) {
-                   return kept.message.operation == Operation::send &&
-                          protocol->shape(kept.head, kept.message.length) != Shape::none;
-               });
     }
-    if ((!fits && kept_sends_ >= max_misfits) || kept_sends_ >= max_kept_sends) ignore();
+    if (kept_sends_ >= max_kept_sends) return ignore();
+    if (kept_sends_ < max_misfits) return;
+    const bool fits = std::ranges::any_of(all_protocols(), [this](const Protocol* protocol) {
+        return std::ranges::any_of(kept_, [protocol](const Kept& kept) {
+            return kept.message.operation == Operation::send &&
+                   protocol->shape(kept.head, kept.message.length) != Shape::none;
+        });
+    });
+    if (!fits) ignore();
 }
 
 /// Reads the messages that were kept before the protocol was known. Facts about the queue are read first, because a
