@@ -188,8 +188,9 @@ void Flow::begin_data(Message& message, const Passing& packet) {
 
 void Flow::forward(const Passing& packet) {
     if (packet.begin > next_ && transport_ != wire::Transport::iwarp) {
-        std::move_backward(holes_.begin(), holes_.end() - 1, holes_.end());
-        holes_.front() = {next_, packet.begin};
+        if (holes_ == nullptr) holes_ = std::make_unique<std::array<Hole, 8>>();
+        std::move_backward(holes_->begin(), holes_->end() - 1, holes_->end());
+        holes_->front() = {next_, packet.begin};
     }
     if (packet.waited)
         repair(packet, true);
@@ -220,7 +221,8 @@ void Flow::forward(const Passing& packet) {
 }
 
 bool Flow::fill_hole(std::uint64_t position) {
-    for (Hole& hole : holes_) {
+    if (holes_ == nullptr) return false;
+    for (Hole& hole : *holes_) {
         if (position < hole.begin || position >= hole.end) continue;
         // Positions before this one were skipped twice: a repeat begins here.
         if (position == hole.begin)
