@@ -4,8 +4,8 @@
 #include <optional>
 #include <string_view>
 
+#include "upper/connection_repairs.h"
 #include "upper/growing_ring.h"
-#include "upper/repair.h"
 #include "upper/upper_command.h"
 
 namespace upper {

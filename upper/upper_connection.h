@@ -9,9 +9,9 @@
 #include "upper/command_listener.h"
 #include "upper/command_table.h"
 #include "upper/connection_end.h"
+#include "upper/connection_repairs.h"
 #include "upper/connection_time.h"
 #include "upper/rdma_message.h"
-#include "upper/repair.h"
 #include "upper/upper_protocol.h"
 
 namespace upper {

@@ -1,4 +1,4 @@
-#include "upper/repair.h"
+#include "upper/connection_repairs.h"
 
 #include <algorithm>
 #include <utility>
