@@ -6,6 +6,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "exporters/flow_fields.h"
@@ -22,62 +26,90 @@ using Json = nlohmann::ordered_json;
 constexpr std::array json_quantiles{0.5, 0.99};
 constexpr std::array<std::string_view, json_quantiles.size()> json_quantile_names{"p50", "p99"};
 
-Json histogram_json(const Histogram& histogram) {
-    Json object{{"count", histogram.count()}, {"sum", histogram.sum()}};
-    object["min"] = histogram.min() ? Json(*histogram.min()) : Json(nullptr);
-    for (std::size_t i = 0; i < json_quantiles.size(); ++i) {
-        const auto value = histogram.quantile(json_quantiles[i]);
-        object[std::string(json_quantile_names[i])] = value ? Json(*value) : Json(nullptr);
+/// An object whose keys are known to differ. A file may have thousands of connections: nothing is searched, copied or
+/// moved to a larger place.
+class Members {
+public:
+    explicit Members(std::size_t count) { list().reserve(count); }
+    template <class T>
+    void add(std::string_view key, T&& value) {
+        static_cast<Json::object_t::Container&>(list()).emplace_back(std::string(key), std::forward<T>(value));
     }
-    object["max"] = histogram.max() ? Json(*histogram.max()) : Json(nullptr);
-    return object;
+    Json take() { return std::move(json_); }
+
+private:
+    Json::object_t& list() { return json_.get_ref<Json::object_t&>(); }
+    Json json_ = Json::object();
+};
+
+template <class T>
+Json json_or_null(const std::optional<T>& value) {
+    return value ? Json(*value) : Json(nullptr);
+}
+
+Json histogram_json(const Histogram& histogram) {
+    Members members(4 + json_quantiles.size());
+    members.add("count", histogram.count());
+    members.add("sum", histogram.sum());
+    members.add("min", json_or_null(histogram.min()));
+    for (std::size_t i = 0; i < json_quantiles.size(); ++i)
+        members.add(json_quantile_names[i], json_or_null(histogram.quantile(json_quantiles[i])));
+    members.add("max", json_or_null(histogram.max()));
+    return members.take();
 }
 
 Json exhibit_json(const metrics::CommandRecord& record) {
     const auto frame = [](std::uint64_t number) { return number == 0 ? Json(nullptr) : Json(number); };
-    return {{"number", record.number},
-            {"id", record.id},
-            {"latency_ns", record.latency_ns.value_or(0)},
-            {"frames",
-             {{"request_first", frame(record.request_first_frame)},
-              {"request_last", frame(record.request_last_frame)},
-              {"data_first", frame(record.data_first_frame)},
-              {"data_last", frame(record.data_last_frame)},
-              {"response", frame(record.response_frame)}}}};
+    Members frames(5);
+    frames.add("request_first", frame(record.request_first_frame));
+    frames.add("request_last", frame(record.request_last_frame));
+    frames.add("data_first", frame(record.data_first_frame));
+    frames.add("data_last", frame(record.data_last_frame));
+    frames.add("response", frame(record.response_frame));
+    Members members(4);
+    members.add("number", record.number);
+    members.add("id", record.id);
+    members.add("latency_ns", record.latency_ns.value_or(0));
+    members.add("frames", frames.take());
+    return members.take();
 }
 
 Json kind_json(const CommandConnectionFigures& connection, const CommandKindFigures& kind) {
-    Json object{{"kind", kind.kind.empty() ? Json(nullptr) : Json(kind.kind)},
-                {"commands", kind.commands},
-                {"errors", kind.errors},
-                {"bytes", kind.bytes},
-                {"inline_bytes", kind.inline_bytes},
-                {"moved_in_bytes", kind.moved_in_bytes},
-                {"moved_out_bytes", kind.moved_out_bytes},
-                {"operations", kind.operations},
-                {"orphans", kind.orphans},
-                {"replaced", kind.replaced},
-                {"unanswered", kind.unanswered},
-                {"given_up", kind.given_up},
-                {"latency_ns", histogram_json(kind.latency_ns)}};
-    Json parts(nullptr);
-    if (connection.split_is_known())
+    Members members(21);
+    members.add("kind", kind.kind.empty() ? Json(nullptr) : Json(kind.kind));
+    members.add("commands", kind.commands);
+    members.add("errors", kind.errors);
+    members.add("bytes", kind.bytes);
+    members.add("inline_bytes", kind.inline_bytes);
+    members.add("moved_in_bytes", kind.moved_in_bytes);
+    members.add("moved_out_bytes", kind.moved_out_bytes);
+    members.add("operations", kind.operations);
+    members.add("orphans", kind.orphans);
+    members.add("replaced", kind.replaced);
+    members.add("unanswered", kind.unanswered);
+    members.add("given_up", kind.given_up);
+    members.add("latency_ns", histogram_json(kind.latency_ns));
+    if (connection.split_is_known()) {
+        Members parts(metrics::command_part_count);
         for (std::size_t i = 0; i < metrics::command_part_count; ++i)
-            parts[std::string(metrics::command_part_names[i])] = histogram_json(kind.parts_ns[i]);
-    object["parts_ns"] = std::move(parts);
-    object["request_ack_ns"] = kind.request_ack_ns;
-    object["repair_own_ns"] = kind.repair_own_ns;
-    object["repair_behind_ns"] = kind.repair_behind_ns;
-    object["size_bytes"] = histogram_json(kind.size_bytes);
-    Json classes = Json::object();
+            parts.add(metrics::command_part_names[i], histogram_json(kind.parts_ns[i]));
+        members.add("parts_ns", parts.take());
+    } else {
+        members.add("parts_ns", Json(nullptr));
+    }
+    members.add("request_ack_ns", kind.request_ack_ns);
+    members.add("repair_own_ns", kind.repair_own_ns);
+    members.add("repair_behind_ns", kind.repair_behind_ns);
+    members.add("size_bytes", histogram_json(kind.size_bytes));
+    Members classes(0);
     for (std::size_t i = 0; i < metrics::command_error_count; ++i)
-        if (kind.error_classes[i] != 0) classes[std::string(metrics::command_error_names[i])] = kind.error_classes[i];
-    object["error_classes"] = std::move(classes);
-    object["statuses"] = kind.statuses.empty() ? Json::object() : Json(kind.statuses);
+        if (kind.error_classes[i] != 0) classes.add(metrics::command_error_names[i], kind.error_classes[i]);
+    members.add("error_classes", classes.take());
+    members.add("statuses", kind.statuses.empty() ? Json::object() : Json(kind.statuses));
     Json slowest = Json::array();
     for (const metrics::CommandRecord& record : kind.slowest) slowest.push_back(exhibit_json(record));
-    object["slowest"] = std::move(slowest);
-    return object;
+    members.add("slowest", std::move(slowest));
+    return members.take();
 }
 
 std::uint64_t answered_commands(const CommandConnectionFigures& connection) {

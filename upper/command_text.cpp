@@ -13,14 +13,14 @@ std::string id_text(const Protocol& protocol, std::uint64_t id) {
 }
 
 std::string target_text(const Protocol& protocol, const Command& command) {
-    if (!command.target) return {};
+    if (!command.target()) return {};
     if (protocol.add_target != nullptr) {
         std::string text;
-        protocol.add_target(*command.target, text);
+        protocol.add_target(*command.target(), text);
         return text;
     }
-    if (protocol.target_digits == 0) return fmt::format("{} {}", protocol.target_word, *command.target);
-    return fmt::format("{} 0x{:0{}x}", protocol.target_word, *command.target, protocol.target_digits);
+    if (protocol.target_digits == 0) return fmt::format("{} {}", protocol.target_word, *command.target());
+    return fmt::format("{} 0x{:0{}x}", protocol.target_word, *command.target(), protocol.target_digits);
 }
 
 std::string status_text(const StatusMeaning& meaning, std::uint32_t status) {

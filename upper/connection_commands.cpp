@@ -40,43 +40,46 @@ bool Connection::make_room() {
     return commands_.has_room();
 }
 
+/// As many commands are open as the connection permits.
+bool Connection::has_no_room() const { return facts_.limit && *facts_.limit != 0 && counts_.open_now >= *facts_.limit; }
+
 void Connection::count_open(const Command& command, std::int64_t time_ns) {
     if (command.housekeeping) return;
+    time_.ask(time_ns, repairs_);
     ++counts_.open_now;
     counts_.open_max = std::max(counts_.open_max, counts_.open_now);
-    if (at_limit_ || !facts_.limit || counts_.open_now < *facts_.limit) return;
-    at_limit_ = true;
-    at_limit_since_ns_ = time_ns;
+    if (!time_.is_at_limit() && has_no_room()) time_.reach_limit(time_ns);
 }
 
 void Connection::count_closed(const Command& command, std::int64_t time_ns) {
     if (command.housekeeping || counts_.open_now == 0) return;
     --counts_.open_now;
-    if (!at_limit_ || counts_.open_now >= facts_.limit.value_or(0)) return;
-    at_limit_ = false;
-    if (time_ns > at_limit_since_ns_) counts_.at_limit_ns += static_cast<std::uint64_t>(time_ns - at_limit_since_ns_);
+    if (!time_.is_at_limit() || has_no_room()) return;
+    const std::int64_t latency_ns = std::max<std::int64_t>(time_ns - command.request_begin_ns, 0);
+    time_.leave_limit(time_ns, static_cast<std::uint64_t>(latency_ns), repairs_);
+}
+
+/// A command that was open when the former connection broke off is asked for again on this one.
+void Connection::take_asked_again(std::uint64_t id) {
+    if (former_ == nullptr) return;
+    if (Command* const same = former_->commands_.find(id)) former_->finish(*same, CommandEnd::replaced);
+    if (former_->counts_.open_now == 0) former_ = nullptr;
 }
 
 void Connection::take_request(Message& message, base::Bytes head, const Said& said) {
     has_reverse_ = has_reverse_ || said.is_reverse;
     if (Command* same = commands_.find(said.id)) finish(*same, CommandEnd::replaced);
+    take_asked_again(said.id);
     if (!make_room()) return;
     Command& command = commands_.add();
     command.number = ++command_count_;
     command.id = said.id;
-    command.kind = said.kind;
-    command.kind_text = said.kind_text;
-    command.detail = said.detail;
+    command.describe(said);
     command.housekeeping = said.housekeeping;
     command.waits_for_event = said.waits_for_event;
     command.wants_data = said.wants_data;
     command.is_reverse = said.is_reverse;
-    command.counts_moved = said.counts_moved;
     command.grants_cut = said.grants_cut;
-    command.target = said.target;
-    command.bytes = said.bytes;
-    command.first_block = said.first_block;
-    command.block_count = said.block_count;
     command.inline_bytes = said.inline_bytes;
     command.request_begin_ns = message.has_begin ? message.begin_ns : message.end_ns;
     command.request_end_ns = message.end_ns;
@@ -95,7 +98,7 @@ void Connection::take_request(Message& message, base::Bytes head, const Said& sa
     if (said.wants_data && said.inline_bytes != 0 && head.size() > message.length - said.inline_bytes)
         protocol_->read_data(said.detail, head.subspan(message.length - said.inline_bytes), facts_);
     count_open(command, command.request_begin_ns);
-    command.open_with_it = counts_.open_now;
+    command.open_with_it = static_cast<std::uint16_t>(counts_.open_now);
     message.command = {command.own, command.serial};
     if (said.aborts) remember_abort(command, *said.aborts);
     MessageNote asked{*this, dissect::CommandRole::request, &command, &message, false, head};
@@ -114,19 +117,20 @@ void Connection::take_aborted(const Command& answered) {
     if (asked == aborts_.end()) return;
     const std::uint64_t id = asked->id;
     aborts_.erase(asked);
-    if (protocol_->status(answered.detail, answered.status).error != ErrorClass::none) return;
+    if (protocol_->status(answered.detail, commands_.progress_of(answered).status).error != ErrorClass::none) return;
     if (Command* const aborted = commands_.find(id); aborted != nullptr && aborted != &answered)
         finish(*aborted, CommandEnd::replaced);
 }
 
 void Connection::fill_response(Command& command, const Message& message, const Said& said) {
     command.answered = true;
-    if (!said.status_in_data || !command.status_known) command.status = said.status;
     command.inline_bytes += said.inline_bytes;
-    command.response_begin_ns = message.has_begin ? message.begin_ns : message.end_ns;
-    command.response_end_ns = message.end_ns;
-    command.response_frame = message.last_frame;
-    command.response_end_position = message.end;
+    Progress& progress = commands_.progress_for(command);
+    if (!said.status_in_data || !progress.status_known) progress.status = said.status;
+    progress.response_begin_ns = message.has_begin ? message.begin_ns : message.end_ns;
+    progress.response_end_ns = message.end_ns;
+    progress.response_frame = message.last_frame;
+    progress.response_end_position = message.end;
 }
 
 /// An interim response: the command stays open, whether or not its request was captured.
@@ -182,8 +186,8 @@ void Connection::take_orphan(Message& message, base::Bytes head, const Said& sai
 
 /// The target sent the message before its response to the command, although the message passed later: its packets were
 /// sent again, or others overtook them.
-bool Connection::precedes_response(const Message& message, const Command& command) {
-    return command.answered && message.begin < command.response_end_position;
+bool Connection::precedes_response(const Message& message, const Command& command) const {
+    return command.answered && message.begin < commands_.progress_of(command).response_end_position;
 }
 
 /// The command that granted the memory of the message. Commands whose response follows the message come first, then
@@ -192,7 +196,7 @@ Connection::Owner Connection::owner_of(const Message& message, bool is_read) {
     Owner preceding;
     Owner open;
     Owner answered;
-    commands_.visit_grants(message.key, message.address, message.asked, [&](Command& command, const Grant& grant) {
+    commands_.visit_grants(message.key, message.address, message.asked, [&](Command& command, const KeptGrant& grant) {
         if (grant.out != is_read || command.is_reverse) return;
         Owner& kept = precedes_response(message, command) ? preceding : command.answered ? answered : open;
         if (kept.command == nullptr || command.number < kept.command->number) kept = {&command, &grant, false};
@@ -261,17 +265,18 @@ void Connection::data_begins(unsigned side, Message& message) {
         return;
     }
     Command* const command = owner.command;
-    const Grant* const grant = owner.grant;
+    const KeptGrant* const grant = owner.grant;
     message.command = {command->own, command->serial};
     message.holds_message = grant != nullptr && grant->holds_message && grant->address == message.address;
     message.wants_head = message.holds_message || (is_read && command->wants_data);
-    if (command->operations == 0 || message.begin_ns < command->data_begin_ns)
-        command->data_begin_ns = message.begin_ns;
-    if (command->operations == 0) command->data_first_frame = message.first_frame;
-    command->data_end_ns =
-        std::max(command->operations == 0 ? message.begin_ns : command->data_end_ns, message.begin_ns);
-    command->data_last_frame = std::max(command->data_last_frame, message.last_frame);
-    ++command->operations;
+    Progress& progress = commands_.progress_for(*command);
+    if (progress.operations == 0 || message.begin_ns < progress.data_begin_ns)
+        progress.data_begin_ns = message.begin_ns;
+    if (progress.operations == 0) progress.data_first_frame = message.first_frame;
+    progress.data_end_ns =
+        std::max(progress.operations == 0 ? message.begin_ns : progress.data_end_ns, message.begin_ns);
+    progress.data_last_frame = std::max(progress.data_last_frame, message.last_frame);
+    ++progress.operations;
     MessageNote begun{*this, is_read ? dissect::CommandRole::data_out : dissect::CommandRole::data_in, command,
                       &message, true};
     begun.data_bytes = message.asked;
@@ -284,17 +289,11 @@ void Connection::take_moved_message(Command& command, bool out, base::Bytes head
     Said said;
     protocol_->read_message(head, out, command.detail, facts_, said);
     if (said.type == Said::Type::response) {
-        command.status = said.status;
-        command.status_known = true;
+        Progress& progress = commands_.progress_for(command);
+        progress.status = said.status;
+        progress.status_known = true;
     }
-    if (said.type != Said::Type::request) return;
-    command.kind = said.kind;
-    command.kind_text = said.kind_text;
-    command.detail = said.detail;
-    command.target = said.target;
-    command.first_block = said.first_block;
-    command.bytes = said.bytes;
-    command.counts_moved = said.counts_moved;
+    if (said.type == Said::Type::request) command.describe(said);
 }
 
 void Connection::data_ends(unsigned side, Message& message, base::Bytes head) {
@@ -307,9 +306,10 @@ void Connection::data_ends(unsigned side, Message& message, base::Bytes head) {
     Command* command = find_command(message.command);
     if (command == nullptr) return;
     const bool is_read = message.operation == Operation::read;
-    command->data_end_ns = std::max(command->data_end_ns, message.end_ns);
-    command->data_last_frame = std::max(command->data_last_frame, message.last_frame);
-    (is_read ? command->moved_out_bytes : command->moved_in_bytes) += message.length;
+    Progress& progress = commands_.progress_for(*command);
+    progress.data_end_ns = std::max(progress.data_end_ns, message.end_ns);
+    progress.data_last_frame = std::max(progress.data_last_frame, message.last_frame);
+    (is_read ? progress.moved_out_bytes : progress.moved_in_bytes) += message.length;
     if (command->wants_data) protocol_->read_data(command->detail, head, facts_);
     if (message.holds_message && !head.empty()) take_moved_message(*command, is_read, head);
     const base::Bytes data = message.wants_head ? head : base::Bytes{};
@@ -319,21 +319,6 @@ void Connection::data_ends(unsigned side, Message& message, base::Bytes head) {
 }
 
 // ---- what passes again ----
-
-Repair& Connection::begin_repair(std::int64_t begin_ns) {
-    ++repair_serial_;
-    if (repair_serial_ == 0) ++repair_serial_;
-    if (repairs_.empty()) repairs_.resize(kept_repairs);
-    Repair& repair = repairs_[repair_serial_ % kept_repairs];
-    repair = {repair_serial_, begin_ns, begin_ns, false};
-    return repair;
-}
-
-Repair* Connection::find_repair(std::uint32_t serial) {
-    if (repairs_.empty()) return nullptr;
-    Repair& repair = repairs_[serial % kept_repairs];
-    return serial != 0 && repair.serial == serial ? &repair : nullptr;
-}
 
 void Connection::touched_by_repair(const Message& message, std::uint32_t repair, bool own) {
     Command* command = find_command(message.command);
@@ -354,16 +339,18 @@ void Connection::moved(unsigned side, const Message& message, std::int64_t time_
     Command* command = find_command(message.command);
     if (command == nullptr) return;
     if (message.operation != Operation::send) {
-        command->data_end_ns = std::max(command->data_end_ns, time_ns);
+        Progress& progress = commands_.progress_for(*command);
+        progress.data_end_ns = std::max(progress.data_end_ns, time_ns);
         return;
     }
     if (initiator_ && (side == *initiator_) != command->is_reverse) {
         // Later messages of the command show that the request had arrived.
-        if (command->operations == 0 && !command->answered)
+        if (commands_.progress_of(*command).operations == 0 && !command->answered)
             command->request_end_ns = std::max(command->request_end_ns, time_ns);
         return;
     }
-    command->response_end_ns = std::max(command->response_end_ns, time_ns);
+    Progress& progress = commands_.progress_for(*command);
+    progress.response_end_ns = std::max(progress.response_end_ns, time_ns);
     if (!began_again) return;
     RepairMarks& marks = commands_.marks_for(*command);
     if (marks.response_again_count == marks.response_again_ns.size())
@@ -404,59 +391,11 @@ void Connection::settle(bool all) {
         if (!oldest->answered) return;
         const unsigned answers = initiator_ ? (oldest->is_reverse ? *initiator_ : 1 - *initiator_) : 0;
         const Flow* answering = initiator_ ? flows_[answers] : nullptr;
-        const bool arrived = answering != nullptr && answering->acked() >= oldest->response_end_position;
+        const bool arrived =
+            answering != nullptr && answering->acked() >= commands_.progress_of(*oldest).response_end_position;
         if (!arrived && !all && unsettled_ <= max_unsettled) return;
         finish(*oldest, CommandEnd::answered);
     }
-}
-
-std::uint64_t Connection::repaired_ns(std::int64_t begin_ns, std::int64_t end_ns) const {
-    // Repairs of the two flows may overlap: the union of their times counts.
-    std::array<std::pair<std::int64_t, std::int64_t>, kept_repairs> spans;
-    std::size_t count = 0;
-    for (const Repair& repair : repairs_) {
-        if (repair.serial == 0 || !repair.is_sure) continue;
-        const std::int64_t from = std::max(begin_ns, repair.begin_ns);
-        const std::int64_t to = std::min(end_ns, repair.end_ns);
-        if (from < to) spans[count++] = {from, to};
-    }
-    if (count == 0) return 0;
-    std::sort(spans.begin(), spans.begin() + static_cast<std::ptrdiff_t>(count));
-    std::uint64_t sum = 0;
-    std::int64_t reached = begin_ns;
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::int64_t from = std::max(reached, spans[i].first);
-        if (spans[i].second <= from) continue;
-        sum += static_cast<std::uint64_t>(spans[i].second - from);
-        reached = spans[i].second;
-    }
-    return sum;
-}
-
-void Connection::spend(IoState state, std::int64_t begin_ns, std::int64_t end_ns) {
-    const std::int64_t from = std::max(begin_ns, cursor_ns_);
-    if (end_ns <= from) return;
-    const std::uint64_t repaired = state == IoState::host ? 0 : repaired_ns(from, end_ns);
-    counts_.state_ns[static_cast<std::size_t>(IoState::repair)] += repaired;
-    counts_.state_ns[static_cast<std::size_t>(state)] += static_cast<std::uint64_t>(end_ns - from) - repaired;
-    cursor_ns_ = end_ns;
-}
-
-/// Accounts for the time since the last call, by the phase of this command, which was the oldest open command.
-void Connection::account(const Command& command, const CommandParts& parts) {
-    if (!counts_.first_ns) {
-        counts_.first_ns = command.request_begin_ns;
-        cursor_ns_ = command.request_begin_ns;
-    }
-    spend(IoState::host, cursor_ns_, command.request_begin_ns);
-    constexpr std::array states{IoState::request, IoState::target, IoState::data, IoState::target, IoState::response};
-    std::int64_t at = command.request_begin_ns;
-    for (std::size_t i = 0; i < parts.ns.size(); ++i) {
-        const std::int64_t until = at + static_cast<std::int64_t>(parts.ns[i]);
-        spend(states[i], at, until);
-        at = until;
-    }
-    counts_.last_ns = std::max(counts_.last_ns, at);
 }
 
 void Connection::measure_repairs(const Command& command, const CommandParts& parts, FinishedCommand& finished) const {
@@ -465,23 +404,24 @@ void Connection::measure_repairs(const Command& command, const CommandParts& par
     const RepairMarks* const marks = commands_.marks_of(command);
     if (marks == nullptr) return;
     for (std::uint8_t i = 0; i < marks->repair_count; ++i) {
-        const Repair& repair = repairs_[marks->repairs[i] % kept_repairs];
-        if (repair.serial != marks->repairs[i] || !repair.is_sure) continue;
-        const std::int64_t from = std::max(begin, repair.begin_ns);
-        const std::int64_t to = std::min(end, repair.end_ns);
+        const Repair* const repair = repairs_.find(marks->repairs[i]);
+        if (repair == nullptr || !repair->is_sure) continue;
+        const std::int64_t from = std::max(begin, repair->begin_ns);
+        const std::int64_t to = std::min(end, repair->end_ns);
         if (from >= to) continue;
         (marks->own[i] ? finished.repair_own_ns : finished.repair_behind_ns) += static_cast<std::uint64_t>(to - from);
     }
 }
 
 void Connection::finish(Command& command, CommandEnd end) {
+    const Progress& progress = commands_.progress_of(command);
     if (command.counts_moved && end == CommandEnd::answered)
-        command.bytes = command.moved_in_bytes + command.moved_out_bytes;
-    FinishedCommand finished{command, end, {}, {}, {}, 0, 0};
+        command.set_bytes(progress.moved_in_bytes + progress.moved_out_bytes);
+    FinishedCommand finished{command, progress, end, {}, {}, {}, 0, 0};
     if (command.answered) {
-        finished.meaning = protocol_->status(command.detail, command.status);
+        finished.meaning = protocol_->status(command.detail, progress.status);
         if (!command.is_orphan) {
-            finished.parts = parts_of(command, commands_.marks_of(command));
+            finished.parts = parts_of(command, progress, commands_.marks_of(command));
             --unsettled_;
         }
     } else {
@@ -499,7 +439,7 @@ void Connection::finish(Command& command, CommandEnd end) {
         if (command.waits_for_event)
             ++counts_.events;
         else if (!command.housekeeping)
-            account(command, finished.parts);
+            time_.add(command.request_begin_ns, finished.parts, repairs_);
     }
     listener_.command(*this, finished);
     commands_.remove(command);
@@ -510,9 +450,7 @@ void Connection::end() {
     settle(true);
     while (Command* oldest = commands_.oldest())
         finish(*oldest, oldest->answered ? CommandEnd::answered : CommandEnd::unanswered);
-    if (at_limit_ && last_seen_ns_ > at_limit_since_ns_)
-        counts_.at_limit_ns += static_cast<std::uint64_t>(last_seen_ns_ - at_limit_since_ns_);
-    at_limit_ = false;
+    time_.end(last_seen_ns_, repairs_);
     if (protocol_ == nullptr) return;
     ended_ = true;
     listener_.ended(*this);

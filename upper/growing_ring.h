@@ -40,7 +40,7 @@ public:
 private:
     std::size_t place(std::size_t at) const { return at < slots_.size() ? at : at - slots_.size(); }
     void grow() {
-        std::vector<T> larger(slots_.empty() ? 8 : slots_.size() + slots_.size() / 2);
+        std::vector<T> larger(slots_.empty() ? 2 : slots_.size() + (slots_.size() + 1) / 2);
         for (std::size_t i = 0; i < size_; ++i) larger[i] = (*this)[i];
         slots_.swap(larger);
         first_ = 0;

@@ -136,14 +136,25 @@ void Flow::extend(Message& message, const Passing& packet, bool is_new) {
     if (is_new && packet.operation != Operation::read) message.length += packet.length;
     if (packet.invalidated) message.invalidated = packet.invalidated;
     if (packet.immediate) message.immediate = packet.immediate;
+    const bool is_whole = packet.starts && packet.ends;
     const bool is_kept = packet.operation == Operation::send
-                             ? !message.parsed && connection_->keeps_heads()
+                             ? !is_whole && !message.parsed && connection_->keeps_heads()
                              : message.wants_head && packet.operation == Operation::write;
     if (is_kept) put_head(message, packet);
     if (!packet.ends || packet.operation == Operation::read || message.ended) return;
     message.ended = true;
     message.end_ns = std::max(message.end_ns, packet.end_ns);
     message.last_frame = packet.frame;
+}
+
+/// The first bytes of a SEND in one packet are those of the packet: they need no copy.
+bool Flow::complete_whole(Message& message, const Passing& packet) {
+    const bool is_whole = packet.operation == Operation::send && packet.starts && packet.ends && !message.parsed &&
+                          message.begin == packet.begin && packet.offset.value_or(0) == 0;
+    if (!is_whole) return false;
+    message.parsed = true;
+    connection_->send(side_, message, packet.payload.first(std::min(packet.payload.size(), head_bytes)));
+    return true;
 }
 
 /// A SEND whose first bytes passed late is given to the parser with the bytes that are known. The parser decides
@@ -177,8 +188,9 @@ void Flow::begin_data(Message& message, const Passing& packet) {
 
 void Flow::forward(const Passing& packet) {
     if (packet.begin > next_ && transport_ != wire::Transport::iwarp) {
-        std::move_backward(holes_.begin(), holes_.end() - 1, holes_.end());
-        holes_.front() = {next_, packet.begin};
+        if (holes_ == nullptr) holes_ = std::make_unique<std::array<Hole, 8>>();
+        std::move_backward(holes_->begin(), holes_->end() - 1, holes_->end());
+        holes_->front() = {next_, packet.begin};
     }
     if (packet.waited)
         repair(packet, true);
@@ -204,12 +216,13 @@ void Flow::forward(const Passing& packet) {
     if (begins && packet.starts && packet.operation != Operation::send) begin_data(message, packet);
     if (packet.ends) {
         current_ = no_message;
-        if (packet.operation != Operation::read) complete(message);
+        if (packet.operation != Operation::read && !complete_whole(message, packet)) complete(message);
     }
 }
 
 bool Flow::fill_hole(std::uint64_t position) {
-    for (Hole& hole : holes_) {
+    if (holes_ == nullptr) return false;
+    for (Hole& hole : *holes_) {
         if (position < hole.begin || position >= hole.end) continue;
         // Positions before this one were skipped twice: a repeat begins here.
         if (position == hole.begin)
@@ -224,9 +237,9 @@ bool Flow::fill_hole(std::uint64_t position) {
 }
 
 void Flow::repair(const Passing& packet, bool is_sure) {
-    Repair* under_way = repair_ == 0 ? nullptr : connection_->find_repair(repair_);
+    Repair* under_way = repair_ == 0 ? nullptr : connection_->repairs().find(repair_);
     if (under_way == nullptr) {
-        under_way = &connection_->begin_repair(last_new_ns_);
+        under_way = &connection_->repairs().begin(last_new_ns_);
         repair_ = under_way->serial;
         first_late_ = packet.begin;
     }
@@ -282,7 +295,7 @@ void Flow::late(const Passing& packet) {
         extend(message, packet, is_new);
         if (is_new && packet.starts && packet.operation != Operation::send) begin_data(message, packet);
         const bool is_complete = packet.ends ? !was_ended && message.ended : packet.starts && message.ended;
-        if (is_complete) complete(message);
+        if (is_complete && !complete_whole(message, packet)) complete(message);
     }
     touch_pending(packet, packet.end_ns);
 }

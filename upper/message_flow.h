@@ -109,6 +109,7 @@ private:
     Message fresh(const Passing& packet);
     void extend(Message& message, const Passing& packet, bool is_new);
     void complete(Message& message);
+    bool complete_whole(Message& message, const Passing& packet);
     void finish_read(Message& message, const Passing& packet);
     std::uint64_t read_packets(std::uint64_t bytes) const;
     bool fill_hole(std::uint64_t position);
@@ -135,7 +136,8 @@ private:
     std::uint64_t current_ = no_message;  ///< the unfinished message, counted from the flow's first
     std::uint32_t repair_ = 0;            ///< serial number of the present repair; 0: there is no repair
     std::uint64_t first_late_ = 0;        ///< first position of the present repair
-    std::array<Hole, 8> holes_ = {};
+    /// The latest gaps, the newest first; absent before the first one.
+    std::unique_ptr<std::array<Hole, 8>> holes_ = {};
     std::vector<Head> heads_ = {};
 };
 

@@ -34,14 +34,15 @@ base::Bytes MessageWriter::describe_head(const MessageNote& note) {
 
 void MessageWriter::fill_response(const MessageNote& note, dissect::CommandFacts& facts) {
     const Command& command = *note.command;
-    const StatusMeaning meaning = note.connection.protocol()->status(command.detail, command.status);
-    status_ = status_text(meaning, command.status);
+    const Progress& progress = note.connection.progress(command);
+    const StatusMeaning meaning = note.connection.protocol()->status(command.detail, progress.status);
+    status_ = status_text(meaning, progress.status);
     facts.status = status_;
     facts.error = name_of(meaning.error);
     if (note.head.size() >= wire::nvme_completion_bytes && dissection_.has(dissect::LayerId::nvme_completion))
         facts.queue_head = wire::parse_nvme_completion(note.head.data()).queue_head;
     if (command.is_orphan) return;
-    facts.parts = parts_of(command, note.connection.repair_marks(command));
+    facts.parts = parts_of(command, progress, note.connection.repair_marks(command));
     if (command.request_acked && command.request_ack_ns >= command.request_end_ns)
         facts.request_ack_ns = std::min(facts.parts->ns[CommandParts::target_before],
                                         static_cast<std::uint64_t>(command.request_ack_ns - command.request_end_ns));
@@ -69,22 +70,23 @@ void MessageWriter::fill_facts(const MessageNote& note, dissect::CommandFacts& f
         return;
     }
     const Command& command = *note.command;
+    const Progress& progress = connection.progress(command);
     if (protocol.heading_of != nullptr && !command.is_orphan) facts.heading = protocol.heading_of(command.detail);
     id_ = id_text(protocol, command.id);
     target_ = target_text(protocol, command);
     facts.number = command.number;
     facts.id = id_;
-    facts.kind = command.kind;
-    facts.kind_text = command.kind_text;
+    facts.kind = command.kind();
+    facts.kind_text = command.kind_text();
     facts.target = target_;
-    facts.bytes = command.bytes;
+    facts.bytes = command.bytes();
     facts.request_frame = command.request_last_frame;
-    facts.data_first_frame = command.data_first_frame;
-    facts.response_frame = command.response_frame;
+    facts.data_first_frame = progress.data_first_frame;
+    facts.response_frame = progress.response_frame;
     switch (note.role) {
         case CommandRole::request:
-            facts.first_block = command.first_block;
-            facts.block_count = command.block_count;
+            facts.first_block = command.first_block();
+            facts.block_count = command.block_count();
             facts.open = command.open_with_it;
             facts.limit = connection.facts().limit;
             break;

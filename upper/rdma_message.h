@@ -9,7 +9,7 @@ enum class Operation : std::uint8_t { send, write, read, other };
 
 /// The command of the connection to which a message belongs; serial 0: the message belongs to no command.
 struct CommandRef {
-    std::uint32_t slot = 0;
+    std::uint16_t slot = 0;
     std::uint32_t serial = 0;
     explicit operator bool() const { return serial != 0; }
 };

@@ -30,6 +30,20 @@ Connection& Reader::State::add_connection() {
     return *connections.emplace_back(std::make_unique<Connection>(++connection_count, *this, budget));
 }
 
+/// Finds the connection that a new one may continue after a reconnect.
+void Reader::State::find_former(const Connection& connection) {
+    if (!connection.protocol()->ids_outlive_connection) return;
+    Connection* former = nullptr;
+    for (const auto& one : connections) {
+        const bool continues = one->number() < connection.number() && one->protocol() == connection.protocol() &&
+                               one->counts().open_now != 0 && one->has_hosts_of(connection);
+        if (continues && (former == nullptr || one->number() > former->number())) former = one.get();
+    }
+    if (former == nullptr) return;
+    for (const auto& one : connections)
+        if (one.get() == &connection) one->set_former(*former);
+}
+
 const Protocol* Reader::State::assigned_port(std::uint32_t port) const {
     for (const Assignment& assignment : options.assignments)
         if (!assignment.is_queue_pair && assignment.number == port && port != 0) return assignment.protocol;
@@ -73,6 +87,7 @@ void Reader::State::forget_retired() {
         if (peer != nullptr && is_retired(peer)) peer = nullptr;
     }
     std::erase_if(tracks, [&](const auto& entry) { return is_retired(entry.second.get()); });
+    for (const auto& connection : connections) connection->release_former();
     std::erase_if(connections, [](const auto& connection) { return connection->is_retired(); });
 }
 

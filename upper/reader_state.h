@@ -76,6 +76,7 @@ struct Reader::State final : Listener {
 
     // The functions of Listener.
     void recognized(const Connection& connection) override {
+        find_former(connection);
         if (listener != nullptr) listener->recognized(connection);
     }
     void message(const MessageNote& note) override {
@@ -114,6 +115,7 @@ struct Reader::State final : Listener {
     bool waited(const dissect::Unit& unit, StreamTrack::Side& side) const;
 
     Connection& add_connection();
+    void find_former(const Connection& connection);
     const Protocol* assigned_port(std::uint32_t port) const;
     const Protocol* assigned_queue_pair(std::uint32_t qpn) const;
     void set_up_connection(Connection& connection, const SetUp& set_up, const Protocol* assigned,

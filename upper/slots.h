@@ -7,7 +7,7 @@
 
 namespace upper {
 
-inline constexpr std::uint32_t no_slot = 0xffffffff;
+inline constexpr std::uint16_t no_slot = 0xffff;
 
 /// Elements by slot number, in pieces of memory of eight each: an element never moves, and no more than seven are
 /// unused. Memory never shrinks: nothing is allocated after warm-up.
@@ -18,9 +18,9 @@ public:
     T& operator[](std::uint32_t slot) { return (*pieces_[slot / in_piece])[slot % in_piece]; }
     const T& operator[](std::uint32_t slot) const { return (*pieces_[slot / in_piece])[slot % in_piece]; }
     /// Adds an element; its slot.
-    std::uint32_t add() {
+    std::uint16_t add() {
         if (size_ % in_piece == 0) pieces_.push_back(std::make_unique<std::array<T, in_piece>>());
-        return size_++;
+        return static_cast<std::uint16_t>(size_++);
     }
 
 private:

@@ -2,6 +2,8 @@
 #include "upper/upper_connection.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "upper/message_flow.h"
 #include "wire/little_endian.h"
@@ -28,23 +30,21 @@ double confidence_of(Evidence evidence) {
     return 0;
 }
 
-std::string_view name_of(IoState state) {
-    switch (state) {
-        case IoState::host: return "host";
-        case IoState::request: return "request";
-        case IoState::target: return "target";
-        case IoState::data: return "data";
-        case IoState::response: return "response";
-        case IoState::repair: return "repair";
-    }
-    return {};
-}
-
 // ---- which upper layer ----
 
 void Connection::set_flow(unsigned side, Flow& flow) {
     flows_[side] = &flow;
     flow.attach(*this, side);
+}
+
+bool Connection::has_hosts_of(const Connection& other) const {
+    const Flow* const here = flows_[0] != nullptr ? flows_[0] : flows_[1];
+    const Flow* const there = other.flows_[0] != nullptr ? other.flows_[0] : other.flows_[1];
+    if (here == nullptr || there == nullptr) return false;
+    const auto& source = here->source().address;
+    const auto& destination = here->destination().address;
+    return (source == there->source().address && destination == there->destination().address) ||
+           (source == there->destination().address && destination == there->source().address);
 }
 
 void Connection::join(Connection& other) {
@@ -116,16 +116,24 @@ void Connection::keep_end(unsigned side, const Message& message) {
 
 /// Reads the kept SENDs as messages of this protocol, and counts responses that answer requests of `initiator`.
 unsigned Connection::count_answers(const Protocol& protocol, unsigned initiator) const {
+    std::array<const Kept*, max_kept_messages> fitting{};
+    std::size_t count = 0;
+    std::size_t requests = 0;
+    for (const Kept& kept : kept_) {
+        if (kept.message.operation != Operation::send || count == fitting.size()) continue;
+        const bool asks = kept.side == initiator;
+        if (protocol.shape(kept.head, kept.message.length) != (asks ? Shape::request : Shape::response)) continue;
+        fitting[count++] = &kept;
+        if (asks) ++requests;
+    }
+    if (requests < answered_of_shape || count - requests < answered_of_shape) return 0;
     ConnectionFacts facts;
     std::vector<std::uint64_t> open;
     unsigned answers = 0;
-    for (const Kept& kept : kept_) {
-        if (kept.message.operation != Operation::send) continue;
-        const bool asks = kept.side == initiator;
-        const Shape shape = protocol.shape(kept.head, kept.message.length);
-        if (shape != (asks ? Shape::request : Shape::response)) continue;
+    for (const Kept* kept : std::span(fitting).first(count)) {
         Said said;
-        protocol.parse(kept.head, kept.message.length, asks, facts, said);
+        const bool asks = kept->side == initiator;
+        protocol.parse(kept->head, kept->message.length, asks, facts, said);
         if (asks) {
             open.push_back(said.id);
             continue;
@@ -177,21 +185,32 @@ bool Connection::try_streams() {
 
 void Connection::try_shapes() {
     if (try_streams()) return;
-    bool fits = false;
-    for (const Protocol* protocol : all_protocols()) {
-        if (count_either(*protocol) >= answered_of_shape && flows_[0] != nullptr && flows_[1] != nullptr)
-            return recognize(*protocol, Evidence::shape, std::nullopt, {});
-        for (unsigned initiator = 0; initiator < 2; ++initiator) {
-            if (flows_[0] == nullptr || flows_[1] == nullptr) break;
-            if (count_answers(*protocol, initiator) < answered_of_shape) continue;
-            return recognize(*protocol, Evidence::shape, initiator, {});
+    const bool has_both = flows_[0] != nullptr && flows_[1] != nullptr;
+    const bool may_fit = has_both && kept_sends_ >= answered_of_shape;
+    const bool may_answer = has_both && kept_sends_ >= std::size_t{2} * answered_of_shape;
+    if (may_fit) {
+        const Kept& last = kept_.back();
+        for (const Protocol* protocol : all_protocols()) {
+            // One protocol's SENDs that show no direction do not stand among those of another.
+            const bool is_either = last.message.operation == Operation::send &&
+                                   protocol->shape(last.head, last.message.length) == Shape::either;
+            if (is_either && count_either(*protocol) >= answered_of_shape)
+                return recognize(*protocol, Evidence::shape, std::nullopt, {});
+            for (unsigned initiator = 0; may_answer && initiator < 2; ++initiator) {
+                if (count_answers(*protocol, initiator) < answered_of_shape) continue;
+                return recognize(*protocol, Evidence::shape, initiator, {});
+            }
         }
-        fits = fits || std::any_of(kept_.begin(), kept_.end(), [protocol](const Kept& kept) {
-                   return kept.message.operation == Operation::send &&
-                          protocol->shape(kept.head, kept.message.length) != Shape::none;
-               });
     }
-    if ((!fits && kept_sends_ >= max_misfits) || kept_sends_ >= max_kept_sends) ignore();
+    if (kept_sends_ >= max_kept_sends) return ignore();
+    if (kept_sends_ < max_misfits) return;
+    const bool fits = std::ranges::any_of(all_protocols(), [this](const Protocol* protocol) {
+        return std::ranges::any_of(kept_, [protocol](const Kept& kept) {
+            return kept.message.operation == Operation::send &&
+                   protocol->shape(kept.head, kept.message.length) != Shape::none;
+        });
+    });
+    if (!fits) ignore();
 }
 
 /// Reads the messages that were kept before the protocol was known. Facts about the queue are read first, because a
@@ -292,7 +311,8 @@ void Connection::add_fragment(Partial& partial, const Message& message, const Fr
 bool Connection::take_fragment(unsigned side, Message& message, base::Bytes head) {
     const std::optional<Fragment> fragment = protocol_->fragment(head, message.length);
     if (!fragment) return false;
-    Partial& partial = partials_[side];
+    if (partials_ == nullptr) partials_ = std::make_unique<std::array<Partial, 2>>();
+    Partial& partial = (*partials_)[side];
     Fragment part = *fragment;
     bool continues = partial.remaining != 0 && partial.remaining == part.bytes + part.remaining;
     if (part.number) {

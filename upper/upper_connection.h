@@ -2,12 +2,15 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "upper/command_listener.h"
 #include "upper/command_table.h"
 #include "upper/connection_end.h"
+#include "upper/connection_repairs.h"
+#include "upper/connection_time.h"
 #include "upper/rdma_message.h"
 #include "upper/upper_protocol.h"
 
@@ -22,12 +25,6 @@ std::string_view name_of(Evidence evidence);
 /// 0 to 1.
 double confidence_of(Evidence evidence);
 
-/// How a connection spent its time from its first to its last command. The oldest open command decides.
-enum class IoState : std::uint8_t { host, request, target, data, response, repair };
-inline constexpr std::size_t io_state_count = 6;
-/// "host"
-std::string_view name_of(IoState state);
-
 /// What a connection counts in addition to its commands.
 struct ConnectionCounts {
     std::uint64_t operations = 0;          ///< READs and WRITEs of the target
@@ -36,20 +33,8 @@ struct ConnectionCounts {
     std::uint64_t probes = 0;              ///< operations without bytes and without a key
     std::uint64_t events = 0;              ///< answers to commands that wait for events
     std::uint64_t overtaken = 0;           ///< commands that were answered before an older command
-    std::uint64_t at_limit_ns = 0;
     std::uint32_t open_now = 0;
     std::uint32_t open_max = 0;
-    std::array<std::uint64_t, io_state_count> state_ns = {};
-    std::optional<std::int64_t> first_ns = {};  ///< beginning of the first command
-    std::int64_t last_ns = 0;                   ///< end of the last command
-};
-
-/// A time in which packets of a flow were sent again: from the last new packet to the last packet of the recovery.
-struct Repair {
-    std::uint32_t serial = 0;
-    std::int64_t begin_ns = 0;
-    std::int64_t end_ns = 0;
-    bool is_sure = false;  ///< packets were lost, and not only reordered
 };
 
 /// Two flows, with their upper layer and its commands. A flow whose peer is not known yet has a connection of its own.
@@ -64,6 +49,7 @@ public:
     Evidence evidence() const { return evidence_; }
     const ConnectionFacts& facts() const { return facts_; }
     const ConnectionCounts& counts() const { return counts_; }
+    const ConnectionTime& time() const { return time_; }
     const Flow* flow(unsigned side) const { return flows_[side]; }
     Flow* flow(unsigned side) { return flows_[side]; }
     /// The side that sends requests; nullopt if unknown.
@@ -78,10 +64,14 @@ public:
     /// Calls `visit` with the time of the request of each open command, the oldest command first. Commands that wait
     /// for an event do not count.
     void visit_open(const std::function<void(std::int64_t)>& visit);
+    /// What has passed of a command since its request.
+    const Progress& progress(const Command& command) const { return commands_.progress_of(command); }
     /// What was sent again of a command; nullptr: nothing.
     const RepairMarks* repair_marks(const Command& command) const { return commands_.marks_of(command); }
     /// The reader will forget the connection.
     bool is_retired() const { return retired_; }
+    /// Whether both connections are between the same two hosts.
+    bool has_hosts_of(const Connection& other) const;
 
     // What the set-up and other connections add.
     void set_flow(unsigned side, Flow& flow);
@@ -91,6 +81,12 @@ public:
                    const ConnectionFacts& facts);
     /// A port has named the protocol. SENDs must fit the protocol.
     void suppose(const Protocol& protocol, std::optional<unsigned> initiator);
+    /// The latest connection of the same protocol between the same hosts: its open commands may be asked again here.
+    void set_former(Connection& former) { former_ = &former; }
+    /// The reader is about to forget retired connections.
+    void release_former() {
+        if (former_ != nullptr && former_->is_retired()) former_ = nullptr;
+    }
     /// Reads the private data of the accepting side.
     void take_reply(base::Bytes data);
 
@@ -105,8 +101,7 @@ public:
     /// Notes the end of a packet of either flow.
     void seen(std::int64_t time_ns) { last_seen_ns_ = time_ns; }
 
-    Repair& begin_repair(std::int64_t begin_ns);
-    Repair* find_repair(std::uint32_t serial);
+    Repairs& repairs() { return repairs_; }
 
     /// Ends all commands, and reports them to the listener.
     void end();
@@ -127,9 +122,8 @@ private:
     /// Messages without a known protocol, after which the connection is ignored.
     static constexpr std::uint64_t max_messages_without = 1024;
     static constexpr std::uint64_t octets_of_shape = 40;  ///< bytes of a SEND that are needed to guess its shape
-    static constexpr std::size_t kept_repairs = 64;
-    static constexpr std::size_t partial_bytes = 1152;  ///< bytes that are kept of a message in several SENDs
-    static constexpr std::size_t max_fragments = 64;    ///< fragments of a message whose repairs count for its command
+    static constexpr std::size_t partial_bytes = 1152;    ///< bytes that are kept of a message in several SENDs
+    static constexpr std::size_t max_fragments = 64;  ///< fragments of a message whose repairs count for its command
     static constexpr std::size_t max_acknowledged = 256;  ///< most messages that one SEND can answer
     static constexpr unsigned max_parts = 32;             ///< most commands that are read from one message
     /// Bound on answered commands whose response may not have arrived.
@@ -192,21 +186,20 @@ private:
     Command* find_command(const CommandRef& ref);
     struct Owner {
         Command* command = nullptr;
-        const Grant* grant = nullptr;
+        const KeptGrant* grant = nullptr;
         bool is_late = false;  ///< the command had been answered before the message
     };
-    static bool precedes_response(const Message& message, const Command& command);
+    bool precedes_response(const Message& message, const Command& command) const;
     Owner owner_of(const Message& message, bool is_read);
     Command* only_cut_command(const Message& message);
+    void take_asked_again(std::uint64_t id);
     /// Gives up the oldest command if there is no room for another. False if there is still no room.
     bool make_room();
+    bool has_no_room() const;
     void count_open(const Command& command, std::int64_t time_ns);
     void count_closed(const Command& command, std::int64_t time_ns);
     void settle(bool all);
     void finish(Command& command, CommandEnd end);
-    void account(const Command& command, const CommandParts& parts);
-    void spend(IoState state, std::int64_t begin_ns, std::int64_t end_ns);
-    std::uint64_t repaired_ns(std::int64_t begin_ns, std::int64_t end_ns) const;
     void measure_repairs(const Command& command, const CommandParts& parts, FinishedCommand& finished) const;
     void note(const MessageNote& note) {
         if (!replaying_) listener_.message(note);
@@ -229,16 +222,15 @@ private:
     std::uint64_t messages_ = 0;  ///< messages before the protocol was known
     std::size_t kept_sends_ = 0;
     std::vector<Kept> kept_ = {};
-    std::array<Partial, 2> partials_ = {};
+    std::unique_ptr<std::array<Partial, 2>> partials_ = {};  ///< absent before the first message in several SENDs
     std::array<std::uint64_t, 2> acknowledged_ids_ = {};  ///< the greatest identifier that each side has acknowledged
 
+    Connection* former_ = nullptr;  ///< nullptr if no command of it is open
     CommandTable commands_;
     std::uint64_t command_count_ = 0;
     std::uint32_t unsettled_ = 0;
     ConnectionCounts counts_ = {};
-    std::int64_t at_limit_since_ns_ = 0;
-    bool at_limit_ = false;
-    std::int64_t cursor_ns_ = 0;  ///< up to where time is accounted for
+    ConnectionTime time_ = {};
     std::int64_t last_seen_ns_ = 0;
     /// A request to abort a command: its serial number, and the other command's identifier.
     struct Abort {
@@ -246,9 +238,8 @@ private:
         std::uint64_t id = 0;
     };
     static constexpr std::size_t max_aborts = 64;
-    std::vector<Abort> aborts_ = {};    ///< without an answer
-    std::vector<Repair> repairs_ = {};  ///< by serial number; empty before the first repair
-    std::uint32_t repair_serial_ = 0;
+    std::vector<Abort> aborts_ = {};  ///< without an answer
+    Repairs repairs_ = {};
 };
 
 }  // namespace upper

@@ -160,6 +160,8 @@ struct Protocol {
     bool (*is_service)(const std::byte* service_id) = nullptr;
     /// Both sides send requests. The side of the first message counts as the initiator.
     bool is_symmetric = false;
+    /// After a new connection, the initiator asks again with the same identifiers.
+    bool ids_outlive_connection = false;
     /// A READ or a WRITE belongs to the command that granted its memory.
     bool grants_memory = true;
 

@@ -217,7 +217,9 @@ void append_table(std::string& out, const ConnectionFigures& connections, const 
 }
 
 void append_json(std::string& out, const ConnectionFigures& connections, const analysis::Names& names) {
-    out += Json{{"connections", connections_array(connections, names)}}.dump(2);
+    Json object = Json::object();
+    object["connections"] = connections_array(connections, names);
+    out += object.dump(2);
     out += '\n';
 }
 

@@ -11,8 +11,8 @@ using base::saturating::add;
 
 const std::array<std::string_view, command_part_count> command_part_names{"request", "target_before", "data",
                                                                           "target_after", "response"};
-const std::array<std::string_view, command_state_count> command_state_names{"host", "request",  "target",
-                                                                            "data", "response", "repair"};
+const std::array<std::string_view, command_state_count> command_state_names{"host",     "request", "target", "data",
+                                                                            "response", "repair",  "limit"};
 const std::array<std::string_view, command_error_count> command_error_names{"device",  "path", "protocol",
                                                                             "aborted", "busy", "denied"};
 const std::array<std::string_view, command_depth_count> command_depth_names{"1", "2 to 4", "5 to 16", "17 and more"};

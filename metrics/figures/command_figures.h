@@ -18,8 +18,8 @@ inline constexpr std::size_t command_part_count = 5;
 extern const std::array<std::string_view, command_part_count> command_part_names;
 
 /// What a connection's time went to, by its oldest open command: "host", "request", "target", "data", "response",
-/// "repair".
-inline constexpr std::size_t command_state_count = 6;
+/// "repair", "limit".
+inline constexpr std::size_t command_state_count = 7;
 extern const std::array<std::string_view, command_state_count> command_state_names;
 
 /// Classes of errors, for all protocols alike: "device", "path", "protocol", "aborted", "busy", "denied".

@@ -514,7 +514,9 @@ void members(C& c, Of<CommandConnectionFigures> auto& f) {
         f.events, f.overtaken, f.at_limit_ns, f.open_max, f.open_now);
     c.near(f.first_ns, 0);
     c.near(f.last_ns, f.first_ns);
-    all(c, f.states_ns, f.kinds);
+    constexpr std::size_t former_states = 6;  // before version 13
+    for (std::size_t i = 0; i < former_states; ++i) value(c, f.states_ns[i]);
+    all(c, f.kinds);
     if (c.version() >= 11) all(c, f.open_long);
     bool is_open = f.oldest_open_ns.has_value();
     value(c, is_open);
@@ -526,6 +528,8 @@ void members(C& c, Of<CommandConnectionFigures> auto& f) {
     if (c.version() < 12) return;
     optionals(c, f.limit_asked);
     all(c, f.congested_ports);
+    if (c.version() < 13) return;
+    for (std::size_t i = former_states; i < f.states_ns.size(); ++i) value(c, f.states_ns[i]);
 }
 
 void classes(Writer& c, const FlowSnapshot& f) {

@@ -73,6 +73,7 @@ public:
     }
     void on_unit(const dissect::Unit& unit) override {
         has_units_ = true;
+        transport_ = unit.transport;
         // Most packets are never looked at, or long after.
         if (unit.in_frame && journal_.keep({unit.transport, unit.repeats_frame})) {
             if (lacks_packet(unit.dissection, options_)) journal_.mark_layers();
@@ -89,6 +90,12 @@ public:
         OurFields ours(journal_);
         dissect::output::describe_command(message, ours);
         const dissect::CommandFacts& facts = message.facts;
+        if (message.dissection.layer_count != 0 && lacks_upper_layer(facts.protocol, transport_, options_)) {
+            journal_.describing(message.bytes);
+            dissect::describe(message.dissection, message.bytes, journal_);
+            journal_.mark_layers();
+            journal_.describing({});
+        }
         if (facts.role == dissect::CommandRole::response && facts.request_frame != 0)
             responses_.emplace(facts.request_frame, message.frame.number);
     }
@@ -121,6 +128,7 @@ private:
     std::unordered_multimap<std::uint64_t, std::uint64_t> responses_;  ///< by the request's frame
     const dissect::Dissection* frame_dissection_ = nullptr;
     bool has_units_ = false;
+    wire::Transport transport_{};  ///< of the last unit, whose messages follow it
 };
 
 Analysis::Analysis(const AnalysisOptions& options)

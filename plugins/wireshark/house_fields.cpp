@@ -59,11 +59,13 @@ ftenum field_type(const FieldInfo& info) {
 
 bool is_number(ftenum type) { return type >= FT_UINT8 && type <= FT_UINT64; }
 
-/// What lies above the layers is not the plugin's to show: Wireshark has it.
+/// Other layers are not the plugin's to show: Wireshark has them.
 bool is_shown(const dissect::RegisteredField& field) {
+    constexpr std::array<std::string_view, 12> protocols{"rdma",      "infiniband", "iwarp_mpa",    "iwarp_ddp_rdmap",
+                                                         "rdma.srp",  "rdma.rds",   "rdma.rsocket", "nvme",
+                                                         "nvme-rdma", "iser",       "iscsi",        "scsi"};
     return field.info->name != dissect::output::unit_heading.name &&
-           (field.protocol == "rdma" || field.protocol == "infiniband" || field.protocol == "iwarp_mpa" ||
-            field.protocol == "iwarp_ddp_rdmap");
+           std::ranges::find(protocols, field.protocol) != protocols.end();
 }
 
 }  // namespace

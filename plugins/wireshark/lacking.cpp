@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "plugins/wireshark/lacking.h"
 
-#include <string_view>
-
 namespace plugins::wireshark {
 
 using dissect::Extent;
@@ -83,6 +81,12 @@ bool describe_packet(const dissect::Unit& unit, const LackingOptions& options, d
 bool lacks_packet(const dissect::Dissection& d, const LackingOptions& options) {
     return (options.cnp && d.has(LayerId::cnp)) || (options.xrc && d.has(LayerId::xrceth)) ||
            (options.rd && is_reliable_datagram(d));
+}
+
+bool lacks_upper_layer(std::string_view protocol, wire::Transport transport, const LackingOptions& options) {
+    if (!options.upper_layers) return false;
+    if (protocol == "srp" || protocol == "rds" || protocol == "rsocket") return true;
+    return transport == wire::Transport::iwarp && (protocol == "nvme" || protocol == "iser");
 }
 
 bool describe_lacking(const dissect::Unit& unit, const FoundLayers& found, const LackingOptions& options,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
+#include <string_view>
+
 #include "dissect/describe.h"
 #include "dissect/dissector.h"
 
@@ -14,6 +16,7 @@ struct LackingOptions {
     bool terminate = true;       ///< the headers of the segment that a Terminate is about. RFC 5040, 4.8
     bool mpa_parameters = true;  ///< IRD and ORD of MPA revision 2. RFC 6581, 9.
     bool streams_midway = true;  ///< iWARP whose MPA request was not captured
+    bool upper_layers = true;    ///< SRP, RDS and rsockets; NVMe and iSER on iWARP
 };
 
 /// What Wireshark's own dissectors have found in a frame.
@@ -26,5 +29,8 @@ bool lacks_packet(const dissect::Dissection& packet, const LackingOptions& optio
 /// Visits the layers of a unit that Wireshark lacks; for most units there are none, and it returns false.
 bool describe_lacking(const dissect::Unit& unit, const FoundLayers& found, const LackingOptions& options,
                       dissect::Visitor& visitor);
+
+/// Whether Wireshark cannot read a message of this upper layer: "srp", "nvme".
+bool lacks_upper_layer(std::string_view protocol, wire::Transport transport, const LackingOptions& options);
 
 }  // namespace plugins::wireshark

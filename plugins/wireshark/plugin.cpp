@@ -79,8 +79,9 @@ void register_protocol() {
 void hand_off() {
     Registrations& r = registered();
     r.mpa = proto_get_id_by_filter_name("iwarp_mpa");
-    r.filled_protocols = {proto_get_id_by_filter_name("infiniband"), r.mpa,
-                          proto_get_id_by_filter_name("iwarp_ddp_rdmap")};
+    r.filled_protocols = {r.mpa};
+    for (const char* name : {"infiniband", "iwarp_ddp_rdmap", "nvme", "nvme-rdma", "iser", "iscsi", "scsi"})
+        r.filled_protocols.push_back(proto_get_id_by_filter_name(name));
 }
 
 }  // namespace

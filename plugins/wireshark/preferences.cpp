@@ -29,6 +29,8 @@ void Preferences::register_all(int protocol) {
     flag("dissect_midway", "Dissect iWARP streams first seen midway",
          "Streams whose MPA request is not in the capture, found by the lengths and CRCs of their FPDUs",
          streams_midway_);
+    flag("dissect_upper", "Dissect upper layers that Wireshark lacks",
+         "Messages of SRP, RDS and rsockets, and of NVMe and iSER on iWARP", upper_layers_);
 }
 
 AnalysisOptions Preferences::analysis() const {
@@ -36,8 +38,14 @@ AnalysisOptions Preferences::analysis() const {
     options.verify_crc = verify_crc_ != 0;
     if (link_mbit_per_sec_ != 0) options.link_bits_per_sec = std::uint64_t{link_mbit_per_sec_} * 1'000'000;
     options.commands = commands_ != 0;
-    options.lacking = {cnp_ != 0,           xrc_ != 0, rd_ != 0, immediate_ != 0, terminate_ != 0, mpa_parameters_ != 0,
-                       streams_midway_ != 0};
+    options.lacking = {cnp_ != 0,
+                       xrc_ != 0,
+                       rd_ != 0,
+                       immediate_ != 0,
+                       terminate_ != 0,
+                       mpa_parameters_ != 0,
+                       streams_midway_ != 0,
+                       upper_layers_ != 0};
     return options;
 }
 

@@ -26,6 +26,7 @@ private:
     Flag terminate_ = true;
     Flag mpa_parameters_ = true;
     Flag streams_midway_ = true;
+    Flag upper_layers_ = true;
 };
 
 Preferences& preferences();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
+#include <vector>
+
 #include "plugins/wireshark/analysis.h"
 #include "plugins/wireshark/events.h"
 #include "plugins/wireshark/fields.h"
@@ -11,9 +13,9 @@ namespace plugins::wireshark {
 struct Registrations {
     int protocol = -1;
     int tap = -1;
-    int mpa = -1;                                     ///< Wireshark's
-    int fold = -1;                                    ///< subtree type of all our headings
-    std::array<int, 3> filled_protocols{-1, -1, -1};  ///< Wireshark's, that layers are added to
+    int mpa = -1;                            ///< Wireshark's
+    int fold = -1;                           ///< subtree type of all our headings
+    std::vector<int> filled_protocols = {};  ///< Wireshark's, that layers are added to
     Fields fields;
     Events events;
     CommandExperts command_experts;

@@ -183,7 +183,7 @@ class Machines:
             print(f"again  {name}: {case.problems[0]}".replace("\n", " | "), flush=True)
         if capture:
             case.problems += (judge or self.judge)(pcap)
-        (out / f"{name}.json").write_text(json.dumps({"name": name, "scenario": about, "guest_kernel": getattr(self.lab, "kernel", ""), "attempts": attempt + 1,
+        (out / f"{name}.json").write_text(json.dumps({"name": name, "scenario": about, "guest_kernel": getattr(self.lab, "kernel", "") or None, "attempts": attempt + 1,
                                                       "commands": case.log, **({"compared": case.notes} if case.notes else {}), "problems": case.problems}, indent=1))
         self.done.append(name)
         print(("FAILED " if case.problems else "ok     ") + name + ": " + about, flush=True)

@@ -128,6 +128,7 @@ LAYERS = {
     "dissect_terminate": ["rdma.terminate.opcode", "rdma.terminate.stag", "rdma.terminate.qn", "rdma.terminate.msn",
                           "rdma.terminate.srcstag"],
     "dissect_mpa_parameters": ["iwarp_mpa.enhanced.ird", "iwarp_mpa.enhanced.ord", "iwarp_mpa.enhanced.a"],
+    "dissect_upper": ["rdma.srp.type", "rdma.srp.lun"],
 }
 
 # Known when the frame is read for the first time. What a later frame adds is forward: answers, the pairing and what

@@ -35,7 +35,10 @@ constexpr std::array table{
     KeyRow{{"l, Right", "the next chart", "Move", in_flow}, Where::view, move::next_chart},
     KeyRow{{"h, Left", "the chart before", "Move", in_flow}, Where::view, move::previous_chart},
 
-    KeyRow{{"Enter", "the flow of the row; a group: fold, unfold", "Look", in_flows | in_congestion | in_io},
+    KeyRow{{"Enter", "the flow of the row; a group: fold, unfold", "Look", in_flows | in_congestion},
+           Where::view,
+           look::open_row},
+    KeyRow{{"Enter", "the connection: latency by time, slowest commands, errors", "Look", in_io},
            Where::view,
            look::open_row},
     KeyRow{{"Enter", "the first packet of the event", "Look", in_events}, Where::view, look::open_event},

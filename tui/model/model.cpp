@@ -15,6 +15,13 @@ const metrics::Snapshot* ModelState::shown() const {
 const metrics::FlowSnapshot* ModelState::flow_total() const {
     return reading == nullptr ? nullptr : reading->total.flow(flow_id);
 }
+bool ModelState::shows_commands() const {
+    if (view != View::flow || back != View::io) return false;
+    const metrics::FlowSnapshot* const total = flow_total();
+    const metrics::FlowSnapshot* const flow = total != nullptr ? total : flow_interval();
+    return flow != nullptr && flow->commands && !flow->commands->of_target;
+}
+
 const metrics::FlowSnapshot* ModelState::flow_interval() const {
     return reading == nullptr ? nullptr : reading->interval.flow(flow_id);
 }

@@ -101,6 +101,8 @@ struct ModelState {
     /// The flow of the view of one flow since the beginning, and in the interval; null if it is gone or silent.
     const metrics::FlowSnapshot* flow_total() const;
     const metrics::FlowSnapshot* flow_interval() const;
+    /// The view of one flow shows its commands: it was opened from the view of commands.
+    bool shows_commands() const;
 };
 
 /// What a key asks of the program that runs the screen.

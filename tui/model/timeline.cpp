@@ -102,6 +102,20 @@ Beat beat_of(const metrics::FlowSnapshot& flow, const Reading& reading) {
     return beat;
 }
 
+Beat beat_of(const metrics::CommandConnectionFigures& commands, const Reading& reading) {
+    Beat beat;
+    beat.start_ns = reading.start_ns;
+    beat.length_us = bounded<std::uint32_t>(reading.length_ns / 1000);
+    std::uint64_t answered = 0;
+    for (const metrics::CommandKindFigures& kind : commands.kinds) {
+        if (kind.housekeeping) continue;
+        answered += kind.commands;
+        add_latencies(beat.latency, kind.latency_ns);
+    }
+    beat.messages = bounded<std::uint32_t>(answered);
+    return beat;
+}
+
 }  // namespace
 
 Timeline::Timeline(std::size_t max_octets, std::size_t max_intervals)
@@ -118,14 +132,16 @@ void Timeline::add(const Reading& reading) {
     Pulse& pulse = pulses_.back();
     for (const metrics::FlowSnapshot& flow : reading.interval.flows) {
         tui::add(pulse, flow);
-        add_beat(flow, reading);
+        add_beat(flow.id, beat_of(flow, reading));
+        if (flow.commands && !flow.commands->of_target)
+            add_beat(commands_of(flow.id), beat_of(*flow.commands, reading));
     }
 }
 
-void Timeline::add_beat(const metrics::FlowSnapshot& flow, const Reading& reading) {
+void Timeline::add_beat(std::uint64_t flow, const Beat& beat) {
     if (links_.size() == max_links_) forget_oldest();
-    links_.push_back({flow.id, 0, beat_of(flow, reading)});
-    std::uint64_t& newest = newest_[flow.id];
+    links_.push_back({flow, 0, beat});
+    std::uint64_t& newest = newest_[flow];
     links_.back().previous = newest;
     newest = first_serial_ + links_.size() - 1;
 }

@@ -60,6 +60,8 @@ public:
 
     const std::deque<Pulse>& pulses() const { return pulses_; }  ///< oldest first
     std::vector<Beat> beats(std::uint64_t flow) const;           ///< oldest first; empty where it is unknown
+    /// Of the commands of a flow: time, number and latency alone.
+    std::vector<Beat> command_beats(std::uint64_t flow) const { return beats(commands_of(flow)); }
     std::size_t octets() const;
 
 private:
@@ -69,7 +71,9 @@ private:
         std::uint64_t previous = 0;  ///< serial of the beat; 0: none
         Beat beat;
     };
-    void add_beat(const metrics::FlowSnapshot& flow, const Reading& reading);
+    /// Beats of commands are kept as those of a flow of their own.
+    static constexpr std::uint64_t commands_of(std::uint64_t flow) { return flow | std::uint64_t{1} << 63; }
+    void add_beat(std::uint64_t flow, const Beat& beat);
     void forget_oldest();
 
     std::size_t max_links_;

@@ -67,6 +67,10 @@ FlowPicture picture_of(const ModelState& state) {
     return {state, state.flow_total(), state.flow_interval(), state.timeline.beats(state.flow_id)};
 }
 
+FlowPicture picture_of_commands(const ModelState& state) {
+    return {state, state.flow_total(), state.flow_interval(), state.timeline.command_beats(state.flow_id)};
+}
+
 TimeColumns time_columns(const FlowPicture& picture, int width) {
     TimeColumns columns;
     columns.beats.assign(static_cast<std::size_t>(std::max(width, 0)), nullptr);

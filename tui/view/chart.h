@@ -22,6 +22,8 @@ struct FlowPicture {
     const metrics::FlowSnapshot* any() const { return total != nullptr ? total : interval; }
 };
 FlowPicture picture_of(const ModelState& state);
+/// The same with the beats of the flow's commands.
+FlowPicture picture_of_commands(const ModelState& state);
 
 /// The intervals that a chart shows: a column of the screen has one or several, or an interval has several columns.
 struct TimeColumns {
@@ -67,5 +69,8 @@ void draw_states_chart(Canvas& canvas, Area area, const FlowPicture& picture, bo
 void draw_latency_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen);
 void draw_sequence_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen);
 void draw_outstanding_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen);
+
+/// The latency of a connection's commands; the beats of the picture are those of commands.
+void draw_command_latency_chart(Canvas& canvas, Area area, const FlowPicture& picture);
 
 }  // namespace tui::view

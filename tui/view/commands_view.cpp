@@ -26,8 +26,9 @@ constexpr std::array<Phase, metrics::command_state_count> state_phases{{{'H', "h
                                                                         {'T', "target", Role::warning},
                                                                         {'D', "data", Role::good},
                                                                         {'r', "response", Role::chart},
-                                                                        {'R', "repair", Role::bad}}};
-constexpr std::array<std::size_t, metrics::command_state_count> phase_of_state{0, 1, 2, 3, 4, 5};
+                                                                        {'R', "repair", Role::bad},
+                                                                        {'L', "limit", Role::accent}}};
+constexpr std::array<std::size_t, metrics::command_state_count> phase_of_state{0, 1, 2, 3, 4, 5, 6};
 /// In the order of metrics::command_part_names.
 constexpr std::array<std::size_t, metrics::command_part_count> phase_of_part{1, 2, 3, 2, 4};
 

@@ -105,6 +105,10 @@ void draw_gone(Canvas& canvas, Area area) {
 void draw_flow(Canvas& canvas, Area area) {
     const FlowPicture picture = picture_of(canvas.state);
     if (picture.any() == nullptr) return draw_gone(canvas, area);
+    if (canvas.state.shows_commands()) {
+        if (!canvas.state.spread) area = below(area, draw_identity(canvas, area, picture));
+        return draw_connection_commands(canvas, area);
+    }
     const std::size_t chosen = canvas.state.chart % charts.size();
     if (canvas.state.spread) {
         Pane pane(canvas, area);

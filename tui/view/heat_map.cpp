@@ -103,6 +103,24 @@ unsigned heat_of(std::uint32_t count, std::uint32_t most) {
     return std::clamp(1 + static_cast<unsigned>(share * (hottest - 1)), 1U, hottest);
 }
 
+namespace {
+
+/// The map with its axes; `missing`: what is said if there is nothing to show.
+void draw_map(Pane& pane, const Plot& plot, const FlowPicture& picture, const std::array<std::string, 2>& missing) {
+    const TimeColumns columns = time_columns(picture, plot.width);
+    const HeatMap map = heat_map_of(columns, plot.height);
+    if (map.rows.empty()) return explain(pane, plot, missing);
+    draw_cells(pane, plot, map);
+    for (std::size_t row = 0; row < map.rows.size(); ++row) {
+        const std::size_t bin = map.lowest + row * map.bins_per_row;
+        label_row(pane, plot, y_of(plot, map, row) - plot.y,
+                  base::format_duration(std::uint64_t{1} << bin, in_column(pane.letters)));
+    }
+    label_times(pane, plot, columns.first, columns.begin_ns, columns.end_ns);
+}
+
+}  // namespace
+
 void draw_latency_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen) {
     Pane pane(canvas, area);
     const auto operation = picture.any() != nullptr ? metrics::main_operation(*picture.any()) : std::nullopt;
@@ -113,18 +131,14 @@ void draw_latency_chart(Canvas& canvas, Area area, const FlowPicture& picture, b
         chosen, words ? quantile_words_width + 1 : 0);
     if (plot.empty()) return;
     if (words) draw_percentiles(pane, plot, picture);
-    const TimeColumns columns = time_columns(picture, plot.width);
-    const HeatMap map = heat_map_of(columns, plot.height);
-    if (map.rows.empty())
-        return explain(pane, plot,
-                       std::array<std::string, 2>{"no operation was measured", "only what is answered has a latency"});
-    draw_cells(pane, plot, map);
-    for (std::size_t row = 0; row < map.rows.size(); ++row) {
-        const std::size_t bin = map.lowest + row * map.bins_per_row;
-        label_row(pane, plot, y_of(plot, map, row) - plot.y,
-                  base::format_duration(std::uint64_t{1} << bin, in_column(pane.letters)));
-    }
-    label_times(pane, plot, columns.first, columns.begin_ns, columns.end_ns);
+    draw_map(pane, plot, picture, {"no operation was measured", "only what is answered has a latency"});
+}
+
+void draw_command_latency_chart(Canvas& canvas, Area area, const FlowPicture& picture) {
+    Pane pane(canvas, area);
+    const Plot plot = frame_chart(pane, "latency of all commands", true, 0);
+    if (plot.empty()) return;
+    draw_map(pane, plot, picture, {"no command was answered", "only an answered command has a latency"});
 }
 
 }  // namespace tui::view

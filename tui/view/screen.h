@@ -35,6 +35,8 @@ void draw_hosts(Canvas& canvas, Area area);
 void draw_congestion(Canvas& canvas, Area area);
 void draw_counters(Canvas& canvas, Area area);
 void draw_commands(Canvas& canvas, Area area);
+/// The commands of one connection: latency by time, the slowest, and errors.
+void draw_connection_commands(Canvas& canvas, Area area);
 void draw_events(Canvas& canvas, Area area);
 void draw_packets(Canvas& canvas, Area area);
 void draw_flow(Canvas& canvas, Area area);

@@ -385,6 +385,7 @@ constinit const Protocol rpc{
     .target_digits = 8,
     .block_word = "offset",
     .ports = rpc_ports,
+    .ids_outlive_connection = true,
     .read_private_data = rpc_read_private_data,
     .shape = rpc_shape,
     .parse = rpc_parse,

@@ -69,45 +69,46 @@ void describe_connection(const upper::Connection& connection, CommandConnectionF
     out.probes = counts.probes;
     out.events = counts.events;
     out.overtaken = counts.overtaken;
-    out.at_limit_ns = counts.at_limit_ns;
+    out.at_limit_ns = connection.time().at_limit_ns();
     out.open_max = counts.open_max;
-    out.first_ns = counts.first_ns.value_or(0);
-    out.last_ns = counts.last_ns;
+    out.first_ns = connection.time().first_ns().value_or(0);
+    out.last_ns = connection.time().last_ns();
     out.open_now = counts.open_now;
     static_assert(command_state_count == upper::io_state_count);
-    out.states_ns = counts.state_ns;
+    out.states_ns = connection.time().state_ns();
 }
 
 CommandRecord record_of(const upper::Connection& connection, const upper::FinishedCommand& finished) {
     const upper::Command& command = finished.command;
+    const upper::Progress& progress = finished.progress;
     const upper::Protocol& protocol = *connection.protocol();
     CommandRecord record;
     record.number = command.number;
     record.id = upper::id_text(protocol, command.id);
-    record.kind = command.kind;
+    record.kind = command.kind();
     record.target = upper::target_text(protocol, command);
     record.end = upper::name_of(finished.end);
     if (command.answered) {
-        record.status = upper::status_text(finished.meaning, command.status);
+        record.status = upper::status_text(finished.meaning, progress.status);
         record.error = upper::name_of(finished.meaning.error);
     }
-    record.bytes = command.bytes;
+    record.bytes = command.bytes();
     record.advertised_bytes = command.advertised_bytes;
     record.inline_bytes = command.inline_bytes;
-    record.moved_in_bytes = command.moved_in_bytes;
-    record.moved_out_bytes = command.moved_out_bytes;
-    record.first_block = command.first_block;
-    record.block_count = command.block_count;
-    record.operations = command.operations;
+    record.moved_in_bytes = progress.moved_in_bytes;
+    record.moved_out_bytes = progress.moved_out_bytes;
+    record.first_block = command.first_block();
+    record.block_count = command.block_count();
+    record.operations = progress.operations;
     record.open_with_it = command.open_with_it;
     record.housekeeping = command.housekeeping;
     record.waits_for_event = command.waits_for_event;
     record.request_first_frame = command.request_first_frame;
     record.request_last_frame = command.request_last_frame;
-    record.data_first_frame = command.data_first_frame;
-    record.data_last_frame = command.data_last_frame;
-    record.response_frame = command.response_frame;
-    record.begin_ns = command.is_orphan ? command.response_begin_ns : command.request_begin_ns;
+    record.data_first_frame = progress.data_first_frame;
+    record.data_last_frame = progress.data_last_frame;
+    record.response_frame = progress.response_frame;
+    record.begin_ns = command.is_orphan ? progress.response_begin_ns : command.request_begin_ns;
     record.request_ack_ns = finished.request_ack_ns;
     if (finished.end != upper::CommandEnd::answered) return record;
     record.latency_ns = finished.parts.latency_ns();
@@ -164,20 +165,21 @@ CommandKindFigures& CommandMeasure::kind_of(CommandConnectionFigures& figures, s
 void CommandMeasure::add_answered(CommandKindFigures& figures, const upper::Connection& connection,
                                   const upper::FinishedCommand& finished) {
     const upper::Command& command = finished.command;
+    const upper::Progress& progress = finished.progress;
     ++figures.commands;
     if (finished.meaning.error != upper::ErrorClass::none) {
         ++figures.errors;
         static_assert(command_error_count + 1 == upper::error_class_count);
         ++figures.error_classes[static_cast<std::size_t>(finished.meaning.error) - 1];
-        count_status(figures, upper::status_text(finished.meaning, command.status));
+        count_status(figures, upper::status_text(finished.meaning, progress.status));
         keep_first(figures.failed, connection, finished);
     }
-    figures.bytes += command.bytes.value_or(0);
+    figures.bytes += command.bytes().value_or(0);
     figures.inline_bytes += command.inline_bytes;
-    figures.moved_in_bytes += command.moved_in_bytes;
-    figures.moved_out_bytes += command.moved_out_bytes;
-    figures.operations += command.operations;
-    figures.size_bytes.record(command.bytes.value_or(0));
+    figures.moved_in_bytes += progress.moved_in_bytes;
+    figures.moved_out_bytes += progress.moved_out_bytes;
+    figures.operations += progress.operations;
+    figures.size_bytes.record(command.bytes().value_or(0));
     // An event answers when something happens: that is no latency.
     if (command.waits_for_event) return;
     const upper::CommandParts& parts = finished.parts;
@@ -223,7 +225,7 @@ void CommandMeasure::recognized(const upper::Connection& connection) {
 
 void CommandMeasure::command(const upper::Connection& connection, const upper::FinishedCommand& finished) {
     CommandConnectionFigures& figures = figures_of(connection);
-    CommandKindFigures& kind = kind_of(figures, finished.command.kind);
+    CommandKindFigures& kind = kind_of(figures, finished.command.kind());
     add(kind, connection, finished);
     if (finished.end == upper::CommandEnd::unanswered && !finished.command.waits_for_event)
         waits_[connection.number()].unanswered_ns[kind.kind].push_back(finished.command.request_begin_ns);

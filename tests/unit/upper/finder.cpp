@@ -14,25 +14,26 @@ void Finder::command(const upper::Connection& connection, const upper::FinishedC
     ++ends[std::string(name_of(finished.end))];
     if (finished.end != upper::CommandEnd::answered || finished.command.waits_for_event) return;
     const upper::Command& command = finished.command;
+    const upper::Progress& progress = finished.progress;
     Found found;
     found.id = upper::id_text(*connection.protocol(), command.id);
-    found.kind = command.kind;
+    found.kind = command.kind();
     found.end = name_of(finished.end);
     found.advertised = command.advertised_bytes;
     found.inline_bytes = command.inline_bytes;
-    found.moved = command.moved_in_bytes + command.moved_out_bytes;
+    found.moved = progress.moved_in_bytes + progress.moved_out_bytes;
     found.request_first = command.request_first_frame;
     found.request_last = command.request_last_frame;
-    found.operations = command.operations;
-    found.data_first = command.data_first_frame;
-    found.data_last = command.data_last_frame;
-    found.response = command.response_frame;
+    found.operations = progress.operations;
+    found.data_first = progress.data_first_frame;
+    found.data_last = progress.data_last_frame;
+    found.response = progress.response_frame;
     found.begin_ns = command.request_begin_ns;
     found.parts_ns = finished.parts.ns;
     found.repair_own_ns = finished.repair_own_ns;
     found.repair_behind_ns = finished.repair_behind_ns;
     found.request_ack_ns = finished.request_ack_ns.value_or(0);
-    found.status = upper::status_text(finished.meaning, command.status);
+    found.status = upper::status_text(finished.meaning, progress.status);
     answered.push_back(std::move(found));
 }
 
@@ -46,8 +47,11 @@ void Finder::ended(const upper::Connection& connection) {
     limits.push_back(connection.facts().limit.value_or(0));
     limits_asked.push_back(connection.facts().limit_asked.value_or(0));
     congested_ports = std::max(congested_ports, connection.facts().congested_ports);
-    for (const std::uint64_t ns : counts.state_ns) state_sum_ns += ns;
-    if (counts.first_ns) wall_ns += static_cast<std::uint64_t>(counts.last_ns - *counts.first_ns);
+    const upper::ConnectionTime& time = connection.time();
+    for (const std::uint64_t ns : time.state_ns()) state_sum_ns += ns;
+    limit_ns += time.state_ns()[static_cast<std::size_t>(upper::IoState::limit)];
+    at_limit_ns += time.at_limit_ns();
+    if (time.first_ns()) wall_ns += static_cast<std::uint64_t>(time.last_ns() - *time.first_ns());
 }
 
 std::string text_of(const Found& found) {

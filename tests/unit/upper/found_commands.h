@@ -66,6 +66,8 @@ struct Finder final : upper::Listener {
     std::vector<std::uint32_t> limits_asked;
     std::uint32_t congested_ports = 0;
     std::uint64_t state_sum_ns = 0;
+    std::uint64_t limit_ns = 0;     ///< in the state `limit`
+    std::uint64_t at_limit_ns = 0;  ///< with as many open commands as permitted
     std::uint64_t wall_ns = 0;
 
     void recognized(const upper::Connection& connection) override;

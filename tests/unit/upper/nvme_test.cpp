@@ -81,6 +81,41 @@ TEST(Nvme, headers_alone_are_enough) {
 }
 
 /// iWARP leaves 22 octets more to the headers: at 128 there are 54 of the SEND, with TCP's options 42.
+/// The Connect of queue 1 names another size of the queue. NVMe over Fabrics 1.1, 3.3: SQSIZE is 0's based.
+Frames with_limit(Frames frames, std::uint16_t limit) {
+    constexpr std::size_t entry = 54;  // after Ethernet, IPv4, UDP and BTH
+    for (NumberedFrame& one : frames) {
+        std::vector<std::byte>& octets = one.kept.octets;
+        const bool connects = octets.size() >= entry + 64 && octets[entry] == std::byte{0x7f} &&
+                              octets[entry + 4] == std::byte{1} && octets[entry + 42] == std::byte{1};
+        if (!connects) continue;
+        octets[entry + 44] = static_cast<std::byte>(limit & 0xff);
+        octets[entry + 45] = static_cast<std::byte>(limit >> 8);
+    }
+    return frames;
+}
+
+/// fio keeps up to 35 commands in the queue. A reader written apart finds when as many as the limit or more were open
+/// (`at_limit`), and which of these times a request ended the wait: within an eighth of the latency of the answered
+/// command, at least 100 us.
+TEST(Nvme, time_at_the_limit_of_a_deep_queue) {
+    struct Expected {
+        std::uint16_t limit;
+        std::uint64_t at_limit_ns;
+        std::uint64_t limit_ns;
+    };
+    const Frames frames = load("nvme-rdma-rxe-deep.pcap.gz");
+    for (const Expected& one : {Expected{8, 439'069'000, 174'850'000}, Expected{16, 156'676'000, 46'586'000},
+                                Expected{24, 91'559'000, 37'635'000}, Expected{32, 34'614'000, 19'960'000}}) {
+        SCOPED_TRACE(one.limit);
+        const Finder finder = read(with_limit(frames, one.limit));
+        EXPECT_EQ(finder.at_limit_ns, one.at_limit_ns);
+        EXPECT_EQ(finder.limit_ns, one.limit_ns);
+        EXPECT_EQ(finder.state_sum_ns, finder.wall_ns);
+    }
+    EXPECT_EQ(read(frames).at_limit_ns, 0u);
+}
+
 TEST(Nvme, headers_of_iwarp_alone_are_enough) {
     const Finder finder = read(snapped(as_iwarp(load(capture)), 128));
     expect_equal(finder.answered, expected_nvme());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -47,12 +48,13 @@ Octets response(std::uint16_t id) {
 /// Two flows with PSNs from 0 on.
 class Exchange {
 public:
-    Exchange() {
+    explicit Exchange(std::optional<std::uint32_t> limit = {}) {
         connection_.set_flow(0, asks_);
         connection_.set_flow(1, answers_);
         upper::ConnectionFacts facts;
         facts.queue = 1;
         facts.queue_type = 2;
+        facts.limit = limit;
         connection_.recognize(upper::protocols::nvme, upper::Evidence::user, 0, facts);
         asks_.position_of(0);
         answers_.position_of(0);
@@ -375,6 +377,33 @@ TEST(CommandParts, a_read_is_asked_for_again_from_its_middle) {
     EXPECT_EQ(finder.answered[0].operations, 1u);
     EXPECT_EQ(finder.answered[0].moved, 14'000u);
     EXPECT_EQ(finder.answered[0].repair_own_ns, 250'000u);
+}
+
+/// Two commands may be open. From 10 to 100 and from 150 to 400 two are. The third request comes 50 after the answer
+/// that made room: the limit held it up. The fourth comes 200 after such an answer, and waited for nothing. Nothing is
+/// open from 500 to 600.
+TEST(ConnectionTime, the_limit_is_a_state_if_the_next_request_waited_for_room) {
+    for (const bool acknowledged : {false, true}) {
+        SCOPED_TRACE(acknowledged);
+        Exchange exchange(2);
+        const auto answer = [&](std::uint32_t psn, std::int64_t at_us, std::uint16_t id) {
+            exchange.answer(psn, at_us, id);
+            if (acknowledged) exchange.acknowledge(false, psn, at_us + 1);
+        };
+        exchange.ask(0, 0, request(2, 1, 1000));
+        exchange.ask(1, 10, request(2, 2, 1000));
+        answer(0, 100, 1);
+        exchange.ask(2, 150, request(2, 3, 1000));
+        answer(1, 400, 2);
+        answer(2, 500, 3);
+        exchange.ask(3, 600, request(2, 4, 1000));
+        answer(3, 650, 4);
+        const Finder& finder = exchange.finish();
+        EXPECT_EQ(finder.at_limit_ns, (90u + 250u) * 1000);
+        EXPECT_EQ(finder.limit_ns, 90u * 1000);
+        EXPECT_EQ(finder.wall_ns, 650u * 1000);
+        EXPECT_EQ(finder.state_sum_ns, finder.wall_ns);
+    }
 }
 
 // ---- schedules by chance: what a repair costs follows from the schedule itself ----

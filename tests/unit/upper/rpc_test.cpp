@@ -41,6 +41,15 @@ TEST(Rpc, the_same_over_other_transports) {
     expect_equal(read(as_iwarp(frames)).answered, expected("nfs-rdma-rxe"));
 }
 
+/// `tshark -Y 'rpc.xid == 0xdee5d6a6' -e frame.number -e infiniband.bth.destqp`: asked in frame 59 by queue pair 0x13,
+/// and after a new connection in frame 66 by 0x14; never answered.
+TEST(Rpc, a_call_that_is_asked_again_on_a_new_connection) {
+    const Finder finder = read(load("nfs-rdma-rxe-timeout.pcap.gz"));
+    EXPECT_EQ(finder.ends.at("replaced"), 1u);
+    EXPECT_EQ(finder.ends.at("unanswered"), 1u);
+    EXPECT_EQ(finder.state_sum_ns, finder.wall_ns);
+}
+
 /// What a compound is for lies beyond what is captured; all else is there.
 std::vector<Found> without_kinds(std::vector<Found> commands) {
     for (Found& one : commands) {

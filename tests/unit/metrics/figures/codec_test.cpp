@@ -470,13 +470,22 @@ TEST(SnapshotCodec, an_outcome_of_a_later_version_is_unknown) {
     EXPECT_EQ(decoded(octets).attempts.at(0).outcome, AttemptOutcome::unknown);
 }
 
+TEST(SnapshotCodec, the_twelfth_version_has_no_time_at_the_limit) {
+    Snapshot snapshot;
+    std::array<std::uint64_t, command_state_count> states{1, 2, 3, 4, 5, 6, 7};
+    snapshot.flows.emplace_back().commands.emplace().states_ns = states;
+    EXPECT_EQ(decoded(octets_of(snapshot)).flows[0].commands->states_ns, states);
+    states.back() = 0;
+    EXPECT_EQ(decoded(octets_of(snapshot, 12)).flows[0].commands->states_ns, states);
+}
+
 TEST(SnapshotCodec, says_which_version_it_does_not_know) {
     Octets octets = octets_of({});
-    EXPECT_EQ(octets[0], std::byte{12});
-    octets[0] = std::byte{13};
+    EXPECT_EQ(octets[0], std::byte{13});
+    octets[0] = std::byte{14};
     const auto later = decode_snapshot(octets);
     ASSERT_FALSE(later.ok());
-    EXPECT_EQ(later.error().message, "made by a later version (13; this one reads up to 12)");
+    EXPECT_EQ(later.error().message, "made by a later version (14; this one reads up to 13)");
     octets[0] = std::byte{0};
     ASSERT_FALSE(decode_snapshot(octets).ok());
     ASSERT_FALSE(decode_snapshot({}).ok());

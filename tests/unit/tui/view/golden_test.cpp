@@ -296,6 +296,18 @@ TEST(GoldenCommands, of_a_capture) {
     expect_golden("io-nvme-200-ascii", screen, 200, 24, ascii_letters);
 }
 
+// `rdmascope io --each --sort latency --top 8` has the same commands.
+TEST(GoldenCommands, of_a_connection) {
+    Screen screen(FakeFeed::of_capture("nvme-rdma-rxe.pcap.gz", 1'000'000'000), with_totals());
+    screen.show_all();
+    screen.go(View::io);
+    screen.press(Named::enter);
+    expect_golden("io-connection-80", screen, 80, 24, utf8_letters, true);
+    expect_golden("io-connection-120", screen, 120, 36);
+    screen.press(Named::escape);
+    EXPECT_EQ(screen.model.state().view, View::io);
+}
+
 TEST(GoldenCommands, none) {
     Screen screen(feed_of(many_flows(4)));
     screen.show_all();
