@@ -563,9 +563,17 @@ void members(C& c, Of<SignCounts> auto& s) {
     all(c, s.more, s.less);
 }
 template <class C>
+void members(C& c, Of<LossTimes> auto& l) {
+    all(c, l.packets, l.episodes, l.packets_since, l.widest_gap);
+    c.near(l.last_ns, 0);
+}
+template <class C>
 void members(C& c, Of<EntropyWindows> auto& w) {
     entropy(c, w.entropy);
     all(c, w.marks, w.delays, w.longer_ns);
+    if (c.version() < 13) return;
+    all(c, w.losses, w.losses_before);
+    c.near(w.rerouted_ns, 0);
 }
 template <class C>
 void members(C& c, Of<PathWindowFigures> auto& w) {

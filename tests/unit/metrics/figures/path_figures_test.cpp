@@ -56,7 +56,7 @@ TEST(EntropyWindowSums, KeepThoseComparedMost) {
         few.rows.push_back({.entropy = Entropy::of_udp(i), .marks = {1, 0}});
         many.rows.push_back({.entropy = Entropy::of_udp(static_cast<std::uint16_t>(1000 + i)), .delays = {1, 1}});
     }
-    metrics::merge_windows(few, many);
+    metrics::merge_windows(few, many, metrics::PartOrder::other_follows);
     EXPECT_EQ(few, many);
 }
 
