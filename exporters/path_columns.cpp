@@ -27,44 +27,49 @@ std::string probability_text(const std::optional<double>& p) {
     return *p < 0.001 ? fmt::format("{:.0e}", *p) : fmt::format("{:.3f}", *p);
 }
 
-constexpr std::array columns{
-    PathColumn{"entropy", true, [](const PathRow& row, std::uint64_t, const base::Style&) {
-                   return metrics::to_text(row.figures.entropy);
-               }},
-    PathColumn{"flows", false, [](const PathRow& row, std::uint64_t, const base::Style&) {
-                   return fmt::format("{}", row.flows.size());
-               }},
-    PathColumn{"packets", false, [](const PathRow& row, std::uint64_t, const base::Style&) {
+constexpr std::array path_column_table{
+    PathColumn{
+        "entropy", true,
+        [](const PathRow& row, std::uint64_t, const base::Style&) { return metrics::to_text(row.figures.entropy); }},
+    PathColumn{
+        "flows", false,
+        [](const PathRow& row, std::uint64_t, const base::Style&) { return fmt::format("{}", row.flows.size()); }},
+    PathColumn{"packets", false,
+               [](const PathRow& row, std::uint64_t, const base::Style&) {
                    return base::format_count(static_cast<double>(row.figures.packets));
                }},
-    PathColumn{"bytes", false, [](const PathRow& row, std::uint64_t, const base::Style& style) {
+    PathColumn{"bytes", false,
+               [](const PathRow& row, std::uint64_t, const base::Style& style) {
                    return base::format_size(static_cast<double>(row.figures.wire_bytes), style);
                }},
     PathColumn{"share", false, share_text},
-    PathColumn{"losses", false, [](const PathRow& row, std::uint64_t, const base::Style&) {
+    PathColumn{"losses", false,
+               [](const PathRow& row, std::uint64_t, const base::Style&) {
                    return fmt::format("{}", row.figures.loss_episodes);
                }},
-    PathColumn{"late", false, [](const PathRow& row, std::uint64_t, const base::Style&) {
+    PathColumn{"late", false,
+               [](const PathRow& row, std::uint64_t, const base::Style&) {
                    return fmt::format("{}", row.figures.late_packets);
                }},
-    PathColumn{"CE", false, [](const PathRow& row, std::uint64_t, const base::Style&) {
+    PathColumn{"CE", false,
+               [](const PathRow& row, std::uint64_t, const base::Style&) {
                    return fmt::format("{}", row.figures.ecn_ce_packets);
                }},
-    PathColumn{"rtt min", false, [](const PathRow& row, std::uint64_t, const base::Style& style) {
+    PathColumn{"rtt min", false,
+               [](const PathRow& row, std::uint64_t, const base::Style& style) {
                    return duration_text(row.round_trip_min_ns, style);
                }},
-    PathColumn{"rtt p50", false, [](const PathRow& row, std::uint64_t, const base::Style& style) {
+    PathColumn{"rtt p50", false,
+               [](const PathRow& row, std::uint64_t, const base::Style& style) {
                    return duration_text(row.round_trip_ns.quantile(0.5), style);
                }},
-    PathColumn{"p", false, [](const PathRow& row, std::uint64_t, const base::Style&) {
-                   return probability_text(row.p_loss);
-               }},
-    PathColumn{"problem", true, [](const PathRow& row, std::uint64_t, const base::Style&) {
-                   return std::string(name_of(row.problem));
-               }},
+    PathColumn{"p", false,
+               [](const PathRow& row, std::uint64_t, const base::Style&) { return probability_text(row.p_loss); }},
+    PathColumn{"problem", true,
+               [](const PathRow& row, std::uint64_t, const base::Style&) { return std::string(name_of(row.problem)); }},
 };
 
-std::string host_text(const metrics::Address& address, const metrics::HostNames* names) {
+std::string path_host_text(const metrics::Address& address, const metrics::HostNames* names) {
     const std::string name = names == nullptr ? std::string{} : names->name(address);
     return name.empty() ? metrics::to_text(address) : name;
 }
@@ -91,13 +96,13 @@ std::string route_text(const PathPair& pair) {
 
 }  // namespace
 
-std::span<const PathColumn> path_columns() { return columns; }
+std::span<const PathColumn> path_columns() { return path_column_table; }
 
 std::string path_heading(const PathPair& pair, const metrics::HostNames* names) {
     const metrics::Evenness even = metrics::evenness_of(pair.bytes());
     std::string text =
-        fmt::format("{} > {}  DSCP {}  {}, effective {}, fairness {}, max/mean {}", host_text(pair.source, names),
-                    host_text(pair.destination, names), pair.dscp,
+        fmt::format("{} > {}  DSCP {}  {}, effective {}, fairness {}, max/mean {}", path_host_text(pair.source, names),
+                    path_host_text(pair.destination, names), pair.dscp,
                     base::format_counted(pair.entropies, "entropy", "entropies"), base::format_decimal(even.effective),
                     base::format_decimal(even.fairness), base::format_decimal(even.max_over_mean));
     if (pair.median_max_over_mean)

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "base/quantities.h"
+#include "metrics/answers/answer.h"
 #include "metrics/answers/path_pairs.h"
-#include "metrics/figures/snapshot.h"
 
 /// Pairs of hosts and their entropies as people read them: `paths` and the view of `top` show these columns.
 namespace exporters {

@@ -48,7 +48,7 @@ Json parts_json(Entropy entropy) {
 }
 
 /// Nanoseconds since 1970; none if it is 0.
-Json time_json(std::int64_t time_ns) { return time_ns == 0 ? Json(nullptr) : Json(time_ns); }
+Json known_time_json(std::int64_t time_ns) { return time_ns == 0 ? Json(nullptr) : Json(time_ns); }
 
 Json row_json(const PathRow& row) {
     const std::string_view problem = name_of(row.problem);
@@ -64,8 +64,8 @@ Json row_json(const PathRow& row) {
             {"rtt_min_ns", optional_json(row.round_trip_min_ns)},
             {"rtt_median_ns", optional_json(row.round_trip_ns.quantile(0.5))},
             {"p_loss", optional_json(row.p_loss)},
-            {"rerouted_ns", time_json(row.windows.rerouted_ns)},
-            {"last_loss_ns", time_json(std::max(row.windows.losses.last_ns, row.windows.losses_before.last_ns))},
+            {"rerouted_ns", known_time_json(row.windows.rerouted_ns)},
+            {"last_loss_ns", known_time_json(std::max(row.windows.losses.last_ns, row.windows.losses_before.last_ns))},
             {"verdict", problem.empty() ? Json(nullptr) : Json(problem)}};
 }
 

@@ -21,8 +21,13 @@ base::Style column() { return {base::Spacing::column}; }
 /// Rows of a pair that people read.
 constexpr std::size_t most_rows = 64;
 
+std::string host_text(const metrics::Address& address, const metrics::HostNames& names) {
+    const std::string name = names.name(address);
+    return name.empty() ? metrics::to_text(address) : name;
+}
+
 void append_rows(std::string& out, const PathPair& pair) {
-    std::vector<exporters::TableColumn> headings;
+    std::vector<exporters::Table::Heading> headings;
     for (const exporters::PathColumn& each : exporters::path_columns())
         headings.push_back({std::string(each.title), each.left_aligned, 0});
     exporters::Table table(std::move(headings));

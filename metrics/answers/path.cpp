@@ -104,8 +104,8 @@ void add_evenness(const PathPair& pair, Answer& answer) {
 void find_sick_path(const PathSubject& paths, const PathPair& pair, const PathRow& row, std::vector<Answer>& out) {
     const Flows flows = paths.flows_of(row);
     const auto [packets, episodes] = pair.losses();
-    Answer answer = answer_about(Verdict::path_sick, flows,
-                                 loss_share(row.figures.repeated_packets, row.losses.episodes, packets));
+    Answer answer =
+        answer_about(Verdict::path_sick, flows, loss_share(row.figures.repeated_packets, row.losses.episodes, packets));
     const double share = ratio(static_cast<double>(row.losses.packets), static_cast<double>(packets));
     answer.summary = fmt::format(
         "The path of {} {} loses more than the paths of the other {}: {} of {} on {} of the packets.",
@@ -129,21 +129,19 @@ void find_sick_path(const PathSubject& paths, const PathPair& pair, const PathRo
 }
 
 /// A path that lost more than the others, and no longer does: what was true then, with its time.
-void find_recovered_path(const PathSubject& paths, const PathPair& pair, const PathRow& row,
-                         std::vector<Answer>& out) {
+void find_recovered_path(const PathSubject& paths, const PathPair& pair, const PathRow& row, std::vector<Answer>& out) {
     const Flows flows = paths.flows_of(row);
     const LossTimes& then = row.left_by_route ? row.windows.losses_before : row.windows.losses;
     Answer answer = answer_about(Verdict::path_recovered, flows, 0);
-    answer.summary = fmt::format(
-        "The path of {} {} lost more than the paths of the other {} until {}: {} on {}. ",
-        entropy_words(row.figures.entropy), paths.way(pair), counted(pair.rows.size() - 1, "entropy", "entropies"),
-        time_of_day(then.last_ns), counted(then.episodes, "loss", "losses"), counted(then.packets, "packet"));
+    answer.summary = fmt::format("The path of {} {} lost more than the paths of the other {} until {}: {} on {}. ",
+                                 entropy_words(row.figures.entropy), paths.way(pair),
+                                 counted(pair.rows.size() - 1, "entropy", "entropies"), time_of_day(then.last_ns),
+                                 counted(then.episodes, "loss", "losses"), counted(then.packets, "packet"));
     const std::uint64_t since = row.left_by_route ? row.losses.packets : then.packets_since;
     answer.summary +=
         row.left_by_route
-            ? fmt::format("Its route changed at {}; since then it had {} in {}.",
-                          time_of_day(row.windows.rerouted_ns), counted(row.losses.episodes, "loss", "losses"),
-                          counted(since, "packet"))
+            ? fmt::format("Its route changed at {}; since then it had {} in {}.", time_of_day(row.windows.rerouted_ns),
+                          counted(row.losses.episodes, "loss", "losses"), counted(since, "packet"))
             : fmt::format("Since then, {} passed without a loss: the link was mended, or routes leave it out.",
                           counted(since, "packet"));
     answer.advice =
@@ -151,8 +149,8 @@ void find_recovered_path(const PathSubject& paths, const PathPair& pair, const P
     add_evidence(answer, "losses on this path", static_cast<double>(then.episodes), EvidenceUnit::times,
                  frames_of(flows, {EventKind::gap, EventKind::retransmission}));
     add_evidence(answer, "packets of this path", static_cast<double>(then.packets), EvidenceUnit::packets);
-    add_evidence(answer, "packets of this path since then",
-                 static_cast<double>(since), EvidenceUnit::packets, {}, true);
+    add_evidence(answer, "packets of this path since then", static_cast<double>(since), EvidenceUnit::packets, {},
+                 true);
     out.push_back(std::move(answer));
 }
 

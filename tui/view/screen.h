@@ -35,6 +35,7 @@ void draw_hosts(Canvas& canvas, Area area);
 void draw_congestion(Canvas& canvas, Area area);
 void draw_counters(Canvas& canvas, Area area);
 void draw_commands(Canvas& canvas, Area area);
+void draw_paths(Canvas& canvas, Area area);
 void draw_events(Canvas& canvas, Area area);
 void draw_packets(Canvas& canvas, Area area);
 void draw_flow(Canvas& canvas, Area area);

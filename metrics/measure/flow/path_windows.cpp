@@ -321,14 +321,14 @@ void PathWindows::describe(std::vector<PathWindowFigures>& out) const {
         figures.dscp = static_cast<std::uint8_t>(key.selector);
         figures.max_over_mean_permille = pair.max_over_mean.unpack(pages_);
         for (const Row& row : pair.rows) {
-            EntropyWindows& windows = figures.rows.emplace_back(
-                EntropyWindows{.entropy = row.entropy,
-                               .marks = {row.marks_more, row.marks_less},
-                               .delays = {row.delays_more, row.delays_less},
-                               .longer_ns = row.longer_ns.unpack(pages_),
-                               .losses = row.losses,
-                               .losses_before = row.losses_before,
-                               .rerouted_ns = row.rerouted_ns});
+            EntropyWindows& windows =
+                figures.rows.emplace_back(EntropyWindows{.entropy = row.entropy,
+                                                         .marks = {row.marks_more, row.marks_less},
+                                                         .delays = {row.delays_more, row.delays_less},
+                                                         .longer_ns = row.longer_ns.unpack(pages_),
+                                                         .losses = row.losses,
+                                                         .losses_before = row.losses_before,
+                                                         .rerouted_ns = row.rerouted_ns});
             windows.losses.packets_since = row.losses.packets - std::min(row.losses.packets, row.packets_at_loss);
         }
         std::ranges::sort(figures.rows, {}, &EntropyWindows::entropy);
