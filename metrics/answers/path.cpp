@@ -265,6 +265,7 @@ struct Disorder {
     std::uint64_t late = 0;
     std::uint64_t repeated = 0;
     Histogram depth;
+    Histogram late_ns;
     bool lacks_answers = false;
 };
 
@@ -277,6 +278,7 @@ Disorder harmless_disorder(const PathSubject& paths, const Group& group) {
         sum.late += flow->reordered_packets.value_or(0);
         sum.repeated += repeated_packets(*flow);
         if (flow->path) sum.depth.merge(flow->path->late_depth);
+        if (flow->path) sum.late_ns.merge(flow->path->late_ns);
         sum.lacks_answers = sum.lacks_answers || metrics::lacks_answers(*flow);
     }
     return sum;
@@ -323,6 +325,10 @@ void find_spraying(const PathSubject& paths, std::vector<Answer>& out) {
         if (const auto most = disorder.depth.max())
             add_evidence(answer, "packets that overtook a late one, most", static_cast<double>(*most),
                          EvidenceUnit::packets);
+        if (const auto usual = disorder.late_ns.quantile(0.5))
+            add_evidence(answer, "late by, median", static_cast<double>(*usual), EvidenceUnit::ns);
+        if (const auto long_ns = disorder.late_ns.quantile(0.99))
+            add_evidence(answer, "late by, 99 %", static_cast<double>(*long_ns), EvidenceUnit::ns);
         add_evidence(answer, "packets sent again", static_cast<double>(disorder.repeated), EvidenceUnit::packets);
         if (disorder.lacks_answers) answer.confidence *= 0.8;  // NAKs would have passed unseen
         out.push_back(std::move(answer));

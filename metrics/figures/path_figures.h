@@ -98,6 +98,7 @@ struct PathFigures {
     std::uint64_t late_refused = 0;        ///< late packets that the receiver had asked for again
     HoleOutcomes outcomes;
     Histogram late_depth;  ///< of late packets: how many packets after them had passed before
+    Histogram late_ns;     ///< of late packets: the time since the first packet after them
     bool operator==(const PathFigures&) const = default;
 
     static constexpr std::size_t most_exact = 8;

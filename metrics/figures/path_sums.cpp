@@ -214,6 +214,7 @@ void merge_path(FlowSnapshot& into, const FlowSnapshot& other) {
     for (const auto member : outcome_counters)
         path.outcomes.*member = add(path.outcomes.*member, other.path->outcomes.*member);
     path.late_depth.merge(other.path->late_depth);
+    path.late_ns.merge(other.path->late_ns);
     merge_hop_limits(path.hop_limits, other.path->hop_limits);
 }
 
@@ -235,6 +236,7 @@ void subtract_path(FlowSnapshot& flow, const FlowSnapshot& earlier) {
     for (const auto member : outcome_counters)
         path.outcomes.*member = subtract(path.outcomes.*member, earlier.path->outcomes.*member);
     path.late_depth = path.late_depth.since(earlier.path->late_depth);
+    path.late_ns = path.late_ns.since(earlier.path->late_ns);
 }
 
 }  // namespace metrics::figures

@@ -583,6 +583,7 @@ template <class C>
 void members(C& c, Of<PathFigures> auto& p) {
     all(c, p.entropies, p.entropy_changes, p.rows, p.hop_limits, p.loss_episodes, p.late_refused, p.outcomes,
         p.late_depth);
+    if (c.version() >= 13) value(c, p.late_ns);
 }
 
 /// Flows and attempts are close to one another and to the capture's beginning: `id` and time are written as

@@ -199,6 +199,7 @@ void RoceRepairs::count_late(Flow& flow, FlowTrouble& trouble, const RequestPack
     trouble.holes.late(packet.position, hole->refused);
     flow.is_hole_open = trouble.holes.is_open();
     store_.record(flow, RareHistogram::late_depth, request.next - packet.position);
+    store_.record(flow, RareHistogram::late_ns, psn::elapsed(hole->noticed_ns, packet.record.time_ns));
     if (EntropyRow* const now = store_.present_entropy_row(flow); now != nullptr) ++now->late;
     // If it was acknowledged, the acknowledgement was early, and the capture has lost nothing.
     if (hole->counted && hole->acknowledged && trouble.unseen_acknowledged > 0) --trouble.unseen_acknowledged;

@@ -92,7 +92,7 @@ struct Writer {
     }
     void value(const PathFigures& p) {
         all(p.entropies, p.entropy_changes, p.rows, p.hop_limits, p.loss_episodes, p.late_refused, p.outcomes,
-            p.late_depth);
+            p.late_depth, p.late_ns);
     }
     void value(const LossTimes& l) { all(l.packets, l.episodes, l.packets_since, l.widest_gap, l.last_ns); }
     void value(const EntropyWindows& w) {
