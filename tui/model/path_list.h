@@ -22,7 +22,7 @@ public:
     /// What a line is about, in whatever reading.
     using Key = std::tuple<metrics::Address, metrics::Address, wire::Transport, std::uint8_t, metrics::Entropy>;
 
-    /// The hosts of which a flow at least matches the filter.
+    /// Pairs of hosts with at least one flow that matches the filter.
     void build(const metrics::Snapshot& snapshot, const exporters::Context& context,
                exporters::filter::FlowFilter& filter);
     const std::vector<PathLine>& lines() const { return lines_; }

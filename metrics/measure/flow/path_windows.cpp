@@ -195,7 +195,7 @@ void PathWindows::take_back_loss(const Flow& flow) {
 }
 
 /// What was seen of the former route says nothing about the next one.
-void PathWindows::begin_anew(Row& row, std::int64_t changed_ns) {
+void PathWindows::restart(Row& row, std::int64_t changed_ns) {
     LossTimes& before = row.losses_before;
     if (row.rerouted_ns == 0 || changed_ns - row.rerouted_ns > together_ns) before = {};
     before.packets += row.losses.packets;
@@ -224,8 +224,8 @@ void PathWindows::note_hop_limit(const Flow& flow) {
     const bool is_fresh = pair.change_window != window_of(now_ns);
     if (is_fresh) close(pair);
     pair.change_window = window_of(now_ns);
-    if (!pair.is_rerouted || (was_rerouted && !is_fresh)) return begin_anew(*row, now_ns);
-    for (Row& each : pair.rows) begin_anew(each, now_ns);
+    if (!pair.is_rerouted || (was_rerouted && !is_fresh)) return restart(*row, now_ns);
+    for (Row& each : pair.rows) restart(each, now_ns);
 }
 
 /// Ends the window of a pair.

@@ -37,7 +37,7 @@ public:
     void note_loss(const Flow& flow, std::int64_t now_ns) {
         if (flow.path != FlowPaths::none) add_loss(flow, now_ns);
     }
-    /// The last loss of the flow was none.
+    /// What was counted as the last loss of the flow came late: it was not lost.
     void take_back_loss(const Flow& flow);
     /// A packet of the flow, counted already, has another hop limit than the one before: it takes another route.
     void note_hop_limit(const Flow& flow);
@@ -113,7 +113,7 @@ private:
     void add_loss(const Flow& flow, std::int64_t now_ns);
     Row* row_of(const Flow& flow);
     std::uint64_t packets_under_way(const Flow& flow) const;
-    void begin_anew(Row& row, std::int64_t changed_ns);
+    void restart(Row& row, std::int64_t changed_ns);
     void close(Pair& pair);
     static void compare_marks(Pair& pair, std::uint64_t packets, std::uint64_t ce);
     void compare_delays(Pair& pair, std::uint64_t packets);

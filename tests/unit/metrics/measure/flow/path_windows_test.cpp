@@ -194,7 +194,7 @@ TEST(PathLossTimes, TakeBackWhatWasNone) {
 }
 
 /// One entropy alone takes another route; what is known of the others stays.
-TEST(PathReroutes, BeginOneEntropyAnew) {
+TEST(PathReroutes, BeginOneEntropyAgain) {
     Bench bench(3);
     for (unsigned flow = 0; flow < 3; ++flow) {
         bench.send(flow, 1, 10, flow == 1 ? 5 : 0);
@@ -215,7 +215,7 @@ TEST(PathReroutes, BeginOneEntropyAnew) {
 }
 
 /// Two entropies within a second: routes have changed, and the third one's may have, too. Later it is something else.
-TEST(PathReroutes, BeginAllAnew) {
+TEST(PathReroutes, BeginAllAgain) {
     constexpr std::int64_t second = 954;  // windows
     Bench bench(3);
     for (unsigned flow = 0; flow < 3; ++flow) {
