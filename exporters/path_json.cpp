@@ -47,6 +47,9 @@ Json parts_json(Entropy entropy) {
     return Json::object();
 }
 
+/// Nanoseconds since 1970; none if it is 0.
+Json known_time_json(std::int64_t time_ns) { return time_ns == 0 ? Json(nullptr) : Json(time_ns); }
+
 Json row_json(const PathRow& row) {
     const std::string_view problem = name_of(row.problem);
     return {{"entropy", metrics::to_text(row.figures.entropy)},
@@ -61,6 +64,8 @@ Json row_json(const PathRow& row) {
             {"rtt_min_ns", optional_json(row.round_trip_min_ns)},
             {"rtt_median_ns", optional_json(row.round_trip_ns.quantile(0.5))},
             {"p_loss", optional_json(row.p_loss)},
+            {"rerouted_ns", known_time_json(row.windows.rerouted_ns)},
+            {"last_loss_ns", known_time_json(std::max(row.windows.losses.last_ns, row.windows.losses_before.last_ns))},
             {"verdict", problem.empty() ? Json(nullptr) : Json(problem)}};
 }
 
@@ -97,7 +102,7 @@ std::vector<const PathRow*> shown_rows(const PathPair& pair, std::size_t most) {
 }  // namespace
 
 std::string_view name_of(PathProblem problem) {
-    constexpr std::array<std::string_view, 4> names{"", "path_sick", "path_slow", "path_marked"};
+    constexpr std::array<std::string_view, 5> names{"", "path_sick", "path_slow", "path_marked", "path_recovered"};
     return names[static_cast<std::size_t>(problem)];
 }
 

@@ -272,9 +272,12 @@ std::string label_of(const Answer& answer) {
 
 namespace {
 
-std::string without_flows(const metrics::CaptureFigures& capture) {
-    const std::string management = management_text(capture);
-    return management.empty() ? "RDMA connections were set up or ended, but no data passed." : management + '.';
+std::string without_flows(const metrics::Snapshot& snapshot) {
+    const std::string management = management_text(snapshot.capture);
+    if (!management.empty()) return management + '.';
+    return snapshot.attempts.empty()
+               ? "RDMA packets passed, but none that belongs to a flow: `rdmascope dump` shows them."
+               : "RDMA connections were set up or ended, but no data passed.";
 }
 
 std::string no_rdma(const metrics::CaptureFigures& capture) {
@@ -295,7 +298,7 @@ Headline headline_of(const metrics::Snapshot& snapshot, std::span<const Answer> 
     }
     if (grade == metrics::Grade::nothing)
         return {grade, "NOTHING TO JUDGE",
-                snapshot.capture.rdma_units == 0 ? no_rdma(snapshot.capture) : without_flows(snapshot.capture)};
+                snapshot.capture.rdma_units == 0 ? no_rdma(snapshot.capture) : without_flows(snapshot)};
     return {grade, "OK", "nothing is wrong that this capture can show."};
 }
 

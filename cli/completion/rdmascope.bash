@@ -241,7 +241,7 @@ _rdmascope_top() {
         --columns | --sort) _rdmascope_columns; return ;;
         --interval) _rdmascope_words '100ms 500ms 1s 2s 10s'; return ;;
         --speed) _rdmascope_words '0.1 1 10 100 max'; return ;;
-        --view) _rdmascope_words 'flows hosts congestion events packets counters io'; return ;;
+        --view) _rdmascope_words 'flows hosts congestion events packets counters io paths'; return ;;
         --theme) _rdmascope_words 'safe classic light plain'; return ;;
         --size) _rdmascope_words '80x24 132x43 160x50'; return ;;
         --filter) return ;;

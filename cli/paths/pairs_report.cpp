@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "base/quantities.h"
+#include "exporters/path_columns.h"
 #include "exporters/path_json.h"
 #include "exporters/text_table.h"
 #include "exporters/value.h"
@@ -20,71 +21,11 @@ base::Style column() { return {base::Spacing::column}; }
 /// Rows of a pair that people read.
 constexpr std::size_t most_rows = 64;
 
-std::string receiver_text(metrics::ReceiverClass receiver) {
-    switch (receiver) {
-        case metrics::ReceiverClass::in_order: return "; receives in order";
-        case metrics::ReceiverClass::selective: return "; asks again only for what is missing";
-        case metrics::ReceiverClass::placing: return "; places packets out of order";
-        case metrics::ReceiverClass::unknown: break;
-    }
-    return {};
-}
-
-std::string heading_text(const PathPair& pair, const metrics::HostNames& names) {
-    const metrics::Evenness even = metrics::evenness_of(pair.bytes());
-    std::string text =
-        fmt::format("{} > {}  DSCP {}  {}, effective {}, fairness {}, max/mean {}", names.text(pair.source),
-                    names.text(pair.destination), pair.dscp,
-                    base::format_counted(pair.entropies, "entropy", "entropies"), base::format_decimal(even.effective),
-                    base::format_decimal(even.fairness), base::format_decimal(even.max_over_mean));
-    if (pair.median_max_over_mean)
-        text += fmt::format(" ({} in 0.1 s)", base::format_decimal(*pair.median_max_over_mean));
-    if (pair.entropy_changes > 0)
-        text += fmt::format("; changes inside queue pairs {}", base::group_digits(pair.entropy_changes));
-    if (pair.hop_limits.size() > 1) text += "; paths of different lengths";
-    return text + receiver_text(pair.receiver) + "\n";
-}
-
-std::string ns_cell(const std::optional<std::uint64_t>& ns) {
-    return base::format_duration(ns ? std::optional(static_cast<double>(*ns)) : std::nullopt, column());
-}
-
-std::string p_cell(const std::optional<double>& p) {
-    if (!p) return "-";
-    return *p < 0.001 ? fmt::format("{:.0e}", *p) : fmt::format("{:.3f}", *p);
-}
-
-std::vector<std::string> row_cells(const PathRow& row, std::uint64_t all_bytes) {
-    const auto bytes = static_cast<double>(row.figures.wire_bytes);
-    const std::string_view problem = exporters::name_of(row.problem);
-    return {metrics::to_text(row.figures.entropy),
-            fmt::format("{}", row.flows.size()),
-            base::format_count(static_cast<double>(row.figures.packets)),
-            base::format_size(bytes, column()),
-            base::format_percent(all_bytes == 0 ? std::nullopt : std::optional(bytes / static_cast<double>(all_bytes)),
-                                 column()),
-            fmt::format("{}", row.figures.loss_episodes),
-            fmt::format("{}", row.figures.late_packets),
-            fmt::format("{}", row.figures.ecn_ce_packets),
-            ns_cell(row.round_trip_min_ns),
-            ns_cell(row.round_trip_ns.quantile(0.5)),
-            p_cell(row.p_loss),
-            std::string(problem)};
-}
-
 void append_rows(std::string& out, const PathPair& pair) {
-    exporters::Table table({{"entropy", true, 0},
-                            {"flows", false, 0},
-                            {"packets", false, 0},
-                            {"bytes", false, 0},
-                            {"share", false, 0},
-                            {"losses", false, 0},
-                            {"late", false, 0},
-                            {"CE", false, 0},
-                            {"rtt min", false, 0},
-                            {"rtt p50", false, 0},
-                            {"p", false, 0},
-                            {"problem", true, 0}});
+    std::vector<exporters::Table::Heading> headings;
+    for (const exporters::PathColumn& each : exporters::path_columns())
+        headings.push_back({std::string(each.title), each.left_aligned, 0});
+    exporters::Table table(std::move(headings));
     // Those with a problem come first, then the heaviest.
     std::vector<const PathRow*> rows;
     for (const PathRow& row : pair.rows) rows.push_back(&row);
@@ -94,7 +35,12 @@ void append_rows(std::string& out, const PathPair& pair) {
         return first != second ? first : one->figures.wire_bytes > other->figures.wire_bytes;
     });
     const std::uint64_t all_bytes = pair.wire_bytes();
-    for (std::size_t i = 0; i < std::min(rows.size(), most_rows); ++i) table.add(row_cells(*rows[i], all_bytes));
+    for (std::size_t i = 0; i < std::min(rows.size(), most_rows); ++i) {
+        std::vector<std::string> cells;
+        for (const exporters::PathColumn& each : exporters::path_columns())
+            cells.push_back(each.text(*rows[i], all_bytes, column()));
+        table.add(std::move(cells));
+    }
     table.flush(out);
     if (rows.size() > most_rows)
         out += fmt::format("and {} (--json and --csv have all)\n",
@@ -129,7 +75,7 @@ void append_table(std::string& out, std::span<const PathPair> pairs, std::span<c
     for (const PathPair& pair : pairs) {
         if (!first) out += '\n';
         first = false;
-        out += heading_text(pair, names);
+        out += exporters::path_heading(pair, &names) + '\n';
         append_rows(out, pair);
         append_expectations(out, pair, paths);
         if (pair.packets_needed > 0)

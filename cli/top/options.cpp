@@ -54,7 +54,7 @@ std::string take_size(TopOptions& options, const std::string& value) {
 
 /// The views that need no flow to be chosen first.
 constexpr std::array first_views{tui::View::flows,   tui::View::hosts,    tui::View::congestion, tui::View::events,
-                                 tui::View::packets, tui::View::counters, tui::View::io};
+                                 tui::View::packets, tui::View::counters, tui::View::io,         tui::View::paths};
 
 std::string take_view(TopOptions& options, const std::string& value) {
     std::vector<std::string_view> names;

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/timestamp.h"
 #include "metrics/answers/disorder.h"
 #include "metrics/answers/figure_text.h"
 #include "metrics/answers/finding.h"
@@ -69,6 +70,14 @@ Answer answer_about(Verdict verdict, const Flows& flows, double severity) {
     return answer;
 }
 
+/// "12:03:07.123456", local time.
+std::string time_of_day(std::int64_t time_ns) {
+    std::string text;
+    base::Timestamps(base::TimeStyle::time_of_day, false).append(text, time_ns);
+    if (!text.empty()) text.pop_back();  // the blank after it
+    return text;
+}
+
 /// "UDP source port 49441", "TCP ports 40022 > 4420".
 std::string entropy_words(Entropy entropy) {
     switch (entropy.kind()) {
@@ -94,27 +103,54 @@ void add_evenness(const PathPair& pair, Answer& answer) {
 
 void find_sick_path(const PathSubject& paths, const PathPair& pair, const PathRow& row, std::vector<Answer>& out) {
     const Flows flows = paths.flows_of(row);
-    const std::uint64_t packets = pair.packets();
-    const std::uint64_t episodes = pair.loss_episodes();
-    Answer answer = answer_about(Verdict::path_sick, flows,
-                                 loss_share(row.figures.repeated_packets, row.figures.loss_episodes, packets));
-    const double share = ratio(static_cast<double>(row.figures.packets), static_cast<double>(packets));
+    const auto [packets, episodes] = pair.losses();
+    Answer answer =
+        answer_about(Verdict::path_sick, flows, loss_share(row.figures.repeated_packets, row.losses.episodes, packets));
+    const double share = ratio(static_cast<double>(row.losses.packets), static_cast<double>(packets));
     answer.summary = fmt::format(
         "The path of {} {} loses more than the paths of the other {}: {} of {} on {} of the packets.",
         entropy_words(row.figures.entropy), paths.way(pair), counted(pair.rows.size() - 1, "entropy", "entropies"),
-        number(row.figures.loss_episodes), counted(episodes, "loss", "losses"), percent(share));
+        number(row.losses.episodes), counted(episodes, "loss", "losses"), percent(share));
+    if (const auto rerouted = pair.rerouted_ns())
+        answer.summary += fmt::format(" Counted since the routes changed at {}.", time_of_day(*rerouted));
     answer.advice =
         "Ask the switches between them which link carries this five-tuple (`show ... load-balance`, `traceroute` with "
         "the same ports), and look at the errors of its ports, optics and cables. The other paths lose less: take the "
         "link out of the group until it is mended. `rdmascope paths` shows all entropies.";
-    add_evidence(answer, "losses on this path", static_cast<double>(row.figures.loss_episodes), EvidenceUnit::times,
+    add_evidence(answer, "losses on this path", static_cast<double>(row.losses.episodes), EvidenceUnit::times,
                  frames_of(flows, {EventKind::gap, EventKind::retransmission}));
     add_evidence(answer, "losses on all paths", static_cast<double>(episodes), EvidenceUnit::times);
-    add_evidence(answer, "packets of this path", static_cast<double>(row.figures.packets), EvidenceUnit::packets);
+    add_evidence(answer, "packets of this path", static_cast<double>(row.losses.packets), EvidenceUnit::packets);
     add_evidence(answer, "packets of all paths", static_cast<double>(packets), EvidenceUnit::packets);
     add_evidence(answer, "probability of this number by chance", row.p_loss.value_or(1), EvidenceUnit::none, {}, true);
     add_evenness(pair, answer);
     answer.confidence *= 1 - row.p_loss.value_or(1);
+    out.push_back(std::move(answer));
+}
+
+/// A path that lost more than the others, and no longer does: what was true then, with its time.
+void find_recovered_path(const PathSubject& paths, const PathPair& pair, const PathRow& row, std::vector<Answer>& out) {
+    const Flows flows = paths.flows_of(row);
+    const LossTimes& then = row.left_by_route ? row.windows.losses_before : row.windows.losses;
+    Answer answer = answer_about(Verdict::path_recovered, flows, 0);
+    answer.summary = fmt::format("The path of {} {} lost more than the paths of the other {} until {}: {} on {}. ",
+                                 entropy_words(row.figures.entropy), paths.way(pair),
+                                 counted(pair.rows.size() - 1, "entropy", "entropies"), time_of_day(then.last_ns),
+                                 counted(then.episodes, "loss", "losses"), counted(then.packets, "packet"));
+    const std::uint64_t since = row.left_by_route ? row.losses.packets : then.packets_since;
+    answer.summary +=
+        row.left_by_route
+            ? fmt::format("Its route changed at {}; since then it had {} in {}.", time_of_day(row.windows.rerouted_ns),
+                          counted(row.losses.episodes, "loss", "losses"), counted(since, "packet"))
+            : fmt::format("Since then, {} passed without a loss: the link was mended, or routes leave it out.",
+                          counted(since, "packet"));
+    answer.advice =
+        "Look at what the switches logged at that time: a link that was taken out of a group still needs to be mended.";
+    add_evidence(answer, "losses on this path", static_cast<double>(then.episodes), EvidenceUnit::times,
+                 frames_of(flows, {EventKind::gap, EventKind::retransmission}));
+    add_evidence(answer, "packets of this path", static_cast<double>(then.packets), EvidenceUnit::packets);
+    add_evidence(answer, "packets of this path since then", static_cast<double>(since), EvidenceUnit::packets, {},
+                 true);
     out.push_back(std::move(answer));
 }
 
@@ -176,6 +212,7 @@ void find_bad_paths(const PathSubject& paths, std::vector<Answer>& out) {
             if (row.problem == PathProblem::sick) find_sick_path(paths, pair, row, out);
             if (row.problem == PathProblem::marked) find_marked_path(paths, pair, row, out);
             if (row.problem == PathProblem::slow) find_slow_path(paths, pair, row, out);
+            if (row.problem == PathProblem::recovered) find_recovered_path(paths, pair, row, out);
         }
 }
 
@@ -228,6 +265,7 @@ struct Disorder {
     std::uint64_t late = 0;
     std::uint64_t repeated = 0;
     Histogram depth;
+    Histogram late_ns;
     bool lacks_answers = false;
 };
 
@@ -240,6 +278,7 @@ Disorder harmless_disorder(const PathSubject& paths, const Group& group) {
         sum.late += flow->reordered_packets.value_or(0);
         sum.repeated += repeated_packets(*flow);
         if (flow->path) sum.depth.merge(flow->path->late_depth);
+        if (flow->path) sum.late_ns.merge(flow->path->late_ns);
         sum.lacks_answers = sum.lacks_answers || metrics::lacks_answers(*flow);
     }
     return sum;
@@ -286,6 +325,10 @@ void find_spraying(const PathSubject& paths, std::vector<Answer>& out) {
         if (const auto most = disorder.depth.max())
             add_evidence(answer, "packets that overtook a late one, most", static_cast<double>(*most),
                          EvidenceUnit::packets);
+        if (const auto usual = disorder.late_ns.quantile(0.5))
+            add_evidence(answer, "late by, median", static_cast<double>(*usual), EvidenceUnit::ns);
+        if (const auto long_ns = disorder.late_ns.quantile(0.99))
+            add_evidence(answer, "late by, 99 %", static_cast<double>(*long_ns), EvidenceUnit::ns);
         add_evidence(answer, "packets sent again", static_cast<double>(disorder.repeated), EvidenceUnit::packets);
         if (disorder.lacks_answers) answer.confidence *= 0.8;  // NAKs would have passed unseen
         out.push_back(std::move(answer));

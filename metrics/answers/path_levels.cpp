@@ -15,8 +15,11 @@ struct Comparison {
     std::uint64_t all_episodes = 0;
 };
 
+/// Or had one.
 bool has_sick_path(const PathPair& pair) {
-    return std::ranges::any_of(pair.rows, [](const PathRow& row) { return row.problem == PathProblem::sick; });
+    return std::ranges::any_of(pair.rows, [](const PathRow& row) {
+        return row.problem == PathProblem::sick || row.problem == PathProblem::recovered;
+    });
 }
 
 /// Of one pair for each two hosts and class: only pairs of one class share queues.
@@ -29,8 +32,8 @@ std::map<const PathPair*, Comparison> compare_by(const std::vector<const PathPai
         std::vector<LossCount> counts;
         std::uint64_t all = 0;
         for (const PathPair* pair : group) {
-            counts.push_back({pair->packets(), pair->loss_episodes()});
-            all += pair->loss_episodes();
+            counts.push_back(pair->losses());
+            all += counts.back().episodes;
         }
         const std::vector<LossTest> tests = test_losses(counts);
         const auto compared = static_cast<std::size_t>(std::ranges::count_if(tests, &LossTest::tested));
@@ -46,7 +49,7 @@ std::optional<SickLevel> level_of(const PathPair& pair, const Comparison& of_des
     level.source = pair.source;
     level.destination = pair.destination;
     level.pairs = {&pair};
-    level.episodes = pair.loss_episodes();
+    level.episodes = pair.losses().episodes;
     const bool at_destination = of_destination.test.sick;
     const bool at_source = of_source.test.sick;
     if (!at_destination && !at_source) return std::nullopt;

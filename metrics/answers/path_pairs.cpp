@@ -62,27 +62,35 @@ void add_flow(Collected& collected, const FlowSnapshot& flow) {
         if (std::ranges::find(pair.hop_limits, limit) == pair.hop_limits.end()) pair.hop_limits.push_back(limit);
 }
 
-/// Rows with packets enough are compared.
-std::vector<LossCount> loss_counts(const PathPair& pair) {
-    std::vector<LossCount> counts;
-    counts.reserve(pair.rows.size());
-    for (const PathRow& row : pair.rows) counts.push_back({row.figures.packets, row.figures.loss_episodes});
-    return counts;
+LossCount count_of(const LossTimes& losses) { return {losses.packets, losses.episodes}; }
+
+/// Of an entropy whose route changed, the losses after that. If routes changed and the entropy was not followed, it is
+/// not known which ones those are.
+LossCount present_losses(const PathRow& row, bool rerouted) {
+    if (row.windows.rerouted_ns != 0) return count_of(row.windows.losses);
+    if (rerouted && !row.windows.entropy.known()) return {};
+    return {row.figures.packets, row.figures.loss_episodes};
+}
+
+/// Until the routes changed.
+LossCount former_losses(const PathRow& row) {
+    if (row.windows.rerouted_ns != 0) return count_of(row.windows.losses_before);
+    return {row.figures.packets, row.figures.loss_episodes};
 }
 
 /// How many more packets an entropy needs, at the rate at which the one that loses most has lost, until it has had
 /// episodes enough. A pair without a loss lacks nothing.
 std::uint64_t more_packets(const PathPair& pair) {
     const auto compared =
-        std::ranges::count_if(pair.rows, [](const PathRow& row) { return row.figures.packets >= least_path_packets; });
+        std::ranges::count_if(pair.rows, [](const PathRow& row) { return row.losses.packets >= least_path_packets; });
     const auto most = std::ranges::max_element(pair.rows, {}, [](const PathRow& row) {
-        return static_cast<double>(row.figures.loss_episodes) / static_cast<double>(row.figures.packets + 1);
+        return static_cast<double>(row.losses.episodes) / static_cast<double>(row.losses.packets + 1);
     });
-    if (most == pair.rows.end() || most->figures.loss_episodes == 0 || pair.rows.size() < 2) return 0;
+    if (most == pair.rows.end() || most->losses.episodes == 0 || pair.rows.size() < 2) return 0;
     const std::uint64_t episodes = least_episodes(std::max<std::uint64_t>(static_cast<std::uint64_t>(compared), 2));
-    const std::uint64_t had = most->figures.loss_episodes;
+    const std::uint64_t had = most->losses.episodes;
     if (had >= episodes) return 0;
-    const double per_episode = static_cast<double>(most->figures.packets) / static_cast<double>(had);
+    const double per_episode = static_cast<double>(most->losses.packets) / static_cast<double>(had);
     return static_cast<std::uint64_t>(static_cast<double>(episodes - had) * per_episode);
 }
 
@@ -126,19 +134,43 @@ void compare_windows(PathPair& pair, const WindowTest& test) {
             tested[i]->problem = test.problem;
 }
 
-void compare(PathPair& pair) {
-    compare_windows(pair, {&EntropyWindows::marks, PathProblem::marked});
-    compare_windows(pair, {&EntropyWindows::delays, PathProblem::slow});
-
-    const std::vector<LossTest> tests = test_losses(loss_counts(pair));
+void compare_losses(PathPair& pair) {
+    std::vector<LossCount> counts;
+    counts.reserve(pair.rows.size());
+    for (PathRow& row : pair.rows) counts.push_back(row.losses);
+    const std::vector<LossTest> tests = test_losses(counts);
     for (std::size_t i = 0; i < tests.size(); ++i) {
+        PathRow& row = pair.rows[i];
         if (!tests[i].tested) continue;
-        pair.rows[i].p_loss = tests[i].p;
+        row.p_loss = tests[i].p;
         // A loss outweighs what goes with it.
-        if (tests[i].sick) pair.rows[i].problem = PathProblem::sick;
+        if (tests[i].sick) row.problem = are_over(row.windows.losses) ? PathProblem::recovered : PathProblem::sick;
     }
     const bool found = std::ranges::any_of(tests, &LossTest::sick);
     pair.packets_needed = found ? 0 : more_packets(pair);
+}
+
+/// What was true until the routes changed.
+void compare_former_losses(PathPair& pair) {
+    std::vector<LossCount> counts;
+    counts.reserve(pair.rows.size());
+    for (const PathRow& row : pair.rows) counts.push_back(former_losses(row));
+    const std::vector<LossTest> tests = test_losses(counts);
+    for (std::size_t i = 0; i < tests.size(); ++i) {
+        PathRow& row = pair.rows[i];
+        if (!tests[i].sick || row.windows.rerouted_ns == 0 || row.problem != PathProblem::none) continue;
+        row.problem = PathProblem::recovered;
+        row.left_by_route = true;
+    }
+}
+
+void compare(PathPair& pair) {
+    compare_windows(pair, {&EntropyWindows::marks, PathProblem::marked});
+    compare_windows(pair, {&EntropyWindows::delays, PathProblem::slow});
+    const bool rerouted = pair.rerouted_ns().has_value();
+    for (PathRow& row : pair.rows) row.losses = present_losses(row, rerouted);
+    compare_losses(pair);
+    if (rerouted) compare_former_losses(pair);
 }
 
 /// Of the pairs that the windows are about.
@@ -159,6 +191,13 @@ void add_windows(const Snapshot& snapshot, std::vector<PathPair>& pairs) {
 }
 
 }  // namespace
+
+bool are_over(const LossTimes& losses) {
+    if (losses.episodes < least_path_episodes) return false;
+    const auto widest = static_cast<double>(std::max<std::uint64_t>(losses.widest_gap, 1));
+    return static_cast<double>(losses.packets_since) >= path_quiet_ratio * widest &&
+           quiet_probability(losses.episodes - 1, losses.widest_gap, losses.packets_since) <= path_quiet_probability;
+}
 
 /// Over all windows that differ: where it was shorter, the difference is below 0.
 std::uint64_t longer_by_ns(const EntropyWindows& windows) {
@@ -208,6 +247,21 @@ std::uint64_t PathPair::packets() const {
 std::uint64_t PathPair::loss_episodes() const {
     return std::transform_reduce(rows.begin(), rows.end(), std::uint64_t{0}, std::plus<>(),
                                  [](const PathRow& row) { return row.figures.loss_episodes; });
+}
+
+LossCount PathPair::losses() const {
+    LossCount sum;
+    for (const PathRow& row : rows) {
+        sum.packets += row.losses.packets;
+        sum.episodes += row.losses.episodes;
+    }
+    return sum;
+}
+
+std::optional<std::int64_t> PathPair::rerouted_ns() const {
+    std::int64_t last = 0;
+    for (const PathRow& row : rows) last = std::max(last, row.windows.rerouted_ns);
+    return last == 0 ? std::nullopt : std::optional(last);
 }
 
 bool PathPair::is_compared() const {

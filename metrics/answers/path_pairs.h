@@ -13,7 +13,13 @@
 namespace metrics::inline answers {
 
 /// What is wrong with the path of an entropy, compared with the others of the same pair.
-enum class PathProblem : std::uint8_t { none, sick, slow, marked };
+enum class PathProblem : std::uint8_t {
+    none,
+    sick,
+    slow,
+    marked,
+    recovered,  ///< lost more than the others, and no longer does
+};
 
 /// One entropy of a pair.
 struct PathRow {
@@ -22,8 +28,10 @@ struct PathRow {
     std::optional<std::uint64_t> round_trip_min_ns;
     Histogram round_trip_ns;       ///< of requests whose packets have no other entropy
     EntropyWindows windows;        ///< against the others at the same times
+    LossCount losses;              ///< that were compared: since the routes changed last
     std::optional<double> p_loss;  ///< adjusted; absent if the entropy was not compared
     PathProblem problem = PathProblem::none;
+    bool left_by_route = false;  ///< if it has recovered: until its route changed; else the losses stopped
 };
 
 struct PathPair {
@@ -44,6 +52,9 @@ struct PathPair {
     std::uint64_t wire_bytes() const;
     std::uint64_t packets() const;
     std::uint64_t loss_episodes() const;
+    LossCount losses() const;  ///< of the rows
+    /// When the routes changed last, as hop limits show it.
+    std::optional<std::int64_t> rerouted_ns() const;
     /// Several rows have packets enough to be compared.
     bool is_compared() const;
 };
@@ -52,6 +63,8 @@ struct PathPair {
 std::uint64_t longer_by_ns(const EntropyWindows& windows);
 /// The median round trip of all other entropies of the pair.
 std::optional<std::uint64_t> others_round_trip_ns(const PathPair& pair, const PathRow& row);
+/// Whether losses have stopped, while packets went on for longer than they ever did between two of them.
+bool are_over(const LossTimes& losses);
 /// Whether a longer round trip is that of a queue, and not of a longer way.
 bool is_queue(const PathPair& pair, const PathRow& row);
 

@@ -182,6 +182,18 @@ std::vector<LossTest> test_losses(std::span<const LossCount> counts) {
     return out;
 }
 
+/// With rate 1, the widest of n gaps is the sum of independent waits of the rates 1 to n, and the quiet is r times as
+/// long with the probability E[exp(-r widest)]: the product of i / (i + r) for i from 1 to n.
+double quiet_probability(std::uint64_t gaps, std::uint64_t widest, std::uint64_t quiet) {
+    if (gaps == 0 || quiet == 0) return 1;
+    const double ratio = static_cast<double>(quiet) / static_cast<double>(std::max<std::uint64_t>(widest, 1));
+    constexpr double negligible = 1e-9;
+    double product = 1;
+    for (std::uint64_t i = 1; i <= gaps && product > negligible; ++i)
+        product *= static_cast<double>(i) / (static_cast<double>(i) + ratio);
+    return product;
+}
+
 std::uint64_t least_episodes(std::uint64_t entropies) {
     if (entropies < 2) return 0;
     const auto n = static_cast<double>(entropies);

@@ -46,6 +46,9 @@ struct LossTest {
 /// Tests whether one entropy loses more than the others: their share of the packets is what chance would give them of
 /// the episodes. Finds one after the other, each left out of the next comparison, a quarter of all at most.
 std::vector<LossTest> test_losses(std::span<const LossCount> counts);
+/// The probability that the next loss stays away for `quiet` packets or more, if losses come at random, at a constant
+/// rate, and the widest of `gaps` gaps between the losses before is `widest` packets.
+double quiet_probability(std::uint64_t gaps, std::uint64_t widest, std::uint64_t quiet);
 /// Episodes that one of `entropies` equal ones needs at least to be found, if no other loses anything.
 std::uint64_t least_episodes(std::uint64_t entropies);
 

@@ -101,6 +101,10 @@ inline constexpr double path_rate_ratio = 3.0;
 inline constexpr std::uint64_t least_path_packets = 200;
 /// Two losses can meet by chance of the traffic, such as bursts at the same times.
 inline constexpr std::uint64_t least_path_episodes = 3;
+/// The losses of a path are over if they stay away for three times the widest gap between them, which a path that still
+/// loses does once in a hundred times.
+inline constexpr double path_quiet_probability = 0.01;
+inline constexpr double path_quiet_ratio = 3.0;
 /// Windows that a sign test of marks or delays needs.
 inline constexpr std::uint64_t least_path_windows = 20;
 /// A delay below the time that a switch takes for a packet says nothing about a path.

@@ -74,6 +74,7 @@ constexpr std::array<VerdictName, verdict_count> names{{
     {Verdict::host_sick, "host_sick"},
     {Verdict::path_slow, "path_slow"},
     {Verdict::path_marked, "path_marked"},
+    {Verdict::path_recovered, "path_recovered"},
     {Verdict::low_entropy, "low_entropy"},
     {Verdict::sprayed, "sprayed"},
     {Verdict::selective_repeat, "selective_repeat"},
@@ -207,7 +208,7 @@ constexpr std::array<VerdictMeaning, 4> queue_depth{{
     {Verdict::undecidable, "This capture cannot tell.", describes},
 }};
 
-constexpr std::array<VerdictMeaning, 10> paths{{
+constexpr std::array<VerdictMeaning, 11> paths{{
     {Verdict::path_sick, "Of the paths between two hosts one loses more packets than the others.", is_alarm},
     {Verdict::pair_sick, "All paths between two hosts lose more packets than those of other pairs of hosts.", is_alarm},
     {Verdict::host_sick, "Packets of one host get lost more often than those of others, to or from every peer.",
@@ -218,6 +219,8 @@ constexpr std::array<VerdictMeaning, 10> paths{{
      is_alarm},
     {Verdict::path_marked, "Of the paths between two hosts switches mark one more than the others at the same times.",
      is_alarm},
+    {Verdict::path_recovered,
+     "Of the paths between two hosts one lost more packets than the others, and no longer does.", describes},
     {Verdict::low_entropy, "Two hosts with congestion use few entropies, so few paths.", describes},
     {Verdict::sprayed, "Packets arrive out of order, and little or nothing was sent again or refused because of it.",
      describes},

@@ -89,6 +89,7 @@ enum class Verdict : std::uint8_t {
     host_sick,
     path_slow,
     path_marked,
+    path_recovered,
     low_entropy,
     sprayed,
     selective_repeat,

@@ -98,6 +98,7 @@ struct PathFigures {
     std::uint64_t late_refused = 0;        ///< late packets that the receiver had asked for again
     HoleOutcomes outcomes;
     Histogram late_depth;  ///< of late packets: how many packets after them had passed before
+    Histogram late_ns;     ///< of late packets: the time since the first packet after them
     bool operator==(const PathFigures&) const = default;
 
     static constexpr std::size_t most_exact = 8;
@@ -111,13 +112,26 @@ struct SignCounts {
     bool operator==(const SignCounts&) const = default;
 };
 
+/// When an entropy lost packets. A path that was bad and is mended has no losses any more, while packets go on.
+struct LossTimes {
+    std::uint64_t packets = 0;
+    std::uint64_t episodes = 0;
+    std::uint64_t packets_since = 0;  ///< since the last episode
+    std::uint64_t widest_gap = 0;     ///< packets from one episode to the next, the most
+    std::int64_t last_ns = 0;         ///< of the last episode; 0 = none
+    bool operator==(const LossTimes&) const = default;
+};
+
 /// An entropy of a pair of hosts against the others, in windows of about 1 ms in which both sent. What hurts all of
-/// them at the same time does not show.
+/// them at the same time does not show. Marks, delays and `losses` are those since the routes changed last.
 struct EntropyWindows {
     Entropy entropy;
     SignCounts marks = {};     ///< the share of packets with a mark of congestion
     SignCounts delays = {};    ///< the median round trip
     Histogram longer_ns = {};  ///< by how much its median round trip was longer, where it was
+    LossTimes losses = {};
+    LossTimes losses_before = {};  ///< until the routes changed
+    std::int64_t rerouted_ns = 0;  ///< when the routes changed last, as hop limits show it; 0 = that was not seen
     bool operator==(const EntropyWindows&) const = default;
 };
 

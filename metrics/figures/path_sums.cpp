@@ -56,7 +56,46 @@ void merge_hop_limits(std::vector<std::uint8_t>& into, const std::vector<std::ui
 
 }  // namespace
 
-void merge_windows(PathWindowFigures& into, const PathWindowFigures& other) {
+namespace {
+
+void add_signs(EntropyWindows& into, const EntropyWindows& other) {
+    for (const auto signs : {&EntropyWindows::marks, &EntropyWindows::delays}) {
+        SignCounts& mine = into.*signs;
+        mine.more = add(mine.more, (other.*signs).more);
+        mine.less = add(mine.less, (other.*signs).less);
+    }
+    into.longer_ns.merge(other.longer_ns);
+}
+
+/// Of two stretches of time that do not overlap, or that do.
+void add_losses(LossTimes& into, const LossTimes& later, bool same_time) {
+    if (same_time)
+        into.packets_since = into.last_ns < later.last_ns ? later.packets_since : into.packets_since;
+    else
+        into.packets_since = later.episodes > 0 ? later.packets_since : add(into.packets_since, later.packets);
+    into.packets = add(into.packets, later.packets);
+    into.episodes = add(into.episodes, later.episodes);
+    into.widest_gap = std::max(into.widest_gap, later.widest_gap);
+    into.last_ns = std::max(into.last_ns, later.last_ns);
+}
+
+void append(EntropyWindows& into, const EntropyWindows& later, bool same_time) {
+    if (later.rerouted_ns > into.rerouted_ns) {
+        // Its part before the routes changed is the end of what was before.
+        LossTimes before = into.losses;
+        add_losses(before, later.losses_before, same_time);
+        into = later;
+        into.losses_before = before;
+        return;
+    }
+    add_signs(into, later);
+    add_losses(into.losses, later.losses, same_time);
+    add_losses(into.losses_before, later.losses_before, same_time);
+}
+
+}  // namespace
+
+void merge_windows(PathWindowFigures& into, const PathWindowFigures& other, PartOrder order) {
     into.max_over_mean_permille.merge(other.max_over_mean_permille);
     for (const EntropyWindows& theirs : other.rows) {
         const auto place = std::ranges::lower_bound(into.rows, theirs.entropy, {}, &EntropyWindows::entropy);
@@ -64,12 +103,13 @@ void merge_windows(PathWindowFigures& into, const PathWindowFigures& other) {
             into.rows.insert(place, theirs);
             continue;
         }
-        for (const auto signs : {&EntropyWindows::marks, &EntropyWindows::delays}) {
-            SignCounts& mine = (*place).*signs;
-            mine.more = add(mine.more, (theirs.*signs).more);
-            mine.less = add(mine.less, (theirs.*signs).less);
+        if (order != PartOrder::other_precedes) {
+            append(*place, theirs, order == PartOrder::same_time);
+            continue;
         }
-        place->longer_ns.merge(theirs.longer_ns);
+        EntropyWindows joined = theirs;
+        append(joined, *place, false);
+        *place = std::move(joined);
     }
     // Without room, those that were compared least go.
     while (into.rows.size() > PathFigures::most_rows)
@@ -80,11 +120,25 @@ void merge_windows(PathWindowFigures& into, const PathWindowFigures& other) {
 
 namespace {
 
+void subtract_losses(LossTimes& losses, const LossTimes& earlier) {
+    losses.packets = subtract(losses.packets, earlier.packets);
+    losses.episodes = subtract(losses.episodes, earlier.episodes);
+    losses.packets_since = std::min(losses.packets_since, losses.packets);
+    if (losses.episodes == 0) losses.widest_gap = 0;
+    if (losses.episodes == 0) losses.last_ns = 0;
+}
+
 void subtract_windows(PathWindowFigures& figures, const PathWindowFigures& earlier) {
     figures.max_over_mean_permille = figures.max_over_mean_permille.since(earlier.max_over_mean_permille);
     for (EntropyWindows& row : figures.rows) {
         const auto former = std::ranges::find(earlier.rows, row.entropy, &EntropyWindows::entropy);
         if (former == earlier.rows.end()) continue;
+        if (row.rerouted_ns != former->rerouted_ns) {
+            subtract_losses(row.losses_before, former->losses);
+            continue;
+        }
+        subtract_losses(row.losses, former->losses);
+        subtract_losses(row.losses_before, former->losses_before);
         for (const auto signs : {&EntropyWindows::marks, &EntropyWindows::delays}) {
             (row.*signs).more = subtract((row.*signs).more, ((*former).*signs).more);
             (row.*signs).less = subtract((row.*signs).less, ((*former).*signs).less);
@@ -95,7 +149,8 @@ void subtract_windows(PathWindowFigures& figures, const PathWindowFigures& earli
 
 bool has_no_windows(const PathWindowFigures& figures) {
     return figures.max_over_mean_permille.empty() && std::ranges::all_of(figures.rows, [](const EntropyWindows& row) {
-               return row.marks == SignCounts{} && row.delays == SignCounts{};
+               return row.marks == SignCounts{} && row.delays == SignCounts{} && row.losses.episodes == 0 &&
+                      row.losses_before.episodes == 0;
            });
 }
 
@@ -159,6 +214,7 @@ void merge_path(FlowSnapshot& into, const FlowSnapshot& other) {
     for (const auto member : outcome_counters)
         path.outcomes.*member = add(path.outcomes.*member, other.path->outcomes.*member);
     path.late_depth.merge(other.path->late_depth);
+    path.late_ns.merge(other.path->late_ns);
     merge_hop_limits(path.hop_limits, other.path->hop_limits);
 }
 
@@ -180,6 +236,7 @@ void subtract_path(FlowSnapshot& flow, const FlowSnapshot& earlier) {
     for (const auto member : outcome_counters)
         path.outcomes.*member = subtract(path.outcomes.*member, earlier.path->outcomes.*member);
     path.late_depth = path.late_depth.since(earlier.path->late_depth);
+    path.late_ns = path.late_ns.since(earlier.path->late_ns);
 }
 
 }  // namespace metrics::figures

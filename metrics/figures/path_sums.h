@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <tuple>
 #include <vector>
 
@@ -12,8 +13,10 @@ void merge_path(FlowSnapshot& into, const FlowSnapshot& other);
 /// The rest, if the figures of an earlier time are taken out. Call it before the counters are subtracted.
 void subtract_path(FlowSnapshot& flow, const FlowSnapshot& earlier);
 
+/// Which of two parts of a capture came first.
+enum class PartOrder : std::uint8_t { other_follows, other_precedes, same_time };
 /// The same pair of hosts in two parts of a capture.
-void merge_windows(PathWindowFigures& into, const PathWindowFigures& other);
+void merge_windows(PathWindowFigures& into, const PathWindowFigures& other, PartOrder order);
 /// Those of `later` with windows since `earlier`. Both are in the order of their pairs.
 std::vector<PathWindowFigures> windows_since(const std::vector<PathWindowFigures>& earlier,
                                              const std::vector<PathWindowFigures>& later);

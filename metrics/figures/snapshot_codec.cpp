@@ -573,9 +573,17 @@ void members(C& c, Of<SignCounts> auto& s) {
     all(c, s.more, s.less);
 }
 template <class C>
+void members(C& c, Of<LossTimes> auto& l) {
+    all(c, l.packets, l.episodes, l.packets_since, l.widest_gap);
+    c.near(l.last_ns, 0);
+}
+template <class C>
 void members(C& c, Of<EntropyWindows> auto& w) {
     entropy(c, w.entropy);
     all(c, w.marks, w.delays, w.longer_ns);
+    if (c.version() < 13) return;
+    all(c, w.losses, w.losses_before);
+    c.near(w.rerouted_ns, 0);
 }
 template <class C>
 void members(C& c, Of<PathWindowFigures> auto& w) {
@@ -585,6 +593,7 @@ template <class C>
 void members(C& c, Of<PathFigures> auto& p) {
     all(c, p.entropies, p.entropy_changes, p.rows, p.hop_limits, p.loss_episodes, p.late_refused, p.outcomes,
         p.late_depth);
+    if (c.version() >= 13) value(c, p.late_ns);
 }
 
 /// Flows and attempts are close to one another and to the capture's beginning: `id` and time are written as

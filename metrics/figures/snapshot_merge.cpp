@@ -615,6 +615,9 @@ void merge(Snapshot& into, const Snapshot& other) { merge(into, Snapshot(other))
 
 void merge(Snapshot& into, Snapshot&& other) {
     const bool concurrent = at_the_same_time(into.capture, other.capture);
+    const PartOrder order = concurrent                                        ? PartOrder::same_time
+                            : into.capture.first_ns <= other.capture.first_ns ? PartOrder::other_follows
+                                                                              : PartOrder::other_precedes;
     merge_capture(into.capture, other.capture);
     const Joined joined = FlowMerge(into.flows, other.flows).run();
     into.capture.flows_seen = fields::subtract(into.capture.flows_seen, joined.flows);
@@ -630,12 +633,12 @@ void merge(Snapshot& into, Snapshot&& other) {
         into.attempts, other.attempts, [](const ConnectionAttempt& attempt) { return key_of(attempt); }, merge_attempt);
     merge_sorted(
         into.path_windows, other.path_windows, [](const PathWindowFigures& pair) { return pair_of(pair); },
-        merge_windows);
+        [order](PathWindowFigures& mine, const PathWindowFigures& theirs) { merge_windows(mine, theirs, order); });
     merge_sorted(
         into.names, other.names, [](const AddressName& name) { return name.address; },
-        [](AddressName& mine, AddressName& theirs) {
+        [order](AddressName& mine, AddressName& theirs) {
             // An address may pass from node to node: what was learnt last counts.
-            if (theirs.guid == mine.guid && theirs.name.empty()) return;
+            if (order == PartOrder::other_precedes || (theirs.guid == mine.guid && theirs.name.empty())) return;
             mine = std::move(theirs);
         });
     into.memory_octets = add(into.memory_octets, other.memory_octets);

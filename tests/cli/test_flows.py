@@ -453,6 +453,21 @@ class Text(FlowsTestCase):
         self.assertEqual(self.succeeds(idle), "")
         self.assertIn("5 packets, whose RDMA is connection management only: no data flow", idle.stderr)
 
+    def test_opcodes_of_a_manufacturer_are_no_flows(self):
+        """The same frames with the opcode 0xca, which is no connection management either."""
+        pcap = bytearray((PCAPS / "rxe-rping.pcap").read_bytes())
+        at = 24
+        while at < len(pcap):
+            frame = at + 16
+            if pcap[frame + 12:frame + 14] == b"\x08\x00" and pcap[frame + 36:frame + 38] == (4791).to_bytes(2, "big"):
+                pcap[frame + 42] = 0xca
+            at = frame + struct.unpack_from("<I", pcap, at + 8)[0]
+        file = self.folder / "manufacturer.pcap"
+        file.write_bytes(pcap)
+        shown = flows("-r", file)
+        self.assertEqual(self.succeeds(shown), "")
+        self.assertIn("belongs to no data flow", shown.stderr)
+
     def test_a_link_type_that_is_not_known_is_the_reason(self):
         octets = bytearray((PCAPS / "siw-rping-crc.pcap").read_bytes())
         octets[20:24] = (147).to_bytes(4, "little")

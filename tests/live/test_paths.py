@@ -173,24 +173,28 @@ class Paths(unittest.TestCase):
             if queue and queue[0][0] <= 0 and (crossed + 1) % every != 0:
                 sent.append(queue.pop(0)[1])
                 crossed += 1
-        return numbered(sent), dropped
+        return sent, dropped
+
+    def lossy_leg(self, legs, frames, every):
+        """Three ports that cross the leg where every Nth packet is dropped, and the frames without those of further ports that do."""
+        placed = self.placed(legs, frames)
+        lossy = sorted(port for port, leg in placed.items() if leg == 0)
+        self.assertGreaterEqual(len(lossy), 3)
+        self.assertGreaterEqual(len(placed) - len(lossy), 13)
+        left_out = set(lossy[3:])
+        # The packets that found the way have passed the relay, too: the rest of a round is sent before.
+        first = next(frame for frame in frames if int.from_bytes(frame[34:36], "big") == lossy[0])
+        self.assertEqual(self.send(legs, [first] * (every - len(lossy)), 1000).wait(PATIENCE_SECONDS), 0)
+        return {(port, 4791) for port in lossy[:3]}, [frame for frame in frames if int.from_bytes(frame[34:36], "big") not in left_out]
 
     def test_the_leg_that_loses(self):
         """Three entropies of at least sixteen cross the leg where every 60th packet is dropped."""
         every = 60
         frames = self.make("pairs=40", "packets=1500")
         with Legs(LEGS, relay=["--of", "roce", "--drop-every", every, "--direction", "forward"]) as legs:
-            placed = self.placed(legs, frames)
-            lossy = sorted(port for port, leg in placed.items() if leg == 0)
-            self.assertGreaterEqual(len(lossy), 3)
-            self.assertGreaterEqual(len(placed) - len(lossy), 13)
-            left_out = set(lossy[3:])
-            wrong = {(port, 4791) for port in lossy[:3]}
-            kept = [frame for frame in frames if int.from_bytes(frame[34:36], "big") not in left_out]
-            # The packets that found the way have passed the relay, too: the rest of a round is sent before.
-            first = next(frame for frame in frames if int.from_bytes(frame[34:36], "big") == lossy[0])
-            self.assertEqual(self.send(legs, [first] * (every - len(lossy)), 1000).wait(PATIENCE_SECONDS), 0)
+            wrong, kept = self.lossy_leg(legs, frames, every)
             sent, expected = self.with_repeats(kept, {port for port, _ in wrong}, every)
+            sent = numbered(sent)
             with Watch(legs, "udp", FAR, *LEG_ENDS) as watch:
                 self.assertEqual(self.send(legs, sent, 10000).wait(PATIENCE_SECONDS), 0)
                 watch.finish()
@@ -203,6 +207,36 @@ class Paths(unittest.TestCase):
                 episodes = {roce_ports(row["entropy"]): row["loss_episodes"] for row in pair["rows"]}
                 self.assertAlmostEqual(sum(episodes[ports] for ports in wrong), expected, delta=0.1 * expected)
                 self.assertEqual(sum(episodes.values()), sum(episodes[ports] for ports in wrong))
+
+    def test_a_leg_that_lost_and_was_taken_out(self):
+        """The same leg, until the routes leave it out in the middle: its entropies are not sick any more, and `paths` and `why` say
+        until when they were."""
+        every = 60
+        frames = self.make("pairs=40", "packets=1500")
+        with Legs(LEGS, relay=["--of", "roce", "--drop-every", every, "--direction", "forward"]) as legs:
+            wrong, kept = self.lossy_leg(legs, frames, every)
+            half = len(kept) // 2
+            before, expected = self.with_repeats(kept[:half], {port for port, _ in wrong}, every)
+            sent = numbered(before + kept[half:])
+            with Watch(legs, "udp", FAR) as watch:
+                self.assertEqual(self.send(legs, sent[:len(before)], 10000).wait(PATIENCE_SECONDS), 0)
+                time.sleep(0.2)
+                changed_ns = time.time_ns()
+                legs.route("near", range(1, LEGS))
+                self.assertEqual(self.send(legs, sent[len(before):], 10000).wait(PATIENCE_SECONDS), 0)
+                watch.finish()
+                self.assertEqual(len(legs.relayed()["forward"]["dropped"]) - 1, expected)
+                pair = self.paths(watch.file(*FAR), "--no-crc")
+                self.assertEqual(self.sick(pair, roce_ports), set())
+                recovered = [row for row in pair["rows"] if row["verdict"] == "path_recovered"]
+                self.assertEqual({roce_ports(row["entropy"]) for row in recovered}, wrong)
+                for row in recovered:
+                    self.assertLess(row["last_loss_ns"], changed_ns)
+                answers = json.loads(rdmascope("why", "-r", watch.file(*FAR), "--no-crc", "--json").stdout)["answers"]
+                self.assertNotIn("path_sick", {answer["verdict"] for answer in answers})
+                said = [answer for answer in answers if answer["verdict"] == "path_recovered"]
+                self.assertEqual(len(said), len(wrong))
+                self.assertFalse(any(answer["alarm"] for answer in said))
 
     def test_the_leg_that_loses_with_iwarp(self):
         """Connections repair what the relay drops; those that are called sick cross its leg. Their ports are chance."""

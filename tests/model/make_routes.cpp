@@ -2,7 +2,8 @@
 ///     make_routes OUT.pcap TRUTH.json [NAME=VALUE]...
 /// Names: routes, pairs, packets, seed, ports, spread (flow, adapter, network), order (in_order, selective, placing),
 /// tap (before, after), one_each, tunnel, ipv6, both, uneven (0 or 1), delay_step (ns from a route to the next), and of
-/// the first route loss, marks (millionths), delay (ns); of all routes loss_all (millionths), burst (packets).
+/// the first route loss, marks (millionths), delay (ns); of all routes loss_all (millionths), burst (packets);
+/// reroute (ns after the beginning: the first route is left out).
 #include <charconv>
 #include <cstdio>
 #include <functional>
@@ -50,6 +51,7 @@ model::RoutePlan plan_of(const Settings& settings) {
     plan.pairs = model::alike(static_cast<std::uint32_t>(number(settings, "pairs", 8)),
                               static_cast<std::uint32_t>(number(settings, "packets", 20'000)));
     plan.seed = number(settings, "seed", 1);
+    plan.reroute.at_ns = static_cast<std::int64_t>(number(settings, "reroute", 0));
     plan.ports = static_cast<std::uint32_t>(number(settings, "ports", 16));
     plan.one_each = number(settings, "one_each", 0) != 0;
     plan.tunnelled = number(settings, "tunnel", 0) != 0;

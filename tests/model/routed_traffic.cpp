@@ -80,6 +80,18 @@ Entropy RoutedTraffic::entropy_of(const Event& event, bool from_b) const {
 std::uint32_t RoutedTraffic::route_of(const Event& event, bool from_b) {
     const std::size_t routes = plan_.routes.size();
     if (plan_.spread == Spread::by_network) return static_cast<std::uint32_t>(random_.below(routes));
+    const bool rerouted = plan_.reroute.at_ns != 0 && now_ >= plan_.reroute.at_ns;
+    if (!rerouted) return hashed_route(event, from_b, routes);
+    const std::uint32_t route = hashed_route(event, from_b, routes - 1);
+    return route >= plan_.reroute.without ? route + 1 : route;
+}
+
+bool RoutedTraffic::is_dark(std::uint32_t route) const {
+    const Reroute& reroute = plan_.reroute;
+    return route == reroute.without && now_ < reroute.at_ns && now_ >= reroute.at_ns - reroute.dark_ns;
+}
+
+std::uint32_t RoutedTraffic::hashed_route(const Event& event, bool from_b, std::size_t routes) const {
     if (plan_.one_each && plan_.spread == Spread::by_flow) return static_cast<std::uint32_t>(event.pair % routes);
     const Entropy entropy = entropy_of(event, from_b);
     const std::uint64_t key = std::uint64_t{entropy.port} << 32 | std::uint64_t{entropy.label} << 1 | (from_b ? 1 : 0);
@@ -116,6 +128,7 @@ Packet RoutedTraffic::packet_of(const Event& event, bool request) const {
     packet.flow_label = pair.label;
     packet.wire_psn = static_cast<std::uint32_t>(event.psn + 1000 * event.pair) & 0xffffff;
     packet.ecn = event.marked ? 3 : 2;
+    packet.hop_limit = static_cast<std::uint8_t>(packet.hop_limit - event.hops);
     if (plan_.counts) packet.identification = event.identification;
     if (!request) {
         packet.opcode = opcode_acknowledge;
@@ -216,7 +229,8 @@ void RoutedTraffic::send(const Event& event) {
     ++truth_.route_packets[number];
     if (pair.from_b == plan_.tap_after) observe(packet, true);
     Lane& lane = lanes_[pair.from_b ? 1 : 0][number];
-    if (is_lost(lane, route)) return note_loss(packet, truth);
+    if (is_lost(lane, route) || is_dark(number)) return note_loss(packet, truth);
+    packet.hops = route.hops;
     packet.marked = random_.hit(route.marks);
     at(arrival(route, lane), packet);
 }

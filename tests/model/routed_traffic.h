@@ -30,6 +30,7 @@ private:
         std::uint16_t port = 0;
         std::uint16_t identification = 0;
         What what{};
+        std::uint8_t hops = 0;
         bool marked = false;
         bool again = false;
         bool nak = false;
@@ -70,6 +71,8 @@ private:
 
     // the network
     std::uint32_t route_of(const Event& event, bool from_b);
+    std::uint32_t hashed_route(const Event& event, bool from_b, std::size_t routes) const;
+    bool is_dark(std::uint32_t route) const;
     bool is_lost(Lane& lane, const Route& route);
     std::int64_t arrival(const Route& route, Lane& lane);
     void observe(const Event& event, bool request);

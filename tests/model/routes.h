@@ -32,6 +32,14 @@ struct Route {
     std::uint32_t loss = 0;
     std::uint32_t burst = 1;  ///< mean length of a run of losses, in packets. Gilbert 1960
     std::uint32_t marks = 0;
+    std::uint8_t hops = 0;  ///< routers on the way
+};
+
+/// Switches leave a route out from a time on, and hash to the others.
+struct Reroute {
+    std::int64_t at_ns = 0;  ///< after the first packet; 0 = never
+    std::uint32_t without = 0;
+    std::int64_t dark_ns = 0;  ///< before that, the route loses all packets for this time
 };
 
 /// One requester and its responder.
@@ -47,6 +55,7 @@ struct RoutePlan {
     std::vector<Route> routes;
     std::vector<RoutedPair> pairs;
     bool one_each = false;  ///< pair i takes route i, modulo their number: not the hash
+    Reroute reroute;
     Spread spread = Spread::by_flow;
     std::uint32_t ports = 16;  ///< that an adapter gives in turn, if it spreads
     Order order = Order::in_order;

@@ -71,6 +71,15 @@ std::vector<Entropy> RoutedOutcome::sick() const {
     return out;
 }
 
+std::vector<Entropy> RoutedOutcome::with(metrics::PathProblem problem) const {
+    std::vector<Entropy> out;
+    for (const bool from_b : {false, true})
+        if (const metrics::PathPair* const each = pair(from_b); each != nullptr)
+            for (const metrics::PathRow& row : each->rows)
+                if (row.problem == problem) out.push_back(entropy_of(row.figures.entropy, from_b));
+    return out;
+}
+
 std::string RoutedOutcome::alarms() const {
     std::string out;
     for (const metrics::Answer& each : answers)

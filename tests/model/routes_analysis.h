@@ -26,6 +26,8 @@ struct RoutedOutcome {
     const metrics::PathPair* pair(bool from_b = false) const;
     /// The entropies that are called sick, the least likely to be so by chance first.
     std::vector<Entropy> sick() const;
+    /// The entropies that have this problem.
+    std::vector<Entropy> with(metrics::PathProblem problem) const;
     /// Verdicts that alarm, for messages of failures.
     std::string alarms() const;
 };

@@ -147,6 +147,7 @@ struct Controller::Anchor {
     std::uint64_t congested = 0;
     std::uint64_t commands_of = 0;  ///< the flow
     std::optional<std::string> command_kind = {};
+    PathList::Key path = {};
 };
 
 Controller::Anchor Controller::anchor() const {
@@ -165,6 +166,7 @@ Controller::Anchor Controller::anchor() const {
         anchor.commands_of = line.flow->id;
         if (line.kind != nullptr) anchor.command_kind = line.kind->kind;
     }
+    anchor.path = state.paths.key(at(View::paths));
     return anchor;
 }
 
@@ -188,6 +190,8 @@ void Controller::restore(const Anchor& anchor) {
         if (line.flow->id != anchor.commands_of) return false;
         return line.kind == nullptr ? !anchor.command_kind : anchor.command_kind == line.kind->kind;
     });
+    if (const auto& lines = state.paths.lines(); !lines.empty())
+        find(View::paths, lines, [&](const PathLine& line) { return PathList::key(line) == anchor.path; });
 }
 
 void Controller::rebuild() {
@@ -202,8 +206,17 @@ void Controller::rebuild() {
         state.congested = congested_flows(*shown, context, filter);
         state.commands = command_lines(*shown, context, filter);
     }
+    list_paths();
     restore(kept);
     count_rows();
+}
+
+/// A long way through many flows, so only where it is looked at.
+void Controller::list_paths() {
+    const metrics::Snapshot* const shown = state.view == View::paths ? state.shown() : nullptr;
+    if (shown == nullptr) return;
+    const exporters::Context context = context_of({}, state.choice.window, *state.reading, state.names);
+    state.paths.build(*shown, context, filter);
 }
 
 void Controller::rebuild_packets() {
@@ -221,6 +234,7 @@ std::size_t Controller::rows(View view) const {
         case View::packets: return state.packets->lines().size();
         case View::counters: return state.reading == nullptr ? 0 : state.reading->counters.size();
         case View::io: return state.commands.size();
+        case View::paths: return state.paths.lines().size();
     }
     return 0;
 }
@@ -267,6 +281,7 @@ void Controller::go_to(View view) {
     state.view = view;
     state.spread = false;
     if (view == View::packets && state.packets->advance(feed)) count_rows();
+    if (view == View::paths) rebuild();
 }
 
 void Controller::open_flow(std::uint64_t id) {
@@ -381,6 +396,7 @@ std::optional<std::uint64_t> Controller::selected_flow() const {
         case View::io:
             if (at < state.commands.size()) return state.commands[at].flow->id;
             break;
+        case View::paths: return state.paths.flow(at);
         case View::events:
             if (at < state.events.lines().size() && state.events.lines()[at].flow != 0)
                 return state.events.lines()[at].flow;

@@ -50,6 +50,7 @@ struct Controller {
     void keep() { ask(Request::Kind::settings); }
 
     // Lists; controller.cpp.
+    void list_paths();       ///< if they are shown
     void rebuild();          ///< all lists, from the reading and the choice; selections stay on their rows
     void rebuild_packets();  ///< goes through the frames again
     void count_rows();       ///< of every view; selections and what is in sight stay within them

@@ -17,8 +17,10 @@ constexpr std::uint32_t in_events = bit_of(View::events);
 constexpr std::uint32_t in_packets = bit_of(View::packets);
 constexpr std::uint32_t in_counters = bit_of(View::counters);
 constexpr std::uint32_t in_io = bit_of(View::io);
+constexpr std::uint32_t in_paths = bit_of(View::paths);
 constexpr std::uint32_t in_flow = bit_of(View::flow);
-constexpr std::uint32_t in_lists = in_flows | in_hosts | in_congestion | in_events | in_packets | in_counters | in_io;
+constexpr std::uint32_t in_lists =
+    in_flows | in_hosts | in_congestion | in_events | in_packets | in_counters | in_io | in_paths;
 constexpr std::uint32_t in_every_view = in_lists | in_flow;
 
 using Where = KeyRow::Where;
@@ -35,7 +37,7 @@ constexpr std::array table{
     KeyRow{{"l, Right", "the next chart", "Move", in_flow}, Where::view, move::next_chart},
     KeyRow{{"h, Left", "the chart before", "Move", in_flow}, Where::view, move::previous_chart},
 
-    KeyRow{{"Enter", "the flow of the row; a group: fold, unfold", "Look", in_flows | in_congestion},
+    KeyRow{{"Enter", "the flow of the row; a group: fold, unfold", "Look", in_flows | in_congestion | in_paths},
            Where::view,
            look::open_row},
     KeyRow{{"Enter", "the connection: latency by time, slowest commands, errors", "Look", in_io},
@@ -58,6 +60,9 @@ constexpr std::array table{
     KeyRow{{"7", "commands of upper layers: NVMe, NFS, SCSI, SMB", "Look", in_every_view},
            Where::view,
            look::at<View::io>},
+    KeyRow{{"8", "paths between hosts: entropies, and which one is bad", "Look", in_every_view},
+           Where::view,
+           look::at<View::paths>},
     KeyRow{{"o", "the opposite direction", "Look", in_flow}, Where::view, look::opposite},
     KeyRow{{"n", "the next flow with a problem", "Look", in_flows | in_flow}, Where::view, look::next_problem},
     KeyRow{{"e", "why: about the flow; without one, about all", "Look", in_every_view}, Where::view, look::answers},
@@ -195,8 +200,8 @@ bool acts_in(const KeyRow& row, View view, Overlay overlay) {
 }  // namespace
 
 std::string_view name_of(View view) {
-    constexpr std::array<std::string_view, view_count> names{"flows",   "hosts",    "congestion", "events",
-                                                             "packets", "counters", "io",         "flow"};
+    constexpr std::array<std::string_view, view_count> names{"flows",    "hosts", "congestion", "events", "packets",
+                                                             "counters", "io",    "paths",      "flow"};
     return names[static_cast<std::size_t>(view)];
 }
 

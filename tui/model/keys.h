@@ -43,8 +43,8 @@ struct Mouse {
 };
 
 /// The screens, in the order of Tab and of the digits.
-enum class View : std::uint8_t { flows, hosts, congestion, events, packets, counters, io, flow };
-inline constexpr std::size_t view_count = 8;
+enum class View : std::uint8_t { flows, hosts, congestion, events, packets, counters, io, paths, flow };
+inline constexpr std::size_t view_count = 9;
 std::string_view name_of(View view);
 constexpr std::uint32_t bit_of(View view) { return 1U << static_cast<unsigned>(view); }
 

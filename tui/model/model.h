@@ -18,6 +18,7 @@
 #include "tui/model/hits.h"
 #include "tui/model/keys.h"
 #include "tui/model/packet_list.h"
+#include "tui/model/path_list.h"
 #include "tui/model/sequence_trace.h"
 #include "tui/model/settings.h"
 #include "tui/model/timeline.h"
@@ -82,6 +83,7 @@ struct ModelState {
     std::vector<const metrics::FlowSnapshot*> congested =
         {};                                  ///< flows with marks, CNPs or pauses of time, worst first
     std::vector<CommandLine> commands = {};  ///< of the window
+    PathList paths;                          ///< of the window, as it was when it was last shown
     std::uint64_t flow_id = 0;               ///< of the view of one flow
     std::vector<metrics::Answer> answers = {};
     std::vector<std::string> details = {};  ///< of the packet selected: a line each

@@ -181,7 +181,23 @@ void draw_trouble(const ModelState& state, Pane& pane, int y) {
     pane.text(x, y, trouble_of(state.feed, pane.width()).first, {Role::bad});
 }
 
+/// The view of one flow has no number: it is opened from a row.
+std::string tab_number(View view) {
+    return view == View::flow ? std::string{} : fmt::format("{} ", static_cast<unsigned>(view) + 1);
+}
+
+/// Blanks between two tabs: fewer on a screen where the last tab would not fit.
+int tab_gap(int width) {
+    std::size_t columns = 1;
+    for (std::size_t i = 0; i < view_count; ++i) {
+        const auto view = static_cast<View>(i);
+        columns += tab_number(view).size() + tui::name_of(view).size() + 2;
+    }
+    return static_cast<int>(columns) - 1 <= width ? 2 : 1;
+}
+
 void draw_tabs(const ModelState& state, Pane& pane, int y) {
+    const int gap = tab_gap(pane.width());
     int x = 1;
     for (std::size_t i = 0; i < view_count; ++i) {
         const auto view = static_cast<View>(i);
@@ -189,12 +205,11 @@ void draw_tabs(const ModelState& state, Pane& pane, int y) {
         const int begin = x - 1;
         const Style name{current ? Role::sorted : Role::normal, false, current};
         if (current) pane.put(begin, y, U' ', name);
-        // The view of one flow is opened from a row.
-        if (view != View::flow) x += pane.text(x, y, fmt::format("{} ", i + 1), current ? name : Style{Role::accent});
+        x += pane.text(x, y, tab_number(view), current ? name : Style{Role::accent});
         x += pane.text(x, y, tui::name_of(view), name);
         if (current) pane.put(x, y, U' ', name);
-        pane.hit(Hit::Target::tab, begin, y, x + 1 - begin, i);
-        x += 2;
+        pane.hit(Hit::Target::tab, begin, y, x + gap - 1 - begin, i);
+        x += gap;
     }
 }
 

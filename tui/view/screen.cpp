@@ -20,6 +20,7 @@ void draw_view(Canvas& canvas, Area area) {
         case View::packets: return draw_packets(canvas, area);
         case View::counters: return draw_counters(canvas, area);
         case View::io: return draw_commands(canvas, area);
+        case View::paths: return draw_paths(canvas, area);
         case View::flow: return draw_flow(canvas, area);
     }
 }

@@ -37,6 +37,7 @@ void draw_counters(Canvas& canvas, Area area);
 void draw_commands(Canvas& canvas, Area area);
 /// The commands of one connection: latency by time, the slowest, and errors.
 void draw_connection_commands(Canvas& canvas, Area area);
+void draw_paths(Canvas& canvas, Area area);
 void draw_events(Canvas& canvas, Area area);
 void draw_packets(Canvas& canvas, Area area);
 void draw_flow(Canvas& canvas, Area area);

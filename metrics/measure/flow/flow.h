@@ -270,6 +270,14 @@ struct LossEpisodes {
         late[late_next] = position;
         late_next = static_cast<std::uint8_t>((late_next + 1u) % late.size());
     }
+    /// The packets [begin, end) did not pass, and nothing will send them again. They begin an episode if they are not
+    /// near the last one.
+    bool note_hole(std::uint64_t begin, std::uint64_t end) {
+        const bool begins = last_position == 0 || begin > last_position + most_apart + 1;
+        last_position = end - 1;
+        count += begins ? 1 : 0;
+        return begins;
+    }
     /// The packet at `position` is sent again. It begins an episode if it fills a hole that is not near the last one,
     /// or, if the capture holds its first transmission, if it begins a run of repeats.
     bool note(std::uint64_t position, bool fills, bool begins_run) {
@@ -290,7 +298,9 @@ struct LossEpisodes {
 enum class RareHistogram : std::uint8_t {
     first_answer,  ///< RepeatAnswerFigures
     late_depth,    ///< PathFigures
+    late_ns,       ///< PathFigures
 };
+inline constexpr std::size_t rare_histogram_count = 3;
 
 /// Everything that is counted in rare cases only. Taken from a pool at the first of them.
 struct FlowTrouble {
@@ -328,7 +338,8 @@ struct FlowTrouble {
     std::uint64_t early_repeats = 0;  ///< RepeatAnswerFigures
     std::uint64_t repeated_answers = 0;
     std::uint64_t first_repeat_min_ns = 0;
-    std::uint32_t histograms = 0xffffffff;     ///< HistogramBlock with the two of RareHistogram
+    /// A HistogramBlock for each two of RareHistogram, if there is one.
+    std::array<std::uint32_t, (rare_histogram_count + 1) / 2> histograms{0xffffffff, 0xffffffff};
     std::array<std::uint16_t, 4> udp_ports{};  ///< that differ from Flow::udp_port
     IcmpFigures icmp;                          ///< about packets of this flow
     FlowClasses classes;

@@ -89,6 +89,7 @@ void FlowStore::note_other_path(Flow& flow, PathKey key, const EntropyTotals& pa
     const Entropy now = key.entropy();
     paths.set_key(flow, key);
     if (key_before.hop_limit() != key.hop_limit()) note_hop_limit(flow, key_before.hop_limit(), key.hop_limit());
+    if (before == now && key_before.hop_limit() != 0) path_windows.note_hop_limit(flow);
     if (before == now || !before.known()) return;
     if (!flow.has_entropies) {
         // Acknowledgements alone do not decide what the flow's entropy is.

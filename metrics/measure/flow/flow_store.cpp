@@ -150,7 +150,8 @@ void FlowStore::evict(FlowIndex index) {
     for (const std::uint32_t block : flow.histogram_block)
         if (block != Flow::no_block) blocks.give_back(block);
     if (flow.trouble != Flow::no_block) {
-        if (const std::uint32_t own = troubles[flow.trouble].histograms; own != Flow::no_block) {
+        for (const std::uint32_t own : troubles[flow.trouble].histograms) {
+            if (own == Flow::no_block) continue;
             for (CompactHistogram& histogram : blocks[own]) histogram.release(pages, flow.histogram_pages);
             blocks.give_back(own);
         }
@@ -224,15 +225,17 @@ Histogram FlowStore::unpack(const Flow& flow, FlowHistogram which) const {
 
 void FlowStore::record(Flow& flow, RareHistogram which, std::uint64_t value) {
     if (flow.trouble == Flow::no_block) return;
-    std::uint32_t& block = troubles[flow.trouble].histograms;
+    const auto place = static_cast<std::size_t>(which);
+    std::uint32_t& block = troubles[flow.trouble].histograms[place / 2];
     if (block == Flow::no_block) block = blocks.take();
     if (block == Flow::no_block) return;  // counted by the pool
-    blocks[block][static_cast<std::size_t>(which)].record(pages, flow.histogram_pages, value);
+    blocks[block][place % 2].record(pages, flow.histogram_pages, value);
 }
 
 Histogram FlowStore::unpack(const FlowTrouble& trouble, RareHistogram which) const {
-    if (trouble.histograms == Flow::no_block) return {};
-    return blocks[trouble.histograms][static_cast<std::size_t>(which)].unpack(pages);
+    const auto place = static_cast<std::size_t>(which);
+    const std::uint32_t block = trouble.histograms[place / 2];
+    return block == Flow::no_block ? Histogram{} : blocks[block][place % 2].unpack(pages);
 }
 
 void FlowStore::show(Flow& flow, EventKind kind, std::uint64_t frame, std::uint64_t value) {
@@ -472,6 +475,7 @@ void FlowStore::describe_path(const Flow& flow, FlowSnapshot& out) const {
         path.late_refused = own->late_refused;
         path.outcomes = own->holes.outcomes();
         path.late_depth = unpack(*own, RareHistogram::late_depth);
+        path.late_ns = unpack(*own, RareHistogram::late_ns);
     }
     if (!(path == PathFigures{})) out.path = std::move(path);
 }

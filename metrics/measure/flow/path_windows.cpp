@@ -9,6 +9,9 @@ namespace metrics::inline measure::inline flow {
 
 namespace {
 
+/// Hop limits that change within about a second change for one reason.
+constexpr std::int64_t together_ns = std::int64_t{1} << 30;
+
 std::uint32_t bounded_count(std::size_t value) {
     return static_cast<std::uint32_t>(std::min<std::size_t>(value, std::numeric_limits<std::uint32_t>::max() - 1));
 }
@@ -163,6 +166,68 @@ void PathWindows::add_round_trip(const Flow& flow, std::uint64_t ns) {
     row.round_trips_ns[row.sampled++] = static_cast<std::uint32_t>(std::min(ns, most));
 }
 
+PathWindows::Row* PathWindows::row_of(const Flow& flow) {
+    if (flow.path == FlowPaths::none) return nullptr;
+    const PathMember& member = paths_[flow.path].member;
+    return member.pair == none ? nullptr : &pairs_[member.pair].rows[member.row];
+}
+
+/// Of the window, which its row does not count yet.
+std::uint64_t PathWindows::packets_under_way(const Flow& flow) const {
+    const PathMember& member = paths_[flow.path].member;
+    return member.is_active ? flow.counts.packets - member.packets : 0;
+}
+
+void PathWindows::add_loss(const Flow& flow, std::int64_t now_ns) {
+    Row* const row = row_of(flow);
+    if (row == nullptr) return;
+    LossTimes& losses = row->losses;
+    // Of other flows with this entropy, the packets of the window are not known yet.
+    const std::uint64_t packets = std::max(losses.packets + packets_under_way(flow), row->packets_at_loss);
+    if (losses.episodes++ > 0) losses.widest_gap = std::max(losses.widest_gap, packets - row->packets_at_loss);
+    row->packets_at_loss = packets;
+    losses.last_ns = now_ns;
+}
+
+void PathWindows::take_back_loss(const Flow& flow) {
+    Row* const row = row_of(flow);
+    if (row != nullptr && row->losses.episodes > 0) --row->losses.episodes;
+}
+
+/// What was seen of the former route says nothing about the next one.
+void PathWindows::restart(Row& row, std::int64_t changed_ns) {
+    LossTimes& before = row.losses_before;
+    if (row.rerouted_ns == 0 || changed_ns - row.rerouted_ns > together_ns) before = {};
+    before.packets += row.losses.packets;
+    before.episodes += row.losses.episodes;
+    before.last_ns = std::max(before.last_ns, row.losses.last_ns);
+    row.losses = {};
+    row.packets_at_loss = 0;
+    row.rerouted_ns = changed_ns;
+    row.marks_more = row.marks_less = row.delays_more = row.delays_less = 0;
+    row.longer_ns.release(pages_, row.owner);
+}
+
+/// Of one entropy alone, or of several: then all routes between the hosts may have changed.
+void PathWindows::note_hop_limit(const Flow& flow) {
+    Row* const row = row_of(flow);
+    if (row == nullptr) return;
+    const PathMember& member = paths_[flow.path].member;
+    Pair& pair = pairs_[member.pair];
+    const std::int64_t now_ns = flow.counts.last_ns;
+    const bool is_first = pair.change_ns == 0 || now_ns - pair.change_ns > together_ns;
+    if (is_first) pair.change_row = member.row;
+    const bool was_rerouted = !is_first && pair.is_rerouted;
+    pair.is_rerouted = was_rerouted || (!is_first && pair.change_row != member.row);
+    pair.change_ns = now_ns;
+    // Once in a window: where a network sprays over ways of different lengths, hop limits change all the time.
+    const bool is_fresh = pair.change_window != window_of(now_ns);
+    if (is_fresh) close(pair);
+    pair.change_window = window_of(now_ns);
+    if (!pair.is_rerouted || (was_rerouted && !is_fresh)) return restart(*row, now_ns);
+    for (Row& each : pair.rows) restart(each, now_ns);
+}
+
 /// Ends the window of a pair.
 void PathWindows::close(Pair& pair) {
     std::uint64_t packets = 0;
@@ -174,6 +239,7 @@ void PathWindows::close(Pair& pair) {
         const auto own_packets = static_cast<std::uint32_t>(flow.counts.packets - member.packets);
         const auto own_ce = static_cast<std::uint32_t>(Flow::sum(flow.counts.ce, flow.counts_above.ce) - member.ce);
         row.packets += own_packets;
+        row.losses.packets += own_packets;
         row.ce += own_ce;
         row.interval_bytes += flow.counts.wire_bytes - member.wire_bytes;
         packets += own_packets;
@@ -254,11 +320,17 @@ void PathWindows::describe(std::vector<PathWindowFigures>& out) const {
         figures.destination = key.destination;
         figures.dscp = static_cast<std::uint8_t>(key.selector);
         figures.max_over_mean_permille = pair.max_over_mean.unpack(pages_);
-        for (const Row& row : pair.rows)
-            figures.rows.push_back({.entropy = row.entropy,
-                                    .marks = {row.marks_more, row.marks_less},
-                                    .delays = {row.delays_more, row.delays_less},
-                                    .longer_ns = row.longer_ns.unpack(pages_)});
+        for (const Row& row : pair.rows) {
+            EntropyWindows& windows =
+                figures.rows.emplace_back(EntropyWindows{.entropy = row.entropy,
+                                                         .marks = {row.marks_more, row.marks_less},
+                                                         .delays = {row.delays_more, row.delays_less},
+                                                         .longer_ns = row.longer_ns.unpack(pages_),
+                                                         .losses = row.losses,
+                                                         .losses_before = row.losses_before,
+                                                         .rerouted_ns = row.rerouted_ns});
+            windows.losses.packets_since = row.losses.packets - std::min(row.losses.packets, row.packets_at_loss);
+        }
         std::ranges::sort(figures.rows, {}, &EntropyWindows::entropy);
     }
     const auto pair_of = [](const PathWindowFigures& pair) {

@@ -33,6 +33,14 @@ public:
     void note_round_trip(const Flow& flow, std::uint64_t ns) {
         if (flow.path != FlowPaths::none) add_round_trip(flow, ns);
     }
+    /// Packets of the flow were lost together.
+    void note_loss(const Flow& flow, std::int64_t now_ns) {
+        if (flow.path != FlowPaths::none) add_loss(flow, now_ns);
+    }
+    /// What was counted as the last loss of the flow came late: it was not lost.
+    void take_back_loss(const Flow& flow);
+    /// A packet of the flow, counted already, has another hop limit than the one before: it takes another route.
+    void note_hop_limit(const Flow& flow);
     /// The flow has had a data packet with this DSCP.
     void join(Flow& flow, std::uint8_t dscp) {
         if (flow.path_dscp == Flow::no_dscp) [[unlikely]]
@@ -76,6 +84,10 @@ private:
         std::uint32_t delays_less = 0;
         HistogramOwner owner;
         CompactHistogram longer_ns;
+        LossTimes losses;  ///< without the packets of the window
+        LossTimes losses_before;
+        std::uint64_t packets_at_loss = 0;
+        std::int64_t rerouted_ns = 0;
     };
     struct Pair {
         FlowKey key;  ///< the addresses, and the DSCP as selector
@@ -86,6 +98,10 @@ private:
         std::vector<Row> rows;
         HistogramOwner owner;
         CompactHistogram max_over_mean;
+        std::int64_t change_ns = 0;       ///< when a hop limit changed last
+        std::uint32_t change_window = 0;  ///< of it
+        std::uint8_t change_row = 0;      ///< the first one whose hop limit changed then
+        bool is_rerouted = false;         ///< those of several have
     };
 
     void begin(Flow& flow, std::uint8_t dscp);
@@ -94,6 +110,10 @@ private:
     void add_member(Flow& flow, std::uint32_t pair);
     void begin_window(Flow& flow, std::uint32_t window);
     void add_round_trip(const Flow& flow, std::uint64_t ns);
+    void add_loss(const Flow& flow, std::int64_t now_ns);
+    Row* row_of(const Flow& flow);
+    std::uint64_t packets_under_way(const Flow& flow) const;
+    void restart(Row& row, std::int64_t changed_ns);
     void close(Pair& pair);
     static void compare_marks(Pair& pair, std::uint64_t packets, std::uint64_t ce);
     void compare_delays(Pair& pair, std::uint64_t packets);

@@ -177,6 +177,7 @@ bool RoceRepairs::count_loss(Flow& flow, const RequestPacket& packet, RepeatCaus
         flow.is_hole_open = holes.is_open();
     }
     if (!store_.trouble(flow).losses.note(packet.position, fills, begins_run)) return false;
+    store_.path_windows.note_loss(flow, packet.record.time_ns);
     if (fills) return true;  // the entropy of a packet that was never seen is not known
     if (EntropyRow* const first = store_.entropy_row_of(flow, packet.position); first != nullptr)
         ++first->loss_episodes;
@@ -198,6 +199,7 @@ void RoceRepairs::count_late(Flow& flow, FlowTrouble& trouble, const RequestPack
     trouble.holes.late(packet.position, hole->refused);
     flow.is_hole_open = trouble.holes.is_open();
     store_.record(flow, RareHistogram::late_depth, request.next - packet.position);
+    store_.record(flow, RareHistogram::late_ns, psn::elapsed(hole->noticed_ns, packet.record.time_ns));
     if (EntropyRow* const now = store_.present_entropy_row(flow); now != nullptr) ++now->late;
     // If it was acknowledged, the acknowledgement was early, and the capture has lost nothing.
     if (hole->counted && hole->acknowledged && trouble.unseen_acknowledged > 0) --trouble.unseen_acknowledged;
@@ -294,7 +296,10 @@ void RoceRepairs::decide_doubt(Flow& flow, std::uint64_t position) {
     ++request.reordered;
     if (request.missing > 0) --request.missing;
     if (trouble.doubtful_timeout) --trouble.timeouts;
-    if (trouble.doubtful_episode && trouble.losses.count > 0) --trouble.losses.count;
+    if (trouble.doubtful_episode && trouble.losses.count > 0) {
+        --trouble.losses.count;
+        store_.path_windows.take_back_loss(flow);
+    }
     trouble.holes.forget_positions();
     flow.is_hole_open = false;
     trouble.recovery.was_late();

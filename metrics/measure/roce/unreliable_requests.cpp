@@ -28,6 +28,8 @@ void UnreliableRequests::on_request(const RocePacket& packet) {
                                       : hole != 0 && continues_message(request, progress, hole, true);
     if (hole != 0) {
         holes_.note(flow, record, position);
+        if (store_.trouble(flow).losses.note_hole(position - hole, position))
+            store_.path_windows.note_loss(flow, record.time_ns);
     } else if (ahead != 0 && (ordered || request.in_message)) {
         store_.trouble(flow);  // for the pieces
         messages_.cut(flow);
@@ -57,6 +59,9 @@ void UnreliableRequests::on_past_request(const RocePacket& packet, std::uint64_t
     if (fills) {
         ++request.reordered;
         if (hole.counted && request.missing > 0) --request.missing;
+        take_back_loss(flow, hole);
+        store_.record(flow, RareHistogram::late_depth, request.next - position);
+        store_.record(flow, RareHistogram::late_ns, psn::elapsed(hole.noticed_ns, record.time_ns));
         store_.show(flow, EventKind::reordered, record.frame, request.next - position);
         messages_.add_late(flow, progress);
     } else {
@@ -65,6 +70,14 @@ void UnreliableRequests::on_past_request(const RocePacket& packet, std::uint64_t
     }
     store_.observe(
         [&](ObservedFlows& observed) { observe_past(observed, flow, packet.flow, record, progress, fills); });
+}
+
+/// All of the hole has come late: nothing was lost.
+void UnreliableRequests::take_back_loss(const Flow& flow, const MissingRanges::Range& hole) {
+    LossEpisodes& losses = store_.troubles[flow.trouble].losses;
+    if (hole.end - hole.begin > 1 || losses.count == 0) return;
+    --losses.count;
+    store_.path_windows.take_back_loss(flow);
 }
 
 }  // namespace metrics::measure::roce

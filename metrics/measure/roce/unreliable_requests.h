@@ -17,6 +17,7 @@ public:
 
 private:
     void on_past_request(const RocePacket& packet, std::uint64_t position);
+    void take_back_loss(const Flow& flow, const MissingRanges::Range& hole);
 
     Tracking& tracking_;
     FlowStore& store_;

@@ -5,6 +5,7 @@
 #include <array>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <random>
 #include <vector>
 
 namespace {
@@ -157,6 +158,57 @@ TEST(PathTest, AllLoseAlike) {
     for (const LossTest& test : metrics::test_losses(entropies(8, 20'000, 50))) {
         EXPECT_FALSE(test.sick);
         EXPECT_GT(test.p, 0.5);
+    }
+}
+
+/// By hand: 1/2 * 2/3, and 1/4 * 2/5 * 3/6.
+TEST(PathQuiet, IsTheProbabilityOfAWiderGap) {
+    EXPECT_NEAR(metrics::quiet_probability(2, 1000, 1000), 1.0 / 3, 1e-12);
+    EXPECT_NEAR(metrics::quiet_probability(3, 1000, 3000), 0.05, 1e-12);
+    EXPECT_EQ(metrics::quiet_probability(0, 1000, 3000), 1);
+    EXPECT_EQ(metrics::quiet_probability(3, 1000, 0), 1);
+    EXPECT_LT(metrics::quiet_probability(1'000'000'000'000, 0, 3000), 1e-9);
+}
+
+/// What exponential gaps do: in 100,000 runs, how often a gap is three times the widest of four before it.
+TEST(PathQuiet, IsThatOfRandomGaps) {
+    std::mt19937_64 random(7);
+    std::exponential_distribution<double> gap(0.001);
+    constexpr int runs = 100'000;
+    int wider = 0;
+    for (int run = 0; run < runs; ++run) {
+        double widest = 0;
+        for (int i = 0; i < 4; ++i) widest = std::max(widest, gap(random));
+        wider += gap(random) >= 3 * widest ? 1 : 0;
+    }
+    // 1/4 * 2/5 * 3/6 * 4/7; four standard errors are 0.0021.
+    EXPECT_NEAR(metrics::quiet_probability(4, 1000, 3000), 1.0 / 35, 1e-12);
+    EXPECT_NEAR(static_cast<double>(wider) / runs, 1.0 / 35, 0.0021);
+}
+
+/// Episodes of 20,000 packets an entropy: 0.001 of the packets on one, 0.00001 on the others. It is the first one in
+/// 95 % of 1000 draws; if all lose 0.001, one is called sick in 1 % at most.
+TEST(PathLosses, AreFoundAmongManyEntropies) {
+    constexpr int draws = 1000;
+    constexpr std::uint64_t packets = 20'000;
+    for (const std::size_t entropies : {4UL, 8UL, 16UL, 64UL}) {
+        SCOPED_TRACE(entropies);
+        std::mt19937_64 random(entropies);
+        std::poisson_distribution<std::uint64_t> many(20);
+        std::poisson_distribution<std::uint64_t> few(0.2);
+        int found = 0;
+        int wrong = 0;
+        for (int draw = 0; draw < draws; ++draw) {
+            std::vector<LossCount> counts(entropies);
+            for (LossCount& each : counts) each = {packets, few(random)};
+            counts[3].episodes = many(random);
+            const std::vector<LossTest> tests = metrics::test_losses(counts);
+            found += tests[3].sick ? 1 : 0;
+            for (LossCount& each : counts) each.episodes = many(random);
+            for (const LossTest& test : metrics::test_losses(counts)) wrong += test.sick ? 1 : 0;
+        }
+        EXPECT_GE(found, draws * 95 / 100);
+        EXPECT_LE(wrong, draws / 100);
     }
 }
 

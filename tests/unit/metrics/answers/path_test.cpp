@@ -333,4 +333,57 @@ TEST(PathEntropy, FewMatterWhereThereIsCongestion) {
     EXPECT_THAT(answer->advice, HasSubstr("NCCL_IB_QPS_PER_CONNECTION"));
 }
 
+/// Eight entropies; the first one has five losses. `since` packets passed after the last one, and a gap before it was
+/// 1,000 at most.
+metrics::Snapshot with_last_loss(std::uint64_t since) {
+    auto snapshot = snapshot_of(eight_ports(5));
+    metrics::PathWindowFigures windows = windows_of(50'000);
+    windows.rows[0].losses = {
+        .packets = 20'000, .episodes = 5, .packets_since = since, .widest_gap = 1000, .last_ns = 9};
+    snapshot.path_windows = {windows};
+    return snapshot;
+}
+
+/// Four gaps: after r times the widest one, 4! / ((1+r)(2+r)(3+r)(4+r)) is below 0.01 from r = 4.6 on.
+TEST(PathMended, IsDescribedAndDoesNotAlarm) {
+    const auto answers = ask(with_last_loss(4'700));
+    EXPECT_EQ(answer_with(answers, Verdict::path_sick), nullptr);
+    const metrics::Answer* const answer = answer_with(answers, Verdict::path_recovered);
+    ASSERT_NE(answer, nullptr);
+    EXPECT_FALSE(answer->alarm);
+    EXPECT_THAT(answer->flows, ElementsAre(50'000));
+    EXPECT_THAT(answer->summary, HasSubstr("lost more than the paths of the other 7 entropies until "));
+    EXPECT_THAT(answer->summary, HasSubstr("5 losses on 20,000 packets. Since then, 4,700 packets passed without"));
+    EXPECT_NE(answer_with(ask(with_last_loss(4'500)), Verdict::path_sick), nullptr) << "not long enough";
+}
+
+/// Before the routes changed the first entropy lost; since then, it has not.
+TEST(PathRerouted, CountsSinceTheChange) {
+    auto snapshot = snapshot_of(eight_ports(5));
+    metrics::PathWindowFigures windows = windows_of(50'000);
+    for (metrics::EntropyWindows& row : windows.rows) {
+        row.losses.packets = 8'000;
+        row.losses_before.packets = 12'000;
+        row.rerouted_ns = 1'700'000'000'000'000'000;
+    }
+    windows.rows[0].losses_before.episodes = 9;
+    snapshot.path_windows = {windows};
+    const auto answers = ask(snapshot);
+    EXPECT_EQ(answer_with(answers, Verdict::path_sick), nullptr);
+    const metrics::Answer* const answer = answer_with(answers, Verdict::path_recovered);
+    ASSERT_NE(answer, nullptr);
+    EXPECT_THAT(answer->summary, HasSubstr("9 losses on 12,000 packets. Its route changed at "));
+    EXPECT_THAT(answer->summary, HasSubstr("since then it had 0 losses in 8,000 packets."));
+
+    // And the other way round: its losses came after the change.
+    snapshot.path_windows[0].rows[0].losses_before.episodes = 0;
+    snapshot.path_windows[0].rows[0].losses.episodes = 9;
+    const auto later = ask(snapshot);
+    const metrics::Answer* const sick = answer_with(later, Verdict::path_sick);
+    ASSERT_NE(sick, nullptr);
+    EXPECT_THAT(sick->summary, HasSubstr("Counted since the routes changed at "));
+    // Four entropies were followed; of the others it is not known what passed since.
+    EXPECT_THAT(sick->summary, HasSubstr("9 of 9 losses on 25 % of the packets"));
+}
+
 }  // namespace

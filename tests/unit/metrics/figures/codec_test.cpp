@@ -451,6 +451,22 @@ TEST(SnapshotCodec, keeps_what_the_twelfth_version_added) {
     }
 }
 
+/// The twelfth version did not say when paths lost packets, nor when routes changed.
+TEST(SnapshotCodec, keeps_what_the_thirteenth_version_added) {
+    Snapshot snapshot;
+    EntropyWindows& row = snapshot.path_windows.emplace_back().rows.emplace_back();
+    row.entropy = Entropy::of_udp(50'000);
+    row.marks = {3, 4};
+    row.losses = {.packets = 1000, .episodes = 3, .packets_since = 200, .widest_gap = 300, .last_ns = 1'700'000'000};
+    row.losses_before = {.packets = 10, .episodes = 1, .packets_since = 4, .widest_gap = 0, .last_ns = -5};
+    row.rerouted_ns = 1'600'000'000;
+    EXPECT_EQ(decoded(octets_of(snapshot)).path_windows, snapshot.path_windows);
+    const EntropyWindows former = decoded(octets_of(snapshot, 12)).path_windows.at(0).rows.at(0);
+    EXPECT_EQ(former.marks, (SignCounts{3, 4}));
+    EXPECT_EQ(former.losses, LossTimes{});
+    EXPECT_EQ(former.rerouted_ns, 0);
+}
+
 /// Outcomes are written by name, as the first version did.
 TEST(SnapshotCodec, an_outcome_of_a_later_version_is_unknown) {
     Snapshot snapshot;

@@ -56,8 +56,57 @@ TEST(EntropyWindowSums, KeepThoseComparedMost) {
         few.rows.push_back({.entropy = Entropy::of_udp(i), .marks = {1, 0}});
         many.rows.push_back({.entropy = Entropy::of_udp(static_cast<std::uint16_t>(1000 + i)), .delays = {1, 1}});
     }
-    metrics::merge_windows(few, many);
+    metrics::merge_windows(few, many, metrics::PartOrder::other_follows);
     EXPECT_EQ(few, many);
+}
+
+/// The windows of one entropy that lost at these times.
+metrics::PathWindowFigures lossy(metrics::LossTimes losses, metrics::LossTimes before = {},
+                                 std::int64_t rerouted_ns = 0) {
+    metrics::PathWindowFigures figures;
+    figures.rows.push_back({.entropy = Entropy::of_udp(50'000),
+                            .marks = {1, 2},
+                            .losses = losses,
+                            .losses_before = before,
+                            .rerouted_ns = rerouted_ns});
+    return figures;
+}
+
+/// Ten losses in an hour, none in the next: what passed since then is all of the second.
+TEST(LossTimeSums, AddWhatFollows) {
+    const metrics::LossTimes first{
+        .packets = 1000, .episodes = 10, .packets_since = 50, .widest_gap = 200, .last_ns = 7};
+    const metrics::LossTimes second{.packets = 500, .packets_since = 500};
+    const metrics::LossTimes both{
+        .packets = 1500, .episodes = 10, .packets_since = 550, .widest_gap = 200, .last_ns = 7};
+    metrics::PathWindowFigures sum = lossy(first);
+    merge_windows(sum, lossy(second), metrics::PartOrder::other_follows);
+    EXPECT_EQ(sum.rows[0].losses, both);
+    EXPECT_EQ(sum.rows[0].marks, (metrics::SignCounts{2, 4}));
+    sum = lossy(second);
+    merge_windows(sum, lossy(first), metrics::PartOrder::other_precedes);
+    EXPECT_EQ(sum.rows[0].losses, both);
+    // And the difference is the second hour again.
+    const auto rest = metrics::windows_since({lossy(first)}, {sum});
+    ASSERT_EQ(rest.size(), 1u);
+    EXPECT_EQ(rest[0].rows[0].losses, second);
+}
+
+TEST(LossTimeSums, KeepWhatWasBeforeTheChange) {
+    const metrics::LossTimes first{
+        .packets = 1000, .episodes = 10, .packets_since = 50, .widest_gap = 200, .last_ns = 7};
+    const metrics::LossTimes until{.packets = 100, .episodes = 2, .last_ns = 9};
+    const metrics::LossTimes since{.packets = 400, .packets_since = 400};
+    metrics::PathWindowFigures sum = lossy(first);
+    merge_windows(sum, lossy(since, until, 11), metrics::PartOrder::other_follows);
+    EXPECT_EQ(sum.rows[0].losses, since);
+    EXPECT_EQ(sum.rows[0].losses_before.packets, 1100u);
+    EXPECT_EQ(sum.rows[0].losses_before.episodes, 12u);
+    EXPECT_EQ(sum.rows[0].rerouted_ns, 11);
+    EXPECT_EQ(sum.rows[0].marks, (metrics::SignCounts{1, 2})) << "marks of the former route say nothing";
+    const auto rest = metrics::windows_since({lossy(first)}, {sum});
+    EXPECT_EQ(rest[0].rows[0].losses, since);
+    EXPECT_EQ(rest[0].rows[0].losses_before.episodes, 2u);
 }
 
 TEST(EntropyText, SaysItsParts) {

@@ -172,6 +172,7 @@ void RandomSnapshots::add_path(FlowSnapshot& f) {
     path.late_refused = below(3);
     path.outcomes = {below(3), below(3), below(3)};
     path.late_depth = histogram();
+    path.late_ns = histogram();
     if (chance()) path.hop_limits = {62, 63};
     if (chance() || f.packets < 2) return;
     const std::uint64_t packets = 1 + below(f.packets - 1);

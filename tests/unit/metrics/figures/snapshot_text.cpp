@@ -92,10 +92,12 @@ struct Writer {
     }
     void value(const PathFigures& p) {
         all(p.entropies, p.entropy_changes, p.rows, p.hop_limits, p.loss_episodes, p.late_refused, p.outcomes,
-            p.late_depth);
+            p.late_depth, p.late_ns);
     }
+    void value(const LossTimes& l) { all(l.packets, l.episodes, l.packets_since, l.widest_gap, l.last_ns); }
     void value(const EntropyWindows& w) {
-        all(to_text(w.entropy), w.marks.more, w.marks.less, w.delays.more, w.delays.less, w.longer_ns);
+        all(to_text(w.entropy), w.marks.more, w.marks.less, w.delays.more, w.delays.less, w.longer_ns, w.losses,
+            w.losses_before, w.rerouted_ns);
     }
     void value(const PathWindowFigures& w) { all(w.source, w.destination, w.dscp, w.max_over_mean_permille, w.rows); }
     void value(const PauseSender& sender) {

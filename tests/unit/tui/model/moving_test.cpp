@@ -236,18 +236,49 @@ TEST(Moving, packets_follow_the_newest_until_one_is_chosen) {
     EXPECT_EQ(place.selected + 1, place.count);
 }
 
+/// Six entropies between two hosts, the busiest first, below a row of the hosts.
+TEST(Moving, paths_lead_to_their_flows) {
+    std::vector<metrics::FlowSnapshot> flows = twenty();
+    flows.resize(6);
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+        flows[i].source.address = flows[0].source.address;
+        flows[i].destination.address = flows[0].destination.address;
+        flows[i].transport = flows[0].transport;
+        flows[i].traffic_class = 0;
+        flows[i].packets = 1000;
+        flows[i].wire_bytes = 1'000'000 * (i + 1);
+        flows[i].entropy = metrics::Entropy::of_udp(static_cast<std::uint16_t>(50'000 + i));
+    }
+    Bench bench({reading_of(1, flows), reading_of(2, flows)});
+    bench.next();
+    EXPECT_TRUE(bench.state().paths.lines().empty()) << "listed where they are not looked at";
+    bench.press("8");
+    ASSERT_EQ(bench.state().place().count, 7U);
+    EXPECT_EQ(bench.state().paths.lines()[0].row, nullptr);
+    bench.press("j j");
+    ASSERT_EQ(bench.state().paths.lines()[2].row->figures.entropy, metrics::Entropy::of_udp(50'004));
+    bench.next();
+    EXPECT_EQ(bench.state().place().selected, 2U) << "the selection stays";
+    bench.press("Enter");
+    EXPECT_EQ(bench.state().view, View::flow);
+    EXPECT_EQ(bench.state().flow_id, flows[4].id);
+    bench.press("Escape");
+    EXPECT_EQ(bench.state().view, View::paths);
+    EXPECT_EQ(bench.state().place().selected, 2U);
+}
+
 TEST(Moving, views_by_tab_and_digit) {
     Bench bench({reading_of(1, twenty())});
     bench.all();
     std::vector<View> seen;
-    for (int i = 0; i < 7; ++i) {
+    for (int i = 0; i < 8; ++i) {
         bench.press("Tab");
         seen.push_back(bench.state().view);
     }
     EXPECT_EQ(seen, (std::vector{View::hosts, View::congestion, View::events, View::packets, View::counters, View::io,
-                                 View::flows}));
+                                 View::paths, View::flows}));
     bench.press("Shift-Tab");
-    EXPECT_EQ(bench.state().view, View::io);
+    EXPECT_EQ(bench.state().view, View::paths);
     bench.press("3");
     EXPECT_EQ(bench.state().view, View::congestion);
     bench.press("1 Enter Tab");

@@ -315,6 +315,54 @@ TEST(GoldenCommands, none) {
     expect_golden("io-none-80", screen, 80, 24);
 }
 
+// Six queues of an NVMe host: `rdmascope paths` has the same figures.
+TEST(GoldenPaths, of_a_capture) {
+    Screen screen(FakeFeed::of_capture("nvme-rdma-rxe-loss.pcap.gz", 1'000'000'000), with_totals());
+    screen.show_all();
+    screen.go(View::paths);
+    expect_golden("paths-nvme-80", screen, 80, 24);
+    expect_golden("paths-nvme-120", screen, 120, 24);
+    expect_golden("paths-nvme-200-ascii", screen, 200, 24, ascii_letters);
+}
+
+/// Six ports between two hosts. One loses, and another one did until its route changed.
+TEST(GoldenPaths, one_that_loses_and_one_that_did) {
+    metrics::Snapshot snapshot = many_flows(6);
+    metrics::PathWindowFigures& windows = snapshot.path_windows.emplace_back();
+    windows.source = snapshot.flows[0].source.address;
+    windows.destination = snapshot.flows[0].destination.address;
+    windows.dscp = static_cast<std::uint8_t>(snapshot.flows[0].traffic_class >> 2);
+    std::uint16_t port = 50'000;
+    for (metrics::FlowSnapshot& flow : snapshot.flows) {
+        flow.source.address = windows.source;
+        flow.destination.address = windows.destination;
+        flow.traffic_class = snapshot.flows[0].traffic_class;
+        flow.packets = 20'000;
+        flow.entropy = metrics::Entropy::of_udp(++port);
+        metrics::EntropyWindows& row = windows.rows.emplace_back();
+        row.entropy = flow.entropy;
+        row.losses.packets = row.losses_before.packets = 10'000;
+        row.rerouted_ns = 1'700'000'000'000'000'000;
+    }
+    windows.rows[2].losses.episodes = 9;
+    windows.rows[4].losses_before = {.packets = 10'000, .episodes = 12, .last_ns = 1'699'999'999'000'000'000};
+    for (const std::size_t lossy : {2UL, 4UL}) {
+        snapshot.flows[lossy].path.emplace();
+        snapshot.flows[lossy].path->loss_episodes = lossy == 2 ? 9 : 12;
+    }
+    Screen screen(feed_of(std::move(snapshot)));
+    screen.show_all();
+    screen.go(View::paths);
+    expect_golden("paths-lossy-120", screen, 120, 24, utf8_letters, true);
+}
+
+TEST(GoldenPaths, none) {
+    Screen screen(feed_of(many_flows(4)));
+    screen.show_all();
+    screen.go(View::paths);
+    expect_golden("paths-none-80", screen, 80, 24);
+}
+
 TEST(GoldenHelp, of_the_view) {
     Screen screen(feed_of(many_flows(40)));
     screen.show_all();

@@ -9,6 +9,7 @@ namespace {
 using metrics::Entropy;
 using metrics::Flow;
 using metrics::FlowPaths;
+using metrics::LossTimes;
 using metrics::PathWindowFigures;
 using metrics::PathWindows;
 using metrics::SignCounts;
@@ -34,10 +35,15 @@ public:
         for (unsigned i = 0; i < packets; ++i) {
             windows_.note(*flows_[flow], window * window_ns + i);
             ++flows_[flow]->counts.packets;
+            flows_[flow]->counts.last_ns = window * window_ns + i;
             flows_[flow]->counts.wire_bytes += 1000;
             if (i < marked) flows_[flow]->count_ce();
         }
     }
+    void lose(unsigned flow) { windows_.note_loss(*flows_[flow], flows_[flow]->counts.last_ns); }
+    void take_back_loss(unsigned flow) { windows_.take_back_loss(*flows_[flow]); }
+    /// Of the last packet.
+    void change_hop_limit(unsigned flow) { windows_.note_hop_limit(*flows_[flow]); }
     void answer(unsigned flow, std::uint64_t ns) { windows_.note_round_trip(*flows_[flow], ns); }
     Flow& flow(unsigned number) { return *flows_[number]; }
     bool takes_part(unsigned number) const {
@@ -155,6 +161,87 @@ TEST(PathWindowCounts, AnEntropyWithoutFlowsMakesRoom) {
     EXPECT_EQ(figures.rows.back().entropy, Entropy::of_udp(50'065));
     EXPECT_EQ(figures.rows.back().marks, (SignCounts{0, 1}));
     EXPECT_EQ(figures.rows[5].entropy, Entropy::of_udp(50'006));
+}
+
+TEST(PathLossTimes, CountPacketsBetweenLosses) {
+    Bench bench(2);
+    bench.send(0, 1, 10);
+    bench.send(0, 2, 4);
+    bench.lose(0);  // after 14 packets
+    bench.send(0, 2, 6);
+    bench.send(0, 3, 10);
+    bench.lose(0);  // after 30
+    bench.send(0, 4, 10);
+    bench.send(0, 5, 1);
+    bench.lose(0);  // after 41
+    bench.send(0, 5, 9);
+    for (std::int64_t window = 6; window <= 10; ++window) bench.send(0, window, 10);
+    bench.send(1, 10, 10);
+    const PathWindowFigures figures = bench.figures();
+    EXPECT_EQ(
+        figures.rows[0].losses,
+        (LossTimes{.packets = 100, .episodes = 3, .packets_since = 59, .widest_gap = 16, .last_ns = 5 * window_ns}));
+    EXPECT_EQ(figures.rows[1].losses, (LossTimes{.packets = 10, .packets_since = 10}));
+}
+
+TEST(PathLossTimes, TakeBackWhatWasNone) {
+    Bench bench(2);
+    bench.send(0, 1, 10);
+    bench.take_back_loss(0);
+    bench.lose(0);
+    bench.take_back_loss(0);
+    EXPECT_EQ(bench.figures().rows[0].losses.episodes, 0u);
+}
+
+/// One entropy alone takes another route; what is known of the others stays.
+TEST(PathReroutes, BeginOneEntropyAgain) {
+    Bench bench(3);
+    for (unsigned flow = 0; flow < 3; ++flow) {
+        bench.send(flow, 1, 10, flow == 1 ? 5 : 0);
+        bench.lose(flow);
+    }
+    bench.send(0, 2, 1);
+    bench.change_hop_limit(0);
+    for (std::int64_t window = 3; window <= 4; ++window)
+        for (unsigned flow = 0; flow < 3; ++flow) bench.send(flow, window, 10);
+    const PathWindowFigures figures = bench.figures();
+    EXPECT_EQ(figures.rows[0].rerouted_ns, 2 * window_ns);
+    EXPECT_EQ(figures.rows[0].losses, (LossTimes{.packets = 20, .packets_since = 20}));
+    EXPECT_EQ(figures.rows[0].losses_before, (LossTimes{.packets = 11, .episodes = 1, .last_ns = window_ns + 9}));
+    EXPECT_EQ(figures.rows[0].marks, SignCounts{});
+    EXPECT_EQ(figures.rows[1].rerouted_ns, 0);
+    EXPECT_EQ(figures.rows[1].losses.episodes, 1u);
+    EXPECT_EQ(figures.rows[1].marks, (SignCounts{1, 0}));
+}
+
+/// Two entropies within a second: routes have changed, and the third one's may have, too. Later it is something else.
+TEST(PathReroutes, BeginAllAgain) {
+    constexpr std::int64_t second = 954;  // windows
+    Bench bench(3);
+    for (unsigned flow = 0; flow < 3; ++flow) {
+        bench.send(flow, 1, 10, flow == 1 ? 5 : 0);
+        bench.lose(flow);
+    }
+    bench.send(0, 2, 1);
+    bench.change_hop_limit(0);
+    bench.send(1, second - 10, 1);
+    bench.change_hop_limit(1);
+    for (unsigned flow = 0; flow < 3; ++flow) bench.send(flow, second, 10);
+    PathWindowFigures figures = bench.figures();
+    for (const metrics::EntropyWindows& row : figures.rows) {
+        EXPECT_EQ(row.rerouted_ns, (second - 10) * window_ns);
+        EXPECT_EQ(row.losses, (LossTimes{.packets = 10, .packets_since = 10}));
+        EXPECT_EQ(row.losses_before.episodes, 1u) << "what changes together has one time before";
+        EXPECT_EQ(row.marks, SignCounts{});
+    }
+    bench.send(2, 4 * second, 1);
+    bench.lose(2);
+    bench.change_hop_limit(2);
+    figures = bench.figures();
+    EXPECT_EQ(figures.rows[0].rerouted_ns, (second - 10) * window_ns);
+    EXPECT_EQ(figures.rows[2].rerouted_ns, 4 * second * window_ns);
+    EXPECT_EQ(figures.rows[2].losses_before,
+              (LossTimes{.packets = 11, .episodes = 1, .last_ns = 4 * second * window_ns}));
 }
 
 TEST(PathWindowCounts, AFlowThatSpraysTakesNoPart) {

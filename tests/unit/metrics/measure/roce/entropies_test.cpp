@@ -127,6 +127,18 @@ TEST(RoceLosses, InARowAreOneEpisode) {
     EXPECT_EQ(path_of(script).loss_episodes, 2u);
 }
 
+/// On UC nothing is sent again: 10, 11 and 20 are one episode, 45 is another, until it comes late.
+TEST(UcLosses, AreHoles) {
+    Script script(500, metrics::Service::uc);
+    script.entropy = Entropy::of_udp(50'000);
+    for (std::int64_t i = 0; i < 60; ++i)
+        if (i != 10 && i != 11 && i != 20 && i != 45) script.request(i, uc | send_only, 64);
+    EXPECT_EQ(path_of(script).loss_episodes, 2u);
+    script.request(45, uc | send_only, 64);
+    EXPECT_EQ(path_of(script).loss_episodes, 1u);
+    EXPECT_EQ(path_of(script).late_depth.max(), 15u);
+}
+
 TEST(RoceLosses, LatePacketsAreNone) {
     Script script;
     script.identification = 1;
@@ -142,6 +154,8 @@ TEST(RoceLosses, LatePacketsAreNone) {
     EXPECT_EQ(path.loss_episodes, 0u);
     EXPECT_EQ(path.late_depth.count(), 1u);
     EXPECT_EQ(path.late_depth.max(), 5u);
+    EXPECT_EQ(path.late_ns.count(), 1u);
+    EXPECT_EQ(path.late_ns.max(), 3000u) << "packets are 1 us apart, and 11 was the first after it";
     EXPECT_EQ(path.outcomes, (HoleOutcomes{0, 0, 1})) << "the receiver has placed 11 to 14 before 10 came";
 }
 
