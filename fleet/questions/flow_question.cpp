@@ -100,7 +100,7 @@ std::string details_query(const Scope& scope, const std::vector<Id>& ids) {
         "argMaxIf(cause, grade, {0}) AS x_cause",
         noted);
     sql += fmt::format(" FROM {} WHERE {} AND (host, boot, flow) IN ({}) GROUP BY host, boot, flow",
-                       schema::flows_table_name(scope.resolution), rows_of(scope), list);
+                       schema::table_name(rows::flows_table(), scope.resolution), rows_of(scope), list);
     std::string names = "host, boot, flow";
     for (const FlowColumn& column : rows::flow_columns())
         if (column.column.nature != Nature::place) names += fmt::format(", x_{}", column.column.name);

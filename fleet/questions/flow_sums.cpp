@@ -60,7 +60,7 @@ std::string flow_sums(const Scope& scope, std::span<const std::string_view> coun
     for (const std::string_view name : counters) sql += fmt::format(", {} AS x_{}", increase(scope, name), name);
     // A flow that was only seen before the scope has no row in it.
     return fmt::format("{} FROM {} WHERE {} GROUP BY host, boot, flow HAVING max(end_ns) > {}{}{}", sql,
-                       schema::flows_table_name(scope.resolution), rows_of(scope), scope.from_ns,
+                       schema::table_name(rows::flows_table(), scope.resolution), rows_of(scope), scope.from_ns,
                        having.empty() ? "" : " AND ", having);
 }
 

@@ -126,7 +126,9 @@ void compare_windows(PathPair& pair, const WindowTest& test) {
             tested[i]->problem = test.problem;
 }
 
-void compare(PathPair& pair) {
+}  // namespace
+
+void compare_paths(PathPair& pair) {
     compare_windows(pair, {&EntropyWindows::marks, PathProblem::marked});
     compare_windows(pair, {&EntropyWindows::delays, PathProblem::slow});
 
@@ -140,6 +142,8 @@ void compare(PathPair& pair) {
     const bool found = std::ranges::any_of(tests, &LossTest::sick);
     pair.packets_needed = found ? 0 : more_packets(pair);
 }
+
+namespace {
 
 /// Of the pairs that the windows are about.
 void add_windows(const Snapshot& snapshot, std::vector<PathPair>& pairs) {
@@ -218,8 +222,7 @@ std::vector<PathPair> path_pairs(const Snapshot& snapshot) {
     std::map<PairKey, Collected> by_key;
     for (const FlowSnapshot& flow : snapshot.flows) {
         if (!flow.entropy.known() || flow.packets == 0) continue;
-        const std::uint8_t dscp =
-            flow.packet_class.known() ? flow.packet_class.dscp() : static_cast<std::uint8_t>(flow.traffic_class >> 2);
+        const std::uint8_t dscp = dscp_of(flow);
         Collected& collected = by_key[{flow.transport, flow.source.address, flow.destination.address, dscp}];
         PathPair& pair = collected.pair;
         pair.source = flow.source.address;
@@ -238,7 +241,7 @@ std::vector<PathPair> path_pairs(const Snapshot& snapshot) {
         pairs.push_back(std::move(pair));
     }
     add_windows(snapshot, pairs);
-    for (PathPair& pair : pairs) compare(pair);
+    for (PathPair& pair : pairs) compare_paths(pair);
     const std::map<Address, ReceiverClass> classes = receiver_classes(snapshot);
     for (PathPair& pair : pairs)
         if (const auto known = classes.find(pair.destination); known != classes.end()) pair.receiver = known->second;

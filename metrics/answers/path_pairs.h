@@ -55,6 +55,9 @@ std::optional<std::uint64_t> others_round_trip_ns(const PathPair& pair, const Pa
 /// Whether a longer round trip is that of a queue, and not of a longer way.
 bool is_queue(const PathPair& pair, const PathRow& row);
 
+/// Finds the problems of the pair's entropies from their figures and windows.
+void compare_paths(PathPair& pair);
+
 /// All pairs whose flows have a known entropy, those with the most bytes first.
 std::vector<PathPair> path_pairs(const Snapshot& snapshot);
 
