@@ -10,8 +10,11 @@
 #include "base/quantities.h"
 #include "base/text_format.h"
 #include "cli/console.h"
+#include "cli/io/kinds_report.h"
+#include "cli/paths/pairs_report.h"
 #include "exporters/flow_order.h"
 #include "exporters/json.h"
+#include "exporters/path_json.h"
 #include "exporters/text_table.h"
 
 namespace cli::fleet {
@@ -32,6 +35,19 @@ using Json = nlohmann::ordered_json;
 std::string printable(const std::string& text) {
     std::string out;
     base::append_printable(out, text);
+    return out;
+}
+
+/// The same of lines.
+std::string printable_lines(const std::string& text) {
+    std::string out;
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        const std::size_t length = std::min(rest.find('\n'), rest.size());
+        base::append_printable(out, rest.substr(0, length));
+        out += '\n';
+        rest.remove_prefix(std::min(length + 1, rest.size()));
+    }
     return out;
 }
 
@@ -212,6 +228,55 @@ std::string hosts_json(const std::vector<HostState>& hosts, const Scope& scope) 
                         {"spool_bytes", host.spool_bytes},
                         {"intervals_dropped", host.intervals_dropped}});
     return dumped({{"scope", scope_json(scope)}, {"hosts", std::move(list)}});
+}
+
+namespace {
+
+io::ConnectionFigures connections_of(const ::fleet::questions::IoGroups& groups) {
+    io::ConnectionFigures connections;
+    for (const ::fleet::questions::IoGroup& group : groups.groups) connections.push_back(group.sum);
+    return connections;
+}
+
+std::vector<io::Group> groups_of(const ::fleet::questions::IoGroups& groups) {
+    std::vector<io::Group> out;
+    for (const ::fleet::questions::IoGroup& group : groups.groups)
+        out.push_back({group.name, group.connections, group.sum});
+    return out;
+}
+
+}  // namespace
+
+std::string io_table(const ::fleet::questions::IoGroups& groups, bool is_grouped, const analysis::Names& names) {
+    std::string out;
+    if (is_grouped)
+        io::append_table(out, groups_of(groups));
+    else
+        io::append_table(out, connections_of(groups), names);
+    return printable_lines(out);
+}
+
+std::string io_json(const ::fleet::questions::IoGroups& groups, bool is_grouped, const analysis::Names& names,
+                    const Scope& scope) {
+    Json document{{"scope", scope_json(scope)}};
+    document[is_grouped ? "all_groups" : "all_connections"] = groups.all;
+    document[is_grouped ? "groups" : "connections"] =
+        is_grouped ? io::groups_json(groups_of(groups)) : io::connections_json(connections_of(groups), names);
+    return dumped(document);
+}
+
+std::string paths_table(const ::fleet::questions::FleetPaths& paths, std::span<const std::uint64_t> counts,
+                        const metrics::HostNames& names) {
+    std::string out;
+    paths::append_table(out, paths.pairs, counts, names);
+    return out;
+}
+
+std::string paths_json(const ::fleet::questions::FleetPaths& paths, std::span<const std::uint64_t> counts,
+                       const metrics::HostNames& names, const Scope& scope) {
+    Json pairs = Json::array();
+    for (const metrics::PathPair& pair : paths.pairs) pairs.push_back(exporters::path_pair_json(pair, counts, &names));
+    return dumped({{"scope", scope_json(scope)}, {"all_pairs", paths.all}, {"pairs", std::move(pairs)}});
 }
 
 namespace {

@@ -24,12 +24,6 @@ constexpr std::string_view joint_key =
     "x_transport, x_service, x_source_address, x_destination_address, x_destination_qpn, x_source_port, "
     "x_destination_port";
 
-bool is_estimate(std::string_view name) {
-    return std::ranges::any_of(rows::flow_columns(), [name](const rows::FlowColumn& each) {
-        return each.column.name == name && each.column.nature == rows::Nature::estimate;
-    });
-}
-
 }  // namespace
 
 std::string rows_of(const Scope& scope) {
@@ -42,14 +36,21 @@ std::string rows_of(const Scope& scope) {
                        hour(begin_ns), hour(scope.to_ns), begin_ns, scope.to_ns);
 }
 
-std::string increase(const Scope& scope, std::string_view column) {
-    if (is_estimate(column))
+std::string increase(const Scope& scope, const rows::Column& column) {
+    if (column.nature == rows::Nature::estimate)
         return fmt::format(
             "greatest(toInt64(argMax({0}, sequence)) - toInt64(if(countIf(end_ns <= {1}) > 0, "
             "argMaxIf({0}, sequence, end_ns <= {1}), argMin({0}, sequence))), toInt64(0))",
-            column, scope.from_ns);
-    return fmt::format("(max({0}) - if(countIf(end_ns <= {1}) > 0, maxIf({0}, end_ns <= {1}), min({0})))", column,
+            column.name, scope.from_ns);
+    return fmt::format("(max({0}) - if(countIf(end_ns <= {1}) > 0, maxIf({0}, end_ns <= {1}), min({0})))", column.name,
                        scope.from_ns);
+}
+
+std::string increase(const Scope& scope, std::string_view name) {
+    const auto found =
+        std::ranges::find(rows::flow_columns(), name, [](const rows::FlowColumn& each) { return each.column.name; });
+    if (found != rows::flow_columns().end()) return increase(scope, found->column);
+    return increase(scope, rows::Column{name, rows::Type::u64, rows::Nature::counter});
 }
 
 std::string flow_sums(const Scope& scope, std::span<const std::string_view> counters, std::string_view having) {

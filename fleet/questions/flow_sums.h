@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "fleet/questions/scope.h"
+#include "fleet/rows/row_table.h"
 
 /// SQL that the questions share. Statements consist of column names of our tables, numbers, and schema::text().
 namespace fleet::questions {
@@ -24,7 +25,9 @@ std::string joined_flows(const Scope& scope, std::span<const std::string_view> c
 std::string rows_of(const Scope& scope);
 
 /// The increase of a counter or an estimate, an aggregate.
-std::string increase(const Scope& scope, std::string_view column);
+std::string increase(const Scope& scope, const rows::Column& column);
+/// The same of a column of `flows`, or of a counter of another table.
+std::string increase(const Scope& scope, std::string_view name);
 
 /// Ends every query: a host's rows are on one shard, so the shards need not exchange groups.
 inline constexpr std::string_view settings = " SETTINGS distributed_group_by_no_merge = 1";

@@ -29,7 +29,8 @@ void add_figures(EntropyFigures& into, const EntropyFigures& one) {
     into.loss_episodes += one.loss_episodes;
 }
 
-/// Request to its answer: to the acknowledgement, to the first response of a READ, to TCP's ACK.
+}  // namespace
+
 void add_round_trips(PathRow& row, const FlowSnapshot& flow) {
     if (flow.tcp) {
         row.round_trip_ns.merge(flow.tcp->round_trip_ns);
@@ -43,6 +44,8 @@ void add_round_trips(PathRow& row, const FlowSnapshot& flow) {
     if (!flow.round_trip_min_ns) return;
     row.round_trip_min_ns = std::min(row.round_trip_min_ns.value_or(*flow.round_trip_min_ns), *flow.round_trip_min_ns);
 }
+
+namespace {
 
 void add_flow(Collected& collected, const FlowSnapshot& flow) {
     PathPair& pair = collected.pair;

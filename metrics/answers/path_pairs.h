@@ -55,6 +55,9 @@ std::optional<std::uint64_t> others_round_trip_ns(const PathPair& pair, const Pa
 /// Whether a longer round trip is that of a queue, and not of a longer way.
 bool is_queue(const PathPair& pair, const PathRow& row);
 
+/// Adds the flow's times from a request to its answer: to the acknowledgement, to the first response of a READ, to
+/// TCP's ACK.
+void add_round_trips(PathRow& row, const FlowSnapshot& flow);
 /// Finds the problems of the pair's entropies from their figures and windows.
 void compare_paths(PathPair& pair);
 
