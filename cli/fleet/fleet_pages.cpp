@@ -290,12 +290,16 @@ std::string end_text(const std::string& address, std::uint64_t qpn, std::uint64_
 
 /// What both ends together say of a flow's losses.
 std::string loss_text(const FlowPair& pair) {
-    if (pair.missing_at_destination != 0)
-        return fmt::format("{} lost between", base::format_counted(pair.missing_at_destination, "packet"));
-    if (pair.missing_at_source != 0)
-        return fmt::format("{} lost before the sender's tap", base::format_counted(pair.missing_at_source, "packet"));
+    const auto some = [&pair](std::uint64_t packets, std::string_view where) {
+        return fmt::format("{} ({}) {}", base::format_counted(packets, "packet"),
+                           base::format_percent(pair.share(packets)), where);
+    };
+    if (pair.lost_between() != 0) return some(pair.lost_between(), "lost between");
+    if (pair.missing_at_source != 0) return some(pair.missing_at_source, "lost before the sender's tap");
+    if (pair.repeated_after_arrival() != 0)
+        return some(pair.repeated_after_arrival(), "sent again after they had arrived");
     if (pair.timeouts != 0) return base::format_counted(pair.timeouts, "time-out");
-    return "-";
+    return pair.complete ? "-" : "one daemon counted only a part";
 }
 
 }  // namespace
@@ -312,7 +316,7 @@ std::string pairs_table(const FlowPairs& pairs) {
                        {"destination"},
                        {"sent", false},
                        {"arrived", false},
-                       {"less", false},
+                       {"lost between", false},
                        {"resent", false},
                        {"resent, arrived", false},
                        {"what both ends say"}},
@@ -332,7 +336,11 @@ std::string pairs_json(const FlowPairs& pairs, const Scope& scope) {
                           {"host", pair.destination_host}}},
                         {"sent_packets", pair.sent_packets},
                         {"arrived_packets", pair.arrived_packets},
+                        {"fewer_counted", pair.fewer_counted()},
                         {"lost_between", pair.lost_between()},
+                        {"lost_between_share", pair.share(pair.lost_between())},
+                        {"repeated_after_arrival", pair.repeated_after_arrival()},
+                        {"complete", pair.complete},
                         {"sent_bytes", pair.sent_bytes},
                         {"arrived_bytes", pair.arrived_bytes},
                         {"sent_retransmitted_packets", pair.sent_retransmitted},
@@ -348,24 +356,35 @@ std::string pairs_json(const FlowPairs& pairs, const Scope& scope) {
 
 namespace {
 
-/// "27 of 31 flows to 192.0.2.7".
-std::string group_text(const Group& group) {
-    return fmt::format("{} of the {} that share the {} {}", group.troubled, base::format_counted(group.flows, "flow"),
-                       group.shared, printable(group.value));
+/// "end at 192.0.2.7 (node-7)": what flows of the group do.
+std::string place_text(const Group& group) {
+    const std::string value = printable(group.value);
+    const std::string host = group.host.empty() ? "" : fmt::format(" ({})", printable(group.host));
+    if (group.shared == "destination") return fmt::format("end at {}{}", value, host);
+    if (group.shared == "source") return fmt::format("begin at {}{}", value, host);
+    if (group.shared == "pair") return fmt::format("are from {}", value);
+    if (group.shared == "path") return fmt::format("take the path {}", value);
+    if (group.shared == "destination rack") return fmt::format("end in the rack {}", value);
+    if (group.shared == "source rack") return fmt::format("begin in the rack {}", value);
+    if (group.shared == "pair of racks") return fmt::format("are from rack {}", value);
+    return fmt::format("have the {} {}", group.shared, value);
 }
 
 void append_finding(std::string& out, const Finding& finding) {
-    out += fmt::format("{} of {} have {} ({}).\n", finding.troubled, base::format_counted(finding.flows, "flow"),
-                       finding.trouble->text, finding.amount);
+    const std::string since = base::moment(finding.since_ns);
+    out += fmt::format("{} of {} have {} ({}) since {}.\n", finding.troubled,
+                       base::format_counted(finding.flows, "flow"), finding.trouble->text, finding.amount, since);
     if (!finding.has_culprit()) {
         out += "  They share nothing that the others do not.\n\n";
         return;
     }
     const Group& first = finding.groups.front();
-    out += fmt::format("  {} of these {} share the {} {}; of all its flows, that is {} of {}.\n", first.troubled,
-                       finding.troubled, first.shared, printable(first.value), first.troubled, first.flows);
+    out += fmt::format("  {} of {} with {} since {} {}; of all that do, that is {} of {}.\n", first.troubled,
+                       base::format_counted(finding.troubled, "flow"), finding.trouble->text, since, place_text(first),
+                       first.troubled, first.flows);
     for (std::size_t i = 1; i < finding.groups.size(); ++i)
-        out += fmt::format("  Fits less well: {}.\n", group_text(finding.groups[i]));
+        out += fmt::format("  Fits less well: {} of the {} that {}.\n", finding.groups[i].troubled,
+                           base::format_counted(finding.groups[i].flows, "flow"), place_text(finding.groups[i]));
     out += '\n';
 }
 
@@ -393,11 +412,13 @@ std::string why_json(const Findings& findings, const Scope& scope) {
                               {"value", group.value},
                               {"flows", group.flows},
                               {"troubled", group.troubled},
+                              {"host", group.host},
                               {"fit", fit(group, finding.troubled)}});
         list.push_back({{"trouble", finding.trouble->name},
                         {"flows", finding.flows},
                         {"troubled", finding.troubled},
                         {"amount", finding.amount},
+                        {"since_ns", finding.since_ns},
                         {"groups", std::move(groups)}});
     }
     return dumped({{"scope", scope_json(scope)}, {"all_flows", findings.flows}, {"findings", std::move(list)}});

@@ -53,19 +53,21 @@ std::string increase(const Scope& scope, std::string_view name) {
     return increase(scope, rows::Column{name, rows::Type::u64, rows::Nature::counter});
 }
 
-std::string flow_sums(const Scope& scope, std::span<const std::string_view> counters, std::string_view having) {
+std::string flow_sums(const Scope& scope, std::span<const std::string_view> counters, std::string_view having,
+                      std::string_view more) {
     std::string sql = "SELECT host, boot, flow";
     for (const std::string_view name : texts_of_identity) sql += fmt::format(", any({0}) AS x_{0}", name);
     for (const std::string_view name : numbers_of_identity) sql += fmt::format(", max({0}) AS x_{0}", name);
     sql += ", argMax(own_end, sequence) AS x_own_end";
     for (const std::string_view name : counters) sql += fmt::format(", {} AS x_{}", increase(scope, name), name);
+    sql += more;
     // A flow that was only seen before the scope has no row in it.
     return fmt::format("{} FROM {} WHERE {} GROUP BY host, boot, flow HAVING max(end_ns) > {}{}{}", sql,
                        schema::table_name(rows::flows_table(), scope.resolution), rows_of(scope), scope.from_ns,
                        having.empty() ? "" : " AND ", having);
 }
 
-std::string joined_flows(const Scope& scope, std::span<const std::string_view> counters) {
+std::string joined_flows(const Scope& scope, std::span<const std::string_view> counters, const MoreColumns& more) {
     std::string sql = fmt::format(
         "SELECT {}, max(x_source_qpn) AS y_source_qpn, max(x_traffic_class) AS y_traffic_class, "
         "countIf(x_own_end IN ('source', 'both')) > 0 AS x_at_source, "
@@ -79,7 +81,8 @@ std::string joined_flows(const Scope& scope, std::span<const std::string_view> c
             ", sumIf(x_{0}, x_own_end IN ('destination', 'both')) AS x_arrived_{0}"
             ", if(x_at_source, x_sent_{0}, if(x_at_destination, x_arrived_{0}, max(x_{0}))) AS y_{0}",
             name);
-    return fmt::format("{} FROM ({}) GROUP BY {}", sql, flow_sums(scope, counters), joint_key);
+    return fmt::format("{}{} FROM ({}) GROUP BY {}", sql, more.of_flow, flow_sums(scope, counters, {}, more.of_daemon),
+                       joint_key);
 }
 
 }  // namespace fleet::questions

@@ -14,12 +14,19 @@ namespace fleet::questions {
 /// a query cannot give an aggregate the name of a column that it reads.
 ///
 /// `having` chooses rows, by these names; empty passes all.
-std::string flow_sums(const Scope& scope, std::span<const std::string_view> counters, std::string_view having = {});
+std::string flow_sums(const Scope& scope, std::span<const std::string_view> counters, std::string_view having = {},
+                      std::string_view more = {});
+
+/// Aggregates that single questions need, each after a comma.
+struct MoreColumns {
+    std::string of_daemon = {};  ///< over rows of the table, by host, boot and flow
+    std::string of_flow = {};    ///< over these, by flow
+};
 
 /// The same with one row for each flow, whatever daemons saw it. `x_sent_NAME` is what the source's own daemon counted,
 /// `x_arrived_NAME` the destination's, `x_NAME` the best of both: the sender's figure, the receiver's without a sender,
 /// else that of a daemon on the path. `x_at_source` and `x_at_destination` say which daemons there were.
-std::string joined_flows(const Scope& scope, std::span<const std::string_view> counters);
+std::string joined_flows(const Scope& scope, std::span<const std::string_view> counters, const MoreColumns& more = {});
 
 /// `WHERE` of a table's rows that a scope needs: its own, and the last ones before it.
 std::string rows_of(const Scope& scope);

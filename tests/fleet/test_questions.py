@@ -12,7 +12,7 @@ import unittest
 from test_fleet import BINARY, ENVIRONMENT, Fleet, MINUTE, NS, PASSWORD, state
 from test_fleet import setUpModule  # pylint: disable=unused-import
 
-PROBE = os.environ['RDMASCOPE_CAPTURE_PROBE']
+PROBE = os.environ['RDMASCOPE_ROWS_PROBE']
 PCAPS = pathlib.Path(__file__).resolve().parents[2] / 'pcaps'
 BEGIN = 1_600_000_000 // 3600 * 3600 * NS
 RESOLUTIONS = ('interval', 'minute', 'hour')

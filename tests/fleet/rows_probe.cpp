@@ -1,6 +1,6 @@
 /// Sends the rows of a capture as a daemon would, for tests that compare the engine's answers with those of one host.
 ///
-///   capture_probe URL PASSWORD SPOOL CAPTURE HOST OWN BOOT INTERVALS
+///   rows_probe URL PASSWORD SPOOL CAPTURE HOST OWN BOOT INTERVALS
 ///
 /// The capture is cut into pieces of equal numbers of frames, one an interval of 10 s; the first one begins at BOOT (ns
 /// since 1970). OWN: the daemon's IPv4 address. URL: a server, or the path of a file or pipe for JSON lines. Prints
