@@ -30,7 +30,7 @@ constexpr std::string_view destination = "x_own_end IN ('destination', 'both')";
 /// Aggregates of joined_flows(): whether both ends were counted over the same time.
 std::string completeness() {
     return fmt::format(
-        ", countIf({0}) = 1 AND countIf({1}) = 1 AND abs(minIf(x_since_ns, {0}) - minIf(x_since_ns, {1})) <= {2} AND "
+        ", uniqIf(boot, {0}) = 1 AND uniqIf(boot, {1}) = 1 AND abs(minIf(x_since_ns, {0}) - minIf(x_since_ns, {1})) <= {2} AND "
         "abs(maxIf(x_until_ns, {0}) - maxIf(x_until_ns, {1})) <= {3} AS is_complete",
         source, destination, clock_tolerance_ns, end_tolerance_ns);
 }

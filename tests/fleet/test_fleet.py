@@ -311,7 +311,7 @@ class Questions(unittest.TestCase):
         self.assertEqual({number: pair['lost_between'] for number, pair in pairs.items()}, {1: 4 + 2, 2: 0, 3: 0, 4: 2, 5: 0})
         self.assertEqual({number: pair['missing_at_source'] for number, pair in pairs.items()}, {1: 0, 2: 3, 3: 0, 4: 1, 5: 0})
         self.assertEqual({number: pair['repeated_after_arrival'] for number, pair in pairs.items()}, {1: 0, 2: 0, 3: 5, 4: 0, 5: 5})
-        self.assertEqual({number: pair['complete'] for number, pair in pairs.items()}, {1: False, 2: True, 3: True, 4: True, 5: False})
+        self.assertEqual({number: pair['complete'] for number, pair in pairs.items()}, {1: True, 2: True, 3: True, 4: True, 5: False})
         self.assertAlmostEqual(pairs[4]['lost_between_share'], 2 / 1000)
 
     def test_why_says_since_when_and_at_which_host(self):
