@@ -19,7 +19,7 @@ using metrics::CommandConnectionFigures;
 using metrics::CommandKindFigures;
 
 /// Ends of a connection. QPNs of initiators are known to some daemons only; ports of iWARP to all.
-constexpr std::string_view ends = "x_protocol, x_transport, x_initiator, x_target, x_target_number, x_port";
+constexpr std::string_view names_of_ends = "x_protocol, x_transport, x_initiator, x_target, x_target_number, x_port";
 
 Series commands_series(std::string where) {
     return {.table = rows::commands_table(),
@@ -77,16 +77,16 @@ std::string groups_query(const Scope& scope, const IoChoice& choice, const std::
 
 using Name = std::pair<std::string, std::string>;  ///< of a group, and its protocol
 
-struct Chosen {
+struct ChosenGroups {
     std::vector<Name> names = {};
     std::uint64_t all = 0;
 };
 
-/// Connections that the filter passes: ends, as a list for the rows of `commands`.
+/// Connections that the filter passes: their ends, as a list for the rows of `commands`.
 base::Result<std::string> passing_connections(Engine& engine, const Scope& scope, const std::string& having) {
     if (having.empty()) return std::string();
-    auto rows = engine.ask(fmt::format("SELECT {} FROM ({}) WHERE {} GROUP BY {}{}", ends,
-                                       connections(scope, "level = 'connection'"), having, ends, settings),
+    auto rows = engine.ask(fmt::format("SELECT {} FROM ({}) WHERE {} GROUP BY {}{}", names_of_ends,
+                                       connections(scope, "level = 'connection'"), having, names_of_ends, settings),
                            6);
     if (!rows) return base::Failure{rows.error()};
     std::string list = "('', '', '', '', toUInt32(0), toUInt32(0))";
@@ -100,7 +100,8 @@ base::Result<std::string> passing_connections(Engine& engine, const Scope& scope
         list);
 }
 
-base::Result<Chosen> choose(Engine& engine, const Scope& scope, const IoChoice& choice, const std::string& passing) {
+base::Result<ChosenGroups> choose(Engine& engine, const Scope& scope, const IoChoice& choice,
+                                  const std::string& passing) {
     const std::string where = passing.empty() ? "level = 'connection'" : "level = 'connection' AND " + passing;
     const std::string groups = groups_query(scope, choice, where, false);
     std::string order = "z_commands";
@@ -111,7 +112,7 @@ base::Result<Chosen> choose(Engine& engine, const Scope& scope, const IoChoice& 
     if (!rows) return base::Failure{rows.error()};
     auto count = engine.ask(fmt::format("SELECT count() FROM ({}){}", groups, settings), 1);
     if (!count) return base::Failure{count.error()};
-    Chosen chosen;
+    ChosenGroups chosen;
     if (!count->empty()) chosen.all = number_of(count->front().front());
     for (const std::vector<std::string>& row : *rows) chosen.names.emplace_back(row[0], row[1]);
     return chosen;

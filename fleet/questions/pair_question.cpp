@@ -24,15 +24,16 @@ constexpr std::size_t pair_column_count = 19;
 constexpr std::int64_t clock_tolerance_ns = 1'000'000'000;
 constexpr std::int64_t end_tolerance_ns = 120'000'000'000;
 
-constexpr std::string_view source = "x_own_end IN ('source', 'both')";
-constexpr std::string_view destination = "x_own_end IN ('destination', 'both')";
+constexpr std::string_view at_source = "x_own_end IN ('source', 'both')";
+constexpr std::string_view at_destination = "x_own_end IN ('destination', 'both')";
 
 /// Aggregates of joined_flows(): whether both ends were counted over the same time.
 std::string completeness() {
     return fmt::format(
-        ", uniqIf(boot, {0}) = 1 AND uniqIf(boot, {1}) = 1 AND abs(minIf(x_since_ns, {0}) - minIf(x_since_ns, {1})) <= {2} AND "
+        ", uniqIf(boot, {0}) = 1 AND uniqIf(boot, {1}) = 1 AND abs(minIf(x_since_ns, {0}) - minIf(x_since_ns, {1})) <= "
+        "{2} AND "
         "abs(maxIf(x_until_ns, {0}) - maxIf(x_until_ns, {1})) <= {3} AS is_complete",
-        source, destination, clock_tolerance_ns, end_tolerance_ns);
+        at_source, at_destination, clock_tolerance_ns, end_tolerance_ns);
 }
 
 FlowPair pair_of(const std::vector<std::string>& row) {

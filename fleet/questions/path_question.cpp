@@ -23,7 +23,7 @@ using PairName = std::tuple<std::string, std::string, std::string, std::uint64_t
 
 PairName name_of(const std::vector<std::string>& row) { return {row[0], row[1], row[2], number_of(row[3])}; }
 
-constexpr std::string_view pair_columns = "transport, source_address, destination_address, dscp";
+constexpr std::string_view names_of_pair = "transport, source_address, destination_address, dscp";
 
 Series paths_series(std::string where) {
     return {.table = rows::paths_table(),
@@ -44,33 +44,33 @@ std::string list_of_pairs(const std::vector<PairName>& pairs) {
     return list;
 }
 
-struct Chosen {
+struct ChosenPairs {
     std::vector<PairName> pairs = {};
     std::uint64_t all = 0;
 };
 
-base::Result<Chosen> choose(Engine& engine, const Scope& scope, std::uint64_t top) {
+base::Result<ChosenPairs> choose(Engine& engine, const Scope& scope, std::uint64_t top) {
     const std::string pairs =
         fmt::format("SELECT {0}, sum(y_wire_bytes) AS bytes FROM ({1}) GROUP BY {0} HAVING sum(y_packets) > 0",
-                    pair_columns, joined_series(scope, paths_series("entropy != 0")));
+                    names_of_pair, joined_series(scope, paths_series("entropy != 0")));
     auto rows = engine.ask(
-        fmt::format("SELECT {0} FROM ({1}) ORDER BY bytes DESC, {0} LIMIT {2}{3}", pair_columns, pairs, top, settings),
+        fmt::format("SELECT {0} FROM ({1}) ORDER BY bytes DESC, {0} LIMIT {2}{3}", names_of_pair, pairs, top, settings),
         4);
     if (!rows) return base::Failure{rows.error()};
     auto count = engine.ask(fmt::format("SELECT count() FROM ({}){}", pairs, settings), 1);
     if (!count) return base::Failure{count.error()};
-    Chosen chosen;
+    ChosenPairs chosen;
     if (!count->empty()) chosen.all = number_of(count->front().front());
     for (const std::vector<std::string>& row : *rows) chosen.pairs.push_back(name_of(row));
     return chosen;
 }
 
-struct Known {
+struct KnownPairs {
     std::map<PairName, PathPair> pairs = {};
     std::map<std::string, metrics::HoleOutcomes> outcomes = {};  ///< by destination
 };
 
-PathPair& pair_of(Known& known, const PairName& name) {
+PathPair& pair_of(KnownPairs& known, const PairName& name) {
     const auto [at, is_new] = known.pairs.try_emplace(name);
     PathPair& pair = at->second;
     if (!is_new) return pair;
@@ -83,7 +83,7 @@ PathPair& pair_of(Known& known, const PairName& name) {
     return pair;
 }
 
-void add_whole(Known& known, PathPair& pair, const std::vector<std::string>& row, const rows::Amounts& amounts) {
+void add_whole(KnownPairs& known, PathPair& pair, const std::vector<std::string>& row, const rows::Amounts& amounts) {
     pair.late_packets = number_of(row[8]);
     pair.entropy_changes = number_of(row[11]);
     pair.entropies = number_of(row[12]);
@@ -112,21 +112,21 @@ void add_entropy(PathPair& pair, const std::vector<std::string>& row, const rows
 }
 
 /// Entropies in ascending order: path_pairs() has them so. What a receiver does is known of all that it is sent.
-base::Result<Known> ask_rows(Engine& engine, const Scope& scope, const std::vector<PairName>& pairs) {
+base::Result<KnownPairs> ask_rows(Engine& engine, const Scope& scope, const std::vector<PairName>& pairs) {
     std::string destinations;
     for (const PairName& pair : pairs)
         destinations += fmt::format("{}{}", destinations.empty() ? "" : ", ", schema::text(std::get<2>(pair)));
-    const std::string chosen = fmt::format("({}) IN ({})", pair_columns, list_of_pairs(pairs));
+    const std::string chosen = fmt::format("({}) IN ({})", names_of_pair, list_of_pairs(pairs));
     const std::string where = fmt::format("{} OR (entropy = 0 AND destination_address IN ({}))", chosen, destinations);
     auto answer = engine.ask(
         fmt::format(
             "SELECT {}, entropy, y_packets, y_wire_bytes, y_ecn_ce_packets, y_late_packets, y_repeated_packets, "
             "y_loss_episodes, y_entropy_changes, y_entropies, y_amounts.1, y_amounts.2, y_flows, "
             "y_hop_limits, {} AS is_chosen FROM ({}) ORDER BY {}, entropy{}",
-            pair_columns, chosen, joined_series(scope, paths_series(where)), pair_columns, settings),
+            names_of_pair, chosen, joined_series(scope, paths_series(where)), names_of_pair, settings),
         18);
     if (!answer) return base::Failure{answer.error()};
-    Known known;
+    KnownPairs known;
     PathPair others;
     for (const std::vector<std::string>& row : *answer) {
         const bool is_chosen = number_of(row[17]) != 0;
@@ -142,7 +142,7 @@ base::Result<Known> ask_rows(Engine& engine, const Scope& scope, const std::vect
 
 /// Request to its answer, of flows whose packets have one entropy.
 base::Result<void> add_round_trips(Engine& engine, const Scope& scope, const std::vector<PairName>& pairs,
-                                   Known& known) {
+                                   KnownPairs& known) {
     const Series series{.table = rows::flows_table(),
                         .place = "flow",
                         .joint = "x_transport, x_source_address, x_destination_address, x_dscp, x_entropy",

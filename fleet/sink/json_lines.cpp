@@ -16,7 +16,7 @@
 namespace fleet::sink {
 namespace {
 
-constexpr mode_t file_mode = 0640;
+constexpr mode_t lines_mode = 0640;
 constexpr int look_for_end_ms = 100;
 
 /// What a spool of another version of this program may hold is left out.
@@ -46,7 +46,7 @@ base::Failure<base::Error> JsonLines::fail(std::string_view doing) {
 /// A line that a former process began is ended, so that it spoils no other.
 base::Result<void> JsonLines::open() {
     file_ = base::Descriptor(
-        ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, file_mode));
+        ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, lines_mode));
     if (!file_) return fail("be written");
     struct stat facts {};
     if (::fstat(file_.number(), &facts) != 0) return fail("be examined");
