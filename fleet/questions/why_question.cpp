@@ -109,17 +109,17 @@ base::Result<void> add_beginnings(Engine& engine, const Scope& scope, std::vecto
     const std::string before = fmt::format("end_ns <= {}", scope.from_ns);
     for (Finding& finding : findings) {
         const std::string_view counter = finding.trouble->counter;
-        const std::string first = fmt::format(
-            "if(countIf({0}) > 0, argMaxIf({1}, sequence, {0}), argMin({1}, sequence)) AS x_before", before, counter);
+        const std::string first =
+            fmt::format("if(countIf({0}) > 0, argMaxIf({1}, sequence, {0}), argMin({1}, sequence))", before, counter);
         const std::string sql = fmt::format(
-            "SELECT min(x_since) FROM (SELECT {3}, arrayReduce('max', arrayMap(s -> s.1, arrayFilter(s -> s.2 <= "
-            "x_before, groupArray((end_ns, {2}))))) AS x_since FROM {0} WHERE {1} AND (host, boot, flow) GLOBAL IN "
-            "(SELECT host, boot, flow FROM (SELECT host, boot, flow, argMax({2}, sequence) AS x_last, {3} FROM {0} "
+            "SELECT min(x_since), min(x_before) FROM (SELECT host, boot, flow, {3} AS x_before, arrayReduce('max', "
+            "arrayMap(s -> s.1, arrayFilter(s -> s.2 <= x_before, groupArray((end_ns, {2}))))) AS x_since FROM {0} "
             "WHERE "
-            "{1} GROUP BY host, boot, flow HAVING x_last > x_before AND max(end_ns) > {4})) GROUP BY host, boot, "
-            "flow){5}",
+            "{1} AND (host, boot, flow) GLOBAL IN (SELECT host, boot, flow FROM {0} WHERE {1} GROUP BY host, boot, "
+            "flow "
+            "HAVING argMax({2}, sequence) > {3} AND max(end_ns) > {4}) GROUP BY host, boot, flow){5}",
             table, rows_of(scope), counter, first, scope.from_ns, settings);
-        auto rows = engine.ask(sql, 1);
+        auto rows = engine.ask(sql, 2);
         if (!rows) return base::Failure{rows.error()};
         finding.since_ns = scope.from_ns;
         if (!rows->empty()) finding.since_ns = std::max(finding.since_ns, signed_of(rows->front().front()));

@@ -103,7 +103,7 @@ class Schema(unittest.TestCase):
         begin = Questions.BEGIN
         old = [state('a', 7, number, begin + offset * NS, packets=packets, wire_bytes=packets * 10)
                for number, offset, packets in ((1, -30, 100), (2, 30, 250), (3, 90, 300))]
-        scope = ('--from', f'@{begin // NS}', '--to', f'@{begin // NS + 600}')
+        scope = ('--from', f'@{begin // NS}', '--to', f'@{begin // NS + 3600}')
         with Fleet(statements=(pathlib.Path(__file__).parent / 'schemas/1.sql').read_text()) as fleet:
             fleet.insert('flows', old[:2])
             for server in fleet.cluster.servers:
